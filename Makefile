@@ -1,0 +1,76 @@
+# Every target says what it is for; a bare `make` lists them.
+SHELL := /bin/bash
+BIN := $(CURDIR)/bin
+GO ?= go
+KUSTOMIZE_VERSION := v5.8.1
+GOLANGCI_VERSION := v2.13.0
+export ORDAPPLY_BIN := $(BIN)
+
+# The race detector needs cgo and a C compiler; without them tests run plain.
+RACE := $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v $$($(GO) env CC) >/dev/null && echo -race)
+CLUSTER ?= local
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build ordapply and sortorder into bin/
+	$(GO) build -trimpath -o $(BIN)/ ./cmd/ordapply ./cmd/sortorder
+
+.PHONY: localcluster
+localcluster: ## build the control plane for demo and tests (some minutes, once)
+	$(GO) -C localcluster build -trimpath -o $(BIN)/localcluster .
+	$(BIN)/localcluster build
+
+$(BIN)/kustomize-$(KUSTOMIZE_VERSION):
+	@echo "building kustomize $(KUSTOMIZE_VERSION)"
+	@tmp=$$(mktemp -d) && GOBIN=$$tmp $(GO) install sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION) && \
+		mkdir -p $(BIN) && mv $$tmp/kustomize $@ && rmdir $$tmp
+	@ln -sf $(notdir $@) $(BIN)/kustomize
+
+.PHONY: kustomize
+kustomize: $(BIN)/kustomize-$(KUSTOMIZE_VERSION) ## build the kustomize that demo and tests use
+
+.PHONY: demo
+demo: build kustomize $(if $(filter local,$(CLUSTER)),localcluster) ## apply examples/shop to a real control plane and prove its order; CLUSTER=current uses your kubeconfig
+	@$(GO) run ./internal/demo -cluster=$(CLUSTER)
+
+.PHONY: test
+test: build kustomize localcluster ## run every test, those on real control planes included
+	$(GO) test $(RACE) -timeout 30m ./...
+	$(GO) -C localcluster test -timeout 20m ./...
+
+.PHONY: test-fast
+test-fast: ## run the tests that need no control plane
+	$(GO) test ./object ./ordering ./sortorder ./health ./internal/manifest ./internal/outlet ./internal/events ./internal/metrics ./internal/terminal ./internal/liveview ./internal/architecture
+
+$(BIN)/golangci-lint-$(GOLANGCI_VERSION):
+	@echo "building golangci-lint $(GOLANGCI_VERSION)"
+	@tmp=$$(mktemp -d) && GOBIN=$$tmp $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION) && \
+		mkdir -p $(BIN) && mv $$tmp/golangci-lint $@ && rmdir $$tmp
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## check style and common mistakes
+	$< run ./...
+
+.PHONY: fmt
+fmt: ## format the code
+	gofmt -w $$(git ls-files '*.go')
+
+.PHONY: golden
+golden: ## rewrite the expected outputs of the golden tests
+	ORDAPPLY_GOLDEN=1 $(GO) test ./apply ./ordering ./sortorder ./fn ./health ./internal/events ./internal/metrics ./internal/liveview ./cmd/...
+
+.PHONY: bench
+bench: build localcluster ## measure speed and memory against what they are held to
+	$(GO) run ./internal/bench first-apply chain ordering crds memory
+
+.PHONY: check
+check: lint test demo ## exactly what CI runs
+
+.PHONY: clean
+clean: ## remove what was built here; the control plane's cache stays
+	rm -rf $(BIN)
+
+-include $(wildcard *.mk)

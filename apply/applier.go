@@ -1,0 +1,162 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Applier applies plans. The zero value of each optional field is the
+// documented default.
+type Applier struct {
+	Cluster Cluster // required
+	// Manager is the field manager; default "ordapply".
+	Manager string
+	// ForceConflicts takes fields that other managers own.
+	ForceConflicts bool
+	// DryRun lets the server validate every resource and stores none. Nothing
+	// is waited for.
+	DryRun bool
+	// Schedule says how the plan's order is kept; default Waves.
+	Schedule Schedule
+	// Workers bounds the requests in flight; default 32.
+	Workers int
+	// Timeout bounds the run; default none.
+	Timeout time.Duration
+	// WaveTimeout bounds each wave that no layer gives a timeout; default 5m.
+	WaveTimeout time.Duration
+	// KindTimeout bounds the wait for a kind that neither the cluster nor the
+	// stream defines; default 30s (k8sconnect ADR-007).
+	KindTimeout time.Duration
+	// CRDTimeout bounds the wait for one CustomResourceDefinition to be
+	// established and served; default 60s (KubeVela KEP-0005).
+	CRDTimeout time.Duration
+	// StatusGrace is how long a custom resource may be without a status before
+	// it is judged without one; default 15s.
+	StatusGrace time.Duration
+	// Health judges live objects; default: by the rules that come with package
+	// health.
+	Health *health.Assessor
+	// NoDiagnosis leaves it unasked why something did not become ready.
+	NoDiagnosis bool
+	// Ungated tells which resources are applied without waiting for their
+	// readiness, beside those whose layer says so; default none.
+	Ungated func(object.ID) bool
+	// Events takes every transition, always from one goroutine; default:
+	// discard.
+	Events func(Event)
+}
+
+// Result is how one resource ended. A time is zero when the resource did not
+// get there.
+type Result struct {
+	ID    object.ID
+	Layer string
+	Wave  int
+	State State
+	Err   error
+	// Unchanged says that the object was as it had been applied before, so that
+	// nothing was sent.
+	Unchanged bool
+	Refused   int       // attempts to apply it that failed
+	Sent      time.Time // its first PATCH
+	Applied   time.Time // the answer to its PATCH
+	Done      time.Time // its final state
+}
+
+// Took is how long the resource took from its first PATCH to its final state.
+func (r Result) Took() time.Duration {
+	if r.Sent.IsZero() {
+		return 0
+	}
+	return r.Done.Sub(r.Sent)
+}
+
+// Summary is how a run ended, one result per step, in plan order.
+type Summary struct {
+	Results []Result
+	Took    time.Duration
+}
+
+// Count says how many resources ended in a state.
+func (s Summary) Count(state State) int {
+	n := 0
+	for _, r := range s.Results {
+		if r.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// Unchanged says for how many resources nothing was sent.
+func (s Summary) Unchanged() int {
+	n := 0
+	for _, r := range s.Results {
+		if r.Unchanged {
+			n++
+		}
+	}
+	return n
+}
+
+// Run applies the plan and returns when every resource is in a final state.
+// objects holds the manifest of each step. The error joins all failures in
+// plan order, each an *Error; it is ErrInterrupted when ctx ended the run.
+func (a Applier) Run(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (Summary, error) {
+	return newRun(a.withDefaults(), plan, objects).loop(ctx)
+}
+
+func (a Applier) withDefaults() Applier {
+	if a.Manager == "" {
+		a.Manager = "ordapply"
+	}
+	if a.Workers <= 0 {
+		a.Workers = 32
+	}
+	if a.WaveTimeout <= 0 {
+		a.WaveTimeout = 5 * time.Minute
+	}
+	if a.KindTimeout <= 0 {
+		a.KindTimeout = 30 * time.Second
+	}
+	if a.CRDTimeout <= 0 {
+		a.CRDTimeout = time.Minute
+	}
+	if a.StatusGrace <= 0 {
+		a.StatusGrace = 15 * time.Second
+	}
+	if a.Health == nil {
+		a.Health = &health.Assessor{}
+	}
+	if a.Ungated == nil {
+		a.Ungated = func(object.ID) bool { return false }
+	}
+	if a.Events == nil {
+		a.Events = func(Event) {}
+	}
+	return a
+}
+
+// TimedOutOnly tells whether everything that went wrong is that something was
+// not ready in time.
+func (s Summary) TimedOutOnly() bool {
+	return s.Count(TimedOut) > 0 && s.Count(Failed) == 0
+}
+
+// joinResults joins the failures of a run in plan order.
+func joinResults(results []Result) error {
+	var errs []error
+	for _, r := range results {
+		if r.Err != nil {
+			errs = append(errs, r.Err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,106 @@
+package apply
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	var obj map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(text), &obj))
+	return &unstructured.Unstructured{Object: obj}
+}
+
+func TestDesiredLeavesOutWhatIsNotOurs(t *testing.T) {
+	got := desired(parse(t, `
+apiVersion: v1
+kind: Secret
+metadata:
+  name: a
+  uid: x
+  resourceVersion: "1"
+  creationTimestamp: null
+  annotations: {ordapply.dev/layer: app/data, ordapply.dev/wave: "1", ordapply.dev/layer-timeout: 5m, helm.sh/depends-on/layers: "[]", helm.sh/depends-on/resource-groups: "[]", helm.sh/depends-on/subcharts: "[]", mine: "yes"}
+  managedFields: []
+data: {b: Yg==}
+stringData: {a: a}
+status: {}
+`), nil, false)
+	require.Equal(t, parse(t, `
+apiVersion: v1
+kind: Secret
+metadata:
+  name: a
+  annotations: {ordapply.dev/layer: app/data, mine: "yes"}
+data: {a: YQ==, b: Yg==}
+`).Object, got.Object)
+}
+
+// Server-side apply refuses a null where create takes it for absent; where the
+// schema says nullable it is a value like any other.
+func TestDesiredDropsNullsUnlessNullable(t *testing.T) {
+	crd := parse(t, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  names: {kind: Thing}
+  versions:
+  - name: v1
+    served: true
+    schema:
+      openAPIV3Schema:
+        properties:
+          spec:
+            properties:
+              limit: {type: integer, nullable: true}
+              csi: {type: object}
+              list: {items: {properties: {kept: {nullable: true}}}}
+              map: {additionalProperties: {nullable: true}}
+`)
+	thing := parse(t, `
+apiVersion: example.com/v1
+kind: Thing
+metadata: {name: a}
+spec: {limit: null, csi: null, unknown: null, list: [{kept: null, dropped: null}, null], map: {x: null}}
+`)
+	schemas := streamSchemas(map[object.ID]*unstructured.Unstructured{{}: crd})
+	got := desired(thing, schemas[thing.GroupVersionKind()], false)
+	require.Equal(t, parse(t, `{limit: null, list: [{kept: null}, null], map: {x: null}}`).Object, got.Object["spec"])
+	require.Equal(t, parse(t, `{list: [{}, null], map: {}}`).Object, desired(thing, nil, false).Object["spec"])
+}
+
+// A second apply must not wipe what controllers wrote into the live object.
+func TestDesiredLeavesFieldsToControllers(t *testing.T) {
+	for name, c := range map[string]struct {
+		in, out string
+		scaled  bool
+	}{
+		"empty CA bundle": {
+			in:  `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, webhooks: [{name: a, clientConfig: {caBundle: "", service: {name: s}}}, {name: b, clientConfig: {caBundle: Cg==}}, {name: c, clientConfig: {caBundle: abc}}]}`,
+			out: `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, webhooks: [{name: a, clientConfig: {service: {name: s}}}, {name: b, clientConfig: {}}, {name: c, clientConfig: {caBundle: abc}}]}`,
+		},
+		"injected CA bundle": {
+			in:  `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {annotations: {cert-manager.io/inject-ca-from: a/b}}, spec: {conversion: {webhook: {clientConfig: {caBundle: abc}}}}}`,
+			out: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {annotations: {cert-manager.io/inject-ca-from: a/b}}, spec: {conversion: {webhook: {clientConfig: {}}}}}`,
+		},
+		"empty Secret":      {in: `{apiVersion: v1, kind: Secret, data: {a: "", b: ""}}`, out: `{apiVersion: v1, kind: Secret}`},
+		"half empty Secret": {in: `{apiVersion: v1, kind: Secret, data: {a: "", b: Yg==}}`, out: `{apiVersion: v1, kind: Secret, data: {a: "", b: Yg==}}`},
+		"aggregated role":   {in: `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, aggregationRule: {}, rules: []}`, out: `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, aggregationRule: {}}`},
+		"scaled target":     {in: `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 1}}`, out: `{apiVersion: apps/v1, kind: Deployment, spec: {}}`, scaled: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, parse(t, c.out).Object, desired(parse(t, c.in), nil, c.scaled).Object)
+		})
+	}
+	hpa := parse(t, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: shop}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`)
+	require.Equal(t, map[object.ID]bool{{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}: true},
+		scaledTargets(map[object.ID]*unstructured.Unstructured{Meta(hpa).ID: hpa}))
+}

@@ -1,0 +1,42 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// Error is one resource's failure: in which wave, doing what, to what, why.
+type Error struct {
+	Wave string // the wave's title, "wave 2/5 (data)"
+	Op   Op     // what was being done
+	ID   object.ID
+	Err  error
+	// Diagnosis is what the cluster tells of why the resource did not become
+	// ready; nil when it was not asked.
+	Diagnosis *Diagnosis
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s: %s %s: %v", e.Wave, e.Op, e.ID, e.Err) }
+func (e *Error) Unwrap() error { return e.Err }
+
+// TimeoutError says what was not ready in time.
+type TimeoutError struct {
+	After time.Duration
+	Scope string // which timeout ended the wait: "wave", "run", "kind"
+	Last  string // the last thing known of the resource
+	// Unapplied tells that not even its PATCH had got through.
+	Unapplied bool
+}
+
+func (e *TimeoutError) Error() string {
+	if e.Unapplied {
+		return fmt.Sprintf("not applied after %s (%s timeout): %s", e.After.Round(time.Millisecond), e.Scope, e.Last)
+	}
+	return fmt.Sprintf("not ready after %s (%s timeout): %s", e.After.Round(time.Millisecond), e.Scope, e.Last)
+}
+
+// ErrInterrupted ends a run whose context was cancelled.
+var ErrInterrupted = errors.New("interrupted: no further resource was started; run the same command again to finish")

@@ -1,0 +1,65 @@
+package apply
+
+import (
+	"time"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// State is where a resource stands in a run. Every resource ends in exactly
+// one of the final states.
+type State string
+
+// The states, in the order in which a resource may pass through them.
+const (
+	Pending  State = "pending"  // its wave has not opened, or what it needs is not applied yet
+	Applying State = "applying" // its PATCH is out, or waits to be sent again
+	Waiting  State = "waiting"  // applied, not ready yet
+
+	Applied    State = "applied"     // final: applied, and no gate waits for more
+	Ready      State = "ready"       // final
+	Deferred   State = "deferred"    // final, dry run only: what it needs would come earlier in this run
+	Failed     State = "failed"      // final
+	TimedOut   State = "timed out"   // final: not ready in time
+	Skipped    State = "skipped"     // final: something that it needs did not get there
+	NotStarted State = "not started" // final: its wave never opened
+	Unsettled  State = "unsettled"   // final: applied, but the run ended before it was ready
+)
+
+// Final tells whether a resource that reached the state stays there.
+func (s State) Final() bool { return s != Pending && s != Applying && s != Waiting }
+
+// done tells whether the state is what the run wanted.
+func (s State) done() bool { return s == Ready || s == Applied || s == Deferred }
+
+// Op is what a run does with a resource.
+type Op string
+
+// The operations, in the words of messages.
+const (
+	OpApply Op = "apply"
+	OpWait  Op = "wait for"
+)
+
+// opOf is the operation that a transition between two states belongs to.
+func opOf(from, to State) Op {
+	if from == Waiting || to == Waiting || to == Ready || to == Unsettled {
+		return OpWait
+	}
+	return OpApply
+}
+
+// Event is one transition: the resource moved to State. An event with a zero
+// ID speaks of the whole wave.
+type Event struct {
+	Time  time.Time
+	Op    Op
+	ID    object.ID
+	Layer string // that placed the resource; "" when none did
+	Wave  int    // index into the plan's waves
+	State State
+	// Unchanged says that nothing was sent: the object is as it was applied last.
+	Unchanged bool
+	Detail    string // what it waits for, or why it ended so; "" when there is nothing to say
+	Err       error
+}

@@ -1,0 +1,75 @@
+package apply
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// Some fields are there for controllers to fill. A manifest that holds them
+// empty must neither own them nor wipe them when it is applied again.
+
+// leaveToControllers removes such fields, in place: empty CA bundles and those
+// that cert-manager injects, the data of empty Secrets, the rules of aggregated
+// ClusterRoles, and the replicas of what an autoscaler of the stream scales.
+func leaveToControllers(obj *unstructured.Unstructured, scaled bool) {
+	gk := obj.GroupVersionKind().GroupKind()
+	switch {
+	case gk.Group == "" && gk.Kind == "Secret":
+		dropEmptyData(obj.Object)
+	case gk.Kind == "ClusterRole" && obj.Object["aggregationRule"] != nil:
+		delete(obj.Object, "rules")
+	case gk.Group == "admissionregistration.k8s.io" || gk.Group == "apiregistration.k8s.io" || gk.Group == "apiextensions.k8s.io":
+		dropBundles(obj.Object, obj.GetAnnotations()["cert-manager.io/inject-ca-from"] != "")
+	}
+	if scaled {
+		unstructured.RemoveNestedField(obj.Object, "spec", "replicas")
+	}
+}
+
+// dropEmptyData removes the data of a Secret of which every value is empty. A
+// Secret of type kubernetes.io/tls must have its keys, and keeps them.
+func dropEmptyData(secret map[string]any) {
+	data, ok := secret["data"].(map[string]any)
+	if !ok || secret["type"] == "kubernetes.io/tls" {
+		return
+	}
+	for _, value := range data {
+		if text, ok := value.(string); !ok || text != "" {
+			return
+		}
+	}
+	delete(secret, "data")
+}
+
+// dropBundles removes caBundle fields, wherever they are: all, or the empty
+// ones. "Cg==" is an empty line, which generators write for nothing.
+func dropBundles(value any, all bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		if bundle, ok := value["caBundle"].(string); ok && (all || bundle == "" || bundle == "Cg==") {
+			delete(value, "caBundle")
+		}
+		for _, field := range value {
+			dropBundles(field, all)
+		}
+	case []any:
+		for _, element := range value {
+			dropBundles(element, all)
+		}
+	}
+}
+
+// scaledTargets are what the stream's HorizontalPodAutoscalers scale.
+func scaledTargets(objects map[object.ID]*unstructured.Unstructured) map[object.ID]bool {
+	targets := map[object.ID]bool{}
+	for id, obj := range objects {
+		if id.Group != "autoscaling" || id.Kind != "HorizontalPodAutoscaler" {
+			continue
+		}
+		ref, _, _ := unstructured.NestedStringMap(obj.Object, "spec", "scaleTargetRef")
+		group, _ := object.SplitAPIVersion(ref["apiVersion"])
+		targets[object.ID{Group: group, Kind: ref["kind"], Namespace: id.Namespace, Name: ref["name"]}] = true
+	}
+	return targets
+}

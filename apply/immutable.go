@@ -1,0 +1,78 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// onImmutableAnnotation says what to do when a manifest changes a field that
+// cannot change: "recreate" deletes the object and applies it anew. Without it
+// that is an error: deleting is for the author to allow.
+const onImmutableAnnotation = "ordapply.dev/on-immutable"
+
+// immutableFields are the fields that the API server said cannot change; none
+// when that was not its trouble.
+func immutableFields(err error) []string {
+	if !apierrors.IsInvalid(err) {
+		return nil
+	}
+	status, ok := asStatus(err)
+	if !ok || status.Details == nil {
+		return nil
+	}
+	var fields []string
+	for _, cause := range status.Details.Causes {
+		text := strings.ToLower(cause.Message)
+		if strings.Contains(text, "immutable") || strings.Contains(text, "updates to statefulset spec") || strings.Contains(text, "may not be changed") {
+			fields = append(fields, cause.Field)
+		}
+	}
+	slices.Sort(fields)
+	return slices.Compact(fields)
+}
+
+// immutable deletes a live object to apply it anew, if its author allows that.
+// It reports whether it took care of the trouble.
+func (r *run) immutable(i int, fields []string) bool {
+	s := &r.steps[i]
+	if len(fields) == 0 {
+		return false
+	}
+	if s.obj.GetAnnotations()[onImmutableAnnotation] != "recreate" || r.a.DryRun {
+		r.fail(i, Failed, fmt.Errorf("%s cannot be changed on a live %s: give it a new name, or let it be deleted and made anew with the annotation %s: recreate",
+			strings.Join(fields, ", "), s.ID.Kind, onImmutableAnnotation))
+		return true
+	}
+	r.move(i, Applying, "deleting it, to make it anew: "+strings.Join(fields, ", ")+" cannot be changed")
+	r.send(opDelete, i)
+	return true
+}
+
+// deleted waits until the object that was deleted is gone, to apply it anew.
+func (r *run) deleted(answer reply) {
+	i := answer.step
+	switch err := answer.err; {
+	case err == nil, missing(err):
+	case apierrors.IsConflict(err): // it is another object by now
+		r.send(opPatch, i)
+		return
+	case patience(err) > 0:
+		r.trouble(i, answer)
+		return
+	default:
+		r.fail(i, Failed, fmt.Errorf("delete it, to make it anew: %w", err))
+		return
+	}
+	s := &r.steps[i]
+	s.vanishing = true
+	if answer.live == nil {
+		r.gone(i)
+		return
+	}
+	s.live = identity{uid: string(answer.live.GetUID())}
+	r.move(i, Applying, "waiting until the old one is gone"+heldBy(answer.live))
+	r.watch(i)
+}

@@ -1,0 +1,44 @@
+package apply
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// empty is a cluster in which nothing is.
+type empty struct {
+	Cluster
+	asked []string
+}
+
+func (c *empty) List(_ context.Context, kind Kind, _ string, _ Query) ([]*unstructured.Unstructured, error) {
+	c.asked = append(c.asked, kind.Resource.Resource)
+	return nil, nil
+}
+
+// An object's events are asked for once, and nothing when no request is left.
+func TestInquiryKeepsToItsRequests(t *testing.T) {
+	daemon := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "DaemonSet",
+		"metadata": map[string]any{"name": "agent", "namespace": "shop", "uid": "d1"},
+		"spec":     map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": "agent"}}},
+		"status":   map[string]any{"desiredNumberScheduled": int64(2)},
+	}}
+	for left, asked := range [][]string{nil, {"pods"}, {"pods", "events"}, {"pods", "events"}} {
+		cluster := &empty{}
+		q := &inquiry{cluster: cluster, now: time.Now(), left: left, asked: map[types.UID]bool{}}
+		q.about(t.Context(), daemon, nil)
+		require.Equal(t, asked, cluster.asked)
+	}
+	// Without a selector all Pods of the namespace would be asked for.
+	unstructured.RemoveNestedField(daemon.Object, "spec", "selector")
+	cluster := &empty{}
+	q := &inquiry{cluster: cluster, now: time.Now(), left: requestsEach, asked: map[types.UID]bool{}}
+	q.about(t.Context(), daemon, nil)
+	require.NotContains(t, cluster.asked, "pods")
+}

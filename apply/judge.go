@@ -1,0 +1,108 @@
+package apply
+
+import (
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/health"
+)
+
+// judge moves a waiting resource by the verdict on its live object.
+func (r *run) judge(i int, live *unstructured.Unstructured) {
+	s := &r.steps[i]
+	a := r.assess(i, live)
+	if a.NoStatus || a.Undated { // it may be judged again as it stands
+		slim(live, s.obj)
+	} else {
+		slimWorkload(live, s.obj)
+	}
+	s.last = live
+	switch a.Verdict {
+	case health.Ready:
+		r.believe(i, live, a)
+	case health.Failed, health.Unknown: // RFC-DEPLOY-0001 §5: unknown counts as failure
+		r.fail(i, Failed, errors.New(a.Reason))
+	case health.Deleting:
+		r.fail(i, Failed, errors.New("somebody deleted it while we waited for it"+heldBy(live)))
+	default:
+		r.move(i, Waiting, a.Reason)
+	}
+}
+
+// assess is the verdict on a live object, as far as it may be believed by now.
+// A custom resource without a status is given time to get one, and one whose
+// status may still be about the past is given time to fail.
+func (r *run) assess(i int, live *unstructured.Unstructured) health.Assessment {
+	a := r.a.Health.Assess(live)
+	s := &r.steps[i]
+	switch {
+	case a.NoStatus && (!s.kind.HasStatus || r.graceOver(i)):
+		return r.a.Health.AfterGrace(a)
+	case a.Verdict == health.Failed && a.Undated && !r.graceOver(i):
+		a.Verdict = health.Progressing
+	case !a.NoStatus:
+		return a
+	}
+	if !s.graced {
+		s.graced = true
+		r.after(time.Until(s.appliedAt.Add(r.a.StatusGrace)), func() {
+			if s := &r.steps[i]; s.state == Waiting && s.unserved == 0 {
+				r.judge(i, s.last)
+			}
+		})
+	}
+	return a
+}
+
+func (r *run) graceOver(i int) bool {
+	return time.Since(r.steps[i].appliedAt) >= r.a.StatusGrace
+}
+
+// believe goes on with an object that says it is ready: a CRD when discovery
+// serves its kinds, a webhook configuration when its Services have endpoints.
+func (r *run) believe(i int, live *unstructured.Unstructured, a health.Assessment) {
+	if kinds := definedKinds(live); len(kinds) > 0 {
+		r.awaitKinds(i, kinds...)
+		return
+	}
+	s := &r.steps[i]
+	if len(a.Backends) > 0 && !r.a.DryRun {
+		s.backends = a.Backends
+		r.askBackend(i)
+		return
+	}
+	r.ready(i)
+}
+
+// askBackend asks whether the first Service that a step still waits for has a
+// ready endpoint.
+func (r *run) askBackend(i int) {
+	if s := &r.steps[i]; s.state == Waiting && !s.asking {
+		s.asking = true
+		r.queue = append(r.queue, request{op: opEndpoints, step: i, id: s.backends[0]})
+	}
+}
+
+// foundEndpoints goes on with a step whose backend answered, and asks again
+// later when it has no ready endpoint.
+func (r *run) foundEndpoints(answer reply) {
+	i := answer.step
+	s := &r.steps[i]
+	s.asking = false
+	if answer.err == nil && answer.found {
+		if s.backends = s.backends[1:]; len(s.backends) == 0 {
+			r.ready(i)
+			return
+		}
+		r.askBackend(i)
+		return
+	}
+	detail := answer.id.String() + " has no ready endpoint"
+	if answer.err != nil {
+		detail = "the endpoints of " + answer.id.String() + " cannot be read: " + brief(answer.err).Error()
+	}
+	r.move(i, Waiting, detail)
+	r.after(time.Second, func() { r.askBackend(i) })
+}

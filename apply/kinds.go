@@ -1,0 +1,201 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// A kind becomes usable when discovery serves it, a little after its CRD is
+// Established; a PATCH sent before gets 404. So both the CRD and whoever uses
+// its kind wait for discovery. All who wait for one group-version share its
+// requests.
+
+// kindWait is what waits for one group-version to be served.
+type kindWait struct {
+	wants []want
+	asked bool // a request is out or due
+	held  bool // until more CRDs of the group-version are established
+	delay time.Duration
+}
+
+type want struct {
+	step int
+	kind schema.GroupVersionKind
+}
+
+// firstDelay is the pause before discovery is asked a second time; it doubles
+// up to a second.
+const firstDelay = 20 * time.Millisecond
+
+// awaitKinds lets a step wait until the API server serves all the kinds.
+func (r *run) awaitKinds(i int, kinds ...schema.GroupVersionKind) {
+	s := &r.steps[i]
+	if s.unserved > 0 {
+		return
+	}
+	var missing []schema.GroupVersionKind
+	for _, kind := range kinds {
+		if _, served := r.kind(kind); !served {
+			missing = append(missing, kind)
+		}
+	}
+	s.unserved = len(missing)
+	for _, kind := range missing {
+		w := r.wanted[kind.GroupVersion()]
+		if w == nil {
+			w = &kindWait{delay: firstDelay}
+			r.wanted[kind.GroupVersion()] = w
+		}
+		w.wants = append(w.wants, want{i, kind})
+		r.ask(kind.GroupVersion(), w)
+	}
+	if s.unserved == 0 {
+		r.served(i)
+		return
+	}
+	r.expectKind(i, kinds[0])
+}
+
+// expectKind says what a step waits for, and gives up after a while on a kind
+// that nothing in the stream makes.
+func (r *run) expectKind(i int, kind schema.GroupVersionKind) {
+	s := &r.steps[i]
+	switch own := s.obj.GroupVersionKind() == kind; {
+	case s.state == Waiting:
+		r.move(i, Waiting, "its kind is not served yet")
+	case own && len(s.MadeBy) > 0:
+		r.move(i, Applying, "its kind, which "+s.MadeBy[0].String()+" makes, is not served yet")
+	default:
+		detail := "its kind is not served yet"
+		if !own {
+			detail = "it needs an object of kind " + kind.GroupKind().String() + ", which is not served yet"
+		}
+		r.move(i, Applying, detail)
+		r.after(r.a.KindTimeout, func() { r.kindExpired(i, kind) })
+	}
+}
+
+// batchDelay is how long other CRDs of a group-version are waited for, so that one
+// look at discovery does for all.
+const batchDelay = time.Second
+
+// ask looks at discovery, once for all CRDs of a group-version that are on their
+// way.
+func (r *run) ask(gv schema.GroupVersion, w *kindWait) {
+	switch {
+	case w.asked:
+	case !r.moreDefine(gv):
+		r.discover(gv, w)
+	case !w.held:
+		w.held = true
+		r.after(batchDelay, func() {
+			if r.wanted[gv] == w && w.held {
+				r.discover(gv, w)
+			}
+		})
+	}
+}
+
+func (r *run) discover(gv schema.GroupVersion, w *kindWait) {
+	w.asked, w.held = true, false
+	r.queue = append(r.queue, request{op: opDiscover, step: -1, discover: gv})
+}
+
+// moreDefine tells whether a CRD that defines kinds of a group-version is sent
+// and not established yet.
+func (r *run) moreDefine(gv schema.GroupVersion) bool {
+	return slices.ContainsFunc(r.definers[gv], func(i int) bool {
+		s := &r.steps[i]
+		return busy(s.state) && s.unserved == 0
+	})
+}
+
+// discovered looks who of those that wait for a group-version can go on, and
+// asks again later for the others.
+func (r *run) discovered(gv schema.GroupVersion) {
+	w := r.wanted[gv]
+	wants := w.wants
+	w.wants, w.asked = nil, false
+	for _, want := range wants {
+		s := &r.steps[want.step]
+		switch _, served := r.kind(want.kind); {
+		case s.state.Final():
+		case served:
+			if s.unserved--; s.unserved == 0 {
+				r.served(want.step)
+			}
+		default:
+			w.wants = append(w.wants, want)
+		}
+	}
+	if len(w.wants) == 0 {
+		delete(r.wanted, gv)
+		return
+	}
+	w.asked = true
+	r.after(w.delay, func() { r.discover(gv, w) })
+	w.delay = min(2*w.delay, time.Second)
+}
+
+// served goes on with a step whose kinds are all there: a CRD is ready, a
+// custom resource can be sent.
+func (r *run) served(i int) {
+	if r.steps[i].state == Waiting {
+		r.ready(i)
+		return
+	}
+	r.start(i)
+}
+
+// kindExpired gives up on a kind that nothing in the stream defines.
+func (r *run) kindExpired(i int, kind schema.GroupVersionKind) {
+	if _, served := r.kind(kind); served || r.steps[i].state != Applying || r.steps[i].unserved == 0 {
+		return
+	}
+	if kind.Version == "" {
+		r.fail(i, Failed, fmt.Errorf("it needs an object of kind %s, which is not of this stream, and the cluster does not serve that kind, after %s still not: "+
+			"install what makes it, or correct the entry in the annotation %s", kind.GroupKind(), r.a.KindTimeout, ordering.DependsOnAnnotation))
+		return
+	}
+	if err := r.a.Cluster.Unreadable(kind.GroupVersion()); err != nil {
+		r.fail(i, Failed, fmt.Errorf("what serves %s does not answer, after %s still not: %w; see to the backend of its APIService (kubectl describe apiservice %s.%s)",
+			kind.GroupVersion(), r.a.KindTimeout, brief(err), kind.Version, kind.Group))
+		return
+	}
+	if versions := r.a.Cluster.Versions(kind.GroupKind()); len(versions) > 0 {
+		r.fail(i, Failed, fmt.Errorf("the cluster serves kind %s of group %q in %s, and not in %s: change the manifest's apiVersion",
+			kind.Kind, kind.Group, strings.Join(versions, ", "), kind.Version))
+		return
+	}
+	r.fail(i, Failed, fmt.Errorf("the cluster does not serve kind %s of %s, and after %s still did not. "+
+		"Either its CustomResourceDefinition is missing (install it, or add it to the stream), "+
+		"or its apiVersion or kind is misspelt (kubectl api-resources lists what is served), "+
+		"or the operator that creates the kind is not running (start it first)",
+		kind.Kind, kind.GroupVersion(), r.a.KindTimeout))
+}
+
+// definedKinds are the kinds that a CustomResourceDefinition serves; none for
+// any other object.
+func definedKinds(obj *unstructured.Unstructured) []schema.GroupVersionKind {
+	if obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
+		return nil
+	}
+	group, _, _ := unstructured.NestedString(obj.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(obj.Object, "spec", "names", "kind")
+	versions, _, _ := unstructured.NestedSlice(obj.Object, "spec", "versions")
+	var kinds []schema.GroupVersionKind
+	for _, v := range versions {
+		version, ok := v.(map[string]any)
+		if name, _ := version["name"].(string); ok && version["served"] == true {
+			kinds = append(kinds, schema.GroupVersionKind{Group: group, Version: name, Kind: kind})
+		}
+	}
+	return kinds
+}

@@ -1,0 +1,307 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/csaupgrade"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// Kubernetes is the Cluster behind a kubeconfig.
+type Kubernetes struct {
+	client    dynamic.Interface
+	metadata  metadata.Interface
+	discovery *discovery.DiscoveryClient
+
+	mu    sync.RWMutex // workers refresh while the loop reads
+	kinds map[schema.GroupVersionKind]Kind
+	// broken holds the group-versions that discovery could not read, with the
+	// reason.
+	broken map[schema.GroupVersion]error
+}
+
+// Connect reads what the API server serves: two requests where it has
+// aggregated discovery. The client's own rate limit is off; API Priority and
+// Fairness limits on the server's side.
+func Connect(config *rest.Config) (*Kubernetes, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	if config.UserAgent == "" {
+		config.UserAgent = rest.DefaultKubernetesUserAgent()
+	}
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	client, err := dynamic.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := metadata.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	disco, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	k := &Kubernetes{client: client, metadata: meta, discovery: disco, kinds: map[schema.GroupVersionKind]Kind{}, broken: map[schema.GroupVersion]error{}}
+	return k, k.discover()
+}
+
+func (k *Kubernetes) discover() error {
+	_, lists, err := k.discovery.ServerGroupsAndResources()
+	if broken, ok := discovery.GroupDiscoveryFailedErrorGroups(err); ok {
+		maps.Copy(k.broken, broken)
+	} else if err != nil {
+		return err
+	}
+	for _, list := range lists {
+		k.learn(list)
+	}
+	return nil
+}
+
+// learn records the kinds of one group-version.
+func (k *Kubernetes) learn(list *metav1.APIResourceList) {
+	gv, err := schema.ParseGroupVersion(list.GroupVersion)
+	if err != nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	status := map[string]bool{}
+	for _, r := range list.APIResources {
+		if name, ok := strings.CutSuffix(r.Name, "/status"); ok {
+			status[name] = true
+		}
+	}
+	for _, r := range list.APIResources {
+		if !strings.Contains(r.Name, "/") {
+			k.kinds[gv.WithKind(r.Kind)] = Kind{Resource: gv.WithResource(r.Name), Namespaced: r.Namespaced, HasStatus: status[r.Name]}
+		}
+	}
+}
+
+// Kind implements Cluster.
+func (k *Kubernetes) Kind(gvk schema.GroupVersionKind) (Kind, bool) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	kind, ok := k.kinds[gvk]
+	return kind, ok
+}
+
+// Versions implements Cluster.
+func (k *Kubernetes) Versions(kind schema.GroupKind) []string {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	var versions []string
+	for gvk := range k.kinds {
+		if gvk.GroupKind() == kind {
+			versions = append(versions, gvk.Version)
+		}
+	}
+	slices.Sort(versions)
+	return versions
+}
+
+// Unreadable implements Cluster.
+func (k *Kubernetes) Unreadable(gv schema.GroupVersion) error {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.broken[gv]
+}
+
+// AllUnreadable lists the group-versions that discovery could not read, sorted.
+func (k *Kubernetes) AllUnreadable() []schema.GroupVersion {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return slices.SortedFunc(maps.Keys(k.broken), func(a, b schema.GroupVersion) int { return strings.Compare(a.String(), b.String()) })
+}
+
+// Refresh implements Cluster. A group-version that is not served yet is no
+// error.
+func (k *Kubernetes) Refresh(ctx context.Context, versions ...schema.GroupVersion) error {
+	for _, gv := range versions {
+		if gv.Version == "" {
+			if err := k.refreshGroup(ctx, gv.Group); err != nil {
+				return err
+			}
+			continue
+		}
+		list := &metav1.APIResourceList{}
+		err := k.discovery.RESTClient().Get().AbsPath("/apis", gv.Group, gv.Version).Do(ctx).Into(list)
+		if err != nil && notServed(err) {
+			continue
+		}
+		k.readable(gv, err)
+		if err != nil {
+			return fmt.Errorf("read discovery of %s: %w", gv, err)
+		}
+		list.GroupVersion = gv.String()
+		k.learn(list)
+	}
+	return nil
+}
+
+// readable records whether discovery could read a group-version.
+func (k *Kubernetes) readable(gv schema.GroupVersion, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if delete(k.broken, gv); err != nil {
+		k.broken[gv] = err
+	}
+}
+
+// refreshGroup asks discovery for every version of a group.
+func (k *Kubernetes) refreshGroup(ctx context.Context, name string) error {
+	group := &metav1.APIGroup{}
+	if err := k.discovery.RESTClient().Get().AbsPath("/apis", name).Do(ctx).Into(group); err != nil {
+		if notServed(err) {
+			return nil
+		}
+		return fmt.Errorf("read discovery of group %s: %w", name, err)
+	}
+	for _, v := range group.Versions {
+		if err := k.Refresh(ctx, schema.GroupVersion{Group: name, Version: v.Version}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Apply implements Cluster. Unknown fields are refused, as kubectl does.
+func (k *Kubernetes) Apply(ctx context.Context, kind Kind, obj *unstructured.Unstructured, o PatchOptions) (*unstructured.Unstructured, error) {
+	body, err := obj.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	options := metav1.PatchOptions{FieldManager: o.Manager, Force: &o.Force, FieldValidation: metav1.FieldValidationStrict}
+	if o.DryRun {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	return k.resource(kind, obj.GetNamespace()).Patch(ctx, obj.GetName(), types.ApplyPatchType, body, options)
+}
+
+// Get implements Cluster.
+func (k *Kubernetes) Get(ctx context.Context, kind Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	return k.resource(kind, namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// List implements Cluster.
+func (k *Kubernetes) List(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error) {
+	if query.Metadata {
+		return k.listMetadata(ctx, kind, namespace, query)
+	}
+	list, err := k.resource(kind, namespace).List(ctx, metav1.ListOptions{LabelSelector: query.Labels, FieldSelector: query.Fields, Limit: query.Limit})
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		objects[i] = &list.Items[i]
+	}
+	return objects, nil
+}
+
+// listMetadata reads what metadata there is, as objects that hold no more.
+func (k *Kubernetes) listMetadata(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error) {
+	var client metadata.ResourceInterface = k.metadata.Resource(kind.Resource)
+	if kind.Namespaced {
+		client = k.metadata.Resource(kind.Resource).Namespace(namespace)
+	}
+	list, err := client.List(ctx, metav1.ListOptions{LabelSelector: query.Labels, FieldSelector: query.Fields, Limit: query.Limit})
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&list.Items[i])
+		if err != nil {
+			return nil, err
+		}
+		objects[i] = &unstructured.Unstructured{Object: fields}
+	}
+	return objects, nil
+}
+
+// Logs implements Cluster.
+func (k *Kubernetes) Logs(ctx context.Context, pod object.ID, container string, options LogOptions) ([]string, error) {
+	text, err := k.discovery.RESTClient().Get().AbsPath("/api/v1/namespaces", pod.Namespace, "pods", pod.Name, "log").
+		Param("container", container).Param("previous", strconv.FormatBool(options.Previous)).
+		Param("tailLines", strconv.Itoa(options.Lines)).Param("limitBytes", "65536").Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	return strings.Split(strings.TrimRight(string(text), "\n"), "\n"), nil
+}
+
+// HasEndpoints implements Cluster.
+func (k *Kubernetes) HasEndpoints(ctx context.Context, service object.ID) (bool, error) {
+	slices, err := k.client.Resource(schema.GroupVersionResource{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}).
+		Namespace(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=" + service.Name})
+	if err != nil {
+		return false, err
+	}
+	for _, slice := range slices.Items {
+		endpoints, _, _ := unstructured.NestedSlice(slice.Object, "endpoints")
+		for _, e := range endpoints {
+			endpoint, _ := e.(map[string]any)
+			ready, known, _ := unstructured.NestedBool(endpoint, "conditions", "ready")
+			if ready || !known && endpoint != nil {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// Delete implements Cluster. Dependants go first, so that a Job that is made
+// anew does not meet the Pods of the old one.
+func (k *Kubernetes) Delete(ctx context.Context, kind Kind, live *unstructured.Unstructured) error {
+	uid, foreground := live.GetUID(), metav1.DeletePropagationForeground
+	return k.resource(kind, live.GetNamespace()).Delete(ctx, live.GetName(), metav1.DeleteOptions{
+		Preconditions:     &metav1.Preconditions{UID: &uid},
+		PropagationPolicy: &foreground,
+	})
+}
+
+// Migrate implements Cluster. The PATCH holds the resourceVersion of live, so
+// that it changes nothing when somebody was faster.
+func (k *Kubernetes) Migrate(ctx context.Context, kind Kind, live *unstructured.Unstructured, manager string) error {
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, clientSideManagers(), manager)
+	if err != nil || patch == nil {
+		return err
+	}
+	_, err = k.resource(kind, live.GetNamespace()).Patch(ctx, live.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	return err
+}
+
+// clientSideManagers are the field managers of kubectl's client-side apply.
+func clientSideManagers() sets.Set[string] {
+	return sets.New("kubectl-client-side-apply", "before-first-apply")
+}
+
+func (k *Kubernetes) resource(kind Kind, namespace string) dynamic.ResourceInterface {
+	if kind.Namespaced {
+		return k.client.Resource(kind.Resource).Namespace(namespace)
+	}
+	return k.client.Resource(kind.Resource)
+}

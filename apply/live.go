@@ -1,0 +1,187 @@
+package apply
+
+import (
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// sight is a change and the watch that saw it.
+type sight struct {
+	watchKey
+	Change
+}
+
+// watch makes sure that changes of the resource reach the loop.
+func (r *run) watch(i int) {
+	s := &r.steps[i]
+	key := r.watchOf(i)
+	followers, watched := r.watched[key]
+	if !s.watched {
+		s.watched = true
+		r.watched[key] = append(followers, i)
+	}
+	if r.forbidden[key] {
+		r.poll(i)
+	}
+	if !watched {
+		r.follow(key, s.kind)
+	}
+}
+
+// watchOf is the watch that reports a step's object: one of its own where the
+// stream has no more than two of its kind in its namespace, whatever else lives
+// there.
+func (r *run) watchOf(i int) watchKey {
+	s := &r.steps[i]
+	key := watchKey{resource: s.kind.Resource, namespace: s.ID.Namespace}
+	if r.crowd[placeOf(s.ID)] < 3 {
+		key.name = s.ID.Name
+	}
+	return key
+}
+
+// follow opens a watch that reports to the loop.
+func (r *run) follow(key watchKey, kind Kind) {
+	ctx, sights := r.ctx(), r.sights
+	go r.a.Cluster.Watch(ctx, kind, key.namespace, key.name, func(c Change) {
+		select {
+		case sights <- sight{key, c}:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// see takes a change that a watch saw. Only changes of the very object that we
+// applied count, and only from the generation that we applied on.
+func (r *run) see(c sight) {
+	if o, ok := r.outside[c.watchKey]; ok {
+		r.seeOutside(o, c.Change)
+		return
+	}
+	for _, obj := range c.Objects {
+		i, ok := r.byID[Meta(obj).ID]
+		if !ok {
+			continue
+		}
+		s := &r.steps[i]
+		if s.state == Applying && !s.vanishing {
+			s.early = &early{obj, c.Deleted}
+			continue
+		}
+		if string(obj.GetUID()) != s.live.uid {
+			continue
+		}
+		switch {
+		case c.Deleted:
+			r.gone(i)
+		case s.state == Waiting && obj.GetGeneration() >= s.live.generation:
+			r.judge(i, obj)
+		}
+	}
+	switch {
+	case c.Listed:
+		r.lookForMissing(c)
+	case c.Forbidden != nil:
+		r.forbidden[c.watchKey] = true
+		for _, i := range r.watched[c.watchKey] {
+			r.poll(i)
+		}
+	}
+}
+
+// pollEvery is the pause between two looks at an object that may be read but
+// not watched.
+const pollEvery = 2 * time.Second
+
+// early is the last that a watch saw of an object while its PATCH was out: on a
+// busy machine the events of a PATCH may be here before its answer.
+type early struct {
+	object  *unstructured.Unstructured
+	deleted bool
+}
+
+// catchUp takes what was seen before the answer to the PATCH, if it is of the
+// same object and newer than the answer.
+func (r *run) catchUp(i int, live *unstructured.Unstructured) {
+	s := &r.steps[i]
+	seen := s.early
+	s.early = nil
+	if seen == nil || s.state != Waiting || seen.object.GetUID() != live.GetUID() {
+		return
+	}
+	order, err := resourceversion.CompareResourceVersion(seen.object.GetResourceVersion(), live.GetResourceVersion())
+	switch {
+	case err != nil: // versions that only the server can compare
+		r.send(opGet, i)
+	case order <= 0:
+	case seen.deleted:
+		r.gone(i)
+	default:
+		r.judge(i, seen.object)
+	}
+}
+
+// poll looks at one object again and again until its step is done.
+func (r *run) poll(i int) {
+	if s := &r.steps[i]; s.state.Final() || s.state != Waiting && !s.vanishing {
+		return
+	}
+	r.send(opGet, i)
+	r.after(pollEvery, func() { r.poll(i) })
+}
+
+// lookForMissing asks for the objects that a list did not hold: they were
+// deleted while no watch was open, or the list is older than they are.
+func (r *run) lookForMissing(c sight) {
+	listed := make(map[string]bool, len(c.Objects))
+	for _, obj := range c.Objects {
+		listed[string(obj.GetUID())] = true
+	}
+	for _, i := range r.watched[c.watchKey] {
+		if s := &r.steps[i]; !s.state.Final() && (s.state == Waiting || s.vanishing) && !listed[s.live.uid] {
+			r.send(opGet, i)
+		}
+	}
+}
+
+// looked takes the answer about an object that a list did not hold.
+func (r *run) looked(answer reply) {
+	i := answer.step
+	switch s := &r.steps[i]; {
+	case s.vanishing && s.live.uid == "":
+		r.foundVanishing(answer)
+	case answer.err != nil && !missing(answer.err):
+		if key := r.watchOf(i); !r.forbidden[key] { // else it is read again anyway
+			r.after(pollEvery, func() { r.lookAgain(i) })
+		}
+	case missing(answer.err), answer.err == nil && string(answer.live.GetUID()) != r.steps[i].live.uid:
+		r.gone(i)
+	case answer.err == nil && r.steps[i].state == Waiting:
+		r.judge(i, answer.live)
+	}
+}
+
+// lookAgain reads an object that could not be read, if that still matters.
+func (r *run) lookAgain(i int) {
+	if s := &r.steps[i]; s.state == Waiting || s.vanishing && !s.state.Final() {
+		r.send(opGet, i)
+	}
+}
+
+// gone goes on with a step whose object was deleted: as awaited, or by somebody
+// else.
+func (r *run) gone(i int) {
+	switch s := &r.steps[i]; {
+	case s.state.Final():
+	case s.vanishing:
+		s.vanishing = false
+		r.forget()
+		r.start(i)
+	case s.state == Waiting:
+		s.last = nil
+		r.fail(i, Failed, errors.New("it was deleted by somebody else while we waited for it"))
+	}
+}

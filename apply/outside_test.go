@@ -1,0 +1,149 @@
+package apply_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+)
+
+// needing is a Pod that no layer holds and that needs what its annotation
+// names.
+func needing(name, entries string) map[string]any {
+	p := plainPod(name)
+	p["metadata"].(map[string]any)["annotations"] = map[string]any{"ordapply.dev/depends-on": entries}
+	return p
+}
+
+func livePod(name string, ready bool) *unstructured.Unstructured {
+	return liveObject(&unstructured.Unstructured{Object: plainPod(name)}, ready)
+}
+
+// What a resource needs from outside the stream is waited for: by the gate
+// ready until it is ready, by the gate applied until it is there.
+func TestRunWaitsForWhatIsOutside(t *testing.T) {
+	for gate, want := range map[string]time.Duration{"": 90 * time.Second, "?gate=ready": 90 * time.Second, "?gate=applied": time.Minute} {
+		t.Run("gate "+gate, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"+gate), plainPod("other"))
+				cluster := &scripted{outside: map[object.ID]*unstructured.Unstructured{pod("db"): nil}}
+				time.AfterFunc(time.Minute, func() { cluster.tell(livePod("db", false)) })
+				time.AfterFunc(90*time.Second, func() { cluster.tell(livePod("db", true)) })
+				start := time.Now()
+				_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
+				require.NoError(t, err)
+				require.Equal(t, want, time.Since(start))
+				require.Equal(t, entry{pod("other"), "sent"}, cluster.happened()[0], "who does not need it does not wait")
+			})
+		})
+	}
+}
+
+func TestRunFindsWhatIsOutsideAlready(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"), needing("api", "external:/namespaces/shop/Pod/db?gate=applied"))
+		cluster := &scripted{outside: map[object.ID]*unstructured.Unstructured{pod("db"): livePod("db", true)}}
+		start := time.Now()
+		_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
+		require.NoError(t, err)
+		require.Zero(t, time.Since(start))
+		require.Len(t, cluster.watches, 1, "one watch for both who need it")
+	})
+}
+
+// The message says what is missing, and of what it is true.
+func TestRunGivesUpOnWhatIsOutside(t *testing.T) {
+	deleting := livePod("db", true)
+	deleting.SetFinalizers([]string{"example.com/hold"})
+	for name, c := range map[string]struct {
+		live *unstructured.Unstructured
+		says string
+	}{
+		"absent":    {nil, "it does not exist"},
+		"not ready": {livePod("db", false), "Pod is in the Pending phase"},
+		"going":     {deleting, "it is being deleted (held by finalizers example.com/hold)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				now := time.Now()
+				if name == "going" {
+					setDeleted(c.live, now)
+				}
+				plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"), dependent("behind", "web"))
+				cluster := &scripted{outside: map[object.ID]*unstructured.Unstructured{pod("db"): c.live}}
+				summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
+				require.EqualError(t, err, "wave 1/2: apply Pod shop/web: not applied after 1m0s (wave timeout): it needs Pod shop/db, which is not of this stream: "+c.says)
+				require.Equal(t, map[string]apply.State{"web": apply.TimedOut, "behind": apply.Skipped}, states(summary))
+				require.Equal(t, time.Minute, time.Since(now))
+			})
+		})
+	}
+}
+
+// A kind of an outside object that nobody serves ends with the kind timeout; in
+// graph mode an absent object ends with the time that a wave would have.
+func TestRunBoundsTheWaitForWhatIsOutside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, needing("web", "external:example.com/namespaces/shop/Rocket/moon"))
+		cluster := &scripted{served: func(kind string) bool { return kind != "Rocket" }}
+		_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
+		require.EqualError(t, err, "wave 1/1: apply Pod shop/web: it needs an object of kind Rocket.example.com, which is not of this stream, and the cluster does not serve that kind, after 30s still not: install what makes it, or correct the entry in the annotation ordapply.dev/depends-on")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"))
+		cluster := &scripted{outside: map[object.ID]*unstructured.Unstructured{pod("db"): nil}}
+		_, err := apply.Applier{Cluster: cluster, Schedule: apply.Graph, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
+		require.ErrorContains(t, err, "not applied after 1m0s (wave timeout): it needs Pod shop/db")
+	})
+}
+
+// A kind that something of the stream promises to make is waited for as long as
+// its wave may take, and in a dry run, which makes nothing, not at all.
+func TestRunWaitsForPromisedKinds(t *testing.T) {
+	manifests := func() []map[string]any {
+		rocket := plainPod("moon")
+		rocket["apiVersion"], rocket["kind"] = "example.com/v1", "Rocket"
+		return []map[string]any{annotated(plainPod("operator"), "ordapply.dev/provides", "example.com/Rocket"), rocket}
+	}
+	for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
+		synctest.Test(t, func(t *testing.T) {
+			plan, stream := planOf(t, manifests()...)
+			start := time.Now()
+			cluster := &scripted{served: func(kind string) bool { return kind != "Rocket" || time.Since(start) > 2*time.Minute }}
+			_, err := apply.Applier{Cluster: cluster, Schedule: schedule}.Run(t.Context(), plan, stream.Objects)
+			require.NoError(t, err)
+			require.InDelta(t, 2*time.Minute, time.Since(start), float64(2*time.Second))
+		})
+		synctest.Test(t, func(t *testing.T) {
+			plan, stream := planOf(t, manifests()...)
+			cluster := &scripted{served: func(kind string) bool { return kind != "Rocket" }}
+			_, err := apply.Applier{Cluster: cluster, Schedule: schedule}.Run(t.Context(), plan, stream.Objects)
+			require.ErrorContains(t, err, "apply Rocket.example.com shop/moon: not applied after 5m0s (wave timeout): its kind, which Pod shop/operator makes, is not served yet")
+		})
+		synctest.Test(t, func(t *testing.T) {
+			plan, stream := planOf(t, manifests()...)
+			cluster := &scripted{served: func(kind string) bool { return kind != "Rocket" }}
+			summary, err := apply.Applier{Cluster: cluster, Schedule: schedule, DryRun: true}.Run(t.Context(), plan, stream.Objects)
+			require.NoError(t, err)
+			require.Equal(t, map[string]apply.State{"operator": apply.Applied, "moon": apply.Deferred}, states(summary))
+		})
+	}
+}
+
+// What was there and is deleted is not there.
+func TestRunSeesWhatIsOutsideGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"))
+		cluster := &scripted{outside: map[object.ID]*unstructured.Unstructured{pod("db"): livePod("db", false)}}
+		time.AfterFunc(10*time.Second, func() {
+			cluster.send(apply.Change{Deleted: true, Objects: []*unstructured.Unstructured{livePod("db", true)}})
+		})
+		_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
+		require.ErrorContains(t, err, "it needs Pod shop/db, which is not of this stream: it does not exist")
+	})
+}

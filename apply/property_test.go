@@ -1,0 +1,286 @@
+package apply_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// On random graphs with random failures, by waves and by graph: nothing is sent
+// before what it needs, nothing twice, everything ends in exactly one state, and
+// nothing that could go on is left behind. A run that never ends is a deadlock,
+// which synctest reports.
+func TestEveryRunKeepsItsPlan(t *testing.T) {
+	runs := 0
+	for seed := range uint64(400) {
+		for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
+			synctest.Test(t, func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(seed, 7))
+				w := randomWorld(rng)
+				if w == nil {
+					return
+				}
+				runs++
+				w.run(t, rng, schedule)
+				w.check(t, schedule)
+			})
+			require.False(t, t.Failed(), "seed %d, schedule %d", seed, schedule)
+		}
+	}
+	require.Greater(t, runs, 400, "most random graphs have a plan")
+}
+
+// world is one random stream, the cluster it meets, and what came of it.
+type world struct {
+	plan        *ordering.Plan
+	objects     map[object.ID]*unstructured.Unstructured
+	cluster     *scripted
+	interrupted bool
+
+	at     map[entry]int // when something first happened, from 1
+	sends  map[object.ID]int
+	finals map[object.ID][]apply.State
+	states map[object.ID]apply.State
+	err    error
+}
+
+// randomWorld is nil when the random declarations contradict each other.
+func randomWorld(rng *rand.Rand) *world {
+	w := &world{cluster: &scripted{scripts: map[object.ID]script{}}, finals: map[object.ID][]apply.State{}, states: map[object.ID]apply.State{}}
+	layered, trouble := rng.IntN(3) > 0, rng.IntN(3) > 0
+	gates := []string{"ready", "applied", "ready", "applied", "ready"}
+	rng.Shuffle(len(gates), func(i, j int) { gates[i], gates[j] = gates[j], gates[i] })
+	var inputs []apply.Input
+	add := func(m map[string]any) {
+		obj := &unstructured.Unstructured{Object: m}
+		inputs = append(inputs, apply.Input{Object: obj, Source: "test"})
+		id := object.ID{Kind: obj.GetKind(), Namespace: "shop", Name: obj.GetName()}
+		w.cluster.scripts[id] = randomScript(rng, obj.GetKind() == "Pod", trouble)
+	}
+	layerOf := func(i int) int { return i * 5 / 26 } // rising, so that edges to earlier Pods fit the layers
+	for i := range 1 + rng.IntN(25) {
+		p := plainPod(fmt.Sprintf("p%d", i))
+		if layered && rng.IntN(5) > 0 {
+			p = testPod(fmt.Sprintf("p%d", i), layerOf(i), fmt.Sprintf("s%d", rng.IntN(4)))
+			annotated(p, "ordapply.dev/gate", gates[layerOf(i)])
+		}
+		if needs := randomNeeds(rng, i); needs != "" {
+			annotated(p, "ordapply.dev/depends-on", needs)
+		}
+		add(p)
+	}
+	for i := range 4 {
+		s := testSecret(fmt.Sprintf("s%d", i))
+		if layered && rng.IntN(3) == 0 { // later than some who need it
+			annotated(s, "ordapply.dev/layer", fmt.Sprintf("app/l%d", i+1))
+			annotated(s, "ordapply.dev/wave", fmt.Sprint(i+1))
+			annotated(s, "ordapply.dev/gate", gates[i+1])
+		}
+		add(s)
+	}
+	stream, err := apply.NewStream(inputs, apply.Scope{Namespace: "shop"})
+	if err != nil {
+		panic(err)
+	}
+	w.objects = stream.Objects
+	if w.plan, err = ordering.Build(stream.Resources, ordering.Options{}); err != nil {
+		return nil
+	}
+	return w
+}
+
+// randomNeeds names up to two earlier Pods.
+func randomNeeds(rng *rand.Rand, i int) string {
+	var needs []string
+	for range rng.IntN(3) {
+		if i == 0 {
+			break
+		}
+		on := fmt.Sprintf("/namespaces/shop/Pod/p%d", rng.IntN(i))
+		if strings.Contains(strings.Join(needs, ",")+"?", on+"?") {
+			continue
+		}
+		needs = append(needs, on+[]string{"", "?gate=applied"}[rng.IntN(2)])
+	}
+	return strings.Join(needs, ",")
+}
+
+// randomScript is quick or slow, and with trouble sometimes refused, refused for
+// a while, or never ready.
+func randomScript(rng *rand.Rand, pod, trouble bool) script {
+	s := script{latency: time.Duration(rng.IntN(50)) * time.Millisecond}
+	if pod {
+		s.readyAfter = time.Duration(rng.IntN(3)) * time.Second
+		if s.never = trouble && rng.IntN(8) == 0; s.never && rng.IntN(2) == 0 {
+			s.failsAfter = time.Duration(1+rng.IntN(3000)) * time.Millisecond
+		}
+	}
+	if trouble {
+		switch rng.IntN(12) {
+		case 0:
+			s.errs = []error{apierrors.NewBadRequest("no")}
+		case 1:
+			s.errs = slices.Repeat([]error{apierrors.NewServiceUnavailable("busy")}, 1+rng.IntN(3))
+		}
+	}
+	return s
+}
+
+// healthy tells whether a script ends well if it is sent.
+func (s script) healthy() bool {
+	return !s.never && !slices.ContainsFunc(s.errs, apierrors.IsBadRequest)
+}
+
+func (w *world) run(t *testing.T, rng *rand.Rand, schedule apply.Schedule) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if rng.IntN(5) == 0 {
+		w.interrupted = true
+		time.AfterFunc(time.Duration(rng.IntN(8000))*time.Millisecond, cancel)
+	}
+	applier := apply.Applier{Cluster: w.cluster, Schedule: schedule, Workers: 1 + rng.IntN(8), WaveTimeout: 30 * time.Second, Events: func(e apply.Event) {
+		if e.State.Final() && e.ID != (object.ID{}) {
+			w.finals[e.ID] = append(w.finals[e.ID], e.State)
+		}
+	}}
+	summary, err := applier.Run(ctx, w.plan, w.objects)
+	w.err = err
+	for _, r := range summary.Results {
+		w.states[r.ID] = r.State
+	}
+	w.at, w.sends = map[entry]int{}, map[object.ID]int{}
+	for i, e := range w.cluster.happened() {
+		if e.what == "sent" {
+			w.sends[e.id]++
+		}
+		if w.at[e] == 0 {
+			w.at[e] = i + 1
+		}
+	}
+}
+
+// passed is when a resource passed a gate; 0 when it did not.
+func (w *world) passed(id object.ID, gate ordering.Gate) int {
+	if gate == ordering.Applied {
+		return w.at[entry{id, "answered"}]
+	}
+	return w.at[entry{id, "ready"}]
+}
+
+func (w *world) check(t *testing.T, schedule apply.Schedule) {
+	t.Helper()
+	opened := 0 // the last wave of which something was sent
+	for _, s := range w.plan.Steps {
+		state := w.states[s.ID]
+		require.Equal(t, []apply.State{state}, w.finals[s.ID], "%s ends in exactly one state", s.ID)
+		require.True(t, state.Final(), "%s: %s", s.ID, state)
+		sc := w.cluster.scripts[s.ID]
+		require.LessOrEqual(t, w.sends[s.ID], 1+len(sc.errs), "%s was sent again without need", s.ID)
+		if w.sends[s.ID] > 0 {
+			opened = max(opened, s.Wave)
+			w.checkOrder(t, s, schedule)
+		}
+		if w.sends[s.ID] > 0 && sc.healthy() && !w.interrupted && schedule == apply.Graph {
+			require.Contains(t, []apply.State{apply.Ready, apply.Applied}, state, "%s was sent, and nothing is wrong with it", s.ID)
+		}
+		if w.answered(s) && s.Gate == ordering.Applied && !w.neededReady(s.ID) && !w.interrupted {
+			require.Equal(t, apply.Applied, state, "nobody waits until %s is ready", s.ID)
+		}
+		switch state {
+		case apply.Failed, apply.TimedOut:
+			require.ErrorContains(t, w.err, s.ID.String()+": ")
+			require.False(t, sc.healthy(), "%s failed for no reason: %v", s.ID, w.err)
+		case apply.Ready:
+			require.NotZero(t, w.passed(s.ID, ordering.Ready))
+		case apply.Applied:
+			require.NotZero(t, w.passed(s.ID, ordering.Applied))
+		}
+	}
+	if !w.interrupted {
+		w.checkNothingLeft(t, schedule, opened)
+	}
+}
+
+func (w *world) answered(s ordering.Step) bool { return w.at[entry{s.ID, "answered"}] > 0 }
+
+// neededReady tells whether a single resource waits for another to be ready.
+func (w *world) neededReady(id object.ID) bool {
+	return slices.ContainsFunc(w.plan.Steps, func(s ordering.Step) bool {
+		return slices.ContainsFunc(s.Needs, func(n ordering.Need) bool { return n.ID == id && n.Gate == ordering.Ready })
+	})
+}
+
+// checkOrder holds when a step was sent against all that it waits for.
+func (w *world) checkOrder(t *testing.T, s ordering.Step, schedule apply.Schedule) {
+	t.Helper()
+	sent := w.at[entry{s.ID, "sent"}]
+	for _, on := range w.waitsFor(s, schedule) {
+		done := w.passed(on.ID, on.Gate)
+		require.NotZero(t, done, "%s was sent though %s was never %s", s.ID, on.ID, on.Gate)
+		require.Greater(t, sent, done, "%s was sent before %s was %s", s.ID, on.ID, on.Gate)
+	}
+}
+
+// waitsFor is all that a step waits for: its needs; by graph the layers before
+// it, by waves the waves before its own.
+func (w *world) waitsFor(s ordering.Step, schedule apply.Schedule) []ordering.Need {
+	out := slices.Clone(s.Needs)
+	for _, other := range w.plan.Steps {
+		if schedule == apply.Graph {
+			for _, b := range s.After {
+				if w.holds(b.Layer, other) {
+					out = append(out, ordering.Need{ID: other.ID, Gate: other.Gate})
+				}
+			}
+			continue
+		}
+		if other.Wave < s.Wave {
+			out = append(out, ordering.Need{ID: other.ID, Gate: ordering.Applied})
+		}
+		if other.ReadyBy < s.Wave {
+			out = append(out, ordering.Need{ID: other.ID, Gate: other.Gate})
+		}
+	}
+	return out
+}
+
+// holds tells whether who waits for a layer waits for a step: because the step
+// is in it or in a layer that it comes after.
+func (w *world) holds(layer int, s ordering.Step) bool {
+	if slices.Contains(s.Layers, layer) {
+		return true
+	}
+	return slices.ContainsFunc(w.plan.Layers[layer].After, func(b ordering.Barrier) bool { return w.holds(b.Layer, s) })
+}
+
+// checkNothingLeft: whatever could go on did, and the rest says why not.
+func (w *world) checkNothingLeft(t *testing.T, schedule apply.Schedule, opened int) {
+	t.Helper()
+	bad := false
+	for _, s := range w.plan.Steps {
+		free := !slices.ContainsFunc(w.waitsFor(s, schedule), func(n ordering.Need) bool { return w.passed(n.ID, n.Gate) == 0 })
+		switch state := w.states[s.ID]; {
+		case schedule == apply.Graph && free, schedule == apply.Waves && free && s.Wave <= opened:
+			require.NotZero(t, w.sends[s.ID], "%s had all it needs and was not sent: %s", s.ID, state)
+		case schedule == apply.Graph:
+			require.Equal(t, apply.Skipped, state, "%s", s.ID)
+		default:
+			require.Contains(t, []apply.State{apply.Skipped, apply.NotStarted}, state, "%s", s.ID)
+		}
+		bad = bad || !w.cluster.scripts[s.ID].healthy() && w.sends[s.ID] > 0 && w.states[s.ID] != apply.Applied
+	}
+	require.Equal(t, bad, w.err != nil, "%v", w.err)
+}

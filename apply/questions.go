@@ -1,0 +1,264 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/object"
+)
+
+// podsAtMost bounds the Pods that are looked at for one resource.
+const podsAtMost = 100
+
+// about asks about a live object that is not ready, nil when there is none;
+// backends are the Services that it waits for.
+func (q *inquiry) about(ctx context.Context, live *unstructured.Unstructured, backends []object.ID) []Finding {
+	if live != nil && live.GetKind() != "Pod" { // those of a Pod say nothing that its containers do not say better
+		q.conditions(live)
+	}
+	switch {
+	case len(backends) > 0:
+		q.service(ctx, backends[0])
+	case Meta(live).ID.Kind == "Service" && live.GroupVersionKind().Group == "":
+		q.podsOf(ctx, live)
+	default:
+		q.workload(ctx, live)
+	}
+	return append(q.findings, q.unread...)
+}
+
+// conditions are those of the object's own that speak against it.
+func (q *inquiry) conditions(live *unstructured.Unstructured) {
+	complaints := health.Complaints(live)
+	for n, c := range complaints {
+		if n > 0 && c.Underway {
+			continue
+		}
+		if n > 0 && c.Message != "" && c.Reason+c.Message == complaints[n-1].Reason+complaints[n-1].Message {
+			continue
+		}
+		text := "condition " + c.Type + " is " + c.Status
+		if !c.Since.IsZero() {
+			text += " for " + age(q.now, c.Since)
+		}
+		if c.Reason != "" {
+			text += " (" + c.Reason + ")"
+		}
+		q.find(Meta(live).ID, text, c.Message)
+	}
+}
+
+// workload asks for the Pods of a workload, or the events of anything else.
+func (q *inquiry) workload(ctx context.Context, live *unstructured.Unstructured) {
+	switch live.GroupVersionKind().GroupKind().String() {
+	case "Pod":
+		q.pods(ctx, live, []*unstructured.Unstructured{live})
+	case "Deployment.apps":
+		if maker := q.replicaSet(ctx, live); maker != nil {
+			q.ownPods(ctx, live, maker)
+			return
+		}
+		q.events(ctx, live)
+	case "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps", "Job.batch", "ReplicationController":
+		q.ownPods(ctx, live, live)
+	case "PersistentVolumeClaim":
+		q.claim(ctx, live)
+	default:
+		q.events(ctx, live)
+	}
+}
+
+// replicaSet is the one that a Deployment is rolling out; nil when it cannot be
+// told.
+func (q *inquiry) replicaSet(ctx context.Context, deployment *unstructured.Unstructured) *unstructured.Unstructured {
+	const revision = "deployment.kubernetes.io/revision"
+	replicaSets := Kind{Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}, Namespaced: true}
+	sets, ok := q.list(ctx, replicaSets, deployment.GetNamespace(), Query{Labels: selector(deployment)})
+	for _, set := range sets {
+		if owns(deployment, set) && set.GetAnnotations()[revision] == deployment.GetAnnotations()[revision] {
+			return set
+		}
+	}
+	if ok {
+		q.find(Meta(deployment).ID, "no ReplicaSet was made for it; does kube-controller-manager run?", "")
+	}
+	return nil
+}
+
+// ownPods asks for the Pods that maker made for a workload.
+func (q *inquiry) ownPods(ctx context.Context, workload, maker *unstructured.Unstructured) {
+	listed, ok := q.list(ctx, coreKind("pods"), maker.GetNamespace(), Query{Labels: selector(maker), Limit: podsAtMost})
+	var own []*unstructured.Unstructured
+	for _, pod := range listed {
+		if owns(maker, pod) {
+			own = append(own, pod)
+		}
+	}
+	if want := wantedPods(maker); ok && int64(len(own)) < want && len(listed) < podsAtMost {
+		q.find(Meta(workload).ID, fmt.Sprintf("it has %d of %s", len(own), count(int(want), "Pod")), "")
+		if !q.events(ctx, maker) && len(own) == 0 && len(q.unread) == 0 {
+			q.find(Meta(maker).ID, "no event tells why; does kube-controller-manager run?", "")
+		}
+	}
+	q.pods(ctx, workload, own)
+}
+
+// service asks for the Pods behind a Service that has no ready endpoint.
+func (q *inquiry) service(ctx context.Context, id object.ID) {
+	live, err := q.get(ctx, coreKind("services"), id)
+	switch {
+	case live != nil:
+		q.podsOf(ctx, live)
+	case missing(err):
+		q.find(id, "it does not exist", "")
+	}
+}
+
+func (q *inquiry) podsOf(ctx context.Context, service *unstructured.Unstructured) {
+	labels, _, _ := unstructured.NestedStringMap(service.Object, "spec", "selector")
+	if len(labels) == 0 {
+		q.events(ctx, service)
+		return
+	}
+	text := metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: labels})
+	pods, ok := q.list(ctx, coreKind("pods"), service.GetNamespace(), Query{Labels: text, Limit: podsAtMost})
+	if ok && len(pods) == 0 {
+		q.find(Meta(service).ID, "no Pod has the labels that it selects: "+text, "")
+	}
+	q.pods(ctx, service, pods)
+	q.events(ctx, service)
+}
+
+// pods reads the Pods, and asks more about the worst of them.
+func (q *inquiry) pods(ctx context.Context, workload *unstructured.Unstructured, pods []*unstructured.Unstructured) {
+	kinds := podTroubles(pods, q.now)
+	logged := false
+	for _, kind := range kinds {
+		about := Meta(kind.pods[0]).ID
+		text := kind.text
+		if more := len(kind.pods) - 1; more > 0 {
+			text += fmt.Sprintf(" (and %s like it)", count(more, "Pod"))
+		}
+		q.find(about, text, kind.message)
+		if !logged && kind.container != "" {
+			logged = true
+			q.log(ctx, about, kind)
+		}
+	}
+	if len(kinds) == 0 {
+		q.events(ctx, workload)
+		return
+	}
+	worst := kinds[0].pods[0]
+	q.events(ctx, worst)
+	if phase, _, _ := unstructured.NestedString(worst.Object, "status", "phase"); phase == "Pending" {
+		q.claims(ctx, worst)
+	}
+	if worst != workload && workload.GroupVersionKind().Kind == "Job" {
+		q.events(ctx, workload)
+	}
+}
+
+// claims asks for the first volume of a Pod that is not bound.
+func (q *inquiry) claims(ctx context.Context, pod *unstructured.Unstructured) {
+	volumes, _, _ := unstructured.NestedSlice(pod.Object, "spec", "volumes")
+	asked := 0
+	for _, v := range volumes {
+		volume, _ := v.(map[string]any)
+		name, _, _ := unstructured.NestedString(volume, "persistentVolumeClaim", "claimName")
+		if name == "" || asked == 2 {
+			continue
+		}
+		asked++
+		id := object.ID{Kind: "PersistentVolumeClaim", Namespace: pod.GetNamespace(), Name: name}
+		claim, err := q.get(ctx, coreKind("persistentvolumeclaims"), id)
+		if missing(err) {
+			q.find(id, "it does not exist, and the Pod mounts it", "")
+			return
+		}
+		if claim == nil {
+			continue
+		}
+		if phase, _, _ := unstructured.NestedString(claim.Object, "status", "phase"); phase != "Bound" {
+			q.claim(ctx, claim)
+			return
+		}
+	}
+}
+
+// claim tells of a volume that is not bound.
+func (q *inquiry) claim(ctx context.Context, claim *unstructured.Unstructured) {
+	phase, _, _ := unstructured.NestedString(claim.Object, "status", "phase")
+	class, named, _ := unstructured.NestedString(claim.Object, "spec", "storageClassName")
+	text := "it is " + phase
+	switch {
+	case !named:
+		text += ", asks for no storage class, and the cluster has set no default one"
+	case class != "":
+		text += fmt.Sprintf(", of storage class %q", class)
+	}
+	q.find(Meta(claim).ID, text, "")
+	q.events(ctx, claim)
+}
+
+// log asks for the last lines of a container's log.
+func (q *inquiry) log(ctx context.Context, pod object.ID, kind podTrouble) {
+	if !q.allowed() {
+		return
+	}
+	lines, err := q.cluster.Logs(ctx, pod, kind.container, LogOptions{Previous: kind.previous, Lines: logLines})
+	switch {
+	case apierrors.IsForbidden(err):
+		q.forbidden(`get pods/log in namespace "` + pod.Namespace + `"`)
+	case err != nil:
+		q.missed("the log of container " + kind.container + " of " + pod.String() + " cannot be read: " + brief(err).Error())
+	default:
+		last := &q.findings[len(q.findings)-1]
+		for _, line := range lines {
+			last.Log = append(last.Log, logLine(line))
+		}
+	}
+}
+
+// selector is how a workload finds its Pods, as a query.
+func selector(workload *unstructured.Unstructured) string {
+	raw, _, _ := unstructured.NestedMap(workload.Object, "spec", "selector")
+	if workload.GetKind() == "ReplicationController" {
+		raw = map[string]any{"matchLabels": raw}
+	}
+	selector := &metav1.LabelSelector{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, selector); err != nil {
+		return ""
+	}
+	if len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
+		return ""
+	}
+	return metav1.FormatLabelSelector(selector)
+}
+
+// owns tells whether one object controls another.
+func owns(owner, obj *unstructured.Unstructured) bool {
+	return metav1.IsControlledBy(obj, owner)
+}
+
+// wantedPods is how many Pods a workload asks for.
+func wantedPods(workload *unstructured.Unstructured) int64 {
+	switch workload.GetKind() {
+	case "DaemonSet":
+		n, _, _ := unstructured.NestedInt64(workload.Object, "status", "desiredNumberScheduled")
+		return n
+	case "Job":
+		return 0 // whose Pods come and go
+	}
+	if n, ok, _ := unstructured.NestedInt64(workload.Object, "spec", "replicas"); ok {
+		return n
+	}
+	return 1
+}

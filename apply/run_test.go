@@ -1,0 +1,242 @@
+package apply_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+func planOf(t *testing.T, manifests ...map[string]any) (*ordering.Plan, *apply.Stream) {
+	t.Helper()
+	return planWith(t, ordering.Options{}, manifests...)
+}
+
+func planWith(t *testing.T, options ordering.Options, manifests ...map[string]any) (*ordering.Plan, *apply.Stream) {
+	t.Helper()
+	var inputs []apply.Input
+	for _, m := range manifests {
+		inputs = append(inputs, apply.Input{Object: &unstructured.Unstructured{Object: m}, Source: "test"})
+	}
+	stream, err := apply.NewStream(inputs, apply.Scope{Namespace: "shop"})
+	require.NoError(t, err)
+	plan, err := ordering.Build(stream.Resources, options)
+	require.NoError(t, err)
+	return plan, stream
+}
+
+func pod(name string) object.ID    { return object.ID{Kind: "Pod", Namespace: "shop", Name: name} }
+func secret(name string) object.ID { return object.ID{Kind: "Secret", Namespace: "shop", Name: name} }
+
+func states(s apply.Summary) map[string]apply.State {
+	out := map[string]apply.State{}
+	for _, r := range s.Results {
+		out[r.ID.Name] = r.State
+	}
+	return out
+}
+
+func TestRunStopsAtAWaveThatDoesNotGetReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, testPod("db", 0, ""), testPod("cache", 0, ""), testPod("web", 1, ""))
+		cluster := &scripted{scripts: map[object.ID]script{pod("db"): {never: true}}}
+		start := time.Now()
+		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
+		require.EqualError(t, err, "wave 1/2 (l0): wait for Pod shop/db: not ready after 1m0s (wave timeout): Pod is in the Pending phase")
+		require.Equal(t, map[string]apply.State{"db": apply.TimedOut, "cache": apply.Ready, "web": apply.NotStarted}, states(summary))
+		require.True(t, summary.TimedOutOnly())
+		require.Equal(t, time.Minute, time.Since(start))
+	})
+}
+
+func TestRunTimeoutEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, testPod("db", 0, ""), testPod("web", 1, ""))
+		cluster := &scripted{scripts: map[object.ID]script{pod("db"): {never: true}}}
+		summary, err := apply.Applier{Cluster: cluster, Timeout: 10 * time.Second}.Run(t.Context(), plan, stream.Objects)
+		require.ErrorContains(t, err, "not ready after 10s (run timeout)")
+		require.Equal(t, map[string]apply.State{"db": apply.TimedOut, "web": apply.NotStarted}, states(summary))
+	})
+}
+
+// The second run after a timeout: the PATCH changes nothing and causes no
+// event, so the response itself must be judged.
+func TestRunJudgesTheResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, testPod("db", 0, ""))
+		_, err := apply.Applier{Cluster: &scripted{}}.Run(t.Context(), plan, stream.Objects)
+		require.NoError(t, err)
+	})
+}
+
+// On a busy machine the event that says ready may be here before the answer to
+// the PATCH; it will not come again.
+func TestRunRemembersWhatCameEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, testPod("first", 0, ""), testPod("rushed", 0, ""), testPod("third", 0, ""))
+		cluster := &scripted{scripts: map[object.ID]script{
+			pod("first"):  {readyAfter: 10 * time.Second}, // opens the watch
+			pod("rushed"): {latency: 4 * time.Second, rushed: true, never: true},
+		}}
+		_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
+		require.NoError(t, err)
+	})
+}
+
+// Events of an object that was there before, or of this one before our change,
+// open no gate.
+func TestRunIgnoresThePast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, testPod("db", 0, ""), testPod("web", 1, ""))
+		cluster := &scripted{scripts: map[object.ID]script{pod("db"): {never: true, ghosts: true}}}
+		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
+		require.ErrorContains(t, err, "not ready after 1m0s")
+		require.Equal(t, map[string]apply.State{"db": apply.TimedOut, "web": apply.NotStarted}, states(summary))
+	})
+}
+
+func TestRunNamesEveryFaultOfAWave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := func(name string) error {
+			return apierrors.NewForbidden(unstructuredResource("pods"), name, fmt.Errorf("no"))
+		}
+		plan, stream := planOf(t, testPod("a", 0, ""), testPod("b", 0, "s"), testPod("c", 0, ""), testPod("slow", 0, ""), testSecret("s"), testPod("later", 1, ""))
+		cluster := &scripted{scripts: map[object.ID]script{
+			pod("a"):    {errs: []error{refused("a")}},
+			secret("s"): {errs: []error{refused("s")}},
+			pod("c"):    {errs: []error{refused("c")}},
+			pod("slow"): {readyAfter: time.Hour},
+		}}
+		summary, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
+		require.ErrorContains(t, err, "apply Pod shop/a: ")
+		require.ErrorContains(t, err, "apply Pod shop/c: ")
+		require.Equal(t, map[string]apply.State{
+			"a": apply.Failed, "b": apply.Skipped, "c": apply.Failed, "s": apply.Failed,
+			"slow": apply.Unsettled, "later": apply.NotStarted,
+		}, states(summary))
+		require.False(t, summary.TimedOutOnly())
+	})
+}
+
+func TestRunRepeatsWhatMayPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := apierrors.NewServiceUnavailable("busy")
+		plan, stream := planOf(t, testPod("a", 0, ""))
+		cluster := &scripted{scripts: map[object.ID]script{pod("a"): {errs: []error{busy, busy, busy}}}}
+		_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
+		require.NoError(t, err)
+
+		var always []error
+		for range 1000 {
+			always = append(always, busy)
+		}
+		cluster = &scripted{scripts: map[object.ID]script{pod("a"): {errs: always}}}
+		start := time.Now()
+		_, err = apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
+		require.ErrorContains(t, err, "wave 1/1 (l0): apply Pod shop/a: busy")
+		require.Less(t, time.Since(start), time.Minute, "repeating is bounded")
+	})
+}
+
+func TestRunInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, testPod("a", 0, ""), testPod("b", 0, ""), testPod("c", 1, ""))
+		cluster := &scripted{scripts: map[object.ID]script{pod("a"): {latency: 5 * time.Second}, pod("b"): {readyAfter: time.Hour}}}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		start := time.Now()
+		summary, err := apply.Applier{Cluster: cluster}.Run(ctx, plan, stream.Objects)
+		require.ErrorIs(t, err, apply.ErrInterrupted)
+		require.Equal(t, map[string]apply.State{"a": apply.Ready, "b": apply.Unsettled, "c": apply.NotStarted}, states(summary))
+		require.Equal(t, 5*time.Second, time.Since(start), "requests in flight may finish")
+	})
+}
+
+func TestRunAlwaysEmitsOneFinalState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, testPod("a", 0, "s"), testPod("b", 1, ""), testSecret("s"))
+		cluster := &scripted{scripts: map[object.ID]script{secret("s"): {errs: []error{apierrors.NewBadRequest("no")}}}}
+		finals := map[object.ID]int{}
+		applier := apply.Applier{Cluster: cluster, Events: func(e apply.Event) {
+			if e.State.Final() {
+				finals[e.ID]++
+			}
+		}}
+		_, err := applier.Run(t.Context(), plan, stream.Objects)
+		require.Error(t, err)
+		require.Equal(t, map[object.ID]int{pod("a"): 1, pod("b"): 1, secret("s"): 1}, finals)
+	})
+}
+
+// In graph mode a resource starts when its own needs and layers are there, and
+// what does not depend on a failure goes on.
+func TestGraphGoesOnBesideAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		no := apierrors.NewBadRequest("no")
+		plan, stream := planOf(t, dependent("b", "a"), dependent("chained", "free"), plainPod("free"), withSecret("a", "s"), testSecret("s"))
+		cluster := &scripted{scripts: map[object.ID]script{
+			secret("s"): {errs: []error{no}},
+			pod("free"): {readyAfter: time.Minute},
+		}}
+		skipped := map[object.ID]string{}
+		tell := func(e apply.Event) {
+			if e.State == apply.Skipped {
+				skipped[e.ID] = e.Detail
+			}
+		}
+		summary, err := apply.Applier{Cluster: cluster, Schedule: apply.Graph, Events: tell}.Run(t.Context(), plan, stream.Objects)
+		require.ErrorContains(t, err, "apply Secret shop/s: no")
+		why := "it needs Secret shop/s, which could not be applied"
+		require.Equal(t, map[object.ID]string{pod("a"): why, pod("b"): why}, skipped)
+		require.Equal(t, map[string]apply.State{
+			"s": apply.Failed, "a": apply.Skipped, "b": apply.Skipped, "free": apply.Ready, "chained": apply.Ready,
+		}, states(summary))
+	})
+}
+
+// A slow resource holds up only who needs it.
+func TestGraphStartsEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, plainPod("slow"), plainPod("quick"), dependent("after-quick", "quick"), dependent("after-slow", "slow"))
+		cluster := &scripted{scripts: map[object.ID]script{pod("slow"): {readyAfter: time.Minute}, pod("quick"): {readyAfter: time.Second}}}
+		_, err := apply.Applier{Cluster: cluster, Schedule: apply.Graph}.Run(t.Context(), plan, stream.Objects)
+		require.NoError(t, err)
+		at := map[entry]int{}
+		for i, e := range cluster.happened() {
+			at[e] = i
+		}
+		require.Less(t, at[entry{pod("after-quick"), "ready"}], at[entry{pod("slow"), "ready"}])
+		require.Greater(t, at[entry{pod("after-slow"), "sent"}], at[entry{pod("slow"), "ready"}])
+	})
+}
+
+// Each wave says when it opens and when it is ready; the events of its resources
+// stand between.
+func TestRunTellsOfItsWaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, testPod("db", 0, ""), testPod("cache", 0, ""), testPod("web", 1, ""))
+		cluster := &scripted{scripts: map[object.ID]script{pod("db"): {readyAfter: 2 * time.Second}}}
+		var told []string
+		_, err := apply.Applier{Cluster: cluster, Events: func(e apply.Event) {
+			if e.ID == (object.ID{}) {
+				told = append(told, fmt.Sprintf("wave %d %s: %s", e.Wave, e.State, e.Detail))
+			} else if e.State.Final() {
+				told = append(told, fmt.Sprintf("wave %d %s %s", e.Wave, e.ID.Name, e.State))
+			}
+		}}.Run(t.Context(), plan, stream.Objects)
+		require.NoError(t, err)
+		require.Equal(t, []string{
+			"wave 0 applying: 2 resources", "wave 0 cache ready", "wave 0 db ready", "wave 0 ready: 2s",
+			"wave 1 applying: 1 resource", "wave 1 web ready", "wave 1 ready: 0s",
+		}, told)
+	})
+}

@@ -1,0 +1,210 @@
+package apply
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// start sends a resource's PATCH, once its kind is served and what it needs from
+// outside the stream is there.
+func (r *run) start(i int) {
+	s := &r.steps[i]
+	if s.state.Final() || r.awaitOutsiders(i) {
+		return
+	}
+	if s.sent.IsZero() {
+		s.sent = time.Now()
+		r.limit(i)
+	}
+	s.refusal = nil
+	r.move(i, Applying, "")
+	gvk := s.obj.GroupVersionKind()
+	kind, served := r.kind(gvk)
+	if !served {
+		if r.a.DryRun && len(s.MadeBy) > 0 {
+			r.deferred(i, "its "+s.MadeBy[0].Kind+" comes earlier in this run")
+			return
+		}
+		r.awaitKinds(i, gvk)
+		return
+	}
+	if kind.Namespaced && s.ID.Namespace == "" {
+		r.fail(i, Failed, fmt.Errorf("%s turned out to be namespaced, which nothing told when the run began: give it metadata.namespace", s.ID.Kind))
+		return
+	}
+	s.kind = kind
+	if !r.unchanged(i) {
+		r.send(opPatch, i)
+	}
+}
+
+// limit sets the timeouts that hold for one resource alone: what its author
+// says of it or of its kind; else, for a CustomResourceDefinition, that of the
+// prerequisites (KubeVela KEP-0005), and a wave's where neither a wave nor a
+// layer bounds it.
+func (r *run) limit(i int) {
+	s := &r.steps[i]
+	within := func(d time.Duration, scope string) {
+		r.after(d, func() { r.expire(i, d, scope) })
+	}
+	if d, err := ownTimeout(s.obj); err == nil && d > 0 {
+		s.patience = d
+		within(d, "resource")
+		return
+	}
+	if s.Timeout > 0 {
+		s.patience = s.Timeout
+		within(s.Timeout, "kind")
+		return
+	}
+	if len(definedKinds(s.obj)) > 0 {
+		within(r.a.CRDTimeout, "CRD")
+	}
+	if r.a.Schedule == Graph {
+		bounded := false
+		r.timedLayers(i, func(int) { bounded = true })
+		if !bounded {
+			within(r.a.WaveTimeout, "wave")
+		}
+	}
+}
+
+// expire gives up on one resource.
+func (r *run) expire(i int, after time.Duration, scope string) {
+	if s := &r.steps[i]; s.state == Waiting || s.state == Applying {
+		r.timeOut(i, after, scope)
+	}
+}
+
+// deferred ends a step of a dry run that depends on what a dry run does not do.
+func (r *run) deferred(i int, why string) {
+	r.finish(i, Deferred, why)
+	r.pass(i)
+	r.met(i, ordering.Applied)
+	r.met(i, ordering.Ready)
+}
+
+// applied takes the object that a PATCH returned: what waited for it to be
+// applied starts, and its readiness is judged on it at once. A PATCH that
+// changes nothing causes no event to wait for.
+func (r *run) applied(i int, live *unstructured.Unstructured) {
+	s := &r.steps[i]
+	s.live = identity{uid: string(live.GetUID()), generation: live.GetGeneration()}
+	if live.GetDeletionTimestamp() != nil {
+		r.awaitDeletion(i, live)
+		return
+	}
+	if !r.a.DryRun && !s.migrated && ownedByClientSideApply(live) {
+		s.migrated = true
+		r.move(i, Applying, "taking over what kubectl's client-side apply owns")
+		r.send(opMigrate, i)
+		return
+	}
+	s.answered = time.Now()
+	s.appliedAt = time.Now()
+	r.move(i, Waiting, "")
+	r.met(i, ordering.Applied)
+	ungated := r.a.DryRun || r.a.Ungated(s.ID)
+	if ungated || s.Gate == ordering.Applied {
+		r.pass(i)
+	}
+	if ungated || s.passed && !r.neededReady(i) {
+		r.finish(i, Applied, "")
+		r.met(i, ordering.Ready)
+		return
+	}
+	if kinds := definedKinds(s.obj); s.unchanged && len(kinds) > 0 {
+		r.awaitKinds(i, kinds...) // only its metadata was read
+	} else {
+		r.judge(i, live)
+	}
+	r.catchUp(i, live)
+	if s.state == Waiting && s.unserved == 0 {
+		r.watch(i)
+	}
+}
+
+// ready ends a step as it should end, and goes on with who waited for that.
+func (r *run) ready(i int) {
+	r.finish(i, Ready, "")
+	r.pass(i)
+	r.met(i, ordering.Ready)
+}
+
+// ownedByClientSideApply tells whether kubectl's client-side apply owns fields
+// of a live object. A field that it owns too would stay when we drop it.
+func ownedByClientSideApply(live *unstructured.Unstructured) bool {
+	for _, entry := range live.GetManagedFields() {
+		if entry.Operation == "Update" && clientSideManagers().Has(entry.Manager) {
+			return true
+		}
+	}
+	return false
+}
+
+// migrated applies once more after the fields of kubectl's client-side apply
+// became ours, so that what the manifest no longer holds goes. When the
+// migration did not work, the next run tries again.
+func (r *run) migrated(answer reply) {
+	r.send(opPatch, answer.step)
+}
+
+// move records a step's state and tells about it when it says something new.
+func (r *run) move(i int, state State, detail string) {
+	s := &r.steps[i]
+	if s.state == state && (s.detail == detail || detail == "") {
+		return
+	}
+	if s.state != state {
+		r.waves[s.Wave].shift(s.state, state)
+		r.tick(i, s.state, state)
+	}
+	if state.Final() {
+		r.unfinished--
+	}
+	op := opOf(s.state, state)
+	s.state, s.detail = state, detail
+	r.emit(Event{Op: op, ID: s.ID, Layer: s.Layer, Wave: s.Wave, State: state, Unchanged: s.unchanged, Detail: detail, Err: s.err})
+}
+
+// finish moves a step to a final state.
+func (r *run) finish(i int, state State, detail string) {
+	s := &r.steps[i]
+	s.done = time.Now()
+	if state.done() {
+		s.last = nil
+	}
+	r.move(i, state, detail)
+}
+
+// fail ends a step without success, and skips what waits for it.
+func (r *run) fail(i int, state State, cause error) {
+	s := &r.steps[i]
+	applied := s.state == Waiting
+	r.failures++
+	s.err = &Error{Wave: r.plan.WaveTitle(s.Wave), Op: opOf(s.state, state), ID: s.ID, Err: cause}
+	r.finish(i, state, cause.Error())
+	r.skipDependants(i, applied)
+}
+
+// timeOut ends a step because its time is over.
+func (r *run) timeOut(i int, after time.Duration, scope string) {
+	s := &r.steps[i]
+	e := &TimeoutError{After: after, Scope: scope, Last: s.detail, Unapplied: s.state != Waiting}
+	switch {
+	case e.Unapplied && s.refusal != nil:
+		e.Last = r.explain(s.refusal).Error()
+	case e.Unapplied && e.Last == "":
+		e.Last = "the API server has not answered its PATCH"
+	}
+	r.fail(i, TimedOut, e)
+}
+
+func (r *run) emit(e Event) {
+	e.Time = time.Now()
+	r.a.Events(e)
+}

@@ -1,0 +1,195 @@
+package apply_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// annotated gives a manifest one more annotation.
+func annotated(m map[string]any, key, value string) map[string]any {
+	meta := m["metadata"].(map[string]any)
+	if meta["annotations"] == nil {
+		meta["annotations"] = map[string]any{}
+	}
+	meta["annotations"].(map[string]any)[key] = value
+	return m
+}
+
+// runFor runs a plan whose Pod "slow" is ready after some time, and says how
+// long the run took.
+func runFor(t *testing.T, readyAfter time.Duration, applier apply.Applier, options ordering.Options, manifests ...map[string]any) (time.Duration, error) {
+	t.Helper()
+	plan, stream := planWith(t, options, manifests...)
+	applier.Cluster = &scripted{scripts: map[object.ID]script{pod("slow"): {readyAfter: readyAfter, never: readyAfter == 0}}}
+	start := time.Now()
+	_, err := applier.Run(t.Context(), plan, stream.Objects)
+	return time.Since(start), err
+}
+
+// The most specific timeout decides: the resource's, its kind's, its layer's,
+// the wave's. A longer one of the resource or kind holds against the wave's.
+func TestTimeoutsOfEveryScope(t *testing.T) {
+	kinds := ordering.Options{KindTimeouts: []ordering.KindTimeout{{Kind: "Pod", Timeout: 20 * time.Second}}}
+	long := ordering.Options{KindTimeouts: []ordering.KindTimeout{{Kind: "Pod", Timeout: 20 * time.Minute}}}
+	layer := func(p map[string]any) map[string]any { return annotated(p, "ordapply.dev/layer-timeout", "30s") }
+	for name, c := range map[string]struct {
+		slow    map[string]any
+		options ordering.Options
+		after   time.Duration
+		says    string
+	}{
+		"resource":                  {slow: annotated(plainPod("slow"), "ordapply.dev/timeout", "10s"), after: 10 * time.Second, says: "(resource timeout)"},
+		"resource, as HIP-0025":     {slow: annotated(plainPod("slow"), "helm.sh/readiness-timeout", "10s"), after: 10 * time.Second, says: "(resource timeout)"},
+		"resource before kind":      {slow: annotated(plainPod("slow"), "ordapply.dev/timeout", "10s"), options: kinds, after: 10 * time.Second, says: "(resource timeout)"},
+		"kind":                      {slow: plainPod("slow"), options: kinds, after: 20 * time.Second, says: "(kind timeout)"},
+		"kind before layer":         {slow: layer(testPod("slow", 0, "")), options: kinds, after: 20 * time.Second, says: "(kind timeout)"},
+		"layer":                     {slow: layer(testPod("slow", 0, "")), after: 30 * time.Second, says: "(layer app/l0 timeout)"},
+		"wave":                      {slow: plainPod("slow"), after: time.Minute, says: "(wave timeout)"},
+		"resource longer than wave": {slow: annotated(plainPod("slow"), "ordapply.dev/timeout", "10m"), after: 10 * time.Minute, says: "(resource timeout)"},
+		"kind longer than wave":     {slow: plainPod("slow"), options: long, after: 20 * time.Minute, says: "(kind timeout)"},
+	} {
+		for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					took, err := runFor(t, 0, apply.Applier{WaveTimeout: time.Minute, Schedule: schedule}, c.options, c.slow, plainPod("quick"))
+					require.ErrorContains(t, err, "wait for Pod shop/slow: not ready after "+c.after.String()+" "+c.says)
+					require.Equal(t, c.after, took)
+				})
+			})
+		}
+	}
+}
+
+// Who has a longer time than its wave may use it, and who waits for it in the
+// wave goes on then.
+func TestALongerTimeOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		took, err := runFor(t, 7*time.Minute, apply.Applier{WaveTimeout: time.Minute}, ordering.Options{},
+			annotated(plainPod("slow"), "ordapply.dev/timeout", "10m"), dependent("behind", "slow"))
+		require.NoError(t, err)
+		require.Equal(t, 7*time.Minute, took)
+	})
+}
+
+// A wave that spared one of its own goes on to bound the others.
+func TestAWaveThatSparesOneBoundsTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, annotated(plainPod("slow"), "ordapply.dev/timeout", "10m"),
+			annotated(plainPod("behind"), "ordapply.dev/depends-on", "/namespaces/shop/Pod/slow?gate=applied"))
+		require.Len(t, plan.Waves, 1)
+		cluster := &scripted{scripts: map[object.ID]script{pod("slow"): {latency: 150 * time.Second}, pod("behind"): {never: true}}}
+		start := time.Now()
+		_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
+		require.ErrorContains(t, err, "wait for Pod shop/behind: not ready after 1m0s (wave timeout)")
+		require.Equal(t, 3*time.Minute, time.Since(start))
+	})
+}
+
+// A layer's time does not cut short what has a longer one of its own, and goes on
+// to bound the others.
+func TestALayerThatSparesOneBoundsTheRest(t *testing.T) {
+	inLayer := func(p map[string]any) map[string]any { return annotated(p, "ordapply.dev/layer-timeout", "30s") }
+	synctest.Test(t, func(t *testing.T) {
+		slow := annotated(inLayer(testPod("slow", 0, "")), "ordapply.dev/timeout", "2m")
+		took, err := runFor(t, time.Minute, apply.Applier{}, ordering.Options{}, slow)
+		require.NoError(t, err)
+		require.Equal(t, time.Minute, took)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, annotated(inLayer(testPod("slow", 0, "")), "ordapply.dev/timeout", "10m"),
+			annotated(inLayer(testPod("behind", 0, "")), "ordapply.dev/depends-on", "/namespaces/shop/Pod/slow?gate=applied"))
+		cluster := &scripted{scripts: map[object.ID]script{pod("slow"): {latency: 45 * time.Second}, pod("behind"): {never: true}}}
+		start := time.Now()
+		_, err := apply.Applier{Cluster: cluster, Schedule: apply.Graph}.Run(t.Context(), plan, stream.Objects)
+		require.ErrorContains(t, err, "wait for Pod shop/behind: not ready after 30s (layer app/l0 timeout)")
+		require.Equal(t, time.Minute, time.Since(start))
+	})
+}
+
+// What a layer used of its time before it had to wait for others stays used.
+func TestALayersTimeIsCountedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		options := stackOf(90 * time.Second)
+		options.Stacks[1].DependsOn = nil
+		plan, stream := planWith(t, options, plainPod("base"), plainPod("db"), dependent("web", "base"))
+		cluster := &scripted{scripts: map[object.ID]script{
+			pod("base"): {readyAfter: 4 * time.Minute}, pod("db"): {readyAfter: time.Minute}, pod("web"): {readyAfter: time.Minute},
+		}}
+		start := time.Now()
+		_, err := apply.Applier{Cluster: cluster, Schedule: apply.Graph}.Run(t.Context(), plan, stream.Objects)
+		require.ErrorContains(t, err, "wait for Pod shop/web: not ready after 1m30s (stack shop timeout)")
+		require.Equal(t, 4*time.Minute+30*time.Second, time.Since(start))
+	})
+}
+
+// stackOf are stacks base, and shop, which waits for base; web of shop waits for
+// its db.
+func stackOf(shopTimeout time.Duration) ordering.Options {
+	return ordering.Options{
+		Stacks: []ordering.Stack{
+			{Name: "base", Applications: []ordering.App{{Name: "first"}, {Name: "second"}}},
+			{Name: "shop", Timeout: shopTimeout, DependsOn: []string{"base"}, Applications: []ordering.App{{Name: "db"}, {Name: "web", DependsOn: []string{"db"}}}},
+		},
+		ApplicationOf: func(m object.Meta) string {
+			return map[string]string{"base": "base/first", "base2": "base/second", "db": "shop/db", "web": "shop/web"}[m.Name]
+		},
+	}
+}
+
+// runStacks runs Pods by a plan with stacks.
+func runStacks(t *testing.T, applier apply.Applier, options ordering.Options, scripts map[object.ID]script) (apply.Summary, error) {
+	t.Helper()
+	plan, stream := planWith(t, options, plainPod("base"), plainPod("base2"), plainPod("db"), plainPod("web"))
+	require.Len(t, plan.Waves, 3)
+	applier.Cluster = &scripted{scripts: scripts}
+	return applier.Run(t.Context(), plan, stream.Objects)
+}
+
+// A stack's timeout is for the time in which something of the stack is under
+// way, whatever wave it is in, and not for its waiting for other stacks.
+func TestAStacksTimeSpansItsWaves(t *testing.T) {
+	scripts := map[object.ID]script{
+		pod("base"): {readyAfter: 4 * time.Minute}, pod("db"): {readyAfter: time.Minute}, pod("web"): {readyAfter: time.Minute},
+	}
+	for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
+		synctest.Test(t, func(t *testing.T) {
+			_, err := runStacks(t, apply.Applier{Schedule: schedule}, stackOf(3*time.Minute), scripts)
+			require.NoError(t, err)
+		})
+		synctest.Test(t, func(t *testing.T) {
+			summary, err := runStacks(t, apply.Applier{Schedule: schedule}, stackOf(90*time.Second), scripts)
+			require.ErrorContains(t, err, "wait for Pod shop/web: not ready after 1m30s (stack shop timeout)")
+			require.Equal(t, map[string]apply.State{"base": apply.Ready, "base2": apply.Ready, "db": apply.Ready, "web": apply.TimedOut}, states(summary))
+		})
+	}
+}
+
+// By graph too a stack waits for every application of the stack before it, and
+// what is skipped says because of whom.
+func TestGraphWaitsForWholeStacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		_, err := runStacks(t, apply.Applier{Schedule: apply.Graph}, stackOf(0), map[object.ID]script{pod("base2"): {readyAfter: time.Minute}, pod("db"): {readyAfter: time.Minute}})
+		require.NoError(t, err)
+		require.Equal(t, 2*time.Minute, time.Since(start))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		summary, err := runStacks(t, apply.Applier{Schedule: apply.Graph}, stackOf(0), map[object.ID]script{pod("base2"): {errs: []error{apierrors.NewBadRequest("no")}}})
+		require.EqualError(t, err, "wave 1/3 (base/first, base/second): apply Pod shop/base2: no")
+		require.Equal(t, map[string]apply.State{"base": apply.Ready, "base2": apply.Failed, "db": apply.Skipped, "web": apply.Skipped}, states(summary))
+	})
+}
+
+func TestTimeoutsThatAreNone(t *testing.T) {
+	_, err := apply.NewStream([]apply.Input{{Object: &unstructured.Unstructured{Object: annotated(plainPod("a"), "ordapply.dev/timeout", "soon")}, Source: "a.yaml"}}, apply.Scope{Namespace: "shop"})
+	require.EqualError(t, err, `a.yaml: Pod a: annotation ordapply.dev/timeout: "soon" is not a duration such as 90s`)
+}

@@ -1,0 +1,75 @@
+package apply
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// trouble retries a failed PATCH as long as its cause may pass, then fails the
+// step.
+func (r *run) trouble(i int, answer reply) {
+	s := &r.steps[i]
+	answer.err = withoutSecrets(s.obj, answer.err)
+	if s.retries++; s.retries == 1 {
+		s.troubled = time.Now()
+	}
+	missing := missingNamespace(answer.err)
+	if r.a.DryRun && missing != "" && r.makesNamespace(missing) {
+		r.deferred(i, "its Namespace comes earlier in this run")
+		return
+	}
+	if r.a.DryRun && r.makesAccount(missingAccount(answer.err)) {
+		r.deferred(i, "its ServiceAccount comes earlier in this run")
+		return
+	}
+	if !s.migrated && !r.a.DryRun && onlyClientSideConflicts(answer.err) {
+		s.migrated = true
+		r.send(opMigrate, i)
+		return
+	}
+	if r.immutable(i, immutableFields(answer.err)) {
+		return
+	}
+	if beingDeleted(answer.err) && !r.a.DryRun {
+		r.findVanishing(i)
+		return
+	}
+	limit := patience(answer.err)
+	if missing != "" && r.makesNamespace(missing) {
+		limit = 10 * time.Second
+	}
+	pause := max(backoff(s.retries), retryAfter(answer.err))
+	if r.stopping || time.Since(s.troubled)+pause > limit {
+		r.fail(i, Failed, r.explain(answer.err))
+		return
+	}
+	s.refusal = answer.err
+	r.move(i, Applying, "will be sent again: "+brief(answer.err).Error())
+	r.after(pause, func() {
+		if !r.steps[i].state.Final() {
+			r.queue = append(r.queue, answer.request)
+		}
+	})
+}
+
+// makesAccount tells whether the plan holds a ServiceAccount, given as
+// namespace/name, or its Namespace, which gets one.
+func (r *run) makesAccount(account string) bool {
+	namespace, name, _ := strings.Cut(account, "/")
+	_, ok := r.byID[object.ID{Kind: "ServiceAccount", Namespace: namespace, Name: name}]
+	return account != "" && (ok || name == "default" && r.makesNamespace(namespace))
+}
+
+// explain says what to do about an error, as far as the run knows more of it
+// than the API server said.
+func (r *run) explain(err error) error {
+	if namespaceTerminating(err) {
+		if name := terminatingNamespace(err); r.makesNamespace(name) {
+			return fmt.Errorf("somebody deleted namespace %q while this run applied to it, with all that is in it: run this again, which waits until it is gone", name)
+		}
+	}
+	return explain(err)
+}

@@ -1,0 +1,74 @@
+package apply_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+)
+
+// A Pod that must go before the Secret that it needs to become ready: its gate
+// is that of the wave in which the Secret goes out, not its own, or the run
+// would wait for ever.
+func TestWaitsForReadinessWhereThePlanSays(t *testing.T) {
+	early := func() []map[string]any {
+		late := annotated(testSecret("s"), "ordapply.dev/layer", "app/l1")
+		annotated(late, "ordapply.dev/wave", "1")
+		return []map[string]any{
+			annotated(testPod("early", 0, "s"), "ordapply.dev/gate", "applied"), late, dependent("last", "early"),
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, early()...)
+		require.Equal(t, 1, stepOf(plan, pod("early")).ReadyBy)
+		require.Less(t, stepOf(plan, pod("early")).Wave, 1)
+		cluster := &scripted{scripts: map[object.ID]script{pod("early"): {readyAfter: time.Minute}}}
+		summary, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
+		require.NoError(t, err)
+		require.Equal(t, 3, summary.Count(apply.Ready))
+		at := map[entry]int{}
+		for i, e := range cluster.happened() {
+			at[e] = i
+		}
+		require.Less(t, at[entry{secret("s"), "sent"}], at[entry{pod("early"), "ready"}], "the Secret does not wait for who needs it")
+		require.Greater(t, at[entry{pod("last"), "sent"}], at[entry{pod("early"), "ready"}])
+	})
+	// When it never gets ready, the wave that waits for it says so.
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, early()...)
+		cluster := &scripted{scripts: map[object.ID]script{pod("early"): {never: true}}}
+		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
+		require.ErrorContains(t, err, "wait for Pod shop/early: not ready after 1m0s (wave timeout)")
+		require.Equal(t, map[string]apply.State{"early": apply.TimedOut, "s": apply.Ready, "last": apply.Skipped}, states(summary))
+	})
+}
+
+// What its layer does not wait for may still be needed by a resource of a later
+// wave, which must neither start before it is ready nor wait for ever.
+func TestAPassedGateThatSomebodyStillNeeds(t *testing.T) {
+	manifests := func() []map[string]any {
+		return []map[string]any{
+			annotated(testPod("db", 0, ""), "ordapply.dev/gate", "applied"),
+			annotated(testPod("web", 1, ""), "ordapply.dev/depends-on", "/namespaces/shop/Pod/db"),
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, manifests()...)
+		cluster := &scripted{scripts: map[object.ID]script{pod("db"): {readyAfter: time.Minute}}}
+		start := time.Now()
+		_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
+		require.NoError(t, err)
+		require.Equal(t, time.Minute, time.Since(start))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, manifests()...)
+		cluster := &scripted{scripts: map[object.ID]script{pod("db"): {never: true}}}
+		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
+		require.ErrorContains(t, err, "wait for Pod shop/db: not ready after 1m0s (wave timeout)")
+		require.Equal(t, map[string]apply.State{"db": apply.TimedOut, "web": apply.Skipped}, states(summary))
+	})
+}

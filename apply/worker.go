@@ -1,0 +1,126 @@
+package apply
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// op is what a request does.
+type op int
+
+const (
+	opPatch     op = iota // server-side apply of obj
+	opDiscover            // ask discovery for a group-version
+	opGet                 // read the live object, to see whether it is still there
+	opDelete              // delete the live object, and give back what it was
+	opEndpoints           // see whether a Service has a ready endpoint
+	opLook                // read the object id, which is not of the stream
+	opMigrate             // take over what kubectl's client-side apply owns on obj, the live object
+)
+
+// request is one piece of work for a worker. It holds all that it needs:
+// workers see nothing of the run's state.
+type request struct {
+	op        op
+	step      int // -1 when it is for no one step
+	kind      Kind
+	obj       *unstructured.Unstructured // as the author wrote it
+	fields    map[string]any             // the schema of its kind, nil when it is not known
+	scaled    bool                       // a controller sets its replicas
+	options   PatchOptions
+	discover  schema.GroupVersion
+	namespace string    // the Namespace to get, when step is -1
+	id        object.ID // of what opEndpoints and opLook are about
+}
+
+type reply struct {
+	request
+	live  *unstructured.Unstructured
+	found bool // a ready endpoint
+	err   error
+}
+
+// serve carries out requests until there are no more. It holds no state.
+func (a Applier) serve(ctx context.Context, requests <-chan request, replies chan<- reply) {
+	for q := range requests {
+		answer := reply{request: q}
+		if q.op == opEndpoints {
+			answer.found, answer.err = a.Cluster.HasEndpoints(ctx, q.id)
+		} else {
+			answer.live, answer.err = a.do(ctx, q)
+		}
+		select {
+		case replies <- answer:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (a Applier) do(ctx context.Context, q request) (*unstructured.Unstructured, error) {
+	switch q.op {
+	case opDiscover:
+		return nil, a.Cluster.Refresh(ctx, q.discover)
+	case opGet:
+		if q.step < 0 {
+			return a.Cluster.Get(ctx, q.kind, "", q.namespace)
+		}
+		return a.Cluster.Get(ctx, q.kind, q.obj.GetNamespace(), q.obj.GetName())
+	case opLook:
+		return a.Cluster.Get(ctx, q.kind, q.id.Namespace, q.id.Name)
+	case opDelete:
+		live, err := a.Cluster.Get(ctx, q.kind, q.obj.GetNamespace(), q.obj.GetName())
+		if err != nil {
+			return nil, err
+		}
+		return live, a.Cluster.Delete(ctx, q.kind, live)
+	case opMigrate:
+		live, err := a.Cluster.Get(ctx, q.kind, q.obj.GetNamespace(), q.obj.GetName())
+		if err != nil {
+			return nil, err
+		}
+		return nil, a.Cluster.Migrate(ctx, q.kind, live, q.options.Manager)
+	}
+	sent := desired(q.obj, q.fields, q.scaled)
+	if err := mark(sent); err != nil {
+		return nil, err
+	}
+	return a.Cluster.Apply(ctx, q.kind, sent, q.options)
+}
+
+// take goes on with what a reply is for.
+func (r *run) take(answer reply) {
+	switch {
+	case answer.op == opDiscover:
+		r.discovered(answer.discover) // an error shows as kinds that stay unserved
+	case answer.op == opLook:
+		r.lookedOutside(answer)
+	case answer.step < 0:
+		r.foundNamespace(answer)
+	case r.steps[answer.step].state.Final():
+	case answer.op == opGet:
+		r.looked(answer)
+	case answer.op == opDelete:
+		r.deleted(answer)
+	case answer.op == opEndpoints:
+		r.foundEndpoints(answer)
+	case answer.op == opMigrate:
+		r.migrated(answer)
+	case answer.err != nil:
+		r.trouble(answer.step, answer)
+	default:
+		r.applied(answer.step, answer.live)
+	}
+}
+
+// send lets a worker do something for a step.
+func (r *run) send(op op, i int) {
+	s := &r.steps[i]
+	r.queue = append(r.queue, request{op: op, step: i, kind: s.kind, obj: s.obj, fields: r.schemas[s.obj.GroupVersionKind()], scaled: r.scaled[s.ID], options: PatchOptions{
+		Manager: r.a.Manager, Force: r.a.ForceConflicts, DryRun: r.a.DryRun,
+	}})
+}

@@ -1,0 +1,175 @@
+package applyset_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/applyset"
+)
+
+func b64sha(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+const web = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop, labels: {app: web}}
+spec:
+  template:
+    spec:
+      containers:
+      - name: web
+        image: web:1
+        args: [--port, "80"]
+        ports: [{containerPort: 80}, {containerPort: 81, protocol: UDP}]
+        resources: {}
+`
+
+// webFields is what the API server writes of the fields of web.
+const webFields = `
+f:metadata: {f:annotations: {"f:ordapply.dev/applied": {}}, f:labels: {f:app: {}}}
+f:spec:
+  f:template:
+    f:spec:
+      f:containers:
+        k:{"name":"web"}:
+          .: {}
+          f:name: {}
+          f:image: {}
+          f:args: {}
+          f:ports:
+            k:{"containerPort":80,"protocol":"TCP"}: {.: {}, f:containerPort: {}}
+            k:{"containerPort":81,"protocol":"UDP"}: {.: {}, f:containerPort: {}, f:protocol: {}}
+          f:resources: {}
+`
+
+func marked(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	obj := parse(t, text)
+	print, err := applyset.Fingerprint(obj)
+	require.NoError(t, err)
+	annotations := obj.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[applyset.AppliedAnnotation] = print
+	obj.SetAnnotations(annotations)
+	return obj
+}
+
+// live is what the server would have of an object, its metadata at least.
+func live(t *testing.T, desired *unstructured.Unstructured, fields string) *unstructured.Unstructured {
+	t.Helper()
+	out := desired.DeepCopy()
+	delete(out.Object, "spec")
+	out.Object["metadata"].(map[string]any)["managedFields"] = []any{
+		map[string]any{"manager": "kubectl", "operation": "Update", "apiVersion": "apps/v1", "fieldsV1": map[string]any{}},
+		map[string]any{"manager": "ordapply", "operation": "Apply", "apiVersion": "apps/v1", "fieldsV1": parse(t, fields).Object},
+	}
+	return out
+}
+
+func TestFingerprintDoesNotCountItself(t *testing.T) {
+	for _, text := range []string{web, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {b: c}}}`} {
+		obj := marked(t, text)
+		again, err := applyset.Fingerprint(obj)
+		require.NoError(t, err)
+		require.Equal(t, obj.GetAnnotations()[applyset.AppliedAnnotation], again)
+		require.Contains(t, obj.GetAnnotations(), applyset.AppliedAnnotation, "the object stays as it was")
+	}
+}
+
+func TestUnchanged(t *testing.T) {
+	desired := marked(t, web)
+	require.True(t, applyset.Unchanged(desired, live(t, desired, webFields), "ordapply"))
+	require.False(t, applyset.Unchanged(desired, live(t, desired, webFields), "ordapply:set"), "applied by another manager")
+	require.False(t, applyset.Unchanged(parse(t, web), live(t, desired, webFields), "ordapply"), "without a fingerprint")
+
+	later := desired.DeepCopy()
+	later.SetAPIVersion("apps/v2")
+	require.False(t, applyset.Unchanged(later, live(t, desired, webFields), "ordapply"))
+
+	going := live(t, desired, webFields)
+	going.Object["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+	require.False(t, applyset.Unchanged(desired, going, "ordapply"))
+
+	other := live(t, desired, webFields)
+	other.SetAnnotations(map[string]string{applyset.AppliedAnnotation: "v1:other"})
+	require.False(t, applyset.Unchanged(desired, other, "ordapply"))
+}
+
+// Whatever single field somebody else took from us, it is found. The only one
+// of its parent is left in: the server would take out the parent with it.
+func TestAnyFieldThatIsNoLongerOursIsFound(t *testing.T) {
+	desired := marked(t, web)
+	full := parse(t, webFields).Object
+	taken := 0
+	var without func(fields map[string]any)
+	without = func(fields map[string]any) {
+		for key, below := range fields {
+			if key == "." {
+				continue
+			}
+			if len(fields) == 1 || key == "f:resources" { // {} holds nothing to take
+				without(below.(map[string]any))
+				continue
+			}
+			delete(fields, key)
+			changed := live(t, desired, "{}")
+			entries := changed.Object["metadata"].(map[string]any)["managedFields"].([]any)
+			entries[1].(map[string]any)["fieldsV1"] = full
+			require.False(t, applyset.Unchanged(desired, changed.DeepCopy(), "ordapply"), "without %s", key)
+			fields[key] = below
+			taken++
+			without(below.(map[string]any))
+		}
+	}
+	without(full)
+	require.Equal(t, 13, taken)
+}
+
+// Nobody can own an empty list whose items have owners of their own. One that
+// is owned as a whole is ours until somebody else has it.
+func TestEmptyLists(t *testing.T) {
+	desired := marked(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {env: [], b: c}}`)
+	const ours = `{f:metadata: {f:annotations: {"f:ordapply.dev/applied": {}}}, f:spec: {f:b: {}}}`
+	for theirs, unchanged := range map[string]bool{
+		`{}`:                  true,
+		`{f:spec: {f:b: {}}}`: true,
+		`{f:spec: {f:env: {.: {}, 'k:{"name":"x"}': {f:name: {}}}}}`: true,
+		`{f:spec: {f:env: {}}}`: false,
+	} {
+		changed := live(t, desired, ours)
+		changed.Object["metadata"].(map[string]any)["managedFields"].([]any)[0].(map[string]any)["fieldsV1"] = parse(t, theirs).Object
+		require.Equal(t, unchanged, applyset.Unchanged(desired, changed, "ordapply"), theirs)
+	}
+}
+
+func TestInDoubtItHasChanged(t *testing.T) {
+	for name, c := range map[string]struct{ object, fields string }{
+		"two entries fit an item": {
+			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 53}]}}`,
+			`{f:metadata: {f:annotations: {"f:ordapply.dev/applied": {}}}, f:spec: {f:ports: {'k:{"port":53,"protocol":"TCP"}': {}, 'k:{"port":53,"protocol":"UDP"}': {}}}}`,
+		},
+		"an item without keys": {
+			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{name: x}]}}`,
+			`{f:metadata: {f:annotations: {"f:ordapply.dev/applied": {}}}, f:spec: {f:ports: {'k:{"port":53}': {}}}}`,
+		},
+		"a set that lost a value": {
+			`{apiVersion: v1, kind: Pod, metadata: {name: a, finalizers: [x/a, x/b]}}`,
+			`{f:metadata: {f:annotations: {"f:ordapply.dev/applied": {}}, f:finalizers: {'v:"x/a"': {}}}}`,
+		},
+		"no fields": {`{apiVersion: v1, kind: Pod, metadata: {name: a}}`, `{f:spec: {}}`},
+	} {
+		desired := marked(t, c.object)
+		changed := live(t, desired, c.fields)
+		changed.Object["metadata"].(map[string]any)["managedFields"].([]any)[1].(map[string]any)["apiVersion"] = "v1"
+		require.False(t, applyset.Unchanged(desired, changed, "ordapply"), name)
+	}
+}

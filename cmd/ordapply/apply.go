@@ -1,0 +1,217 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// applyFlags are those of the apply verb.
+type applyFlags struct {
+	inputFlags
+	planningFlags
+	cluster        *genericclioptions.ConfigFlags
+	dryRun         string
+	fieldManager   string
+	forceConflicts bool
+	ordering       bool
+	schedule       string
+	timeout        time.Duration
+	waveTimeout    time.Duration
+	kindTimeout    time.Duration
+	crdTimeout     time.Duration
+	statusGrace    time.Duration
+	output         string
+	wait           bool
+	metricsFile    string
+	noLive         bool
+	diagnosis      bool
+	healthFlags
+}
+
+func newApply() *cobra.Command {
+	f := applyFlags{cluster: genericclioptions.NewConfigFlags(true)}
+	cmd := &cobra.Command{
+		Use:   "apply -f FILE",
+		Short: "Apply manifests in gated waves",
+		Example: `  kustomize build . | ordapply
+  ordapply apply -f app.yaml --order order.yaml --wave-timeout 2m
+  ordapply apply -f app.yaml --dry-run=server
+  ordapply apply -f app.yaml -o json | jq -r 'select(.type == "error").message'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	f.inputFlags.register(flags)
+	f.planningFlags.register(flags)
+	f.healthFlags.register(flags)
+	f.cluster.AddFlags(flags)
+	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the plan only; "server": let the server validate everything and store nothing`)
+	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name that owns the applied fields")
+	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "take fields that other field managers own")
+	flags.StringVar(&f.schedule, "schedule", "waves", `"waves": one wave after the other; "graph": each resource as soon as its own needs are met`)
+	flags.BoolVar(&f.ordering, "ordering", true, "apply in waves; false sends everything at once and waits for all of it")
+	flags.StringVarP(&f.output, "output", "o", "text", `what standard output gets: "text": a line for each resource, as kubectl's; "name": their names; "json": one event a line`)
+	flags.BoolVar(&f.wait, "wait", true, "wait until resources are ready; with false each holds up others only until it is applied")
+	flags.BoolVar(&f.noLive, "no-live", false, "on a terminal, print a line per transition instead of drawing what is going on")
+	flags.StringVar(&f.metricsFile, "metrics-file", "", "file to write metrics of the run to, in Prometheus' text format, however it ends")
+	flags.DurationVar(&f.timeout, "timeout", 0, "longest the whole run may take; 0 is no limit beyond the waves' own")
+	flags.DurationVar(&f.statusGrace, "status-grace", 15*time.Second, "how long a custom resource may be without a status before it is taken for ready")
+	flags.DurationVar(&f.crdTimeout, "crd-timeout", time.Minute, "longest a CustomResourceDefinition may take until its kinds are served")
+	flags.DurationVar(&f.kindTimeout, "kind-timeout", 30*time.Second, "longest to wait for a kind that neither the cluster nor the stream defines")
+	flags.BoolVar(&f.diagnosis, "diagnosis", true, "ask the cluster why something did not become ready: its Pods, their logs and events")
+	flags.DurationVar(&f.waveTimeout, "wave-timeout", 5*time.Minute, "longest one wave may take to become ready")
+	return cmd
+}
+
+func (f *applyFlags) run(cmd *cobra.Command) error {
+	if err := oneOf("output", f.output, "text", "name", "json"); err != nil {
+		return err
+	}
+	measured, err := newMeasure(f.metricsFile)
+	if err != nil {
+		return err
+	}
+	j, err := f.prepare(cmd, measured)
+	switch {
+	case err != nil:
+		o := outcome(apply.Summary{}, nil, err)
+		measured.end(o)
+		if f.output == "json" {
+			events.NewLog(cmd.OutOrStdout()).End(o)
+		}
+	case f.dryRun == "client":
+		err = f.showPlan(cmd.OutOrStdout(), j.plan)
+	default:
+		err = f.carryOut(cmd, j)
+	}
+	return errors.Join(err, measured.err)
+}
+
+// job is a run that is ready to begin.
+type job struct {
+	target   *target
+	stream   *apply.Stream
+	plan     *ordering.Plan
+	schedule apply.Schedule
+	assessor *health.Assessor
+	ungated  func(object.ID) bool
+	measured *measure
+}
+
+// prepare does all that comes before the first write.
+func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (j job, err error) {
+	j.measured = measured
+	if f.dryRun != "none" && f.dryRun != "client" && f.dryRun != "server" {
+		return j, usagef("--dry-run=%s: write none, client or server", f.dryRun)
+	}
+	if j.schedule, err = apply.ParseSchedule(f.schedule); err != nil {
+		return j, usagef("--schedule: %w", err)
+	}
+	options, err := f.options(f.order)
+	if err != nil {
+		return j, err
+	}
+	if j.assessor, err = f.assessor(); err != nil {
+		return j, err
+	}
+	if err := withOrder(j.assessor, f.order); err != nil {
+		return j, err
+	}
+	f.lean = true
+	inputs, err := f.read(cmd)
+	if err != nil {
+		return j, err
+	}
+	if j.target, err = connect(f.cluster, measured.watch); err != nil {
+		return j, err
+	}
+	if j.stream, err = apply.NewStream(inputs, j.target.scope); err != nil {
+		return j, err
+	}
+	if j.plan, err = ordering.Build(j.stream.Resources, options); err != nil {
+		return j, err
+	}
+	if !f.ordering {
+		j.plan = j.plan.Unordered()
+	}
+	measured.plan = j.plan
+	j.ungated, err = gates(j.plan, j.stream, f.wait)
+	return j, err
+}
+
+// showPlan prints what --dry-run=client is asked for.
+func (f *applyFlags) showPlan(w io.Writer, plan *ordering.Plan) error {
+	switch f.output {
+	case "json":
+		return plan.WriteJSON(w)
+	case "name":
+		var b strings.Builder
+		for _, s := range plan.Steps {
+			fmt.Fprintln(&b, resourceName(s.ID))
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	return plan.WriteText(w)
+}
+
+// carryOut runs a plan on a cluster and tells what happens.
+func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
+	j.plan.Notes = append(j.plan.Notes, j.target.unreadable(j.stream)...)
+	outputs := openOutputs(cmd)
+	defer outputs.close(cmd.Context())
+	told := f.tellers(cmd, j, outputs)
+	told.begin()
+	applier := apply.Applier{
+		Cluster:        j.measured.of(j.target.cluster),
+		Manager:        f.fieldManager,
+		ForceConflicts: f.forceConflicts,
+		DryRun:         f.dryRun == "server",
+		Schedule:       j.schedule,
+		Timeout:        f.timeout,
+		WaveTimeout:    f.waveTimeout,
+		KindTimeout:    f.kindTimeout,
+		CRDTimeout:     f.crdTimeout,
+		StatusGrace:    f.statusGrace,
+		Health:         j.assessor,
+		NoDiagnosis:    !f.diagnosis,
+		Ungated:        j.ungated,
+		Events:         told.event,
+	}
+	summary, err := applier.Run(cmd.Context(), j.plan, j.stream.Objects)
+	if err != nil && summary.TimedOutOnly() {
+		err = &timeoutError{err}
+	}
+	told.end(outcome(summary, j.target.warnings.list(), err))
+	return err
+}
+
+// tellers are those that -o asks for; people are told on standard error in any
+// case. Those that may have to wait for a reader in the end come last.
+func (f *applyFlags) tellers(cmd *cobra.Command, j job, o outputs) tellers {
+	p := newPrinter(j, o, f.dryRun == "server")
+	told := tellers{j.measured}
+	switch f.output {
+	case "name":
+		p.results = namesOnly
+	case "json":
+		p.results = noResults
+		told = append(told, f.newEventLines(o.out, j))
+	}
+	if on := f.liveTerminal(cmd); on != nil {
+		return append(told, f.newLive(cmd, p, on))
+	}
+	return append(told, p)
+}

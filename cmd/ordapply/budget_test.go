@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// A first apply of N objects over K pairs of resource and namespace makes at
+// most N + 4K + 20 requests, N of them PATCHes.
+func TestRequestBudgetOfAFirstApply(t *testing.T) {
+	file := realStream{name: "kube-prometheus"}.write(t, corpora(t))
+	cluster := testcluster.Start(t)
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	code, said := ordapplyWith(proxy.Kubeconfig, "apply", "-f", file)
+	require.Equal(t, exitDone, code, said)
+	require.NotContains(t, said, "throttling", "the client's own rate limit is off")
+	patches, others, pairs := 0, map[string]int{}, map[string]bool{}
+	for _, r := range proxy.Requests() {
+		if r.Verb == "patch" {
+			patches++
+			pairs[r.Group+"/"+r.Resource+"/"+r.Namespace] = true
+			continue
+		}
+		others[r.Verb]++
+	}
+	n := len(readManifests(t, file))
+	require.Equal(t, n, patches, "one PATCH an object")
+	total := patches
+	for _, count := range others {
+		total += count
+	}
+	t.Logf("%d objects over %d pairs: %d requests; beside the PATCHes %v; the budget is %d", n, len(pairs), total, others, n+4*len(pairs)+20)
+	require.LessOrEqual(t, total, n+4*len(pairs)+20)
+}
+
+// A second apply of what nobody changed makes at most 3K + 20 requests over K
+// pairs of resource and namespace, and none of them a PATCH.
+func TestRequestBudgetOfAReapply(t *testing.T) {
+	file := realStream{name: "kube-prometheus"}.write(t, corpora(t))
+	cluster := testcluster.Start(t)
+	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file)
+	require.Equal(t, exitDone, code, said)
+	pairs := map[string]bool{}
+	for _, m := range readManifests(t, file) {
+		pairs[m.GroupVersionKind().String()+"/"+m.GetNamespace()] = true
+	}
+
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	code, said = ordapplyWith(proxy.Kubeconfig, "apply", "-f", file)
+	require.Equal(t, exitDone, code, said)
+	verbs := map[string]int{}
+	for _, r := range proxy.Requests() {
+		verbs[r.Verb]++
+		if r.Verb == "patch" {
+			t.Logf("sent again: %s %s/%s", r.Resource, r.Namespace, r.Name)
+		}
+	}
+	total := len(proxy.Requests())
+	t.Logf("%d pairs: %d requests %v; the budget is %d", len(pairs), total, verbs, 3*len(pairs)+20)
+	require.Zero(t, verbs["patch"])
+	require.LessOrEqual(t, total, 3*len(pairs)+20)
+}
+
+// On random graphs nothing arrives at the API server before everything it
+// needs was answered, edge by edge and wave by wave.
+func TestRequestsArriveInOrder(t *testing.T) {
+	cluster := testcluster.Start(t)
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			stream := randomStream(rand.New(rand.NewPCG(seed, 2)), 300, fmt.Sprintf("random-%d", seed))
+			proxy := recorder.Start(t, cluster.Kubeconfig)
+			var out, said bytes.Buffer
+			code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig}, bytes.NewReader(stream), &out, &said)
+			require.Equal(t, exitDone, code, said.String())
+			checkArrival(t, planFor(t, stream), proxy.Requests())
+		})
+	}
+}
+
+// randomStream is a Namespace and n objects in it: Deployments and ConfigMaps
+// of random layers, and Secrets and ConfigMaps that float to who names them.
+func randomStream(rng *rand.Rand, n int, namespace string) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", namespace)
+	for i := range n {
+		layer := rng.IntN(6)
+		stamp := fmt.Sprintf("annotations: {ordapply.dev/layer: app/l%d, ordapply.dev/wave: %q}", layer, fmt.Sprint(layer))
+		meta := fmt.Sprintf("metadata: {name: o%d, namespace: %s, %s}", i, namespace, stamp)
+		switch kind := rng.IntN(10); {
+		case kind < 1:
+			fmt.Fprintf(&out, "---\napiVersion: apps/v1\nkind: Deployment\n%s\nspec: {selector: {matchLabels: {a: o%d}}, template: {metadata: {labels: {a: o%d}}, spec: {containers: [{name: c, image: c, envFrom: [{secretRef: {name: s%d, optional: true}}]}]}}}\n", meta, i, i, rng.IntN(n))
+		case kind < 5:
+			fmt.Fprintf(&out, "---\napiVersion: v1\nkind: ConfigMap\n%s\n", meta)
+		default:
+			fmt.Fprintf(&out, "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s%d, namespace: %s}\n", i, namespace)
+		}
+	}
+	return out.Bytes()
+}
+
+func planFor(t *testing.T, stream []byte) *ordering.Plan {
+	t.Helper()
+	manifests, err := manifest.Read("random", stream)
+	require.NoError(t, err)
+	var inputs []apply.Input
+	for _, m := range manifests {
+		inputs = append(inputs, apply.Input{Object: m.Unstructured, Source: m.Source})
+	}
+	parsed, err := apply.NewStream(inputs, apply.Scope{Namespace: "default"})
+	require.NoError(t, err)
+	plan, err := ordering.Build(parsed.Resources, ordering.Options{})
+	require.NoError(t, err)
+	return plan
+}
+
+// checkArrival holds the arrival of the PATCHes against the plan.
+func checkArrival(t *testing.T, plan *ordering.Plan, requests []recorder.Request) {
+	t.Helper()
+	resources := map[string]string{"deployments": "Deployment", "configmaps": "ConfigMap", "secrets": "Secret", "namespaces": "Namespace"}
+	sent := map[string]recorder.Request{}
+	for _, r := range requests {
+		if r.Verb == "patch" {
+			key := resources[r.Resource] + "/" + r.Name
+			require.NotContains(t, sent, key, "sent twice")
+			sent[key] = r
+		}
+	}
+	edges := 0
+	for _, s := range plan.Steps {
+		mine := sent[s.ID.Kind+"/"+s.ID.Name]
+		require.False(t, mine.Arrived.IsZero(), "%s was never sent", s.ID)
+		for _, need := range s.Needs {
+			edges++
+			require.True(t, mine.Arrived.After(sent[need.ID.Kind+"/"+need.ID.Name].Answered), "%s was sent before %s was applied", s.ID, need.ID)
+		}
+		for _, earlier := range plan.Steps {
+			if earlier.Wave < s.Wave {
+				edges++
+				require.True(t, mine.Arrived.After(sent[earlier.ID.Kind+"/"+earlier.ID.Name].Answered), "%s was sent before %s was applied", s.ID, earlier.ID)
+			}
+		}
+	}
+	require.Greater(t, edges, len(plan.Steps))
+	t.Logf("%d resources in %d waves, %d edges: all kept", len(plan.Steps), len(plan.Waves), edges)
+}
+
+// ordapplyWith runs the program with a kubeconfig and returns its exit code and
+// what it said on standard error.
+func ordapplyWith(kubeconfig string, args ...string) (int, string) {
+	var out, err bytes.Buffer
+	code := run(context.Background(), append(args, "--kubeconfig", kubeconfig), nil, &out, &err)
+	return code, err.String()
+}
+
+// What is asked about a failure comes on top of the run's own budget, and is
+// bounded too: at most nine requests for each of at most eight resources.
+func TestRequestBudgetOfAFailure(t *testing.T) {
+	cluster := testcluster.Start(t)
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	var stream bytes.Buffer
+	const n = 10
+	for i := range n {
+		fmt.Fprintf(&stream, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d%[1]d, namespace: default}\nspec: {selector: {matchLabels: {a: d%[1]d}}, template: {metadata: {labels: {a: d%[1]d}, annotations: {localcluster/behaviour: crash-loop}}, spec: {containers: [{name: c, image: c}]}}}\n", i)
+	}
+	code, said := applyThrough(proxy.Kubeconfig, stream.Bytes(), "--wave-timeout", "15s")
+	require.Equal(t, exitTimedOut, code, said)
+	own, asked := 0, 0
+	for _, r := range proxy.Requests() {
+		switch r.Resource {
+		case "pods", "pods/log", "replicasets", "events", "persistentvolumeclaims":
+			asked++
+		default:
+			own++
+		}
+	}
+	t.Logf("%d objects that do not get ready: %d requests of the run, %d about the failure", n, own, asked)
+	require.LessOrEqual(t, own, n+4*1+20)
+	require.LessOrEqual(t, asked, 9*8)
+	require.Greater(t, asked, 8)
+}

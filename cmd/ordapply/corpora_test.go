@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// planned is what must come of a real stream. The counts are those of
+// ../shared/research/corpora.md, which were taken without this program.
+type planned struct {
+	resources, waves int
+	crs              int // whose CRD is in the stream
+	intercepted      int // by a webhook that a workload of the stream serves; -1: not counted there
+	generated        int // objects with generateName, which no plan can hold
+	nameless         int // objects with no name at all
+}
+
+func plannedStreams() map[string]planned {
+	return map[string]planned{
+		"argo-cd":           {resources: 61, waves: 2, crs: 2},
+		"argo-workflows":    {resources: 85, waves: 2, crs: 29, generated: 79, nameless: 1},
+		"cert-manager":      {resources: 52, waves: 4, crs: 1, intercepted: 1},
+		"cloudnative-pg":    {resources: 37, waves: 4, crs: 7, intercepted: 5},
+		"external-secrets":  {resources: 57, waves: 4, crs: 10, intercepted: 7},
+		"flux":              {resources: 46, waves: 2, crs: 11},
+		"gatekeeper":        {resources: 46, waves: 5, crs: 8, intercepted: -1},
+		"jobset":            {resources: 39, waves: 4, crs: 19, intercepted: 19},
+		"knative-serving":   {resources: 77, waves: 4, crs: 3, intercepted: 2, generated: 1},
+		"kube-prometheus":   {resources: 131, waves: 3, crs: 23},
+		"metallb":           {resources: 62, waves: 4, crs: 8, intercepted: 8},
+		"online-boutique":   {resources: 40, waves: 1},
+		"postgres-operator": {resources: 42, waves: 2, crs: 7},
+		"rook-ceph":         {resources: 158, waves: 2, crs: 11},
+	}
+}
+
+// Every real stream is planned, and what is known of it without the program is
+// true of its plan. Objects with generateName are refused, each by name, and the
+// rest is planned without them.
+func TestPlansOfRealStreams(t *testing.T) {
+	folder := corpora(t)
+	for name, want := range plannedStreams() {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(folder, name+".yaml")
+			if want.generated > 0 {
+				code, said := offlineRun("plan", "-f", path)
+				require.Equal(t, exitFailed, code)
+				require.Equal(t, want.generated, strings.Count(said, "metadata.generateName makes a new object on each run"))
+				require.Equal(t, want.nameless, strings.Count(said, "metadata.name is missing"))
+				require.Equal(t, want.generated+want.nameless, strings.Count(said, "error: "))
+			}
+			resources := readable(t, path, want.generated+want.nameless == 0)
+			plan, err := ordering.Build(resources, ordering.Options{})
+			require.NoError(t, err)
+			require.Len(t, plan.Steps, want.resources)
+			require.Len(t, plan.Waves, want.waves)
+			require.Empty(t, plan.Dropped)
+			require.Empty(t, plan.Notes)
+			requireTrueOf(t, resources, plan, want)
+			rand.Shuffle(len(resources), func(i, j int) { resources[i], resources[j] = resources[j], resources[i] })
+			again, err := ordering.Build(resources, ordering.Options{})
+			require.NoError(t, err)
+			require.Equal(t, plan, again)
+		})
+	}
+}
+
+// readable reads the objects of a stream that have a name; all of them, if it is
+// whole.
+func readable(t *testing.T, path string, whole bool) []ordering.Resource {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	manifests, err := manifest.Read(filepath.Base(path), data)
+	require.Equal(t, whole, err == nil)
+	var inputs []apply.Input
+	for _, m := range manifests {
+		inputs = append(inputs, apply.Input{Object: m.Unstructured, Source: m.Source})
+	}
+	stream, err := apply.NewStream(inputs, apply.Scope{Namespace: "default"})
+	require.NoError(t, err)
+	return stream.Resources
+}
+
+// requireTrueOf checks a plan by what the API server will ask for.
+func requireTrueOf(t *testing.T, resources []ordering.Resource, plan *ordering.Plan, want planned) {
+	t.Helper()
+	wave := map[object.ID]int{}
+	intercepted := 0
+	for _, s := range plan.Steps {
+		wave[s.ID] = s.Wave
+		if slices.ContainsFunc(s.Needs, func(n ordering.Need) bool { return n.Why.Rule == "webhook" }) {
+			intercepted++
+		}
+	}
+	definers := map[string]object.ID{}
+	for _, r := range resources {
+		if r.Kind == "CustomResourceDefinition" {
+			group, _, _ := unstructured.NestedString(r.Object, "spec", "group")
+			kind, _, _ := unstructured.NestedString(r.Object, "spec", "names", "kind")
+			definers[kind+"."+group] = r.ID
+		}
+	}
+	crs := 0
+	for _, r := range resources {
+		if crd, ok := definers[r.Kind+"."+r.Group]; ok {
+			crs++
+			require.Less(t, wave[crd], wave[r.ID], "%s before its CRD is served", r.ID)
+		}
+		if namespace, ok := wave[object.ID{Kind: "Namespace", Name: r.Namespace}]; ok && r.Namespace != "" {
+			require.LessOrEqual(t, namespace, wave[r.ID], "%s before its Namespace", r.ID)
+		}
+	}
+	require.Equal(t, want.crs, crs)
+	if want.intercepted >= 0 {
+		require.Equal(t, want.intercepted, intercepted)
+	}
+}
+
+// Every file with another tool's ordering annotations is planned as that tool
+// understands it, or refused for what is true of it. Files that belong together
+// are one stream.
+func TestPlansOfRealAnnotations(t *testing.T) {
+	folder := filepath.Join(corpora(t), "ordering-annotations")
+	seen := map[string]bool{}
+	for _, c := range annotated() {
+		t.Run(c.files[0], func(t *testing.T) {
+			args := append([]string{"plan"}, c.flags...)
+			for _, file := range c.files {
+				path := filepath.Join(folder, c.folder, file)
+				seen[path] = true
+				args = append(args, "-f", path)
+			}
+			code, said := offlineRun(args...)
+			if c.refused {
+				require.Equal(t, exitFailed, code, said)
+			} else {
+				require.Equal(t, exitDone, code, said)
+			}
+			for _, line := range c.says {
+				require.Contains(t, said, line)
+				said = said[strings.Index(said, line)+len(line):] // in this order
+			}
+		})
+	}
+	err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		if strings.HasSuffix(path, "ml") {
+			require.True(t, seen[path], "%s is not tried", path)
+		}
+		return err
+	})
+	require.NoError(t, err)
+}
+
+// offlineRun is what a verb without a cluster returns and prints.
+func offlineRun(args ...string) (int, string) {
+	var out bytes.Buffer
+	return run(context.Background(), args, nil, &out, &out), out.String()
+}
+
+// annotatedFiles are files that carry one tool's annotations.
+type annotatedFiles struct {
+	folder  string
+	files   []string
+	flags   []string
+	refused bool
+	says    []string // in this order
+}
+
+func annotated() []annotatedFiles {
+	argo, kapp := "argoproj+argo-cd/test/e2e/testdata", "carvel-dev+kapp/examples"
+	kpt, catalog := "kptdev+kpt", "kptdev+krm-functions-catalog/examples"
+	return []annotatedFiles{
+		// A hook of the PostDelete or PreDelete kind is created when an application is deleted.
+		{folder: argo, files: []string{"post-delete-hook/hook.yaml"}, refused: true, says: []string{"annotation argocd.argoproj.io/hook: PostDelete: Argo CD creates it when a sync fails or the application is deleted", "--hooks=skip"}},
+		{folder: argo, files: []string{"post-delete-hook/hook.yaml"}, flags: []string{"--hooks=skip"}, says: []string{"left out: Pod default/hook (annotation argocd.argoproj.io/hook: PostDelete"}},
+		{folder: argo, files: []string{"pre-delete-hook/hook.yaml"}, refused: true, says: []string{"annotation argocd.argoproj.io/hook: PreDelete"}},
+		// Phases and waves.
+		{folder: argo, files: []string{"hook-and-deployment/hook.yaml"}, says: []string{"(Sync wave 0)", "Job default/my-hook"}},
+		{folder: argo, files: []string{"hook-custom-health/config-map.yaml"}, says: []string{"(PreSync wave 0)", "ConfigMap default/my-map"}},
+		{folder: argo, files: []string{"hook-resource-deleted-externally/hook.yaml"}, says: []string{"(Sync wave 0)", "Job default/hook"}},
+		{folder: argo, files: []string{"hook/hook.yaml"}, says: []string{"(Sync wave 0)", "Pod default/hook"}},
+		{folder: argo, files: []string{"multi-namespace-hook/multi-namespace-hook.yaml"}, says: []string{"(prerequisites)", "(Sync wave 0)", "Deployment default/nginx-deployment", "(PostSync wave 0)", "Pod default/my-hook", "Pod test-multi-ns-hook-second/my-hook"}},
+		{folder: argo, files: []string{"sync-waves/cm-1.yaml", "sync-waves/cm-2.yaml"}, says: []string{"(Sync wave 1)", "cm-1", "(Sync wave 2)", "cm-2"}},
+		{folder: argo, files: []string{"syncwaves-prune-order/pod.yaml", "syncwaves-prune-order/rbac.yaml"}, says: []string{"(Sync wave 0)", "modify-pods-role", "(Sync wave 1)", "modify-pods-rolebinding", "(Sync wave 2)", "pod-with-finalizers"}},
+		// Cluster-scoped objects that name a namespace.
+		{folder: argo, files: []string{"cluster-role-hook/cluster-role.yaml"}, refused: true, says: []string{`ClusterRoleBinding my-cluster-role-binding belongs to no namespace, and metadata.namespace says "cert-manager": remove it`}},
+		{folder: argo, files: []string{"duplicated-resources/duplicates-cluster.yaml"}, refused: true, says: []string{"ClusterDummy cluster-dummy-crd-instance belongs to no namespace"}},
+		// Change groups and rules: three files of one example; a CRD behind the operator's Deployment, of which the webhook's Service does not become a hostage; a template before it is rendered.
+		{folder: kapp, files: []string{"resource-ordering/redis-primary.yml", "resource-ordering/redis-replica.yml", "resource-ordering/sync-check.yml"}, says: []string{"wave 1/3", "Deployment default/redis-primary", "wave 2/3", "Deployment default/redis-replica", "wave 3/3", "Job default/sync-check"}},
+		{folder: kapp, files: []string{"gatekeeper-v3.7.0/config.yml"}, says: []string{
+			"(prerequisites)", "Service gatekeeper-system/gatekeeper-webhook-service", "Deployment gatekeeper-system/gatekeeper-controller-manager",
+			"(prerequisites)", "CustomResourceDefinition k8srequiredlabels.constraints.gatekeeper.sh", "upsert after upserting deployment", "ConstraintTemplate.templates.gatekeeper.sh k8srequiredlabels",
+		}},
+		{folder: kapp, files: []string{"pinniped-v0.13.0/config.yml"}, says: []string{
+			"ServiceAccount pinniped-concierge/pinniped-concierge-impersonation-proxy", "Secret pinniped-concierge/pinniped-concierge-impersonation-proxy", "upsert after upserting impersonation-proxy.concierge.pinniped.dev/serviceaccount",
+		}},
+		{folder: kapp, files: []string{"sts-alternative/config.yml"}, refused: true, says: []string{"Service: metadata.name is missing", "Pod: metadata.name is missing"}},
+		// depends-on whose target is in another file, or nowhere.
+		{folder: kpt, files: []string{"e2e/testdata/live-apply/apply-depends-on/resources/second.yaml"}, refused: true, says: []string{"apps/namespaces/apply-depends-on/Deployment/first-nginx is not in the stream"}},
+		{folder: kpt, files: []string{"e2e/testdata/live-apply/json-output/pre-apply/second.yaml"}, refused: true, says: []string{"apps/namespaces/json-output/Deployment/first-nginx is not in the stream"}},
+		{folder: kpt, files: []string{"e2e/testdata/live-apply/json-output/resources/dep.yaml"}, refused: true, says: []string{"/namespaces/json-output/ConfigMap/cm is not in the stream"}},
+		{folder: kpt, files: []string{"e2e/testdata/live-apply/prune-depends-on/pre-apply/second.yaml"}, refused: true, says: []string{"apps/namespaces/prune-depends-on/Deployment/first-nginx is not in the stream"}},
+		{folder: kpt, files: []string{"package-examples/wordpress-with-dependencies/deployment/deployment.yaml", "package-examples/wordpress-with-dependencies/service.yaml"}, refused: true, says: []string{"Service default/wordpress", "StatefulSet/wordpress-mysql is not in the stream", "Deployment default/wordpress", "as external:apps/namespaces/default/StatefulSet/wordpress-mysql"}},
+		{folder: catalog, files: []string{"set-namespace-depends-on/resources.yaml"}, refused: true, says: []string{"apps/namespaces/default/StatefulSet/outside-resource is not in the stream", "rbac.authorization.k8s.io/ClusterRole/secret-reader is not in the stream"}},
+		{folder: catalog, files: []string{"ensure-name-substring-depends-on/resources.yaml"}, refused: true, says: []string{"/namespaces/default/StatefulSet/outside-resource is not in the stream"}},
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// Discovery is read when the run begins, and after that once for a whole batch
+// of CRDs: only the group-versions that they define.
+func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
+	cluster := testcluster.Start(t, "--light")
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	stream := manyCRDs(30, "a.batch.example", "b.batch.example")
+	code, said := applyThrough(proxy.Kubeconfig, stream)
+	require.Equal(t, exitDone, code, said)
+	later := discoveries(proxy.Requests())
+	t.Logf("discovery after the first PATCH: %v", later)
+	for path := range later {
+		require.Contains(t, []string{"/apis/a.batch.example/v1", "/apis/b.batch.example/v1"}, path)
+	}
+	require.Len(t, later, 2)
+	total := 0
+	for _, n := range later {
+		total += n
+	}
+	require.Less(t, total, 15, "not once a CRD, of which there are 30")
+
+	// k8sconnect ADR-007, case 1: where the CRDs are there, discovery is not
+	// read again.
+	proxy.Reset()
+	code, said = applyThrough(proxy.Kubeconfig, stream)
+	require.Equal(t, exitDone, code, said)
+	require.Empty(t, discoveries(proxy.Requests()))
+}
+
+// discoveries counts the requests to discovery after the first PATCH, by path.
+func discoveries(requests []recorder.Request) map[string]int {
+	counts, begun := map[string]int{}, false
+	for _, r := range requests {
+		begun = begun || r.Verb == "patch"
+		if begun && r.Verb == "discovery" {
+			counts[r.URL.Path]++
+		}
+	}
+	return counts
+}
+
+// manyCRDs is n CRDs in some groups and a custom resource of each.
+func manyCRDs(n int, groups ...string) []byte {
+	var b bytes.Buffer
+	for i := range n {
+		fmt.Fprintf(&b, `apiVersion: GROUP/v1
+kind: Thing%[1]d
+metadata: {name: one, namespace: default}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: thing%[1]ds.GROUP}
+spec:
+  group: GROUP
+  scope: Namespaced
+  names: {kind: Thing%[1]d, listKind: Thing%[1]dList, plural: thing%[1]ds, singular: thing%[1]d}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+---
+`, i)
+		text := strings.ReplaceAll(b.String(), "GROUP", groups[i%len(groups)])
+		b.Reset()
+		b.WriteString(text)
+	}
+	return b.Bytes()
+}
+
+// An APIService whose backend is down breaks nobody but who uses its kinds.
+func TestBrokenAPIService(t *testing.T) {
+	cluster := testcluster.Start(t, "--light") // of its own: such an APIService keeps namespaces from being deleted
+	broken := `apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.broken.example}
+spec:
+  group: broken.example
+  version: v1
+  groupPriorityMinimum: 1000
+  versionPriority: 10
+  insecureSkipTLSVerify: true
+  service: {name: nobody, namespace: default}
+`
+	code, said := applyThrough(cluster.Kubeconfig, []byte(strings.Replace(broken, "metadata: {", "metadata: {annotations: {ordapply.dev/wait: applied}, ", 1)))
+	require.Equal(t, exitDone, code, said)
+	code, said = applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: free, namespace: default}\n"))
+	require.Equal(t, exitDone, code, said)
+	require.Contains(t, said, "note: what serves broken.example/v1 does not answer (kubectl describe apiservice v1.broken.example); nothing of this stream needs it\n")
+
+	code, said = applyThrough(cluster.Kubeconfig, []byte("apiVersion: broken.example/v1\nkind: Thing\nmetadata: {name: bound, namespace: default}\n"), "--kind-timeout", "1s")
+	require.Equal(t, exitFailed, code, said)
+	require.Contains(t, said, "1 resource of this stream will wait for it\n")
+	require.Contains(t, said, "error: wave 1/1: apply Thing.broken.example default/bound: what serves broken.example/v1 does not answer, after 1s still not: ")
+	require.Contains(t, said, "; see to the backend of its APIService (kubectl describe apiservice v1.broken.example)")
+}

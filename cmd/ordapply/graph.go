@@ -1,0 +1,52 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/internal/svg"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+func newGraph() *cobra.Command {
+	var in offline
+	var output string
+	cmd := &cobra.Command{
+		Use:   "graph -f FILE",
+		Short: "Draw the plan: what waits for what, wave by wave, without a cluster",
+		Long: `graph draws the plan. Resources of one kind that need the same and are needed by
+the same share a box; above 300 resources, boxes are layers. Black arrows are
+declared, grey ones inferred from what manifests name; dashed ones wait only
+until the other is applied. -o json is the whole plan, nothing left out.`,
+		Example: `  kustomize build . | ordapply graph -o svg > plan.svg
+  ordapply graph -f app.yaml -o mermaid`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := oneOf("output", output, "dot", "mermaid", "json", "svg"); err != nil {
+				return err
+			}
+			plan, err := in.plan(cmd)
+			if err != nil {
+				return err
+			}
+			return draw(cmd, plan, output)
+		},
+	}
+	in.register(cmd)
+	cmd.Flags().StringVarP(&output, "output", "o", "dot", "dot, mermaid, json or svg")
+	return cmd
+}
+
+func draw(cmd *cobra.Command, plan *ordering.Plan, output string) error {
+	out := cmd.OutOrStdout()
+	switch output {
+	case "json":
+		return plan.WriteJSON(out)
+	case "mermaid":
+		return printEscaped(out, plan.Draw().WriteMermaid)
+	case "svg":
+		return printEscaped(out, func(w io.Writer) error { return svg.Write(w, plan.Draw()) })
+	}
+	return printEscaped(out, plan.Draw().WriteDOT)
+}

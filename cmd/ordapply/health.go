@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/terminal"
+)
+
+// healthFlags say what the user knows about the health of kinds.
+type healthFlags struct {
+	rules  string
+	argocd string
+	strict bool
+}
+
+func (f *healthFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.rules, "health-rules", "", "file with HealthRules: when objects of a kind are ready, in CEL")
+	flags.StringVar(&f.argocd, "argocd-cm", "", "file with Argo CD's argocd-cm ConfigMap, for its health checks in Lua")
+	flags.BoolVar(&f.strict, "strict-readiness", false, "call unknown what would be assumed to be ready")
+}
+
+// assessor reads the files that the flags name.
+func (f *healthFlags) assessor() (*health.Assessor, error) {
+	assessor := &health.Assessor{Strict: f.strict}
+	if f.rules != "" {
+		data, err := os.ReadFile(f.rules)
+		if err != nil {
+			return nil, err
+		}
+		if assessor.Rules, err = health.ParseRules(data); err != nil {
+			return nil, inFile(f.rules, err)
+		}
+	}
+	if f.argocd != "" {
+		data, err := os.ReadFile(f.argocd)
+		if err != nil {
+			return nil, err
+		}
+		var cm struct{ Data map[string]string }
+		if err := yaml.Unmarshal(data, &cm); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.argocd, err)
+		}
+		if assessor.ArgoCD, err = health.ParseArgoCD(cm.Data); err != nil {
+			return nil, inFile(f.argocd, err)
+		}
+	}
+	return assessor, nil
+}
+
+// inFile says of each line of a message in which file the fault is.
+func inFile(name string, err error) error {
+	var located []error
+	for fault := range strings.Lines(err.Error()) {
+		located = append(located, fmt.Errorf("%s: %s", name, strings.TrimSuffix(fault, "\n")))
+	}
+	return errors.Join(located...)
+}
+
+func newHealth() *cobra.Command {
+	var in inputFlags
+	var rules healthFlags
+	var output string
+	cmd := &cobra.Command{
+		Use:   "health -f FILE",
+		Short: "Say of objects in a file whether they are ready, and which rule says so",
+		Long: `health judges objects as they stand in a file, with their status, and needs no
+cluster. Where apply would wait, it tells what for.
+
+  kubectl get certificates -A -o yaml | ordapply health
+  ordapply health -f live.yaml --health-rules rules.yaml -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if output != "text" && output != "json" {
+				return usagef("-o %s: write text or json", output)
+			}
+			assessor, err := rules.assessor()
+			if err != nil {
+				return err
+			}
+			if err := withOrder(assessor, in.order); err != nil {
+				return err
+			}
+			return judgeAll(cmd, &in, assessor, output)
+		},
+	}
+	cmd.Flags().StringSliceVarP(&in.files, "filename", "f", nil, "file or folder with objects; - for standard input")
+	cmd.Flags().BoolVarP(&in.recursive, "recursive", "R", false, "read folders below a folder too")
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json, one object a line")
+	cmd.Flags().StringVar(&in.order, "order", "", "file with a SortOrder or stacks, for the health rules in it")
+	rules.register(cmd.Flags())
+	return cmd
+}
+
+// judgeAll prints a verdict for every object that can be read. What cannot be
+// read, and annotations that cannot be used, are the error.
+func judgeAll(cmd *cobra.Command, in *inputFlags, assessor *health.Assessor, output string) error {
+	objects, err := in.readLive(cmd)
+	errs := []error{err}
+	for _, obj := range objects {
+		j := judge(assessor, obj)
+		if err := j.print(cmd.OutOrStdout(), output); err != nil {
+			return err
+		}
+		if err := assessor.Check(obj); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", j.ID, err))
+		}
+	}
+	if len(objects) == 0 && err == nil {
+		return errors.New("there are no objects to judge")
+	}
+	return errors.Join(errs...)
+}
+
+// readLive gives the objects of all files as they stand there. Unlike manifests
+// to apply, they may lack a name, as those in notes and tests do.
+func (f *inputFlags) readLive(cmd *cobra.Command) ([]*unstructured.Unstructured, error) {
+	files, err := f.sources(cmd)
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	var errs []error
+	for _, file := range files {
+		err := f.eachFile(cmd, file, func(source string, stream io.Reader) error {
+			read, err := decodeStream(source, stream)
+			objects, errs = append(objects, read...), append(errs, err)
+			return nil
+		})
+		errs = append(errs, err)
+	}
+	return objects, errors.Join(errs...)
+}
+
+// decodeStream reads the objects of a stream, and those of the Lists in it.
+func decodeStream(source string, stream io.Reader) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	var errs []error
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(stream))
+	for document := 1; ; document++ {
+		text, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return objects, errors.Join(errs...)
+		}
+		if err != nil {
+			return objects, errors.Join(append(errs, fmt.Errorf("%s: %w", source, err))...)
+		}
+		obj, err := decodeObject(text)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s, document %d: %w", source, document, err))
+		case obj == nil: // comments only
+		case obj.IsList():
+			_ = obj.EachListItem(func(item runtime.Object) error { // its error is ours, and we give none
+				objects = append(objects, item.(*unstructured.Unstructured))
+				return nil
+			})
+		default:
+			objects = append(objects, obj)
+		}
+	}
+}
+
+func decodeObject(text []byte) (*unstructured.Unstructured, error) {
+	data, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	var value any
+	if err := utiljson.Unmarshal(data, &value); err != nil || value == nil {
+		return nil, err
+	}
+	object, ok := value.(map[string]any)
+	obj := &unstructured.Unstructured{Object: object}
+	if !ok || obj.GetKind() == "" || obj.GetAPIVersion() == "" {
+		return nil, errors.New("it is no Kubernetes object: a mapping with apiVersion and kind is needed")
+	}
+	return obj, nil
+}
+
+// judgement is a verdict as it is printed.
+type judgement struct {
+	ID        string   `json:"id"`
+	Verdict   string   `json:"verdict"`
+	Reason    string   `json:"reason"`
+	Rule      string   `json:"rule"`
+	NoStatus  bool     `json:"noStatus,omitempty"`
+	Assumed   bool     `json:"assumed,omitempty"`
+	Endpoints []string `json:"needsEndpoints,omitempty"`
+}
+
+func judge(assessor *health.Assessor, obj *unstructured.Unstructured) judgement {
+	a := assessor.Assess(obj)
+	j := judgement{
+		ID: apply.Meta(obj).ID.String(), Verdict: a.Verdict.String(), Reason: a.Reason, Rule: a.Rule,
+		NoStatus: a.NoStatus, Assumed: a.Assumed,
+	}
+	for _, backend := range a.Backends {
+		j.Endpoints = append(j.Endpoints, backend.String())
+	}
+	return j
+}
+
+func (j judgement) print(out io.Writer, output string) error {
+	if output == "json" {
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(j)
+	}
+	_, err := fmt.Fprintf(out, "%-11s  %s  %s (%s)\n", j.Verdict, terminal.Plain(j.ID), terminal.Plain(j.Reason), terminal.Plain(j.Rule))
+	for _, service := range j.Endpoints {
+		_, err = fmt.Fprintf(out, "%-11s  %s  needs a ready endpoint of %s\n", "", terminal.Plain(j.ID), terminal.Plain(service))
+	}
+	return err
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/manifest"
+)
+
+// inputFlags say where the manifests come from and how they are ordered.
+type inputFlags struct {
+	files        []string
+	recursive    bool
+	order        string
+	requireOrder bool
+	lean         bool // the documents' texts are not kept, and garbage is collected early
+}
+
+func (f *inputFlags) register(flags *pflag.FlagSet) {
+	flags.StringSliceVarP(&f.files, "filename", "f", nil, "file or folder with manifests; - for standard input")
+	flags.BoolVarP(&f.recursive, "recursive", "R", false, "read folders below a folder too")
+	flags.StringVar(&f.order, "order", "", "file with a SortOrder to stamp the stream with first")
+	flags.BoolVar(&f.requireOrder, "require-order", false, "refuse a stream that carries no order")
+}
+
+// errSkippedFunction is what an unstamped stream usually means.
+var errSkippedFunction = errors.New("no resource carries " + "ordapply.dev/layer: the stream has no order. " +
+	"Did kustomize skip the function? It needs --enable-alpha-plugins, and an exec function also --enable-exec, without which it is skipped silently; " +
+	"kubectl apply -k runs no functions. Or pass the order here, with --order FILE")
+
+// read gives the manifests, stamped with the order asked for.
+func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
+	files, err := f.sources(cmd)
+	if err != nil {
+		return nil, err
+	}
+	var inputs []apply.Input
+	var errs []error
+	for _, file := range files {
+		manifests, err := f.readOne(cmd, file)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		for _, m := range manifests {
+			inputs = append(inputs, apply.Input{Object: m.Unstructured, Source: m.Source, Chart: m.Chart, Text: m.Text})
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if len(inputs) == 0 {
+		return nil, errors.New("the stream holds no resources: nothing was applied")
+	}
+	if f.order != "" {
+		if err := stamp(inputs, f.order, cmd.ErrOrStderr()); err != nil {
+			return nil, err
+		}
+	}
+	if f.requireOrder && !slices.ContainsFunc(inputs, isStamped) {
+		return nil, errSkippedFunction
+	}
+	return inputs, nil
+}
+
+// readOne gives the manifests of one -f argument.
+func (f *inputFlags) readOne(cmd *cobra.Command, name string) ([]manifest.Manifest, error) {
+	var manifests []manifest.Manifest
+	var errs []error
+	err := f.eachFile(cmd, name, func(source string, stream io.Reader) error {
+		if f.lean {
+			stream = &collecting{Reader: stream}
+		}
+		read, err := manifest.ReadFrom(source, stream)
+		for i := range read {
+			if f.lean {
+				read[i].Text = nil
+			}
+		}
+		manifests, errs = append(manifests, read...), append(errs, err)
+		return nil
+	})
+	return manifests, errors.Join(append(errs, err)...)
+}
+
+// collecting is a stream that turns out to be large: its garbage is collected
+// before it is as much again as what is kept. GOGC overrides that.
+type collecting struct {
+	io.Reader
+	size int
+}
+
+func (c *collecting) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	const large = 4 << 20
+	if c.size < large && c.size+n >= large && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(20)
+	}
+	c.size += n
+	return n, err
+}
+
+// eachFile opens every file that a -f argument means.
+func (f *inputFlags) eachFile(cmd *cobra.Command, name string, visit func(source string, stream io.Reader) error) error {
+	if name == "-" {
+		if err := visit("STDIN", cmd.InOrStdin()); err != nil {
+			return fmt.Errorf("read standard input: %w", err)
+		}
+		return nil
+	}
+	paths, err := f.expand(name)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if err := visitFile(path, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func visitFile(path string, visit func(source string, stream io.Reader) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return visit(path, file)
+}
+
+// bytes gives all files as one stream.
+func (f *inputFlags) bytes(cmd *cobra.Command) ([]byte, error) {
+	files, err := f.sources(cmd)
+	if err != nil {
+		return nil, err
+	}
+	var stream bytes.Buffer
+	for _, file := range files {
+		err := f.eachFile(cmd, file, func(_ string, text io.Reader) error {
+			if stream.Len() > 0 {
+				stream.WriteString("\n---\n")
+			}
+			_, err := stream.ReadFrom(text)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return stream.Bytes(), nil
+}
+
+// sources are the -f arguments; standard input when there are none and
+// something is piped in.
+func (f *inputFlags) sources(cmd *cobra.Command) ([]string, error) {
+	switch {
+	case len(f.files) > 0:
+		return f.files, nil
+	case isPiped(cmd.InOrStdin()):
+		return []string{"-"}, nil
+	}
+	return nil, usagef("no manifests: name a file with -f, or pipe them in")
+}
+
+// expand lists the manifest files that a -f argument means.
+func (f *inputFlags) expand(name string) ([]string, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{name}, nil
+	}
+	var paths []string
+	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != name && !f.recursive:
+			return filepath.SkipDir
+		case !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)):
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	if err == nil && len(paths) == 0 {
+		err = fmt.Errorf("%s holds no .yaml, .yml or .json file", name)
+	}
+	return paths, err
+}

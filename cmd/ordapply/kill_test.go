@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// Killed at whatever request, the next run finishes the work.
+func TestKilledAtAnyRequest(t *testing.T) {
+	bin, err := testcluster.Find("ordapply")
+	if err != nil {
+		testcluster.Skip(t, "the ordapply command (run `make build`)")
+	}
+	cluster := testcluster.Start(t)
+	counter := recorder.Start(t, cluster.Kubeconfig)
+	code, said := applyThrough(counter.Kubeconfig, faultStream("kill"))
+	require.Equal(t, exitDone, code, said)
+	every := int32(len(counter.Requests()))
+	t.Logf("a run makes %d requests", every)
+	for k := int32(1); k <= every; k++ {
+		t.Run(fmt.Sprint("request ", k), func(t *testing.T) {
+			t.Parallel()
+			stream := faultStream(fmt.Sprintf("kill-%d", k))
+			proxy := recorder.Start(t, cluster.Kubeconfig)
+			cmd := exec.Command(bin, "apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig)
+			cmd.Stdin = bytes.NewReader(stream)
+			var arrived atomic.Int32
+			proxy.Inject(func(*recorder.Request) recorder.Fault {
+				if arrived.Add(1) == k {
+					_ = cmd.Process.Kill()
+				}
+				return nil
+			})
+			err := cmd.Run()
+			if k < every-2 { // runs differ by how often discovery must be asked
+				require.Error(t, err)
+			}
+			proxy.Inject(nil)
+			code, said := applyThrough(proxy.Kubeconfig, stream)
+			require.Equal(t, exitDone, code, said)
+		})
+	}
+}
+
+// The first interrupt lets requests in flight finish, says that the work is not
+// done, and exits with 130.
+func TestInterrupted(t *testing.T) {
+	bin, err := testcluster.Find("ordapply")
+	if err != nil {
+		testcluster.Skip(t, "the ordapply command (run `make build`)")
+	}
+	cluster := testcluster.Start(t)
+	stream := faultStream("interrupted")
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	cmd := exec.Command(bin, "apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig)
+	cmd.Stdin = bytes.NewReader(stream)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	proxy.Inject(func(r *recorder.Request) recorder.Fault {
+		if r.Verb == "patch" && r.Resource == "deployments" {
+			_ = cmd.Process.Signal(os.Interrupt)
+		}
+		return nil
+	})
+	err = cmd.Run()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, exitInterrupted, exit.ExitCode(), said.String())
+	require.Contains(t, said.String(), "1 unsettled")
+	require.Contains(t, said.String(), "error: interrupted: no further resource was started; run the same command again to finish")
+	proxy.Inject(nil)
+	code, again := applyThrough(proxy.Kubeconfig, stream)
+	require.Equal(t, exitDone, code, again)
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/internal/liveview"
+	"github.com/ordapply/ordapply/internal/outlet"
+	"github.com/ordapply/ordapply/internal/terminal"
+)
+
+// frameEvery is the shortest time between two frames.
+const frameEvery = 100 * time.Millisecond
+
+// live tells a run on a terminal: what is going on is drawn anew again and
+// again, what is over scrolls away above. The run never waits for it: events
+// pile up while the terminal is stopped.
+type live struct {
+	*printer                // of what stays
+	stays    *bytes.Buffer  // what the printer printed and is not on the terminal yet
+	view     *liveview.View // with stays, owned by the goroutine of draw
+	screen   *terminal.Screen
+	terminal *os.File
+	size     [2]int // columns and rows, as last seen
+
+	mu          sync.Mutex
+	happened    []func() // what waits for draw to do it
+	interrupted <-chan struct{}
+	ending      chan struct{}
+	ended       chan struct{}
+}
+
+// liveTerminal is the terminal to draw on; nil when progress goes elsewhere, or
+// something else may write there: what a pipe feeds, or the results that -o
+// asks for.
+func (f *applyFlags) liveTerminal(cmd *cobra.Command) *os.File {
+	errs, ok := cmd.ErrOrStderr().(*os.File)
+	if !ok || f.noLive || !term.IsTerminal(int(errs.Fd())) {
+		return nil
+	}
+	if kind := os.Getenv("TERM"); kind == "" || kind == "dumb" || os.Getenv("CI") != "" {
+		return nil
+	}
+	out, ok := cmd.OutOrStdout().(*os.File)
+	if !ok {
+		return nil
+	}
+	info, err := out.Stat()
+	switch {
+	case err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0:
+		return nil
+	case term.IsTerminal(int(out.Fd())) && f.output != "text":
+		return nil
+	}
+	return errs
+}
+
+// newLive draws on a terminal what p would print there. Results that would
+// appear between the frames are left out: the frames say it.
+func (f *applyFlags) newLive(cmd *cobra.Command, p *printer, on *os.File) *live {
+	if out, ok := cmd.OutOrStdout().(*os.File); ok && term.IsTerminal(int(out.Fd())) {
+		p.results = noResults
+	}
+	l := &live{
+		printer: p, stays: &bytes.Buffer{}, terminal: on,
+		view: liveview.New(p.plan, liveview.Options{
+			Graph:       p.schedule == apply.Graph,
+			WaveTimeout: f.waveTimeout,
+		}, time.Now()),
+		screen:      terminal.NewScreen(on, os.Getenv("NO_COLOR") == ""),
+		interrupted: cmd.Context().Done(),
+		ending:      make(chan struct{}), ended: make(chan struct{}),
+	}
+	p.err = l.stays
+	return l
+}
+
+func (l *live) begin() {
+	l.printer.begin()
+	l.resized()
+	go l.draw()
+}
+
+func (l *live) event(e apply.Event) {
+	if e.State == apply.Waiting && e.Detail == "" {
+		l.result(e)
+	}
+	l.later(func() { l.stays.WriteString(l.view.Take(e)) })
+}
+
+// end waits until all is drawn, as long as the terminal takes it.
+func (l *live) end(o events.Outcome) {
+	l.later(func() {
+		l.stays.WriteString(l.view.End())
+		l.printer.end(o)
+	})
+	close(l.ending)
+	outlet.Await(l.interrupted, l.ended, nil)
+}
+
+// later lets the goroutine of draw do something.
+func (l *live) later(do func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.happened = append(l.happened, do)
+}
+
+// catchUp does what was put off, and tells whether there was anything.
+func (l *live) catchUp() bool {
+	l.mu.Lock()
+	happened := l.happened
+	l.happened = nil
+	l.mu.Unlock()
+	for _, do := range happened {
+		do()
+	}
+	return len(happened) > 0
+}
+
+// draw draws frames until the run ends, at once after the first that something
+// happened, and every second for the clocks in them.
+func (l *live) draw() {
+	defer close(l.ended)
+	tick := time.NewTicker(frameEvery)
+	defer tick.Stop()
+	interrupted := l.interrupted
+	var drawn time.Time
+	for {
+		select {
+		case <-l.ending:
+			l.catchUp()
+			l.frame(nil)
+			return
+		case <-interrupted:
+			interrupted = nil
+			l.view.Interrupt()
+			drawn = time.Time{}
+		case <-tick.C:
+		}
+		if l.catchUp() || l.resized() || time.Since(drawn) >= time.Second {
+			drawn = time.Now()
+			l.frame(l.view.Frame(l.size[0], l.size[1], drawn))
+		}
+	}
+}
+
+// resized notes the terminal's size, and tells whether it is new.
+func (l *live) resized() bool {
+	size := [2]int{80, 24}
+	if columns, rows, err := term.GetSize(int(l.terminal.Fd())); err == nil && columns > 0 && rows > 0 {
+		size = [2]int{columns, rows}
+	}
+	changed := size != l.size
+	l.size = size
+	return changed
+}
+
+// frame draws a frame below what stays. A terminal that is gone takes nothing,
+// and that ends nothing.
+func (l *live) frame(lines []terminal.Line) {
+	_ = l.screen.Draw(l.stays.String(), lines, l.size[0], l.size[1])
+	l.stays.Reset()
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/vt"
+)
+
+// On a terminal a run is drawn; what is left in the end is a clean account, and
+// a terminal as it was found, also after an interrupt.
+func TestLiveOnATerminal(t *testing.T) {
+	bin, err := testcluster.Find("ordapply")
+	if err != nil {
+		testcluster.Skip(t, "the ordapply command (run `make build`)")
+	}
+	cluster := testcluster.Start(t, "--light") // nothing gets ready there
+	file := t.TempDir() + "/app.yaml"
+	require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
+	args := []string{"apply", "-f", file, "--kubeconfig", cluster.Kubeconfig}
+
+	t.Run("drawn", func(t *testing.T) {
+		p := onTerminal(t, bin, append(args, "--wave-timeout", "4s")...)
+		require.Equal(t, exitTimedOut, p.wait())
+		require.Contains(t, p.raw.String(), "\x1b[?25l", "nothing was drawn")
+		require.Regexp(t, `wave 2/3 \(first\): 1 of 2 ready +[0-9]+s of 4s, run [0-9]+s`, p.raw.String())
+		require.Regexp(t, `Deployment live/stuck +[0-9]+s  `, p.raw.String())
+		require.Contains(t, p.raw.String(), "then wave 3/3 (second): 1")
+		p.requireClean(t, `^wave 1/3 \(prerequisites\): 1 ready in `, `^wave 2/3 \(first\): ended after [0-9.]+s: 1 ready, 1 timed out$`, `^2 ready, 1 timed out, 1 not started, in `, `^error: wave 2/3 \(first\): wait for Deployment live/stuck: not ready after 4s`)
+	})
+	t.Run("interrupted", func(t *testing.T) {
+		p := onTerminal(t, bin, args...)
+		p.await(t, "Deployment live/stuck")
+		_, err := p.keyboard.Write([]byte{3}) // Ctrl-C
+		require.NoError(t, err)
+		require.Equal(t, exitInterrupted, p.wait())
+		p.requireClean(t, `^wave 2/3 \(first\): ended after `, `^  Deployment live/stuck: unsettled`, `^2 ready, 1 unsettled, 1 not started, in `, `^error: interrupted: `)
+	})
+	t.Run("stopped", func(t *testing.T) {
+		stream := liveStream
+		for i := range 20 { // so that the frames are more than the terminal takes
+			stream += "---\n" + strings.ReplaceAll(stuckDeployment, "stuck", fmt.Sprint("stuck-", i))
+		}
+		require.NoError(t, os.WriteFile(file, []byte(stream), 0o644))
+		metrics := t.TempDir() + "/run.prom"
+		p := atTerminal(t, bin, append(args, "--wave-timeout", "10s", "--metrics-file", metrics)...)
+		awaitFile(t, metrics)
+		require.NoError(t, p.Process.Signal(os.Interrupt))
+		go p.look()
+		require.Equal(t, exitTimedOut, p.wait())
+		require.Greater(t, p.raw.Len(), 4096, "the terminal was never full")
+	})
+	t.Run("not drawn", func(t *testing.T) {
+		p := onTerminal(t, bin, append(args, "--no-live", "--wave-timeout", "2s")...)
+		require.Equal(t, exitTimedOut, p.wait())
+		require.NotContains(t, p.raw.String(), "\x1b[")
+		p.requireClean(t, `^deployment.apps/stuck (serverside-applied|unchanged)$`, `^  Deployment live/stuck +timed out: `)
+	})
+}
+
+const liveStream = `apiVersion: v1
+kind: Namespace
+metadata: {name: live}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: live, annotations: {ordapply.dev/layer: app/first, ordapply.dev/wave: "0"}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: after, namespace: live, annotations: {ordapply.dev/layer: app/second, ordapply.dev/wave: "1"}}
+---
+` + stuckDeployment
+
+const stuckDeployment = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: stuck, namespace: live, annotations: {ordapply.dev/layer: app/first, ordapply.dev/wave: "0"}}
+spec:
+  selector: {matchLabels: {app: stuck}}
+  template:
+    metadata: {labels: {app: stuck}}
+    spec: {containers: [{name: c, image: c}]}
+`
+
+// seated is a program at a terminal of 80 columns and 24 rows.
+type seated struct {
+	*exec.Cmd
+	keyboard *os.File
+	mu       sync.Mutex
+	raw      strings.Builder
+	screen   *vt.Terminal
+	faults   error // of the screen
+	read     chan struct{}
+}
+
+// onTerminal is a program whose terminal somebody looks at.
+func onTerminal(t *testing.T, bin string, args ...string) *seated {
+	t.Helper()
+	p := atTerminal(t, bin, args...)
+	go p.look()
+	return p
+}
+
+func atTerminal(t *testing.T, bin string, args ...string) *seated {
+	t.Helper()
+	master, slave := openTerminal(t)
+	p := &seated{Cmd: exec.Command(bin, args...), keyboard: master, screen: vt.New(80, 24), read: make(chan struct{})}
+	p.Stdin, p.Stdout, p.Stderr = slave, slave, slave
+	p.Env = append(os.Environ(), "TERM=xterm", "CI=", "NO_COLOR=1")
+	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(t, p.Start())
+	require.NoError(t, slave.Close())
+	t.Cleanup(func() { _ = p.Process.Kill(); master.Close() })
+	return p
+}
+
+// look shows on the screen what the program writes, until it closes.
+func (p *seated) look() {
+	defer close(p.read)
+	buffer := make([]byte, 4096)
+	for {
+		n, err := p.keyboard.Read(buffer)
+		p.mu.Lock()
+		p.raw.Write(buffer[:n])
+		if _, fault := p.screen.Write(buffer[:n]); fault != nil {
+			p.faults = fault
+		}
+		p.mu.Unlock()
+		if err != nil { // EIO: nobody writes any longer
+			return
+		}
+	}
+}
+
+func (p *seated) await(t *testing.T, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return strings.Contains(p.raw.String(), text)
+	}, time.Minute, 50*time.Millisecond)
+}
+
+func (p *seated) wait() int {
+	_ = p.Wait()
+	<-p.read
+	return p.ProcessState.ExitCode()
+}
+
+// requireClean looks for lines in the end, and for anything that should not be
+// left.
+func (p *seated) requireClean(t *testing.T, lines ...string) {
+	t.Helper()
+	require.NoError(t, p.faults)
+	require.True(t, p.screen.Sane(), "%q", p.raw.String())
+	text := p.screen.Text()
+	for _, line := range lines {
+		require.Regexp(t, "(?m)"+line, text)
+	}
+	require.NotContains(t, text, " of 2 ready")
+	require.NotContains(t, text, "then wave")
+}
+
+// openTerminal makes a terminal and gives both its ends.
+func openTerminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("skipped for want of a terminal: /dev/ptmx: %v", err)
+	}
+	require.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	require.NoError(t, err)
+	require.NoError(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("skipped for want of a terminal: %v", err)
+	}
+	return os.NewFile(uintptr(fd), "terminal"), slave
+}

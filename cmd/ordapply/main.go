@@ -1,0 +1,119 @@
+// Command ordapply applies a stream of manifests to a cluster in gated waves.
+//
+//	kustomize build . | ordapply
+//	ordapply apply -f rendered.yaml --order order.yaml
+//
+// With standard input piped and no verb it means `ordapply apply -f -`.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/internal/outlet"
+	"github.com/ordapply/ordapply/internal/terminal"
+)
+
+func main() {
+	klog.SetLogger(logr.Discard()) // client-go's own remarks; what matters reaches the person as errors and events
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop() // a second signal ends the process at once
+	}()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// Exit codes, DESIGN §9.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitTimedOut    = 3
+	exitInterrupted = 130
+)
+
+// run is the whole program but for the process around it.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	if len(args) == 0 && isPiped(stdin) {
+		args = []string{"apply", "-f", "-"}
+	}
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	said := outlet.New(stderr)
+	for _, fault := range events.Faults(err) {
+		printFault(said, fault)
+	}
+	_ = said.Close(ctx)
+	return exitCode(err)
+}
+
+// printFault prints an error and, below it, what the cluster tells about it.
+func printFault(stderr io.Writer, fault error) {
+	for line := range strings.Lines(fault.Error()) {
+		fmt.Fprintf(stderr, "error: %s\n", terminal.Plain(strings.TrimSuffix(line, "\n")))
+	}
+	var failure *apply.Error
+	if errors.As(fault, &failure) && failure.Diagnosis != nil {
+		for _, line := range failure.Diagnosis.Lines() {
+			fmt.Fprintf(stderr, "  %s\n", terminal.Plain(line))
+		}
+	}
+}
+
+func exitCode(err error) int {
+	var usage *usageError
+	var timeout *timeoutError
+	switch {
+	case errors.Is(err, apply.ErrInterrupted):
+		return exitInterrupted
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &timeout):
+		return exitTimedOut
+	}
+	return exitFailed
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func (e *usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// timeoutError is a run in which nothing failed, and something was not ready
+// in time.
+type timeoutError struct{ error }
+
+func (e *timeoutError) Unwrap() error { return e.error }
+
+// isPiped tells whether something is connected to standard input.
+func isPiped(stdin io.Reader) bool {
+	f, ok := stdin.(*os.File)
+	if !ok {
+		return stdin != nil
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice == 0
+}

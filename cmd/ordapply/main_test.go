@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ordapply": main})
+}
+
+// Each testdata/script/*.txtar is one behaviour, its topic first in the name.
+// Scripts that begin with "cluster" run on a real control plane, which they
+// share; each has a namespace of its own.
+func TestScripts(t *testing.T) {
+	var once sync.Once
+	var shared *testcluster.Cluster
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("ORDAPPLY_GOLDEN") != "",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "none"))
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("ORDAPPLY_BIN", os.Getenv("ORDAPPLY_BIN"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"cluster": func(ts *testscript.TestScript, _ bool, _ []string) {
+				once.Do(func() { shared = testcluster.Start(t) })
+				ts.Setenv("KUBECONFIG", shared.Kubeconfig)
+			},
+			"kubectl": func(ts *testscript.TestScript, neg bool, args []string) {
+				runKubectl(ts, neg, shared.KubectlCommand(args...))
+			},
+		},
+	})
+}
+
+// exits runs a command and checks its exit code: exits 3 ordapply apply …
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%v: exit code %d, not %d", args[1:], got, want)
+	}
+}
+
+func runKubectl(ts *testscript.TestScript, neg bool, command []string) {
+	err := ts.Exec(command[0], command[1:]...)
+	if (err != nil) != neg {
+		ts.Fatalf("kubectl: %v", err)
+	}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/internal/metrics"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// measure keeps the metrics of a run and writes them to a file when it ends,
+// however it ends. Without a file it does nothing.
+type measure struct {
+	file    string
+	metrics *metrics.Metrics
+	plan    *ordering.Plan
+	err     error // of writing the file
+}
+
+// newMeasure begins with the preparation of a run. A file that cannot be
+// written is refused while nothing is lost yet.
+func newMeasure(file string) (*measure, error) {
+	if file == "" {
+		return &measure{}, nil
+	}
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		return nil, usagef("--metrics-file=%s: there is no folder %s", file, filepath.Dir(file))
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return nil, usagef("--metrics-file=%s: it is there and no plain file", file)
+	}
+	return &measure{file: file, metrics: metrics.New()}, nil
+}
+
+// watch counts the requests of a client.
+func (m *measure) watch(config *rest.Config) {
+	if m.file != "" {
+		config.Wrap(m.metrics.Transport)
+	}
+}
+
+// of lets requests be counted by what they are for.
+func (m *measure) of(cluster apply.Cluster) apply.Cluster {
+	if m.file == "" {
+		return cluster
+	}
+	return m.metrics.Cluster(cluster)
+}
+
+func (m *measure) begin() {
+	if m.file != "" {
+		m.metrics.Begin(m.plan)
+	}
+}
+
+func (m *measure) event(e apply.Event) {
+	if m.file != "" {
+		m.metrics.Event(e)
+	}
+}
+
+func (m *measure) end(o events.Outcome) {
+	if m.file == "" {
+		return
+	}
+	m.metrics.End(o.ExitCode)
+	if err := m.metrics.WriteFile(m.file); err != nil {
+		m.err = fmt.Errorf("write the metrics: %w", err)
+	}
+}

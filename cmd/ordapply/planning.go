@@ -1,0 +1,107 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// planningFlags say how a plan is made of the manifests.
+type planningFlags struct {
+	frame             string
+	hooks             string
+	prerequisites     bool
+	prerequisiteKinds []string
+	charts            []string
+}
+
+func (f *planningFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.frame, "frame", "", "which order rules a stream that carries two: argocd, helm or none; a SortOrder's stamps go before all")
+	flags.StringVar(&f.hooks, "hooks", "refuse", `what to do with Helm hooks, and Argo CD hooks that no sync creates: "refuse" or "skip" them`)
+	flags.BoolVar(&f.prerequisites, "prerequisites", true, "apply CRDs and Namespaces that nothing places before all else")
+	flags.StringSliceVar(&f.prerequisiteKinds, "prerequisite-kinds", nil, "further kinds to apply before all else, such as StorageClass or Issuer.cert-manager.io")
+	flags.StringSliceVar(&f.charts, "chart", nil, "folder of the Helm chart that the stream was rendered from; the order of its subcharts is kept")
+}
+
+// options are what package ordering is told. order is the file of --order, ""
+// without one: it may group resources into stacks.
+func (f *planningFlags) options(order string) (ordering.Options, error) {
+	options := ordering.Options{NoPrerequisites: !f.prerequisites, PrerequisiteKinds: f.prerequisiteKinds, SkipHooks: f.hooks == "skip"}
+	var err error
+	if options.Frame, err = ordering.ParseFrame(f.frame); err != nil {
+		return options, usagef("--frame: %w", err)
+	}
+	if f.hooks != "refuse" && f.hooks != "skip" {
+		return options, usagef("--hooks=%s: write refuse or skip", f.hooks)
+	}
+	for _, folder := range f.charts {
+		charts, err := readCharts(folder)
+		if err != nil {
+			return options, err
+		}
+		options.Charts = append(options.Charts, charts...)
+	}
+	if order == "" {
+		return options, nil
+	}
+	file, err := readOrderFile(order)
+	if err != nil {
+		return options, err
+	}
+	options.Stacks, options.ApplicationOf, options.KindTimeouts = file.stacks, file.applicationOf, file.timeouts
+	return options, nil
+}
+
+// offline are the flags of verbs that plan without a cluster.
+type offline struct {
+	inputFlags
+	planningFlags
+	namespace string
+}
+
+func (o *offline) register(cmd *cobra.Command) {
+	o.inputFlags.register(cmd.Flags())
+	o.planningFlags.register(cmd.Flags())
+	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of objects that name none")
+}
+
+// load reads the manifests and how to plan them.
+func (o *offline) load(cmd *cobra.Command) (*apply.Stream, []apply.Input, ordering.Options, error) {
+	options, err := o.options(o.order)
+	if err != nil {
+		return nil, nil, options, err
+	}
+	inputs, err := o.read(cmd)
+	if err != nil {
+		return nil, nil, options, err
+	}
+	stream, err := apply.NewStream(inputs, apply.Scope{Namespace: o.namespace})
+	return stream, inputs, options, err
+}
+
+// plan plans the manifests.
+func (o *offline) plan(cmd *cobra.Command) (*ordering.Plan, error) {
+	stream, _, options, err := o.load(cmd)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := ordering.Build(stream.Resources, options)
+	if err != nil {
+		return nil, err
+	}
+	_, err = gates(plan, stream, true)
+	return plan, err
+}
+
+// oneOf refuses a value that is none of the choices.
+func oneOf(flag, value string, choices ...string) error {
+	if slices.Contains(choices, value) {
+		return nil
+	}
+	return usagef("--%s=%s: write one of %v", flag, cmp.Or(value, `""`), choices)
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/object"
+)
+
+// printer tells a run to people: results on standard output in kubectl's words,
+// progress on standard error, a line per transition that says something.
+type printer struct {
+	job
+	out, err io.Writer
+	results  results
+	dryRun   bool
+	started  map[object.ID]time.Time
+	width    int
+}
+
+// results says what standard output gets of each resource that was applied.
+type results int
+
+const (
+	kubectlLines results = iota // "deployment.apps/web serverside-applied"
+	namesOnly                   // "deployment.apps/web"
+	noResults
+)
+
+func newPrinter(j job, o outputs, dryRun bool) *printer {
+	p := &printer{job: j, out: o.out, err: o.err, dryRun: dryRun, started: map[object.ID]time.Time{}}
+	for _, s := range p.plan.Steps {
+		p.width = max(p.width, len(s.ID.String()))
+	}
+	p.width = min(p.width, 50)
+	return p
+}
+
+func (p *printer) begin() {
+	fmt.Fprintf(p.err, "applying %s in %s to %s%s\n", count(len(p.plan.Steps), "resource"), count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
+	for _, note := range p.plan.Notes {
+		fmt.Fprintf(p.err, "note: %s\n", terminal.Plain(note))
+	}
+}
+
+func (p *printer) event(e apply.Event) {
+	if e.ID == (object.ID{}) {
+		fmt.Fprintf(p.err, "%s: %s\n", terminal.Plain(p.plan.WaveTitle(e.Wave)), p.waveWords(e))
+		return
+	}
+	if e.State == apply.Applying && e.Detail == "" {
+		p.started[e.ID] = e.Time
+	}
+	if words := p.words(e); words != "" {
+		fmt.Fprintf(p.err, "  %-*s  %s\n", p.width, terminal.Plain(e.ID.String()), terminal.Plain(words))
+	}
+	if e.State == apply.Waiting && e.Detail == "" {
+		p.result(e)
+	}
+}
+
+func (p *printer) waveWords(e apply.Event) string {
+	if e.State == apply.Ready {
+		return "ready in " + e.Detail
+	}
+	return e.Detail
+}
+
+// words is what the person reads of a transition; "" for those that say
+// nothing by themselves.
+func (p *printer) words(e apply.Event) string {
+	switch e.State {
+	case apply.Pending:
+		return ""
+	case apply.Applying, apply.Waiting:
+		if e.Detail == "" {
+			return ""
+		}
+		return "waiting: " + e.Detail
+	case apply.Ready:
+		if e.Unchanged {
+			return "ready, unchanged"
+		}
+		return fmt.Sprintf("ready (%s)", e.Time.Sub(p.started[e.ID]).Round(10*time.Millisecond))
+	case apply.Applied:
+		if p.dryRun {
+			return "valid (server dry run)"
+		}
+		return "applied, not waited for"
+	case apply.NotStarted:
+		return ""
+	}
+	if e.Detail == "" {
+		return string(e.State)
+	}
+	return fmt.Sprintf("%s: %s", e.State, e.Detail)
+}
+
+// result prints what was applied as kubectl does, for those who read standard
+// output.
+func (p *printer) result(e apply.Event) {
+	if p.results == noResults {
+		return
+	}
+	line := resourceName(e.ID)
+	if p.results == kubectlLines {
+		line += " serverside-applied"
+		if e.Unchanged {
+			line = resourceName(e.ID) + " unchanged"
+		}
+		if p.dryRun {
+			line += " (server dry run)"
+		}
+	}
+	fmt.Fprintln(p.out, line)
+}
+
+// resourceName is the name that kubectl prints and takes: "deployment.apps/web".
+func resourceName(id object.ID) string {
+	return terminal.Plain(strings.ToLower(id.GroupKind()) + "/" + id.Name)
+}
+
+// end tells how the run ended, in one line, and what the server warned about.
+func (p *printer) end(o events.Outcome) {
+	for _, text := range o.Warnings {
+		fmt.Fprintf(p.err, "warning from the server: %s\n", terminal.Plain(text))
+	}
+	var parts []string
+	for _, state := range []apply.State{apply.Ready, apply.Applied, apply.Deferred, apply.Unsettled, apply.Failed, apply.TimedOut, apply.Skipped, apply.NotStarted} {
+		if n := o.Summary.Count(state); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	took := o.Summary.Took.Round(10 * time.Millisecond).String()
+	if n := o.Summary.Unchanged(); n > 0 {
+		took += fmt.Sprintf("; %d unchanged", n)
+	}
+	fmt.Fprintf(p.err, "%s, in %s\n", strings.Join(parts, ", "), took)
+}
+
+// count is "1 wave", "3 waves".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

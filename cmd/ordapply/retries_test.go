@@ -1,0 +1,170 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// What will not pass by itself is sent once: a webhook's denial, an invalid
+// object, a field that its kind does not know, a field of another manager, a
+// Namespace that nobody makes, a missing permission. These answers are the API
+// server's own.
+func TestWhatIsNotRepeated(t *testing.T) {
+	cluster := testcluster.Start(t, "--light")
+	up := &atomic.Bool{}
+	up.Store(true)
+	guard(t, cluster, "deny", up, false)
+	theirs := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: default}\ndata: {a: theirs}\n"
+	code, said := applyThrough(cluster.Kubeconfig, []byte(theirs), "--field-manager", "somebody")
+	require.Equal(t, exitDone, code, said)
+	for name, c := range map[string]struct{ manifest, says string }{
+		"denied":        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: denied, namespace: default, labels: {guarded: deny}}\n", `admission webhook "deny.guard.example" denied the request: not this one`},
+		"invalid":       {"apiVersion: v1\nkind: Service\nmetadata: {name: wrong, namespace: default}\nspec: {ports: [{port: 99999}]}\n", "spec.ports[0].port: Invalid value: 99999"},
+		"unknown field": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: typo, namespace: default}\ndta: {}\n", "its manifest has a field that its kind does not know"},
+		"conflict":      {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: default}\ndata: {a: ours}\n", "take them with --force-conflicts"},
+		"no namespace":  {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lost, namespace: nowhere}\n", `namespace "nowhere" does not exist and no Namespace of this stream makes it`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			proxy := recorder.Start(t, cluster.Kubeconfig)
+			code, said := applyThrough(proxy.Kubeconfig, []byte(c.manifest))
+			require.Equal(t, exitFailed, code, said)
+			require.Contains(t, said, c.says)
+			require.Equal(t, 1, patches(proxy.Requests()), "sent once")
+		})
+	}
+	t.Run("forbidden", func(t *testing.T) {
+		proxy := recorder.Start(t, cluster.Kubeconfig)
+		code, said := applyThrough(proxy.Kubeconfig, []byte(theirs), "--as", "nobody")
+		require.Equal(t, exitFailed, code, said)
+		require.Contains(t, said, `let a Role in namespace "default" grant "nobody" the verbs`)
+		require.Equal(t, 1, patches(proxy.Requests()), "sent once")
+	})
+}
+
+func patches(requests []recorder.Request) int {
+	n := 0
+	for _, r := range requests {
+		if r.Verb == "patch" {
+			n++
+		}
+	}
+	return n
+}
+
+// A webhook that is down refuses nothing and answers nothing: what it guards is
+// sent again until it is up. When it stays down, the message is the API
+// server's, and says what to look at.
+func TestWebhookDownThenUp(t *testing.T) {
+	cluster := testcluster.Start(t, "--light")
+	var up atomic.Bool
+	guard(t, cluster, "admit", &up, true)
+	manifest := []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: guarded, namespace: default, labels: {guarded: admit}}\n")
+
+	code, said := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
+	require.Equal(t, exitTimedOut, code, said)
+	require.Contains(t, said, `not applied after 3s (wave timeout): Internal error occurred: failed calling webhook "admit.guard.example"`)
+	require.Contains(t, said, "; the webhook does not answer: is its workload running and reachable from the API server?")
+
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	var sent atomic.Int32
+	proxy.Inject(func(r *recorder.Request) recorder.Fault {
+		if r.Verb == "patch" && sent.Add(1) == 3 {
+			up.Store(true)
+		}
+		return nil
+	})
+	code, said = applyThrough(proxy.Kubeconfig, manifest)
+	require.Equal(t, exitDone, code, said)
+	require.Equal(t, 3, patches(proxy.Requests()))
+}
+
+// A webhook configuration that something left behind names a Service that is
+// gone: the message says which, and both ways out.
+func TestWebhookLeftBehind(t *testing.T) {
+	cluster := testcluster.Start(t, "--light")
+	cluster.Kubectl(t, "apply", "--server-side", "-f", filepath.Join("testdata", "webhook_left_behind.yaml"))
+	waitForWebhook(t, cluster, "left-behind")
+	code, said := applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: guarded, namespace: default, labels: {guarded: left-behind}}\n"), "--wave-timeout", "3s")
+	require.Equal(t, exitTimedOut, code, said)
+	require.Contains(t, said, `apply ConfigMap default/guarded: not applied after 3s (wave timeout): Internal error occurred: failed calling webhook "left-behind.guard.example"`)
+	require.Contains(t, said, `service "gone" not found; the Service gone behind the webhook does not exist: apply it first, or delete the webhook configuration if it is left over from something that is gone`)
+}
+
+// guard registers a webhook for ConfigMaps with the label guarded: name, and
+// serves it while up says so; else it breaks connections.
+func guard(t *testing.T, cluster *testcluster.Cluster, name string, up *atomic.Bool, allows bool) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var review struct {
+			Request struct {
+				UID string `json:"uid"`
+			} `json:"request"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&review)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {"uid": %q, "allowed": %t, "status": {"message": "not this one"}}}`, review.Request.UID, allows)
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.Listener = &closing{server.Listener, up}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	code, said := applyThrough(cluster.Kubeconfig, []byte(fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: %[1]s.guard.example}
+webhooks:
+- name: %[1]s.guard.example
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  timeoutSeconds: 20
+  clientConfig: {url: %[2]q, caBundle: %[3]s}
+  objectSelector: {matchLabels: {guarded: %[1]s}}
+  rules:
+  - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}
+`, name, server.URL, ca)))
+	require.Equal(t, exitDone, code, said)
+	waitForWebhook(t, cluster, name)
+}
+
+// closing is a listener that closes every connection at once while its webhook
+// is down.
+type closing struct {
+	net.Listener
+	up *atomic.Bool
+}
+
+func (l *closing) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err == nil && !l.up.Load() {
+		_ = conn.Close()
+	}
+	return conn, err
+}
+
+// waitForWebhook waits until the API server calls a webhook that it was just
+// told of, which shows as an error while it is down or says no.
+func waitForWebhook(t *testing.T, cluster *testcluster.Cluster, name string) {
+	t.Helper()
+	probe := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: probe-%[1]s, namespace: default, labels: {guarded: %[1]s}}\n", name)
+	for range 600 {
+		if code, _ := applyThrough(cluster.Kubeconfig, []byte(probe), "--dry-run=server", "--wave-timeout", "1s"); code != exitDone {
+			return
+		}
+	}
+	t.Fatal("the API server does not call the webhook")
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+)
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ordapply",
+		Short: "Apply Kubernetes manifests in the order their author wrote",
+		Long: `ordapply applies a stream of manifests in gated waves: CRDs and Namespaces
+first, then layer after layer, each opened when the one before it is ready.
+
+  kustomize build . | ordapply                    apply what kustomize prints
+  ordapply apply -f app.yaml --order order.yaml   order it by a SortOrder
+  ordapply plan -f app.yaml --order order.yaml    show the waves, without a cluster`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		Args:              cobra.NoArgs,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return settle(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_ = cmd.Help()
+			return usagef("nothing to do: pipe manifests in, or name a verb")
+		},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.PersistentFlags().String("config", "", "file with values for flags, one a line; environment variables ORDAPPLY_… go before it")
+	root.AddCommand(newApply(), newPlan(), newGraph(), newSort(), newVet(), newExplain(), newConsolidate(), newHealth(), newVersion())
+	asUsage(root)
+	return root
+}
+
+// asUsage makes wrong arguments usage errors, for every verb.
+func asUsage(cmd *cobra.Command) {
+	if args := cmd.Args; args != nil {
+		cmd.Args = func(c *cobra.Command, given []string) error {
+			if err := args(c, given); err != nil {
+				return &usageError{errors.New(err.Error() + "; see " + c.CommandPath() + " --help")}
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		asUsage(sub)
+	}
+}

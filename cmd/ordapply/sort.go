@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+func newSort() *cobra.Command {
+	var in offline
+	var marks bool
+	cmd := &cobra.Command{
+		Use:   "sort -f FILE",
+		Short: "Print the stream in order, without a cluster",
+		Long: `sort prints the stream in the order in which it would be applied. With --order
+it is sorted and stamped by that SortOrder, as the function does it in a build;
+without, by whatever order the stream carries itself.`,
+		Example: `  ordapply sort -f app.yaml --order order.yaml
+  helm template shop ./shop | ordapply sort --chart ./shop --marks`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if in.order != "" {
+				return sortByOrder(cmd, &in, marks)
+			}
+			return sortByPlan(cmd, &in, marks)
+		},
+	}
+	in.register(cmd)
+	cmd.Flags().BoolVar(&marks, "marks", false, `mark with "## START layer: …" and "## END layer: …" where layers begin and end`)
+	return cmd
+}
+
+func sortByOrder(cmd *cobra.Command, in *offline, marks bool) error {
+	order, err := readOrder(in.order)
+	if err != nil {
+		return err
+	}
+	data, err := in.bytes(cmd)
+	if err != nil {
+		return err
+	}
+	out := fn.Function{Order: order, Marks: marks}.Run(data)
+	if out.Findings.Failed() {
+		return errors.New(out.Findings.Lines())
+	}
+	fmt.Fprint(cmd.ErrOrStderr(), out.Findings.Lines())
+	_, err = out.WriteTo(cmd.OutOrStdout())
+	return err
+}
+
+// sortByPlan prints every document as it stood, in the plan's sequence; items
+// of a List become documents.
+func sortByPlan(cmd *cobra.Command, in *offline, marks bool) error {
+	stream, inputs, options, err := in.load(cmd)
+	if err != nil {
+		return err
+	}
+	plan, err := ordering.Build(stream.Resources, options)
+	if err != nil {
+		return err
+	}
+	texts, err := documents(stream, inputs)
+	if err != nil {
+		return err
+	}
+	for _, s := range plan.Skipped {
+		fmt.Fprintf(cmd.ErrOrStderr(), "left out: %s (%s)\n", s.ID, s.Why.Detail)
+	}
+	var out bytes.Buffer
+	sequence := plan.Sequence()
+	layer := func(i int) string {
+		if !marks || i < 0 || i >= len(sequence) {
+			return ""
+		}
+		return plan.Mark(plan.Steps[sequence[i]])
+	}
+	for i, at := range sequence {
+		if i > 0 {
+			out.WriteString("---\n")
+		}
+		if l := layer(i); l != "" && l != layer(i-1) {
+			fmt.Fprintf(&out, "## START layer: %s\n", l)
+		}
+		out.Write(texts[plan.Steps[at].ID])
+		if l := layer(i); l != "" && l != layer(i+1) {
+			fmt.Fprintf(&out, "## END layer: %s\n", l)
+		}
+	}
+	_, err = cmd.OutOrStdout().Write(out.Bytes())
+	return err
+}
+
+// documents are the texts of the resources, each ending in a line break.
+func documents(stream *apply.Stream, inputs []apply.Input) (map[object.ID][]byte, error) {
+	bySource := map[string]apply.Input{}
+	for _, in := range inputs {
+		if in.Text != nil {
+			bySource[in.Source] = in
+		}
+	}
+	texts := make(map[object.ID][]byte, len(stream.Resources))
+	for _, r := range stream.Resources {
+		if in, ok := bySource[r.Source]; ok {
+			text := bytes.TrimLeft(withoutMarks(in.Text), "\r\n")
+			texts[r.ID] = append(bytes.TrimRight(text, "\r\n"), '\n')
+			continue
+		}
+		text, err := yaml.Marshal(r.Object)
+		if err != nil {
+			return nil, fmt.Errorf("print %s: %w", r.ID, err)
+		}
+		texts[r.ID] = text
+	}
+	return texts, nil
+}
+
+// withoutMarks drops the marks of an earlier run.
+func withoutMarks(text []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(text) {
+		if !bytes.HasPrefix(line, []byte("## START layer: ")) && !bytes.HasPrefix(line, []byte("## END layer: ")) {
+			out = append(out, line...)
+		}
+	}
+	return out
+}

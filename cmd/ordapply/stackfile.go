@@ -1,0 +1,240 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/sortorder"
+)
+
+// The file of --order may group resources into applications and these into
+// stacks, beside or instead of its sortOrder:
+//
+//	stacks:
+//	- name: storage
+//	  dependsOn: [foundation]
+//	  timeout: 30m
+//	  applications:
+//	  - {name: ceph-operator, labelSelector: {matchLabels: {app: rook}}}
+//	  - {name: ceph, kind: CephCluster, dependsOn: [ceph-operator], timeout: 20m}
+//	timeouts: {CephCluster.ceph.rook.io: 30m}
+//	health:
+//	- {kind: CephCluster, readyWhen: self.status.phase == "Ready"}
+//
+// An application selects resources as an entry of sortOrder does. It and its
+// stack may have health rules of their own, which go before those of the file.
+type stackFile struct {
+	stacks        []ordering.Stack
+	applicationOf func(object.Meta) string
+	timeouts      []ordering.KindTimeout
+	health        healthTree
+}
+
+// stackSpec and appSpec are stacks as they are written. Fields of an
+// application that are not here are those of its selector.
+type stackSpec struct {
+	Name         string                       `json:"name"`
+	DependsOn    []string                     `json:"dependsOn"`
+	Timeout      string                       `json:"timeout"`
+	Health       []json.RawMessage            `json:"health"`
+	Applications []map[string]json.RawMessage `json:"applications"`
+}
+
+type appSpec struct {
+	Name      string            `json:"name"`
+	DependsOn []string          `json:"dependsOn"`
+	Timeout   string            `json:"timeout"`
+	Health    []json.RawMessage `json:"health"`
+}
+
+// takeStacks reads the fields about stacks and gives the file without them;
+// nil when nothing else is in it that orders anything. A file without such
+// fields comes back as it is.
+func (f *stackFile) takeStacks(text []byte) (rest []byte, err error) {
+	var fields map[string]json.RawMessage
+	if yaml.Unmarshal(text, &fields) != nil || fields["stacks"] == nil && fields["timeouts"] == nil && fields["health"] == nil {
+		return text, nil
+	}
+	err = errors.Join(f.readStacks(fields["stacks"]), f.readTimeouts(fields["timeouts"]), f.health.readFile(fields["health"]), f.health.compile())
+	delete(fields, "stacks")
+	delete(fields, "timeouts")
+	delete(fields, "health")
+	if err != nil || fields["sortOrder"] == nil {
+		return nil, err
+	}
+	return json.Marshal(fields)
+}
+
+func (f *stackFile) readTimeouts(raw json.RawMessage) error {
+	var timeouts map[string]string
+	if raw == nil {
+		return nil
+	}
+	if err := json.Unmarshal(raw, &timeouts); err != nil {
+		return errors.New("timeouts: a mapping of kinds to durations is needed, such as {Job: 10m}")
+	}
+	var errs []error
+	kinds := slices.SortedFunc(maps.Keys(timeouts), func(a, b string) int { // "Kind.group" before "Kind"
+		return strings.Count(b, ".") - strings.Count(a, ".") + 2*strings.Compare(a, b)
+	})
+	for _, kind := range kinds {
+		d, err := readDuration("timeouts."+kind, timeouts[kind])
+		errs = append(errs, err)
+		f.timeouts = append(f.timeouts, ordering.KindTimeout{Kind: kind, Timeout: d})
+	}
+	return errors.Join(errs...)
+}
+
+func readDuration(field, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%s: %q is not a duration such as 5m", field, text)
+	}
+	return d, nil
+}
+
+// readStacks reads stacks, and makes one SortOrder of the selectors of all
+// applications: that decides which application a resource belongs to.
+func (f *stackFile) readStacks(raw json.RawMessage) error {
+	var specs []stackSpec
+	if raw == nil {
+		return nil
+	}
+	if err := yaml.UnmarshalStrict(raw, &specs); err != nil {
+		return fmt.Errorf("stacks: %w", err)
+	}
+	var errs []error
+	var selectors []map[string]json.RawMessage
+	var names, fields []string
+	for s, spec := range specs {
+		field := fmt.Sprintf("stacks[%d]", s)
+		timeout, err := readDuration(field+".timeout", spec.Timeout)
+		errs = append(errs, err, checkName(field, spec.Name))
+		f.health.add(spec.Name, field, spec.Health)
+		stack := ordering.Stack{Name: spec.Name, DependsOn: spec.DependsOn, Timeout: timeout}
+		for a, app := range spec.Applications {
+			field := fmt.Sprintf("%s.applications[%d]", field, a)
+			read, err := readApp(field, app)
+			errs = append(errs, err)
+			name := spec.Name + "/" + read.Name
+			f.health.add(name, field, read.Health)
+			stack.Applications = append(stack.Applications, read.App)
+			names, fields = append(names, name), append(fields, field)
+			app["layer"] = json.RawMessage(strconv.Quote("application-" + strconv.Itoa(len(selectors))))
+			selectors = append(selectors, app)
+		}
+		f.stacks = append(f.stacks, stack)
+	}
+	order, err := selecting(selectors, fields)
+	f.applicationOf = func(m object.Meta) string {
+		if at := order.Place([]object.Meta{m})[0].Selector; at >= 0 && at < len(names) {
+			return names[at]
+		}
+		return ""
+	}
+	return errors.Join(append(errs, twice("stacks", f.stacks), err)...)
+}
+
+// application is one as it was read.
+type application struct {
+	ordering.App
+	Health []json.RawMessage
+}
+
+// readApp reads an application's own fields and leaves those of its selector.
+func readApp(field string, raw map[string]json.RawMessage) (application, error) {
+	own := map[string]json.RawMessage{}
+	for _, key := range []string{"name", "dependsOn", "timeout", "health"} {
+		if value, ok := raw[key]; ok {
+			own[key] = value
+			delete(raw, key)
+		}
+	}
+	for _, key := range []string{"layer", "gate", "unmatched"} {
+		if _, ok := raw[key]; ok {
+			return application{}, fmt.Errorf("%s.%s: an application has none: it selects resources by matchAnnotations, matchExpressions, labelSelector, group, kind, namespace or resourceName", field, key)
+		}
+	}
+	if name, ok := raw["resourceName"]; ok { // "name" is the application's own
+		raw["name"] = name
+		delete(raw, "resourceName")
+	}
+	text, err := json.Marshal(own)
+	if err != nil {
+		return application{}, err
+	}
+	var spec appSpec
+	if err := json.Unmarshal(text, &spec); err != nil {
+		return application{}, fmt.Errorf("%s: %w", field, err)
+	}
+	timeout, err := readDuration(field+".timeout", spec.Timeout)
+	app := ordering.App{Name: spec.Name, DependsOn: spec.DependsOn, Timeout: timeout}
+	return application{app, spec.Health}, errors.Join(err, checkName(field, spec.Name))
+}
+
+func checkName(field, name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%s: name is missing", field)
+	case strings.Contains(name, "/"):
+		return fmt.Errorf("%s: name %q: a slash stands between a stack's name and an application's", field, name)
+	}
+	return nil
+}
+
+// twice refuses stacks, and applications of one stack, with one name.
+func twice(field string, stacks []ordering.Stack) error {
+	var errs []error
+	seen := map[string]bool{}
+	for s, stack := range stacks {
+		if seen[stack.Name] {
+			errs = append(errs, fmt.Errorf("%s[%d]: there is a stack %s already", field, s, stack.Name))
+		}
+		seen[stack.Name] = true
+		for a, app := range stack.Applications {
+			if name := stack.Name + "/" + app.Name; seen[name] {
+				errs = append(errs, fmt.Errorf("%s[%d].applications[%d]: there is an application %s already", field, s, a, name))
+			} else {
+				seen[name] = true
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// selecting makes a SortOrder of selectors. What is wrong with one is said of
+// the field that it was written in.
+func selecting(selectors []map[string]json.RawMessage, fields []string) (*sortorder.Order, error) {
+	text, err := json.Marshal(map[string]any{
+		"apiVersion": sortorder.APIVersion, "kind": sortorder.Kind,
+		"metadata": map[string]string{"name": "stacks"}, "sortOrder": selectors,
+	})
+	if err != nil {
+		return nil, err
+	}
+	order, err := sortorder.Parse(text)
+	if err == nil {
+		return order, nil
+	}
+	return nil, errors.New(regexp.MustCompile(`sortOrder\[(\d+)\]`).ReplaceAllStringFunc(err.Error(), func(match string) string {
+		at, convErr := strconv.Atoi(match[len("sortOrder[") : len(match)-1])
+		if convErr != nil || at >= len(fields) {
+			return match
+		}
+		return fields[at]
+	}))
+}

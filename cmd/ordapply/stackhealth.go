@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/health"
+)
+
+// healthTree holds the health rules of a file of --order: its own, those of its
+// stacks and those of their applications. They are written as in a rules file.
+// For a resource, those of its application go first, then its stack's, then the
+// file's.
+type healthTree struct {
+	written map[string][]json.RawMessage // by "stack/application", "stack" or "" for the file
+	field   map[string]string            // where each list is written
+	order   []string                     // the keys, as they were read
+	rules   map[string]*health.Rules     // for resources of an application, or "" for others
+}
+
+func (h *healthTree) add(name, field string, rules []json.RawMessage) {
+	if h.written == nil {
+		h.written, h.field = map[string][]json.RawMessage{}, map[string]string{}
+	}
+	if field != "" {
+		field += "."
+	}
+	h.written[name], h.field[name] = rules, field+"health"
+	h.order = append(h.order, name)
+}
+
+// readFile reads the rules of the file itself.
+func (h *healthTree) readFile(raw json.RawMessage) error {
+	var rules []json.RawMessage
+	if raw != nil {
+		if err := json.Unmarshal(raw, &rules); err != nil {
+			return errors.New("health: a list of rules is needed, such as [{kind: Store, readyWhen: self.status.open}]")
+		}
+	}
+	h.add("", "", rules)
+	return nil
+}
+
+// compile reads the rules of each level, and makes for each application the list
+// of all that are for its resources.
+func (h *healthTree) compile() error {
+	h.rules = map[string]*health.Rules{}
+	var errs []error
+	for _, name := range h.order {
+		if _, err := readRules(h.written[name]); err != nil {
+			errs = append(errs, h.located(name, err))
+		}
+		stack, _, _ := strings.Cut(name, "/")
+		all := append([]json.RawMessage{}, h.written[name]...)
+		if stack != name {
+			all = append(all, h.written[stack]...)
+		}
+		if name != "" {
+			all = append(all, h.written[""]...)
+		}
+		if rules, err := readRules(all); err == nil {
+			h.rules[name] = rules
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// located says of what is wrong with a list of rules in which field it stands.
+func (h *healthTree) located(name string, err error) error {
+	var errs []error
+	place := regexp.MustCompile(`^rules(\[\d+\])`)
+	for fault := range strings.Lines(err.Error()) {
+		fault = strings.TrimSuffix(fault, "\n")
+		if place.MatchString(fault) {
+			errs = append(errs, errors.New(place.ReplaceAllString(fault, h.field[name]+"$1")))
+		} else {
+			errs = append(errs, fmt.Errorf("%s: %s", h.field[name], fault))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// readRules reads rules as those of a rules file; nil when there are none.
+func readRules(rules []json.RawMessage) (*health.Rules, error) {
+	if len(rules) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(map[string]any{"apiVersion": "ordapply.dev/v1alpha1", "kind": "HealthRules", "rules": rules})
+	if err != nil {
+		return nil, err
+	}
+	return health.ParseRules(text)
+}
+
+// rulesOf finds the rules for an object by the application it belongs to.
+func (f *orderFile) rulesOf(obj *unstructured.Unstructured) *health.Rules {
+	if f.applicationOf == nil {
+		return f.health.rules[""]
+	}
+	return f.health.rules[f.applicationOf(apply.Meta(obj))]
+}
+
+// withOrder lets the health rules of a file of --order count; "" is no file.
+func withOrder(assessor *health.Assessor, order string) error {
+	if order == "" {
+		return nil
+	}
+	file, err := readOrderFile(order)
+	if err != nil {
+		return err
+	}
+	assessor.RulesOf = file.rulesOf
+	return nil
+}

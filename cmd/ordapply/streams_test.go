@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// realStream is one of the real streams that must apply at the first try.
+type realStream struct {
+	name string
+	// without leaves objects out: webhook configurations whose backend is a
+	// Pod refuse every write here, because kwok runs no Pods.
+	without func(*unstructured.Unstructured) bool
+	with    string   // manifests to add
+	first   string   // manifests of what the stream expects to find, applied before
+	flags   []string // of localcluster
+	// faults are what the stream as it stands must be told, all in one run.
+	faults []string
+}
+
+func realStreams(t *testing.T) []realStream {
+	return []realStream{
+		{name: "kube-prometheus"},
+		{name: "cert-manager", without: refusesWrites},
+		{name: "cloudnative-pg", without: refusesWrites},
+		{
+			name: "metallb", without: refusesWrites,
+			first: prometheusCRDs(t),
+			faults: []string{
+				"ServiceMonitor.monitoring.coreos.com metallb-system/controller-monitor: the cluster does not serve kind ServiceMonitor of monitoring.coreos.com/v1",
+				"ServiceMonitor.monitoring.coreos.com metallb-system/frr-k8s-metrics-monitor: the cluster does not serve kind ServiceMonitor of monitoring.coreos.com/v1",
+				"ServiceMonitor.monitoring.coreos.com metallb-system/speaker-monitor: the cluster does not serve kind ServiceMonitor of monitoring.coreos.com/v1",
+			},
+		},
+		{
+			name: "rook-ceph", without: refusesWrites,
+			first: prometheusCRDs(t) + snapshotCRDs + cephVolumes(),
+			faults: []string{
+				"the cluster does not serve kind Prometheus of monitoring.coreos.com/v1",
+				"the cluster does not serve kind ServiceMonitor of monitoring.coreos.com/v1",
+				"the cluster does not serve kind VolumeSnapshot of snapshot.storage.k8s.io/v1",
+				"the cluster does not serve kind VolumeSnapshotClass of snapshot.storage.k8s.io/v1",
+			},
+		},
+		{
+			name: "external-secrets",
+			without: func(obj *unstructured.Unstructured) bool {
+				return refusesWrites(obj) || obj.GetKind() == "ClusterSecretStore" && obj.GetName() == "example"
+			},
+			with: "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: eso-fanout-source}\n",
+			faults: []string{
+				`apply ClusterSecretStore.external-secrets.io example: ClusterSecretStore.external-secrets.io "example" is invalid: `,
+				`namespace "eso-fanout-source" does not exist and no Namespace of this stream makes it`,
+			},
+		},
+	}
+}
+
+// Each stream goes onto an empty cluster of its own at the first try, where
+// kubectl fails; and as it stands, each fault of it is named in one run.
+func TestRealStreams(t *testing.T) {
+	folder := corpora(t)
+	for _, stream := range realStreams(t) {
+		t.Run(stream.name, func(t *testing.T) {
+			file := stream.write(t, folder)
+			t.Run("kubectl fails at the first try", func(t *testing.T) {
+				cluster := testcluster.Start(t, "--light")
+				out, err := cluster.TryKubectl("apply", "--server-side", "-f", file)
+				require.Error(t, err, "kubectl did what it was not thought to do")
+				t.Logf("kubectl: %s", lastLines(out, 3))
+			})
+			cluster := testcluster.Start(t, stream.flags...)
+			if len(stream.faults) > 0 {
+				t.Run("as it stands every fault is named", func(t *testing.T) {
+					stream.applyAsItStands(t, cluster, folder)
+				})
+			}
+			stream.prepare(t, cluster)
+			code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file)
+			require.Equal(t, exitDone, code, said)
+			requireEveryObject(t, cluster, file)
+		})
+	}
+}
+
+// applyAsItStands runs the whole stream, on a cluster of its own, so that the
+// first try of the test proper stays one.
+func (s realStream) applyAsItStands(t *testing.T, _ *testcluster.Cluster, folder string) {
+	cluster := testcluster.Start(t, s.flags...)
+	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", s.asItStands(t, folder), "--kind-timeout", "5s")
+	require.Equal(t, exitFailed, code, said)
+	for _, fault := range s.faults {
+		require.Contains(t, said, fault)
+	}
+}
+
+// corpora is the folder of real streams; the test is skipped where it is not.
+func corpora(t *testing.T) string {
+	t.Helper()
+	folder := filepath.Join("..", "..", "..", "shared", "corpora")
+	if _, err := os.Stat(folder); err != nil {
+		t.Skipf("skipped for want of the real streams in %s", folder)
+	}
+	return folder
+}
+
+// refusesWrites picks webhook configurations: their backends are Pods.
+func refusesWrites(obj *unstructured.Unstructured) bool {
+	return strings.HasSuffix(obj.GetKind(), "WebhookConfiguration")
+}
+
+// write makes the stream that the cluster can take, and returns its file.
+func (s realStream) write(t *testing.T, folder string) string {
+	return s.filter(t, folder, "stream.yaml", func(obj *unstructured.Unstructured) bool {
+		return s.without == nil || !s.without(obj)
+	}, s.with)
+}
+
+// asItStands is the stream with only those webhook configurations left out that
+// nothing here could answer for.
+func (s realStream) asItStands(t *testing.T, folder string) string {
+	return s.filter(t, folder, "as-it-stands.yaml", func(obj *unstructured.Unstructured) bool {
+		return !refusesWrites(obj)
+	}, "")
+}
+
+func (s realStream) filter(t *testing.T, folder, name string, keep func(*unstructured.Unstructured) bool, with string) string {
+	t.Helper()
+	var out bytes.Buffer
+	for _, m := range readManifests(t, filepath.Join(folder, s.name+".yaml")) {
+		if keep(m.Unstructured) {
+			exempt(m.Unstructured)
+			text, err := yaml.Marshal(m.Object)
+			require.NoError(t, err)
+			out.WriteString("---\n")
+			out.Write(text)
+		}
+	}
+	out.WriteString(with)
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, out.Bytes(), 0o644))
+	return path
+}
+
+// exempt takes APIServices out of the gate: their backends are Pods, and none
+// runs here.
+func exempt(obj *unstructured.Unstructured) {
+	if obj.GetKind() == "APIService" {
+		obj.SetAnnotations(map[string]string{waitAnnotation: "none"})
+	}
+}
+
+func readManifests(t *testing.T, path string) []manifest.Manifest {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	manifests, err := manifest.Read(filepath.Base(path), data)
+	require.NoError(t, err)
+	return manifests
+}
+
+// prepare gives the cluster what the stream expects from elsewhere.
+func (s realStream) prepare(t *testing.T, cluster *testcluster.Cluster) {
+	if s.first == "" {
+		return
+	}
+	path := filepath.Join(t.TempDir(), "first.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(s.first), 0o644))
+	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", path)
+	require.Equal(t, exitDone, code, said)
+}
+
+// prometheusCRDs are the CRDs that other streams expect from kube-prometheus.
+func prometheusCRDs(t *testing.T) string {
+	var out strings.Builder
+	for _, m := range readManifests(t, filepath.Join(corpora(t), "kube-prometheus.yaml")) {
+		wanted := []string{"servicemonitors.monitoring.coreos.com", "prometheuses.monitoring.coreos.com"}
+		if m.GetKind() == "CustomResourceDefinition" && slices.Contains(wanted, m.GetName()) {
+			text, err := yaml.Marshal(m.Object)
+			require.NoError(t, err)
+			out.WriteString("---\n" + string(text))
+		}
+	}
+	return out.String()
+}
+
+// snapshotCRDs stand for the kinds of the snapshot controller.
+const snapshotCRDs = `---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: volumesnapshots.snapshot.storage.k8s.io
+  annotations: {api-approved.kubernetes.io: "unapproved, for a test"}
+spec:
+  group: snapshot.storage.k8s.io
+  scope: Namespaced
+  names: {kind: VolumeSnapshot, listKind: VolumeSnapshotList, plural: volumesnapshots, singular: volumesnapshot}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: volumesnapshotclasses.snapshot.storage.k8s.io
+  annotations: {api-approved.kubernetes.io: "unapproved, for a test"}
+spec:
+  group: snapshot.storage.k8s.io
+  scope: Cluster
+  names: {kind: VolumeSnapshotClass, listKind: VolumeSnapshotClassList, plural: volumesnapshotclasses, singular: volumesnapshotclass}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+
+// cephVolumes are the volumes that Ceph's driver would make for the stream's
+// claims.
+func cephVolumes() string {
+	var out strings.Builder
+	for n := range 4 {
+		fmt.Fprintf(&out, `---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: ceph-%d}
+spec:
+  storageClassName: rook-ceph-block
+  capacity: {storage: 20Gi}
+  accessModes: [ReadWriteOnce]
+  csi: {driver: rook-ceph.rbd.csi.ceph.com, volumeHandle: "%d"}
+`, n, n)
+	}
+	return out.String()
+}
+
+// requireEveryObject asks the cluster for every object of a stream.
+func requireEveryObject(t *testing.T, cluster *testcluster.Cluster, file string) {
+	t.Helper()
+	out := cluster.Kubectl(t, "get", "-f", file, "-o", "name")
+	require.Len(t, strings.Fields(out), len(readManifests(t, file)))
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ordapply/ordapply/apply"
+)
+
+// target is the cluster that a command speaks to.
+type target struct {
+	cluster  *apply.Kubernetes
+	scope    apply.Scope
+	context  string // of the kubeconfig; "" in a Pod
+	server   string
+	warnings *warnings
+}
+
+// connect finds the cluster that kubectl would use, and reads what it serves.
+// adjust may change how requests are made.
+func connect(flags *genericclioptions.ConfigFlags, adjust func(*rest.Config)) (*target, error) {
+	loader := flags.ToRawKubeConfigLoader()
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, explainConfig(err)
+	}
+	namespace, enforce, err := loader.Namespace()
+	if err != nil {
+		return nil, explainConfig(err)
+	}
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return nil, explainConfig(err)
+	}
+	if len(raw.Clusters) == 0 && config.Host == kubectlDefault {
+		return nil, errNoCluster
+	}
+	t := &target{server: config.Host, context: raw.CurrentContext, warnings: &warnings{}}
+	if flags.Context != nil && *flags.Context != "" {
+		t.context = *flags.Context
+	}
+	config.WarningHandler = t.warnings
+	adjust(config)
+	if t.cluster, err = apply.Connect(config); err != nil {
+		return nil, t.explain(err)
+	}
+	t.scope = apply.Scope{Namespace: namespace, Enforce: enforce, Kind: t.cluster.Kind}
+	return t, nil
+}
+
+// unreadable says which groups the API server could not tell of: an APIService
+// whose backend is down breaks nobody but who uses its kinds.
+func (t *target) unreadable(stream *apply.Stream) []string {
+	var notes []string
+	for _, gv := range t.cluster.AllUnreadable() {
+		note := fmt.Sprintf("what serves %s does not answer (kubectl describe apiservice %s.%s)", gv, gv.Version, gv.Group)
+		users := 0
+		for _, r := range stream.Resources {
+			if r.Group == gv.Group && r.Version == gv.Version {
+				users++
+			}
+		}
+		if users == 0 {
+			note += "; nothing of this stream needs it"
+		} else {
+			note += "; " + count(users, "resource") + " of this stream will wait for it"
+		}
+		notes = append(notes, note)
+	}
+	return notes
+}
+
+// kubectlDefault is the server that kubectl's flags fall back to without any
+// configuration; nobody means it.
+const kubectlDefault = "http://localhost:8080"
+
+var errNoCluster = errors.New("no cluster: there is no kubeconfig, or it names none; set KUBECONFIG or --kubeconfig (sort and plan need no cluster)")
+
+func explainConfig(err error) error {
+	if clientcmd.IsEmptyConfig(err) {
+		return errNoCluster
+	}
+	return fmt.Errorf("the kubeconfig cannot be used: %w", err)
+}
+
+// explain says of which server a failed first request was.
+func (t *target) explain(err error) error {
+	var urlErr *url.Error
+	if errors.As(err, &urlErr) {
+		return fmt.Errorf("the API server at %s%s does not answer: %w; is the cluster up, and is this the context you mean?", t.server, t.of(), urlErr.Err)
+	}
+	return fmt.Errorf("the API server at %s%s refused to say what it serves: %w", t.server, t.of(), err)
+}
+
+func (t *target) of() string {
+	if t.context == "" {
+		return ""
+	}
+	return " (context " + t.context + ")"
+}
+
+// warnings collects what the API server warns about, each text once.
+type warnings struct {
+	mu    sync.Mutex // called from every request's goroutine
+	texts []string
+}
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if text != "" && !slices.Contains(w.texts, text) {
+		w.texts = append(w.texts, text)
+	}
+}
+
+func (w *warnings) list() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.texts)
+}

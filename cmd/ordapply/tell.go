@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/internal/outlet"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// teller tells somebody about a run: begin, any number of event, end. event is
+// called from the loop of the run and must not block.
+type teller interface {
+	begin()
+	event(apply.Event)
+	end(events.Outcome)
+}
+
+// tellers tell one after the other.
+type tellers []teller
+
+func (t tellers) begin() {
+	for _, one := range t {
+		one.begin()
+	}
+}
+
+func (t tellers) event(e apply.Event) {
+	for _, one := range t {
+		one.event(e)
+	}
+}
+
+func (t tellers) end(o events.Outcome) {
+	for _, one := range t {
+		one.end(o)
+	}
+}
+
+// outputs are the two streams of a command whose readers may be slow, or leave,
+// without holding it up.
+type outputs struct{ out, err *outlet.Outlet }
+
+// openOutputs stands between a command and its readers until close. From then
+// on a reader that leaves does not end the process, as it would by SIGPIPE.
+func openOutputs(cmd *cobra.Command) outputs {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	out, err := outlet.Pair(cmd.OutOrStdout(), cmd.ErrOrStderr())
+	return outputs{out, err}
+}
+
+// close waits for the readers as long as they read.
+func (o outputs) close(ctx context.Context) {
+	if err := o.out.Close(ctx); err != nil && o.out != o.err {
+		fmt.Fprintf(o.err, "standard output: %v\n", err)
+	}
+	_ = o.err.Close(ctx) // there is nobody left to tell
+}
+
+// eventLines tells a run to programs, as -o json.
+type eventLines struct {
+	log   *events.Log
+	plan  *ordering.Plan
+	start events.RunStart
+}
+
+func (f *applyFlags) newEventLines(w io.Writer, j job) *eventLines {
+	return &eventLines{log: events.NewLog(w), plan: j.plan, start: events.RunStart{
+		Server: j.target.server, Context: j.target.context, DryRun: f.dryRun == "server", Schedule: f.schedule,
+	}}
+}
+
+func (l *eventLines) begin()               { l.log.Begin(l.plan, l.start) }
+func (l *eventLines) event(e apply.Event)  { l.log.Event(e) }
+func (l *eventLines) end(o events.Outcome) { l.log.End(o) }
+
+// outcome sums a run up, or what kept it from beginning.
+func outcome(s apply.Summary, warnings []string, err error) events.Outcome {
+	o := events.Outcome{Summary: s, Warnings: warnings, Err: err, State: "done"}
+	if err == nil {
+		return o
+	}
+	switch o.ExitCode = exitCode(err); o.ExitCode {
+	case exitTimedOut:
+		o.State = "timedOut"
+	case exitInterrupted:
+		o.State = "interrupted"
+	default:
+		o.State = "failed"
+	}
+	return o
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/sortorder"
+)
+
+// filterFlags are those of the command without a verb.
+type filterFlags struct {
+	order                 string
+	marks, check, explain bool
+}
+
+// filter sorts and stamps the stream on stdin, or checks it.
+func filter(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	flags, err := parseFilter(args)
+	if err != nil {
+		fmt.Fprintf(stderr, "sortorder: %v\n\n%s", err, usage)
+		return 2
+	}
+	function, err := functionOf(flags.order)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
+	in, err := readAll(stdin)
+	if err != nil {
+		fmt.Fprintf(stderr, "sortorder: read stdin: %v\n", err)
+		return 1
+	}
+	function.Marks = flags.marks
+	work := function.Run
+	if flags.check {
+		work = function.Check
+	}
+	out := work(in)
+	if flags.explain {
+		fmt.Fprint(stderr, out.Explanation())
+	}
+	return write(out, stdout, stderr)
+}
+
+func parseFilter(args []string) (filterFlags, error) {
+	var f filterFlags
+	set := flag.NewFlagSet("sortorder", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.StringVar(&f.order, "order", "", "")
+	set.BoolVar(&f.marks, "marks", false, "")
+	set.BoolVar(&f.check, "check", false, "")
+	set.BoolVar(&f.explain, "explain", false, "")
+	if err := set.Parse(args); err != nil {
+		return f, err
+	}
+	if set.NArg() > 0 {
+		return f, fmt.Errorf("unexpected argument %q: the stream is read from stdin", set.Arg(0))
+	}
+	if f.marks && f.check {
+		return f, fmt.Errorf("--check changes nothing, so --marks does not go with it")
+	}
+	return f, nil
+}
+
+// functionOf is the function with the order of a file, or none yet.
+func functionOf(file string) (fn.Function, error) {
+	if file == "" {
+		return fn.Function{}, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fn.Function{}, fmt.Errorf("sortorder: read the order: %w", err)
+	}
+	order, err := sortorder.Parse(text)
+	if err != nil {
+		return fn.Function{}, fmt.Errorf("sortorder: %s is refused:\n%w", file, err)
+	}
+	return fn.Function{Order: order}, nil
+}
+
+// strip takes all stamps off the stream on stdin.
+func strip(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) > 0 {
+		fmt.Fprintf(stderr, "sortorder strip: unexpected argument %q: the stream is read from stdin\n", args[0])
+		return 2
+	}
+	in, err := readAll(stdin)
+	if err != nil {
+		fmt.Fprintf(stderr, "sortorder: read stdin: %v\n", err)
+		return 1
+	}
+	return write(fn.Strip(in), stdout, stderr)
+}
+
+// carry prints an order as the two passes of a kustomize build.
+func carry(args []string, stdout, stderr io.Writer) int {
+	if len(args) != 1 {
+		fmt.Fprintln(stderr, "sortorder carry: name one file, the SortOrder")
+		return 2
+	}
+	text, err := os.ReadFile(args[0])
+	if err != nil {
+		fmt.Fprintf(stderr, "sortorder carry: read the order: %v\n", err)
+		return 1
+	}
+	passes, err := fn.TwoPasses(text)
+	if err != nil {
+		fmt.Fprintf(stderr, "sortorder carry: %s: %v\n", args[0], err)
+		return 1
+	}
+	return printText(passes, stdout, stderr)
+}

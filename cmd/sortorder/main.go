@@ -1,0 +1,114 @@
+// Sortorder is the KRM function of the kustomize resource-ordering KEP, and a
+// filter for plain streams.
+//
+//	kustomize build --enable-alpha-plugins --enable-exec .   # with the function under transformers
+//	kustomize build . | sortorder --order order.yaml
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/sortorder"
+)
+
+const usage = `sortorder orders Kubernetes manifests by your selectors and writes the order on them.
+
+As a KRM function it reads a ResourceList from stdin, with a SortOrder as functionConfig.
+As a filter it reads any YAML stream:
+
+  kustomize build . | sortorder --order order.yaml
+
+  --order FILE  the SortOrder
+  --marks       comments in the stream where a layer begins and ends
+  --check       change nothing; exit 1 when stamps are absent or stale
+  --explain     tell on stderr where each resource went, and why
+
+  sortorder carry FILE  print FILE as two passes, so that kustomize build itself prints in order
+  sortorder strip       take all stamps off the stream on stdin
+  sortorder schema      print the JSON Schema of a SortOrder
+  sortorder version     print the version
+
+Exit codes: 0 done, 1 refused, 2 used wrongly.
+`
+
+func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(150) // little of what a run makes lasts: fewer collections
+	}
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole command and returns its exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	verb := ""
+	if len(args) > 0 {
+		verb = args[0]
+	}
+	switch verb {
+	case "":
+		if isTerminal(stdin) {
+			fmt.Fprint(stderr, usage)
+			return 2
+		}
+	case "strip":
+		return strip(args[1:], stdin, stdout, stderr)
+	case "carry":
+		return carry(args[1:], stdout, stderr)
+	case "schema":
+		return printText(sortorder.Schema(), stdout, stderr)
+	case "version":
+		return printText([]byte(version()+"\n"), stdout, stderr)
+	case "help", "--help", "-h":
+		return printText([]byte(usage), stdout, stderr)
+	}
+	return filter(args, stdin, stdout, stderr)
+}
+
+// isTerminal tells whether nothing was piped in, so that waiting for a stream
+// would be waiting for the user.
+func isTerminal(stdin io.Reader) bool {
+	file, ok := stdin.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// version is the module's, as the Go command recorded it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "sortorder (devel)"
+	}
+	return "sortorder " + info.Main.Version
+}
+
+// write prints what a run found and what it made, only when it is complete: kustomize and kpt take an empty answer for an order to delete
+// everything.
+func write(out fn.Output, stdout, stderr io.Writer) int {
+	fmt.Fprint(stderr, out.Findings.Lines())
+	_, err := out.WriteTo(stdout)
+	if code := exitCode(err, stderr); code != 0 || !out.Findings.Failed() {
+		return code
+	}
+	return 1
+}
+
+// printText prints what is no stream.
+func printText(text []byte, stdout, stderr io.Writer) int {
+	_, err := stdout.Write(text)
+	return exitCode(err, stderr)
+}
+
+func exitCode(err error, stderr io.Writer) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "sortorder: write stdout: %v\n", err)
+	return 1
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"sortorder": main})
+}
+
+// TestScripts runs testdata/script/*.txtar. A script whose name starts with a
+// tool's (kustomize_...) needs that tool and is skipped, by name, without it.
+func TestScripts(t *testing.T) {
+	image := sync.OnceValue(func() bool { return buildImage(t) })
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: os.Getenv("ORDAPPLY_GOLDEN") != "",
+		Condition: func(tool string) (bool, error) {
+			if tool == "container" {
+				return image(), nil
+			}
+			return hasTool(tool)
+		},
+		Setup: func(env *testscript.Env) error {
+			dir := filepath.Join(env.WorkDir, ".peers")
+			env.Setenv("PATH", dir+string(os.PathListSeparator)+env.Getenv("PATH"))
+			return linkPeers(dir)
+		},
+	})
+}
+
+// buildImage makes the container image where a Docker engine answers.
+func buildImage(t *testing.T) bool {
+	if exec.Command("docker", "version").Run() != nil {
+		return false
+	}
+	out, err := exec.Command("make", "-C", "../..", "image", "IMAGE=ordapply/sortorder:test").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return true
+}
+
+// hasTool tells whether a script that needs the tool can run. kpt cannot be
+// built from source here: it is used where it is installed.
+func hasTool(tool string) (bool, error) {
+	if slices.Contains(peers(), tool) {
+		return toolPath(tool) != "", nil
+	}
+	_, err := exec.LookPath(tool)
+	return err == nil, nil
+}
+
+// peers are the tools built from source that scripts use.
+func peers() []string { return []string{"kustomize"} }
+
+// linkPeers makes a folder of the peers alone: beside them stands an older
+// sortorder.
+func linkPeers(dir string) error {
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return err
+	}
+	for _, tool := range peers() {
+		at := toolPath(tool)
+		if at == "" {
+			continue
+		}
+		if err := os.Symlink(at, filepath.Join(dir, tool)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestTools fails where a tool the scripts need must not be missing.
+func TestTools(t *testing.T) {
+	if toolPath("kustomize") != "" {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatal("kustomize is missing: make kustomize")
+	}
+	t.Skip("the scripts kustomize_* are skipped: make kustomize")
+}
+
+// toolPath is where a peer was built: $ORDAPPLY_BIN or the bin folder of the
+// project. "" when it was not.
+func toolPath(tool string) string {
+	dir := os.Getenv("ORDAPPLY_BIN")
+	if dir == "" {
+		dir = "../../bin"
+	}
+	at, err := filepath.Abs(filepath.Join(dir, tool))
+	if err != nil {
+		return ""
+	}
+	if info, err := os.Stat(at); err != nil || info.IsDir() {
+		return ""
+	}
+	return at
+}

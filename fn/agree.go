@@ -1,0 +1,49 @@
+package fn
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// checkAgreement refuses a stream in which one layer has two ranks, gates,
+// timeouts or needs: two configurations went by one name.
+func checkAgreement(metas []object.Meta, stamps []ordering.Stamp, findings *Findings) {
+	first := map[string]int{}
+	for i, s := range stamps {
+		if s.Order == "" {
+			continue
+		}
+		before, seen := first[s.LayerName()]
+		if !seen {
+			first[s.LayerName()] = i
+			continue
+		}
+		if what := disagreement(stamps[before], s); what != "" {
+			findings.add(Finding{Severity: Error, Object: &metas[i], Message: fmt.Sprintf(
+				"layer %s has %s here and not on %s: two different orders are named %s; rename one of them",
+				s.LayerName(), what, metas[before].ID, s.Order)})
+			return
+		}
+	}
+}
+
+// disagreement names what differs between two stamps of one layer, as the
+// second has it; "" when nothing does.
+func disagreement(a, b ordering.Stamp) string {
+	switch {
+	case a.Wave != b.Wave:
+		return fmt.Sprintf("wave %d", b.Wave)
+	case a.Gate != b.Gate:
+		return "gate " + b.Gate.String()
+	case a.Timeout != b.Timeout:
+		return "timeout " + b.Timeout.String()
+	case (a.Needs == nil) != (b.Needs == nil) || !slices.Equal(a.Needs, b.Needs):
+		return fmt.Sprintf("needs %v", b.Needs)
+	case a.Unmatched != b.Unmatched:
+		return fmt.Sprintf("unmatched %v", b.Unmatched)
+	}
+	return ""
+}

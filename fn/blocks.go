@@ -1,0 +1,104 @@
+package fn
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// block is a run of the sorted stream: one of our layers, or one wave of
+// another order whose stamps stay. Resources of another order come where the
+// rest comes, after it, unless one of our layers needs them earlier or they need
+// one of ours later. Only readers of plain text see this; an applier goes by the
+// stamps.
+type block struct {
+	slot  int    // 2*rank+1 for our layers; between them for other orders
+	order string // the other order; "" for our layers
+	wave  int    // of the other order
+}
+
+func compareBlocks(a, b block) int {
+	return cmp.Or(cmp.Compare(a.slot, b.slot), cmp.Compare(a.order, b.order), cmp.Compare(a.wave, b.wave))
+}
+
+// ranks numbers every resource's block, from 0 in order.
+func (d Decider) ranks(out *Decision, stamps []ordering.Stamp) []int {
+	slots := d.foreignSlots(stamps, out.Stamped)
+	of := make([]block, len(stamps))
+	present := map[block]bool{}
+	for i, s := range stamps {
+		of[i] = block{slot: 2*out.Placements[i].Layer.Rank + 1}
+		if !out.Stamped[i] && s.Order != "" {
+			of[i] = block{slot: slots[wave{s.Order, s.Wave}], order: s.Order, wave: s.Wave}
+		}
+		present[of[i]] = true
+	}
+	number := map[block]int{}
+	for n, b := range slices.SortedFunc(maps.Keys(present), compareBlocks) {
+		number[b] = n
+	}
+	ranks := make([]int, len(stamps))
+	for i, b := range of {
+		ranks[i] = number[b]
+	}
+	return ranks
+}
+
+// wave is one wave of another order.
+type wave struct {
+	order string
+	wave  int
+}
+
+// foreignSlots places the waves of other orders among our layers, first where
+// the rest ends, then after the layers of ours that they need, then before those
+// that need them.
+func (d Decider) foreignSlots(stamps []ordering.Stamp, ours []bool) map[wave]int {
+	rankOf, rest := map[string]int{}, 0
+	for _, layer := range d.Order.Layers {
+		rankOf[d.Order.Name+"/"+layer.Name] = layer.Rank
+		if layer.Unmatched {
+			rest = layer.Rank
+		}
+	}
+	slots, waveOf, needs := map[wave]int{}, map[string]wave{}, map[wave]int{}
+	for i, s := range stamps {
+		if ours[i] || s.Order == "" {
+			continue
+		}
+		at := wave{s.Order, s.Wave}
+		waveOf[s.LayerName()], slots[at] = at, 2*rest+2
+		for _, need := range s.Needs {
+			if rank, own := rankOf[need]; own {
+				needs[at] = max(needs[at], 2*rank+2)
+			}
+		}
+	}
+	for from, slot := range needs {
+		for at := range slots {
+			if at.order == from.order && at.wave >= from.wave {
+				slots[at] = max(slots[at], slot)
+			}
+		}
+	}
+	for _, layer := range d.Order.Layers {
+		for _, need := range layer.Needs {
+			if needed, ok := waveOf[need]; ok {
+				pull(slots, needed, 2*layer.Rank)
+			}
+		}
+	}
+	return slots
+}
+
+// pull moves a wave, and those of its order before it, to a slot that is no
+// later.
+func pull(slots map[wave]int, needed wave, slot int) {
+	for at := range slots {
+		if at.order == needed.order && at.wave <= needed.wave {
+			slots[at] = min(slots[at], slot)
+		}
+	}
+}

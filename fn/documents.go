@@ -1,0 +1,67 @@
+package fn
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// parseDocuments reads a stream as kyaml does: documents are cut at lines that
+// begin with "---", so that a comment above a document belongs to it, and empty
+// ones are left out. Unlike kyaml it reads on behind "...", where kyaml loses
+// what follows.
+func parseDocuments(in []byte) ([]*yaml.Node, error) {
+	chunks, err := split(bytes.ReplaceAll(in, []byte("\r\n"), []byte("\n")))
+	if err != nil {
+		return nil, err
+	}
+	var out []*yaml.Node
+	for i, chunk := range chunks {
+		decoder := yaml.NewDecoder(bytes.NewReader(chunk))
+		for {
+			document := &yaml.Node{}
+			err := decoder.Decode(document)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return nil, fmt.Errorf("document %d is not YAML: %s", i+1, strings.TrimPrefix(err.Error(), "yaml: "))
+			}
+			if len(document.Content) > 0 && !isNull(document.Content[0]) {
+				out = append(out, document)
+			}
+		}
+	}
+	return out, nil
+}
+
+// split cuts at "---" lines. Something else than a comment on such a line is an
+// error, because kyaml makes it one, or would lose it ("---#a: b" is a key).
+func split(in []byte) ([][]byte, error) {
+	mark := []byte("\n---")
+	var chunks [][]byte
+	begin, from := 0, 0
+	for {
+		at := bytes.Index(in[from:], mark)
+		if at < 0 {
+			break
+		}
+		at += from
+		length := bytes.IndexByte(in[at+1:], '\n')
+		if length < 0 {
+			break // a last line without a newline separates nothing
+		}
+		end := at + 1 + length
+		rest := in[at+len(mark) : end]
+		if text := bytes.TrimSpace(rest); len(text) > 0 && (text[0] != '#' || rest[0] == '#') {
+			return nil, fmt.Errorf("line %d: %q is no separator of documents: put a newline after ---", bytes.Count(in[:at+1], []byte("\n"))+1, in[at+1:end])
+		}
+		chunks = append(chunks, in[begin:at+1])
+		begin, from = end+1, end+1
+	}
+	return append(chunks, in[begin:]), nil
+}

@@ -1,0 +1,106 @@
+package fn_test
+
+import (
+	"fmt"
+	"log"
+	"strings"
+
+	sdk "github.com/kptdev/krm-functions-sdk/go/fn"
+
+	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/sortorder"
+)
+
+const order = `
+apiVersion: ordapply.dev/v1alpha1
+kind: SortOrder
+metadata: {name: platform}
+sortOrder:
+- matchAnnotations: {tier: data}
+  layer: data
+`
+
+// A filter for plain streams.
+func ExampleFunction_Run() {
+	parsed, err := sortorder.Parse([]byte(order))
+	if err != nil {
+		log.Fatal(err)
+	}
+	out := fn.Function{Order: parsed}.Run([]byte(`
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: db
+  annotations:
+    tier: data
+`))
+	fmt.Print(string(out.Stream()))
+	// Output:
+	// apiVersion: v1
+	// kind: Service
+	// metadata:
+	//   name: db
+	//   annotations:
+	//     ordapply.dev/layer: platform/data
+	//     ordapply.dev/wave: "0"
+	//     tier: data
+	// ---
+	// apiVersion: v1
+	// kind: ConfigMap
+	// metadata:
+	//   annotations:
+	//     ordapply.dev/layer: platform/unmatched
+	//     ordapply.dev/unmatched: "true"
+	//     ordapply.dev/wave: "1"
+	//   name: settings
+}
+
+// A step in a function built with the KRM functions SDK. Its Run and AsMain
+// sort what they print by name, so the text loses the order; the stamps stay.
+func ExampleFunction_Process() {
+	list, err := sdk.ParseResourceList([]byte(`
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: settings}
+- apiVersion: v1
+  kind: Service
+  metadata: {name: db, annotations: {tier: data}}
+functionConfig:` + indented(order)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	var processor sdk.ResourceListProcessor = fn.Function{}
+	if ok, err := processor.Process(list); err != nil || !ok {
+		log.Fatal(list.Results, err)
+	}
+	for _, item := range list.Items {
+		fmt.Println(item.GetKind(), item.GetAnnotation("ordapply.dev/layer"))
+	}
+	// Output:
+	// Service platform/data
+	// ConfigMap platform/unmatched
+}
+
+// indented puts the order below a key.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+
+// Annotations for resources in memory, without any YAML.
+func ExampleDecider_Decide() {
+	parsed, err := sortorder.Parse([]byte(order))
+	if err != nil {
+		log.Fatal(err)
+	}
+	db := object.Meta{ID: object.ID{Kind: "Service", Name: "db"}, Version: "v1", Annotations: map[string]string{"tier": "data"}}
+	decision := fn.Decider{Order: parsed}.Decide([]object.Meta{db})
+	fmt.Println(decision.Changes[0].Set["ordapply.dev/layer"])
+	// Output: platform/data
+}

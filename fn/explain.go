@@ -1,0 +1,75 @@
+package fn
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/sortorder"
+)
+
+// Explanation says, one line a resource in the order of the output, where it
+// goes and because of which selector; then, for each selector that won nothing,
+// a resource that it would win.
+func (o Output) Explanation() string {
+	if o.order == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, i := range o.decision.Sorted {
+		b.WriteString(o.explain(i) + "\n")
+	}
+	var placed []sortorder.Placement
+	for i, p := range o.decision.Placements {
+		if o.decision.Stamped[i] {
+			placed = append(placed, p)
+		}
+	}
+	for _, i := range o.order.Unused(placed) {
+		if m, ok := o.order.Example(i); ok {
+			fmt.Fprintf(&b, "%s won nothing; it would win %s\n", o.order.Describe(i), describe(m))
+		}
+	}
+	return b.String()
+}
+
+// explain is the line of one resource.
+func (o Output) explain(i int) string {
+	m, p := o.metas[i], o.decision.Placements[i]
+	if o.decision.Stamped[i] {
+		because := o.order.Describe(p.Selector)
+		if p.Layer.Unmatched {
+			because = "no selector matches"
+		}
+		return fmt.Sprintf("%s: %s/%s, wave %d: %s", m.ID, o.order.Name, p.Layer.Name, p.Layer.Rank, because)
+	}
+	if layer, ok := m.Annotations[ordering.LayerAnnotation]; ok {
+		return fmt.Sprintf("%s: %s, wave %s: stamped by another order", m.ID, layer, m.Annotations[ordering.WaveAnnotation])
+	}
+	return fmt.Sprintf("%s: not placed: it configures the build", m.ID)
+}
+
+// describe lists what an example has, in the words of a selector.
+func describe(m object.Meta) string {
+	var parts []string
+	for _, part := range []struct{ name, value string }{
+		{"group", m.Group}, {"kind", m.Kind}, {"namespace", m.Namespace}, {"name", m.Name},
+	} {
+		if part.value != "" {
+			parts = append(parts, part.name+" "+part.value)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {
+		parts = append(parts, "annotation "+key+"="+m.Annotations[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.Labels)) {
+		parts = append(parts, "label "+key+"="+m.Labels[key])
+	}
+	if len(parts) == 0 {
+		return "a resource without any of the keys that selectors look at"
+	}
+	return "a resource with " + strings.Join(parts, ", ")
+}

@@ -1,0 +1,360 @@
+package fn_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	yaml "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/sortorder"
+)
+
+// requireInvariants runs the function on any input and holds it to its
+// promises: it refuses what kyaml refuses, takes what kyaml takes as far as that
+// are resources, sees the same metadata, loses and changes nothing, and changes
+// nothing the second time.
+func requireInvariants(t *testing.T, in []byte) {
+	function := fn.Function{Order: testOrder(t)}
+	if kindIsList(in) {
+		function = fn.Function{} // a ResourceList brings its own order
+	}
+	out := function.Run(in)
+	nodes, err := kyamlRead(in)
+	if err != nil {
+		require.True(t, out.Findings.Failed(), "kyaml refuses it (%v), we do not:\n%s", err, in)
+		return
+	}
+	if out.Findings.Failed() {
+		if !slices.ContainsFunc(knownRefusals(), func(reason string) bool { return strings.Contains(out.Findings.Lines(), reason) }) {
+			require.Fail(t, "refused without a known reason", "%s\n%s", out.Findings.Lines(), in)
+		}
+		return
+	}
+	require.NotEmpty(t, out.Stream())
+	if bytes.Contains(in, []byte("reindex: true")) {
+		return // places in files change with it: testdata/run/reindex_*
+	}
+	requireSameMetadata(t, nodes, out)
+	requireSameObjects(t, in, out.Stream())
+	requireVerbatim(t, function, in, out.Stream())
+	again := function.Run(out.Stream())
+	if bytes.Contains(in, []byte(" layer: platform/x")) {
+		return // comments that look like marks are taken for marks once they stand at the start of a line
+	}
+	require.Equal(t, string(out.Stream()), string(again.Stream()), "a second run changes the output of\n%s\n%s", in, again.Findings.Lines())
+}
+
+// requireVerbatim holds the reading by lines to more: without the lines it
+// wrote, the output is the input's texts in another order, byte for byte; and it
+// says what the slow way says.
+func requireVerbatim(t *testing.T, function fn.Function, in, out []byte) {
+	before, ok := fn.VerbatimItems(in)
+	if !ok || bytes.Contains(in, []byte("results:")) {
+		return // results that are there already are written by the slow way
+	}
+	after, ok := fn.VerbatimItems(out)
+	require.True(t, ok, "the output of the fast way is not plainly laid out:\n%s\nfrom\n%s", out, in)
+	require.Equal(t, len(before), len(after))
+	want := map[string]int{}
+	for _, text := range before {
+		want[withoutStampLines(text)]++
+	}
+	for _, text := range after {
+		bare := withoutStampLines(text)
+		if want[bare] == 0 {
+			bare = withoutHeader(bare)
+		}
+		require.Positive(t, want[bare], "this text is not in the input:\n%s\n%s", text, in)
+		want[bare]--
+	}
+	slow := function.RunAsTree(in)
+	if strings.Contains(slow.Findings.Lines(), "the YAML printer would change it") {
+		return
+	}
+	require.False(t, slow.Findings.Failed(), "%s\n%s", slow.Findings.Lines(), in)
+	requireSameOrderedObjects(t, slow.Stream(), out)
+}
+
+// withoutStampLines drops the lines that a run writes.
+func withoutStampLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(strings.TrimLeft(line, " "), "ordapply.dev/") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// withoutHeader drops the line of annotations that a run adds below that of
+// metadata.
+func withoutHeader(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	for i := 1; i < len(lines); i++ {
+		if strings.TrimSpace(lines[i]) == "annotations:" && strings.HasPrefix(strings.TrimLeft(lines[i-1], " -"), "metadata:") {
+			return strings.Join(append(lines[:i:i], lines[i+1:]...), "")
+		}
+	}
+	return text
+}
+
+// requireSameOrderedObjects compares streams with all annotations and in order.
+func requireSameOrderedObjects(t *testing.T, a, b []byte) {
+	want, err := decodeAll(a)
+	if err != nil {
+		return
+	}
+	got, err := decodeAll(b)
+	require.NoError(t, err)
+	require.Equal(t, want, got, "the slow way differs from the fast way:\n%s\n%s", a, b)
+}
+
+// knownRefusals are the reasons for which we refuse what kyaml takes: it is no
+// resource, or kyaml would lose or garble some of it.
+func knownRefusals() []string {
+	return []string{
+		"is no resource", "is no map", "is no string", "is no list", "holds no resource", "is not UTF-8", "among other documents",
+		"aliases expand", "stands inside what it stands for", "write out aliases", "the YAML printer would change it",
+		"did not find expected <document start>", "annotation ordapply.dev/", "is a resource of the stream", "is not YAML",
+		"sortOrder", "functionConfig", "apiVersion:", "kind:", "two different orders", "is not valid YAML", "is no separator", "metadata", "unknown field",
+	}
+}
+
+func testOrder(t *testing.T) *sortorder.Order {
+	order, err := sortorder.Parse([]byte(`{apiVersion: ordapply.dev/v1alpha1, kind: SortOrder, metadata: {name: platform}, sortOrder: [
+	  {kind: Service, layer: services, gate: applied}, {unmatched: true, layer: rest},
+	  {matchExpressions: [{key: tier, operator: Exists}], layer: tiers, timeout: 1m}]}`))
+	require.NoError(t, err)
+	return order
+}
+
+func kindIsList(in []byte) bool {
+	return bytes.Contains(in, []byte("kind: ResourceList")) || bytes.Contains(in, []byte(`"ResourceList"`))
+}
+
+// kyamlRead reads as kustomize and kpt do. kyaml panics on some input: that
+// counts as refused.
+func kyamlRead(in []byte) (nodes []*kyaml.RNode, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("kyaml panics: %v", r)
+		}
+	}()
+	if !utf8.Valid(in) {
+		return nil, errors.New("not UTF-8")
+	}
+	return (&kio.ByteReader{Reader: bytes.NewReader(in), OmitReaderAnnotations: true, DisableUnwrapping: true}).Read()
+}
+
+// requireSameMetadata compares what the function read with what kyaml reads.
+func requireSameMetadata(t *testing.T, nodes []*kyaml.RNode, out fn.Output) {
+	var want []string
+	for _, node := range nodes {
+		if node.DeAnchor() != nil {
+			return // kyaml cannot tell
+		}
+		want = append(want, metasBelow(node)...)
+	}
+	var got []string
+	for _, m := range out.Metas() {
+		got = append(got, fmt.Sprintf("%q %q %q %q %q %v %v", m.Group, m.Version, m.Kind, m.Namespace, m.Name, m.Labels, m.Annotations))
+	}
+	if len(got) > len(want) {
+		return // documents behind "...", which kyaml does not see
+	}
+	if !slices.Contains(want, ambiguous) {
+		require.Equal(t, want, got)
+	}
+}
+
+// ambiguous stands for metadata in which a key stands twice: kyaml reads the
+// first or the last, by the way it is asked.
+const ambiguous = "ambiguous"
+
+// metasBelow are a document's metadata, or those of the entries of a list.
+func metasBelow(node *kyaml.RNode) []string {
+	items := node.Field("items")
+	if items == nil && node.GetKind() == "ResourceList" {
+		return nil
+	}
+	if items != nil && strings.HasSuffix(node.GetKind(), "List") {
+		var out []string
+		entries, err := items.Value.Elements()
+		if err != nil {
+			return nil
+		}
+		for _, entry := range entries {
+			if entry.Field("kind") == nil && node.GetKind() != "ResourceList" && node.GetKind() != "List" {
+				_ = entry.SetMapField(kyaml.NewStringRNode(strings.TrimSuffix(node.GetKind(), "List")), "kind")
+				if entry.Field("apiVersion") == nil && node.GetApiVersion() != "" {
+					_ = entry.SetMapField(kyaml.NewStringRNode(node.GetApiVersion()), "apiVersion")
+				}
+			}
+			if node.GetKind() == "ResourceList" {
+				out = append(out, metaLine(entry))
+				continue
+			}
+			out = append(out, metasBelow(entry)...)
+		}
+		return out
+	}
+	return []string{metaLine(node)}
+}
+
+func metaLine(node *kyaml.RNode) string {
+	meta, _ := node.GetMeta() // an object without metadata has none
+	for _, path := range [][]string{{}, {"metadata"}, {"metadata", "labels"}, {"metadata", "annotations"}} {
+		if field, err := node.Pipe(kyaml.Lookup(path...)); err == nil && hasTwice(field) {
+			return ambiguous
+		}
+	}
+	group, version := object.SplitAPIVersion(meta.APIVersion)
+	return fmt.Sprintf("%q %q %q %q %q %v %v", group, version, meta.Kind, meta.Namespace, meta.Name, meta.Labels, meta.Annotations)
+}
+
+func hasTwice(node *kyaml.RNode) bool {
+	if node.IsNil() || node.YNode().Kind != kyaml.MappingNode {
+		return false
+	}
+	seen := map[string]bool{}
+	for i := 0; i < len(node.Content()); i += 2 {
+		if key := node.Content()[i].Value; seen[key] {
+			return true
+		} else {
+			seen[key] = true
+		}
+	}
+	return false
+}
+
+// requireSameObjects decodes both streams with a reader of its own and compares
+// the objects, stamps and results left aside.
+func requireSameObjects(t *testing.T, in, out []byte) {
+	before, err := decodeAll(in)
+	if err != nil || bytes.LastIndex(in, []byte("\ufeff")) > 0 {
+		return // a key stands twice, a byte order mark stands before a later document: this reader cannot judge
+	}
+	after, err := decodeAll(out)
+	require.NoError(t, err, "the output cannot be read:\n%s", out)
+	require.Equal(t, objectLines(before), objectLines(after), "from\n%s\nto\n%s", in, out)
+}
+
+func decodeAll(stream []byte) ([]any, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(stream))
+	var out []any
+	for {
+		var object any
+		err := decoder.Decode(&object)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if object != nil {
+			out = append(out, withTextKeys(object))
+		}
+	}
+}
+
+// withTextKeys gives maps string keys throughout: YAML allows others.
+func withTextKeys(value any) any {
+	switch v := value.(type) {
+	case map[any]any:
+		out := map[string]any{}
+		for key, value := range v {
+			out[fmt.Sprint(key)] = withTextKeys(value)
+		}
+		return out
+	case map[string]any:
+		for key, value := range v {
+			v[key] = withTextKeys(value)
+		}
+	case []any:
+		for i, value := range v {
+			v[i] = withTextKeys(value)
+		}
+	}
+	return value
+}
+
+// objectLines are the objects as text, sorted.
+func objectLines(objects []any) []string {
+	var out []string
+	for _, object := range explode(objects) {
+		out = append(out, fmt.Sprintf("%#v", withoutStamps(object)))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// explode takes Lists apart, as plain streams do; a ResourceList's items become
+// objects, and what else it has one more.
+func explode(objects []any) []any {
+	var out []any
+	for _, object := range objects {
+		list, ok := object.(map[string]any)
+		kind, _ := list["kind"].(string)
+		items, hasItems := list["items"]
+		entries, isSequence := items.([]any)
+		if kind == "ResourceList" {
+			delete(list, "results")
+		}
+		switch {
+		case object == nil:
+		case !ok || !hasItems || !strings.HasSuffix(kind, "List"):
+			out = append(out, object)
+		case kind == "ResourceList":
+			delete(list, "items")
+			out = append(out, object)
+			out = append(out, entries...)
+		case isSequence:
+			out = append(out, explode(inherit(entries, list, kind))...)
+		}
+	}
+	return out
+}
+
+func inherit(entries []any, list map[string]any, kind string) []any {
+	for _, entry := range entries {
+		object, ok := entry.(map[string]any)
+		if _, has := object["kind"]; !ok || has || kind == "List" {
+			continue
+		}
+		object["kind"] = strings.TrimSuffix(kind, "List")
+		if _, has := object["apiVersion"]; !has && list["apiVersion"] != nil {
+			object["apiVersion"] = list["apiVersion"]
+		}
+	}
+	return entries
+}
+
+// withoutStamps takes off what the function may write, and empty maps it may
+// have filled.
+func withoutStamps(object any) any {
+	resource, _ := object.(map[string]any)
+	metadata, _ := resource["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	for _, key := range ordering.StampAnnotations() {
+		delete(annotations, key)
+	}
+	if len(annotations) == 0 {
+		delete(metadata, "annotations")
+	}
+	if len(metadata) == 0 {
+		delete(resource, "metadata")
+	}
+	return object
+}

@@ -1,0 +1,90 @@
+package fn
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// encode prints a node as kyaml does and reads it back. Where the printer said
+// something else, block texts are quoted instead; where that does not help, it
+// is an error and not another object.
+func encode(node *yaml.Node) ([]byte, error) {
+	mend(node, false)
+	text, err := printed(node)
+	if err == nil {
+		return text, nil
+	}
+	each(node, func(n *yaml.Node) {
+		if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+			n.Style = yaml.DoubleQuotedStyle
+		}
+	})
+	return printed(node)
+}
+
+// printed is a node's text, if it says what the node does.
+func printed(node *yaml.Node) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	if err := errors.Join(encoder.Encode(node), encoder.Close()); err != nil {
+		return nil, fmt.Errorf("print: %w", err)
+	}
+	back, err := parseDocuments(out.Bytes())
+	if err != nil || len(back) != 1 || !sameContent(content(node), content(back[0])) {
+		return nil, errors.New("the YAML printer would change it: write it in a plainer style")
+	}
+	return out.Bytes(), nil
+}
+
+// mend corrects what the printer gets wrong: an empty null in flow style becomes
+// an empty string, a merge key gets a tag, and a folded text with indented lines
+// gets empty ones.
+func mend(node *yaml.Node, inFlow bool) {
+	switch {
+	case inFlow && node.Kind == yaml.ScalarNode && isNull(node) && node.Value == "":
+		node.Value = "null"
+	case node.Tag == yaml.MergeTag && node.Value == "<<":
+		node.Tag = ""
+	case node.Style&yaml.FoldedStyle != 0 && strings.Contains(node.Value, "\n "):
+		node.Style = yaml.LiteralStyle
+	}
+	for _, child := range node.Content {
+		mend(child, inFlow || node.Style&yaml.FlowStyle != 0)
+	}
+}
+
+// content of a document, or the node itself.
+func content(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.DocumentNode {
+		return node.Content[0]
+	}
+	return node
+}
+
+// sameContent tells whether two nodes say the same; style and comments aside.
+func sameContent(a, b *yaml.Node) bool {
+	if a.Kind != b.Kind || tag(a) != tag(b) || a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
+		return false
+	}
+	if a.Value != b.Value && !isNull(a) {
+		return false
+	}
+	for i := range a.Content {
+		if !sameContent(a.Content[i], b.Content[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// tag is a node's resolved tag. A merge key is known by its text.
+func tag(node *yaml.Node) string {
+	if node.Tag == "" && node.Value == "<<" && node.Style == 0 {
+		return yaml.MergeTag
+	}
+	return node.ShortTag()
+}

@@ -1,0 +1,73 @@
+package fn
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// kpt keeps the place of a resource in its file as an index, under two names
+// that must agree, beside the file's path and package. Files are written by
+// these, whatever the order of the list.
+const (
+	indexAnnotation       = "internal.config.kubernetes.io/index"
+	legacyIndexAnnotation = "config.kubernetes.io/index"
+	pathAnnotation        = "internal.config.kubernetes.io/path"
+	legacyPathAnnotation  = "config.kubernetes.io/path"
+	packageAnnotation     = "internal.config.kubernetes.io/package-path"
+)
+
+// file is where kpt read a resource.
+type file struct{ pkg, path string }
+
+// reindex hands the indices of each file out again, in the order decided.
+// Resources without a place in a file are told of, once.
+func reindex(metas []object.Meta, out *Decision, findings *Findings) {
+	indices, order := map[file][]int{}, map[file][]int{}
+	var placeless []int
+	for _, i := range out.Sorted {
+		if !out.Stamped[i] {
+			continue
+		}
+		at := fileOf(metas[i])
+		index, err := strconv.Atoi(either(metas[i], indexAnnotation, legacyIndexAnnotation))
+		if at.path == "" || err != nil {
+			placeless = append(placeless, i)
+			continue
+		}
+		indices[at], order[at] = append(indices[at], index), append(order[at], i)
+	}
+	for at, resources := range order {
+		slices.Sort(indices[at])
+		for n, i := range resources {
+			out.Changes[i].setIndex(metas[i], indices[at][n])
+		}
+	}
+	if len(placeless) > 0 {
+		findings.add(Finding{Severity: Warning, Field: "reindex", Message: fmt.Sprintf(
+			"%d resources, such as %s, have no place in a file: reindex is for packages that kpt reads", len(placeless), metas[placeless[0]].ID)})
+	}
+}
+
+// setIndex changes those of the two names that the resource has.
+func (c *Change) setIndex(m object.Meta, index int) {
+	for _, key := range []string{indexAnnotation, legacyIndexAnnotation} {
+		if _, has := m.Annotations[key]; has {
+			c.Set[key] = fmt.Sprint(index)
+		}
+	}
+}
+
+func fileOf(m object.Meta) file {
+	return file{pkg: m.Annotations[packageAnnotation], path: either(m, pathAnnotation, legacyPathAnnotation)}
+}
+
+// either is the value of the first key, or else of the second.
+func either(m object.Meta, first, second string) string {
+	if value, has := m.Annotations[first]; has {
+		return value
+	}
+	return m.Annotations[second]
+}

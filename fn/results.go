@@ -1,0 +1,67 @@
+package fn
+
+import (
+	"slices"
+
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// result is the finding as an entry of a ResourceList's results.
+func (f Finding) result() *framework.Result {
+	r := &framework.Result{Message: f.Message, Severity: framework.Severity(f.Severity)}
+	if f.Object != nil {
+		r.ResourceRef = &yaml.ResourceIdentifier{
+			TypeMeta: yaml.TypeMeta{APIVersion: f.Object.APIVersion(), Kind: f.Object.Kind},
+			NameMeta: yaml.NameMeta{Name: f.Object.Name, Namespace: f.Object.Namespace},
+		}
+	}
+	if f.Field != "" {
+		r.Field = &framework.Field{Path: f.Field}
+	}
+	return r
+}
+
+// addResults appends findings to a ResourceList's results. Those of earlier
+// functions stay; what stands there already is not said again.
+func addResults(list *yaml.Node, findings Findings) error {
+	missing, err := missingResults(list, findings)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	results := field(list, "results")
+	if results == nil || results.Kind != yaml.SequenceNode {
+		results = &yaml.Node{Kind: yaml.SequenceNode, Tag: yaml.NodeTagSeq}
+		setField(list, "results", results)
+	}
+	results.Content = append(results.Content, missing...)
+	return nil
+}
+
+// missingResults are the findings that a ResourceList's results do not hold.
+func missingResults(list *yaml.Node, findings Findings) ([]*yaml.Node, error) {
+	var said []*yaml.Node
+	if results := field(list, "results"); results != nil {
+		said = slices.Clone(results.Content)
+	}
+	var missing []*yaml.Node
+	for _, f := range findings {
+		entry := &yaml.Node{}
+		if err := entry.Encode(f.result()); err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(said, func(s *yaml.Node) bool { return sameContent(s, entry) }) {
+			said, missing = append(said, entry), append(missing, entry)
+		}
+	}
+	return missing, nil
+}
+
+// encoded is a node as text, to compare or parse; nil when it cannot be.
+func encoded(node *yaml.Node) []byte {
+	text, err := encode(node)
+	if err != nil {
+		return nil
+	}
+	return text
+}

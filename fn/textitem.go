@@ -1,0 +1,244 @@
+package fn
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// textItem is the text of one resource and where in it annotations are written.
+type textItem struct {
+	before []byte // comments above it, from documents of their own
+	text   []byte
+	first  int // the number of its first line where nodes count lines
+
+	at     int // where new annotations go: behind the line of annotations, or of metadata
+	indent int // of annotations' keys, in columns
+
+	annotations span            // the line of the key annotations; empty when it is not there
+	ours        map[string]span // lines of annotations that a run may change
+	others      int             // annotations that no run changes
+	alone       bool            // metadata holds nothing but annotations
+}
+
+// span is a run of bytes of a text.
+type span struct{ from, to int }
+
+// newTextItem takes a parsed resource as text. column is where its keys stand,
+// line the number of its first line in what was parsed. ok is false for what is
+// not laid out plainly enough to be changed by lines.
+func newTextItem(text []byte, body *yaml.Node, line, column int) (item textItem, meta object.Meta, ok bool) {
+	if !plainMap(body, column) || sharesMetadata(body) {
+		return item, meta, false
+	}
+	meta, err := metaOf(body)
+	if err != nil {
+		return item, meta, false
+	}
+	item = textItem{text: text, first: line}
+	return item, meta, item.locate(body)
+}
+
+// parseAlone parses a text as one document, to its end.
+func parseAlone(text []byte) (*yaml.Node, bool) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document, more yaml.Node
+	if decoder.Decode(&document) != nil || !errors.Is(decoder.Decode(&more), io.EOF) {
+		return nil, false
+	}
+	if len(document.Content) != 1 || bytes.IndexByte(text, '&') >= 0 && checkAliases(&document) != nil {
+		return nil, false
+	}
+	return document.Content[0], true
+}
+
+// plainMap tells whether a mapping is in block style with its keys in this
+// column, each a plain word without tag, and none twice.
+func plainMap(node *yaml.Node, column int) bool {
+	if node.Kind != yaml.MappingNode || node.Style != 0 || node.Column != column+1 || len(node.Content) == 0 {
+		return false
+	}
+	seen := make(map[string]bool, len(node.Content)/2)
+	for i := 0; i < len(node.Content); i += 2 {
+		key := node.Content[i]
+		if key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0 || key.Column != column+1 || seen[key.Value] {
+			return false
+		}
+		seen[key.Value] = true
+	}
+	return true
+}
+
+// locate finds where annotations are written.
+func (t *textItem) locate(body *yaml.Node) bool {
+	key, metadata := entry(body, "metadata")
+	if key == nil || hasTags(metadata) || metadata.Line <= key.Line || len(metadata.Content) == 0 ||
+		!plainMap(metadata, metadata.Content[0].Column-1) {
+		return false
+	}
+	line := t.line(key.Line)
+	if !t.begins(line, key.Column, "metadata:") || !t.blankBefore(metadata.Content[0]) {
+		return false
+	}
+	t.at, t.indent = line.to, metadata.Content[0].Column-1
+	key, annotations := entry(metadata, "annotations")
+	if key == nil {
+		return true
+	}
+	return t.locateAnnotations(key, annotations, len(metadata.Content) == 2)
+}
+
+func (t *textItem) locateAnnotations(key, annotations *yaml.Node, alone bool) bool {
+	if annotations.Line <= key.Line || len(annotations.Content) == 0 || !plainMap(annotations, annotations.Content[0].Column-1) {
+		return false
+	}
+	t.annotations, t.alone = t.line(key.Line), alone
+	if !t.begins(t.annotations, key.Column, "annotations:") || !t.blankBefore(annotations.Content[0]) {
+		return false
+	}
+	t.at, t.indent, t.ours = t.annotations.to, annotations.Content[0].Column-1, map[string]span{}
+	for i := 0; i < len(annotations.Content); i += 2 {
+		key, value := annotations.Content[i], annotations.Content[i+1]
+		if !isWritten(key.Value) {
+			t.others++
+			continue
+		}
+		line := t.line(key.Line)
+		if !t.isLineOf(line, key.Value, value.Value) {
+			return false
+		}
+		t.ours[key.Value] = line
+	}
+	return true
+}
+
+// isWritten tells whether a run writes annotations of this key.
+func isWritten(key string) bool {
+	return strings.HasPrefix(key, "ordapply.dev/") || key == indexAnnotation || key == legacyIndexAnnotation || belongsTo("argocd", key) || belongsTo("kpt", key) || belongsTo("kapp", key)
+}
+
+// entry is a key of a mapping with its value; nil when it is not there.
+func entry(node *yaml.Node, name string) (key, value *yaml.Node) {
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == name {
+			return node.Content[i], node.Content[i+1]
+		}
+	}
+	return nil, nil
+}
+
+func hasTags(node *yaml.Node) bool {
+	found := false
+	each(node, func(n *yaml.Node) { found = found || n.Style&yaml.TaggedStyle != 0 })
+	return found
+}
+
+// line is the text of a line by its node's number, its newline included.
+func (t *textItem) line(number int) span {
+	from := 0
+	for range number - t.first {
+		from += bytes.IndexByte(t.text[from:], '\n') + 1
+	}
+	return span{from, from + bytes.IndexByte(t.text[from:], '\n') + 1}
+}
+
+// begins tells whether the line has this word in the column, counted from 1,
+// with a blank or nothing behind it.
+func (t *textItem) begins(line span, column int, word string) bool {
+	text := t.text[line.from:line.to]
+	if len(text) < column {
+		return false
+	}
+	rest, found := bytes.CutPrefix(text[column-1:], []byte(word))
+	return found && (rest[0] == ' ' || rest[0] == '\n')
+}
+
+// blankBefore tells whether nothing stands before the node in its line.
+func (t *textItem) blankBefore(node *yaml.Node) bool {
+	line := t.line(node.Line)
+	text := t.text[line.from:line.to]
+	return len(text) >= node.Column && isBlank(text[:node.Column-1])
+}
+
+// isLineOf tells whether the line is the key and its value and nothing more.
+func (t *textItem) isLineOf(line span, key, value string) bool {
+	text := string(t.text[line.from:line.to])
+	begin := strings.Repeat(" ", t.indent) + key + ": "
+	return text == begin+value+"\n" || text == begin+`"`+value+"\"\n" || text == begin+"'"+value+"'\n"
+}
+
+// edit replaces a run of the text.
+type edit struct {
+	span
+	with string
+}
+
+// changed is the text with the annotations changed, in pieces: those that are
+// there in their place, new ones before all others.
+func (t *textItem) changed(c Change) ([][]byte, error) {
+	edits, err := t.edits(c)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return cmp.Or(a.from-b.from, a.to-b.to) })
+	pieces := append(make([][]byte, 0, 2*len(edits)+2), t.before)
+	at := 0
+	for _, e := range edits {
+		pieces = append(pieces, t.text[at:e.from], []byte(e.with))
+		at = e.to
+	}
+	return append(pieces, t.text[at:]), nil
+}
+
+func (t *textItem) edits(c Change) ([]edit, error) {
+	var edits []edit
+	var added strings.Builder
+	header := t.annotations.to == 0 && len(c.Set) > 0
+	indent := strings.Repeat(" ", t.indent)
+	if header {
+		added.WriteString(indent + "annotations:\n")
+		indent += "  "
+	}
+	left := t.others + len(t.ours)
+	for _, key := range slices.Sorted(maps.Keys(c.Set)) {
+		line := indent + key + ": " + rendered(c.Set[key]) + "\n"
+		if at, there := t.ours[key]; there {
+			edits = append(edits, edit{at, line})
+			continue
+		}
+		added.WriteString(line)
+		left++
+	}
+	for _, key := range c.Remove {
+		at, there := t.ours[key]
+		if !there {
+			return nil, errNotPlain
+		}
+		edits = append(edits, edit{at, ""})
+		left--
+	}
+	if left == 0 && len(c.Remove) > 0 {
+		if t.alone {
+			return nil, errNotPlain
+		}
+		edits = append(edits, edit{t.annotations, ""})
+	}
+	return append(edits, edit{span{t.at, t.at}, added.String()}), nil
+}
+
+// rendered is a value as it stands behind its key.
+func rendered(value string) string {
+	if needsQuotes(value) {
+		return strconv.Quote(value)
+	}
+	return value
+}

@@ -1,0 +1,218 @@
+package fn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// tree is input read into nodes by kyaml, which takes everything that kustomize
+// and kpt take, and printed from them again.
+type tree struct {
+	list     *yaml.Node // the ResourceList, a mapping; nil for a plain stream
+	items    []item
+	exploded bool // a List was taken apart
+}
+
+// item is one resource of a stream.
+type item struct {
+	document *yaml.Node // what is written: the document with its comments, or the body
+	body     *yaml.Node // the resource, a mapping
+	meta     object.Meta
+}
+
+// readTree reads YAML or JSON. Every item of the result is a mapping.
+func readTree(in []byte) (*tree, error) {
+	documents, err := parseDocuments(in)
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{}
+	for i, document := range documents {
+		where := fmt.Sprintf("document %d", i+1)
+		if err := checkAliases(document); err != nil {
+			return nil, fmt.Errorf("%s: %w", where, err)
+		}
+		if hasAlias(document.Content[0]) {
+			if err := writtenOut(document); err != nil {
+				return nil, fmt.Errorf("%s: %w", where, err)
+			}
+		}
+		add := t.addDocument
+		if len(documents) == 1 && kindOf(document.Content[0]) == kio.ResourceListKind {
+			add = t.addList
+		}
+		if err := add(document, where); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// addDocument adds a document of a plain stream: a resource, or a list, whose
+// entries take its place as they do in kustomize.
+func (t *tree) addDocument(document *yaml.Node, where string) error {
+	body := document.Content[0]
+	if kindOf(body) == kio.ResourceListKind {
+		return fmt.Errorf("%s is a ResourceList among other documents: pass it alone", where)
+	}
+	if !isExploded(body) {
+		if err := detach(body, []*yaml.Node{body}); err != nil {
+			return fmt.Errorf("%s: %w", where, err)
+		}
+		return t.add(document, body, where)
+	}
+	if err := writtenOut(body); err != nil {
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	return t.explode(body, where)
+}
+
+// isExploded tells whether a document is a List, typed or not.
+func isExploded(body *yaml.Node) bool {
+	return strings.HasSuffix(kindOf(body), "List") && field(body, "items") != nil
+}
+
+// explode adds the entries of a List, and of Lists in it. An entry of a typed
+// List may leave out what the List's kind says.
+func (t *tree) explode(list *yaml.Node, where string) error {
+	items := field(list, "items")
+	t.exploded = true
+	if isNull(items) {
+		return nil
+	}
+	if items.Kind != yaml.SequenceNode {
+		return fmt.Errorf("%s: items of %s is no list", where, kindOf(list))
+	}
+	for i, entry := range items.Content {
+		at := fmt.Sprintf("%s, items[%d]", where, i)
+		inheritKind(entry, list)
+		if isExploded(entry) {
+			if err := t.explode(entry, at); err != nil {
+				return err
+			}
+		} else if err := t.add(entry, entry, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inheritKind gives an entry without a kind that of its List, at the front.
+func inheritKind(entry, list *yaml.Node) {
+	kind := strings.TrimSuffix(kindOf(list), "List")
+	if entry.Kind != yaml.MappingNode || kind == "" || field(entry, "kind") != nil {
+		return
+	}
+	apiVersion, _ := textOf(list, "apiVersion") // nothing where it is no string
+	var head []*yaml.Node
+	if apiVersion != "" && field(entry, "apiVersion") == nil {
+		head = append(head, plainNode("apiVersion"), plainNode(apiVersion))
+	}
+	entry.Content = slices.Concat(head, []*yaml.Node{plainNode("kind"), plainNode(kind)}, entry.Content)
+}
+
+// addList adds the items of a ResourceList. Lists among them stay what they
+// are: a tool counts on getting back what it gave.
+func (t *tree) addList(document *yaml.Node, _ string) error {
+	t.list = document.Content[0]
+	items := field(t.list, "items")
+	if isNull(items) {
+		return nil
+	}
+	if items.Anchor != "" {
+		if err := writtenOut(t.list); err != nil {
+			return err
+		}
+		items = field(t.list, "items")
+	}
+	if items.Kind != yaml.SequenceNode {
+		return errors.New("items of the ResourceList is no list")
+	}
+	if err := detach(t.list, items.Content); err != nil {
+		return err
+	}
+	for i, entry := range field(t.list, "items").Content {
+		if err := t.add(entry, entry, fmt.Sprintf("items[%d]", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a resource. document is what is printed, body the mapping in it.
+func (t *tree) add(document, body *yaml.Node, where string) error {
+	if body.Kind != yaml.MappingNode {
+		return fmt.Errorf("%s is no resource: expected a map with apiVersion, kind and metadata", where)
+	}
+	m, err := metaOf(body)
+	if err != nil {
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	t.items = append(t.items, item{document: document, body: body, meta: m})
+	return nil
+}
+
+func (t *tree) isList() bool { return t.list != nil }
+
+func (t *tree) metas() []object.Meta {
+	out := make([]object.Meta, len(t.items))
+	for i, item := range t.items {
+		out[i] = item.meta
+	}
+	return out
+}
+
+func (t *tree) config() []byte { return functionConfig(t.list) }
+
+// functionConfig of a ResourceList, as YAML; nil when there is none.
+func functionConfig(list *yaml.Node) []byte {
+	config := field(list, "functionConfig")
+	if isNull(config) || len(config.Content) == 0 {
+		return nil
+	}
+	return encoded(config)
+}
+
+func (t *tree) settled(findings Findings) bool {
+	if t.list == nil {
+		return !t.exploded
+	}
+	missing, err := missingResults(t.list, findings)
+	return err == nil && len(missing) == 0
+}
+
+func (t *tree) texts(sorted []int, changes []Change) ([]text, error) {
+	out := make([]text, 0, len(sorted))
+	for _, i := range sorted {
+		changes[i].apply(t.items[i].body)
+		printed, err := encode(t.items[i].document)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.items[i].meta.ID, err)
+		}
+		out = append(out, text{printed})
+	}
+	return out, nil
+}
+
+func (t *tree) resourceList(sorted []int, changes []Change, findings Findings) (text, error) {
+	ordered := make([]*yaml.Node, 0, len(sorted))
+	for _, i := range sorted {
+		changes[i].apply(t.items[i].body)
+		ordered = append(ordered, t.items[i].document)
+	}
+	if items := field(t.list, "items"); items != nil && len(ordered) > 0 {
+		items.Content = ordered
+	}
+	if err := addResults(t.list, findings); err != nil {
+		return nil, err
+	}
+	printed, err := encode(t.list)
+	return text{printed}, err
+}

@@ -1,0 +1,308 @@
+package fn
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// errNotPlain is met when a change cannot be written by lines: the tree can.
+var errNotPlain = errors.New("not plainly laid out")
+
+// verbatim is input kept as text. Resources are found by lines and parsed in
+// parts that must agree with what the lines say, and only the lines of the stamps are ever written: no other byte
+// changes. Whatever is not plainly laid out is left to tree.
+type verbatim struct {
+	root     *yaml.Node // the ResourceList without its items; nil for a plain stream
+	head     []byte     // of a ResourceList, up to its items
+	tail     []byte     // of a ResourceList, behind its items; of a plain stream, comments at its end
+	items    []textItem
+	resolved []object.Meta
+}
+
+// readVerbatim reads input that is plainly laid out; ok is false for any other.
+func readVerbatim(in []byte) (v *verbatim, ok bool) {
+	if !plainBytes(in) {
+		return nil, false
+	}
+	chunks, err := split(in)
+	if err != nil {
+		return nil, false
+	}
+	v = &verbatim{}
+	for i := range chunks {
+		if chunks[i] = withoutSeparators(chunks[i]); bytes.HasPrefix(chunks[i], []byte("---")) {
+			return nil, false
+		}
+	}
+	if len(chunks) == 1 && hasLine(chunks[0], "kind: "+kio.ResourceListKind) {
+		return v, v.addList(chunks[0])
+	}
+	var parser briefParser
+	var comments []byte // documents of nothing else; they go with the next resource
+	for _, chunk := range chunks {
+		switch {
+		case isBlank(chunk):
+		case isComment(chunk):
+			comments = append(comments, chunk...)
+		default:
+			body, ok := parser.parse(chunk, 0, func(root *yaml.Node) []*yaml.Node { return []*yaml.Node{root} })
+			if !ok {
+				return nil, false
+			}
+			item, meta, ok := newTextItem(chunk, body, 1, 0)
+			if !ok || strings.HasSuffix(meta.Kind, "List") {
+				return nil, false
+			}
+			item.before, comments = comments, nil
+			v.items, v.resolved = append(v.items, item), append(v.resolved, meta)
+		}
+	}
+	v.tail = comments
+	return v, true
+}
+
+// withoutSeparators drops the separators and blank lines a chunk begins with.
+func withoutSeparators(chunk []byte) []byte {
+	chunk = bytes.TrimLeft(chunk, "\n")
+	for bytes.HasPrefix(chunk, []byte("---\n")) {
+		chunk = bytes.TrimLeft(chunk[len("---\n"):], "\n")
+	}
+	return chunk
+}
+
+// plainBytes tells whether lines end in a newline each and nothing else breaks
+// lines or documents.
+func plainBytes(in []byte) bool {
+	for _, odd := range []string{"\r", "\ufeff", "\u0085", "\u2028", "\u2029", "\n...", "\n%"} {
+		if bytes.Contains(in, []byte(odd)) {
+			return false
+		}
+	}
+	return bytes.HasSuffix(in, []byte("\n")) && !bytes.HasPrefix(in, []byte("%")) && !bytes.HasPrefix(in, []byte("..."))
+}
+
+func hasLine(chunk []byte, line string) bool {
+	return bytes.Contains(chunk, []byte("\n"+line+"\n")) || bytes.HasPrefix(chunk, []byte(line+"\n"))
+}
+
+// isBlank tells whether there is nothing but spaces and ends of lines. Other
+// white space means something to YAML.
+func isBlank(chunk []byte) bool { return len(bytes.TrimLeft(chunk, " \n")) == 0 }
+
+// isComment tells whether there is nothing but comments, and they are YAML's.
+func isComment(chunk []byte) bool {
+	for line := range bytes.Lines(chunk) {
+		if !isBlank(line) && bytes.TrimLeft(line, " ")[0] != '#' {
+			return false
+		}
+	}
+	documents, err := parseDocuments(chunk)
+	return err == nil && len(documents) == 0
+}
+
+// addList reads a ResourceList in block style: keys at the start of their
+// lines, and below items a dash for each, all in one column.
+func (v *verbatim) addList(chunk []byte) bool {
+	found, ok := findItems(chunk)
+	if !ok {
+		return false
+	}
+	v.head, v.tail = chunk[:found.from], chunk[found.to:]
+	skeleton, err := parseDocuments(slices.Concat(v.head, v.tail))
+	if err != nil || len(skeleton) != 1 {
+		return false
+	}
+	v.root = skeleton[0].Content[0]
+	if !plainMap(v.root, 0) || kindOf(v.root) != kio.ResourceListKind || hasAnchors(v.root) || !isNull(field(v.root, "items")) {
+		return false
+	}
+	v.items, v.resolved = make([]textItem, 0, len(found.starts)), make([]object.Meta, 0, len(found.starts))
+	var parser briefParser
+	for n := 0; n < len(found.starts); {
+		last := n + 1
+		for last < len(found.starts) && found.end(last)-found.starts[n] < runLength {
+			last++
+		}
+		if !v.addRun(&parser, chunk, found, n, last) {
+			return false
+		}
+		n = last
+	}
+	return true
+}
+
+// runLength is how many bytes of items are parsed at once: starting a parser
+// costs as much as a small item.
+const runLength = 64 << 10
+
+// addRun parses the items from n up to last, as the sequence they are.
+func (v *verbatim) addRun(parser *briefParser, chunk []byte, found itemLines, n, last int) bool {
+	run := chunk[found.starts[n]:found.end(last-1)]
+	sequence, ok := parser.parse(run, found.column, func(root *yaml.Node) []*yaml.Node { return root.Content })
+	if !ok || sequence.Kind != yaml.SequenceNode || sequence.Style != 0 || sequence.Column != found.column-1 || len(sequence.Content) != last-n {
+		return false
+	}
+	anchors := bytes.IndexByte(run, '&') >= 0
+	line := 1
+	for i, body := range sequence.Content {
+		text := chunk[found.starts[n+i]:found.end(n+i)]
+		next := line + bytes.Count(text, []byte("\n"))
+		if body.Line < line || body.Line >= next || anchors && reachesOut(body) {
+			return false
+		}
+		item, meta, ok := newTextItem(text, body, line, found.column)
+		if !ok {
+			return false
+		}
+		v.items, v.resolved = append(v.items, item), append(v.resolved, meta)
+		line = next
+	}
+	return true
+}
+
+func hasAnchors(node *yaml.Node) bool {
+	found := false
+	each(node, func(n *yaml.Node) {
+		found = found || n.Anchor != "" || n.Kind == yaml.AliasNode || n.Tag == yaml.MergeTag
+	})
+	return found
+}
+
+// itemLines are where the items of a ResourceList stand in its text.
+type itemLines struct {
+	from, to int
+	starts   []int // of each item, the comment above it included
+	column   int   // of what follows the dash
+}
+
+// findItems looks at the beginnings of lines only. A block text cannot deceive
+// it, being indented deeper; a quoted text could, but then the parts do not
+// parse alone.
+func findItems(chunk []byte) (found itemLines, ok bool) {
+	const none = -1
+	found.from = none
+	comment, at := none, 0
+	var dash []byte // what every item's line begins with
+	for line := range bytes.Lines(chunk) {
+		indented := bytes.TrimLeft(line, " ")
+		indent := len(line) - len(indented)
+		here := at
+		at += len(line)
+		switch {
+		case found.from == none:
+			if string(line) == "items:\n" {
+				found.from = at
+			}
+		case len(indented) == 1: // a blank line belongs to what is above it, or to the comment there
+		case indented[0] == '#' && (dash == nil || indent < found.column):
+			comment = firstOf(comment, here)
+		case dash == nil && indented[0] == '-', dash != nil && bytes.HasPrefix(line, dash):
+			if len(indented) < 3 || indented[1] != ' ' || indented[2] == ' ' {
+				return found, false
+			}
+			dash, found.column = line[:indent+1], indent+2
+			found.starts = append(found.starts, firstOf(comment, here))
+			comment = none
+		case indent == 0:
+			found.to = firstOf(comment, here)
+			return found, found.whole()
+		case dash == nil, indent < found.column, indented[0] == '\t' && indent == found.column:
+			return found, false
+		default:
+			comment = none
+		}
+	}
+	found.to = firstOf(comment, at)
+	return found, found.whole()
+}
+
+// end is where item n ends.
+func (l itemLines) end(n int) int {
+	if n+1 < len(l.starts) {
+		return l.starts[n+1]
+	}
+	return l.to
+}
+
+// whole tells whether the items fill the lines between from and to.
+func (l itemLines) whole() bool { return len(l.starts) > 0 && l.starts[0] == l.from }
+
+// firstOf is where a comment above began, or else here.
+func firstOf(comment, here int) int {
+	if comment >= 0 {
+		return comment
+	}
+	return here
+}
+
+func (v *verbatim) isList() bool { return v.root != nil }
+
+func (v *verbatim) metas() []object.Meta { return v.resolved }
+
+func (v *verbatim) config() []byte { return functionConfig(v.root) }
+
+func (v *verbatim) settled(findings Findings) bool {
+	if v.root == nil {
+		return true
+	}
+	missing, err := missingResults(v.root, findings)
+	return err == nil && len(missing) == 0
+}
+
+func (v *verbatim) texts(sorted []int, changes []Change) ([]text, error) {
+	out, err := v.changed(sorted, changes)
+	if err == nil && len(v.tail) > 0 {
+		out = append(out, text{v.tail})
+	}
+	return out, err
+}
+
+func (v *verbatim) changed(sorted []int, changes []Change) ([]text, error) {
+	out := make([]text, 0, len(sorted)+1)
+	for _, i := range sorted {
+		item, err := v.items[i].changed(changes[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, item)
+	}
+	return out, nil
+}
+
+func (v *verbatim) resourceList(sorted []int, changes []Change, findings Findings) (text, error) {
+	items, err := v.changed(sorted, changes)
+	if err != nil {
+		return nil, err
+	}
+	results, err := v.results(findings)
+	if err != nil {
+		return nil, err
+	}
+	pieces := make(text, 0, 8*len(items)+3)
+	pieces = append(pieces, v.head)
+	for _, item := range items {
+		pieces = append(pieces, item...)
+	}
+	return append(pieces, v.tail, results), nil
+}
+
+// results is the text of the results to add.
+func (v *verbatim) results(findings Findings) ([]byte, error) {
+	missing, err := missingResults(v.root, findings)
+	if err != nil || len(missing) == 0 {
+		return nil, err
+	}
+	if field(v.root, "results") != nil {
+		return nil, errNotPlain
+	}
+	added := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
+	setField(added, "results", &yaml.Node{Kind: yaml.SequenceNode, Tag: yaml.NodeTagSeq, Content: missing})
+	return encode(added)
+}

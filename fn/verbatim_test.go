@@ -1,0 +1,34 @@
+package fn_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/fn"
+)
+
+// TestCorporaVerbatim holds real streams to all promises, and expects all but
+// the named ones, and every one as a ResourceList, to be read by lines.
+func TestCorporaVerbatim(t *testing.T) {
+	slow := map[string]string{
+		"kube-prometheus": "it has a RoleBindingList",
+	}
+	for _, file := range corpora(t) {
+		name := filepath.Base(file)
+		t.Run(name, func(t *testing.T) {
+			stream, err := os.ReadFile(file)
+			require.NoError(t, err)
+			list := []byte(wrapped(string(fn.Function{Order: testOrder(t)}.Run(stream).Stream())))
+			requireInvariants(t, stream)
+			requireInvariants(t, list)
+			_, fast := fn.VerbatimItems(stream)
+			_, isSlow := slow[name[:len(name)-len(".yaml")]]
+			require.Equal(t, isSlow, !fast)
+			_, fast = fn.VerbatimItems(list)
+			require.True(t, fast)
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package health
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Annotations by which an object says itself when it is ready.
+const (
+	readyWhen  = "ordapply.dev/ready-when"  // CEL over self
+	failedWhen = "ordapply.dev/failed-when" // CEL over self
+
+	helmSuccess = "helm.sh/readiness-success" // Helm HIP-0025, JSONPath conditions over the status
+	helmFailure = "helm.sh/readiness-failure"
+)
+
+// Check tells what is wrong with an object's readiness annotations, before it
+// is applied. Assess says Unknown for such an object.
+func (a *Assessor) Check(obj *unstructured.Unstructured) error {
+	var errs []error
+	annotations := obj.GetAnnotations()
+	for _, key := range []string{readyWhen, failedWhen} {
+		if _, err := a.expression(annotations[key]); err != nil {
+			errs = append(errs, fmt.Errorf("annotation %s: %w", key, err))
+		}
+	}
+	success, hasSuccess := annotations[helmSuccess]
+	failure, hasFailure := annotations[helmFailure]
+	switch {
+	case hasSuccess && !hasFailure:
+		errs = append(errs, fmt.Errorf("annotation %s counts only together with %s (HIP-0025): add it", helmSuccess, helmFailure))
+	case hasFailure && !hasSuccess:
+		errs = append(errs, fmt.Errorf("annotation %s counts only together with %s (HIP-0025): add it", helmFailure, helmSuccess))
+	case hasSuccess:
+		_, err := parseHelm(success, failure)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// byAnnotation judges an object by what its own annotations say.
+func (a *Assessor) byAnnotation(obj *unstructured.Unstructured) (Assessment, bool) {
+	annotations := obj.GetAnnotations()
+	if len(annotations) == 0 {
+		return Assessment{}, false
+	}
+	p := pair{failedRule: "annotation " + failedWhen, readyRule: "annotation " + readyWhen}
+	var err error
+	if p.failed, err = a.expression(annotations[failedWhen]); err != nil {
+		return unusable(p.failedRule, err), true
+	}
+	if p.ready, err = a.expression(annotations[readyWhen]); err != nil {
+		return unusable(p.readyRule, err), true
+	}
+	if p.failed != nil || p.ready != nil {
+		if assessment, ok := p.assess(obj); ok {
+			return assessment, true
+		}
+	}
+	success, hasSuccess := annotations[helmSuccess]
+	failure, hasFailure := annotations[helmFailure]
+	if !hasSuccess || !hasFailure { // HIP-0025: one alone does not count
+		return Assessment{}, false
+	}
+	helm, err := parseHelm(success, failure)
+	if err != nil {
+		return unusable("annotation "+helmSuccess, err), true
+	}
+	return helm.assess(obj), true
+}
+
+// expression gives the compiled form of an annotation, nil for none.
+func (a *Assessor) expression(source string) (*expression, error) {
+	if source == "" {
+		return nil, nil
+	}
+	type outcome struct {
+		expression *expression
+		err        error
+	}
+	if known, ok := a.expressions.Load(source); ok {
+		o := known.(outcome)
+		return o.expression, o.err
+	}
+	e, err := compile(source)
+	a.expressions.Store(source, outcome{e, err})
+	return e, err
+}

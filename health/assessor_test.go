@@ -1,0 +1,151 @@
+package health_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/health"
+)
+
+func TestUndatedStatusesAreMarked(t *testing.T) {
+	for status, undated := range map[string]bool{
+		`{phase: Failed}`: true,
+		`{}`:              true,
+		`{conditions: [{type: Ready, status: "False"}]}`:                        true,
+		`{conditions: [{type: Ready, status: "False", observedGeneration: 2}]}`: false,
+		`{observedGeneration: 1, phase: Failed}`:                                false,
+		`{observedGeneration: 2, phase: Failed}`:                                false,
+	} {
+		obj := parse(t, "{apiVersion: shop.example.com/v1, kind: Store, metadata: {name: a, generation: 2}, status: "+status+"}")
+		require.Equal(t, undated, health.Assess(obj).Undated, status)
+	}
+	require.False(t, health.Assess(parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")).Undated)
+}
+
+func TestOnlyNoStatusEndsWithTheGraceTime(t *testing.T) {
+	var assessor health.Assessor
+	waiting := assessor.Assess(parse(t, "{apiVersion: shop.example.com/v1, kind: Store, metadata: {name: a}, status: {phase: Pending}}"))
+	require.Equal(t, health.Progressing, waiting.Verdict)
+	require.Equal(t, waiting, assessor.AfterGrace(waiting))
+}
+
+// A built-in rule knows a status, not that there will be one; a rule of the
+// user waits for what it names.
+func TestWithoutStatusTheBuiltInRulesDoNotWaitForEver(t *testing.T) {
+	cluster := parse(t, "{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: a}}")
+	var assessor health.Assessor
+	a := assessor.Assess(cluster)
+	require.True(t, a.NoStatus)
+	require.Equal(t, health.Ready, assessor.AfterGrace(a).Verdict)
+
+	rules, err := health.ParseRules([]byte(`{apiVersion: ordapply.dev/v1alpha1, kind: HealthRules, rules: [{group: postgresql.cnpg.io, kind: Cluster, readyWhen: self.status.readyInstances > 0}]}`))
+	require.NoError(t, err)
+	assessor = health.Assessor{Rules: rules}
+	a = assessor.Assess(cluster)
+	require.Equal(t, health.Progressing, a.Verdict)
+	require.False(t, a.NoStatus)
+}
+
+// The zero Assessor and the package function agree, and one Assessor serves
+// several goroutines.
+func TestAssessorIsSharedSafely(t *testing.T) {
+	var assessor health.Assessor
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			obj := parse(t, custom)
+			obj.SetAnnotations(map[string]string{"ordapply.dev/ready-when": []string{"self.status.phase == 'Running'", "self.status.readyReplicas == 3"}[i%2]})
+			for range 20 {
+				assert.Equal(t, health.Assess(obj), assessor.Assess(obj))
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestLuaRunsForASecondAtMost(t *testing.T) {
+	lua, err := health.ParseArgoCD(map[string]string{"resource.customizations.health.shop.example.com_Store": "while true do end"})
+	require.NoError(t, err)
+	begun := time.Now()
+	a := (&health.Assessor{ArgoCD: lua}).Assess(parse(t, custom))
+	require.Equal(t, health.Unknown, a.Verdict)
+	require.Less(t, time.Since(begun), 10*time.Second) // a busy machine may be late
+}
+
+// A status says the same in whatever order its lists and fields come.
+func TestOrderInAStatusDoesNotMatter(t *testing.T) {
+	obj := parse(t, `
+apiVersion: shop.example.com/v1
+kind: Store
+metadata: {name: main, generation: 3}
+status:
+  phase: Running
+  errorA: x
+  cache: {state: Starting, ready: false}
+  queue: {state: Starting, error: lost}
+  conditions:
+  - {type: Stocked, status: "False", reason: Waiting}
+  - {type: Staffed, status: "False", reason: Waiting}
+  - {type: Lit, status: "Unknown"}
+  - {type: DoorsInstalled, status: "False"}
+  - {type: TillsInstalled, status: "False"}
+`)
+	want := health.Assess(obj)
+	require.Equal(t, health.Progressing, want.Verdict)
+	conditions, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	require.NoError(t, err)
+	for range 200 {
+		shuffled := slices.Clone(conditions)
+		rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		require.NoError(t, unstructured.SetNestedSlice(obj.Object, shuffled, "status", "conditions"))
+		require.Equal(t, want, health.Assess(obj))
+	}
+}
+
+// Whatever JSON an API server sends, there is a verdict with a reason and a
+// rule, twice the same, and the object stays as it was.
+func FuzzAssess(f *testing.F) {
+	for _, seed := range []string{
+		deployment, custom,
+		`{apiVersion: v1, kind: Pod, metadata: {name: a}, status: {phase: Odd, containerStatuses: [1, {name: 2, state: 3}]}}`,
+		`{apiVersion: v1, kind: Pod, metadata: {name: a}, status: {phase: Running, containerStatuses: [{state: {waiting: {reason: 1}}}]}}`,
+		`{apiVersion: batch/v1, kind: Job, status: {conditions: {a: b}, startTime: 3}, metadata: {generation: x}}`,
+		`{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: "3"}, status: {observedGeneration: x}}`,
+		`{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 1, deletionTimestamp: 3}, status: []}`,
+		`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, webhooks: [1, {clientConfig: {service: 3}}, {clientConfig: {caBundle: 3, service: {}}}]}`,
+		`{apiVersion: a.b/v1, kind: Store, metadata: {annotations: {ordapply.dev/ready-when: "self.status", ordapply.dev/failed-when: "self[0]"}}, status: true}`,
+		`{apiVersion: a.b/v1, kind: StoreJob, metadata: {annotations: {helm.sh/readiness-success: "{..a[?(@.b)]} == 1", helm.sh/readiness-failure: "{[0:-1]} > 2"}}, status: [[{b: 1}]]}`,
+		`{apiVersion: gateway.solo.io/v1, kind: X, status: {statuses: [1]}}`,
+		`{apiVersion: ceph.rook.io/v1, kind: CephCluster, status: {phase: null, ceph: 3}}`,
+		`{apiVersion: a.b/v1, kind: Store, status: {readyReplicas: 1e300, replicas: -1, parents: [{controllerName: a, conditions: {}}], ready: 1, size: "2"}}`,
+		`{}`,
+	} {
+		data, err := yaml.YAMLToJSON([]byte(seed))
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	assessor := &health.Assessor{}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		obj := &unstructured.Unstructured{}
+		if json.Unmarshal(data, &obj.Object) != nil || obj.Object == nil {
+			return
+		}
+		before := obj.DeepCopy()
+		a := assessor.Assess(obj)
+		require.NotEmpty(t, a.Verdict.String())
+		require.NotEmpty(t, a.Reason)
+		require.NotEmpty(t, a.Rule)
+		require.Equal(t, a, assessor.Assess(obj))
+		require.Equal(t, before, obj)
+		_ = assessor.Check(obj)
+	})
+}

@@ -1,0 +1,132 @@
+package health
+
+import (
+	"encoding/csv"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// TestCollection measures verdicts on a collection of real statuses, Healthy
+// against the rest, and prints the table. The collection is no part of this
+// repository; ORDAPPLY_HEALTH_CASES names its folder where it is elsewhere.
+//
+// Its projects fall into two halves: whoever works on the generic reading looks
+// at what it gets wrong in half A (ORDAPPLY_HEALTH_SHOW=generic prints it), and
+// learns from half B whether a change holds for statuses not looked at.
+func TestCollection(t *testing.T) {
+	samples := collection(t)
+	kstatusAlone := measure(t, samples, "kstatus", kstatus)
+	genericAlone := measure(t, samples, "generic", genericReading)
+	ladder := measure(t, samples, "ladder", Assess)
+
+	require.Less(t, genericAlone.wronglyReady(), 20.0)
+	require.Less(t, genericAlone.wronglyNotReady(), 5.0)
+	require.Less(t, ladder.wronglyReady(), 8.0)
+	require.Less(t, ladder.wronglyNotReady(), 3.0)
+	require.Less(t, ladder.wronglyReady(), kstatusAlone.wronglyReady())
+}
+
+// genericReading is the ladder without any rule for a kind.
+func genericReading(obj *unstructured.Unstructured) Assessment {
+	if obj.GetDeletionTimestamp() != nil {
+		return Assessment{Verdict: Deleting}
+	}
+	if a, ok := generic(obj); ok {
+		return a
+	}
+	return assumed(obj)
+}
+
+type sample struct {
+	project, name, expected, message string
+	obj                              *unstructured.Unstructured
+}
+
+func collection(t *testing.T) []sample {
+	root := os.Getenv("ORDAPPLY_HEALTH_CASES")
+	if root == "" {
+		root = filepath.Join("..", "..", "shared", "health-cases")
+	}
+	list, err := os.Open(filepath.Join(root, "cases.tsv"))
+	if err != nil {
+		t.Skipf("the collection of statuses is not at %s", root)
+	}
+	defer func() { require.NoError(t, list.Close()) }()
+	table := csv.NewReader(list)
+	table.Comma, table.LazyQuotes = '\t', true
+	rows, err := table.ReadAll()
+	require.NoError(t, err)
+	var samples []sample
+	for _, row := range rows[1:] {
+		data, err := os.ReadFile(filepath.Join(root, row[0], row[1]))
+		require.NoError(t, err)
+		data, err = yaml.YAMLToJSON(data)
+		require.NoError(t, err)
+		obj := &unstructured.Unstructured{}
+		require.NoError(t, obj.UnmarshalJSON(data), row)
+		project, _, _ := strings.Cut(row[0], "/")
+		samples = append(samples, sample{project, row[0] + " " + row[1], row[4], row[5], obj})
+	}
+	return samples
+}
+
+// half tells which half a project belongs to: by a hash of its name.
+func half(project string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(project))
+	if h.Sum32()%2 == 1 {
+		return "A"
+	}
+	return "B"
+}
+
+// tally counts verdicts that differ from what the projects expect.
+type tally struct {
+	healthy, notReady int // expected Healthy, and of these not called ready
+	others, ready     int // expected anything else, and of these called ready
+}
+
+func (c tally) wronglyReady() float64    { return 100 * float64(c.ready) / float64(c.others) }
+func (c tally) wronglyNotReady() float64 { return 100 * float64(c.notReady) / float64(c.healthy) }
+
+func (c *tally) add(expected string, verdict Verdict) (wrong bool) {
+	if expected == "Healthy" {
+		c.healthy++
+		if wrong = verdict != Ready; wrong {
+			c.notReady++
+		}
+		return wrong
+	}
+	c.others++
+	if wrong = verdict == Ready; wrong {
+		c.ready++
+	}
+	return wrong
+}
+
+func measure(t *testing.T, samples []sample, name string, assess func(*unstructured.Unstructured) Assessment) tally {
+	var all tally
+	halves := map[string]*tally{"A": {}, "B": {}}
+	for _, s := range samples {
+		a := assess(s.obj)
+		all.add(s.expected, a.Verdict)
+		if halves[half(s.project)].add(s.expected, a.Verdict) && half(s.project) == "A" && os.Getenv("ORDAPPLY_HEALTH_SHOW") == name {
+			t.Logf("%s\n\texpected %s %q\n\tgot %s %s (%s)", s.name, s.expected, s.message, a.Verdict, a.Reason, a.Rule)
+		}
+	}
+	for _, row := range []struct {
+		half string
+		tally
+	}{{"A", *halves["A"]}, {"B", *halves["B"]}, {"both", all}} {
+		t.Logf("%-8s %-4s  wrongly ready %3d of %d, %4.1f %%   wrongly not ready %3d of %d, %4.1f %%", name, row.half,
+			row.ready, row.others, row.wronglyReady(), row.notReady, row.healthy, row.wronglyNotReady())
+	}
+	return all
+}

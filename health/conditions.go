@@ -1,0 +1,193 @@
+package health
+
+import (
+	"fmt"
+	"strings"
+)
+
+// condition reads one entry of a list of conditions (Kubernetes API
+// conventions, "Typical status properties").
+func (r *reading) condition(path string, c map[string]any, depth int) {
+	name, _ := c["type"].(string)
+	if name == "" {
+		return
+	}
+	state, hasState := c["status"]
+	if !hasState {
+		state = "True" // some list only what holds now
+	}
+	if seen, ok := integer(c["observedGeneration"]); ok && seen < r.generation {
+		text := fmt.Sprintf("%scondition %s is about generation %d, and this is generation %d", path, name, seen, r.generation)
+		r.add(sign{means: busy, rank: r.outdated(name, depth), text: text})
+		return
+	}
+	r.judge(path, name, fmt.Sprint(state), c, depth)
+}
+
+// outdated is the rank of a condition about an older generation. Once the
+// controller has seen this one, what it did not write anew is what did not
+// change, but for the conditions that tell of the object as a whole.
+func (r *reading) outdated(name string, depth int) rank {
+	if r.seen && !sumsUp(name) && !tellsOfSpec(name) {
+		return faint
+	}
+	return share(depth)
+}
+
+// conditionMap reads conditions that are kept by name.
+func (r *reading) conditionMap(path string, conditions map[string]any, depth int) {
+	for name, value := range conditions {
+		switch value := value.(type) {
+		case map[string]any:
+			if state, ok := value["status"]; ok {
+				r.judge(path, name, fmt.Sprint(state), value, depth)
+			}
+		case string, bool:
+			r.judge(path, name, fmt.Sprint(value), nil, depth)
+		}
+	}
+}
+
+// judge reads a condition by the polarity of its name.
+func (r *reading) judge(path, name, state string, c map[string]any, depth int) {
+	reason, _ := c["reason"].(string)
+	s := sign{means: meaningOf(name), rank: share(depth), text: describe(path, name, state, reason, c["message"])}
+	known := s.means != silent
+	if !known && soundsGood(name) {
+		s.means = good
+	}
+	switch strings.ToLower(state) {
+	case "true":
+		r.holds(s, name, reason, depth)
+	case "false":
+		r.doesNotHold(s, name, reason, depth, known)
+	default: // Unknown, or a word of the controller's own
+		switch s.means {
+		case good:
+			r.add(sign{means: busy, rank: missing(name, depth, known), text: s.text})
+		case busy:
+			r.add(s)
+		}
+	}
+}
+
+// holds reads a condition that is true. A Ready outranks trouble, which may be
+// a warning, but not a change under way, and not what has failed.
+func (r *reading) holds(s sign, name, reason string, depth int) {
+	because := meaningOf(reason)
+	switch {
+	case name == "Running" && reason == "Running": // a run of the Operator SDK's Ansible operators is under way
+		s.means = busy
+	case s.means == silent && because >= trouble:
+		s.means, s.rank = trouble, faint
+	case s.means >= trouble && because == good: // name and reason contradict each other: it says little
+		s.rank = faint
+	case s.means == trouble:
+		s.rank = mild
+	case s.means == busy && because == good: // Progressing with the reason NewReplicaSetAvailable: it has arrived
+		return
+	case s.means == busy && !hasWork(name):
+		s.rank = faint
+	case s.means == good && r.oneShot && isUnderWay(name):
+		s.means, s.rank = busy, faint
+	case s.means == good:
+		s.rank = r.present(name, depth)
+	}
+	r.add(s)
+}
+
+// hasWork tells whether a name speaks of a change under way, and not of what
+// goes on all the time.
+func hasWork(name string) bool {
+	for word := range words(name) {
+		if isWork(word) || !strings.HasSuffix(word, "ing") && wordMeaning(word) == busy {
+			return true
+		}
+	}
+	return false
+}
+
+// doesNotHold reads a condition that is false. Where it would be good to have,
+// it is on its way, unless the reason speaks of trouble; where it tells of
+// work, the work is done, unless the reason speaks of trouble.
+func (r *reading) doesNotHold(s sign, name, reason string, depth int, known bool) {
+	because := meaningOf(reason)
+	switch {
+	case s.means == good && because >= trouble:
+		r.add(sign{means: trouble, rank: missing(name, depth, known), text: s.text})
+	case s.means == good:
+		r.add(sign{means: busy, rank: missing(name, depth, known), text: s.text})
+	case s.means == busy && because >= trouble:
+		r.add(sign{means: because, rank: s.rank, text: s.text})
+	case s.means == silent && because >= trouble:
+		r.add(sign{means: trouble, rank: faint, text: s.text})
+	}
+}
+
+// present is the rank of a good condition or flag that holds.
+func (r *reading) present(name string, depth int) rank {
+	switch {
+	case depth > 0:
+		return aside
+	case strings.EqualFold(name, "ready"), r.oneShot && meaningOf(name) == good:
+		return mild
+	case sumsUp(name):
+		return faint
+	}
+	return aside
+}
+
+// missing is the rank of a good condition that does not hold.
+func missing(name string, depth int, known bool) rank {
+	switch {
+	case !known:
+		return faint
+	case depth == 0 && (sumsUp(name) || tellsOfSpec(name)):
+		return certain
+	}
+	return mild
+}
+
+// sumsUp tells whether a condition of this name sums up the whole object.
+func sumsUp(name string) bool {
+	switch strings.ToLower(name) {
+	case "ready", "available", "healthy", "succeeded":
+		return true
+	}
+	return false
+}
+
+// tellsOfSpec tells of conditions that no Ready outranks: Ready speaks of the
+// object as it is, they of whether it is as it was asked to be.
+func tellsOfSpec(name string) bool {
+	for word := range words(name) {
+		switch word {
+		case "synced", "reconciled", "applied", "accepted", "programmed", "valid", "resolved", "synchronized":
+			return true
+		}
+	}
+	return false
+}
+
+// soundsGood guesses the polarity of a condition whose name is not in the
+// dictionary: participles mostly tell what has been achieved.
+func soundsGood(name string) bool {
+	last := lastWord(name)
+	switch last {
+	case "limited", "throttled", "restricted", "deprecated", "skipped", "ignored", "tainted", "cordoned", "drained", "deleted",
+		"terminated", "enabled", "disabled", "changed", "modified", "detected", "needed", "required", "requested", "managed", "owned", "scaled":
+		return false
+	}
+	return isParticiple(last)
+}
+
+func describe(path, name, state, reason string, message any) string {
+	text := path + "condition " + name + " is " + state
+	if reason != "" {
+		text += " (" + reason + ")"
+	}
+	if message, _ := message.(string); message != "" {
+		text += ": " + message
+	}
+	return text
+}

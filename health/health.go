@@ -1,0 +1,79 @@
+// Package health judges live objects: is this resource ready, still on its
+// way, or failed, and which rule says so. It is pure: an object goes in, an
+// Assessment comes out; nothing is fetched and nothing waits.
+//
+// The rules are a ladder, and the first that speaks of the object decides:
+//
+//  1. it is being deleted
+//  2. its own annotations (ordapply.dev/ready-when, failed-when in CEL; Helm's
+//     helm.sh/readiness-success and -failure)
+//  3. the user's rules file, then Lua customizations of an argocd-cm ConfigMap
+//  4. built-in rules for well-known kinds (builtin.yaml, a rules file as well)
+//  5. the kinds of Kubernetes itself, by what kstatus knows and gets wrong
+//  6. every other kind by a generic reading of its status, and then kstatus
+//
+// What users bring is held by an Assessor, whose zero value knows rungs 1, 2
+// and 4 to 6:
+//
+//	rules, err := health.ParseRules(data)
+//	…
+//	assessor := &health.Assessor{Rules: rules}
+//	if a := assessor.Assess(deployment); a.Verdict == health.Ready { … }
+package health
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// Verdict is what Assess says of an object.
+type Verdict int
+
+const (
+	// Unknown: it cannot be told. A rule cannot be evaluated, or nothing in
+	// the object speaks and assuming is not allowed. Waiting will not help.
+	Unknown Verdict = iota
+	// Progressing: not there yet, and nothing says that it cannot get there.
+	Progressing
+	// Ready: the object does what it is for.
+	Ready
+	// Failed: the object says itself that it will not get ready.
+	Failed
+	// Deleting: somebody has deleted the object; it is never ready.
+	Deleting
+)
+
+// String is the verdict as people read it.
+func (v Verdict) String() string {
+	return [...]string{"unknown", "progressing", "ready", "failed", "deleting"}[v]
+}
+
+// Assessment is a verdict, what in the object led to it, and the rule that
+// spoke.
+type Assessment struct {
+	Verdict Verdict
+	Reason  string // what the object says, for people; it may quote the object's messages
+	Rule    string // "annotation ordapply.dev/ready-when", "rule Certificate.cert-manager.io", "kstatus", …
+
+	// NoStatus is set with Progressing when the object has no status at all.
+	// Whoever watches it gives its controller some time to write one, and then
+	// takes AfterGrace for the verdict; at once where the kind has no status.
+	NoStatus bool
+	// Assumed is set with Ready when nothing in the status says that the
+	// object is ready, and nothing that it is not.
+	Assumed bool
+	// Undated is set for custom resources whose status does not say which
+	// generation of the spec it is about: right after a change the verdict may
+	// still be about the spec before it, and Failed be what the change cures.
+	Undated bool
+	// Backends are Services that must have a ready endpoint before Ready holds:
+	// those behind a webhook configuration. Health cannot see them.
+	Backends []object.ID
+}
+
+// Assess judges an object, as the API server returned it, by the rules that
+// come with this package. An Assessor does it by the user's rules too.
+func Assess(obj *unstructured.Unstructured) Assessment {
+	return (&Assessor{}).Assess(obj)
+}

@@ -1,0 +1,225 @@
+package health
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// kubernetes judges the kinds that Kubernetes itself serves.
+func kubernetes(obj *unstructured.Unstructured) (Assessment, bool) {
+	kind := obj.GroupVersionKind().GroupKind()
+	if !isNative(kind.Group) {
+		return Assessment{}, false
+	}
+	switch kind.String() {
+	case "Job.batch":
+		return job(obj), true
+	case "Pod":
+		return pod(obj), true
+	case "Service":
+		return service(obj), true
+	case "APIService.apiregistration.k8s.io":
+		return apiService(obj), true
+	case "MutatingWebhookConfiguration.admissionregistration.k8s.io", "ValidatingWebhookConfiguration.admissionregistration.k8s.io":
+		return webhooks(obj), true
+	case "ReplicationController":
+		return replicationController(obj), true
+	case "PersistentVolumeClaim", "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps",
+		"CustomResourceDefinition.apiextensions.k8s.io":
+		return kstatus(obj), true
+	}
+	return Assessment{Verdict: Ready, Reason: "it exists", Rule: "exists"}, true
+}
+
+// isNative tells whether the API server itself, or its aggregation layer,
+// serves the group. Other groups below k8s.io hold CRDs, the Gateway API for
+// one.
+func isNative(group string) bool {
+	name, isK8s := strings.CutSuffix(group, ".k8s.io")
+	if !isK8s {
+		switch group {
+		case "", "apps", "autoscaling", "batch", "extensions", "policy":
+			return true
+		}
+		return false
+	}
+	switch name {
+	case "admissionregistration", "apiextensions", "apiregistration", "authentication", "authorization",
+		"certificates", "coordination", "discovery", "events", "flowcontrol.apiserver", "internal.apiserver", "networking",
+		"node", "rbac.authorization", "resource", "scheduling", "storage", "storagemigration":
+		return true
+	}
+	return false
+}
+
+// job is ready when it is complete; kstatus calls a running Job current.
+func job(obj *unstructured.Unstructured) Assessment {
+	a := kstatus(obj)
+	if a.Verdict == Failed {
+		if message := conditionText(obj, "Failed"); message != "" {
+			a.Reason = message
+		}
+		return a
+	}
+	if suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "suspend"); suspended {
+		return Assessment{Verdict: Progressing, Reason: "it is suspended (spec.suspend): it runs when that is taken back", Rule: "job"}
+	}
+	if a.Verdict == Ready && !isTrue(obj, "Complete") {
+		return Assessment{Verdict: Progressing, Reason: a.Reason, Rule: "job"}
+	}
+	return a
+}
+
+// pod is judged here alone: kstatus calls a failed Pod current, and asks the
+// clock about one that cannot be scheduled.
+func pod(obj *unstructured.Unstructured) Assessment {
+	status, _ := obj.Object["status"].(map[string]any)
+	phase, _ := status["phase"].(string)
+	a := Assessment{Verdict: Progressing, Reason: "Pod is in the " + phase + " phase", Rule: "pod"}
+	switch {
+	case phase == "Succeeded", phase == "Running" && isTrue(obj, "Ready"):
+		a.Verdict = Ready
+	case phase == "Failed":
+		a.Verdict = Failed
+		if message, _ := status["message"].(string); message != "" {
+			a.Reason += ": " + message
+		}
+	case phase == "":
+		a.Reason = "it has no phase yet"
+	default:
+		if reason := waitingContainer(status); reason != "" {
+			a.Reason = reason
+		} else if text := conditionText(obj, "PodScheduled", "Ready"); text != "" {
+			a.Reason = text
+		}
+		if strings.HasPrefix(a.Reason, crashLoop) {
+			a.Verdict = Failed
+		}
+	}
+	return a
+}
+
+const crashLoop = "CrashLoopBackOff"
+
+// waitingContainer tells of the container that is stuck, a crash loop first.
+func waitingContainer(status map[string]any) string {
+	first := ""
+	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
+		containers, _ := status[list].([]any)
+		for _, c := range containers {
+			container, _ := c.(map[string]any)
+			reason, _, _ := unstructured.NestedString(container, "state", "waiting", "reason")
+			if reason == "" || reason == "ContainerCreating" || reason == "PodInitializing" {
+				continue
+			}
+			message, _, _ := unstructured.NestedString(container, "state", "waiting", "message")
+			text := fmt.Sprintf("%s in container %v: %s", reason, container["name"], message)
+			if reason == crashLoop {
+				return text
+			}
+			if first == "" {
+				first = text
+			}
+		}
+	}
+	return first
+}
+
+// service is ready once it exists; behind a load balancer, once that has an
+// address. kstatus looks at the cluster's own address only.
+func service(obj *unstructured.Unstructured) Assessment {
+	kind, _, _ := unstructured.NestedString(obj.Object, "spec", "type")
+	ingress, _, _ := unstructured.NestedSlice(obj.Object, "status", "loadBalancer", "ingress")
+	if kind == "LoadBalancer" && len(ingress) == 0 {
+		return Assessment{Verdict: Progressing, Reason: "its load balancer has no address yet", Rule: "service"}
+	}
+	return Assessment{Verdict: Ready, Reason: "it exists", Rule: "service"}
+}
+
+// apiService is ready when the API server reaches what serves the group.
+func apiService(obj *unstructured.Unstructured) Assessment {
+	if isTrue(obj, "Available") {
+		return Assessment{Verdict: Ready, Reason: "it is available", Rule: "apiservice"}
+	}
+	reason := conditionText(obj, "Available")
+	if reason == "" {
+		reason = "nobody has tried to reach it yet"
+	}
+	return Assessment{Verdict: Progressing, Reason: reason, Rule: "apiservice"}
+}
+
+// webhooks are ready when the API server can trust those that are Services.
+// Whether these have endpoints, the object does not tell.
+func webhooks(obj *unstructured.Unstructured) Assessment {
+	a := Assessment{Verdict: Ready, Reason: "its CA bundles are set", Rule: "webhooks"}
+	list, _ := obj.Object["webhooks"].([]any)
+	seen := map[object.ID]bool{}
+	for _, w := range list {
+		webhook, _ := w.(map[string]any)
+		client, _ := webhook["clientConfig"].(map[string]any)
+		backend, ok := client["service"].(map[string]any)
+		if !ok {
+			continue
+		}
+		if bundle, _ := client["caBundle"].(string); bundle == "" {
+			reason := fmt.Sprintf("webhook %v has no caBundle yet", webhook["name"])
+			return Assessment{Verdict: Progressing, Reason: reason, Rule: "webhooks"}
+		}
+		id := object.ID{Kind: "Service"}
+		id.Namespace, _ = backend["namespace"].(string)
+		id.Name, _ = backend["name"].(string)
+		if !seen[id] {
+			seen[id] = true
+			a.Backends = append(a.Backends, id)
+		}
+	}
+	return a
+}
+
+// replicationController counts, as kstatus does for its successor.
+func replicationController(obj *unstructured.Unstructured) Assessment {
+	status, _ := obj.Object["status"].(map[string]any)
+	if a, stale := behind(obj, status); stale {
+		return a
+	}
+	want := int64(1)
+	if spec, _ := obj.Object["spec"].(map[string]any); spec["replicas"] != nil {
+		want, _ = integer(spec["replicas"])
+	}
+	if got, _ := integer(status["readyReplicas"]); got < want {
+		return Assessment{Verdict: Progressing, Reason: fmt.Sprintf("readyReplicas: %d of %d", got, want), Rule: "replicationcontroller"}
+	}
+	return Assessment{Verdict: Ready, Reason: "all replicas are ready", Rule: "replicationcontroller"}
+}
+
+// isTrue tells whether a condition of the status is true.
+func isTrue(obj *unstructured.Unstructured, name string) bool {
+	return findCondition(obj, name)["status"] == "True"
+}
+
+// conditionText is what the first of the named conditions that has a message
+// says.
+func conditionText(obj *unstructured.Unstructured, names ...string) string {
+	for _, name := range names {
+		c := findCondition(obj, name)
+		if message, _ := c["message"].(string); message != "" {
+			return fmt.Sprintf("%v: %s", c["reason"], message)
+		}
+	}
+	return ""
+}
+
+func findCondition(obj *unstructured.Unstructured, name string) map[string]any {
+	status, _ := obj.Object["status"].(map[string]any)
+	list, _ := status["conditions"].([]any)
+	for _, c := range list {
+		if c, ok := c.(map[string]any); ok && c["type"] == name {
+			return c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Log writes the lines of one run, in this order: Begin, any number of Event,
+// End. What went wrong before a run begins goes to End alone.
+type Log struct {
+	w     io.Writer
+	plan  *ordering.Plan
+	place map[object.ID]*place
+	waves [][]*place
+	open  int // the open wave, from 0; -1 when none is
+	since time.Time
+	last  time.Time // of the events
+}
+
+// place is where a resource of the plan stands.
+type place struct {
+	step  *ordering.Step
+	state apply.State
+	sent  time.Time
+}
+
+// NewLog writes to w, a whole line with each Write.
+func NewLog(w io.Writer) *Log { return &Log{w: w, open: -1} }
+
+// Begin writes the line that a run begins with. Of start the caller fills what
+// is not in the plan.
+func (l *Log) Begin(plan *ordering.Plan, start RunStart) {
+	l.plan, l.place = plan, make(map[object.ID]*place, len(plan.Steps))
+	l.waves = make([][]*place, len(plan.Waves))
+	for i := range plan.Steps {
+		p := &place{step: &plan.Steps[i], state: apply.Pending}
+		l.place[p.step.ID] = p
+		l.waves[p.step.Wave] = append(l.waves[p.step.Wave], p)
+	}
+	start.Resources, start.Waves = len(plan.Steps), []Wave{}
+	for n := range plan.Waves {
+		start.Waves = append(start.Waves, l.wave(n))
+	}
+	start.Head = head(TypeRunStart, time.Now())
+	l.write(start)
+	for _, note := range plan.Notes {
+		l.write(Warning{Head: head(TypeWarning, time.Now()), Source: "plan", Message: note})
+	}
+}
+
+// wave describes a wave of the plan, from 0.
+func (l *Log) wave(n int) Wave {
+	return Wave{Wave: n + 1, Name: l.plan.Waves[n].Name, Resources: len(l.waves[n])}
+}
+
+// Event writes one transition.
+func (l *Log) Event(e apply.Event) {
+	l.last = e.Time
+	if e.ID != (object.ID{}) {
+		l.resource(e)
+		return
+	}
+	if e.State == apply.Ready {
+		l.endWave("ready", e.Time)
+		return
+	}
+	l.open, l.since = e.Wave, e.Time
+	l.write(WaveStart{Head: head(TypeWaveStart, e.Time), Wave: l.wave(e.Wave)})
+}
+
+func (l *Log) resource(e apply.Event) {
+	p := l.place[e.ID]
+	if p == nil {
+		return
+	}
+	if p.state = e.State; p.sent.IsZero() && e.State == apply.Applying {
+		p.sent = e.Time
+	}
+	line := Resource{
+		Head: head(TypeResource, e.Time), ID: id(e.ID), Wave: e.Wave + 1, Layer: e.Layer,
+		Operation: operation(e.Op), State: state(e.State), Final: e.State.Final(), Unchanged: e.Unchanged, Message: e.Detail,
+	}
+	if !p.sent.IsZero() {
+		line.Seconds = e.Time.Sub(p.sent).Seconds()
+	}
+	l.write(line)
+}
+
+// endWave closes the open wave.
+func (l *Log) endWave(how string, at time.Time) {
+	counts := map[string]int{}
+	for _, p := range l.waves[l.open] {
+		counts[state(p.state)]++
+	}
+	l.write(WaveEnd{Head: head(TypeWaveEnd, at), Wave: l.wave(l.open), State: how, Seconds: at.Sub(l.since).Seconds(), Counts: counts})
+	l.open = -1
+}
+
+// Outcome is how a run ended.
+type Outcome struct {
+	Summary  apply.Summary
+	Warnings []string // of the server
+	Err      error
+	ExitCode int
+	State    string // done, failed, timedOut or interrupted
+}
+
+// End writes the warnings, each failure by itself, and the last line.
+func (l *Log) End(o Outcome) {
+	now := time.Now()
+	if l.open >= 0 {
+		l.endWave(o.State, l.last)
+	}
+	for _, text := range o.Warnings {
+		l.write(Warning{Head: head(TypeWarning, now), Source: "server", Message: text})
+	}
+	for _, err := range Faults(o.Err) {
+		l.write(l.failure(err, now))
+	}
+	counts := map[string]int{}
+	for _, r := range o.Summary.Results {
+		counts[state(r.State)]++
+	}
+	l.write(RunEnd{Head: head(TypeRunEnd, now), State: o.State, ExitCode: o.ExitCode, Seconds: o.Summary.Took.Seconds(), Counts: counts})
+}
+
+func (l *Log) failure(err error, at time.Time) Error {
+	line := Error{Head: head(TypeError, at), Message: err.Error()}
+	var of *apply.Error
+	if errors.As(err, &of) {
+		named := id(of.ID)
+		line.Resource = &named
+		if p := l.place[of.ID]; p != nil {
+			line.Wave, line.Layer = p.step.Wave+1, p.step.Layer
+		}
+		line.diagnose(of.Diagnosis)
+	}
+	return line
+}
+
+func (e *Error) diagnose(d *apply.Diagnosis) {
+	if d == nil {
+		return
+	}
+	for _, f := range d.Findings {
+		found := Finding{Text: f.Text, Log: f.Log}
+		if f.About != (object.ID{}) {
+			about := id(f.About)
+			found.About = &about
+		}
+		e.Diagnosis = append(e.Diagnosis, found)
+	}
+	for _, blocked := range d.Blocks {
+		e.Blocks = append(e.Blocks, id(blocked))
+	}
+}
+
+// Faults takes joined errors apart. What adds words of its own stays whole.
+func Faults(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		var said []string
+		for _, one := range joined.Unwrap() {
+			all = append(all, Faults(one)...)
+			said = append(said, one.Error())
+		}
+		if strings.Join(said, "\n") == err.Error() {
+			return all
+		}
+	}
+	if inner := errors.Unwrap(err); inner != nil && inner.Error() == err.Error() {
+		return Faults(inner)
+	}
+	return []error{err}
+}
+
+func head(kind string, at time.Time) Head {
+	return Head{Version: Version, Type: kind, Timestamp: at.UTC()}
+}
+
+func id(of object.ID) ID {
+	return ID{Group: of.Group, Kind: of.Kind, Namespace: of.Namespace, Name: of.Name}
+}
+
+func operation(op apply.Op) string {
+	if op == apply.OpWait {
+		return "wait"
+	}
+	return "apply"
+}
+
+// state is a state as one word.
+func state(s apply.State) string {
+	switch s {
+	case apply.TimedOut:
+		return "timedOut"
+	case apply.NotStarted:
+		return "notStarted"
+	}
+	return string(s)
+}
+
+func (l *Log) write(line any) {
+	text, err := json.Marshal(line)
+	if err != nil { // the types of this package have nothing that could fail
+		panic(err)
+	}
+	_, _ = l.w.Write(append(harmless(text), '\n'))
+}
+
+// harmless escapes the control characters that encoding/json leaves as they
+// are, for lines that reach a terminal.
+func harmless(text []byte) []byte {
+	var out bytes.Buffer
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		if r >= 0x7f && r < 0xa0 {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.Write(text[:n])
+		}
+		text = text[n:]
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,113 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+func stateNamed(name string) apply.State { return apply.State(name) }
+
+var (
+	namespace = object.ID{Kind: "Namespace", Name: "shop"}
+	web       = object.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
+	late      = object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "late"}
+)
+
+func plan() *ordering.Plan {
+	return &ordering.Plan{
+		Steps: []ordering.Step{{ID: namespace}, {ID: web, Wave: 1, Layer: "shop/web"}, {ID: late, Wave: 2, Layer: "shop/rest"}},
+		Waves: []ordering.Wave{{Name: "prerequisites"}, {Name: "web"}, {Name: "rest"}},
+		Notes: []string{"a remark"},
+	}
+}
+
+// One failed run, to the letter.
+func TestAFailedRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		l := NewLog(&out)
+		l.Begin(plan(), RunStart{Server: "https://here:6443", Context: "shop", Schedule: "waves"})
+		event := func(e apply.Event) { e.Time = time.Now(); l.Event(e) }
+		event(apply.Event{Wave: 0, State: apply.Applying})
+		event(apply.Event{ID: namespace, Op: apply.OpApply, State: apply.Applying})
+		time.Sleep(250 * time.Millisecond)
+		event(apply.Event{ID: namespace, Op: apply.OpWait, State: apply.Ready})
+		event(apply.Event{Wave: 0, State: apply.Ready, Detail: "250ms"})
+		event(apply.Event{Wave: 1, State: apply.Applying})
+		time.Sleep(100 * time.Millisecond)
+		event(apply.Event{ID: web, Layer: "shop/web", Wave: 1, Op: apply.OpApply, State: apply.Applying})
+		time.Sleep(time.Second)
+		event(apply.Event{ID: web, Layer: "shop/web", Wave: 1, Op: apply.OpWait, State: apply.Waiting, Detail: "Available: 0/1 \x1b[31m\u009b"})
+		time.Sleep(time.Second)
+		failure := &apply.Error{Wave: "wave 2/3 (web)", Op: apply.OpWait, ID: web, Err: errors.New("it crashed"), Diagnosis: &apply.Diagnosis{
+			Of: web, Blocks: []object.ID{late},
+			Findings: []apply.Finding{{About: web, Text: "container c: CrashLoopBackOff, exit code 1", Log: []string{"no route to db"}}},
+		}}
+		event(apply.Event{ID: web, Layer: "shop/web", Wave: 1, Op: apply.OpWait, State: apply.TimedOut, Detail: "it crashed", Err: failure})
+		event(apply.Event{ID: late, Layer: "shop/rest", Wave: 2, Op: apply.OpApply, State: apply.NotStarted})
+		l.End(Outcome{
+			Summary:  apply.Summary{Took: 2250 * time.Millisecond, Results: []apply.Result{{State: apply.Ready}, {State: apply.TimedOut}, {State: apply.NotStarted}}},
+			Warnings: []string{"v1beta1 is deprecated"}, Err: errors.Join(failure, apply.ErrInterrupted), ExitCode: 130, State: "interrupted",
+		})
+		compare(t, "failed.jsonl", out.Bytes())
+	})
+}
+
+// A run that could not begin has its reasons and a last line all the same.
+func TestARunThatDidNotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		l := NewLog(&out)
+		l.End(Outcome{Err: errors.Join(errors.New("app.yaml: no kind"), fmt.Errorf("order.yaml is refused:\n%w", errors.Join(errors.New("a"), errors.New("b")))), ExitCode: 1, State: "failed"})
+		compare(t, "not_begun.jsonl", out.Bytes())
+	})
+}
+
+func compare(t *testing.T, name string, lines []byte) {
+	t.Helper()
+	golden(t, filepath.Join("testdata", name), func(string) string { return string(lines) })
+	checkLines(t, lines)
+}
+
+// checkLines holds every line against the schema in docs/, and against its
+// type, which knows no other field.
+func checkLines(t *testing.T, lines []byte) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.schema.json"))
+	require.NoError(t, err)
+	var schema spec.Schema
+	require.NoError(t, json.Unmarshal(text, &schema))
+	validator := validate.NewSchemaValidator(&schema, nil, "", strfmt.Default)
+	types := map[string]reflect.Type{}
+	for _, d := range documented() {
+		types[d.name] = reflect.TypeOf(d.line)
+	}
+	for line := range bytes.Lines(lines) {
+		var loose map[string]any
+		require.NoError(t, json.Unmarshal(line, &loose))
+		require.NoError(t, validator.Validate(loose).AsError(), "%s", line)
+		strict := json.NewDecoder(bytes.NewReader(line))
+		strict.DisallowUnknownFields()
+		require.Contains(t, types, loose["type"])
+		require.NoError(t, strict.Decode(reflect.New(types[loose["type"].(string)]).Interface()), "%s", line)
+	}
+	bad := map[string]any{"version": 1, "type": "runEnd", "timestamp": "2000-01-01T00:00:00Z", "state": "happy", "exitCode": 0, "seconds": 0, "counts": map[string]any{}}
+	require.Error(t, validator.Validate(bad).AsError(), "the schema holds nothing back")
+}

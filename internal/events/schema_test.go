@@ -1,0 +1,215 @@
+package events
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// documented are the lines in the order in which docs/events.md tells of them.
+func documented() []struct {
+	name  string
+	about string
+	line  any
+} {
+	return []struct {
+		name  string
+		about string
+		line  any
+	}{
+		{TypeRunStart, "The first line of a run.", RunStart{}},
+		{TypeWaveStart, "A wave opened. There are none with `--schedule=graph`, where waves are only labels.", WaveStart{}},
+		{TypeResource, "A resource moved to another state, or waits for something else than before.", Resource{}},
+		{TypeWaveEnd, "A wave is over.", WaveEnd{}},
+		{TypeWarning, "A remark that ends nothing, of the plan at the beginning or of the API server at the end.", Warning{}},
+		{TypeError, "One reason why the run failed, or did not begin. They come after the last transition, one line a fault.", Error{}},
+		{TypeRunEnd, "The last line, always, the summary of the run.", RunEnd{}},
+	}
+}
+
+// The schema and the tables in docs/ are those of the types. `make golden`
+// rewrites them.
+func TestDocumentation(t *testing.T) {
+	docs := filepath.Join("..", "..", "docs")
+	golden(t, filepath.Join(docs, "events.schema.json"), func(string) string { return schemaText(t) })
+	golden(t, filepath.Join(docs, "events.md"), func(page string) string {
+		begin, end := "<!-- fields: made by make golden -->\n", "<!-- end of fields -->"
+		head, rest, ok := strings.Cut(page, begin)
+		require.True(t, ok)
+		_, tail, ok := strings.Cut(rest, end)
+		require.True(t, ok)
+		return head + begin + tables() + end + tail
+	})
+}
+
+func golden(t *testing.T, path string, want func(now string) string) {
+	t.Helper()
+	now, err := os.ReadFile(path)
+	if !os.IsNotExist(err) {
+		require.NoError(t, err)
+	}
+	wanted := want(string(now))
+	if os.Getenv("ORDAPPLY_GOLDEN") != "" {
+		require.NoError(t, os.WriteFile(path, []byte(wanted), 0o644))
+		return
+	}
+	require.Equal(t, wanted, string(now), "%s is not what the types say: run make golden", path)
+}
+
+func tables() string {
+	var b strings.Builder
+	for _, d := range documented() {
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n| field | type | meaning |\n|---|---|---|\n", d.name, d.about)
+		for _, f := range fields(reflect.TypeOf(d.line)) {
+			if f.owner == reflect.TypeFor[Head]() {
+				continue
+			}
+			meaning := f.doc
+			if len(f.enum) > 0 {
+				meaning += ": `" + strings.Join(f.enum, "`, `") + "`"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.name, typeName(f.of), meaning)
+		}
+	}
+	return b.String() + "\n"
+}
+
+func typeName(of reflect.Type) string {
+	switch of.Kind() {
+	case reflect.Slice:
+		if of.Elem().Kind() == reflect.String {
+			return "list of strings"
+		}
+		return "list of objects: " + inline(of.Elem())
+	case reflect.Map:
+		return "object: state to number"
+	case reflect.Pointer:
+		return "object: " + inline(of.Elem())
+	case reflect.Int, reflect.Float64:
+		return "number"
+	case reflect.Bool:
+		return "boolean"
+	}
+	return "string"
+}
+
+func inline(of reflect.Type) string {
+	var names []string
+	for _, f := range fields(of) {
+		names = append(names, "`"+f.name+"`")
+	}
+	return strings.Join(names, ", ")
+}
+
+type field struct {
+	name     string
+	doc      string
+	enum     []string
+	required bool
+	of       reflect.Type
+	owner    reflect.Type
+}
+
+// fields are those of a struct as JSON has them, embedded structs taken apart.
+func fields(of reflect.Type) []field {
+	var all []field
+	for f := range of.Fields() {
+		if f.Anonymous {
+			all = append(all, fields(f.Type)...)
+			continue
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		one := field{name: name, doc: f.Tag.Get("doc"), required: options == "", of: f.Type, owner: of}
+		if enum := f.Tag.Get("enum"); enum != "" {
+			one.enum = strings.Split(enum, ",")
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// schemaText is the JSON Schema of one line.
+func schemaText(t *testing.T) string {
+	t.Helper()
+	var lines []any
+	for _, d := range documented() {
+		s := objectOf(reflect.TypeOf(d.line))
+		s["title"], s["description"] = d.name, d.about
+		s["properties"].(map[string]any)["type"] = map[string]any{"type": "string", "enum": []string{d.name}}
+		lines = append(lines, s)
+	}
+	text, err := json.MarshalIndent(map[string]any{
+		"$schema":     "http://json-schema.org/draft-07/schema#",
+		"title":       fmt.Sprintf("One line of ordapply apply -o json, version %d", Version),
+		"description": "Fields and types of lines may be added without a new version: ignore those that you do not know.",
+		"oneOf":       lines,
+	}, "", "  ")
+	require.NoError(t, err)
+	return string(text) + "\n"
+}
+
+func objectOf(of reflect.Type) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for _, f := range fields(of) {
+		s := schemaOf(f.of)
+		s["description"] = f.doc
+		if len(f.enum) > 0 {
+			s["enum"] = f.enum
+		}
+		properties[f.name] = s
+		if f.required {
+			required = append(required, f.name)
+		}
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required}
+}
+
+func schemaOf(of reflect.Type) map[string]any {
+	switch of.Kind() {
+	case reflect.Slice:
+		items := schemaOf(of.Elem())
+		if of.Elem().Kind() == reflect.Struct {
+			items = objectOf(of.Elem())
+		}
+		return map[string]any{"type": "array", "items": items}
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "integer"}}
+	case reflect.Pointer:
+		return objectOf(of.Elem())
+	case reflect.Int:
+		return map[string]any{"type": "integer"}
+	case reflect.Float64:
+		return map[string]any{"type": "number"}
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Struct: // a time
+		return map[string]any{"type": "string", "format": "date-time"}
+	}
+	return map[string]any{"type": "string"}
+}
+
+// Every state that package apply knows, but for that before the first
+// transition, is in the schema.
+func TestEveryStateIsDocumented(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join("..", "..", "apply", "event.go"))
+	require.NoError(t, err)
+	var states []string
+	for _, m := range regexp.MustCompile(`State = "([a-z ]+)"`).FindAllStringSubmatch(string(source), -1) {
+		if m[1] != "pending" {
+			states = append(states, state(stateNamed(m[1])))
+		}
+	}
+	require.NotEmpty(t, states)
+	f, _ := reflect.TypeFor[Resource]().FieldByName("State")
+	require.ElementsMatch(t, states, strings.Split(f.Tag.Get("enum"), ","))
+	for _, s := range states {
+		require.Regexp(t, `^[a-zA-Z]+$`, s, "one word")
+	}
+}

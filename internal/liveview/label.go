@@ -1,0 +1,38 @@
+package liveview
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/object"
+)
+
+// label names a resource within a number of columns: in full if it fits, else
+// without its group, else with the capitals of its kind (CRD, HPA), and only
+// then cut.
+func label(id object.ID, columns int) string {
+	full := terminal.Plain(id.String())
+	if terminal.Width(full) <= columns {
+		return full
+	}
+	id.Group = ""
+	short := terminal.Plain(id.String())
+	if terminal.Width(short) <= columns {
+		return short
+	}
+	if capitals := initials(id.Kind); len(capitals) > 2 {
+		id.Kind = capitals
+	}
+	return terminal.Clip(terminal.Plain(id.String()), columns)
+}
+
+// initials are the capital letters of a kind.
+func initials(kind string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsUpper(r) {
+			return r
+		}
+		return -1
+	}, kind)
+}

@@ -1,0 +1,45 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// checkTexts refuses labels or annotations whose values are no texts: the API
+// server would, and reading them anyway would lose all others. Lists under
+// Helm's own keys, as HIP-0025 writes them, become the JSON text that they
+// stand for.
+func checkTexts(obj *unstructured.Unstructured, field string) error {
+	texts, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", field)
+	if texts == nil {
+		return nil
+	}
+	values, ok := texts.(map[string]any)
+	if !ok {
+		return fmt.Errorf("%s %s: metadata.%s is no mapping of texts", obj.GetKind(), obj.GetName(), field)
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		switch value := values[key].(type) {
+		case string:
+		case nil:
+			delete(values, key)
+		case []any:
+			if !strings.HasPrefix(key, "helm.sh/") {
+				return fmt.Errorf("%s %s: metadata.%s: the value of %s is a list, and must be a text", obj.GetKind(), obj.GetName(), field, key)
+			}
+			text, err := json.Marshal(value)
+			if err != nil {
+				return err
+			}
+			values[key] = string(text)
+		default:
+			return fmt.Errorf("%s %s: metadata.%s: the value of %s is no text: write \"%v\", in quotes", obj.GetKind(), obj.GetName(), field, key, value)
+		}
+	}
+	return nil
+}

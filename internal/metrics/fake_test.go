@@ -1,0 +1,88 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+)
+
+// answers answers every request with 200.
+type answers struct{}
+
+func (answers) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+}
+
+// fake is a cluster that makes a request for every call, and refuses some of
+// the PATCHes of Deployments.
+type fake struct {
+	apply.Cluster
+	send     http.RoundTripper
+	refusals int
+}
+
+func (f *fake) Apply(ctx context.Context, _ apply.Kind, obj *unstructured.Unstructured, _ apply.PatchOptions) (*unstructured.Unstructured, error) {
+	if _, err := f.request(ctx); err != nil {
+		return nil, err
+	}
+	if obj.GetKind() == "Deployment" && f.refusals > 0 {
+		f.refusals--
+		return nil, apierrors.NewInternalError(errors.New("busy"))
+	}
+	return obj, nil
+}
+
+func (f *fake) Refresh(ctx context.Context, _ ...schema.GroupVersion) error {
+	_, err := f.request(ctx)
+	return err
+}
+
+func (f *fake) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
+	return apply.Kind{Resource: gvk.GroupVersion().WithResource("deployments")}, true
+}
+
+// Watch lists once and watches twice.
+func (f *fake) Watch(ctx context.Context, _ apply.Kind, _, _ string, _ func(apply.Change)) {
+	for _, query := range []string{"", "?watch=true", "?watch=true"} {
+		_, _ = f.requestTo(ctx, "https://server/"+query)
+	}
+}
+
+func (f *fake) request(ctx context.Context) (*http.Response, error) {
+	return f.requestTo(ctx, "https://server/")
+}
+
+func (f *fake) requestTo(ctx context.Context, url string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return f.send.RoundTrip(r)
+}
+
+func get(ctx context.Context, t *testing.T, send http.RoundTripper, url string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	require.NoError(t, err)
+	_, err = send.RoundTrip(r)
+	require.NoError(t, err)
+}
+
+func manifest(id object.ID) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(schema.GroupVersionKind{Group: id.Group, Version: "v1", Kind: id.Kind})
+	u.SetNamespace(id.Namespace)
+	u.SetName(id.Name)
+	return u
+}
+
+func resource() schema.GroupResource { return schema.GroupResource{Resource: "configmaps"} }

@@ -1,0 +1,64 @@
+package metrics
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// meters are all metrics there are.
+type meters struct {
+	duration, exitCode, end     prometheus.Gauge
+	phaseDuration, waveDuration *prometheus.GaugeVec
+	crdEstablishment            prometheus.Histogram
+	readinessWait               *prometheus.HistogramVec
+	requests, requestErrors     *prometheus.CounterVec
+	retried                     *prometheus.CounterVec
+	resources                   *prometheus.GaugeVec
+	resourceErrors              *prometheus.CounterVec
+}
+
+func newMeters(registry *prometheus.Registry) meters {
+	gauge := func(name, help string) prometheus.Gauge {
+		g := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "ordapply", Name: name, Help: help})
+		registry.MustRegister(g)
+		return g
+	}
+	gauges := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "ordapply", Name: name, Help: help}, labels)
+		registry.MustRegister(g)
+		return g
+	}
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "ordapply", Name: name, Help: help}, labels)
+		registry.MustRegister(c)
+		return c
+	}
+	crds := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Namespace: "ordapply", Name: "crd_establishment_seconds",
+		Help:    "From a CustomResourceDefinition's being applied until discovery serves its kinds.",
+		Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
+	})
+	waits := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Namespace: "ordapply", Name: "readiness_wait_seconds",
+		Help:    "From a resource's being applied until its final state.",
+		Buckets: []float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600},
+	}, []string{"phase", "kind", "state"})
+	registry.MustRegister(crds, waits)
+	return meters{
+		duration:         gauge("run_duration_seconds", "How long the run took, with its preparation."),
+		exitCode:         gauge("run_exit_code", "Exit code of the command."),
+		end:              gauge("run_end_timestamp_seconds", "When the run ended, Unix time."),
+		phaseDuration:    gauges("phase_duration_seconds", "From the first request of a phase to its last resource's final state; of prepare, until the first wave.", "phase"),
+		waveDuration:     gauges("wave_duration_seconds", "From the opening of a wave to its end, also where it failed; none in graph mode.", "wave", "name"),
+		crdEstablishment: crds,
+		readinessWait:    waits,
+		requests:         counters("requests_total", "HTTP requests to the API server; code 0 when there was no answer.", "phase", "kind", "verb", "code"),
+		requestErrors:    counters("request_errors_total", "Attempts to apply a resource that failed.", "phase", "kind", "reason"),
+		retried:          counters("retries_total", "Attempts to apply a resource after one that failed.", "phase", "kind"),
+		resources:        gauges("resources", "Resources by the state that they ended in.", "phase", "kind", "state"),
+		resourceErrors:   counters("resource_errors_total", "Resources that failed or were not ready in time.", "phase", "kind", "state"),
+	}
+}
+
+func label(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,166 @@
+// Package metrics measures a run for Prometheus, as KubeVela KEP-0005 asks: how
+// long phases and waves took, how long CRDs took to be established, and how
+// many requests, retries and errors there were by phase and kind.
+//
+//	m := metrics.New()
+//	config.Wrap(m.Transport)             // counts requests
+//	applier.Cluster = m.Cluster(cluster) // tells what each request is for
+//	m.Begin(plan); …; m.Event(e); …; m.End(summary, exitCode)
+//	err := m.WriteFile("ordapply.prom")
+//
+// docs/metrics.md lists all of them and is made by `make golden`.
+package metrics
+
+import (
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// The phases of a run.
+const (
+	Prepare       = "prepare"       // until the first wave: manifests are read, the cluster is asked what it serves, the plan is made
+	Prerequisites = "prerequisites" // CRDs, Namespaces and --prerequisite-kinds that nothing else placed
+	Main          = "main"          // all other resources
+)
+
+// Metrics are those of one run. Event, Begin and End are called from one
+// goroutine; requests may come from any.
+type Metrics struct {
+	registry *prometheus.Registry
+	meters
+
+	made    time.Time
+	plan    *ordering.Plan
+	phases  map[object.ID]string
+	answers map[object.ID]time.Time // when a resource was applied
+	spans   map[string]*span        // of phases
+	phase   atomic.Value            // the phase that the run is in, a string
+	open    int                     // the open wave; -1 when none is
+	opened  time.Time
+	last    time.Time // of the events
+	retries
+}
+
+// span is from the first PATCH of a phase to the last final state.
+type span struct{ first, last time.Time }
+
+// New is for a run whose preparation begins now.
+func New() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(), made: time.Now(), open: -1,
+		phases: map[object.ID]string{}, answers: map[object.ID]time.Time{}, spans: map[string]*span{},
+		retries: retries{failed: map[object.ID]bool{}},
+	}
+	m.meters = newMeters(m.registry)
+	m.phase.Store(Prepare)
+	return m
+}
+
+// Begin ends the preparation.
+func (m *Metrics) Begin(plan *ordering.Plan) {
+	m.plan = plan
+	m.phaseDuration.WithLabelValues(Prepare).Set(time.Since(m.made).Seconds())
+	m.phase.Store(Main)
+	for _, s := range plan.Steps {
+		m.phases[s.ID] = Main
+		for _, n := range s.Layers {
+			if plan.Layers[n].Kind == ordering.Prerequisites {
+				m.phases[s.ID] = Prerequisites
+			}
+		}
+	}
+}
+
+// Event takes one transition.
+func (m *Metrics) Event(e apply.Event) {
+	m.last = e.Time
+	if e.ID == (object.ID{}) {
+		m.wave(e)
+		return
+	}
+	phase := m.phases[e.ID]
+	switch {
+	case e.State == apply.Applying:
+		if m.spans[phase] == nil {
+			m.spans[phase] = &span{first: e.Time}
+		}
+	case e.State == apply.Waiting && m.answers[e.ID].IsZero():
+		m.answers[e.ID] = e.Time
+	case e.State.Final():
+		m.final(phase, e)
+	}
+}
+
+func (m *Metrics) final(phase string, e apply.Event) {
+	state := strings.ReplaceAll(string(e.State), " ", "_")
+	m.resources.WithLabelValues(phase, e.ID.GroupKind(), state).Inc()
+	if e.State == apply.Failed || e.State == apply.TimedOut {
+		m.resourceErrors.WithLabelValues(phase, e.ID.GroupKind(), state).Inc()
+	}
+	if s := m.spans[phase]; s != nil {
+		s.last = e.Time
+	}
+	answered := m.answers[e.ID]
+	if answered.IsZero() {
+		return
+	}
+	waited := e.Time.Sub(answered).Seconds()
+	m.readinessWait.WithLabelValues(phase, e.ID.GroupKind(), state).Observe(waited)
+	if e.State == apply.Ready && e.ID.Kind == "CustomResourceDefinition" {
+		m.crdEstablishment.Observe(waited)
+	}
+}
+
+// wave takes the opening or the end of a wave.
+func (m *Metrics) wave(e apply.Event) {
+	if e.State == apply.Ready {
+		m.endWave(e.Time)
+		return
+	}
+	m.open, m.opened = e.Wave, e.Time
+	m.phase.Store(Main)
+	for _, s := range m.plan.Steps {
+		if s.Wave == e.Wave && m.phases[s.ID] == Prerequisites {
+			m.phase.Store(Prerequisites)
+			return
+		}
+	}
+}
+
+func (m *Metrics) endWave(at time.Time) {
+	m.waveDuration.WithLabelValues(label(m.open+1), m.plan.Waves[m.open].Name).Set(at.Sub(m.opened).Seconds())
+	m.open = -1
+}
+
+// End sums the run up, or what kept it from beginning.
+func (m *Metrics) End(exitCode int) {
+	now := time.Now()
+	if m.open >= 0 {
+		m.endWave(m.last)
+	}
+	for phase, s := range m.spans {
+		if s.last.IsZero() {
+			s.last = m.last
+		}
+		m.phaseDuration.WithLabelValues(phase).Set(s.last.Sub(s.first).Seconds())
+	}
+	if m.plan == nil {
+		m.phaseDuration.WithLabelValues(Prepare).Set(now.Sub(m.made).Seconds())
+	}
+	m.duration.Set(now.Sub(m.made).Seconds())
+	m.exitCode.Set(float64(exitCode))
+	m.end.Set(float64(now.UnixMilli()) / 1000)
+}
+
+// WriteFile writes all metrics in Prometheus' text format. The file is there
+// whole or not at all.
+func (m *Metrics) WriteFile(path string) error {
+	return prometheus.WriteToTextfile(path, m.registry)
+}

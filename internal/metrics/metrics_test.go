@@ -1,0 +1,185 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+func crd() object.ID {
+	return object.ID{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "things"}
+}
+
+func web() object.ID {
+	return object.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
+}
+
+// A run with a CRD, and a Deployment that needs three attempts and times out,
+// touches every metric there is.
+func aRun(t *testing.T) *Metrics {
+	m := New()
+	send := m.Transport(answers{})
+	cluster := m.Cluster(&fake{send: send, refusals: 2})
+	get(context.Background(), t, send, "https://server/apis")
+	time.Sleep(time.Second)
+	m.Begin(&ordering.Plan{
+		Steps:  []ordering.Step{{ID: crd(), Layers: []int{0}}, {ID: web(), Wave: 1, Layers: []int{1}}},
+		Waves:  []ordering.Wave{{Name: "prerequisites"}, {Name: "web"}},
+		Layers: []ordering.Layer{{Kind: ordering.Prerequisites}, {Kind: ordering.Stamped}},
+	})
+	event := func(id object.ID, wave int, state apply.State) {
+		m.Event(apply.Event{Time: time.Now(), ID: id, Wave: wave, State: state})
+	}
+	patch := func(id object.ID) error {
+		_, err := cluster.Apply(context.Background(), apply.Kind{}, manifest(id), apply.PatchOptions{})
+		return err
+	}
+	event(object.ID{}, 0, apply.Applying)
+	event(crd(), 0, apply.Applying)
+	require.NoError(t, patch(crd()))
+	event(crd(), 0, apply.Waiting)
+	time.Sleep(300 * time.Millisecond)
+	require.NoError(t, cluster.Refresh(context.Background()))
+	kind, _ := cluster.Kind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
+	cluster.Watch(context.Background(), kind, "", "", nil)
+	event(crd(), 0, apply.Ready)
+	event(object.ID{}, 0, apply.Ready)
+	event(object.ID{}, 1, apply.Applying)
+	event(web(), 1, apply.Applying)
+	require.Error(t, patch(web()))
+	require.Error(t, patch(web()))
+	require.NoError(t, patch(web()))
+	event(web(), 1, apply.Waiting)
+	time.Sleep(2 * time.Second)
+	event(web(), 1, apply.TimedOut)
+	m.End(3)
+	return m
+}
+
+func TestARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := aRun(t)
+		path := filepath.Join(t.TempDir(), "run.prom")
+		require.NoError(t, m.WriteFile(path))
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, line := range []string{
+			`ordapply_run_duration_seconds 3.3`,
+			`ordapply_run_exit_code 3`,
+			`ordapply_phase_duration_seconds{phase="prepare"} 1`,
+			`ordapply_phase_duration_seconds{phase="prerequisites"} 0.3`,
+			`ordapply_phase_duration_seconds{phase="main"} 2`,
+			`ordapply_wave_duration_seconds{name="prerequisites",wave="1"} 0.3`,
+			`ordapply_wave_duration_seconds{name="web",wave="2"} 2`,
+			`ordapply_crd_establishment_seconds_bucket{le="0.25"} 0`,
+			`ordapply_crd_establishment_seconds_bucket{le="0.5"} 1`,
+			`ordapply_crd_establishment_seconds_sum 0.3`,
+			`ordapply_readiness_wait_seconds_sum{kind="Deployment.apps",phase="main",state="timed_out"} 2`,
+			`ordapply_requests_total{code="200",kind="",phase="prepare",verb="get"} 1`,
+			`ordapply_requests_total{code="200",kind="CustomResourceDefinition.apiextensions.k8s.io",phase="prerequisites",verb="apply"} 1`,
+			`ordapply_requests_total{code="200",kind="",phase="prerequisites",verb="discover"} 1`,
+			`ordapply_requests_total{code="200",kind="Deployment.apps",phase="main",verb="apply"} 3`,
+			`ordapply_requests_total{code="200",kind="Deployment.apps",phase="prerequisites",verb="list"} 1`,
+			`ordapply_requests_total{code="200",kind="Deployment.apps",phase="prerequisites",verb="watch"} 2`,
+			`ordapply_request_errors_total{kind="Deployment.apps",phase="main",reason="InternalError"} 2`,
+			`ordapply_retries_total{kind="Deployment.apps",phase="main"} 2`,
+			`ordapply_resources{kind="CustomResourceDefinition.apiextensions.k8s.io",phase="prerequisites",state="ready"} 1`,
+			`ordapply_resource_errors_total{kind="Deployment.apps",phase="main",state="timed_out"} 1`,
+		} {
+			require.Contains(t, string(text), line+"\n")
+		}
+		require.NotContains(t, string(text), `ordapply_retries_total{kind="Custom`)
+	})
+}
+
+// A run that did not begin has a file too.
+func TestARunThatDidNotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := New()
+		time.Sleep(time.Second)
+		m.End(1)
+		require.Equal(t, 1.0, testutil.ToFloat64(m.exitCode))
+		require.Equal(t, 1.0, testutil.ToFloat64(m.duration))
+		require.Equal(t, 1.0, testutil.ToFloat64(m.phaseDuration.WithLabelValues(Prepare)))
+	})
+}
+
+func TestReasons(t *testing.T) {
+	require.Equal(t, "Conflict", reason(fmt.Errorf("apply: %w", apierrors.NewConflict(resource(), "a", errors.New("no")))))
+	require.Equal(t, "Connection", reason(io.ErrUnexpectedEOF))
+}
+
+// Names are as Prometheus' own linter wants them, and docs/metrics.md lists
+// every metric. `make golden` rewrites the table.
+func TestDocumentation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := aRun(t)
+		problems, err := testutil.GatherAndLint(m.registry)
+		require.NoError(t, err)
+		require.Empty(t, problems)
+		families, err := m.registry.Gather()
+		require.NoError(t, err)
+		require.True(t, len(families) == registered(m), "aRun leaves a metric without a value: %v", families)
+		path := filepath.Join("..", "..", "docs", "metrics.md")
+		page, err := os.ReadFile(path)
+		require.NoError(t, err)
+		begin, end := "<!-- metrics: made by make golden -->\n", "<!-- end of metrics -->"
+		head, rest, ok := strings.Cut(string(page), begin)
+		require.True(t, ok)
+		_, tail, ok := strings.Cut(rest, end)
+		require.True(t, ok)
+		want := head + begin + table(families) + end + tail
+		if os.Getenv("ORDAPPLY_GOLDEN") != "" {
+			require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
+			return
+		}
+		require.Equal(t, want, string(page), "run make golden")
+	})
+}
+
+// registered is how many metrics there are, with a value or without.
+func registered(m *Metrics) int {
+	all := make(chan *prometheus.Desc)
+	go func() {
+		defer close(all)
+		m.registry.Describe(all)
+	}()
+	n := 0
+	for range all {
+		n++
+	}
+	return n
+}
+
+func table(families []*dto.MetricFamily) string {
+	var b strings.Builder
+	b.WriteString("\n| metric | type | labels | meaning |\n|---|---|---|---|\n")
+	for _, f := range families {
+		var labels []string
+		for _, l := range f.Metric[0].Label {
+			labels = append(labels, "`"+l.GetName()+"`")
+		}
+		slices.Sort(labels)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.GetName(), strings.ToLower(f.GetType().String()), strings.Join(labels, " "), f.GetHelp())
+	}
+	return b.String() + "\n"
+}

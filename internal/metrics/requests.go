@@ -1,0 +1,187 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+)
+
+// What a request is for is known where the run asks for it, and how many
+// requests that makes where they go out. The context carries the one to the
+// other.
+
+// purpose is what a request is for.
+type purpose struct{ phase, kind, verb string }
+
+type purposeKey struct{}
+
+// retries remembers whose last attempt failed.
+type retries struct {
+	mu     sync.Mutex
+	failed map[object.ID]bool
+}
+
+// Transport counts every request that goes through it.
+func (m *Metrics) Transport(next http.RoundTripper) http.RoundTripper {
+	return &counter{next, m}
+}
+
+type counter struct {
+	next http.RoundTripper
+	m    *Metrics
+}
+
+func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := c.next.RoundTrip(r)
+	code := 0
+	if response != nil {
+		code = response.StatusCode
+	}
+	p := c.m.purposeOf(r)
+	c.m.requests.WithLabelValues(p.phase, p.kind, p.verb, label(code)).Inc()
+	return response, err
+}
+
+// WrappedRoundTripper lets client-go find what is below.
+func (c *counter) WrappedRoundTripper() http.RoundTripper { return c.next }
+
+func (m *Metrics) purposeOf(r *http.Request) purpose {
+	p, known := r.Context().Value(purposeKey{}).(purpose)
+	switch {
+	case !known:
+		return purpose{phase: m.current(), verb: strings.ToLower(r.Method)}
+	case p.verb == "watch" && r.URL.Query().Get("watch") == "":
+		p.verb = "list"
+	}
+	return p
+}
+
+func (m *Metrics) current() string {
+	phase, _ := m.phase.Load().(string)
+	return phase
+}
+
+// Cluster is a cluster whose requests are counted by what they are for.
+func (m *Metrics) Cluster(cluster apply.Cluster) apply.Cluster {
+	return &counted{Cluster: cluster, m: m}
+}
+
+type counted struct {
+	apply.Cluster
+	m     *Metrics
+	kinds sync.Map // schema.GroupVersionResource to the kind's name
+}
+
+// Kind remembers what the resources are called of which only the path is known
+// later.
+func (c *counted) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
+	kind, served := c.Cluster.Kind(gvk)
+	if served {
+		c.kinds.Store(kind.Resource, object.ID{Group: gvk.Group, Kind: gvk.Kind}.GroupKind())
+	}
+	return kind, served
+}
+
+// kindOf is the name of a kind, or of its path where no more is known.
+func (c *counted) kindOf(kind apply.Kind) string {
+	if name, ok := c.kinds.Load(kind.Resource); ok {
+		return fmt.Sprint(name)
+	}
+	return kind.Resource.GroupResource().String()
+}
+
+// of is a context for requests about one object.
+func (c *counted) of(ctx context.Context, obj *unstructured.Unstructured, verb string) context.Context {
+	id := apply.Meta(obj).ID
+	phase := c.m.phases[id]
+	if phase == "" {
+		phase = c.m.current()
+	}
+	return context.WithValue(ctx, purposeKey{}, purpose{phase, id.GroupKind(), verb})
+}
+
+// about is a context for requests about a kind, in the phase that the run is in.
+func (c *counted) about(ctx context.Context, kind, verb string) context.Context {
+	return context.WithValue(ctx, purposeKey{}, purpose{c.m.current(), kind, verb})
+}
+
+func (c *counted) Apply(ctx context.Context, kind apply.Kind, obj *unstructured.Unstructured, o apply.PatchOptions) (*unstructured.Unstructured, error) {
+	ctx = c.of(ctx, obj, "apply")
+	p, _ := ctx.Value(purposeKey{}).(purpose)
+	id := apply.Meta(obj).ID
+	if c.m.again(id) {
+		c.m.retried.WithLabelValues(p.phase, p.kind).Inc()
+	}
+	live, err := c.Cluster.Apply(ctx, kind, obj, o)
+	if err != nil {
+		c.m.requestErrors.WithLabelValues(p.phase, p.kind, reason(err)).Inc()
+	}
+	c.m.note(id, err != nil)
+	return live, err
+}
+
+// again tells whether the last attempt to apply a resource failed.
+func (r *retries) again(id object.ID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed[id]
+}
+
+func (r *retries) note(id object.ID, failed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed[id] = failed
+}
+
+// reason is the API server's name for an error; Connection when it gave none.
+func reason(err error) string {
+	switch r := apierrors.ReasonForError(err); {
+	case r != metav1.StatusReasonUnknown:
+		return string(r)
+	case apierrors.IsUnexpectedServerError(err):
+		return "UnexpectedAnswer"
+	}
+	return "Connection"
+}
+
+func (c *counted) Delete(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured) error {
+	return c.Cluster.Delete(c.of(ctx, live, "delete"), kind, live)
+}
+
+func (c *counted) Migrate(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, manager string) error {
+	return c.Cluster.Migrate(c.of(ctx, live, "migrate"), kind, live, manager)
+}
+
+func (c *counted) List(ctx context.Context, kind apply.Kind, namespace string, query apply.Query) ([]*unstructured.Unstructured, error) {
+	return c.Cluster.List(c.about(ctx, c.kindOf(kind), "list"), kind, namespace, query)
+}
+
+func (c *counted) Logs(ctx context.Context, pod object.ID, container string, o apply.LogOptions) ([]string, error) {
+	return c.Cluster.Logs(c.about(ctx, pod.GroupKind(), "logs"), pod, container, o)
+}
+
+func (c *counted) HasEndpoints(ctx context.Context, service object.ID) (bool, error) {
+	return c.Cluster.HasEndpoints(c.about(ctx, "EndpointSlice.discovery.k8s.io", "list"), service)
+}
+
+func (c *counted) Refresh(ctx context.Context, versions ...schema.GroupVersion) error {
+	return c.Cluster.Refresh(c.about(ctx, "", "discover"), versions...)
+}
+
+func (c *counted) Get(ctx context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	return c.Cluster.Get(c.about(ctx, c.kindOf(kind), "get"), kind, namespace, name)
+}
+
+func (c *counted) Watch(ctx context.Context, kind apply.Kind, namespace, name string, changed func(apply.Change)) {
+	c.Cluster.Watch(c.about(ctx, c.kindOf(kind), "watch"), kind, namespace, name, changed)
+}

@@ -1,0 +1,124 @@
+package outlet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestEverythingIsPassedOnInOrder(t *testing.T) {
+	var got, want bytes.Buffer
+	o := New(&got)
+	for i := range 5000 {
+		fmt.Fprintf(o, "line %d\n", i)
+		fmt.Fprintf(&want, "line %d\n", i)
+	}
+	require.NoError(t, o.Close(t.Context()))
+	require.NoError(t, o.Close(t.Context()))
+	require.Equal(t, want.String(), got.String())
+}
+
+// A reader that takes nothing holds nobody up, and loses nothing when it reads
+// at last.
+func TestASlowReaderHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		o := New(writer)
+		begin := time.Now()
+		for range 100 {
+			fmt.Fprint(o, strings.Repeat("x", piece))
+		}
+		require.Equal(t, begin, time.Now())
+		read := make(chan int, 1)
+		go func() {
+			total := 0
+			buffer := make([]byte, piece)
+			for range 100 {
+				time.Sleep(Patience - time.Second) // slow, but there
+				n, _ := io.ReadFull(reader, buffer)
+				total += n
+			}
+			read <- total
+		}()
+		require.NoError(t, o.Close(t.Context()))
+		require.Equal(t, 100*piece, <-read)
+	})
+}
+
+func TestAReaderThatNeverReadsIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		o := New(writer)
+		fmt.Fprint(o, "nobody wants this")
+		begin := time.Now()
+		require.EqualError(t, o.Close(t.Context()), "nobody read the output for 1m0s: 17 bytes of it were given up")
+		require.Equal(t, Patience, time.Since(begin))
+		reader.Close() // lets the goroutine end
+	})
+}
+
+func TestAnInterruptEndsThePatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		o := New(writer)
+		fmt.Fprint(o, "nobody wants this")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		begin := time.Now()
+		require.Error(t, o.Close(ctx))
+		require.Equal(t, 12*time.Second, time.Since(begin))
+		reader.Close()
+	})
+}
+
+func TestAReaderThatLeavesIsNoError(t *testing.T) {
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+	reader.Close()
+	o := New(writer)
+	fmt.Fprint(o, "first")
+	<-o.done
+	n, err := fmt.Fprint(o, "second")
+	require.NoError(t, err)
+	require.Equal(t, 6, n)
+	require.NoError(t, o.Close(t.Context()))
+	require.ErrorIs(t, o.err, syscall.EPIPE)
+}
+
+func TestAFullDiskIsAnError(t *testing.T) {
+	o := New(full{})
+	fmt.Fprint(o, "first")
+	require.EqualError(t, o.Close(t.Context()), "no space left on device")
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestOnePlaceHasOneOutlet(t *testing.T) {
+	file, err := os.Create(t.TempDir() + "/both")
+	require.NoError(t, err)
+	again, err := os.OpenFile(file.Name(), os.O_WRONLY, 0)
+	require.NoError(t, err)
+	out, errs := Pair(file, again)
+	require.Same(t, out, errs)
+	fmt.Fprintln(out, "one")
+	fmt.Fprintln(errs, "two")
+	require.NoError(t, out.Close(t.Context()))
+	require.NoError(t, errs.Close(t.Context()))
+	text, err := os.ReadFile(file.Name())
+	require.NoError(t, err)
+	require.Equal(t, "one\ntwo\n", string(text))
+	out, errs = Pair(file, &bytes.Buffer{})
+	require.NotSame(t, out, errs)
+}

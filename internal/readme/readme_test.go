@@ -1,0 +1,65 @@
+// Package readme runs the commands that the documentation tells people to run.
+package readme
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// Every line of a block marked sh in the README and in docs/ is run, block by
+// block, from the top of the repository, on a control plane. Lines that begin
+// with make are what `make check` itself runs.
+func TestDocumentedCommandsWork(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	require.NoError(t, err)
+	cluster := testcluster.Start(t)
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			for _, block := range blocks(t, page) {
+				runBlock(t, root, cluster, block)
+			}
+		})
+	}
+}
+
+// blocks are the sh blocks of a page, without their make lines.
+func blocks(t *testing.T, page string) []string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	var out []string
+	for _, match := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```").FindAllStringSubmatch(string(text), -1) {
+		var lines []string
+		for line := range strings.Lines(match[1]) {
+			if !strings.HasPrefix(line, "make ") {
+				lines = append(lines, line)
+			}
+		}
+		if len(lines) > 0 {
+			out = append(out, strings.Join(lines, ""))
+		}
+	}
+	return out
+}
+
+func runBlock(t *testing.T, root string, cluster *testcluster.Cluster, block string) {
+	t.Helper()
+	bin, err := testcluster.Find("ordapply")
+	require.NoError(t, err, "run make build")
+	cmd := exec.Command("bash", "-euo", "pipefail", "-c", block)
+	cmd.Dir = root
+	path := strings.Join([]string{filepath.Dir(bin), cluster.BinDir(t), os.Getenv("PATH")}, string(filepath.ListSeparator))
+	cmd.Env = append(os.Environ(), "PATH="+path, "KUBECONFIG="+cluster.Kubeconfig)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s\n%s", block, out)
+}

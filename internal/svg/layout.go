@@ -1,0 +1,178 @@
+package svg
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// layout says where everything is drawn. Each wave has as many columns as its
+// longest chain of boxes; an arrow over several columns has a passage, a node
+// without a box, in each column between. Boxes that arrows connect, over
+// however many others, are drawn together; those without arrows below all.
+type layout struct {
+	drawing  *ordering.Drawing
+	nodes    []node   // the boxes, then the passages
+	columns  []column // from the left
+	waves    []span   // by number
+	passages [][]int  // nodes, by arrow
+	out, in  [][]int  // neighbours in the next and in the last column, by node
+	width    float64
+	height   float64
+}
+
+type node struct {
+	column              int
+	part                int // boxes that arrows connect have the same; 0 without arrows
+	x, y, width, height float64
+}
+
+func (n *node) middle() float64 { return n.y + n.height/2 }
+
+type column struct {
+	wave  int
+	nodes []int // from the top
+	span
+}
+
+// span is a range from left to right.
+type span struct{ left, right float64 }
+
+// tallest is how high a stack of boxes without arrows may be before the next
+// one begins beside it.
+const tallest = 900
+
+func newLayout(d *ordering.Drawing) *layout {
+	l := &layout{drawing: d, nodes: make([]node, len(d.Boxes)), passages: make([][]int, len(d.Arrows))}
+	for i, box := range d.Boxes {
+		widest := 0.0
+		text := box.Lines()
+		for at, line := range text {
+			widest = max(widest, textWidth(line, fontSize, at == 0))
+		}
+		l.nodes[i].width = widest + 2*padding
+		l.nodes[i].height = float64(len(text))*lineHeight + 2*padding - 3
+	}
+	l.findParts()
+	l.assignColumns()
+	l.addPassages()
+	l.stack()
+	l.untangle()
+	l.align()
+	l.place()
+	return l
+}
+
+// findParts numbers the boxes that arrows connect: parts that begin in an
+// earlier wave first, then larger ones.
+func (l *layout) findParts() {
+	near := make([][]int, len(l.nodes))
+	for _, a := range l.drawing.Arrows {
+		near[a.From] = append(near[a.From], a.To)
+		near[a.To] = append(near[a.To], a.From)
+	}
+	var parts [][]int
+	seen := make([]bool, len(l.nodes))
+	for i := range l.nodes {
+		if seen[i] || len(near[i]) == 0 {
+			continue
+		}
+		seen[i] = true
+		part := []int{i}
+		for next := 0; next < len(part); next++ {
+			for _, n := range near[part[next]] {
+				if !seen[n] {
+					seen[n] = true
+					part = append(part, n)
+				}
+			}
+		}
+		parts = append(parts, part)
+	}
+	begin := func(part []int) int { // boxes are in the waves' order
+		return l.drawing.Boxes[slices.Min(part)].Wave
+	}
+	slices.SortStableFunc(parts, func(a, b []int) int {
+		return cmp.Or(cmp.Compare(begin(a), begin(b)), cmp.Compare(len(b), len(a)))
+	})
+	for p, part := range parts {
+		for _, i := range part {
+			l.nodes[i].part = p + 1
+		}
+	}
+}
+
+// assignColumns gives each box a column: in its wave, behind the boxes of that
+// wave which it needs. Boxes without arrows are stacked in columns as they
+// fit.
+func (l *layout) assignColumns() {
+	d := l.drawing
+	depth := make([]int, len(d.Boxes))
+	for range d.Boxes { // as often as the longest chain, at most
+		changed := false
+		for _, a := range d.Arrows {
+			if d.Boxes[a.From].Wave == d.Boxes[a.To].Wave && depth[a.To] <= depth[a.From] {
+				depth[a.To], changed = depth[a.From]+1, true
+			}
+		}
+		if !changed {
+			break
+		}
+	}
+	for w, wave := range d.Waves {
+		first, columns := len(l.columns), 1
+		for _, b := range wave.Boxes {
+			columns = max(columns, depth[b]+1)
+		}
+		columns = l.stackLoose(wave.Boxes, depth, columns)
+		for _, b := range wave.Boxes {
+			l.nodes[b].column = first + depth[b]
+		}
+		for range columns {
+			l.columns = append(l.columns, column{wave: w})
+		}
+	}
+}
+
+// stackLoose fills the columns of a wave with its boxes without arrows, the
+// lowest column first, and adds columns when all are full.
+func (l *layout) stackLoose(boxes []int, depth []int, columns int) int {
+	heights := make([]float64, columns)
+	for _, b := range boxes {
+		if l.nodes[b].part > 0 {
+			heights[depth[b]] += l.nodes[b].height + gap
+		}
+	}
+	for _, b := range boxes {
+		if l.nodes[b].part > 0 {
+			continue
+		}
+		lowest := slices.Index(heights, slices.Min(heights))
+		if heights[lowest] > tallest {
+			heights = append(heights, 0)
+			lowest = len(heights) - 1
+		}
+		depth[b] = lowest
+		heights[lowest] += l.nodes[b].height + gap
+	}
+	return len(heights)
+}
+
+// addPassages makes arrows of one column's length out of longer ones.
+func (l *layout) addPassages() {
+	for a, arrow := range l.drawing.Arrows {
+		for c := l.nodes[arrow.From].column + 1; c < l.nodes[arrow.To].column; c++ {
+			l.nodes = append(l.nodes, node{column: c, part: l.nodes[arrow.From].part, height: 3})
+			l.passages[a] = append(l.passages[a], len(l.nodes)-1)
+		}
+	}
+	l.out, l.in = make([][]int, len(l.nodes)), make([][]int, len(l.nodes))
+	for a, arrow := range l.drawing.Arrows {
+		road := slices.Concat([]int{arrow.From}, l.passages[a], []int{arrow.To})
+		for i := 1; i < len(road); i++ {
+			l.out[road[i-1]] = append(l.out[road[i-1]], road[i])
+			l.in[road[i]] = append(l.in[road[i]], road[i-1])
+		}
+	}
+}

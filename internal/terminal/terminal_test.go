@@ -1,0 +1,100 @@
+package terminal
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/vt"
+)
+
+func TestPlainTextIsHarmless(t *testing.T) {
+	for text, want := range map[string]string{
+		"\x1b[2Jgone\x07":      " [2Jgone ",
+		"a\u009b31mb\x7f":      "a 31mb ",
+		"user\u202etxt.exe":    "user txt.exe",
+		"two\r\nlines\ttabs":   "two  lines\ttabs",
+		"Ünïcode 世界 🙂 is fine": "Ünïcode 世界 🙂 is fine",
+	} {
+		require.Equal(t, want, Plain(text))
+	}
+}
+
+func TestClip(t *testing.T) {
+	require.Equal(t, "short", Clip("short", 5))
+	require.Equal(t, "shor…", Clip("shorter", 5))
+	require.Equal(t, "世…", Clip("世界", 3))
+	require.Equal(t, "世…", Clip("世界世", 4))
+	require.Equal(t, "é…", Clip("éxy", 2), "a combining accent takes no column")
+	require.Equal(t, "", Clip("x", 0))
+	require.Equal(t, 4, Width("世界"))
+}
+
+// Whatever was drawn before, a terminal shows all lines that stay, in order,
+// and below them the last frame and nothing else; and it is left sane.
+func TestDrawnFramesLeaveNothingBehind(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		columns, rows := 10+rng.IntN(40), 4+rng.IntN(20)
+		screen := vt.New(columns, rows)
+		s := NewScreen(screen, seed%2 == 0)
+		var want []string
+		var frame []Line
+		for n := range 30 {
+			above := ""
+			for range rng.IntN(3) {
+				line := fmt.Sprintf("stays %d x%s", n, strings.Repeat("x", rng.IntN(columns-8)))
+				line = line[:min(len(line), columns)]
+				want = append(want, line)
+				above += line + "\n"
+			}
+			frame = frame[:0]
+			for range rng.IntN(rows) {
+				frame = append(frame, Line{strings.Repeat("f", 1+rng.IntN(2*columns)), Mood(rng.IntN(4))})
+			}
+			require.NoError(t, s.Draw(above, frame, columns, rows))
+			require.True(t, screen.Sane())
+		}
+		for _, line := range frame {
+			want = append(want, Clip(line.Text, columns-1))
+		}
+		require.Equal(t, strings.Join(want, "\n"), screen.Text(), "seed %d", seed)
+	}
+}
+
+// A frame is one Write, so that none is seen half.
+func TestAFrameIsOneWrite(t *testing.T) {
+	w := &writes{}
+	require.NoError(t, NewScreen(w, true).Draw("above\n", []Line{{"a", Bad}, {"b", Busy}}, 80, 24))
+	require.Equal(t, 1, w.n)
+	require.Regexp(t, "above\n.*\\x1b\\[\\?7l(?s:.*)\\x1b\\[\\?7h", w.text, "a character that is wider than we think must break no line")
+}
+
+type writes struct {
+	n    int
+	text string
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	w.n++
+	w.text += string(p)
+	return len(p), nil
+}
+
+// Lines of a frame that a narrower terminal has broken are taken back too.
+func TestANarrowerTerminal(t *testing.T) {
+	var out bytes.Buffer
+	s := NewScreen(&out, false)
+	require.NoError(t, s.Draw("", []Line{{Text: strings.Repeat("x", 70)}, {Text: "short"}}, 80, 24))
+	out.Reset()
+	require.NoError(t, s.Draw("", []Line{{Text: "now"}}, 30, 24))
+	require.Contains(t, out.String(), "\x1b[4A")
+	require.NoError(t, s.Draw("", []Line{{Text: strings.Repeat("x", 70)}, {Text: "short"}}, 80, 24))
+	out.Reset()
+	require.NoError(t, s.Draw("", nil, 10, 5))
+	require.Contains(t, out.String(), "\x1b[4A", "what scrolled out is out of reach")
+}

@@ -1,0 +1,61 @@
+// Package terminal writes on a terminal that is shared with whatever was there
+// before: lines that stay, and below them a frame that is drawn anew again and
+// again.
+package terminal
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// Plain makes text from manifests and servers harmless for a terminal: control
+// characters, and those that turn the direction of writing, become spaces.
+func Plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cc, r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// Width is how many columns a line of plain text takes.
+func Width(text string) int {
+	columns := 0
+	for _, r := range text {
+		columns += runeWidth(r)
+	}
+	return columns
+}
+
+func runeWidth(r rune) int {
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// Clip cuts a line of plain text to a number of columns, and shows that it did.
+func Clip(text string, columns int) string {
+	if Width(text) <= columns {
+		return text
+	}
+	var out strings.Builder
+	left := columns - 1
+	for _, r := range text {
+		if left -= runeWidth(r); left < 0 {
+			break
+		}
+		out.WriteRune(r)
+	}
+	if columns > 0 {
+		out.WriteString("…")
+	}
+	return out.String()
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"bytes"
+	"embed"
+	"io/fs"
+	"text/template"
+)
+
+//go:embed stages/*.yaml
+var stageFiles embed.FS
+
+// stages are the rules by which kwok moves Nodes, Pods and Services on. The files hold kwok's own templates in {{ }}, and in
+// [[ ]] what this cluster decides. Every patch of a Pod names the resourceVersion that it answers: kwok may play a stage
+// twice, on an old event as well, and without that a Pod that is ready would be set back.
+func (c *cluster) stages() ([]byte, error) {
+	parsed, err := template.New("").Delims("[[", "]]").ParseFS(stageFiles, "stages/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(stageFiles, "stages/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	out := &bytes.Buffer{}
+	for _, name := range names {
+		out.WriteString("---\n")
+		err := parsed.ExecuteTemplate(out, name[len("stages/"):], map[string]any{
+			"LogsPort": c.Ports[portPodLogs],
+			"Version":  kubernetesVersion,
+			"MinMs":    c.ReadyAfter.Min.Milliseconds(),
+			"MaxMs":    c.ReadyAfter.Max.Milliseconds(),
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out.Bytes(), nil
+}

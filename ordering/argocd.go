@@ -1,0 +1,180 @@
+package ordering
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+const (
+	syncWaveAnnotation   = "argocd.argoproj.io/sync-wave"
+	hookWeightAnnotation = "helm.sh/hook-weight"
+)
+
+// argoPlace is a step of a sync: its phase, then its wave.
+type argoPlace struct {
+	phase phase
+	wave  int
+}
+
+type phase int
+
+const (
+	preSync phase = iota
+	sync
+	postSync
+)
+
+func (p phase) String() string { return []string{"PreSync", "Sync", "PostSync"}[p] }
+
+func phaseNamed(name string) phase { return hookPhases()[name] }
+
+func (p argoPlace) String() string { return fmt.Sprintf("%s wave %d", p.phase, p.wave) }
+
+func comparePlaces(a, b argoPlace) int {
+	return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.wave, b.wave))
+}
+
+func argoKey(r Resource) string {
+	if emitted(r, "argocd") {
+		return ""
+	}
+	return firstKey(r, syncWaveAnnotation, argoHookAnnotation)
+}
+
+// hookPhases and helmPhases are the phases by the names that hooks have.
+func hookPhases() map[string]phase {
+	return map[string]phase{"PreSync": preSync, "Sync": sync, "PostSync": postSync}
+}
+
+// helmPhases follow Argo CD's mapping of Helm's hooks.
+func helmPhases() map[string]phase {
+	return map[string]phase{"pre-install": preSync, "pre-upgrade": preSync, "post-install": postSync, "post-upgrade": postSync}
+}
+
+// argoPhases are the phases of a hook annotation, each once, in order.
+func argoPhases(hook string, names map[string]phase) []phase {
+	var phases []phase
+	for _, name := range splitList(hook) {
+		if p, ok := names[name]; ok {
+			phases = append(phases, p)
+		}
+	}
+	slices.Sort(phases)
+	return slices.Compact(phases)
+}
+
+// placeByPhases places every resource as Argo CD does: by phase, then wave; no
+// annotation means the sync phase and wave 0. A place that the author did not
+// write gives way when somebody earlier cannot do without the resource.
+func (d *declarations) placeByPhases() {
+	places := make([]argoPlace, len(d.resources))
+	for i, r := range d.resources {
+		places[i] = d.argoPlace(r)
+		switch {
+		case firstKey(r, syncWaveAnnotation, argoHookAnnotation, helmHookAnnotation, hookWeightAnnotation) != "":
+			d.standing[i] = placed
+		case !d.isPrerequisite(r) || d.options.NoPrerequisites:
+			d.standing[i] = byDefault
+		}
+	}
+	d.moveBeforeUsers(places)
+	sets := d.addArgoSets(places)
+	for i, place_ := range places {
+		switch d.standing[i] {
+		case placed:
+			d.layerOf[i] = sets[place_]
+			d.join(i, sets[place_], hard, hard)
+		case byDefault:
+			d.layerOf[i] = sets[place_]
+			d.join(i, sets[place_], place, hard)
+		}
+	}
+}
+
+// argoPlace is the place that a resource's annotations name, with a note on
+// what Argo CD reads in an unexpected way.
+func (d *declarations) argoPlace(r Resource) argoPlace {
+	p, phases, err := writtenPlace(r)
+	if err != nil {
+		d.notes = append(d.notes, fmt.Sprintf("%s: %v, and Argo CD reads it as 0", located(r), err))
+	}
+	if phases > 1 {
+		d.notes = append(d.notes, fmt.Sprintf("%s is a hook of several phases; here it is applied once, in %s", located(r), p.phase))
+	}
+	return p
+}
+
+// writtenPlace reads a resource's hook and wave. phases counts those that its
+// hook names, of which the first counts; a wave that is no number is 0 and an
+// error.
+func writtenPlace(r Resource) (p argoPlace, phases int, err error) {
+	p.phase = sync
+	named := argoPhases(r.Annotations[argoHookAnnotation], hookPhases())
+	if _, ok := r.Annotations[argoHookAnnotation]; !ok && r.Annotations[helmHookAnnotation] != "crd-install" {
+		named = argoPhases(r.Annotations[helmHookAnnotation], helmPhases())
+	}
+	if len(named) > 0 {
+		p.phase = named[0]
+	}
+	if key := firstKey(r, syncWaveAnnotation, hookWeightAnnotation); key != "" {
+		if p.wave, err = strconv.Atoi(r.Annotations[key]); err != nil {
+			p.wave, err = 0, fmt.Errorf("annotation %s: %q is no whole number", key, r.Annotations[key])
+		}
+	}
+	return p, len(named), err
+}
+
+// moveBeforeUsers moves placed CRDs and Namespaces to the place of the first
+// resource that cannot exist without them, as Argo CD does.
+func (d *declarations) moveBeforeUsers(places []argoPlace) {
+	first := map[int]argoPlace{}
+	need := func(on int, p argoPlace) {
+		if have, ok := first[on]; !ok || comparePlaces(p, have) < 0 {
+			first[on] = p
+		}
+	}
+	for i, r := range d.resources {
+		if d.standing[i] == unplaced {
+			continue
+		}
+		if crd, ok := d.crds[groupKind{r.Group, r.Kind}]; ok {
+			need(crd, places[i])
+		}
+		if namespace, ok := d.byID[object.ID{Kind: "Namespace", Name: r.Namespace}]; ok && r.Namespace != "" {
+			need(namespace, places[i])
+		}
+	}
+	for _, i := range slices.Sorted(maps.Keys(first)) {
+		if d.standing[i] == placed && comparePlaces(first[i], places[i]) < 0 {
+			d.notes = append(d.notes, fmt.Sprintf("%s goes out in %s, not in its %s: somebody there cannot exist without it", d.resources[i].ID, first[i], places[i]))
+			places[i] = first[i]
+		}
+	}
+}
+
+// addArgoSets makes a set of each place that holds something, one after the
+// other.
+func (d *declarations) addArgoSets(places []argoPlace) map[argoPlace]int {
+	used := map[argoPlace]bool{}
+	for i, p := range places {
+		if d.standing[i] != unplaced {
+			used[p] = true
+		}
+	}
+	sets := map[argoPlace]int{}
+	before, any := argoPlace{}, false
+	for _, p := range slices.SortedFunc(maps.Keys(used), comparePlaces) {
+		s := set{name: p.String(), short: p.String(), kind: ArgoWave, within: -1, at: p}
+		if any {
+			s.after = []Barrier{{sets[before], Reason{Rule: "argocd", Detail: p.String() + " comes after " + before.String()}}}
+		}
+		sets[p] = d.addSet(s)
+		before, any = p, true
+	}
+	return sets
+}

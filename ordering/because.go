@@ -1,0 +1,130 @@
+package ordering
+
+import "fmt"
+
+// why says what put a resource into its wave.
+func (b *builder) why(v int32) Reason {
+	at := b.standing[v]
+	switch {
+	case b.floating[v]:
+		return b.whyFloating(v)
+	case at == early:
+		if pushed := b.pushedBy(v); pushed != nil && !b.isPrerequisites(pushed.from) {
+			return b.whyPushed(*pushed)
+		}
+		if isCRD(b.resources[v].ID) || isNamespace(b.resources[v].ID) {
+			return Reason{Rule: "prerequisite", Detail: "no selector placed it, and CRDs and Namespaces go first"}
+		}
+		return Reason{Rule: "prerequisite", Detail: "its kind is one of those that go first"}
+	}
+	pushed := b.pushedBy(v)
+	switch {
+	case pushed != nil && b.rest >= 0 && pushed.from == b.exit(b.rest):
+		return Reason{Rule: "unplaced", Detail: b.unplacedWords() + " and nothing needs it"}
+	case pushed != nil:
+		return b.whyPushed(*pushed)
+	case at == unmatched:
+		return Reason{Rule: "unmatched", Detail: "no selector placed it and nothing needs it; the rest is layer " + b.sets[b.layerOf[v]].name}
+	case at == placed || at == byDefault:
+		return b.sets[b.layerOf[v]].because(at)
+	}
+	return Reason{Rule: "references", Detail: "it needs nothing of the stream"}
+}
+
+func (b *builder) unplacedWords() string {
+	if b.frame == FrameStamps {
+		return "it carries no stamp"
+	}
+	return "nothing places it"
+}
+
+func (b *builder) whyFloating(v int32) Reason {
+	words := "no selector placed it"
+	switch {
+	case b.standing[v] == byDefault:
+		words = "its place, " + b.sets[b.layerOf[v]].name + ", is only the one by default"
+	case b.frame != FrameStamps:
+		words = "nothing places it"
+	}
+	return Reason{Rule: "needed", Detail: words + ", and " + b.firstNeed(v)}
+}
+
+// firstNeed says who needs a resource first.
+func (b *builder) firstNeed(v int32) string {
+	e := b.firstNeeder(v)
+	if e == nil {
+		return "nobody needs it"
+	}
+	return fmt.Sprintf("%s needs it (%s)", b.vertexName(e.to), e.why)
+}
+
+// pushedBy is the edge that put a resource behind the beginning of its place,
+// or anywhere when it has no place; nil when none did. Edges from other
+// resources come before those from layers, and ready edges before applied
+// ones. What pushed a change group pushed its members.
+func (b *builder) pushedBy(v int32) *edge {
+	var best *edge
+	if b.isResource(v) && b.layerOf[v] >= 0 && b.rank[v] <= b.startOf(v) {
+		return nil
+	}
+	for _, i := range b.graph.in.of(v) {
+		e := &b.edges[i]
+		if b.rank[e.from]+int(e.weight) != b.rank[v] {
+			continue
+		}
+		if b.isEntry(e.from, ChangeGroup) {
+			if e = b.pushedBy(e.from); e == nil {
+				continue
+			}
+		}
+		if best == nil || b.isResource(e.from) && (!b.isResource(best.from) || e.weight > best.weight) {
+			best = e
+		}
+	}
+	return best
+}
+
+// startOf is the rank at which a resource's place begins.
+func (b *builder) startOf(v int32) int {
+	start := 0
+	for _, i := range b.graph.in.of(v) {
+		e := &b.edges[i]
+		if !b.isResource(e.from) && b.sets[b.setOf(e.from)].kind != ChangeGroup {
+			start = max(start, b.rank[e.from]+int(e.weight))
+		}
+	}
+	return start
+}
+
+func (b *builder) isPrerequisites(v int32) bool {
+	return !b.isResource(v) && b.sets[b.setOf(v)].kind == Prerequisites
+}
+
+// isEntry tells whether a vertex is the entry of a set of a kind.
+func (b *builder) isEntry(v int32, kind LayerKind) bool {
+	return !b.isResource(v) && v == b.entry(b.setOf(v)) && b.sets[b.setOf(v)].kind == kind
+}
+
+func (b *builder) whyPushed(e edge) Reason {
+	why := e.why
+	if b.isResource(e.from) {
+		why.Detail += ", " + e.gate.String()
+	}
+	return why
+}
+
+// because says that a set placed a resource.
+func (s set) because(at standing) Reason {
+	switch {
+	case s.kind == HelmChart:
+		return Reason{Rule: string(s.kind), Detail: s.short}
+	case s.kind == ArgoWave && at == byDefault:
+		return Reason{Rule: string(s.kind), Detail: s.name + ", by default"}
+	}
+	return Reason{Rule: string(s.kind), Detail: s.name}
+}
+
+func (b *builder) isResource(v int32) bool {
+	_, ok := b.resourceOf(v)
+	return ok
+}

@@ -1,0 +1,137 @@
+package ordering
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// Deletion is the order in which resources are deleted: the reverse of the one
+// in which they are applied. Custom resources go before the workloads of the
+// stream, of which one may run their finalizers, and CRDs and Namespaces last.
+// kapp's rules about deleting go before all that.
+type Deletion struct {
+	Steps []DeletionStep // sorted by wave, then by ID
+	Waves int            // the next begins when all resources of one are gone
+	// Notes are remarks for people.
+	Notes []string
+}
+
+// DeletionStep is the deletion of one resource.
+type DeletionStep struct {
+	ID   object.ID
+	Wave int // from 0
+	// After are the resources whose deletion comes first: with gate Ready they
+	// must be gone, with Applied the request for them is sent before.
+	After []Need
+}
+
+// DeletionOrder plans the deletion of resources, such as those of an earlier
+// stream. Hooks are left out, as they are from an apply. The error is what Build
+// would say of the resources, or a *CycleError of rules about deleting.
+func DeletionOrder(resources []Resource, options Options) (*Deletion, error) {
+	options.SkipHooks = true
+	b, err := newBuilder(resources, options)
+	if err != nil {
+		return nil, err
+	}
+	first := b.addSet(set{name: "custom resources", kind: Everything, within: -1})
+	edges := slices.Concat(b.deleteEdges(), b.reversed(), b.customFirst(first))
+	resolved := resolve(len(b.resources)+2*len(b.sets), edges)
+	var errs []error
+	for _, cycle := range resolved.cycles {
+		errs = append(errs, &CycleError{Cycle: b.readable(cycle)})
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	b.edges, b.readyVertex, b.readyOf = resolved.kept, nil, nil // a deletion has one event: it is gone
+	b.graph = newGraph(len(b.resources)+2*len(b.sets), b.edges)
+	b.rank, _ = b.graph.ranks()
+	out := &Deletion{Waves: b.numberWaves(), Notes: b.contradicted(resolved.dropped)}
+	for _, i := range b.byWave() {
+		out.Steps = append(out.Steps, DeletionStep{ID: b.resources[i].ID, Wave: b.wave[i], After: b.needsOf(int32(i))})
+	}
+	return out, nil
+}
+
+// deleteEdges are kapp's rules about deleting.
+func (b *builder) deleteEdges() []edge {
+	var edges []edge
+	for _, rule := range b.deleteRules {
+		why := Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": " + rule.String(), Where: b.resources[rule.resource].Source}
+		for _, member := range b.changeMembers[rule.group] {
+			switch {
+			case member == rule.resource:
+			case rule.before:
+				edges = append(edges, resourceEdge(rule.resource, member, Ready, hard, why))
+			default:
+				edges = append(edges, resourceEdge(member, rule.resource, Ready, hard, why))
+			}
+		}
+	}
+	return edges
+}
+
+// reversed are the edges of an apply the other way round. What the author said
+// of applying is weaker here than what he said of deleting.
+func (b *builder) reversed() []edge {
+	var edges []edge
+	for _, e := range b.edges {
+		from, to := b.ownVertex(e.to), b.ownVertex(e.from)
+		if from == to || e.strength == certain { // the latter is about becoming ready; its twin is about both
+			continue
+		}
+		e.from, e.to = from, to
+		switch e.strength {
+		case hard:
+			e.strength = certain
+		case place:
+			e.strength = helps // more than what is only guessed about finalizers
+		}
+		edges = append(edges, e)
+	}
+	return edges
+}
+
+// ownVertex is the vertex of a resource, applied, for that of it being ready.
+func (b *builder) ownVertex(v int32) int32 {
+	if r, ok := b.readyOf[v]; ok {
+		return r
+	}
+	return v
+}
+
+// customFirst lets workloads wait until the custom resources are gone: what runs
+// their finalizers is not named in them.
+func (b *builder) customFirst(first int) []edge {
+	var before, after []edge
+	why := Reason{Rule: "finalizers", Detail: "a workload may run the finalizers of custom resources"}
+	for i, r := range b.resources {
+		switch _, custom := b.crds[groupKind{r.Group, r.Kind}]; {
+		case custom:
+			before = append(before, edge{from: int32(i), to: b.exit(first), gate: Ready, strength: place, why: why})
+		case podSpec(r.Object) != nil:
+			after = append(after, edge{from: b.exit(first), to: int32(i), gate: Ready, weight: 1, strength: place, why: why})
+		}
+	}
+	if len(before) == 0 {
+		return nil
+	}
+	return append(before, after...)
+}
+
+// contradicted are the edges that rules about deleting overrule.
+func (b *builder) contradicted(dropped []contradiction) []string {
+	var notes []string
+	for _, c := range dropped {
+		if c.edge.strength > place && b.isResource(c.edge.from) && b.isResource(c.edge.to) {
+			from, to := b.vertexName(c.edge.from), b.vertexName(c.edge.to)
+			notes = append(notes, from+" is not deleted before "+to+", though it needs it ("+c.edge.why.String()+"): "+b.readable(c.road)[0].String())
+		}
+	}
+	slices.SortFunc(notes, cmp.Compare[string])
+	return notes
+}

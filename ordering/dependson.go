@@ -1,0 +1,136 @@
+package ordering
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// The annotations by which a resource names single resources that it needs,
+// comma-separated, each as group/Kind/name or group/namespaces/NAMESPACE/Kind/name
+// with an empty group for the core group (the syntax of cli-utils).
+const (
+	// DependsOnAnnotation also takes "external:" before an entry, for what the
+	// stream does not hold, and "?gate=applied" behind it.
+	DependsOnAnnotation = "ordapply.dev/depends-on"
+	// KptDependsOnAnnotation is what `kpt live` and Config Sync read.
+	KptDependsOnAnnotation = "config.kubernetes.io/depends-on"
+)
+
+// dependency is one entry of such an annotation.
+type dependency struct {
+	id       object.ID
+	gate     Gate
+	external bool
+}
+
+// dependsOn reads the edges that a resource declares by naming others.
+func (d *declarations) dependsOn(i int, r Resource) {
+	keys := []string{DependsOnAnnotation, KptDependsOnAnnotation}
+	if emitted(r, "kpt") {
+		keys = keys[:1]
+	}
+	for _, key := range keys {
+		value, ok := r.Annotations[key]
+		if !ok {
+			continue
+		}
+		entries, err := parseDependencies(value, key == DependsOnAnnotation)
+		if err != nil {
+			d.fail(i, "annotation %s: %w", key, err)
+			continue
+		}
+		for _, entry := range entries {
+			d.depend(i, key, entry)
+		}
+	}
+}
+
+func (d *declarations) depend(i int, key string, entry dependency) {
+	why := Reason{Rule: "depends-on", Detail: "annotation " + key + " names " + entry.id.String(), Where: d.resources[i].Source}
+	from, ok := d.byID[entry.id]
+	switch {
+	case ok && from == i:
+		d.fail(i, "annotation %s: it names the resource itself: remove the entry", key)
+	case ok:
+		d.edges = append(d.edges, resourceEdge(from, i, entry.gate, hard, why))
+	case entry.external:
+		d.external[i] = append(d.external[i], Need{ID: entry.id, Gate: entry.gate, Why: why, Hard: true})
+	default:
+		d.fail(i, "annotation %s: %s is not in the stream%s", key, formatReference(entry.id), d.meant(i, key, entry.id))
+	}
+}
+
+// meant says what to do about a reference that names nothing.
+func (d *declarations) meant(i int, key string, id object.ID) string {
+	if why, ok := d.skipped[id]; ok {
+		return ": it is left out (" + why.String() + ")"
+	}
+	if d.suggestions++; d.suggestions <= maxSuggestions {
+		if near, ok := nearestID(id, d.resources, d.resources[i].ID); ok {
+			return "; did you mean " + formatReference(near) + "?"
+		}
+	}
+	if key == DependsOnAnnotation {
+		return "; if something else puts it into the cluster, write external:" + formatReference(id)
+	}
+	return "; if something else puts it into the cluster, name it in " + DependsOnAnnotation + " instead, as external:" + formatReference(id)
+}
+
+// maxSuggestions bounds the search for what was meant, which reads the whole
+// stream each time.
+const maxSuggestions = 20
+
+func parseDependencies(value string, ours bool) ([]dependency, error) {
+	var out []dependency
+	for entry := range strings.SplitSeq(value, ",") {
+		d, err := parseDependency(strings.TrimSpace(entry), ours)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(out, func(other dependency) bool { return other.id == d.id }) {
+			return nil, fmt.Errorf("%s is named twice", formatReference(d.id))
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+func parseDependency(entry string, ours bool) (d dependency, err error) {
+	rest := entry
+	if ours {
+		rest, d.external = strings.CutPrefix(rest, "external:")
+		reference, gate, has := strings.Cut(rest, "?")
+		if name, ok := strings.CutPrefix(gate, "gate="); has && ok {
+			if d.gate, err = ParseGate(name); err != nil {
+				return d, fmt.Errorf("%q: %w", entry, err)
+			}
+		} else if has {
+			return d, fmt.Errorf("%q: behind ? only gate=ready or gate=applied may stand", entry)
+		}
+		rest = reference
+	}
+	fields := strings.Split(rest, "/")
+	switch {
+	case len(fields) == 3:
+		d.id = object.ID{Group: fields[0], Kind: fields[1], Name: fields[2]}
+	case len(fields) == 5 && fields[1] == "namespaces":
+		d.id = object.ID{Group: fields[0], Namespace: fields[2], Kind: fields[3], Name: fields[4]}
+	default:
+		return d, fmt.Errorf("%q is neither group/Kind/name nor group/namespaces/NAMESPACE/Kind/name (the core group is empty: /Kind/name)", entry)
+	}
+	if d.id.Kind == "" || d.id.Name == "" {
+		return d, fmt.Errorf("%q: kind and name must not be empty", entry)
+	}
+	return d, nil
+}
+
+// formatReference is an ID as these annotations spell it.
+func formatReference(id object.ID) string {
+	if id.Namespace == "" {
+		return id.Group + "/" + id.Kind + "/" + id.Name
+	}
+	return id.Group + "/namespaces/" + id.Namespace + "/" + id.Kind + "/" + id.Name
+}

@@ -1,0 +1,283 @@
+package ordering
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// Drawing is a plan as a picture shows it: waves with boxes in them, and arrows
+// between the boxes. Resources of one kind, wave and layer that need the same
+// and are needed by the same share a box. What the waves show already is not
+// drawn again: an arrow from a Namespace to what lives in it, and one beside
+// which others lead the same way.
+type Drawing struct {
+	Title  string
+	Waves  []DrawnWave
+	Boxes  []Box
+	Arrows []Arrow
+}
+
+// DrawnWave is a wave and its boxes, as indices into Drawing.Boxes.
+type DrawnWave struct {
+	Title string
+	Boxes []int
+}
+
+// Box is one resource, or several that are alike, or the end of a layer.
+type Box struct {
+	Kind  string   // or "platform/data: 12 resources", or a layer's name
+	Names []string // "namespace/name", sorted
+	Layer string
+	Wave  int
+	End   bool // of a layer: who waits for all of it waits for this box
+}
+
+// maxNames is how many names a box lists.
+const maxNames = 12
+
+// Lines are a box' kind and names, not too many.
+func (b Box) Lines() []string {
+	lines := append([]string{b.Kind}, b.Names...)
+	if len(b.Names) > maxNames+1 {
+		lines = append(lines[:maxNames+1], fmt.Sprintf("… and %d more", len(b.Names)-maxNames))
+	}
+	return lines
+}
+
+// Arrow leads from a box to one that needs it.
+type Arrow struct {
+	From, To int // indices into Drawing.Boxes
+	Gate     Gate
+	Hard     bool
+	Why      string // one of the reasons
+}
+
+// maxDrawn is how many resources a picture shows one by one.
+const maxDrawn = 300
+
+// Draw makes the picture of a plan. Above 300 resources it shows layers, or
+// kinds where no layer placed them, instead of resources.
+func (p *Plan) Draw() *Drawing {
+	d := &Drawing{Title: fmt.Sprintf("%s in %s", counted(len(p.Steps), "resource", "resources"), counted(len(p.Waves), "wave", "waves"))}
+	links := p.drawnLinks()
+	var boxOf []int
+	coarse := len(p.Steps) > maxDrawn
+	if coarse {
+		boxOf = d.boxes(p, p.coarse(links), coarse)
+		links = slices.Concat(links, p.layerLinks())
+		d.Title += "; " + counted(len(d.Boxes), "box", "boxes") + " of resources that share a layer, or a kind"
+	} else {
+		links = reduceLinks(links, len(p.Steps))
+		boxOf = d.boxes(p, p.alike(links), coarse)
+	}
+	d.arrows(links, boxOf)
+	if !coarse {
+		d.layerEnds(p, boxOf)
+	}
+	d.Waves = make([]DrawnWave, len(p.Waves))
+	for w := range p.Waves {
+		d.Waves[w].Title = p.WaveTitle(w)
+	}
+	for b, box := range d.Boxes {
+		d.Waves[box.Wave].Boxes = append(d.Waves[box.Wave].Boxes, b)
+	}
+	return d
+}
+
+// link is an edge of the plan between two steps.
+type link struct {
+	from, to int
+	gate     Gate
+	hard     bool
+	why      Reason
+}
+
+// drawnLinks are the edges worth drawing, one for each pair of steps, by who
+// needs.
+func (p *Plan) drawnLinks() [][]link {
+	index := p.index()
+	out := make([][]link, len(p.Steps))
+	for i, s := range p.Steps {
+		best := map[int]link{}
+		for _, n := range s.Needs {
+			from := index[n.ID]
+			if n.Why.Rule == "namespace" && p.Steps[from].Wave < s.Wave {
+				continue
+			}
+			l := link{from, i, n.Gate, n.Hard, n.Why}
+			if have, ok := best[from]; !ok || l.hard && !have.hard || l.hard == have.hard && l.gate < have.gate {
+				best[from] = l
+			}
+		}
+		for _, from := range slices.Sorted(maps.Keys(best)) {
+			out[i] = append(out[i], best[from])
+		}
+	}
+	return out
+}
+
+func (p *Plan) index() map[object.ID]int {
+	index := make(map[object.ID]int, len(p.Steps))
+	for i, s := range p.Steps {
+		index[s.ID] = i
+	}
+	return index
+}
+
+// reduceLinks leaves out inferred links beside which a longer road leads the
+// same way.
+func reduceLinks(links [][]link, size int) [][]link {
+	out := make([][]link, size)
+	for to := range links {
+		seen := make([]bool, size)
+		var walk func(v int)
+		walk = func(v int) {
+			for _, l := range links[v] {
+				if !seen[l.from] {
+					seen[l.from] = true
+					walk(l.from)
+				}
+			}
+		}
+		for _, l := range links[to] {
+			walk(l.from)
+		}
+		for _, l := range links[to] {
+			if l.hard || !seen[l.from] {
+				out[to] = append(out[to], l)
+			}
+		}
+	}
+	return out
+}
+
+// alike gives each step a text that those which may share its box have too.
+func (p *Plan) alike(links [][]link) []string {
+	neighbours := make([][]string, len(p.Steps))
+	for to, in := range links {
+		for _, l := range in {
+			how := fmt.Sprint(l.gate, l.hard)
+			neighbours[to] = append(neighbours[to], fmt.Sprint("<", l.from, how))
+			neighbours[l.from] = append(neighbours[l.from], fmt.Sprint(">", to, how))
+		}
+	}
+	out := make([]string, len(p.Steps))
+	for i, s := range p.Steps {
+		slices.Sort(neighbours[i])
+		out[i] = strings.Join(append(neighbours[i], fmt.Sprint(s.Wave), s.ID.GroupKind(), s.Layer), "\x00")
+	}
+	return out
+}
+
+// coarse gives each step its box in a picture of many: its layer's in its wave,
+// or its kind's. Boxes that need each other become one.
+func (p *Plan) coarse(links [][]link) []string {
+	out := make([]string, len(p.Steps))
+	boxOf := make([]int32, len(p.Steps))
+	var titles []string
+	number := map[string]int32{}
+	for i, s := range p.Steps {
+		out[i] = fmt.Sprint(s.Wave, "\x00", cmp.Or(s.Layer, s.ID.GroupKind()))
+		b, ok := number[out[i]]
+		if !ok {
+			b = int32(len(titles))
+			number[out[i]], titles = b, append(titles, out[i])
+		}
+		boxOf[i] = b
+	}
+	var edges []edge
+	for _, in := range links {
+		for _, l := range in {
+			edges = append(edges, edge{from: boxOf[l.from], to: boxOf[l.to]})
+		}
+	}
+	for _, circle := range newGraph(len(titles), edges).circles() {
+		for _, b := range circle {
+			titles[b] = titles[slices.Min(circle)]
+		}
+	}
+	for i, b := range boxOf {
+		out[i] = titles[b]
+	}
+	return out
+}
+
+// boxes puts steps with one key into one box each and tells which.
+func (d *Drawing) boxes(p *Plan, keys []string, coarse bool) []int {
+	byKey := map[string]int{}
+	boxOf := make([]int, len(p.Steps))
+	kinds := map[int]map[string]int{}
+	for i, s := range p.Steps {
+		b, ok := byKey[keys[i]]
+		if !ok {
+			b = len(d.Boxes)
+			byKey[keys[i]] = b
+			d.Boxes = append(d.Boxes, Box{Layer: s.Layer, Wave: s.Wave})
+			kinds[b] = map[string]int{}
+		}
+		boxOf[i] = b
+		if d.Boxes[b].Layer != s.Layer {
+			d.Boxes[b].Layer = ""
+		}
+		kinds[b][kindTitle(s.ID)]++
+		d.Boxes[b].Names = append(d.Boxes[b].Names, strings.TrimPrefix(s.ID.String(), kindTitle(s.ID)+" "))
+	}
+	for b := range d.Boxes {
+		d.Boxes[b].name(kinds[b], coarse)
+	}
+	return boxOf
+}
+
+// name titles a box by the kind of its resources. One with several kinds, or of
+// a layer in a picture of these, lists how many of each instead of names.
+func (b *Box) name(kinds map[string]int, coarse bool) {
+	sorted := slices.Sorted(maps.Keys(kinds))
+	if len(sorted) == 1 && (!coarse || b.Layer == "") {
+		b.Kind = sorted[0]
+		if n := len(b.Names); n > 1 {
+			b.Kind = fmt.Sprintf("%d × %s", n, b.Kind)
+		}
+		return
+	}
+	b.Kind, b.Names = counted(len(b.Names), "resource", "resources"), nil
+	if b.Layer != "" {
+		b.Kind = b.Layer + ": " + b.Kind
+	}
+	for _, kind := range sorted {
+		b.Names = append(b.Names, fmt.Sprintf("%d × %s", kinds[kind], kind))
+	}
+}
+
+// kindTitle is the kind as an ID is printed.
+func kindTitle(id object.ID) string {
+	kind, _, _ := strings.Cut(id.String(), " ")
+	return kind
+}
+
+// arrows draws one arrow between two boxes, the strongest of their links.
+func (d *Drawing) arrows(links [][]link, boxOf []int) {
+	type pair struct{ from, to int }
+	at := map[pair]int{}
+	for _, in := range links {
+		for _, l := range in {
+			ends := pair{boxOf[l.from], boxOf[l.to]}
+			if ends.from == ends.to {
+				continue
+			}
+			i, ok := at[ends]
+			if !ok {
+				i = len(d.Arrows)
+				at[ends] = i
+				d.Arrows = append(d.Arrows, Arrow{From: ends.from, To: ends.to, Gate: l.gate, Why: l.why.String()})
+			}
+			a := &d.Arrows[i]
+			a.Gate, a.Hard = min(a.Gate, l.gate), a.Hard || l.hard
+		}
+	}
+	slices.SortFunc(d.Arrows, func(a, b Arrow) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+}

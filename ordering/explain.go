@@ -1,0 +1,137 @@
+package ordering
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// Explain writes one resource's whole story: where it stands, why, what it
+// needs, who needs it, and which inferred edges were dropped. ok is false when
+// the plan does not hold the resource.
+func (p *Plan) Explain(w io.Writer, id object.ID) (ok bool, err error) {
+	var b strings.Builder
+	index := p.index()
+	at, ok := index[id]
+	if !ok {
+		return p.explainSkipped(w, id)
+	}
+	s := p.Steps[at]
+	fmt.Fprintf(&b, "%s\n", s.ID)
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-9s %s\n", label, text)
+		}
+	}
+	line("source", s.Source)
+	line("wave", p.WaveTitle(s.Wave))
+	line("layer", s.Layer)
+	line("because", s.located(s.Why))
+	line("gate", p.gateWords(s))
+	if s.Timeout > 0 {
+		line("timeout", s.Timeout.String())
+	}
+	p.explainNeeds(&b, s, index)
+	p.explainNeeders(&b, s)
+	p.explainDropped(&b, s)
+	_, err = io.WriteString(w, b.String())
+	return true, err
+}
+
+func (p *Plan) explainSkipped(w io.Writer, id object.ID) (bool, error) {
+	for _, s := range p.Skipped {
+		if s.ID == id {
+			_, err := fmt.Fprintf(w, "%s\n  left out  %s\n", id, s.Why.Located())
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// gateWords say who waits for the resource, and until when.
+func (p *Plan) gateWords(s Step) string {
+	until := "it is ready"
+	if s.Gate == Applied {
+		until = "it is applied"
+	}
+	var who []string
+	if s.ReadyBy+1 < len(p.Waves) {
+		who = append(who, p.WaveTitle(s.ReadyBy+1))
+	}
+	for _, l := range s.Layers {
+		for n, later := range p.Layers {
+			if slices.ContainsFunc(later.After, func(b Barrier) bool { return b.Layer == l }) && later.Kind != Everything {
+				who = append(who, string(later.Kind)+" "+p.Layers[n].Name)
+			}
+		}
+	}
+	if len(who) == 0 {
+		return "the end of the run waits until " + until
+	}
+	return strings.Join(who, ", ") + " waits until " + until
+}
+
+func (p *Plan) explainNeeds(b *strings.Builder, s Step, index map[object.ID]int) {
+	if len(s.Needs)+len(s.After)+len(s.External) == 0 {
+		b.WriteString("needs nothing\n")
+		return
+	}
+	b.WriteString("needs\n")
+	for _, n := range s.Needs {
+		fmt.Fprintf(b, "  %s, %s, of %s: %s%s\n", n.ID, n.Gate, p.WaveTitle(p.Steps[index[n.ID]].Wave), s.located(n.Why), hardWords(n))
+	}
+	for _, n := range s.External {
+		fmt.Fprintf(b, "  %s, %s, from outside the stream: %s\n", n.ID, n.Gate, s.located(n.Why))
+	}
+	for _, a := range s.After {
+		fmt.Fprintf(b, "  all of %s: %s\n", p.Layers[a.Layer].Name, s.located(a.Why))
+	}
+}
+
+// located is a reason with its place, unless that is the step's own manifest.
+func (s Step) located(why Reason) string {
+	if why.Where == s.Source {
+		return why.String()
+	}
+	return why.Located()
+}
+
+func hardWords(n Need) string {
+	if n.Hard {
+		return " (declared)"
+	}
+	return " (inferred)"
+}
+
+func (p *Plan) explainNeeders(b *strings.Builder, s Step) {
+	var lines []string
+	for _, other := range p.Steps {
+		for _, n := range other.Needs {
+			if n.ID == s.ID {
+				lines = append(lines, fmt.Sprintf("  %s, %s: %s\n", other.ID, n.Gate, n.Why))
+			}
+		}
+	}
+	if len(lines) > 0 {
+		b.WriteString("is needed by\n" + strings.Join(lines, ""))
+	}
+}
+
+func (p *Plan) explainDropped(b *strings.Builder, s Step) {
+	var lines []string
+	for _, d := range p.Dropped {
+		if d.ID != s.ID && d.Need.ID != s.ID {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("  %s needs %s (%s), but\n", d.ID, d.Need.ID, d.Need.Why))
+		for _, e := range d.Because {
+			lines = append(lines, "    "+e.String()+"\n")
+		}
+	}
+	if len(lines) > 0 {
+		b.WriteString("dropped, because others contradict it\n" + strings.Join(lines, ""))
+	}
+}

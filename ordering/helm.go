@@ -1,0 +1,236 @@
+package ordering
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Helm's HIP-0025: a resource belongs to a group of its chart and names the
+// groups that go before it. The proposal first called groups layers. Keys with
+// two slashes are no legal annotations for the API server: they are read here
+// and must not be sent (see IllegalAnnotations).
+const (
+	helmGroupAnnotation    = "helm.sh/resource-group"
+	helmLayerAnnotation    = "helm.sh/layer"
+	helmDependsOnGroups    = "helm.sh/depends-on/resource-groups"
+	helmDependsOnLayers    = "helm.sh/depends-on/layers"
+	helmDependsOnSubcharts = "helm.sh/depends-on/subcharts"
+	helmUnsequenced        = "unsequenced"
+)
+
+// IllegalAnnotations lists the annotations that a stream may carry for this
+// package and that the API server refuses: their keys have two slashes.
+func IllegalAnnotations() []string {
+	return []string{helmDependsOnGroups, helmDependsOnLayers, helmDependsOnSubcharts}
+}
+
+func helmKey(r Resource) string {
+	return firstKey(r, helmGroupAnnotation, helmLayerAnnotation, helmDependsOnGroups, helmDependsOnLayers)
+}
+
+// helmGroup is one group of one chart.
+type helmGroup struct {
+	name    string
+	members []int
+	needs   []string // names of groups, sorted
+	first   map[string]int
+	set     int
+}
+
+// placeByCharts places resources by their charts' order and by the groups of
+// each chart. A resource without a group goes out after all groups, unless one
+// of these cannot do without it.
+func (d *declarations) placeByCharts() {
+	own := d.addCharts()
+	byChart := map[string][]int{}
+	for i, r := range d.resources {
+		byChart[r.Chart] = append(byChart[r.Chart], i)
+	}
+	for _, chart := range slices.Sorted(maps.Keys(byChart)) {
+		around, inChart := own[chart]
+		if !inChart {
+			around = -1
+		}
+		d.placeInChart(chart, around, byChart[chart])
+	}
+}
+
+// placeInChart places the resources of one chart. around is the set of the
+// chart's own resources, -1 when nothing is known of the chart.
+func (d *declarations) placeInChart(chart string, around int, resources []int) {
+	groups := d.readGroups(chart, resources)
+	grouped := map[int]bool{}
+	for _, g := range groups {
+		g.set = d.addSet(set{name: groupTitle(chart, g.name), short: groupTitle(chart, g.name), kind: HelmGroup, within: around})
+		for _, i := range g.members {
+			grouped[i] = true
+			d.standing[i], d.layerOf[i] = placed, g.set
+			d.join(i, g.set, hard, hard)
+		}
+	}
+	d.orderGroups(groups)
+	last := around
+	if len(groups) > 0 && len(grouped) < len(resources) {
+		last = d.addUnsequenced(chart, around, groups)
+	}
+	for _, i := range resources {
+		if grouped[i] || last < 0 || d.isPrerequisite(d.resources[i]) && !d.options.NoPrerequisites {
+			continue
+		}
+		d.standing[i], d.layerOf[i] = byDefault, last
+		d.join(i, last, place, hard)
+		if last != around && around >= 0 {
+			d.join(i, around, place, absent)
+		}
+	}
+}
+
+func (d *declarations) addUnsequenced(chart string, around int, groups []*helmGroup) int {
+	title := groupTitle(chart, helmUnsequenced)
+	s := set{name: title, short: title, kind: HelmGroup, within: around}
+	for _, g := range groups {
+		s.after = append(s.after, Barrier{g.set, Reason{Rule: "helm", Detail: "resources without a group come after all groups"}})
+	}
+	return d.addSet(s)
+}
+
+// readGroups reads the groups of a chart, sorted by name. Several groups of
+// which one neither needs another nor is needed leave that one out: the
+// proposal takes its resources for unsequenced.
+func (d *declarations) readGroups(chart string, resources []int) []*helmGroup {
+	byName := map[string]*helmGroup{}
+	for _, i := range resources {
+		name, needs := d.readGroup(i)
+		if name == "" {
+			continue
+		}
+		g := byName[name]
+		if g == nil {
+			g = &helmGroup{name: name, first: map[string]int{}}
+			byName[name] = g
+		}
+		g.members = append(g.members, i)
+		for _, need := range needs {
+			if _, ok := g.first[need]; !ok {
+				g.first[need] = i
+			}
+		}
+	}
+	d.checkGroups(chart, byName)
+	return d.withoutIsolated(chart, byName)
+}
+
+// readGroup reads a resource's group and the groups that it needs.
+func (d *declarations) readGroup(i int) (name string, needs []string) {
+	r := d.resources[i]
+	name = r.Annotations[helmGroupAnnotation]
+	if layer := r.Annotations[helmLayerAnnotation]; name == "" {
+		name = layer
+	} else if layer != "" && layer != name {
+		d.fail(i, "annotations %s and %s name two groups, %s and %s: a resource belongs to one", helmGroupAnnotation, helmLayerAnnotation, name, layer)
+	}
+	for _, key := range []string{helmDependsOnGroups, helmDependsOnLayers} {
+		value, ok := r.Annotations[key]
+		if !ok {
+			continue
+		}
+		list, err := helmList(value)
+		if err != nil {
+			d.fail(i, "annotation %s: %w", key, err)
+		}
+		if name == "" && len(list) > 0 {
+			d.fail(i, "annotation %s: the resource is in no group itself: name one with %s", key, helmGroupAnnotation)
+		}
+		needs = append(needs, list...)
+	}
+	return name, needs
+}
+
+// helmList reads a list: a JSON array in a string, or commas.
+func helmList(value string) ([]string, error) {
+	value = strings.TrimSpace(value)
+	if !strings.HasPrefix(value, "[") {
+		return splitList(value), nil
+	}
+	var entries []string
+	if err := json.Unmarshal([]byte(value), &entries); err != nil {
+		return nil, fmt.Errorf(`%q is no JSON array of texts, such as ["database", "queue"]`, value)
+	}
+	var out []string
+	for _, entry := range entries {
+		out = append(out, splitList(entry)...)
+	}
+	return out, nil
+}
+
+// checkGroups refuses needs that name no group of the chart.
+func (d *declarations) checkGroups(chart string, byName map[string]*helmGroup) {
+	names := slices.Sorted(maps.Keys(byName))
+	for _, name := range names {
+		g := byName[name]
+		for _, need := range slices.Sorted(maps.Keys(g.first)) {
+			if _, ok := byName[need]; ok {
+				g.needs = append(g.needs, need)
+				continue
+			}
+			i := g.first[need]
+			key := firstKey(d.resources[i], helmDependsOnGroups, helmDependsOnLayers)
+			d.fail(i, "annotation %s: no resource%s is in group %s%s", key, ofChart(chart), need, didYouMean(need, names))
+		}
+	}
+}
+
+func (d *declarations) withoutIsolated(chart string, byName map[string]*helmGroup) []*helmGroup {
+	linked := map[string]bool{}
+	for name, g := range byName {
+		for _, need := range g.needs {
+			linked[name], linked[need] = true, true
+		}
+	}
+	var groups []*helmGroup
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		if len(byName) == 1 || linked[name] || len(byName[name].first) > 0 {
+			groups = append(groups, byName[name])
+			continue
+		}
+		d.notes = append(d.notes, fmt.Sprintf("group %s%s neither needs another group nor is needed by one: its resources go out with those without a group (HIP-0025)", name, ofChart(chart)))
+	}
+	return groups
+}
+
+func (d *declarations) orderGroups(groups []*helmGroup) {
+	sets := map[string]int{}
+	for _, g := range groups {
+		sets[g.name] = g.set
+	}
+	for _, g := range groups {
+		for _, need := range g.needs {
+			r := d.resources[g.first[need]]
+			key := firstKey(r, helmDependsOnGroups, helmDependsOnLayers)
+			why := Reason{Rule: "helm", Detail: fmt.Sprintf("annotation %s of %s names %s", key, r.ID, need), Where: r.Source}
+			d.sets[g.set].after = append(d.sets[g.set].after, Barrier{sets[need], why})
+		}
+	}
+}
+
+// groupTitle is a group as the proposal's marks write it: chart, then group.
+func groupTitle(chart, group string) string {
+	if chart == "" {
+		return group
+	}
+	return chartTitle(chart) + " " + group
+}
+
+func ofChart(chart string) string {
+	if chart == "" {
+		return ""
+	}
+	return " of chart " + chartTitle(chart)
+}
+
+// chartTitle is the path of a chart without the folders between: "foo/bar" for
+// "foo/charts/bar".
+func chartTitle(path string) string { return strings.ReplaceAll(path, "/charts/", "/") }

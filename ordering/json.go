@@ -1,0 +1,154 @@
+package ordering
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// The plan as JSON. Waves and layers are named by their index.
+type jsonPlan struct {
+	Frame   Frame         `json:"frame"`
+	Waves   []jsonWave    `json:"waves"`
+	Layers  []jsonLayer   `json:"layers"`
+	Steps   []jsonStep    `json:"steps"`
+	Skipped []jsonSkipped `json:"skipped,omitempty"`
+	Dropped []jsonDropped `json:"dropped,omitempty"`
+	Notes   []string      `json:"notes,omitempty"`
+}
+
+type jsonWave struct {
+	Name    string `json:"name,omitempty"`
+	Timeout string `json:"timeout,omitempty"`
+}
+
+type jsonLayer struct {
+	Name    string        `json:"name"`
+	Kind    LayerKind     `json:"kind"`
+	Within  *int          `json:"within,omitempty"`
+	Gate    string        `json:"gate"`
+	Timeout string        `json:"timeout,omitempty"`
+	After   []jsonBarrier `json:"after,omitempty"`
+}
+
+type jsonID struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+type jsonStep struct {
+	jsonID
+	Source   string        `json:"source,omitempty"`
+	Wave     int           `json:"wave"`
+	ReadyBy  int           `json:"readyBy"`
+	Layer    string        `json:"layer,omitempty"`
+	Gate     string        `json:"gate"`
+	Timeout  string        `json:"timeout,omitempty"`
+	Because  string        `json:"because"`
+	Needs    []jsonNeed    `json:"needs,omitempty"`
+	External []jsonNeed    `json:"external,omitempty"`
+	After    []jsonBarrier `json:"after,omitempty"`
+	Layers   []int         `json:"layers,omitempty"`
+}
+
+type jsonNeed struct {
+	jsonID
+	Gate     string `json:"gate"`
+	Declared bool   `json:"declared,omitempty"`
+	jsonReason
+}
+
+type jsonBarrier struct {
+	Layer int `json:"layer"`
+	jsonReason
+}
+
+type jsonReason struct {
+	Rule   string `json:"rule"`
+	Detail string `json:"detail,omitempty"`
+	Where  string `json:"where,omitempty"`
+}
+
+type jsonSkipped struct {
+	jsonID
+	jsonReason
+}
+
+type jsonDropped struct {
+	jsonID
+	Need    jsonNeed `json:"need"`
+	Because []string `json:"because"`
+}
+
+// WriteJSON writes the whole plan, for programs.
+func (p *Plan) WriteJSON(w io.Writer) error {
+	out := jsonPlan{Frame: p.Frame, Notes: p.Notes, Layers: []jsonLayer{}, Waves: []jsonWave{}, Steps: []jsonStep{}}
+	for _, wave := range p.Waves {
+		out.Waves = append(out.Waves, jsonWave{wave.Name, inJSON(wave.Timeout)})
+	}
+	for _, l := range p.Layers {
+		layer := jsonLayer{Name: l.Name, Kind: l.Kind, Gate: l.Gate.String(), Timeout: inJSON(l.Timeout), After: barriersInJSON(l.After)}
+		if l.Within >= 0 {
+			layer.Within = &l.Within
+		}
+		out.Layers = append(out.Layers, layer)
+	}
+	for _, s := range p.Steps {
+		out.Steps = append(out.Steps, s.inJSON())
+	}
+	for _, s := range p.Skipped {
+		out.Skipped = append(out.Skipped, jsonSkipped{idInJSON(s.ID), jsonReason(s.Why)})
+	}
+	for _, d := range p.Dropped {
+		dropped := jsonDropped{jsonID: idInJSON(d.ID), Need: d.Need.inJSON()}
+		for _, e := range d.Because {
+			dropped.Because = append(dropped.Because, e.String())
+		}
+		out.Dropped = append(out.Dropped, dropped)
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(out)
+}
+
+func (s Step) inJSON() jsonStep {
+	return jsonStep{
+		jsonID: idInJSON(s.ID), Source: s.Source, Wave: s.Wave, ReadyBy: s.ReadyBy, Layer: s.Layer,
+		Gate: s.Gate.String(), Timeout: inJSON(s.Timeout), Because: s.Why.String(),
+		Needs: needsInJSON(s.Needs), External: needsInJSON(s.External), After: barriersInJSON(s.After), Layers: s.Layers,
+	}
+}
+
+func (n Need) inJSON() jsonNeed {
+	return jsonNeed{idInJSON(n.ID), n.Gate.String(), n.Hard, jsonReason(n.Why)}
+}
+
+func needsInJSON(needs []Need) []jsonNeed {
+	var out []jsonNeed
+	for _, n := range needs {
+		out = append(out, n.inJSON())
+	}
+	return out
+}
+
+func barriersInJSON(barriers []Barrier) []jsonBarrier {
+	var out []jsonBarrier
+	for _, b := range barriers {
+		out = append(out, jsonBarrier{b.Layer, jsonReason(b.Why)})
+	}
+	return out
+}
+
+func idInJSON(id object.ID) jsonID { return jsonID{id.Group, id.Kind, id.Namespace, id.Name} }
+
+func inJSON(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}

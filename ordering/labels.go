@@ -1,0 +1,112 @@
+package ordering
+
+import (
+	"maps"
+	"slices"
+)
+
+// selector is a metav1.LabelSelector as it stands in a manifest.
+type selector struct {
+	labels      map[string]string
+	expressions []labelExpression
+}
+
+type labelExpression struct {
+	key, operator string
+	values        []string
+}
+
+func readSelector(v any) selector {
+	s := selector{labels: stringMap(at(v, "matchLabels"))}
+	for _, e := range list(v, "matchExpressions") {
+		expression := labelExpression{key: str(e, "key"), operator: str(e, "operator")}
+		for _, value := range list(e, "values") {
+			if text, ok := value.(string); ok {
+				expression.values = append(expression.values, text)
+			}
+		}
+		s.expressions = append(s.expressions, expression)
+	}
+	return s
+}
+
+// stringMap keeps the texts of a map.
+func stringMap(v any) map[string]string {
+	m, _ := v.(map[string]any)
+	out := make(map[string]string, len(m))
+	for key, value := range m {
+		if text, ok := value.(string); ok {
+			out[key] = text
+		}
+	}
+	return out
+}
+
+func (s selector) empty() bool { return len(s.labels) == 0 && len(s.expressions) == 0 }
+
+// matches follows metav1.LabelSelector: NotIn also matches an absent key.
+func (s selector) matches(labels map[string]string) bool {
+	for key, value := range s.labels {
+		if have, ok := labels[key]; !ok || have != value {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(s.expressions, func(e labelExpression) bool { return !e.matches(labels) })
+}
+
+func (e labelExpression) matches(labels map[string]string) bool {
+	value, present := labels[e.key]
+	switch e.operator {
+	case "In":
+		return present && slices.Contains(e.values, value)
+	case "NotIn":
+		return !present || !slices.Contains(e.values, value)
+	case "Exists":
+		return present
+	case "DoesNotExist":
+		return !present
+	}
+	return false
+}
+
+// podLabels are the labels that the Pods of a workload get.
+func podLabels(r Resource) map[string]string {
+	holder, _ := podTemplate(r.Object)
+	return stringMap(at(holder, "metadata", "labels"))
+}
+
+// addWorkload notes the labels of a workload's Pods.
+func (ix *index) addWorkload(i int, r Resource) {
+	if podSpec(r.Object) == nil {
+		return
+	}
+	byLabel := ix.workloads[r.Namespace]
+	if byLabel == nil {
+		byLabel = map[string][]int{}
+		ix.workloads[r.Namespace] = byLabel
+	}
+	byLabel[""] = append(byLabel[""], i)
+	for key, value := range podLabels(r) {
+		pair := key + "=" + value
+		byLabel[pair] = append(byLabel[pair], i)
+	}
+}
+
+// selected lists the workloads of a namespace whose Pods a selector matches.
+// It looks only at those that carry the rarest of the labels asked for.
+func (ix *index) selected(namespace string, s selector) []int {
+	byLabel := ix.workloads[namespace]
+	candidates := byLabel[""]
+	for _, key := range slices.Sorted(maps.Keys(s.labels)) {
+		if with := byLabel[key+"="+s.labels[key]]; len(with) < len(candidates) {
+			candidates = with
+		}
+	}
+	var out []int
+	for _, i := range candidates {
+		if s.matches(podLabels(ix.resources[i])) {
+			out = append(out, i)
+		}
+	}
+	return out
+}

@@ -1,0 +1,157 @@
+package ordering
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Layers in a picture. In a picture of layers, arrows lead from one to the
+// other. In one of resources, layers that branch have a box for their end:
+// arrows lead to it from what is last in the layer, and from it to what is first
+// of all that waits.
+
+// layerLinks are the edges between layers, in a picture of these: from a step
+// of the last wave of one to all that wait for it.
+func (p *Plan) layerLinks() [][]link {
+	last := map[int]int{}
+	for i, s := range p.Steps {
+		for _, l := range s.Layers {
+			last[l] = i
+		}
+	}
+	var links []link
+	for i, s := range p.Steps {
+		for _, b := range s.After {
+			if from, ok := last[b.Layer]; ok && p.Layers[b.Layer].Kind != Prerequisites && s.Layer != "" {
+				links = append(links, link{from, i, p.Layers[b.Layer].Gate, true, b.Why})
+			}
+		}
+	}
+	return [][]link{links}
+}
+
+// layerEnds draws the ends of layers, unless these form a single row, which the
+// waves show.
+func (d *Drawing) layerEnds(p *Plan, boxOf []int) {
+	before := p.layersBefore()
+	ends := p.ends(before)
+	if inOneRow(ends, before) {
+		return
+	}
+	arrows := map[Arrow]bool{}
+	for _, l := range slices.Sorted(maps.Keys(ends)) {
+		end := ends[l]
+		box := len(d.Boxes)
+		d.Boxes = append(d.Boxes, Box{Kind: p.Layers[l].Name, End: true, Wave: p.lastWave(end.members)})
+		for _, i := range d.without(end.members, boxOf, func(a Arrow) int { return a.From }, func(a Arrow) int { return a.To }) {
+			arrows[Arrow{From: i, To: box, Gate: p.Layers[l].Gate, Hard: true, Why: "part of " + p.Layers[l].Name}] = true
+		}
+		for _, i := range d.without(end.waiting, boxOf, func(a Arrow) int { return a.To }, func(a Arrow) int { return a.From }) {
+			arrows[Arrow{From: box, To: i, Gate: p.Layers[l].Gate, Hard: true, Why: end.why.String()}] = true
+		}
+	}
+	sorted := slices.SortedFunc(maps.Keys(arrows), func(a, b Arrow) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+	d.Arrows = append(d.Arrows, sorted...)
+}
+
+// layerEnd is what the end of a layer stands between, as indices of steps.
+type layerEnd struct {
+	members, waiting []int
+	why              Reason
+}
+
+// ends gathers, for each layer that is waited for, its steps and those that
+// wait for it and for no later layer.
+func (p *Plan) ends(before []map[int]bool) map[int]*layerEnd {
+	ends := map[int]*layerEnd{}
+	for i, s := range p.Steps {
+		for _, b := range s.After {
+			l := p.Layers[b.Layer]
+			if l.Kind == Prerequisites || l.Kind == Everything || slices.ContainsFunc(s.After, func(other Barrier) bool { return before[other.Layer][b.Layer] }) {
+				continue
+			}
+			if ends[b.Layer] == nil {
+				ends[b.Layer] = &layerEnd{why: b.Why}
+			}
+			ends[b.Layer].waiting = append(ends[b.Layer].waiting, i)
+		}
+	}
+	for i, s := range p.Steps {
+		for _, l := range s.Layers {
+			for ; l >= 0; l = p.Layers[l].Within {
+				if ends[l] != nil {
+					ends[l].members = append(ends[l].members, i)
+				}
+			}
+		}
+	}
+	maps.DeleteFunc(ends, func(_ int, e *layerEnd) bool { return len(e.members) == 0 })
+	return ends
+}
+
+// layersBefore gives, for each layer, all layers that it waits for, by itself,
+// for the sake of one around it, or by way of others.
+func (p *Plan) layersBefore() []map[int]bool {
+	before := make([]map[int]bool, len(p.Layers))
+	var visit func(l int) map[int]bool
+	visit = func(l int) map[int]bool {
+		if before[l] != nil {
+			return before[l]
+		}
+		all := map[int]bool{}
+		for _, b := range p.Layers[l].After {
+			all[b.Layer] = true
+			maps.Copy(all, visit(b.Layer))
+		}
+		if around := p.Layers[l].Within; around >= 0 {
+			maps.Copy(all, visit(around))
+		}
+		before[l] = all
+		return all
+	}
+	for l := range p.Layers {
+		visit(l)
+	}
+	return before
+}
+
+// inOneRow tells whether, of each two layers with an end, one waits for the
+// other.
+func inOneRow(ends map[int]*layerEnd, before []map[int]bool) bool {
+	for a := range ends {
+		for b := range ends {
+			if a != b && !before[a][b] && !before[b][a] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (p *Plan) lastWave(steps []int) int {
+	last := 0
+	for _, i := range steps {
+		last = max(last, p.Steps[i].Wave)
+	}
+	return last
+}
+
+// without gives the boxes of steps that have, at one of their ends, no arrow
+// from or to another of them.
+func (d *Drawing) without(steps, boxOf []int, near, far func(Arrow) int) []int {
+	free := map[int]bool{}
+	for _, i := range steps {
+		free[boxOf[i]] = true
+	}
+	for _, a := range d.Arrows {
+		_, fromThem := free[far(a)]
+		if _, one := free[near(a)]; one && fromThem {
+			free[near(a)] = false
+		}
+	}
+	maps.DeleteFunc(free, func(_ int, is bool) bool { return !is })
+	return slices.Sorted(maps.Keys(free))
+}

@@ -1,0 +1,215 @@
+package ordering
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+)
+
+// layer is what the stamps of its resources say of one layer.
+type layer struct {
+	name    string // "order/layer"
+	short   string // the layer's name alone
+	order   string
+	wave    int // rank in its own order
+	gate    Gate
+	timeout time.Duration
+	needs   []string // nil: every layer of the order with a lower wave
+	first   int      // the resource whose stamp was read first, for messages
+}
+
+// placeByStamps puts each resource into the layer that its stamp names. What
+// no selector matched is placed later, once it is known who needs it.
+func (d *declarations) placeByStamps() {
+	layers, of, err := d.readLayers()
+	if err != nil {
+		d.errs = append(d.errs, err)
+	}
+	first := len(d.sets)
+	for l, earlier := range reduce(before(layers)) {
+		s := set{name: layers[l].name, short: layers[l].short, kind: Stamped, within: -1, gate: layers[l].gate, timeout: layers[l].timeout}
+		for _, e := range earlier {
+			why := Reason{Rule: "layer", Detail: layers[l].name + " comes after " + layers[e].name, Where: d.resources[layers[l].first].Source}
+			s.after = append(s.after, Barrier{first + e, why})
+		}
+		d.addSet(s)
+	}
+	for i, stamp := range of {
+		switch {
+		case stamp.layer < 0:
+			continue
+		case stamp.unmatched:
+			d.standing[i] = unmatched
+		default:
+			d.standing[i] = placed
+			d.join(i, first+stamp.layer, hard, hard)
+		}
+		d.layerOf[i] = first + stamp.layer
+	}
+}
+
+// stamped says where the stamps put one resource.
+type stamped struct {
+	layer     int  // -1 without a stamp
+	unmatched bool // no selector chose it
+}
+
+// readLayers reads every stamp of the stream. Stamps of one layer that
+// disagree are an error that names two resources.
+func (d *declarations) readLayers() ([]layer, []stamped, error) {
+	var layers []layer
+	var errs []error
+	byName := map[string]int{}
+	of := make([]stamped, len(d.resources))
+	for i, r := range d.resources {
+		of[i].layer = -1
+		stamp, ok, err := ReadStamp(r.Annotations)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", located(r), err))
+		}
+		if !ok {
+			continue
+		}
+		l := layerOf(stamp, i)
+		at, seen := byName[l.name]
+		if !seen {
+			at = len(layers)
+			byName[l.name] = at
+			layers = append(layers, l)
+		} else if why := disagree(layers[at], l); why != "" {
+			errs = append(errs, fmt.Errorf("layer %s: %s and %s carry stamps with different %s; run sortorder over the whole stream again", l.name, d.resources[layers[at].first].ID, r.ID, why))
+		}
+		of[i] = stamped{layer: at, unmatched: stamp.Unmatched}
+	}
+	return sortLayers(layers, of), of, errors.Join(errs...)
+}
+
+// sortLayers orders layers by order, wave and name, for people.
+func sortLayers(layers []layer, of []stamped) []layer {
+	sorted := slices.SortedFunc(slices.Values(layers), func(a, b layer) int {
+		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.wave, b.wave), cmp.Compare(a.name, b.name))
+	})
+	now := make(map[string]int, len(sorted))
+	for i, l := range sorted {
+		now[l.name] = i
+	}
+	for i := range of {
+		if of[i].layer >= 0 {
+			of[i].layer = now[layers[of[i].layer].name]
+		}
+	}
+	return sorted
+}
+
+func layerOf(s Stamp, resource int) layer {
+	return layer{
+		name: s.LayerName(), short: s.Layer, order: s.Order, wave: s.Wave,
+		gate: s.Gate, timeout: s.Timeout, needs: s.Needs, first: resource,
+	}
+}
+
+// disagree names the first thing in which two stamps of a layer differ.
+func disagree(a, b layer) string {
+	switch {
+	case a.wave != b.wave:
+		return fmt.Sprintf("waves (%d and %d)", a.wave, b.wave)
+	case a.gate != b.gate:
+		return fmt.Sprintf("gates (%s and %s)", a.gate, b.gate)
+	case a.timeout != b.timeout:
+		return fmt.Sprintf("timeouts (%s and %s)", a.timeout, b.timeout)
+	case (a.needs == nil) != (b.needs == nil) || !slices.Equal(a.needs, b.needs):
+		return fmt.Sprintf("needs (%q and %q)", strings.Join(a.needs, ","), strings.Join(b.needs, ","))
+	}
+	return ""
+}
+
+// before lists, for each layer, the layers that must be done first: by name
+// where its stamps name them, else every layer of its order with a lower wave.
+// Layers that the stream does not hold hold nothing up.
+func before(layers []layer) [][]int {
+	byName := map[string]int{}
+	named := map[string]bool{} // orders in which some layer names its needs
+	for i, l := range layers {
+		byName[l.name] = i
+		named[l.order] = named[l.order] || l.needs != nil
+	}
+	out := make([][]int, len(layers))
+	for i, l := range layers {
+		if l.needs == nil {
+			out[i] = lowerWaves(layers, l, !named[l.order])
+			continue
+		}
+		for _, name := range l.needs {
+			if at, ok := byName[name]; ok && at != i {
+				out[i] = append(out[i], at)
+			}
+		}
+	}
+	return out
+}
+
+// lowerWaves are the layers of an order with a lower wave than l: all of them,
+// or only those of the next lower one, which come after the rest.
+func lowerWaves(layers []layer, l layer, next bool) []int {
+	var out []int
+	for i, other := range layers {
+		if other.order != l.order || other.wave >= l.wave {
+			continue
+		}
+		if next && len(out) > 0 {
+			switch below := layers[out[0]].wave; {
+			case other.wave < below:
+				continue
+			case other.wave > below:
+				out = out[:0]
+			}
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
+// reduce leaves out of each list what already comes before another of its
+// entries. Lists that go in a circle are left as they are.
+func reduce(before [][]int) [][]int {
+	reach := make([]*big.Int, len(before)) // all that comes before, as a bit set
+	busy := make([]bool, len(before))
+	circle := false
+	var visit func(l int) *big.Int
+	visit = func(l int) *big.Int {
+		if reach[l] != nil || busy[l] {
+			circle = circle || busy[l]
+			return cmp.Or(reach[l], new(big.Int))
+		}
+		busy[l] = true
+		all := new(big.Int)
+		for _, b := range before[l] {
+			all.Or(all, visit(b))
+			all.SetBit(all, b, 1)
+		}
+		busy[l] = false
+		reach[l] = all
+		return all
+	}
+	out := make([][]int, len(before))
+	for l := range before {
+		visit(l)
+		beyond := new(big.Int)
+		for _, b := range before[l] {
+			beyond.Or(beyond, visit(b))
+		}
+		for _, b := range before[l] {
+			if beyond.Bit(b) == 0 {
+				out[l] = append(out[l], b)
+			}
+		}
+	}
+	if circle {
+		return before
+	}
+	return out
+}

@@ -1,0 +1,273 @@
+package ordering_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Random streams, each property on each of them.
+func TestProperties(t *testing.T) {
+	plans := 0
+	for seed := range uint64(4000) {
+		if checkWorld(t, seed) {
+			plans++
+		}
+	}
+	require.Greater(t, plans, 1300, "too few of the random streams have a plan")
+}
+
+func FuzzBuild(f *testing.F) {
+	for seed := range uint64(20) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) { checkWorld(t, seed) })
+}
+
+// checkWorld is false when the stream has no plan.
+func checkWorld(t *testing.T, seed uint64) bool {
+	w := newWorld(seed)
+	plan, err := ordering.Build(w.resources, w.options)
+	name := fmt.Sprintf("seed %d", seed)
+	shuffled := slices.Clone(w.resources)
+	rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	again, errAgain := ordering.Build(shuffled, w.options)
+	require.Equal(t, err, errAgain, name)
+	require.Equal(t, plan, again, name)
+	if err != nil {
+		requireTrue(t, err, name)
+		return false
+	}
+	requireEachOnce(t, w, plan, name)
+	requireForward(t, plan, name)
+	requirePrerequisitesFirst(t, plan, name)
+	requireDeclaredWithoutInferred(t, w, plan, name)
+	for _, byWave := range []bool{true, false} {
+		w.run(t, plan, byWave, fmt.Sprintf("%s, by wave %t", name, byWave))
+	}
+	return true
+}
+
+// requireTrue checks that each cycle that an error names is one.
+func requireTrue(t *testing.T, err error, name string) {
+	var cycle *ordering.CycleError
+	if errors.As(err, &cycle) {
+		for i, e := range cycle.Cycle {
+			require.Equal(t, e.To, cycle.Cycle[(i+1)%len(cycle.Cycle)].From, name)
+		}
+	}
+}
+
+func requireEachOnce(t *testing.T, w *world, plan *ordering.Plan, name string) {
+	var want, got []object.ID
+	for _, r := range w.resources {
+		want = append(want, r.ID)
+	}
+	for _, s := range plan.Steps {
+		got = append(got, s.ID)
+	}
+	require.ElementsMatch(t, want, got, name)
+}
+
+// requireForward checks that every edge and every layer points to a later wave,
+// or, for applied edges, not to an earlier one.
+func requireForward(t *testing.T, plan *ordering.Plan, name string) {
+	wave := map[object.ID]int{}
+	ends := make([]int, len(plan.Layers))
+	for l := range ends {
+		ends[l] = -1
+	}
+	for _, s := range plan.Steps {
+		wave[s.ID] = s.Wave
+		for _, l := range s.Layers {
+			for ; l >= 0; l = plan.Layers[l].Within {
+				ends[l] = max(ends[l], s.Wave)
+				if s.Gate == ordering.Ready {
+					ends[l] = max(ends[l], s.ReadyBy)
+				}
+			}
+		}
+	}
+	for _, s := range plan.Steps {
+		for _, n := range s.Needs {
+			if n.Gate == ordering.Ready {
+				require.Less(t, wave[n.ID], s.Wave, "%s: %s needs %s ready", name, s.ID, n.ID)
+			}
+			require.LessOrEqual(t, wave[n.ID], s.Wave, "%s: %s needs %s", name, s.ID, n.ID)
+		}
+		for _, b := range s.After {
+			require.Less(t, ends[b.Layer], s.Wave, "%s: %s comes after %s", name, s.ID, plan.Layers[b.Layer].Name)
+		}
+	}
+}
+
+// requirePrerequisitesFirst checks that everything waits for the prerequisites
+// that need nothing but each other.
+func requirePrerequisitesFirst(t *testing.T, plan *ordering.Plan, name string) {
+	first := slices.IndexFunc(plan.Layers, func(l ordering.Layer) bool { return l.Name == "prerequisites" })
+	early, alone := map[object.ID]bool{}, true
+	for _, s := range plan.Steps {
+		for _, l := range s.Layers {
+			early[s.ID] = early[s.ID] || plan.Layers[l].Kind == ordering.Prerequisites
+		}
+	}
+	for _, s := range plan.Steps {
+		if slices.Contains(s.Layers, first) {
+			outside := func(n ordering.Need) bool { return !early[n.ID] }
+			alone = alone && !slices.ContainsFunc(s.Needs, outside) && len(s.After) == 0
+		}
+	}
+	for _, s := range plan.Steps {
+		if first >= 0 && alone && !early[s.ID] {
+			waits := slices.ContainsFunc(s.After, func(b ordering.Barrier) bool { return b.Layer == first })
+			require.True(t, waits, "%s: %s does not wait for the prerequisites\n%s", name, s.ID, needs(plan))
+		}
+	}
+}
+
+// requireDeclaredWithoutInferred takes away, from one resource after the other,
+// all that references are read from: what authors declared stays as it was.
+func requireDeclaredWithoutInferred(t *testing.T, w *world, plan *ordering.Plan, name string) {
+	for i, r := range w.resources {
+		if r.Kind != "Deployment" && r.Kind != "ClusterRoleBinding" && r.Kind != "ValidatingWebhookConfiguration" {
+			continue
+		}
+		bare := slices.Clone(w.resources)
+		bare[i].Object = map[string]any{}
+		without, err := ordering.Build(bare, w.options)
+		require.NoError(t, err, "%s: without the references of %s", name, r.ID)
+		require.Equal(t, declared(plan), declared(without), "%s: without the references of %s", name, r.ID)
+	}
+}
+
+// declared lists what authors declared, as text.
+func declared(plan *ordering.Plan) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range plan.Steps {
+		for _, n := range s.Needs {
+			if n.Hard && n.ID.Kind != "PersistentVolumeClaim" {
+				out[fmt.Sprintf("%s needs %s %s", s.ID, n.ID, n.Gate)] = true
+			}
+		}
+	}
+	for _, l := range plan.Layers {
+		for _, b := range l.After {
+			if l.Kind != ordering.Everything {
+				out[l.Name+" after "+plan.Layers[b.Layer].Name] = true
+			}
+		}
+	}
+	return out
+}
+
+// run plays a plan on the world's cluster and requires that every resource gets
+// there, and none before what it needs.
+func (w *world) run(t *testing.T, plan *ordering.Plan, byWave bool, name string) {
+	c := &cluster{world: w, plan: plan, applied: map[object.ID]bool{}, step: map[object.ID]ordering.Step{}}
+	for _, s := range plan.Steps {
+		c.step[s.ID] = s
+	}
+	wave := 0
+	for changed := true; changed; {
+		changed = false
+		for _, s := range plan.Steps {
+			if c.applied[s.ID] || byWave && (s.Wave > wave || !c.neighbours(s)) || !byWave && !c.mayStart(s) {
+				continue
+			}
+			c.requireAccepted(t, s, name)
+			c.applied[s.ID], changed = true, true
+		}
+		if byWave && wave < len(plan.Waves)-1 && c.waveDone(wave) {
+			wave, changed = wave+1, true
+		}
+	}
+	for _, s := range plan.Steps {
+		require.True(t, c.applied[s.ID], "%s: %s never goes out\n%s", name, s.ID, needs(plan))
+		require.True(t, c.ready(s.ID), "%s: %s never becomes ready\n%s", name, s.ID, needs(plan))
+	}
+}
+
+// cluster is a simulated one.
+type cluster struct {
+	*world
+	plan    *ordering.Plan
+	applied map[object.ID]bool
+	step    map[object.ID]ordering.Step
+}
+
+func (c *cluster) ready(id object.ID) bool {
+	if !c.applied[id] {
+		return false
+	}
+	for _, on := range c.starts[id] {
+		if !c.applied[on] {
+			return false
+		}
+	}
+	if users, isClaim := c.users[id]; isClaim && len(users) > 0 {
+		return slices.ContainsFunc(users, func(u object.ID) bool { return c.applied[u] })
+	}
+	return true
+}
+
+func (c *cluster) passed(id object.ID, gate ordering.Gate) bool {
+	if gate == ordering.Applied {
+		return c.applied[id]
+	}
+	return c.ready(id)
+}
+
+// neighbours tells whether what a step needs of its own wave is applied.
+func (c *cluster) neighbours(s ordering.Step) bool {
+	return !slices.ContainsFunc(s.Needs, func(n ordering.Need) bool {
+		return c.step[n.ID].Wave == s.Wave && !c.applied[n.ID]
+	})
+}
+
+func (c *cluster) mayStart(s ordering.Step) bool {
+	return !slices.ContainsFunc(s.Needs, func(n ordering.Need) bool { return !c.passed(n.ID, n.Gate) }) &&
+		!slices.ContainsFunc(s.After, func(b ordering.Barrier) bool { return !c.layerDone(b.Layer) })
+}
+
+func (c *cluster) waveDone(wave int) bool {
+	return !slices.ContainsFunc(c.plan.Steps, func(s ordering.Step) bool {
+		return s.Wave == wave && !c.applied[s.ID] || s.ReadyBy == wave && !c.passed(s.ID, s.Gate)
+	})
+}
+
+func (c *cluster) layerDone(layer int) bool {
+	for _, b := range c.plan.Layers[layer].After {
+		if !c.layerDone(b.Layer) {
+			return false
+		}
+	}
+	for l, inner := range c.plan.Layers {
+		if inner.Within == layer && !c.layerDone(l) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(c.plan.Steps, func(s ordering.Step) bool {
+		return slices.Contains(s.Layers, layer) && !c.passed(s.ID, s.Gate)
+	})
+}
+
+// requireAccepted checks what the API server and the plan ask for at the moment
+// in which a resource goes out.
+func (c *cluster) requireAccepted(t *testing.T, s ordering.Step, name string) {
+	for _, on := range c.accepts[s.ID] {
+		require.True(t, c.applied[on], "%s: %s goes out before %s", name, s.ID, on)
+	}
+	if crd, ok := c.served[s.ID]; ok {
+		require.True(t, c.ready(crd), "%s: %s goes out before %s is ready", name, s.ID, crd)
+	}
+	for _, n := range s.Needs {
+		require.True(t, c.passed(n.ID, n.Gate), "%s: %s goes out before %s is %s\n%s", name, s.ID, n.ID, n.Gate, needs(c.plan))
+	}
+}

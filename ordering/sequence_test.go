@@ -1,0 +1,76 @@
+package ordering_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Whatever the stream, its sequence holds each step once, behind all that it
+// needs and behind all earlier waves; inside a wave, a step stands before one of
+// an earlier layer only when somebody needs it there.
+func TestSequenceOfAnyPlan(t *testing.T) {
+	for seed := range uint64(2000) {
+		w := newWorld(seed)
+		plan, err := ordering.Build(w.resources, w.options)
+		if err != nil {
+			continue
+		}
+		name := fmt.Sprintf("seed %d", seed)
+		sequence := plan.Sequence()
+		require.Len(t, sequence, len(plan.Steps), name)
+		at := map[object.ID]int{}
+		for n, i := range sequence {
+			at[plan.Steps[i].ID] = n
+			require.True(t, n == 0 || plan.Steps[sequence[n-1]].Wave <= plan.Steps[i].Wave, name)
+		}
+		require.Len(t, at, len(plan.Steps), name)
+		for _, s := range plan.Steps {
+			for _, n := range s.Needs {
+				require.Less(t, at[n.ID], at[s.ID], "%s: %s needs %s", name, s.ID, n.ID)
+			}
+		}
+		requireNoIdleSwap(t, plan, sequence, name)
+	}
+}
+
+// requireNoIdleSwap checks that two neighbours of one wave could not change
+// places and stand better: by layer, then by ID.
+func requireNoIdleSwap(t *testing.T, plan *ordering.Plan, sequence []int, name string) {
+	t.Helper()
+	layer := func(s ordering.Step) int {
+		return slices.IndexFunc(plan.Layers, func(l ordering.Layer) bool { return l.Name == s.Layer })
+	}
+	for n := 1; n < len(sequence); n++ {
+		a, b := plan.Steps[sequence[n-1]], plan.Steps[sequence[n]]
+		needed := slices.ContainsFunc(b.Needs, func(need ordering.Need) bool { return need.ID == a.ID })
+		if a.Wave != b.Wave || needed {
+			continue
+		}
+		require.LessOrEqual(t, layer(a), layer(b), "%s: %s stands before %s", name, a.ID, b.ID)
+		if layer(a) == layer(b) {
+			require.Negative(t, object.Compare(a.ID, b.ID), "%s: %s stands before %s", name, a.ID, b.ID)
+		}
+	}
+}
+
+// What vet finds does not depend on the order of the stream, and it finds a
+// problem exactly when there is no plan, or a name is misspelt.
+func TestVetOfAnyStream(t *testing.T) {
+	for seed := range uint64(1000) {
+		w := newWorld(seed)
+		_, err := ordering.Build(w.resources, w.options)
+		found := ordering.Vet(w.resources, w.options)
+		shuffled := slices.Clone(w.resources)
+		rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		require.Equal(t, found, ordering.Vet(shuffled, w.options), "seed %d", seed)
+		problem := slices.ContainsFunc(found, func(f ordering.Finding) bool { return f.Problem })
+		require.Equal(t, err != nil, problem, "seed %d: %v", seed, found)
+	}
+}

@@ -1,0 +1,69 @@
+package ordering
+
+import "time"
+
+// set is a layer while it is being planned: resources that are waited for as
+// one. In the graph it has two vertices, its entry and its exit, so that "all
+// of this after all of that" is one edge.
+type set struct {
+	name, short string
+	kind        LayerKind
+	within      int // the set around it; -1
+	gate        Gate
+	timeout     time.Duration
+	after       []Barrier
+	at          argoPlace // of a sync wave
+}
+
+// membership is a resource's place in a set: not before its entry, done before
+// its exit. Each half may be weaker than the author's word, or absent.
+type membership struct {
+	resource, set int
+	in, out       strength
+}
+
+// absent is a half of a membership that is not there.
+const absent = hard + 1
+
+func (d *declarations) addSet(s set) int {
+	d.sets = append(d.sets, s)
+	return len(d.sets) - 1
+}
+
+// join puts a resource into a set.
+func (d *declarations) join(resource, set int, in, out strength) {
+	d.members = append(d.members, membership{resource, set, in, out})
+}
+
+// entry and exit are the vertices of a set. Those of resources come first.
+func (d *declarations) entry(set int) int32 { return int32(len(d.resources) + 2*set) }
+func (d *declarations) exit(set int) int32  { return d.entry(set) + 1 }
+
+// setEdges are the edges that the sets and their members make.
+func (d *declarations) setEdges() []edge {
+	var edges []edge
+	for s, set := range d.sets {
+		in := Reason{Rule: string(set.kind), Detail: "part of " + set.name}
+		edges = append(edges, edge{from: d.entry(s), to: d.exit(s), gate: Applied, strength: hard, why: in})
+		if w := set.within; w >= 0 {
+			around := Reason{Rule: string(set.kind), Detail: set.name + " is part of " + d.sets[w].name}
+			edges = append(edges,
+				edge{from: d.entry(w), to: d.entry(s), gate: Applied, strength: hard, why: around},
+				edge{from: d.exit(s), to: d.exit(w), gate: Applied, strength: hard, why: around})
+		}
+		for _, b := range set.after {
+			edges = append(edges, edge{from: d.exit(b.Layer), to: d.entry(s), weight: 1, strength: hard, why: b.Why})
+		}
+	}
+	for _, m := range d.members {
+		s := d.sets[m.set]
+		why := Reason{Rule: string(s.kind), Detail: "is in " + s.name}
+		if m.in != absent {
+			edges = append(edges, edge{from: d.entry(m.set), to: int32(m.resource), gate: Applied, strength: m.in, why: why})
+		}
+		if m.out != absent {
+			edges = append(edges, edge{from: int32(m.resource), to: d.exit(m.set), gate: s.gate, strength: m.out, why: why})
+		}
+	}
+	return edges
+}

@@ -1,0 +1,17 @@
+package ordering
+
+import "slices"
+
+// Unordered is the plan without its order: the same resources in one wave, none
+// of which waits for another, but for a Namespace to be there, without which
+// nothing can be applied to it (KubeVela KEP-0005's switch).
+func (p *Plan) Unordered() *Plan {
+	out := &Plan{Steps: slices.Clone(p.Steps), Waves: []Wave{{Name: "unordered"}}, Skipped: p.Skipped, Notes: p.Notes}
+	for i := range out.Steps {
+		s := &out.Steps[i]
+		s.Wave, s.ReadyBy = 0, 0
+		s.Needs = slices.DeleteFunc(slices.Clone(s.Needs), func(n Need) bool { return n.Why.Rule != "namespace" })
+		s.After, s.Layers, s.External = nil, nil, nil
+	}
+	return out
+}

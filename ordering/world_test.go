@@ -1,0 +1,249 @@
+package ordering_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// world is a random stream, and what a cluster would do with it: which
+// resources it refuses without which others, and which become ready only when
+// which others are there. It knows this from making the stream, not from
+// package ordering.
+type world struct {
+	rand      *rand.Rand
+	resources []ordering.Resource
+	options   ordering.Options
+	accepts   map[object.ID][]object.ID // must be there for the API server to accept
+	served    map[object.ID]object.ID   // must be ready for the API server to accept
+	starts    map[object.ID][]object.ID // must be there for it to become ready
+	users     map[object.ID][]object.ID // of claims: one of them must be there
+}
+
+func newWorld(seed uint64) *world {
+	w := &world{
+		rand:    rand.New(rand.NewPCG(seed, 7)),
+		accepts: map[object.ID][]object.ID{}, served: map[object.ID]object.ID{}, starts: map[object.ID][]object.ID{}, users: map[object.ID][]object.ID{},
+	}
+	w.base()
+	for i := range 1 + w.rand.IntN(5) {
+		w.workload(i)
+	}
+	w.declare()
+	w.place()
+	switch w.rand.IntN(8) {
+	case 0:
+		w.options.PrerequisiteKinds = []string{"ValidatingWebhookConfiguration", "ConfigMap"}
+	case 1:
+		w.options.NoPrerequisites = true
+	}
+	return w
+}
+
+func (w *world) add(apiVersion, kind, namespace, name string, fields map[string]any) object.ID {
+	meta := map[string]any{"name": name}
+	if namespace != "" {
+		meta["namespace"] = namespace
+	}
+	obj := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": meta}
+	for k, v := range fields {
+		obj[k] = v
+	}
+	r := resource(obj)
+	r.Annotations, r.Labels = map[string]string{}, map[string]string{"name": name}
+	w.resources = append(w.resources, r)
+	return r.ID
+}
+
+// base makes what workloads may need.
+func (w *world) base() {
+	if w.rand.IntN(2) == 0 {
+		w.add("v1", "Namespace", "", "shop", nil)
+	}
+	for i := range w.rand.IntN(4) {
+		w.in(w.add("v1", "ConfigMap", "shop", fmt.Sprint("c", i), nil))
+	}
+	for i := range w.rand.IntN(2) {
+		id := w.add("v1", "PersistentVolumeClaim", "shop", fmt.Sprint("p", i), nil)
+		w.in(id)
+		w.users[id] = nil
+	}
+	if w.rand.IntN(2) == 0 {
+		crd := w.add("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com", map[string]any{
+			"spec": map[string]any{"group": "example.com", "names": map[string]any{"kind": "Widget", "plural": "widgets"}},
+		})
+		for i := range 1 + w.rand.IntN(2) {
+			id := w.in(w.add("example.com/v1", "Widget", "shop", fmt.Sprint("w", i), nil))
+			w.served[id] = crd
+		}
+	}
+	if w.rand.IntN(3) == 0 {
+		w.in(w.add("v1", "ServiceAccount", "shop", "sa", nil))
+		w.add("rbac.authorization.k8s.io/v1", "ClusterRole", "", "role", nil)
+		w.add("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", "binding", map[string]any{
+			"roleRef":  map[string]any{"kind": "ClusterRole", "name": "role"},
+			"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": "sa", "namespace": "shop"}},
+		})
+	}
+}
+
+// in notes that a resource lives in the Namespace of the stream, if that is
+// there.
+func (w *world) in(id object.ID) object.ID {
+	if r := w.resources[0]; r.Kind == "Namespace" {
+		w.accepts[id] = append(w.accepts[id], r.ID)
+	}
+	return id
+}
+
+// workload makes one that needs some of what is there.
+func (w *world) workload(i int) {
+	var volumes []any
+	var starts, claims []object.ID
+	spec := map[string]any{"containers": []any{map[string]any{"name": "main"}}}
+	for _, r := range w.resources {
+		if w.rand.IntN(3) > 0 {
+			continue
+		}
+		volume := map[string]any{"name": r.Name}
+		switch r.Kind {
+		case "ConfigMap":
+			volume["configMap"] = map[string]any{"name": r.Name, "optional": false}
+		case "PersistentVolumeClaim":
+			volume["persistentVolumeClaim"] = map[string]any{"claimName": r.Name}
+			claims = append(claims, r.ID)
+		case "ServiceAccount":
+			spec["serviceAccountName"] = r.Name
+			starts = append(starts, r.ID)
+			continue
+		default:
+			continue
+		}
+		volumes = append(volumes, volume)
+		starts = append(starts, r.ID)
+	}
+	spec["volumes"] = volumes
+	id := w.in(w.add("apps/v1", "Deployment", "shop", fmt.Sprint("d", i), map[string]any{
+		"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": fmt.Sprint("d", i)}}, "spec": spec}},
+	}))
+	w.starts[id] = starts
+	for _, claim := range claims {
+		w.users[claim] = append(w.users[claim], id)
+	}
+	if w.rand.IntN(4) == 0 {
+		w.hook(i)
+	}
+}
+
+// hook puts a webhook in front of the custom resources that a workload serves.
+func (w *world) hook(i int) {
+	name := fmt.Sprint("d", i)
+	service := w.in(w.add("v1", "Service", "shop", name, map[string]any{"spec": map[string]any{"selector": map[string]any{"app": name}}}))
+	config := w.add("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "", name, map[string]any{"webhooks": []any{map[string]any{
+		"name": name, "clientConfig": map[string]any{"service": map[string]any{"namespace": "shop", "name": name}},
+		"rules": []any{map[string]any{"apiGroups": []any{"example.com"}, "apiVersions": []any{"*"}, "operations": []any{"*"}, "resources": []any{"*"}}},
+	}}})
+	w.starts[config] = []object.ID{service}
+	w.served[object.ID{Kind: "hook", Name: name}] = config
+}
+
+// declare adds dependencies and change groups at random.
+func (w *world) declare() {
+	for i := range w.resources {
+		r := &w.resources[i]
+		if w.rand.IntN(6) == 0 {
+			on := w.resources[w.rand.IntN(len(w.resources))].ID
+			entry := on.Group + "/" + on.Kind + "/" + on.Name
+			if on.Namespace != "" {
+				entry = on.Group + "/namespaces/" + on.Namespace + "/" + on.Kind + "/" + on.Name
+			}
+			if w.rand.IntN(2) == 0 {
+				entry += "?gate=applied"
+			}
+			if on != r.ID {
+				r.Annotations["ordapply.dev/depends-on"] = entry
+			}
+		}
+		if w.rand.IntN(8) == 0 {
+			r.Annotations["kapp.k14s.io/change-group"] = "g" + fmt.Sprint(w.rand.IntN(2))
+		}
+	}
+	for i := range w.resources {
+		if group := "g" + fmt.Sprint(w.rand.IntN(2)); w.rand.IntN(10) == 0 && w.holds("kapp.k14s.io/change-group", group) {
+			w.resources[i].Annotations["kapp.k14s.io/change-rule"] = []string{"upsert after upserting ", "upsert before upserting "}[w.rand.IntN(2)] + group
+		}
+	}
+}
+
+func (w *world) holds(key, value string) bool {
+	for _, r := range w.resources {
+		if r.Annotations[key] == value {
+			return true
+		}
+	}
+	return false
+}
+
+// place gives the stream one of the frames, or stacks, or nothing.
+func (w *world) place() {
+	switch w.rand.IntN(6) {
+	case 0, 1:
+		w.stamp()
+	case 2:
+		for i := range w.resources {
+			if w.rand.IntN(2) == 0 {
+				w.resources[i].Annotations["argocd.argoproj.io/sync-wave"] = fmt.Sprint(w.rand.IntN(4) - 1)
+			}
+		}
+	case 3:
+		for i := range w.resources {
+			if g := w.rand.IntN(4); g < 3 {
+				w.resources[i].Annotations["helm.sh/resource-group"] = fmt.Sprint("g", g)
+				if g > 0 && w.holds("helm.sh/resource-group", fmt.Sprint("g", g-1)) {
+					w.resources[i].Annotations["helm.sh/depends-on/resource-groups"] = fmt.Sprintf(`["g%d"]`, g-1)
+				}
+			}
+		}
+	case 4:
+		apps := []ordering.App{}
+		for a := range 3 {
+			digit := fmt.Sprint(a)
+			app := ordering.App{Name: "a" + digit}
+			if a > 0 && w.rand.IntN(2) == 0 {
+				app.DependsOn = []string{"a" + fmt.Sprint(a-1)}
+			}
+			apps = append(apps, app)
+		}
+		w.options.Stacks = []ordering.Stack{{Name: "one", Applications: apps[:1]}, {Name: "two", DependsOn: []string{"one"}, Applications: apps[1:]}}
+		w.options.Stacks[1].Applications[0].DependsOn = nil
+		w.options.ApplicationOf = func(m object.Meta) string {
+			switch m.Name[len(m.Name)-1] {
+			case '0':
+				return "one/a0"
+			case '1', '2':
+				return "two/a" + m.Name[len(m.Name)-1:]
+			}
+			return ""
+		}
+	}
+}
+
+func (w *world) stamp() {
+	gates := make([]ordering.Gate, 4)
+	for i := range gates {
+		gates[i] = ordering.Gate(w.rand.IntN(5) / 4)
+	}
+	rest := w.rand.IntN(4)
+	for i := range w.resources {
+		if w.rand.IntN(8) == 0 {
+			continue
+		}
+		wave := w.rand.IntN(4)
+		stamp := ordering.Stamp{Order: "o", Layer: fmt.Sprint("l", wave), Wave: wave, Gate: gates[wave], Unmatched: wave == rest}
+		for k, v := range stamp.Annotations() {
+			w.resources[i].Annotations[k] = v
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package sortorder
+
+// APIVersion and Kind name the configuration object.
+const (
+	APIVersion = "ordapply.dev/v1alpha1"
+	Kind       = "SortOrder"
+)
+
+// config is the SortOrder as an author writes it. The json tags name its
+// fields, the doc tags explain them to editors; decode and Schema read both, so
+// that what is accepted and what is documented cannot drift apart.
+type config struct {
+	APIVersion string            `json:"apiVersion" doc:"Always ordapply.dev/v1alpha1."`
+	Kind       string            `json:"kind" doc:"Always SortOrder."`
+	Metadata   metadata          `json:"metadata" doc:"The name of the order, which the stamps carry."`
+	SortOrder  []selectorSpec    `json:"sortOrder" doc:"Selectors; a resource belongs to the first one it matches."`
+	TypeOrder  typeOrderSpec     `json:"typeOrder" doc:"The order of kinds within a layer: legacy (kustomize's, the default), helm, fifo (as read), or an object with default, first and last."`
+	Layers     []layerSpec       `json:"layers" doc:"Changes to the chain of layers: which layers one needs, instead of the one before it in the list."`
+	Stacks     []stackSpec       `json:"stacks" doc:"Applications, grouped into stacks. Read by ordapply --order."`
+	Timeouts   map[string]string `json:"timeouts" doc:"How long resources of a kind may take to become ready: Kind or Kind.group, and a duration. Read by ordapply --order."`
+	Health     []healthRule      `json:"health" doc:"When resources of a kind are ready. Read by ordapply --order."`
+	Emit       []string          `json:"emit" doc:"Write the order in the annotations of these tools too: argocd, kpt, kapp."`
+	Overwrite  bool              `json:"overwrite" doc:"Let emit replace annotations of those tools that the author wrote."`
+	Strict     bool              `json:"strict" doc:"Make a selector that matches nothing an error instead of a warning."`
+	Reindex    bool              `json:"reindex" doc:"Under kpt, renumber the resources of each file in the order decided."`
+	Carry      string            `json:"carry" doc:"Two passes of kustomize build: pack in the first, unpack in the second. Written by sortorder carry."`
+	Of         string            `json:"of" doc:"With carry: unpack, the name of the order that packed."`
+}
+
+// metadata is the part of an object's metadata that is read here; what build
+// tools add to it is theirs.
+type metadata struct {
+	Name string `json:"name" doc:"The order's name."`
+}
+
+// selectorSpec is one entry of sortOrder.
+type selectorSpec struct {
+	MatchAnnotations map[string]string `json:"matchAnnotations" doc:"Annotations a resource must have, each with this value."`
+	MatchExpressions []requirement     `json:"matchExpressions" doc:"Conditions on annotations."`
+	LabelSelector    *labelSelector    `json:"labelSelector" doc:"A label selector, as in a Deployment."`
+	Group            *string           `json:"group" doc:"The resource's API group; an empty string is the core group."`
+	Kind             *string           `json:"kind" doc:"The resource's kind."`
+	Namespace        *string           `json:"namespace" doc:"The resource's namespace; an empty string is a resource without one."`
+	Name             *string           `json:"name" doc:"The resource's name as the function receives it."`
+	Unmatched        bool              `json:"unmatched" doc:"The place of everything that no other selector matches."`
+	Layer            string            `json:"layer" doc:"The layer's name. Default: made from the selector, such as tier=data."`
+	Gate             string            `json:"gate" doc:"What later layers wait for: ready (the default) or applied."`
+	Timeout          string            `json:"timeout" doc:"How long the layer may take to become ready, such as 5m."`
+}
+
+// labelSelector has the fields of metav1.LabelSelector.
+type labelSelector struct {
+	MatchLabels      map[string]string `json:"matchLabels" doc:"Labels a resource must have, each with this value."`
+	MatchExpressions []requirement     `json:"matchExpressions" doc:"Conditions on labels."`
+}
+
+// requirement has the fields of metav1.LabelSelectorRequirement.
+type requirement struct {
+	Key      string   `json:"key" doc:"The annotation's or label's key."`
+	Operator string   `json:"operator" doc:"In, NotIn, Exists or DoesNotExist."`
+	Values   []string `json:"values" doc:"The values of In and NotIn."`
+}
+
+// layerSpec is one entry of layers.
+type layerSpec struct {
+	Name      string   `json:"name" doc:"A layer of this order."`
+	DependsOn []string `json:"dependsOn" doc:"The layers it needs: of this order by name, of another as order/layer. Empty: none. Absent: the one before it in the list."`
+}
+
+// typeOrderSpec is a name, or a name with kinds moved to the front or the end.
+// It is the one field with two forms: "helm", or {default: helm, first: [...]}.
+type typeOrderSpec struct {
+	Default string   `json:"default" doc:"The order that first and last change: legacy, helm or fifo."`
+	First   []string `json:"first" doc:"Kinds that come first: Kind, Kind.group, or Kind. for the core group."`
+	Last    []string `json:"last" doc:"Kinds that come last."`
+}

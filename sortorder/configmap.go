@@ -1,0 +1,100 @@
+package sortorder
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// fromData makes a SortOrder's fields of a ConfigMap's data, which is how kpt
+// passes `configMap:` and key=value arguments: every value is text. Lists and
+// maps are YAML in that text; emit may be a comma list; name is the order's.
+//
+//	data:
+//	  name: platform
+//	  typeOrder: helm
+//	  sortOrder: |
+//	    - matchAnnotations: {tier: foundation}
+func (d *decoder) fromData(object map[string]any) map[string]any {
+	tree := map[string]any{"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{"name": DefaultName}}
+	data, ok := object["data"].(map[string]any)
+	if !ok && object["data"] != nil {
+		d.problems.add("data", "must be a map of strings, not %s", describe(object["data"]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		text, ok := data[name].(string)
+		switch {
+		case !ok:
+			d.problems.add("data."+name, "must be a string, not %s", describe(data[name]))
+		case name == "name":
+			tree["metadata"] = map[string]any{"name": text}
+		default:
+			d.fromText(tree, name, text)
+		}
+	}
+	return tree
+}
+
+// fromText reads one value of a ConfigMap as the field it is for wants it. A
+// boolean that is none stays text, and is refused as such.
+func (d *decoder) fromText(tree map[string]any, name, text string) {
+	tree[name] = text
+	want := fieldType(name)
+	if want == nil || want.Kind() == reflect.String {
+		return
+	}
+	if want.Kind() == reflect.Bool {
+		if value, err := strconv.ParseBool(text); err == nil {
+			tree[name] = value
+		}
+		return
+	}
+	var value any
+	if err := yaml.UnmarshalStrict([]byte(text), &value); err != nil {
+		d.problems.add("data."+name, "is not valid YAML: %s", yamlReason(err))
+		delete(tree, name)
+		return
+	}
+	if list, ok := value.(string); ok && want == reflect.TypeFor[[]string]() {
+		value = splitWords(list)
+	}
+	tree[name] = value
+}
+
+// fieldType is the type of a field of the configuration that data may set, nil
+// for any other name.
+func fieldType(name string) reflect.Type {
+	of := reflect.TypeFor[config]()
+	for i := range of.NumField() {
+		if of.Field(i).Tag.Get("json") == name {
+			return of.Field(i).Type
+		}
+	}
+	return nil
+}
+
+func splitWords(list string) []any {
+	var out []any
+	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' }) {
+		out = append(out, word)
+	}
+	return out
+}
+
+// underData puts the faults of a ConfigMap where its author wrote the fields.
+func (ps Problems) underData() Problems {
+	for i, p := range ps {
+		switch rest, isName := strings.CutPrefix(p.Path, "metadata.name"); {
+		case isName:
+			ps[i].Path = "data.name" + rest
+		case !strings.HasPrefix(p.Path, "data"):
+			ps[i].Path = fmt.Sprintf("data.%s", p.Path)
+		}
+	}
+	return ps
+}

@@ -1,0 +1,165 @@
+package sortorder
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// decoder fills Go values from a decoded document, noting every fault with its
+// field path instead of stopping at the first.
+type decoder struct{ problems Problems }
+
+// into stores value in the field at path.
+func (d *decoder) into(target reflect.Value, value any, path string) {
+	if value == nil {
+		d.problems.add(path, "is null: leave the field out or give it a value")
+		return
+	}
+	if spec, ok := target.Addr().Interface().(*typeOrderSpec); ok {
+		if name, ok := value.(string); ok {
+			spec.Default = name
+			return
+		}
+	}
+	switch target.Kind() {
+	case reflect.Pointer:
+		target.Set(reflect.New(target.Type().Elem()))
+		d.into(target.Elem(), value, path)
+	case reflect.String, reflect.Bool:
+		d.scalar(target, value, path)
+	case reflect.Slice:
+		d.list(target, value, path)
+	case reflect.Map:
+		d.stringMap(target, value, path)
+	case reflect.Struct:
+		d.object(target, value, path)
+	}
+}
+
+// scalar stores a string or a boolean.
+func (d *decoder) scalar(target reflect.Value, value any, path string) {
+	v := reflect.ValueOf(value)
+	if v.Kind() == target.Kind() {
+		target.Set(v)
+		return
+	}
+	if target.Kind() == reflect.String && isScalar(value) {
+		d.problems.add(path, "is %s: write it in quotes", describe(value))
+		return
+	}
+	d.problems.add(path, "must be %s, not %s", article(target.Kind()), describe(value))
+}
+
+// list stores a sequence.
+func (d *decoder) list(target reflect.Value, value any, path string) {
+	entries, ok := value.([]any)
+	if !ok {
+		d.problems.add(path, "must be a list, not %s", describe(value))
+		return
+	}
+	target.Set(reflect.MakeSlice(target.Type(), len(entries), len(entries)))
+	for i, entry := range entries {
+		d.into(target.Index(i), entry, fmt.Sprintf("%s[%d]", path, i))
+	}
+}
+
+// stringMap stores a mapping from string to string; an empty one stays
+// different from an absent one.
+func (d *decoder) stringMap(target reflect.Value, value any, path string) {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		d.problems.add(path, "must be a map of strings, not %s", describe(value))
+		return
+	}
+	out := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		var text string
+		d.into(reflect.ValueOf(&text).Elem(), fields[key], path+"."+pathKey(key))
+		out[key] = text
+	}
+	target.Set(reflect.ValueOf(out))
+}
+
+// object stores a mapping in a struct and reports fields it does not have. The
+// metadata of an object is open: build tools add to it.
+func (d *decoder) object(target reflect.Value, value any, path string) {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		d.problems.add(path, "must be a map, not %s", describe(value))
+		return
+	}
+	known := map[string]bool{}
+	for i := range target.NumField() {
+		name := target.Type().Field(i).Tag.Get("json")
+		known[name] = true
+		if field, has := fields[name]; has {
+			d.into(target.Field(i), field, join(path, name))
+		}
+	}
+	if target.Type() == reflect.TypeFor[metadata]() {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !known[name] {
+			d.problems.add(join(path, name), "unknown field%s", didYouMean(name, slices.Sorted(maps.Keys(known))))
+		}
+	}
+}
+
+// join extends a field path by a field.
+func join(path, field string) string {
+	if path == "" {
+		return field
+	}
+	return path + "." + field
+}
+
+// pathKey is a map's key as part of a field path: quoted where dots in it would
+// read as further fields.
+func pathKey(key string) string {
+	if strings.ContainsAny(key, "./ ") || key == "" {
+		return fmt.Sprintf("%q", key)
+	}
+	return key
+}
+
+// describe names a decoded value's type and, for a scalar, the value.
+func describe(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return fmt.Sprintf("the string %q", v)
+	case bool:
+		return fmt.Sprintf("the boolean %v", v)
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a map"
+	}
+	return "the number " + literal(value)
+}
+
+func isScalar(value any) bool {
+	switch value.(type) {
+	case []any, map[string]any:
+		return false
+	}
+	return true
+}
+
+func literal(value any) string {
+	text, _ := json.Marshal(value) // decoded scalars always marshal
+	return string(text)
+}
+
+func article(k reflect.Kind) string {
+	if k == reflect.Bool {
+		return "true or false"
+	}
+	return "a string"
+}

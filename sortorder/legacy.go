@@ -1,0 +1,45 @@
+package sortorder
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// The legacy order is that of kustomize's SortOrderTransformer (api v0.21.2),
+// which is what `kustomize build` sorts by unless told otherwise. It compares
+// joined strings, not fields, with "~" and a letter for what is empty: so the
+// core group comes after the others, and namespace "a-b" before "a".
+
+// legacyKinds are kustomize's lists. It ranks by kind, whatever the group.
+func legacyKinds() kindLists {
+	return kindLists{
+		first: []string{
+			"Namespace", "ResourceQuota", "StorageClass", "CustomResourceDefinition", "ServiceAccount",
+			"PodSecurityPolicy", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "ConfigMap", "Secret",
+			"Endpoints", "Service", "LimitRange", "PriorityClass", "PersistentVolume", "PersistentVolumeClaim",
+			"Deployment", "StatefulSet", "CronJob", "PodDisruptionBudget",
+		},
+		last: []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"},
+	}
+}
+
+// compareLegacy compares resources of one rank: by group, version and kind, the
+// other way round where a core Namespace meets another Namespace, so that it
+// comes first; then by namespace and name.
+func compareLegacy(a, b *sortKey) int {
+	byKind := strings.Compare(a.gvk, b.gvk)
+	if a.kind == "Namespace" && b.kind == "Namespace" && (a.core || b.core) {
+		byKind = -byKind
+	}
+	return cmp.Or(byKind, strings.Compare(a.nsn, b.nsn))
+}
+
+func legacyGVK(m object.Meta) string {
+	return cmp.Or(m.Group, "~G") + "_" + cmp.Or(m.Version, "~V") + "_" + cmp.Or(m.Kind, "~K")
+}
+
+func legacyName(m object.Meta) string {
+	return cmp.Or(m.Namespace, "~X") + "|" + cmp.Or(m.Name, "~N")
+}

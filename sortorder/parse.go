@@ -1,0 +1,194 @@
+package sortorder
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// DefaultName is the name of an order whose author gave none: without a
+// configuration, or with a ConfigMap.
+const DefaultName = "default"
+
+// Default is the order without a configuration: no selectors, the legacy order
+// of kinds.
+func Default() *Order {
+	order, _ := compile(config{Metadata: metadata{Name: DefaultName}}, nil)
+	return order
+}
+
+// Parse reads a SortOrder, as YAML or JSON, or the ConfigMap in which kpt passes
+// its fields. All faults come at once, as Problems.
+func Parse(document []byte) (*Order, error) {
+	tree, err := readDocument(document)
+	if err != nil {
+		return nil, err
+	}
+	var d decoder
+	if _, hasData := tree["data"]; tree["kind"] == "ConfigMap" || tree["kind"] == Kind && tree["apiVersion"] == "v1" && hasData {
+		order, problems := d.parse(d.fromData(tree))
+		return order, problems.underData().asError()
+	}
+	order, problems := d.parse(tree)
+	return order, problems.asError()
+}
+
+// parse decodes and compiles; the order is nil when there are problems.
+func (d *decoder) parse(tree map[string]any) (*Order, Problems) {
+	var c config
+	d.object(reflect.ValueOf(&c).Elem(), tree, "")
+	d.header(c)
+	return compile(c, d.problems)
+}
+
+// readDocument is the one document as maps, lists and scalars.
+func readDocument(document []byte) (map[string]any, error) {
+	if moreThanOne(document) {
+		return nil, Problems{{Message: "holds more than one YAML document: a SortOrder is one object, in a file of its own"}}
+	}
+	raw, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
+		return nil, Problems{{Message: "is not valid YAML: " + yamlReason(err)}}
+	}
+	var tree any
+	if err := yaml.Unmarshal(raw, &tree); err != nil {
+		return nil, Problems{{Message: "is not valid YAML: " + yamlReason(err)}}
+	}
+	object, ok := tree.(map[string]any)
+	if !ok {
+		return nil, Problems{{Message: fmt.Sprintf("is %s: a SortOrder is a map with apiVersion %s, kind %s and sortOrder", describe(tree), APIVersion, Kind)}}
+	}
+	return object, nil
+}
+
+// moreThanOne tells whether content follows the end of the first document.
+func moreThanOne(document []byte) bool {
+	seen, ended := false, false
+	for line := range bytes.Lines(document) {
+		for _, mark := range []string{"---", "..."} {
+			if rest, found := bytes.CutPrefix(line, []byte(mark)); found {
+				ended, line = seen, rest
+			}
+		}
+		if text := bytes.TrimSpace(line); len(text) == 0 || text[0] == '#' {
+			continue
+		}
+		if ended {
+			return true
+		}
+		seen = true
+	}
+	return false
+}
+
+// yamlReason is the parser's message without the names of its layers.
+func yamlReason(err error) string {
+	reason := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	return strings.ReplaceAll(strings.TrimPrefix(reason, "yaml: "), "\n", " ")
+}
+
+// header checks what every object has.
+func (d *decoder) header(c config) {
+	if c.APIVersion != APIVersion {
+		d.problems.add("apiVersion", "is %q: write %s", c.APIVersion, APIVersion)
+	}
+	if c.Kind != Kind {
+		d.problems.add("kind", "is %q: write %s", c.Kind, Kind)
+	}
+	if c.Metadata.Name == "" {
+		d.problems.add("metadata.name", "is missing: stamps carry the order's name, so that two orders can meet in one stream")
+	}
+}
+
+// compile checks a config as a whole and makes an Order of it. problems are
+// those that reading it found.
+func compile(c config, problems Problems) (*Order, Problems) {
+	checkName(c.Metadata.Name, &problems)
+	c.checkCarry(&problems)
+	o := &Order{
+		Name: c.Metadata.Name, Carry: Pass(c.Carry), Of: c.Of,
+		Emit: sortedSet(c.Emit), Overwrite: c.Overwrite, Strict: c.Strict, Reindex: c.Reindex,
+		ForApplier: c.forApplier(),
+	}
+	for i, spec := range c.SortOrder {
+		o.selectors = append(o.selectors, spec.compile(selectorPath(i), &problems))
+	}
+	o.types = c.TypeOrder.compile("typeOrder", &problems)
+	checkTools(c.Emit, &problems)
+	o.compileLayers(c.Layers, &problems)
+	if len(problems) == 0 {
+		o.Warnings = o.checkShadows(&problems)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return o, nil
+}
+
+func checkName(name string, problems *Problems) {
+	if strings.ContainsFunc(name, notInName) {
+		problems.add("metadata.name", "is %q: use letters, digits, and - _ . = + only", name)
+	}
+}
+
+// emitTools are the tools in whose annotations an order can be written too.
+func emitTools() []string { return []string{"argocd", "kpt", "kapp"} }
+
+func checkTools(emit []string, problems *Problems) {
+	for i, tool := range emit {
+		if !slices.Contains(emitTools(), tool) {
+			problems.add(fmt.Sprintf("emit[%d]", i), "is %q: write argocd, kpt or kapp%s", tool, didYouMean(tool, emitTools()))
+		}
+	}
+}
+
+// compileLayers makes the layers, one a selector, and the rest's at the end
+// when sortOrder does not list it.
+func (o *Order) compileLayers(changes []layerSpec, problems *Problems) {
+	entries := slices.Clone(o.selectors)
+	checkEntries(entries, problems)
+	if !slices.ContainsFunc(entries, func(s selector) bool { return s.unmatched }) {
+		entries = append(entries, selector{unmatched: true, layer: unmatchedLayer})
+	}
+	names := make([]string, len(entries))
+	for i, s := range entries {
+		names[i] = s.layer
+	}
+	graph := newLayerGraph(o.Name, names, changes, problems)
+	ranks := graph.rank(problems)
+	if len(*problems) > 0 {
+		return
+	}
+	o.Layers, o.layerOf = make([]Layer, len(entries)), ranks
+	for i, s := range entries {
+		layer := Layer{Name: s.layer, Rank: ranks[i], Applied: s.applied, Timeout: s.timeout, Unmatched: s.unmatched}
+		if len(changes) > 0 {
+			layer.Needs = graph.closure(i, ranks)
+		}
+		if s.unmatched {
+			o.rest = ranks[i]
+		}
+		o.Layers[ranks[i]] = layer
+	}
+}
+
+// checkEntries refuses two layers of one name, the rest's included, and two
+// places for the rest.
+func checkEntries(entries []selector, problems *Problems) {
+	rest := slices.IndexFunc(entries, func(s selector) bool { return s.unmatched })
+	for i, s := range entries {
+		before := slices.IndexFunc(entries[:i], func(t selector) bool { return t.layer == s.layer })
+		switch {
+		case s.unmatched && rest < i:
+			problems.add(selectorPath(i)+".unmatched", "stands in %s already: the rest has one place", selectorPath(rest))
+		case before >= 0 && s.layer != "":
+			problems.add(selectorPath(i), "has the layer name %q, as %s: give one of them another layer", s.layer, selectorPath(before))
+		case rest < 0 && s.layer == unmatchedLayer:
+			problems.add(selectorPath(i), "has the layer name %q, which is that of the rest: give it another layer, or list the rest with a layer of its own", s.layer)
+		}
+	}
+}

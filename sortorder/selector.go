@@ -1,0 +1,263 @@
+package sortorder
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// selector is one compiled entry of sortOrder.
+type selector struct {
+	conditions conditions
+	unmatched  bool   // the place of what nothing matches; has no conditions
+	text       string // the selector as people read it, such as tier=data
+	layer      string
+	applied    bool // gate: applied
+	timeout    time.Duration
+}
+
+// compile turns an entry into a selector and notes what is wrong with it.
+func (s selectorSpec) compile(path string, problems *Problems) selector {
+	c := selectorCompiler{
+		problems: problems,
+		faulty:   problems.under(path),
+		out:      selector{conditions: conditions{}, unmatched: s.Unmatched, layer: s.Layer},
+	}
+	c.annotations(s, path)
+	if s.LabelSelector != nil {
+		c.labels(*s.LabelSelector, join(path, "labelSelector"))
+	}
+	c.identity(s, path)
+	c.gate(s, path)
+	c.finish(s, path)
+	return c.out
+}
+
+// selectorCompiler gathers the parts of one selector.
+type selectorCompiler struct {
+	problems *Problems
+	out      selector
+	terms    []string // the selector in words, one a condition
+	faulty   bool     // a condition was refused, so that judging their sum says nothing
+}
+
+func (c *selectorCompiler) refuse(path, format string, args ...any) {
+	c.faulty = true
+	c.problems.add(path, format, args...)
+}
+
+func (c *selectorCompiler) require(k key, want valueSet, term string) {
+	c.out.conditions.require(k, want)
+	c.terms = append(c.terms, term)
+}
+
+// annotations reads matchAnnotations and matchExpressions. The KEP forbids null
+// and empty values; null was refused when the document was read.
+func (c *selectorCompiler) annotations(s selectorSpec, path string) {
+	at := join(path, "matchAnnotations")
+	if s.MatchAnnotations != nil && len(s.MatchAnnotations) == 0 {
+		c.refuse(at, "is empty: name at least one annotation, or use unmatched: true for the place of the rest")
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.MatchAnnotations)) {
+		value := s.MatchAnnotations[k]
+		if k == "" || value == "" {
+			c.refuse(at+"."+pathKey(k), "has an empty %s: write the annotation's key and value", emptyPart(k))
+			continue
+		}
+		c.require(key{annotation, k}, only(value), k+"="+value)
+	}
+	c.expressions(s.MatchExpressions, annotation, join(path, "matchExpressions"))
+}
+
+func emptyPart(key string) string {
+	if key == "" {
+		return "key"
+	}
+	return "value"
+}
+
+// labels reads a metav1.LabelSelector. Kubernetes lets an empty one match
+// everything, which here would hide what comes after it.
+func (c *selectorCompiler) labels(s labelSelector, path string) {
+	if len(s.MatchLabels) == 0 && len(s.MatchExpressions) == 0 {
+		c.refuse(path, "is empty and would match everything: name a label, or use unmatched: true for the place of the rest")
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.MatchLabels)) {
+		if k == "" {
+			c.refuse(join(path, "matchLabels")+"."+pathKey(k), "has an empty key: write the label's key")
+			continue
+		}
+		c.require(key{label, k}, only(s.MatchLabels[k]), "label "+k+"="+s.MatchLabels[k])
+	}
+	c.expressions(s.MatchExpressions, label, join(path, "matchExpressions"))
+}
+
+// expressions reads conditions in the manner of metav1: NotIn also matches
+// where the key is absent.
+func (c *selectorCompiler) expressions(list []requirement, on aspect, path string) {
+	if list != nil && len(list) == 0 {
+		c.refuse(path, "is empty: write a condition or leave the field out")
+	}
+	for i, r := range list {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if r.Key == "" {
+			c.refuse(join(at, "key"), "is empty: write the key of the %s", on)
+			continue
+		}
+		want, ok := r.wanted(at, on, c.refuse)
+		if ok {
+			c.require(key{on, r.Key}, want, r.text(on))
+		}
+	}
+}
+
+// wanted is the set of values the requirement asks for.
+func (r requirement) wanted(path string, on aspect, refuse func(path, format string, args ...any)) (valueSet, bool) {
+	takesValues := r.Operator == "In" || r.Operator == "NotIn"
+	switch {
+	case !takesValues && r.Operator != "Exists" && r.Operator != "DoesNotExist":
+		refuse(join(path, "operator"), "is %q: write In, NotIn, Exists or DoesNotExist", r.Operator)
+		return valueSet{}, false
+	case takesValues && len(r.Values) == 0:
+		refuse(join(path, "values"), "is empty: %s needs at least one value", r.Operator)
+		return valueSet{}, false
+	case !takesValues && r.Values != nil:
+		refuse(join(path, "values"), "does not go with %s: leave it out, or write operator: In", r.Operator)
+		return valueSet{}, false
+	case on == annotation && slices.Contains(r.Values, ""):
+		refuse(fmt.Sprintf("%s.values[%d]", path, slices.Index(r.Values, "")), "is empty: write the annotation's value")
+		return valueSet{}, false
+	}
+	switch r.Operator {
+	case "In":
+		return only(r.Values...), true
+	case "NotIn":
+		return valueSet{allBut: true, listed: sortedSet(r.Values), absent: true}, true
+	case "Exists":
+		return valueSet{allBut: true}, true
+	}
+	return valueSet{absent: true}, true
+}
+
+// text is the requirement in kubectl's selector language.
+func (r requirement) text(on aspect) string {
+	key, values := r.Key, "("+strings.Join(r.Values, " ")+")"
+	if on == label {
+		key = "label " + key
+	}
+	switch r.Operator {
+	case "In":
+		return key + " in " + values
+	case "NotIn":
+		return key + " notin " + values
+	case "Exists":
+		return key
+	}
+	return "no " + key
+}
+
+// identity reads the exact group, kind, namespace and name.
+func (c *selectorCompiler) identity(s selectorSpec, path string) {
+	for _, field := range []struct {
+		name    string
+		aspect  aspect
+		value   *string
+		mayBeNo bool // the empty string has a meaning
+	}{
+		{"group", group, s.Group, true},
+		{"kind", kind, s.Kind, false},
+		{"namespace", namespace, s.Namespace, true},
+		{"name", name, s.Name, false},
+	} {
+		if field.value == nil {
+			continue
+		}
+		if *field.value == "" && !field.mayBeNo {
+			c.refuse(join(path, field.name), "is empty: leave it out to match any %s", field.name)
+			continue
+		}
+		c.require(key{aspect: field.aspect}, only(*field.value), field.name+"="+*field.value)
+	}
+}
+
+// gate reads how later layers wait for this one.
+func (c *selectorCompiler) gate(s selectorSpec, path string) {
+	switch s.Gate {
+	case "", "ready":
+	case "applied":
+		c.out.applied = true
+	default:
+		c.problems.add(join(path, "gate"), "is %q: write ready or applied", s.Gate)
+	}
+	if s.Timeout == "" {
+		return
+	}
+	timeout, err := time.ParseDuration(s.Timeout)
+	if err != nil || timeout <= 0 {
+		c.problems.add(join(path, "timeout"), "is %q: write a duration such as 90s or 5m", s.Timeout)
+		return
+	}
+	c.out.timeout = timeout
+}
+
+// finish judges the selector as a whole and names its layer.
+func (c *selectorCompiler) finish(s selectorSpec, path string) {
+	switch {
+	case s.Unmatched && (len(c.terms) > 0 || c.faulty):
+		c.problems.add(path, "has unmatched: true beside a condition: unmatched is what no selector matches; make two entries of it")
+	case !s.Unmatched && len(c.terms) == 0 && !c.faulty:
+		c.problems.add(path, "selects nothing: write matchAnnotations, matchExpressions, labelSelector, group, kind, namespace or name, or unmatched: true")
+	}
+	for _, k := range c.out.conditions.keys() {
+		if c.out.conditions[k].empty() && !c.faulty {
+			c.problems.add(path, "contradicts itself: its conditions on %s leave no value that matches", k)
+		}
+	}
+	c.out.text = strings.Join(c.terms, " and ")
+	c.nameLayer(join(path, "layer"))
+}
+
+// nameLayer checks the layer's name, or makes one. Names travel in annotations
+// as order/layer and in comma-separated lists.
+func (c *selectorCompiler) nameLayer(path string) {
+	if c.out.layer == "" {
+		c.out.layer = defaultLayer(c.terms)
+		if c.out.unmatched {
+			c.out.layer = unmatchedLayer
+		}
+		return
+	}
+	if bad := strings.IndexFunc(c.out.layer, notInName); bad >= 0 {
+		c.problems.add(path, "is %q: use letters, digits, and - _ . = + only", c.out.layer)
+	}
+}
+
+// unmatchedLayer is the name of the rest's layer unless its entry gives another.
+const unmatchedLayer = "unmatched"
+
+// defaultLayer makes a layer's name from its selector, without the blanks and
+// commas that would not survive a list of names.
+func defaultLayer(terms []string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ',':
+			return ';'
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			return '-'
+		}
+		return r
+	}, strings.Join(terms, "+"))
+}
+
+// notInName tells whether a character may not be in the name of an order or of
+// a layer.
+func notInName(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+		return false
+	}
+	return !strings.ContainsRune("-_.=+", r)
+}

@@ -1,0 +1,84 @@
+package sortorder
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// checkShadows refuses selectors that can never win, because those before them
+// take everything they would match; and a listed rest to which the others leave
+// nothing. The decision is exact: a selector stands when a resource exists that
+// it alone would win. What could not be decided within the bound is returned.
+func (o *Order) checkShadows(problems *Problems) (undecided Problems) {
+	u := newUniverse(o.selectors)
+	all := make([]rival, len(o.selectors))
+	for i, s := range o.selectors {
+		all[i] = rival{number: i, choices: u.choices(s)}
+	}
+	f := &search{u: u, tries: maxTries}
+	for i := range o.selectors {
+		f.steps = maxSteps
+		rivals := o.rivalsOf(i, all)
+		target := u.within(all[i].choices)
+		switch _, result := f.witness(target, rivals); result {
+		case none:
+			problems.add(selectorPath(i), "%s", o.shadowMessage(f, i, all, rivals))
+		case gaveUp:
+			undecided.add(selectorPath(i), "is too complex to decide whether the selectors before it leave it anything")
+		}
+	}
+	return undecided
+}
+
+// rivalsOf are the selectors that go before selector i: those listed earlier;
+// for the rest, all others.
+func (o *Order) rivalsOf(i int, all []rival) []rival {
+	if !o.selectors[i].unmatched {
+		all = all[:i]
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(r rival) bool { return o.selectors[r.number].unmatched })
+}
+
+// shadowMessage names the smallest set that covers selector i, and the fix.
+func (o *Order) shadowMessage(f *search, i int, all, rivals []rival) string {
+	target := f.u.within(all[i].choices)
+	var names []string
+	for _, n := range f.smallestCover(target, rivals) {
+		names = append(names, o.Describe(n))
+	}
+	by := strings.Join(names, ", ") + " takes"
+	if len(names) > 1 {
+		by = strings.Join(names, ", ") + " together take"
+	}
+	if o.selectors[i].unmatched {
+		return fmt.Sprintf("has nothing left: %s everything; remove the unmatched entry, or narrow one of them", by)
+	}
+	return fmt.Sprintf("(%s) can never match: %s everything it selects; %s", o.selectors[i].text, by, f.remedy(i, all, rivals))
+}
+
+// remedy says where selector i would still match something, or that nothing
+// but removing helps: moved before a selector that matches the same resources
+// it would only turn the fault round.
+func (f *search) remedy(i int, all, rivals []rival) string {
+	target := f.u.within(all[i].choices)
+	// The more selectors go first, the less is left: so the last place at which
+	// something is left can be found by halving.
+	at := sort.Search(len(rivals), func(n int) bool { return f.covers(rivals[:n+1], target) })
+	if at == len(rivals) {
+		return "remove it"
+	}
+	blocker := rivals[at]
+	if f.covers(append(slices.Clone(rivals[:at]), all[i]), f.u.within(blocker.choices)) {
+		return fmt.Sprintf("remove it, or %s", selectorPath(blocker.number))
+	}
+	return fmt.Sprintf("move it before %s, or remove it", selectorPath(blocker.number))
+}
+
+// covers tells whether the rivals certainly match all of the target.
+func (f *search) covers(rivals []rival, target space) bool {
+	f.steps = maxSteps
+	_, result := f.witness(target, rivals)
+	return result == none
+}

@@ -1,0 +1,55 @@
+package sortorder
+
+// One file serves the build and the applier. Stacks, timeouts and health rules
+// are about the run: ordapply --order reads them and takes them away before
+// Parse. Where the function meets them it checks their form only, and says whom
+// they are for.
+
+// healthRule is one entry of health: when resources of a kind are ready.
+type healthRule struct {
+	Group      *string `json:"group" doc:"The API group; * stands for any run of characters, none at all for any group."`
+	Kind       string  `json:"kind" doc:"The kind; * stands for any run of characters."`
+	ReadyWhen  string  `json:"readyWhen" doc:"The resource is ready when this CEL condition over self holds."`
+	FailedWhen string  `json:"failedWhen" doc:"The resource has failed when this CEL condition over self holds."`
+	Source     string  `json:"source" doc:"Where that status is documented; for readers."`
+}
+
+// stackSpec is one entry of stacks.
+type stackSpec struct {
+	Name         string            `json:"name" doc:"The stack's name."`
+	DependsOn    []string          `json:"dependsOn" doc:"The stacks that must be healthy before."`
+	Timeout      string            `json:"timeout" doc:"How long the stack may take, such as 30m."`
+	Health       []healthRule      `json:"health" doc:"When resources of the stack's applications are ready."`
+	Applications []applicationSpec `json:"applications" doc:"The applications of the stack."`
+}
+
+// applicationSpec is one application of a stack: what it is called and needs,
+// and the resources it selects, as an entry of sortOrder does.
+type applicationSpec struct {
+	Name             string            `json:"name" doc:"The application's name."`
+	DependsOn        []string          `json:"dependsOn" doc:"The applications that must be healthy before: of this stack by name, of another as stack/application."`
+	Timeout          string            `json:"timeout" doc:"How long the application may take, such as 5m."`
+	Health           []healthRule      `json:"health" doc:"When resources of the application are ready."`
+	MatchAnnotations map[string]string `json:"matchAnnotations" doc:"Annotations a resource must have, each with this value."`
+	MatchExpressions []requirement     `json:"matchExpressions" doc:"Conditions on annotations."`
+	LabelSelector    *labelSelector    `json:"labelSelector" doc:"A label selector, as in a Deployment."`
+	Group            *string           `json:"group" doc:"The resource's API group; an empty string is the core group."`
+	Kind             *string           `json:"kind" doc:"The resource's kind."`
+	Namespace        *string           `json:"namespace" doc:"The resource's namespace; an empty string is a resource without one."`
+	ResourceName     *string           `json:"resourceName" doc:"The resource's name."`
+}
+
+// forApplier are the fields that only ordapply --order acts on.
+func (c config) forApplier() []string {
+	var fields []string
+	if c.Stacks != nil {
+		fields = append(fields, "stacks")
+	}
+	if c.Timeouts != nil {
+		fields = append(fields, "timeouts")
+	}
+	if c.Health != nil {
+		fields = append(fields, "health")
+	}
+	return fields
+}
