@@ -200,6 +200,17 @@ func (k *Kubernetes) Apply(ctx context.Context, kind Kind, obj *unstructured.Uns
 	return k.resource(kind, obj.GetNamespace()).Patch(ctx, obj.GetName(), types.ApplyPatchType, body, options)
 }
 
+// Create stores a new object; an error when there is one of its name.
+func (k *Kubernetes) Create(ctx context.Context, kind Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return k.resource(kind, obj.GetNamespace()).Create(ctx, obj, metav1.CreateOptions{})
+}
+
+// Update replaces an object; an error when it is no longer the version that it
+// was read as.
+func (k *Kubernetes) Update(ctx context.Context, kind Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return k.resource(kind, obj.GetNamespace()).Update(ctx, obj, metav1.UpdateOptions{})
+}
+
 // Get implements Cluster.
 func (k *Kubernetes) Get(ctx context.Context, kind Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	return k.resource(kind, namespace).Get(ctx, name, metav1.GetOptions{})

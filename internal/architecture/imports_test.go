@@ -28,6 +28,7 @@ func allowed() map[string][]string {
 		"health":            {"object"},
 		"fn":                {"sortorder", "ordering", "object"},
 		"apply":             {"ordering", "health", "applyset", "object"},
+		"state":             {"apply", "applyset", "ordering", "object"},
 		"internal/manifest": {},
 		"internal/outlet":   {},
 		"internal/terminal": {},
@@ -36,7 +37,7 @@ func allowed() map[string][]string {
 		"internal/events":   {"apply", "ordering", "object"},
 		"internal/svg":      {"ordering"},
 		"cmd/sortorder":     {"fn", "sortorder", "ordering", "object"},
-		"cmd/ordapply":      {"apply", "fn", "sortorder", "ordering", "health", "object", "internal/manifest", "internal/svg", "internal/outlet", "internal/events", "internal/metrics", "internal/terminal", "internal/liveview"},
+		"cmd/ordapply":      {"apply", "state", "applyset", "fn", "sortorder", "ordering", "health", "object", "internal/manifest", "internal/svg", "internal/outlet", "internal/events", "internal/metrics", "internal/terminal", "internal/liveview"},
 	}
 }
 

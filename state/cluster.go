@@ -1,0 +1,19 @@
+package state
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+)
+
+// Cluster is what keeping state needs of an API server.
+type Cluster interface {
+	apply.Cluster
+	// Create stores a new object; an error when there is one of its name.
+	Create(context.Context, apply.Kind, *unstructured.Unstructured) (*unstructured.Unstructured, error)
+	// Update replaces an object; an error when it is no longer the version that
+	// it was read as.
+	Update(context.Context, apply.Kind, *unstructured.Unstructured) (*unstructured.Unstructured, error)
+}
