@@ -51,6 +51,8 @@ func beforeTheCause(err error) string {
 func afterTheCause(err error) string {
 	says := func(text string) bool { return strings.Contains(err.Error(), text) }
 	switch {
+	case contestsMembership(err):
+		return "it is a member of another apply set: take it out of that one first, or take it over with --take-over"
 	case fieldConflict(err):
 		return "another field manager owns these fields: take them with --force-conflicts, or leave them out of the manifest"
 	case isWebhookTransport(err):

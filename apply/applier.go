@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,8 +19,14 @@ type Applier struct {
 	Cluster Cluster // required
 	// Manager is the field manager; default "ordapply".
 	Manager string
-	// ForceConflicts takes fields that other managers own.
+	// ForceConflicts takes fields that other managers own, when the API server
+	// refused to give them.
 	ForceConflicts bool
+	// Membership makes the resources members of an apply set; default: of none.
+	Membership Membership
+	// Begin is called once, when all that exists of the stream is known and
+	// nothing is written yet. Its error ends the run; default: nothing.
+	Begin func(context.Context) error
 	// DryRun lets the server validate every resource and stores none. Nothing
 	// is waited for.
 	DryRun bool
@@ -113,6 +120,21 @@ func (a Applier) Run(ctx context.Context, plan *ordering.Plan, objects map[objec
 	return newRun(a.withDefaults(), plan, objects).loop(ctx)
 }
 
+// Send applies one object as Run would, and waits for nothing. An older one that
+// is being deleted is an error.
+func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error {
+	a = a.withDefaults()
+	kind, _ := a.Cluster.Kind(obj.GroupVersionKind())
+	live, err := a.do(ctx, request{op: opPatch, kind: kind, obj: obj, options: PatchOptions{Manager: a.Manager, Force: a.ForceConflicts, DryRun: a.DryRun}})
+	if err != nil {
+		return explain(withoutSecrets(obj, err))
+	}
+	if live.GetDeletionTimestamp() != nil {
+		return fmt.Errorf("it is being deleted%s: wait until it is gone, then run this again", heldBy(live))
+	}
+	return nil
+}
+
 func (a Applier) withDefaults() Applier {
 	if a.Manager == "" {
 		a.Manager = "ordapply"
@@ -134,6 +156,9 @@ func (a Applier) withDefaults() Applier {
 	}
 	if a.Health == nil {
 		a.Health = &health.Assessor{}
+	}
+	if a.Begin == nil {
+		a.Begin = func(context.Context) error { return nil }
 	}
 	if a.Ungated == nil {
 		a.Ungated = func(object.ID) bool { return false }

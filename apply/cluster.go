@@ -37,8 +37,8 @@ type Cluster interface {
 	// finalizers may keep it for a while.
 	Delete(ctx context.Context, kind Kind, live *unstructured.Unstructured) error
 	// Migrate makes manager the owner of the fields that kubectl's client-side
-	// apply owns on a live object.
-	Migrate(ctx context.Context, kind Kind, live *unstructured.Unstructured, manager string) error
+	// apply and the Apply entries of predecessors own on a live object.
+	Migrate(ctx context.Context, kind Kind, live *unstructured.Unstructured, predecessors []string, manager string) error
 	// HasEndpoints tells whether a Service has an endpoint that is ready.
 	HasEndpoints(ctx context.Context, service object.ID) (bool, error)
 	// Watch reports every object of a kind in a namespace, or only the one with

@@ -188,7 +188,7 @@ func (c *scripted) Versions(gk schema.GroupKind) []string {
 
 func (c *scripted) Delete(context.Context, apply.Kind, *unstructured.Unstructured) error { return nil }
 
-func (c *scripted) Migrate(context.Context, apply.Kind, *unstructured.Unstructured, string) error {
+func (c *scripted) Migrate(context.Context, apply.Kind, *unstructured.Unstructured, []string, string) error {
 	return nil
 }
 

@@ -296,8 +296,16 @@ func (k *Kubernetes) Delete(ctx context.Context, kind Kind, live *unstructured.U
 
 // Migrate implements Cluster. The PATCH holds the resourceVersion of live, so
 // that it changes nothing when somebody was faster.
-func (k *Kubernetes) Migrate(ctx context.Context, kind Kind, live *unstructured.Unstructured, manager string) error {
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, clientSideManagers(), manager)
+func (k *Kubernetes) Migrate(ctx context.Context, kind Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {
+	live = live.DeepCopy()
+	entries := live.GetManagedFields()
+	for i := range entries { // the library merges what was written by Update
+		if slices.Contains(predecessors, entries[i].Manager) && entries[i].Manager != manager {
+			entries[i].Operation = metav1.ManagedFieldsOperationUpdate
+		}
+	}
+	live.SetManagedFields(entries)
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, clientSideManagers().Insert(predecessors...).Delete(manager), manager)
 	if err != nil || patch == nil {
 		return err
 	}

@@ -49,23 +49,23 @@ func retryAfter(err error) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// onlyClientSideConflicts tells whether every field in conflict belongs to
-// kubectl's client-side apply: those are taken over once, not fought for.
-func onlyClientSideConflicts(err error) bool {
+// conflict is one field that another manager owns.
+type conflict struct{ manager, field string }
+
+// conflicts are those that the API server refused a PATCH for.
+func conflicts(err error) []conflict {
 	status, ok := asStatus(err)
 	if !ok || !fieldConflict(err) {
-		return false
+		return nil
 	}
+	var found []conflict
 	for _, cause := range status.Details.Causes {
-		if cause.Type != metav1.CauseTypeFieldManagerConflict {
-			continue
-		}
-		manager, _, _ := strings.Cut(strings.TrimPrefix(cause.Message, `conflict with "`), `"`)
-		if !clientSideManagers().Has(manager) {
-			return false
+		if cause.Type == metav1.CauseTypeFieldManagerConflict {
+			manager, _, _ := strings.Cut(strings.TrimPrefix(cause.Message, `conflict with "`), `"`)
+			found = append(found, conflict{manager, cause.Field})
 		}
 	}
-	return true
+	return found
 }
 
 // missing recognises the answer about an object that is not there.

@@ -79,7 +79,8 @@ type step struct {
 	unserved  int    // kinds that it waits for discovery to serve
 	watched   bool   // a watch reports it
 	vanishing bool   // an older object of its ID is being deleted; applied again when that is gone
-	migrated  bool   // fields of client-side apply were taken over, or tried to
+	migrated  bool   // fields of predecessors were taken over, or tried to
+	forced    bool   // its PATCH may take fields from others
 	graced    bool   // it will be judged again when the grace for its status is over
 	early     *early // seen while the PATCH was out
 	appliedAt time.Time
@@ -169,9 +170,7 @@ func (r *run) loop(ctx context.Context) (Summary, error) {
 		r.after(r.a.Timeout, func() { r.stop(byRunTimeout) })
 	}
 	r.survey(ctx)
-	r.checkNamespaces()
-	r.beginSchedule()
-	r.advance()
+	begun := r.mayBegin(ctx)
 	interrupted := ctx.Done()
 	for !r.over {
 		out, head := r.next(requests)
@@ -200,7 +199,23 @@ func (r *run) loop(ctx context.Context) (Summary, error) {
 	}
 	took := time.Since(r.begin)
 	r.diagnose(ctx)
-	return r.summary(took)
+	return r.summary(took, begun)
+}
+
+// mayBegin starts the schedule, unless something is known to be in the way
+// before anything is written.
+func (r *run) mayBegin(ctx context.Context) error {
+	if r.refuseForeign(); r.over {
+		return nil
+	}
+	if err := r.a.Begin(ctx); err != nil {
+		r.over = true
+		return err
+	}
+	r.checkNamespaces()
+	r.beginSchedule()
+	r.advance()
+	return nil
 }
 
 // next is the request to hand to a worker; a nil channel when there is none.

@@ -98,9 +98,9 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 		r.awaitDeletion(i, live)
 		return
 	}
-	if !r.a.DryRun && !s.migrated && ownedByClientSideApply(live) {
+	if !r.a.DryRun && !s.migrated && r.a.inherits(live) {
 		s.migrated = true
-		r.move(i, Applying, "taking over what kubectl's client-side apply owns")
+		r.move(i, Applying, "taking over what another manager owned")
 		r.send(opMigrate, i)
 		return
 	}
@@ -135,19 +135,7 @@ func (r *run) ready(i int) {
 	r.met(i, ordering.Ready)
 }
 
-// ownedByClientSideApply tells whether kubectl's client-side apply owns fields
-// of a live object. A field that it owns too would stay when we drop it.
-func ownedByClientSideApply(live *unstructured.Unstructured) bool {
-	for _, entry := range live.GetManagedFields() {
-		if entry.Operation == "Update" && clientSideManagers().Has(entry.Manager) {
-			return true
-		}
-	}
-	return false
-}
-
-// migrated applies once more after the fields of kubectl's client-side apply
-// became ours, so that what the manifest no longer holds goes. When the
+// migrated applies once more after the fields of a predecessor became ours, so that what the manifest no longer holds goes. When the
 // migration did not work, the next run tries again.
 func (r *run) migrated(answer reply) {
 	r.send(opPatch, answer.step)

@@ -7,7 +7,7 @@ import (
 )
 
 // summary tells how every step ended, and joins the errors.
-func (r *run) summary(took time.Duration) (Summary, error) {
+func (r *run) summary(took time.Duration, begun error) (Summary, error) {
 	s := Summary{Took: took}
 	for i := range r.steps {
 		st := &r.steps[i]
@@ -16,7 +16,7 @@ func (r *run) summary(took time.Duration) (Summary, error) {
 			Unchanged: st.unchanged, Refused: st.retries, Sent: st.sent, Applied: st.answered, Done: st.done,
 		})
 	}
-	err := joinResults(s.Results)
+	err := errors.Join(begun, joinResults(s.Results))
 	if r.ended == byInterrupt {
 		err = errors.Join(err, ErrInterrupted)
 	}

@@ -134,10 +134,11 @@ func (r *run) unchanged(i int) bool {
 	s := &r.steps[i]
 	live := s.found
 	s.found = nil
-	if live == nil || ownedByClientSideApply(live) {
+	if live == nil || r.a.inherits(live) {
 		return false
 	}
 	wanted := desired(s.obj, r.schemas[s.obj.GroupVersionKind()], r.scaled[s.ID])
+	r.a.Membership.label(wanted)
 	if mark(wanted) != nil || !applyset.Unchanged(wanted, live, r.a.Manager) {
 		return false
 	}

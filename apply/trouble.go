@@ -25,9 +25,7 @@ func (r *run) trouble(i int, answer reply) {
 		r.deferred(i, "its ServiceAccount comes earlier in this run")
 		return
 	}
-	if !s.migrated && !r.a.DryRun && onlyClientSideConflicts(answer.err) {
-		s.migrated = true
-		r.send(opMigrate, i)
+	if r.settleConflict(i, answer.err) {
 		return
 	}
 	if r.immutable(i, immutableFields(answer.err)) {
@@ -53,6 +51,23 @@ func (r *run) trouble(i int, answer reply) {
 			r.queue = append(r.queue, answer.request)
 		}
 	})
+}
+
+// settleConflict takes over what predecessors own, and takes by force what the
+// person said may be taken. It reports whether it took care of the trouble.
+func (r *run) settleConflict(i int, err error) bool {
+	s := &r.steps[i]
+	switch ours := r.a.onlyPredecessors(err); {
+	case ours && !r.a.DryRun && !s.migrated:
+		s.migrated = true
+		r.send(opMigrate, i)
+	case !s.forced && (ours && r.a.DryRun || r.a.mayForce(err)): // a dry run cannot take over first
+		s.forced = true
+		r.send(opPatch, i)
+	default:
+		return false
+	}
+	return true
 }
 
 // makesAccount tells whether the plan holds a ServiceAccount, given as

@@ -19,7 +19,7 @@ const (
 	opDelete              // delete the live object, and give back what it was
 	opEndpoints           // see whether a Service has a ready endpoint
 	opLook                // read the object id, which is not of the stream
-	opMigrate             // take over what kubectl's client-side apply owns on obj, the live object
+	opMigrate             // take over what predecessors own on the live object
 )
 
 // request is one piece of work for a worker. It holds all that it needs:
@@ -83,9 +83,10 @@ func (a Applier) do(ctx context.Context, q request) (*unstructured.Unstructured,
 		if err != nil {
 			return nil, err
 		}
-		return nil, a.Cluster.Migrate(ctx, q.kind, live, q.options.Manager)
+		return nil, a.Cluster.Migrate(ctx, q.kind, live, append(a.formerOwners(live), a.Membership.Predecessors...), q.options.Manager)
 	}
 	sent := desired(q.obj, q.fields, q.scaled)
+	a.Membership.label(sent)
 	if err := mark(sent); err != nil {
 		return nil, err
 	}
@@ -121,6 +122,6 @@ func (r *run) take(answer reply) {
 func (r *run) send(op op, i int) {
 	s := &r.steps[i]
 	r.queue = append(r.queue, request{op: op, step: i, kind: s.kind, obj: s.obj, fields: r.schemas[s.obj.GroupVersionKind()], scaled: r.scaled[s.ID], options: PatchOptions{
-		Manager: r.a.Manager, Force: r.a.ForceConflicts, DryRun: r.a.DryRun,
+		Manager: r.a.Manager, Force: s.forced, DryRun: r.a.DryRun,
 	}})
 }

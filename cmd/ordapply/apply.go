@@ -38,6 +38,7 @@ type applyFlags struct {
 	noLive         bool
 	diagnosis      bool
 	healthFlags
+	setFlags
 }
 
 func newApply() *cobra.Command {
@@ -56,6 +57,7 @@ func newApply() *cobra.Command {
 	f.inputFlags.register(flags)
 	f.planningFlags.register(flags)
 	f.healthFlags.register(flags)
+	f.setFlags.register(flags)
 	f.cluster.AddFlags(flags)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the plan only; "server": let the server validate everything and store nothing`)
 	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name that owns the applied fields")
@@ -76,7 +78,7 @@ func newApply() *cobra.Command {
 }
 
 func (f *applyFlags) run(cmd *cobra.Command) error {
-	if err := oneOf("output", f.output, "text", "name", "json"); err != nil {
+	if err := errors.Join(oneOf("output", f.output, "text", "name", "json"), f.setFlags.check()); err != nil {
 		return err
 	}
 	measured, err := newMeasure(f.metricsFile)
@@ -137,6 +139,9 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (j job, err 
 	if j.target, err = connect(f.cluster, measured.watch); err != nil {
 		return j, err
 	}
+	if f.set != "" {
+		j.target.scope.Enforce = false // --namespace is the set's; members may be in others
+	}
 	if j.stream, err = apply.NewStream(inputs, j.target.scope); err != nil {
 		return j, err
 	}
@@ -190,12 +195,24 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 		Ungated:        j.ungated,
 		Events:         told.event,
 	}
-	summary, err := applier.Run(cmd.Context(), j.plan, j.stream.Objects)
+	summary, err := f.apply(cmd, j, applier)
 	if err != nil && summary.TimedOutOnly() {
 		err = &timeoutError{err}
 	}
 	told.end(outcome(summary, j.target.warnings.list(), err))
 	return err
+}
+
+// apply applies the stream, to a set where one is named.
+func (f *applyFlags) apply(cmd *cobra.Command, j job, applier apply.Applier) (apply.Summary, error) {
+	if f.set == "" {
+		return applier.Run(cmd.Context(), j.plan, j.stream.Objects)
+	}
+	run, err := f.setFlags.open(j, applier, cmd.ErrOrStderr())
+	if err != nil {
+		return apply.Summary{}, err
+	}
+	return run.Do(cmd.Context())
 }
 
 // tellers are those that -o asks for; people are told on standard error in any

@@ -158,8 +158,8 @@ func (c *counted) Delete(ctx context.Context, kind apply.Kind, live *unstructure
 	return c.Cluster.Delete(c.of(ctx, live, "delete"), kind, live)
 }
 
-func (c *counted) Migrate(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, manager string) error {
-	return c.Cluster.Migrate(c.of(ctx, live, "migrate"), kind, live, manager)
+func (c *counted) Migrate(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {
+	return c.Cluster.Migrate(c.of(ctx, live, "migrate"), kind, live, predecessors, manager)
 }
 
 func (c *counted) List(ctx context.Context, kind apply.Kind, namespace string, query apply.Query) ([]*unstructured.Unstructured, error) {

@@ -1,0 +1,137 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/applyset"
+)
+
+// Adopt says which objects that exist already a run may make members of its
+// apply set.
+type Adopt string
+
+// What may be adopted.
+const (
+	AdoptNever   Adopt = "never"   // none
+	AdoptUnowned Adopt = "unowned" // those of no set; the default
+	AdoptAny     Adopt = "any"     // those of other sets, too
+)
+
+// Membership says which apply set (KEP-3659) the resources of a run become
+// members of. Its zero value is none.
+type Membership struct {
+	Set   string // the id
+	Adopt Adopt  // default AdoptUnowned
+	// Predecessors are field managers of earlier runs or other tools whose Apply
+	// entries on the resources become ours; else a field that the manifest drops
+	// later would live on.
+	Predecessors []string
+}
+
+// label makes an object, which is written, a member.
+func (m Membership) label(obj *unstructured.Unstructured) {
+	if m.Set == "" {
+		return
+	}
+	labels := obj.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[applyset.PartOfLabel] = m.Set
+	obj.SetLabels(labels)
+}
+
+// refuses says why a live object may not become a member; nil when it may.
+func (m Membership) refuses(live *unstructured.Unstructured) error {
+	owner := applyset.Owner(live)
+	switch {
+	case m.Set == "" || owner == m.Set:
+		return nil
+	case owner != "" && m.Adopt != AdoptAny:
+		return foreign(owner)
+	case owner == "" && m.Adopt == AdoptNever:
+		return fmt.Errorf("it exists and belongs to no apply set, and --adopt=never leaves such objects alone: let it be adopted with --adopt=unowned, or give yours another name")
+	}
+	return nil
+}
+
+func foreign(owner string) error {
+	return fmt.Errorf("it is a member of another apply set (%s): take it out of that one first, or take it over with --take-over", owner)
+}
+
+// refuseForeign fails what may not be taken, before anything is written.
+func (r *run) refuseForeign() {
+	for i := range r.steps {
+		if live := r.steps[i].found; live != nil {
+			if err := r.a.Membership.refuses(live); err != nil {
+				r.fail(i, Failed, err)
+				r.over = true
+			}
+		}
+	}
+}
+
+// predecessor tells whether what a field manager owns by an operation becomes
+// ours.
+func (a Applier) predecessor(manager string, op metav1.ManagedFieldsOperationType) bool {
+	if op == metav1.ManagedFieldsOperationUpdate {
+		return clientSideManagers().Has(manager)
+	}
+	return manager != a.Manager && slices.Contains(a.Membership.Predecessors, manager)
+}
+
+// inherits tells whether a live object has fields of a predecessor.
+func (a Applier) inherits(live *unstructured.Unstructured) bool {
+	return len(a.formerOwners(live)) > 0 || slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Subresource == "" && a.predecessor(entry.Manager, entry.Operation)
+	})
+}
+
+// formerOwners are the field managers that made a live object, which may be
+// taken from them, a member of another set.
+func (a Applier) formerOwners(live *unstructured.Unstructured) []string {
+	if a.Membership.Adopt != AdoptAny {
+		return nil
+	}
+	return slices.DeleteFunc(applyset.Claimants(live), func(manager string) bool { return manager == a.Manager })
+}
+
+// onlyPredecessors tells whether every field in conflict belongs to one, or to
+// who made a member of another set of what may be taken: those are taken over
+// once, not fought for.
+func (a Applier) onlyPredecessors(err error) bool {
+	found := conflicts(err)
+	owners := map[string]bool{}
+	for _, c := range found {
+		if c.contestsMembership() && a.Membership.Adopt == AdoptAny {
+			owners[c.manager] = true
+		}
+	}
+	for _, c := range found {
+		if !owners[c.manager] && !a.predecessor(c.manager, metav1.ManagedFieldsOperationUpdate) && !a.predecessor(c.manager, metav1.ManagedFieldsOperationApply) {
+			return false
+		}
+	}
+	return len(found) > 0
+}
+
+// mayForce tells whether a conflict may be ended by force: never one about
+// whose member the object is.
+func (a Applier) mayForce(err error) bool {
+	return a.ForceConflicts && apierrors.IsConflict(err) && fieldConflict(err) && !contestsMembership(err)
+}
+
+// contestsMembership recognises the refusal to move a member from one set to
+// another.
+func contestsMembership(err error) bool {
+	return slices.ContainsFunc(conflicts(err), conflict.contestsMembership)
+}
+
+func (c conflict) contestsMembership() bool {
+	return c.field == ".metadata.labels."+applyset.PartOfLabel
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state"
+)
+
+// setFlags say which apply set (KEP-3659) the resources belong to.
+type setFlags struct {
+	set         string
+	adopt       string
+	takeOver    bool
+	lockTimeout time.Duration
+}
+
+func (f *setFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.set, "applyset", "", "apply set (KEP-3659) that the resources become members of: NAME of a Secret that is its parent, or KIND/NAME")
+	flags.StringVar(&f.adopt, "adopt", "unowned", `which objects that exist already may become members: "never" any, "unowned": those of no set, "any": those of other sets too`)
+	flags.BoolVar(&f.takeOver, "take-over", false, "make a set ours that another tool kept, with all that the tool owns on its members; implies --adopt=any")
+	f.registerLock(flags)
+}
+
+func (f *setFlags) registerLock(flags *pflag.FlagSet) {
+	flags.DurationVar(&f.lockTimeout, "lock-timeout", 30*time.Second, "how long to wait for another run on the same apply set; 0: not at all")
+}
+
+// check refuses flags that mean nothing without a set.
+func (f *setFlags) check() error {
+	if err := oneOf("adopt", f.adopt, "never", "unowned", "any"); err != nil {
+		return err
+	}
+	if f.set == "" && f.takeOver {
+		return usagef("--take-over takes over an apply set: name it with --applyset")
+	}
+	return nil
+}
+
+// parent finds the kind and the ID of a set's parent: NAME is a Secret's, in the
+// namespace that the command works in; KIND/NAME may be a ConfigMap's or that of
+// a kind made for it, as kubectl writes them.
+func (t *target) parent(text string) (schema.GroupVersionKind, object.ID, error) {
+	kind, name, found := strings.Cut(text, "/")
+	if !found {
+		kind, name = "secret", text
+	}
+	gvk, served := t.cluster.Named(kind)
+	switch {
+	case name == "":
+		return gvk, object.ID{}, usagef("--applyset=%s: write NAME or KIND/NAME", text)
+	case !served:
+		return gvk, object.ID{}, usagef("--applyset=%s: the API server serves no %q", text, kind)
+	}
+	id := object.ID{Group: gvk.Group, Kind: gvk.Kind, Name: name}
+	if k, _ := t.cluster.Kind(gvk); k.Namespaced {
+		id.Namespace = t.scope.Namespace
+	}
+	return gvk, id, nil
+}
+
+// open makes the run of a set of a job.
+func (f *setFlags) open(j job, applier apply.Applier, said io.Writer) (state.Run, error) {
+	gvk, id, err := j.target.parent(f.set)
+	applier.Membership.Adopt = apply.Adopt(f.adopt)
+	return state.Run{
+		Cluster: j.target.cluster, Applier: applier, Plan: j.plan, Stream: j.stream,
+		Parent: id, Kind: gvk, Namespace: j.target.scope.Namespace,
+		TakeOver: f.takeOver, LockTimeout: f.lockTimeout,
+		Waiting: func(held *state.HeldError) {
+			fmt.Fprintf(said, "waiting for another run on apply set %s: %s\n", f.set, held.Holder)
+		},
+	}, err
+}

@@ -1,0 +1,123 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/object"
+)
+
+// Members are the live objects that say they belong to a set.
+type Members struct {
+	// Live holds their metadata, by ID.
+	Live map[object.ID]*unstructured.Unstructured
+	// Unknown are kinds of which nobody can tell now, with the reason: what
+	// serves them does not answer. The set goes on promising them.
+	Unknown map[schema.GroupKind]error
+}
+
+// Members lists what the set has, wherever it promises that something may be:
+// one LIST for each kind, or one for each kind and namespace where the whole
+// cluster may not be read. A kind that is no longer served has no members.
+func (s *Set) Members(ctx context.Context) (Members, error) {
+	found := Members{Live: map[object.ID]*unstructured.Unstructured{}, Unknown: map[schema.GroupKind]error{}}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	var errs []error
+	for _, gk := range s.Parent.Kinds {
+		gvk, ok := s.served(gk)
+		if !ok {
+			if err := s.unreadable(gk.Group); err != nil {
+				found.Unknown[gk] = err
+			}
+			continue
+		}
+		group.Go(func() {
+			objects, err := s.list(ctx, gvk)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, fmt.Errorf("list the %s of apply set %s: %w", gk, s.Parent.ID, err))
+			}
+			for _, obj := range objects {
+				obj.SetGroupVersionKind(gvk)
+				if id := apply.Meta(obj).ID; s.promised(id) {
+					found.Live[id] = obj
+				}
+			}
+		})
+	}
+	group.Wait()
+	return found, errors.Join(errs...)
+}
+
+// served is the newest version under which a kind is served.
+func (s *Set) served(gk schema.GroupKind) (schema.GroupVersionKind, bool) {
+	best := ""
+	for _, v := range s.cluster.Versions(gk) {
+		if best == "" || version.CompareKubeAwareVersionStrings(v, best) > 0 {
+			best = v
+		}
+	}
+	return gk.WithVersion(best), best != ""
+}
+
+// unreadable is why discovery cannot tell of a group; nil when it can.
+func (s *Set) unreadable(group string) error {
+	for _, gv := range s.cluster.AllUnreadable() {
+		if gv.Group == group {
+			return s.cluster.Unreadable(gv)
+		}
+	}
+	return nil
+}
+
+// list reads the metadata of the members of one kind.
+func (s *Set) list(ctx context.Context, gvk schema.GroupVersionKind) ([]*unstructured.Unstructured, error) {
+	kind, _ := s.cluster.Kind(gvk)
+	query := apply.Query{Labels: applyset.PartOfLabel + "=" + s.Parent.SetID(), Metadata: true}
+	objects, err := s.cluster.List(ctx, kind, "", query)
+	if !apierrors.IsForbidden(err) || !kind.Namespaced {
+		return objects, notThere(err)
+	}
+	for _, namespace := range s.namespaces() {
+		some, err := s.cluster.List(ctx, kind, namespace, query)
+		if err = notThere(err); err != nil {
+			return nil, err
+		}
+		objects = append(objects, some...)
+	}
+	return objects, nil
+}
+
+// notThere takes the answer that a kind or a namespace is gone for an empty
+// list.
+func notThere(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// namespaces are those that the set promises to keep to.
+func (s *Set) namespaces() []string {
+	if own := s.Parent.ID.Namespace; own != "" {
+		return append([]string{own}, s.Parent.Namespaces...)
+	}
+	return s.Parent.Namespaces
+}
+
+// promised tells whether a live object is where the set says that its members
+// are. One that only carries the label is nobody's.
+func (s *Set) promised(id object.ID) bool {
+	return s.Parent.Widened([]object.ID{id}).Equal(s.Parent)
+}

@@ -1,0 +1,111 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Run applies a stream to a set, under the set's lock.
+type Run struct {
+	Cluster Cluster
+	Applier apply.Applier // its Manager is the base of the set's own
+	Plan    *ordering.Plan
+	Stream  *apply.Stream
+	Parent  object.ID
+	Kind    schema.GroupVersionKind // of the parent
+	// Namespace is where the Lease is; default the parent's.
+	Namespace string
+	// TakeOver makes a set ours that another tool kept, and members of other
+	// sets members of this one.
+	TakeOver bool
+	// LockTimeout is how long to wait for another run to end; default 0.
+	LockTimeout time.Duration
+	// Waiting is told, once, that another run is waited for; default: nobody.
+	Waiting func(*HeldError)
+}
+
+// Do applies the stream. Before the first write to a member the set promises all
+// that it will hold, so that whenever the run ends, nothing of the set is
+// unknown to it.
+func (r Run) Do(ctx context.Context) (apply.Summary, error) {
+	r = r.prepared()
+	if _, itself := r.Stream.Objects[r.Parent]; itself {
+		return apply.Summary{}, fmt.Errorf("%s is the parent of the apply set and cannot be a member of it: give the set another name", r.Parent)
+	}
+	if r.Applier.DryRun {
+		return r.apply(ctx)
+	}
+	held, release, err := r.lock(ctx)
+	if err != nil {
+		return apply.Summary{}, err
+	}
+	defer release()
+	summary, err := r.apply(held)
+	if errors.Is(context.Cause(held), ErrLockLost) {
+		err = errors.Join(ErrLockLost, err)
+	}
+	return summary, err
+}
+
+// prepared fills in what follows from the set.
+func (r Run) prepared() Run {
+	set := applyset.Parent{ID: r.Parent}
+	base := r.Applier.Manager
+	if base == "" {
+		base = "ordapply"
+	}
+	r.Applier.Manager = set.Manager(base)
+	r.Applier.Membership.Set = set.SetID()
+	r.Applier.Membership.Predecessors = append(r.Applier.Membership.Predecessors, base)
+	if r.TakeOver {
+		r.Applier.Membership.Adopt = apply.AdoptAny
+		r.Applier.Membership.Predecessors = append(r.Applier.Membership.Predecessors, "kubectl")
+	}
+	if r.Namespace == "" {
+		r.Namespace = r.Parent.Namespace
+	}
+	return r
+}
+
+func (r Run) apply(ctx context.Context) (apply.Summary, error) {
+	set, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver)
+	if err != nil {
+		return apply.Summary{}, err
+	}
+	if !r.Applier.DryRun {
+		r.Applier.Begin = func(ctx context.Context) error { return set.Widen(ctx, r.members()) }
+	}
+	return r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
+}
+
+// members are the resources of the stream.
+func (r Run) members() []object.ID { return slices.Collect(maps.Keys(r.Stream.Objects)) }
+
+// lock takes the set's lock. Where its Namespace is one of the stream's, and not
+// there yet, that is the first write.
+func (r Run) lock(ctx context.Context) (context.Context, func(), error) {
+	lock := Lock{Cluster: r.Cluster, Lease: LeaseOf(r.Parent, r.Namespace), Waiting: r.Waiting}
+	held, release, err := lock.Acquire(ctx, r.LockTimeout)
+	if missingNamespace(err) == "" {
+		return held, release, err
+	}
+	id := object.ID{Kind: "Namespace", Name: r.Namespace}
+	if _, ours := r.Stream.Objects[id]; !ours {
+		return nil, nil, fmt.Errorf("namespace %q, in which apply set %s is to be kept, does not exist, and no Namespace of this stream makes it: create it, add it to the stream, or name another with -n", r.Namespace, r.Parent)
+	}
+	if err := r.Applier.Send(ctx, r.Stream.Objects[id]); err != nil {
+		return nil, nil, fmt.Errorf("apply %s, in which the apply set is kept: %w", id, err)
+	}
+	return lock.Acquire(ctx, r.LockTimeout)
+}

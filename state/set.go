@@ -1,0 +1,134 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/object"
+)
+
+// Set is an apply set (KEP-3659) that a run has opened. Its promise on the
+// cluster is the one that it had when it was last read or written.
+type Set struct {
+	Parent applyset.Parent
+
+	cluster Cluster
+	kind    apply.Kind // of the parent
+	version string     // of the parent's kind
+	exists  bool
+}
+
+// Open reads the parent of a set, which need not be there yet. A parent that
+// another tool keeps is refused, unless takeOver says to make it ours.
+func Open(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id object.ID, takeOver bool) (*Set, error) {
+	kind, served := cluster.Kind(gvk)
+	if !served {
+		return nil, fmt.Errorf("apply set %s: the API server does not serve %s", id, gvk.GroupKind())
+	}
+	s := &Set{cluster: cluster, kind: kind, version: gvk.Version, Parent: applyset.Parent{ID: id}}
+	live, err := cluster.Get(ctx, kind, id.Namespace, id.Name)
+	if apierrors.IsNotFound(err) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the parent of the apply set: %w", err)
+	}
+	live.SetGroupVersionKind(gvk)
+	if err := s.read(live, takeOver); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// read takes what a live parent says.
+func (s *Set) read(live *unstructured.Unstructured, takeOver bool) error {
+	parent, err := applyset.ReadParent(live)
+	if err != nil {
+		return fmt.Errorf("apply set: %w", err)
+	}
+	if live.GetLabels()[applyset.IDLabel] == "" && plainKind(parent.ID) {
+		return fmt.Errorf("%s is there and is no parent of an apply set: give the set another name", parent.ID)
+	}
+	if tool := parent.Tooling; tool != "" && !isOurs(tool) && !takeOver {
+		return fmt.Errorf("apply set %s is kept by %s: go on with that tool, or make it ours with --take-over", parent.ID, tool)
+	}
+	s.Parent, s.exists = parent, true
+	return nil
+}
+
+// plainKind tells whether a parent is of a kind that people keep other things
+// in.
+func plainKind(id object.ID) bool { return id.Group == "" }
+
+func isOurs(tooling string) bool {
+	tool, _, _ := strings.Cut(applyset.Tooling, "/")
+	name, _, _ := strings.Cut(tooling, "/")
+	return name == tool
+}
+
+// Exists tells whether the set has a parent on the cluster.
+func (s *Set) Exists() bool { return s.exists }
+
+// Widen makes the set promise these members too. It comes before the first
+// write to any of them, and writes nothing when that is promised already.
+func (s *Set) Widen(ctx context.Context, members []object.ID) error {
+	return s.promise(ctx, s.Parent.Widened(members))
+}
+
+// Narrow makes the set promise these members and no more: after the last of the
+// others is gone.
+func (s *Set) Narrow(ctx context.Context, members []object.ID) error {
+	return s.promise(ctx, s.Parent.Holding(members))
+}
+
+// HandOver lets another tool keep the set from now on.
+func (s *Set) HandOver(ctx context.Context, tooling string) error {
+	next := s.Parent
+	next.Tooling = tooling
+	return s.write(ctx, next)
+}
+
+func (s *Set) promise(ctx context.Context, next applyset.Parent) error {
+	next.Tooling = applyset.Tooling
+	if s.exists && next.Equal(s.Parent) {
+		return nil
+	}
+	return s.write(ctx, next)
+}
+
+// write stores what the parent says. Its fields are ours even where another
+// tool wrote them last: it was asked before, by Open.
+func (s *Set) write(ctx context.Context, next applyset.Parent) error {
+	parent := &unstructured.Unstructured{}
+	parent.SetGroupVersionKind(schema.GroupVersionKind{Group: next.ID.Group, Version: s.version, Kind: next.ID.Kind})
+	parent.SetNamespace(next.ID.Namespace)
+	parent.SetName(next.ID.Name)
+	parent.SetLabels(map[string]string{applyset.IDLabel: next.SetID()})
+	parent.SetAnnotations(next.Annotations())
+	_, err := s.cluster.Apply(ctx, s.kind, parent, apply.PatchOptions{Manager: next.Manager("ordapply"), Force: true})
+	if err != nil {
+		return fmt.Errorf("write the parent of apply set %s: %w", next.ID, err)
+	}
+	s.Parent, s.exists = next, true
+	return nil
+}
+
+// Drop deletes the parent. Nothing may be left that says it is a member.
+func (s *Set) Drop(ctx context.Context) error {
+	live, err := s.cluster.Get(ctx, s.kind, s.Parent.ID.Namespace, s.Parent.ID.Name)
+	if err == nil {
+		err = s.cluster.Delete(ctx, s.kind, live)
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete the parent of apply set %s: %w", s.Parent.ID, err)
+	}
+	s.exists = false
+	return nil
+}
