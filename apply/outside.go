@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/object"
@@ -175,12 +174,5 @@ func (r *run) assessOutside(o *outsider) {
 // kind tells how a kind is served; one without a version in the version that
 // the API server would prefer.
 func (r *run) kind(gvk schema.GroupVersionKind) (Kind, bool) {
-	if gvk.Version == "" {
-		versions := r.a.Cluster.Versions(gvk.GroupKind())
-		if len(versions) == 0 {
-			return Kind{}, false
-		}
-		gvk.Version = slices.MaxFunc(versions, version.CompareKubeAwareVersionStrings)
-	}
-	return r.a.Cluster.Kind(gvk)
+	return KindsOf(r.a.Cluster)(gvk)
 }

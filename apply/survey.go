@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/health"
 )
 
 // Before the first write a run reads what there is of its stream, with one LIST
@@ -89,7 +90,7 @@ func (r *run) surveyLists() []*surveyed {
 // or, for a CustomResourceDefinition, that its kinds are served.
 func (r *run) existsIsReady(i int) bool {
 	obj := r.steps[i].obj
-	return r.a.Health.Assess(obj).Rule == "exists" || len(definedKinds(obj)) > 0
+	return r.a.Health.Assess(obj).Rule == health.Exists || len(definedKinds(obj)) > 0
 }
 
 // query asks for no more than it must: one object by its name.

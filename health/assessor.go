@@ -31,7 +31,7 @@ func (a *Assessor) Assess(obj *unstructured.Unstructured) Assessment {
 		return Assessment{Verdict: Deleting, Reason: "it is being deleted", Rule: "deletionTimestamp"}
 	}
 	assessment := a.climb(obj)
-	assessment.Undated = !isNative(obj.GroupVersionKind().Group) && !isDated(obj)
+	assessment.Undated = !IsNative(obj.GroupVersionKind().Group) && !isDated(obj)
 	return assessment
 }
 

@@ -12,7 +12,7 @@ import (
 // kubernetes judges the kinds that Kubernetes itself serves.
 func kubernetes(obj *unstructured.Unstructured) (Assessment, bool) {
 	kind := obj.GroupVersionKind().GroupKind()
-	if !isNative(kind.Group) {
+	if !IsNative(kind.Group) {
 		return Assessment{}, false
 	}
 	switch kind.String() {
@@ -32,13 +32,16 @@ func kubernetes(obj *unstructured.Unstructured) (Assessment, bool) {
 		"CustomResourceDefinition.apiextensions.k8s.io":
 		return kstatus(obj), true
 	}
-	return Assessment{Verdict: Ready, Reason: "it exists", Rule: "exists"}, true
+	return Assessment{Verdict: Ready, Reason: "it exists", Rule: Exists}, true
 }
 
-// isNative tells whether the API server itself, or its aggregation layer,
+// Exists is the rule of kinds that are ready once they are there.
+const Exists = "exists"
+
+// IsNative tells whether the API server itself, or its aggregation layer,
 // serves the group. Other groups below k8s.io hold CRDs, the Gateway API for
 // one.
-func isNative(group string) bool {
+func IsNative(group string) bool {
 	name, isK8s := strings.CutSuffix(group, ".k8s.io")
 	if !isK8s {
 		switch group {

@@ -152,8 +152,10 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (j job, err 
 		j.plan = j.plan.Unordered()
 	}
 	measured.plan = j.plan
-	j.ungated, err = gates(j.plan, j.stream, f.wait)
-	return j, err
+	if j.ungated, err = gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
+		return j, err
+	}
+	return j, j.target.permit(cmd.Context(), f.permissions(j), f.files)
 }
 
 // showPlan prints what --dry-run=client is asked for.

@@ -42,7 +42,7 @@ type Proxy struct {
 
 // Request is one request as it arrived.
 type Request struct {
-	Verb      string // get, list, watch, patch, create, update, delete; "discovery" for what names no resource
+	Verb      string // get, list, watch, patch, create, update, delete; "discovery" for what names no resource, "review" for what asks what may be done
 	Group     string
 	Resource  string // with its subresource, "deployments/status"
 	Namespace string
@@ -212,6 +212,9 @@ func verb(r *http.Request, name string) string {
 		}
 		return "get"
 	case http.MethodPost:
+		if strings.HasPrefix(r.URL.Path, "/apis/authorization.k8s.io/") || strings.HasPrefix(r.URL.Path, "/apis/authentication.k8s.io/") {
+			return "review"
+		}
 		return "create"
 	case http.MethodPut:
 		return "update"

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ordapply/ordapply/apply"
+)
+
+// permissions are those that applying the job's stream takes.
+func (f *applyFlags) permissions(j job) apply.Permissions {
+	a := apply.Applier{DryRun: f.dryRun == "server", Health: j.assessor, NoDiagnosis: !f.diagnosis, Ungated: j.ungated}
+	kinds := apply.StreamKinds(j.stream.Objects).Or(apply.KindsOf(j.target.cluster))
+	return a.Permissions(j.plan, j.stream.Objects, kinds)
+}
+
+// permit refuses a run for which permissions lack, before the first write; files
+// are those of -f.
+func (t *target) permit(ctx context.Context, needed apply.Permissions, files []string) error {
+	err := apply.CheckAccess(ctx, t.cluster, needed.Required)
+	var denied *apply.DeniedError
+	if !errors.As(err, &denied) {
+		return err
+	}
+	command := "ordapply rbac -f " + cmp.Or(strings.Join(files, ","), "-") + subjectFlag(denied.Account)
+	if t.scope.Enforce {
+		command += " -n " + t.scope.Namespace
+	}
+	return errors.Join(err, fmt.Errorf("nothing was written; what to allow is printed by: %s", command))
+}
+
+// subjectFlag is the flag of rbac that means an account.
+func subjectFlag(account string) string {
+	if name, ok := strings.CutPrefix(account, "system:serviceaccount:"); ok {
+		return " --service-account " + strings.Replace(name, ":", "/", 1)
+	}
+	if account == "" {
+		return ""
+	}
+	return " --user " + account
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// rbacFlags are those of the rbac verb.
+type rbacFlags struct {
+	inputFlags
+	planningFlags
+	healthFlags
+	subjectFlags
+	cluster   *genericclioptions.ConfigFlags
+	name      string
+	diagnosis bool
+}
+
+func newRBAC() *cobra.Command {
+	f := rbacFlags{cluster: genericclioptions.NewConfigFlags(true)}
+	f.cluster.AuthInfoName = nil // --user is whom to bind
+	cmd := &cobra.Command{
+		Use:   "rbac -f FILE",
+		Short: "Print the Roles that applying a stream takes, and nothing beyond",
+		Long: `rbac prints a Role for each namespace of a stream, and a ClusterRole for what
+lives in none, with what apply asks for and nothing beyond. As what resource a
+kind is served is told by the stream's CustomResourceDefinitions, by the cluster
+where there is one, and for Kubernetes' own kinds by what is known of them.`,
+		Example: `  kustomize build . | ordapply rbac --service-account ci/deployer | kubectl apply -f -
+  ordapply rbac -f app.yaml -n shop --user jane`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	f.inputFlags.register(flags)
+	f.planningFlags.register(flags)
+	f.healthFlags.register(flags)
+	f.subjectFlags.register(flags)
+	f.cluster.AddFlags(flags)
+	flags.StringVar(&f.name, "name", "ordapply", "name of the Roles and their bindings")
+	flags.BoolVar(&f.diagnosis, "diagnosis", true, "allow asking why something did not become ready, too")
+	return cmd
+}
+
+func (f *rbacFlags) run(cmd *cobra.Command) error {
+	subject, err := f.subject()
+	if err != nil {
+		return err
+	}
+	guess := &guesses{}
+	stream, plan, kinds, err := f.load(cmd, guess.kind)
+	if err != nil {
+		return err
+	}
+	assessor, err := f.assessor()
+	if err != nil {
+		return err
+	}
+	ungated, err := gates(plan, stream, true)
+	if err != nil {
+		return err
+	}
+	applier := apply.Applier{Health: assessor, NoDiagnosis: !f.diagnosis, Ungated: ungated}
+	needed := applier.Permissions(plan, stream.Objects, kinds)
+	rules := rulesByNamespace(slices.Concat(needed.Required, needed.Optional))
+	var out strings.Builder
+	for _, line := range slices.Concat(f.remarks(plan, rules), guess.remarks(), unbound(subject)) {
+		fmt.Fprintln(&out, "#", terminal.Plain(line))
+	}
+	out.WriteString(writeRoles(f.name, rules, subject))
+	_, err = cmd.OutOrStdout().Write([]byte(out.String()))
+	return err
+}
+
+// load reads and plans the stream, for the cluster where there is one; guess
+// stands in for what nobody knows of kinds.
+func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (*apply.Stream, *ordering.Plan, apply.Kinds, error) {
+	options, err := f.options(f.order)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	inputs, err := f.read(cmd)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	scope := apply.Scope{Namespace: cmp.Or(*f.cluster.Namespace, "default")}
+	kinds := apply.Kinds(apply.OwnKinds).Or(guess)
+	switch t, err := connect(f.cluster, func(*rest.Config) {}); {
+	case err == nil:
+		scope, kinds = t.scope, apply.KindsOf(t.cluster).Or(kinds)
+	case !errors.Is(err, errNoCluster):
+		fmt.Fprintf(cmd.ErrOrStderr(), "without a cluster: %s\n", terminal.Plain(err.Error()))
+	}
+	scope.Kind = kinds
+	stream, err := apply.NewStream(inputs, scope)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	plan, err := ordering.Build(stream.Resources, options)
+	return stream, plan, apply.StreamKinds(stream.Objects).Or(kinds), err
+}
+
+// remarks are what else must be known of the Roles.
+func (f *rbacFlags) remarks(plan *ordering.Plan, rules map[string][]rule) []string {
+	lines := []string{"What ordapply apply asks for with these manifests, and nothing beyond."}
+	var first []string
+	var granting []string
+	for _, s := range plan.Steps {
+		switch {
+		case s.ID.GroupKind() == "Namespace" && rules[s.ID.Name] != nil:
+			first = append(first, s.ID.Name)
+		case s.ID.Group == "rbac.authorization.k8s.io":
+			granting = append(granting, s.ID.String())
+		}
+	}
+	for _, name := range first {
+		lines = append(lines, "A Role lives in its namespace, which must be there first: kubectl create namespace "+name)
+	}
+	if len(granting) > 0 {
+		lines = append(lines,
+			"The manifests grant permissions themselves ("+strings.Join(granting, ", ")+"). The API server lets nobody grant",
+			"what they may not do: allow that here too, or the verbs escalate (on Roles) and bind (on what bindings refer to).")
+	}
+	return lines
+}
+
+// unbound says that nobody has the Roles yet.
+func unbound(subject string) []string {
+	if subject != "" {
+		return nil
+	}
+	return []string{"Bound to nobody: name one with --service-account, --user or --group."}
+}
+
+// guesses are plurals that nobody knows for sure.
+type guesses struct {
+	made []string
+}
+
+// kind guesses as what resource a kind is served.
+func (g *guesses) kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
+	plural, _ := meta.UnsafeGuessKindToResource(gvk)
+	text := gvk.GroupKind().String() + " is taken to be served as " + plural.Resource
+	if !slices.Contains(g.made, text) {
+		g.made = append(g.made, text)
+	}
+	return apply.Kind{Resource: plural, Namespaced: true}, true
+}
+
+func (g *guesses) remarks() []string {
+	var lines []string
+	for _, text := range g.made {
+		lines = append(lines, "Guessed, for want of its CustomResourceDefinition or a cluster that has it: "+text+".")
+	}
+	return lines
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// shopFiles are the manifests of examples/shop, as flags.
+func shopFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "shop", "*.yaml"))
+	require.NoError(t, err)
+	var flags []string
+	for _, file := range files {
+		if name := filepath.Base(file); name != "kustomization.yaml" && name != "order.yaml" {
+			flags = append(flags, "-f", file)
+		}
+	}
+	require.NotEmpty(t, flags)
+	return append(flags, "-n", "shop")
+}
+
+// deployer makes a ServiceAccount with the Roles that are given, and gives a
+// kubeconfig that logs in as it.
+func deployer(t *testing.T, cluster *testcluster.Cluster, name, roles string) string {
+	t.Helper()
+	cluster.Kubectl(t, "create", "serviceaccount", name, "-n", "default")
+	kubectlApply(t, cluster, roles)
+	config, err := clientcmd.LoadFromFile(cluster.Kubeconfig)
+	require.NoError(t, err)
+	token := strings.TrimSpace(cluster.Kubectl(t, "create", "token", name, "-n", "default"))
+	for _, user := range config.AuthInfos {
+		user.Token = token
+		user.ClientCertificateData, user.ClientKeyData = nil, nil
+		user.ClientCertificate, user.ClientKey, user.TokenFile = "", "", ""
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, clientcmd.WriteToFile(*config, path))
+	return path
+}
+
+func kubectlApply(t *testing.T, cluster *testcluster.Cluster, manifests string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "manifests.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(manifests), 0o600))
+	cluster.Kubectl(t, "apply", "-f", file)
+}
+
+// rbac is what the verb prints.
+func rbac(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, said bytes.Buffer
+	code := run(context.Background(), append([]string{"rbac"}, args...), nil, &out, &said)
+	require.Equal(t, exitDone, code, said.String())
+	return out.String()
+}
+
+// refusals are the requests that the API server did not allow.
+func refusals(requests []recorder.Request) []string {
+	var out []string
+	for _, r := range requests {
+		if r.Code == 403 {
+			out = append(out, r.String())
+		}
+	}
+	return out
+}
+
+// An account with exactly the Roles that rbac prints applies the stream, and
+// nothing that it asks for is refused.
+func TestRolesOfAStreamSuffice(t *testing.T) {
+	cluster := testcluster.Start(t)
+	cluster.Kubectl(t, "create", "namespace", "shop")
+	files := shopFiles(t)
+	roles := rbac(t, append(files, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/deployer")...)
+	proxy := recorder.Start(t, deployer(t, cluster, "deployer", roles))
+
+	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
+	require.Equal(t, exitDone, code, said)
+	require.Empty(t, refusals(proxy.Requests()))
+	require.NotEmpty(t, patches(proxy.Requests()))
+
+	proxy.Reset()
+	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
+	require.Equal(t, exitDone, code, said)
+	require.Empty(t, refusals(proxy.Requests()))
+	require.Zero(t, patches(proxy.Requests()))
+
+	online := rbac(t, append(files, "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/deployer")...)
+	require.Equal(t, roles, online, "a cluster knows nothing else of these kinds")
+}
+
+// What lacks is named before the first write, all at once, whatever rule it is
+// that is missing.
+func TestMissingPermissionsAreReportedFirst(t *testing.T) {
+	cluster := testcluster.Start(t)
+	cluster.Kubectl(t, "create", "namespace", "shop")
+	files := shopFiles(t)
+	roles := rbac(t, append(files, "--service-account", "default/lesser", "--kubeconfig", cluster.Kubeconfig)...)
+	proxy := recorder.Start(t, deployer(t, cluster, "lesser", roles))
+	cases := 0
+	for _, document := range strings.Split(roles, "---\n") {
+		var role rbacv1.ClusterRole
+		require.NoError(t, yaml.Unmarshal([]byte(document), &role))
+		for n, rule := range role.Rules {
+			if !slices.Contains(rule.Verbs, "patch") {
+				continue
+			}
+			cases++
+			less := role.DeepCopy()
+			less.Rules[n].Verbs = slices.DeleteFunc(slices.Clone(rule.Verbs), func(verb string) bool { return verb == "patch" || verb == "create" })
+			replaceRole(t, cluster, less)
+			proxy.Reset()
+			code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
+			require.Equal(t, exitFailed, code, said)
+			require.Zero(t, patches(proxy.Requests()), "nothing is written")
+			require.Equal(t, wantedDenials(role.Namespace, rule), denials(said))
+			replaceRole(t, cluster, &role)
+		}
+	}
+	require.Greater(t, cases, 5)
+}
+
+func replaceRole(t *testing.T, cluster *testcluster.Cluster, role *rbacv1.ClusterRole) {
+	t.Helper()
+	text, err := yaml.Marshal(role)
+	require.NoError(t, err)
+	kubectlApply(t, cluster, string(text))
+}
+
+// wantedDenials are the lines that tell of a rule that is missing.
+func wantedDenials(namespace string, rule rbacv1.PolicyRule) []string {
+	var lines []string
+	for _, resource := range rule.Resources {
+		verbs := "create, patch"
+		if resource == "namespaces" { // it is there: nobody has to create it
+			verbs = "patch"
+		}
+		line := `error: "system:serviceaccount:default:lesser" may not ` + verbs + " " + resource
+		if rule.APIGroups[0] != "" {
+			line += "." + rule.APIGroups[0]
+		}
+		for _, name := range rule.ResourceNames {
+			line += ` "` + name + `"`
+		}
+		if namespace != "" {
+			line += ` in namespace "` + namespace + `"`
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// denials are the lines that tell what may not be done.
+func denials(said string) []string {
+	var lines []string
+	for line := range strings.Lines(said) {
+		if strings.Contains(line, "may not ") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
