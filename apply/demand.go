@@ -104,6 +104,9 @@ func (d *demand) external(id object.ID) {
 		d.out.Unknown = append(d.out.Unknown, schema.GroupKind{Group: id.Group, Kind: id.Kind})
 		return
 	}
+	if kind.Namespaced != (id.Namespace != "") {
+		return // nobody can read that; the run tells so
+	}
 	d.required("get", kind.Resource, id.Namespace, id.Name)
 	d.optional("list", kind.Resource, id.Namespace, "")
 	d.optional("watch", kind.Resource, id.Namespace, "")
