@@ -67,9 +67,11 @@ type Result struct {
 	Layer string
 	Wave  int
 	State State
-	Err   error
-	// Unchanged says that the object was as it had been applied before, so that
-	// nothing was sent.
+	// Detail says why it ended so, or what it waited for last.
+	Detail string
+	Err    error
+	// Unchanged says that nothing was sent: the object was as it had been applied
+	// before, or was not there to be deleted.
 	Unchanged bool
 	Refused   int       // attempts to apply it that failed
 	Sent      time.Time // its first PATCH

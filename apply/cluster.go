@@ -35,7 +35,10 @@ type Cluster interface {
 	Logs(ctx context.Context, pod object.ID, container string, options LogOptions) ([]string, error)
 	// Delete deletes a live object, that very one, and what it owns. Its
 	// finalizers may keep it for a while.
-	Delete(ctx context.Context, kind Kind, live *unstructured.Unstructured) error
+	Delete(ctx context.Context, kind Kind, live *unstructured.Unstructured, options DeleteOptions) error
+	// NamespacedKinds lists the kinds of objects that live in namespaces and may
+	// be listed and deleted, each in one version, sorted. It makes no request.
+	NamespacedKinds() []schema.GroupVersionKind
 	// Migrate makes manager the owner of the fields that kubectl's client-side
 	// apply and the Apply entries of predecessors own on a live object.
 	Migrate(ctx context.Context, kind Kind, live *unstructured.Unstructured, predecessors []string, manager string) error
@@ -52,6 +55,7 @@ type Kind struct {
 	Resource   schema.GroupVersionResource
 	Namespaced bool
 	HasStatus  bool // objects have a status subresource, which a controller may fill
+	Stored     bool // objects may be listed and deleted
 }
 
 // PatchOptions are those of one server-side apply.
@@ -59,6 +63,13 @@ type PatchOptions struct {
 	Manager string // the field manager
 	Force   bool   // take fields from other managers
 	DryRun  bool   // let the server validate and admit, but not store
+}
+
+// DeleteOptions are those of one deletion.
+type DeleteOptions struct {
+	Unchanged  bool // refuse it when the object is no longer the version that was read
+	Foreground bool // what it owns goes before it; else after it
+	DryRun     bool // let the server check it, but delete nothing
 }
 
 // Query narrows a List. Its zero value asks for everything.

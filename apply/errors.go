@@ -29,13 +29,21 @@ type TimeoutError struct {
 	Last  string // the last thing known of the resource
 	// Unapplied tells that not even its PATCH had got through.
 	Unapplied bool
+	// Deletion tells that its being gone was waited for.
+	Deletion bool
 }
 
 func (e *TimeoutError) Error() string {
-	if e.Unapplied {
-		return fmt.Sprintf("not applied after %s (%s timeout): %s", e.After.Round(time.Millisecond), e.Scope, e.Last)
+	missed := "not ready"
+	switch {
+	case e.Deletion && e.Unapplied:
+		missed = "not deleted"
+	case e.Deletion:
+		missed = "not gone"
+	case e.Unapplied:
+		missed = "not applied"
 	}
-	return fmt.Sprintf("not ready after %s (%s timeout): %s", e.After.Round(time.Millisecond), e.Scope, e.Last)
+	return fmt.Sprintf("%s after %s (%s timeout): %s", missed, e.After.Round(time.Millisecond), e.Scope, e.Last)
 }
 
 // ErrInterrupted ends a run whose context was cancelled.

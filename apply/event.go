@@ -24,10 +24,16 @@ const (
 	Skipped    State = "skipped"     // final: something that it needs did not get there
 	NotStarted State = "not started" // final: its wave never opened
 	Unsettled  State = "unsettled"   // final: applied, but the run ended before it was ready
+
+	Deleting State = "deleting" // its deletion is asked for, and it is not gone yet
+	Deleted  State = "deleted"  // final: it is gone, or was not there
+	Kept     State = "kept"     // final: it must not be deleted, and was not
 )
 
 // Final tells whether a resource that reached the state stays there.
-func (s State) Final() bool { return s != Pending && s != Applying && s != Waiting }
+func (s State) Final() bool {
+	return s != Pending && s != Applying && s != Waiting && s != Deleting
+}
 
 // done tells whether the state is what the run wanted.
 func (s State) done() bool { return s == Ready || s == Applied || s == Deferred }
@@ -37,8 +43,9 @@ type Op string
 
 // The operations, in the words of messages.
 const (
-	OpApply Op = "apply"
-	OpWait  Op = "wait for"
+	OpApply  Op = "apply"
+	OpWait   Op = "wait for"
+	OpDelete Op = "delete"
 )
 
 // opOf is the operation that a transition between two states belongs to.
@@ -50,7 +57,8 @@ func opOf(from, to State) Op {
 }
 
 // Event is one transition: the resource moved to State. An event with a zero
-// ID speaks of the whole wave.
+// ID speaks of the whole wave: it is Applying or Deleting when it opens, Ready
+// or Deleted when it is over.
 type Event struct {
 	Time  time.Time
 	Op    Op
@@ -58,8 +66,14 @@ type Event struct {
 	Layer string // that placed the resource; "" when none did
 	Wave  int    // index into the plan's waves
 	State State
-	// Unchanged says that nothing was sent: the object is as it was applied last.
+	// Unchanged says that nothing was sent: the object is as it was applied last,
+	// or was not there to be deleted.
 	Unchanged bool
 	Detail    string // what it waits for, or why it ended so; "" when there is nothing to say
 	Err       error
+}
+
+// EndsWave tells whether the event is the good end of a whole wave.
+func (e Event) EndsWave() bool {
+	return e.ID == (object.ID{}) && (e.State == Ready || e.State == Deleted)
 }

@@ -186,7 +186,11 @@ func (c *scripted) Versions(gk schema.GroupKind) []string {
 	return []string{"v1"}
 }
 
-func (c *scripted) Delete(context.Context, apply.Kind, *unstructured.Unstructured) error { return nil }
+func (c *scripted) Delete(context.Context, apply.Kind, *unstructured.Unstructured, apply.DeleteOptions) error {
+	return nil
+}
+
+func (c *scripted) NamespacedKinds() []schema.GroupVersionKind { return nil }
 
 func (c *scripted) Migrate(context.Context, apply.Kind, *unstructured.Unstructured, []string, string) error {
 	return nil

@@ -95,7 +95,10 @@ func (k *Kubernetes) learn(list *metav1.APIResourceList) {
 	}
 	for _, r := range list.APIResources {
 		if !strings.Contains(r.Name, "/") {
-			k.kinds[gv.WithKind(r.Kind)] = Kind{Resource: gv.WithResource(r.Name), Namespaced: r.Namespaced, HasStatus: status[r.Name]}
+			k.kinds[gv.WithKind(r.Kind)] = Kind{
+				Resource: gv.WithResource(r.Name), Namespaced: r.Namespaced, HasStatus: status[r.Name],
+				Stored: slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "delete"),
+			}
 		}
 	}
 }
@@ -120,6 +123,25 @@ func (k *Kubernetes) Versions(kind schema.GroupKind) []string {
 	}
 	slices.Sort(versions)
 	return versions
+}
+
+// NamespacedKinds implements Cluster. Of several versions it takes the one that
+// sorts last.
+func (k *Kubernetes) NamespacedKinds() []schema.GroupVersionKind {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	version := map[schema.GroupKind]string{}
+	for gvk, kind := range k.kinds {
+		if kind.Namespaced && kind.Stored {
+			version[gvk.GroupKind()] = max(version[gvk.GroupKind()], gvk.Version)
+		}
+	}
+	kinds := make([]schema.GroupVersionKind, 0, len(version))
+	for gk, v := range version {
+		kinds = append(kinds, gk.WithVersion(v))
+	}
+	slices.SortFunc(kinds, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
+	return kinds
 }
 
 // Unreadable implements Cluster.
@@ -284,14 +306,20 @@ func (k *Kubernetes) HasEndpoints(ctx context.Context, service object.ID) (bool,
 	return false, nil
 }
 
-// Delete implements Cluster. Dependants go first, so that a Job that is made
-// anew does not meet the Pods of the old one.
-func (k *Kubernetes) Delete(ctx context.Context, kind Kind, live *unstructured.Unstructured) error {
-	uid, foreground := live.GetUID(), metav1.DeletePropagationForeground
-	return k.resource(kind, live.GetNamespace()).Delete(ctx, live.GetName(), metav1.DeleteOptions{
-		Preconditions:     &metav1.Preconditions{UID: &uid},
-		PropagationPolicy: &foreground,
-	})
+// Delete implements Cluster.
+func (k *Kubernetes) Delete(ctx context.Context, kind Kind, live *unstructured.Unstructured, o DeleteOptions) error {
+	uid, version, propagation := live.GetUID(), live.GetResourceVersion(), metav1.DeletePropagationBackground
+	if o.Foreground {
+		propagation = metav1.DeletePropagationForeground
+	}
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &propagation}
+	if o.Unchanged {
+		options.Preconditions.ResourceVersion = &version
+	}
+	if o.DryRun {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	return k.resource(kind, live.GetNamespace()).Delete(ctx, live.GetName(), options)
 }
 
 // Migrate implements Cluster. The PATCH holds the resourceVersion of live, so

@@ -12,7 +12,7 @@ func (r *run) summary(took time.Duration, begun error) (Summary, error) {
 	for i := range r.steps {
 		st := &r.steps[i]
 		s.Results = append(s.Results, Result{
-			ID: st.ID, Layer: st.Layer, Wave: st.Wave, State: st.state, Err: st.err,
+			ID: st.ID, Layer: st.Layer, Wave: st.Wave, State: st.state, Detail: st.detail, Err: st.err,
 			Unchanged: st.unchanged, Refused: st.retries, Sent: st.sent, Applied: st.answered, Done: st.done,
 		})
 	}

@@ -77,7 +77,7 @@ func (a Applier) do(ctx context.Context, q request) (*unstructured.Unstructured,
 		if err != nil {
 			return nil, err
 		}
-		return live, a.Cluster.Delete(ctx, q.kind, live)
+		return live, a.Cluster.Delete(ctx, q.kind, live, DeleteOptions{Foreground: true}) // a Job made anew must not meet the Pods of the old one
 	case opMigrate:
 		live, err := a.Cluster.Get(ctx, q.kind, q.obj.GetNamespace(), q.obj.GetName())
 		if err != nil {

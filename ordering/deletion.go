@@ -28,6 +28,16 @@ type DeletionStep struct {
 	After []Need
 }
 
+// Plan is the deletion as a plan, for who shows what is going on: what comes
+// first is what is needed.
+func (d *Deletion) Plan() *Plan {
+	p := &Plan{Steps: make([]Step, len(d.Steps)), Waves: make([]Wave, d.Waves), Notes: d.Notes}
+	for i, s := range d.Steps {
+		p.Steps[i] = Step{ID: s.ID, Wave: s.Wave, ReadyBy: s.Wave, Needs: s.After}
+	}
+	return p
+}
+
 // DeletionOrder plans the deletion of resources, such as those of an earlier
 // stream. Hooks are left out, as they are from an apply. The error is what Build
 // would say of the resources, or a *CycleError of rules about deleting.

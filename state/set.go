@@ -124,7 +124,7 @@ func (s *Set) write(ctx context.Context, next applyset.Parent) error {
 func (s *Set) Drop(ctx context.Context) error {
 	live, err := s.cluster.Get(ctx, s.kind, s.Parent.ID.Namespace, s.Parent.ID.Name)
 	if err == nil {
-		err = s.cluster.Delete(ctx, s.kind, live)
+		err = s.cluster.Delete(ctx, s.kind, live, apply.DeleteOptions{})
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete the parent of apply set %s: %w", s.Parent.ID, err)

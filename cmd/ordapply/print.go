@@ -65,8 +65,8 @@ func (p *printer) event(e apply.Event) {
 }
 
 func (p *printer) waveWords(e apply.Event) string {
-	if e.State == apply.Ready {
-		return "ready in " + e.Detail
+	if e.EndsWave() {
+		return string(e.State) + " in " + e.Detail
 	}
 	return e.Detail
 }
@@ -131,7 +131,7 @@ func (p *printer) end(o events.Outcome) {
 		fmt.Fprintf(p.err, "warning from the server: %s\n", terminal.Plain(text))
 	}
 	var parts []string
-	for _, state := range []apply.State{apply.Ready, apply.Applied, apply.Deferred, apply.Unsettled, apply.Failed, apply.TimedOut, apply.Skipped, apply.NotStarted} {
+	for _, state := range []apply.State{apply.Ready, apply.Applied, apply.Deferred, apply.Deleted, apply.Kept, apply.Unsettled, apply.Failed, apply.TimedOut, apply.Skipped, apply.NotStarted} {
 		if n := o.Summary.Count(state); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, state))
 		}

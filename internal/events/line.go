@@ -48,7 +48,7 @@ type WaveStart struct {
 type WaveEnd struct {
 	Head
 	Wave
-	State   string         `json:"state" doc:"ready; else failed, timedOut or interrupted, and no later wave opens" enum:"ready,failed,timedOut,interrupted"`
+	State   string         `json:"state" doc:"ready, or deleted; else failed, timedOut or interrupted, and no later wave opens" enum:"ready,deleted,failed,timedOut,interrupted"`
 	Seconds float64        `json:"seconds" doc:"since the wave opened"`
 	Counts  map[string]int `json:"counts" doc:"how many of its resources are in each state"`
 }
@@ -67,10 +67,10 @@ type Resource struct {
 	ID
 	Wave      int     `json:"wave" doc:"number of its wave, from 1"`
 	Layer     string  `json:"layer" doc:"that placed it; empty when none did"`
-	Operation string  `json:"operation" doc:"what the run does with it" enum:"apply,wait"`
-	State     string  `json:"state" doc:"where it stands now" enum:"applying,waiting,applied,ready,deferred,failed,timedOut,skipped,notStarted,unsettled"`
+	Operation string  `json:"operation" doc:"what the run does with it" enum:"apply,wait,delete"`
+	State     string  `json:"state" doc:"where it stands now" enum:"applying,waiting,applied,ready,deferred,deleting,deleted,kept,failed,timedOut,skipped,notStarted,unsettled"`
 	Final     bool    `json:"final" doc:"it stays there; each resource has exactly one final line"`
-	Unchanged bool    `json:"unchanged,omitempty" doc:"nothing was sent: it is as it was applied last"`
+	Unchanged bool    `json:"unchanged,omitempty" doc:"nothing was sent: it is as it was applied last, or was not there to be deleted"`
 	Message   string  `json:"message,omitempty" doc:"what it waits for, or why it ended so"`
 	Seconds   float64 `json:"seconds" doc:"since it was first sent; 0 when it was not"`
 }

@@ -70,8 +70,8 @@ func (l *Log) Event(e apply.Event) {
 		l.resource(e)
 		return
 	}
-	if e.State == apply.Ready {
-		l.endWave("ready", e.Time)
+	if e.EndsWave() {
+		l.endWave(state(e.State), e.Time)
 		return
 	}
 	l.open, l.since = e.Wave, e.Time
@@ -83,7 +83,7 @@ func (l *Log) resource(e apply.Event) {
 	if p == nil {
 		return
 	}
-	if p.state = e.State; p.sent.IsZero() && e.State == apply.Applying {
+	if p.state = e.State; p.sent.IsZero() && (e.State == apply.Applying || e.State == apply.Deleting) {
 		p.sent = e.Time
 	}
 	line := Resource{
@@ -199,7 +199,7 @@ func operation(op apply.Op) string {
 	if op == apply.OpWait {
 		return "wait"
 	}
-	return "apply"
+	return string(op)
 }
 
 // state is a state as one word.

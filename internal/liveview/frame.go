@@ -85,7 +85,7 @@ func (v *View) header(columns int, now time.Time) string {
 func (v *View) tally(of []int) (done, bad int) {
 	for _, i := range of {
 		switch v.resources[i].state {
-		case apply.Ready, apply.Applied, apply.Deferred:
+		case apply.Ready, apply.Applied, apply.Deferred, apply.Deleted, apply.Kept:
 			done++
 		case apply.Failed, apply.TimedOut:
 			bad++
@@ -109,7 +109,7 @@ func (v *View) worth(now time.Time) []row {
 		switch r.state {
 		case apply.Failed, apply.TimedOut:
 			rows = append(rows, row{resource: i})
-		case apply.Applying, apply.Waiting:
+		case apply.Applying, apply.Waiting, apply.Deleting:
 			if r.detail != "" || r.took(now) >= patience && (r.state == apply.Waiting || silent <= mostRows) {
 				rows = append(rows, row{i, len(v.blocked(i))})
 			}

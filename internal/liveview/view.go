@@ -83,7 +83,7 @@ func New(plan *ordering.Plan, o Options, begin time.Time) *View {
 func (v *View) Take(e apply.Event) string {
 	v.latest = e.Time
 	if e.ID == (object.ID{}) {
-		if e.State == apply.Ready {
+		if e.EndsWave() {
 			return v.endWave("", e.Time)
 		}
 		v.open, v.opened = e.Wave, e.Time
@@ -94,7 +94,7 @@ func (v *View) Take(e apply.Event) string {
 		return ""
 	}
 	r := &v.resources[i]
-	if r.state, r.detail = e.State, terminal.Plain(e.Detail); r.sent.IsZero() && e.State == apply.Applying {
+	if r.state, r.detail = e.State, terminal.Plain(e.Detail); r.sent.IsZero() && (e.State == apply.Applying || e.State == apply.Deleting) {
 		r.sent = e.Time
 	}
 	if e.State.Final() {
@@ -159,7 +159,7 @@ func (v *View) counts(of []int) string {
 	}
 	var parts []string
 	for _, state := range []apply.State{
-		apply.Ready, apply.Applied, apply.Deferred, apply.Waiting, apply.Applying, apply.Pending,
+		apply.Ready, apply.Applied, apply.Deferred, apply.Deleted, apply.Kept, apply.Waiting, apply.Applying, apply.Deleting, apply.Pending,
 		apply.Unsettled, apply.Failed, apply.TimedOut, apply.Skipped, apply.NotStarted,
 	} {
 		if n := counts[state]; n > 0 {

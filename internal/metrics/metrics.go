@@ -87,7 +87,7 @@ func (m *Metrics) Event(e apply.Event) {
 	}
 	phase := m.phases[e.ID]
 	switch {
-	case e.State == apply.Applying:
+	case e.State == apply.Applying, e.State == apply.Deleting:
 		if m.spans[phase] == nil {
 			m.spans[phase] = &span{first: e.Time}
 		}
@@ -120,7 +120,7 @@ func (m *Metrics) final(phase string, e apply.Event) {
 
 // wave takes the opening or the end of a wave.
 func (m *Metrics) wave(e apply.Event) {
-	if e.State == apply.Ready {
+	if e.EndsWave() {
 		m.endWave(e.Time)
 		return
 	}

@@ -154,8 +154,8 @@ func reason(err error) string {
 	return "Connection"
 }
 
-func (c *counted) Delete(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured) error {
-	return c.Cluster.Delete(c.of(ctx, live, "delete"), kind, live)
+func (c *counted) Delete(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, o apply.DeleteOptions) error {
+	return c.Cluster.Delete(c.of(ctx, live, "delete"), kind, live, o)
 }
 
 func (c *counted) Migrate(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {

@@ -1,0 +1,270 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// removal is the state of one run of a Remover. Only the goroutine of loop
+// touches it.
+type removal struct {
+	Remover
+	plan  *ordering.Plan // the deletion as a plan, for its waves' titles
+	steps []removeStep
+	byID  map[object.ID]int
+	begin time.Time
+
+	wave     int // the open wave; -1 before the first
+	waveOpen time.Time
+	waves    []removeWave
+	over     bool
+	stopping bool // no further request goes out
+	ended    endCause
+	failures int
+
+	queue     []work // waits for a worker
+	inFlight  int
+	watched   map[watchKey][]int // the steps that each watch is for
+	forbidden map[watchKey]bool  // watches that may not be
+	crowd     map[place]int      // how many steps are of one kind in one namespace
+
+	ctx     func() context.Context // for requests and watches; outlives an interrupt by the grace
+	answers chan func()
+	sights  chan sight
+	alarms  chan func()
+}
+
+// work is done by a worker, which knows nothing of the run's state. What it
+// returns is done by the loop.
+type work func(context.Context) (then func())
+
+// removeStep is the deletion of one resource.
+type removeStep struct {
+	ordering.DeletionStep
+	live      *unstructured.Unstructured // as last seen; nil when it was not there
+	kind      Kind
+	state     State
+	detail    string
+	err       error
+	absent    bool  // there was nothing to delete
+	accepted  bool  // the API server deletes it
+	passed    bool  // nothing waits any longer for its deletion to be asked for
+	watched   bool  // a watch reports it
+	blockers  int   // how many requests must go before its own
+	followers []int // whose requests wait for this one's
+	retries   int
+	troubled  time.Time // of the first failed attempt
+	refusal   error     // why it will be tried again
+	sent      time.Time
+	answered  time.Time // its deletion was accepted
+	done      time.Time
+}
+
+// removeWave counts how far the resources of one wave are.
+type removeWave struct {
+	members   []int
+	unasked   int // whose deletion is neither accepted nor given up
+	unsettled int // in no final state
+}
+
+func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) *removal {
+	r := &removal{
+		Remover: m, plan: order.Plan(), wave: -1,
+		steps: make([]removeStep, len(order.Steps)), byID: make(map[object.ID]int, len(order.Steps)),
+		waves:   make([]removeWave, order.Waves),
+		watched: map[watchKey][]int{}, forbidden: map[watchKey]bool{}, crowd: map[place]int{},
+		answers: make(chan func()), sights: make(chan sight), alarms: make(chan func()),
+	}
+	for i, s := range order.Steps {
+		r.steps[i] = removeStep{DeletionStep: s, live: live[s.ID], state: Pending, blockers: 1} // its wave
+		r.byID[s.ID] = i
+		r.crowd[placeOf(s.ID)]++
+		w := &r.waves[s.Wave]
+		w.members, w.unasked, w.unsettled = append(w.members, i), w.unasked+1, w.unsettled+1
+	}
+	for i := range r.steps {
+		for _, need := range r.steps[i].After {
+			n, ok := r.byID[need.ID]
+			if ok && r.steps[n].Wave == r.steps[i].Wave {
+				r.steps[n].followers = append(r.steps[n].followers, i)
+				r.steps[i].blockers++
+			}
+		}
+	}
+	return r
+}
+
+// loop opens wave after wave and returns when nothing is left to do.
+func (r *removal) loop(ctx context.Context) (Summary, error) {
+	requests, end := r.employ(ctx)
+	r.begin = time.Now()
+	if r.Timeout > 0 {
+		r.after(r.Timeout, func() { r.stop(byRunTimeout) })
+	}
+	r.openWave(0)
+	r.advance()
+	interrupted := ctx.Done()
+	for !r.over {
+		var out chan<- work
+		var head work
+		if len(r.queue) > 0 && !r.stopping {
+			out, head = requests, r.queue[0]
+		}
+		select {
+		case out <- head:
+			r.queue = r.queue[1:]
+			r.inFlight++
+		case then := <-r.answers:
+			r.inFlight--
+			then()
+		case sight := <-r.sights:
+			r.see(sight)
+		case fire := <-r.alarms:
+			fire()
+		case <-interrupted:
+			interrupted = nil
+			r.stop(byInterrupt)
+		}
+		r.advance()
+	}
+	end()
+	for i := range r.steps {
+		r.settle(i)
+	}
+	return r.summary(time.Since(r.begin))
+}
+
+// employ starts the workers; end lets them go.
+func (r *removal) employ(ctx context.Context) (requests chan<- work, end func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r.ctx = func() context.Context { return ctx }
+	todo := make(chan work)
+	var workers sync.WaitGroup
+	for range min(r.Workers, max(1, len(r.steps))) {
+		workers.Go(func() {
+			for w := range todo {
+				then := w(ctx)
+				select {
+				case r.answers <- then:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	return todo, func() {
+		cancel()
+		close(todo)
+		workers.Wait()
+	}
+}
+
+// send lets a worker do something.
+func (r *removal) send(w work) { r.queue = append(r.queue, w) }
+
+// after lets the loop do something when d has passed.
+func (r *removal) after(d time.Duration, fire func()) {
+	done := r.ctx().Done()
+	time.AfterFunc(d, func() {
+		select {
+		case r.alarms <- fire:
+		case <-done:
+		}
+	})
+}
+
+// stop lets requests in flight finish and sends no more.
+func (r *removal) stop(cause endCause) {
+	if r.stopping {
+		return
+	}
+	r.stopping, r.ended = true, cause
+	r.after(grace, func() { r.over = true })
+}
+
+// advance opens the next wave, or ends the run, when nothing is left to wait
+// for. After a failure the wave's other deletions are still asked for, and no
+// later wave opens.
+func (r *removal) advance() {
+	for !r.over {
+		if r.stopping {
+			r.over = r.inFlight == 0
+			return
+		}
+		switch w := &r.waves[r.wave]; {
+		case w.unasked > 0:
+			return
+		case r.failures > 0:
+			r.stop(byFailure)
+			continue
+		case w.unsettled > 0:
+			return
+		}
+		r.emit(Event{Op: OpDelete, Wave: r.wave, State: Deleted, Detail: time.Since(r.waveOpen).Round(time.Millisecond).String()})
+		r.openWave(r.wave + 1)
+	}
+}
+
+// openWave asks for the deletion of every resource of a wave that waits for no
+// other of it.
+func (r *removal) openWave(wave int) {
+	if r.wave, r.waveOpen = wave, time.Now(); wave >= len(r.waves) {
+		r.over = true
+		return
+	}
+	members := r.waves[wave].members
+	r.emit(Event{Op: OpDelete, Wave: wave, State: Deleting, Detail: count(len(members), "resource")})
+	r.after(r.WaveTimeout, func() { r.waveExpired(wave) })
+	for _, i := range members {
+		r.release(i)
+	}
+}
+
+// waveExpired gives up on what of a wave is not gone.
+func (r *removal) waveExpired(wave int) {
+	if wave != r.wave || r.stopping {
+		return
+	}
+	for _, i := range r.waves[wave].members {
+		if !r.steps[i].state.Final() {
+			r.timeOut(i, r.WaveTimeout, "wave")
+		}
+	}
+}
+
+// settle ends one step that the run left open.
+func (r *removal) settle(i int) {
+	switch s := &r.steps[i]; {
+	case s.state.Final():
+	case r.ended == byRunTimeout && s.state == Deleting:
+		r.timeOut(i, r.Timeout, "run")
+	case s.accepted:
+		r.finish(i, Unsettled, s.detail)
+	default:
+		r.finish(i, NotStarted, "")
+	}
+}
+
+// summary tells how every step ended, and joins the errors.
+func (r *removal) summary(took time.Duration) (Summary, error) {
+	s := Summary{Took: took}
+	for i := range r.steps {
+		st := &r.steps[i]
+		s.Results = append(s.Results, Result{
+			ID: st.ID, Wave: st.Wave, State: st.state, Err: st.err, Detail: st.detail,
+			Unchanged: st.absent, Refused: st.retries, Sent: st.sent, Applied: st.answered, Done: st.done,
+		})
+	}
+	err := joinResults(s.Results)
+	if r.ended == byInterrupt {
+		err = errors.Join(err, ErrInterrupted)
+	}
+	return s, err
+}

@@ -1,0 +1,231 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// A Namespace takes with it what is in it, and a CustomResourceDefinition every
+// custom resource of its kind, whosoever they are. Before one of them is
+// deleted, the run looks for what would go that does not go in this run anyway.
+
+// holdsOthers tells whether a step's object must be looked into first.
+func (r *removal) holdsOthers(i int) bool {
+	id := r.steps[i].ID
+	return isNamespace(id) && !r.PruneNamespaces || isCRD(id)
+}
+
+// inspect looks into a Namespace or CustomResourceDefinition, and deletes it
+// when nothing else would go with it.
+func (r *removal) inspect(i int) {
+	s := &r.steps[i]
+	look := contents{cluster: r.Cluster, going: r.going(), spare: r.Spare}
+	id := s.ID
+	r.send(func(ctx context.Context) func() {
+		found, err := look.of(ctx, id)
+		return func() { r.inspected(i, found, err) }
+	})
+}
+
+func (r *removal) inspected(i int, found []object.ID, err error) {
+	s := &r.steps[i]
+	switch {
+	case s.state.Final():
+	case err != nil && patience(err) > 0:
+		r.trouble(i, err, func() { r.inspect(i) })
+	case err != nil:
+		r.finish(i, Kept, "what would go with it cannot be read: "+brief(err).Error()+anyway(s.ID))
+	case len(found) > 0:
+		r.finish(i, Kept, "it holds what is no part of this deletion: "+names(found)+anyway(s.ID))
+	default:
+		r.delete(i)
+	}
+}
+
+// anyway is how a person deletes it all the same.
+func anyway(id object.ID) string {
+	if isNamespace(id) {
+		return "; --prune-namespaces deletes it with all that is in it"
+	}
+	return "; kubectl delete crd " + id.Name + " deletes it and them"
+}
+
+// going are the objects that go in this run, by uid.
+func (r *removal) going() map[types.UID]bool {
+	going := map[types.UID]bool{}
+	for i := range r.steps {
+		if s := &r.steps[i]; s.live != nil && (!s.state.Final() || s.state == Deleted) {
+			going[s.live.GetUID()] = true
+		}
+	}
+	return going
+}
+
+// contents looks for objects that do not go with a deletion by themselves.
+type contents struct {
+	cluster Cluster
+	going   map[types.UID]bool
+	spare   func(*unstructured.Unstructured) bool
+	listed  map[types.UID]bool
+}
+
+// of are the objects in a Namespace, or of the kind of a
+// CustomResourceDefinition, that only its deletion would take along, sorted.
+func (c contents) of(ctx context.Context, id object.ID) ([]object.ID, error) {
+	var found []*unstructured.Unstructured
+	var err error
+	if isCRD(id) {
+		found, err = c.ofKind(ctx, id)
+	} else {
+		found, err = c.in(ctx, id.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.listed = map[types.UID]bool{}
+	for _, obj := range found {
+		c.listed[obj.GetUID()] = true
+	}
+	var foreign []object.ID
+	for _, obj := range found {
+		if !c.spare(obj) && !c.goes(ctx, obj, ownersUp) {
+			foreign = append(foreign, Meta(obj).ID)
+		}
+	}
+	slices.SortFunc(foreign, object.Compare)
+	return foreign, nil
+}
+
+// ofKind lists the custom resources of a CustomResourceDefinition.
+func (c contents) ofKind(ctx context.Context, id object.ID) ([]*unstructured.Unstructured, error) {
+	crds, ok := c.cluster.Kind(schema.GroupVersionKind{Group: id.Group, Version: "v1", Kind: id.Kind})
+	if !ok {
+		return nil, nil
+	}
+	crd, err := c.cluster.Get(ctx, crds, "", id.Name)
+	if err != nil {
+		if missing(err) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	for _, gvk := range definedKinds(crd) {
+		if kind, served := c.cluster.Kind(gvk); served {
+			return c.list(ctx, gvk, kind, "")
+		}
+	}
+	return nil, nil
+}
+
+// in lists what is in a namespace, of every kind but those that Kubernetes
+// itself fills.
+func (c contents) in(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
+	var mu sync.Mutex
+	var found []*unstructured.Unstructured
+	var first error
+	var listing sync.WaitGroup
+	turns := make(chan struct{}, 8)
+	for _, gvk := range c.cluster.NamespacedKinds() {
+		kind, ok := c.cluster.Kind(gvk)
+		if !ok || selfMadeKind(gvk.GroupKind()) {
+			continue
+		}
+		listing.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			objects, err := c.list(ctx, gvk, kind, namespace)
+			mu.Lock()
+			defer mu.Unlock()
+			found = append(found, objects...)
+			if err != nil && first == nil {
+				first = fmt.Errorf("list %s: %w", kind.Resource.GroupResource(), err)
+			}
+		})
+	}
+	listing.Wait()
+	return found, first
+}
+
+// list reads the metadata of a kind's objects. A kind that went meanwhile has
+// none.
+func (c contents) list(ctx context.Context, gvk schema.GroupVersionKind, kind Kind, namespace string) ([]*unstructured.Unstructured, error) {
+	objects, err := c.cluster.List(ctx, kind, namespace, Query{Metadata: true})
+	if err != nil {
+		if missing(err) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	for _, obj := range objects {
+		obj.SetGroupVersionKind(gvk)
+	}
+	return objects, nil
+}
+
+// ownersUp is how far owners of owners are followed.
+const ownersUp = 5
+
+// goes tells whether an object goes by itself: in this run, or because its
+// owners do, or it is going already, or Kubernetes made it. Of what belongs to
+// another object that was listed, that one is told.
+func (c contents) goes(ctx context.Context, obj *unstructured.Unstructured, up int) bool {
+	if c.going[obj.GetUID()] || obj.GetDeletionTimestamp() != nil || selfMade(obj) {
+		return true
+	}
+	owners := obj.GetOwnerReferences()
+	if len(owners) == 0 || up == 0 {
+		return false
+	}
+	for _, o := range owners {
+		if c.going[o.UID] || c.listed[o.UID] {
+			continue
+		}
+		gvk := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
+		kind, ok := c.cluster.Kind(gvk)
+		if !ok {
+			continue
+		}
+		namespace := ""
+		if kind.Namespaced {
+			namespace = obj.GetNamespace()
+		}
+		owner, err := c.cluster.Get(ctx, kind, namespace, o.Name)
+		switch {
+		case err != nil && !missing(err):
+			return false
+		case err == nil && owner.GetUID() == o.UID && !c.goes(ctx, owner, up-1):
+			return false
+		}
+	}
+	return true
+}
+
+// selfMadeKind tells of kinds whose objects nobody would miss: they tell about
+// others, or are made anew from them.
+func selfMadeKind(gk schema.GroupKind) bool {
+	return slices.Contains([]string{"Event", "Event.events.k8s.io", "Endpoints", "EndpointSlice.discovery.k8s.io", "Lease.coordination.k8s.io"}, gk.String())
+}
+
+// selfMade recognises what Kubernetes puts into every namespace, and the tokens
+// of ServiceAccounts.
+func selfMade(obj *unstructured.Unstructured) bool {
+	switch obj.GroupVersionKind().GroupKind().String() {
+	case "ServiceAccount":
+		return obj.GetName() == "default"
+	case "ConfigMap":
+		return obj.GetName() == "kube-root-ca.crt"
+	case "Secret":
+		account := obj.GetAnnotations()["kubernetes.io/service-account.name"]
+		return account != "" && strings.HasPrefix(obj.GetName(), account+"-token-")
+	}
+	return false
+}
