@@ -20,13 +20,17 @@ import (
 func (r *run) awaitDeletion(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
 	if len(definedKinds(live)) > 0 {
-		r.fail(i, Failed, fmt.Errorf("the CustomResourceDefinition is being deleted%s, and all its custom resources with it: wait until it is gone, then run this again", heldBy(live)))
+		r.fail(i, Failed, crdGoing(live))
 		return
 	}
 	s.vanishing = true
 	r.move(i, Applying, "an older one is being deleted"+heldBy(live)+"; it will be applied again when that is gone")
 	r.watch(i)
 	r.after(pollEvery, func() { r.lookAgain(i) }) // an open watch may have told it before
+}
+
+func crdGoing(live *unstructured.Unstructured) error {
+	return fmt.Errorf("the CustomResourceDefinition is being deleted%s, and all its custom resources with it: wait until it is gone, then run this again", heldBy(live))
 }
 
 // findVanishing looks at an object that the API server said is being deleted.

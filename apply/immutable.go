@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // onImmutableAnnotation says what to do when a manifest changes a field that
@@ -34,6 +35,19 @@ func immutableFields(err error) []string {
 	return slices.Compact(fields)
 }
 
+// mayRecreate tells whether the author of a manifest lets its object be deleted.
+func mayRecreate(obj *unstructured.Unstructured) bool {
+	return obj.GetAnnotations()[onImmutableAnnotation] == "recreate"
+}
+
+// cannotChange says what to do about fields that cannot change.
+func cannotChange(fields []string, kind string) error {
+	return fmt.Errorf("%s cannot be changed on a live %s: give it a new name, or let it be deleted and made anew with the annotation %s: recreate",
+		listed(fields), kind, onImmutableAnnotation)
+}
+
+func listed(fields []string) string { return strings.Join(fields, ", ") }
+
 // immutable deletes a live object to apply it anew, if its author allows that.
 // It reports whether it took care of the trouble.
 func (r *run) immutable(i int, fields []string) bool {
@@ -41,12 +55,11 @@ func (r *run) immutable(i int, fields []string) bool {
 	if len(fields) == 0 {
 		return false
 	}
-	if s.obj.GetAnnotations()[onImmutableAnnotation] != "recreate" || r.a.DryRun {
-		r.fail(i, Failed, fmt.Errorf("%s cannot be changed on a live %s: give it a new name, or let it be deleted and made anew with the annotation %s: recreate",
-			strings.Join(fields, ", "), s.ID.Kind, onImmutableAnnotation))
+	if !mayRecreate(s.obj) || r.a.DryRun {
+		r.fail(i, Failed, cannotChange(fields, s.ID.Kind))
 		return true
 	}
-	r.move(i, Applying, "deleting it, to make it anew: "+strings.Join(fields, ", ")+" cannot be changed")
+	r.move(i, Applying, "deleting it, to make it anew: "+listed(fields)+" cannot be changed")
 	r.send(opDelete, i)
 	return true
 }

@@ -164,21 +164,29 @@ func (r *run) kindExpired(i int, kind schema.GroupVersionKind) {
 			"install what makes it, or correct the entry in the annotation %s", kind.GroupKind(), r.a.KindTimeout, ordering.DependsOnAnnotation))
 		return
 	}
+	r.fail(i, Failed, r.unserved(kind, r.a.KindTimeout))
+}
+
+// unserved says why a kind that nothing in the stream makes is not served, as
+// far as one can tell; waited is how long it was waited for, 0 when not at all.
+func (r *run) unserved(kind schema.GroupVersionKind, waited time.Duration) error {
+	stillNot, stillDidNot := "", ""
+	if waited > 0 {
+		stillNot, stillDidNot = fmt.Sprintf(", after %s still not", waited), fmt.Sprintf(", and after %s still did not", waited)
+	}
 	if err := r.a.Cluster.Unreadable(kind.GroupVersion()); err != nil {
-		r.fail(i, Failed, fmt.Errorf("what serves %s does not answer, after %s still not: %w; see to the backend of its APIService (kubectl describe apiservice %s.%s)",
-			kind.GroupVersion(), r.a.KindTimeout, brief(err), kind.Version, kind.Group))
-		return
+		return fmt.Errorf("what serves %s does not answer%s: %w; see to the backend of its APIService (kubectl describe apiservice %s.%s)",
+			kind.GroupVersion(), stillNot, brief(err), kind.Version, kind.Group)
 	}
 	if versions := r.a.Cluster.Versions(kind.GroupKind()); len(versions) > 0 {
-		r.fail(i, Failed, fmt.Errorf("the cluster serves kind %s of group %q in %s, and not in %s: change the manifest's apiVersion",
-			kind.Kind, kind.Group, strings.Join(versions, ", "), kind.Version))
-		return
+		return fmt.Errorf("the cluster serves kind %s of group %q in %s, and not in %s: change the manifest's apiVersion",
+			kind.Kind, kind.Group, strings.Join(versions, ", "), kind.Version)
 	}
-	r.fail(i, Failed, fmt.Errorf("the cluster does not serve kind %s of %s, and after %s still did not. "+
+	return fmt.Errorf("the cluster does not serve kind %s of %s%s. "+
 		"Either its CustomResourceDefinition is missing (install it, or add it to the stream), "+
 		"or its apiVersion or kind is misspelt (kubectl api-resources lists what is served), "+
 		"or the operator that creates the kind is not running (start it first)",
-		kind.Kind, kind.GroupVersion(), r.a.KindTimeout))
+		kind.Kind, kind.GroupVersion(), stillDidNot)
 }
 
 // definedKinds are the kinds that a CustomResourceDefinition serves; none for

@@ -71,6 +71,7 @@ type step struct {
 	ordering.Step
 	obj       *unstructured.Unstructured // as the author wrote it
 	found     *unstructured.Unstructured // what there was before the run; nil when nothing was, or nobody knows
+	listed    *surveyed                  // the list that said so; nil when nobody knows
 	unchanged bool                       // nothing had to be sent
 	state     State
 	detail    string

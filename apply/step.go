@@ -33,13 +33,17 @@ func (r *run) start(i int) {
 		return
 	}
 	if kind.Namespaced && s.ID.Namespace == "" {
-		r.fail(i, Failed, fmt.Errorf("%s turned out to be namespaced, which nothing told when the run began: give it metadata.namespace", s.ID.Kind))
+		r.fail(i, Failed, withoutNamespace(s.ID.Kind))
 		return
 	}
 	s.kind = kind
 	if !r.unchanged(i) {
 		r.send(opPatch, i)
 	}
+}
+
+func withoutNamespace(kind string) error {
+	return fmt.Errorf("%s turned out to be namespaced, which nothing told when the run began: give it metadata.namespace", kind)
 }
 
 // limit sets the timeouts that hold for one resource alone: what its author

@@ -110,7 +110,7 @@ func (r *run) found(l *surveyed, objects []*unstructured.Unstructured) {
 		byName[obj.GetName()] = obj
 	}
 	for _, i := range l.members {
-		r.steps[i].found = byName[r.steps[i].ID.Name]
+		r.steps[i].found, r.steps[i].listed = byName[r.steps[i].ID.Name], l
 	}
 }
 

@@ -1,0 +1,64 @@
+package apply
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+func secretRow(live, merged map[string]any) Row {
+	return Row{ID: object.ID{Kind: "Secret", Name: "s"}, Live: &unstructured.Unstructured{Object: live}, Merged: &unstructured.Unstructured{Object: merged}}
+}
+
+// The same value has the same mask wherever it stands and however it is written,
+// another value another one, and the next preview has others.
+func TestMasksTellEqualityAndNothingElse(t *testing.T) {
+	applied, err := json.Marshal(map[string]any{"kind": "Secret", "stringData": map[string]any{"password": "hunter2", "pin": 7}})
+	require.NoError(t, err)
+	live := map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{
+			"kubectl.kubernetes.io/last-applied-configuration": string(applied),
+			"note":   "it was hunter2, which is aHVudGVyMg==",
+			"broken": `{"data": {"pin": "ab"`,
+		}},
+		"data": map[string]any{"password": "aHVudGVyMg==", "same": "c2FtZQ==", "old": "eA=="},
+	}
+	merged := map[string]any{"data": map[string]any{"password": "aHVudGVyMw==", "same": "c2FtZQ=="}, "stringData": "hunter2"}
+	seen := map[string]bool{}
+	for range 2 {
+		m, err := newMask()
+		require.NoError(t, err)
+		row := secretRow((&unstructured.Unstructured{Object: live}).DeepCopy().Object, (&unstructured.Unstructured{Object: merged}).DeepCopy().Object)
+		m.row(&row)
+		was, is := row.Live.Object["data"].(map[string]any), row.Merged.Object["data"].(map[string]any)
+		require.Equal(t, was["same"], is["same"])
+		require.NotEqual(t, was["password"], is["password"])
+		require.Equal(t, was["password"], row.Merged.Object["stringData"])
+		require.Equal(t, fmt.Sprintf("it was %[1]s, which is %[1]s", was["password"]), row.Live.GetAnnotations()["note"])
+		for _, obj := range []*unstructured.Unstructured{row.Live, row.Merged} {
+			text, err := obj.MarshalJSON()
+			require.NoError(t, err)
+			for _, value := range []string{"hunter", "aHVudGVy", "c2FtZQ", `"ab"`, "eA==", ":7"} {
+				require.NotContains(t, string(text), value)
+			}
+		}
+		require.False(t, seen[fmt.Sprint(was["same"])], "a mask was used twice")
+		seen[fmt.Sprint(was["same"])] = true
+	}
+}
+
+// Two values never have one mask, even where their first digits are the same.
+func TestMasksOfManyValuesDiffer(t *testing.T) {
+	m, err := newMask()
+	require.NoError(t, err)
+	words := map[string]bool{}
+	for i := range 20000 {
+		words[m.word(fmt.Sprint("value ", i))] = true
+	}
+	require.Len(t, words, 20000)
+}

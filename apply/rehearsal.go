@@ -1,0 +1,262 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ordapply/ordapply/applyset"
+)
+
+// rehearsal finds out, step by step and with dry runs alone, what a run would
+// do. Nothing of the run is written once the rows are made, which is done in
+// parallel.
+type rehearsal struct {
+	*run
+	homes map[string]home // by name of the Namespace
+}
+
+// home is what is known of a Namespace that objects of the stream live in.
+type home struct {
+	made   bool   // by the stream
+	absent bool   // so far
+	going  bool   // it is being deleted
+	held   string // by what
+}
+
+// visitHomes looks at the Namespaces that the stream uses. That one is not there
+// and nothing makes it, or that it may not be read, shows when something is
+// applied to it.
+func (r *rehearsal) visitHomes(ctx context.Context) {
+	kind, ok := r.a.Cluster.Kind(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
+	for i := range r.steps {
+		name := r.steps[i].ID.Namespace
+		if _, known := r.homes[name]; known || name == "" || !ok {
+			continue
+		}
+		live, err := r.a.Cluster.Get(ctx, kind, "", name)
+		h := home{made: r.makesNamespace(name), absent: missing(err)}
+		if err == nil && live.GetDeletionTimestamp() != nil {
+			h.going, h.held = true, heldBy(live)
+		}
+		r.homes[name] = h
+	}
+}
+
+// row is what would happen to one resource.
+func (r *rehearsal) row(ctx context.Context, i int) Row {
+	s := &r.steps[i]
+	row := Row{ID: s.ID, Layer: s.Layer, Wave: s.Wave, Why: s.Why}
+	gvk := s.obj.GroupVersionKind()
+	kind, served := r.kind(gvk)
+	h := r.homes[s.ID.Namespace]
+	switch {
+	case !served && len(s.MadeBy) > 0:
+		return r.later(i, row, fmt.Sprintf("its kind is made by %s, which comes earlier in this stream", s.MadeBy[0]))
+	case !served:
+		return r.stop(row, r.unserved(gvk, 0))
+	case kind.Namespaced && s.ID.Namespace == "":
+		return r.stop(row, withoutNamespace(s.ID.Kind))
+	case h.going && !h.made:
+		return r.stop(row, namespaceGoing(s.ID.Namespace, h.held))
+	case h.going:
+		return r.later(i, row, "its Namespace is being deleted"+h.held+"; this stream makes it anew")
+	case h.absent && h.made:
+		return r.later(i, row, "its Namespace comes earlier in this stream")
+	}
+	sent := desired(s.obj, r.schemas[gvk], r.scaled[s.ID])
+	if err := mark(sent); err != nil {
+		return r.stop(row, err)
+	}
+	if s.found != nil && !ownedByClientSideApply(s.found) && applyset.Unchanged(sent, s.found, r.a.Manager) {
+		row.Action = Unchanged
+		return row
+	}
+	live, err := r.live(ctx, i, kind)
+	if err != nil {
+		return r.stop(row, r.explain(withoutSecrets(s.obj, err)))
+	}
+	return r.compare(ctx, i, kind, sent, live, row)
+}
+
+// compare finds out what a PATCH would make of a live object; nil when there is
+// none.
+func (r *rehearsal) compare(ctx context.Context, i int, kind Kind, sent, live *unstructured.Unstructured, row Row) Row {
+	s := &r.steps[i]
+	if live != nil && live.GetDeletionTimestamp() != nil {
+		if len(definedKinds(live)) > 0 {
+			return r.stop(row, crdGoing(live))
+		}
+		row.Action, row.Detail = Recreate, "an older one is being deleted"+heldBy(live)+"; it is made anew when that is gone"
+		row.Live, row.Merged = shown(live), r.anew(ctx, kind, sent, live)
+		return row
+	}
+	merged, err := r.rehearse(ctx, kind, sent, r.a.ForceConflicts)
+	if err != nil && onlyClientSideConflicts(err) {
+		merged, err = r.rehearse(ctx, kind, sent, true)
+	}
+	if err != nil {
+		return r.refused(ctx, i, kind, sent, live, row, withoutSecrets(s.obj, err))
+	}
+	row.Live, row.Merged = shown(live), shown(merged)
+	switch {
+	case live == nil:
+		row.Action = Create
+	case !r.appliedBefore(live):
+		row.Action, row.Detail = Adopt, "it is there, and was never applied by "+r.a.Manager
+	case same(row.Live, row.Merged):
+		row.Action = Unchanged
+	default:
+		row.Action = Update
+	}
+	return row
+}
+
+// refused tells what a run would do about an answer that is no success.
+func (r *rehearsal) refused(ctx context.Context, i int, kind Kind, sent, live *unstructured.Unstructured, row Row, err error) Row {
+	s := &r.steps[i]
+	fields := immutableFields(err)
+	switch missing := missingNamespace(err); {
+	case missing != "" && r.makesNamespace(missing):
+		return r.later(i, row, "its Namespace comes earlier in this stream")
+	case r.makesAccount(missingAccount(err)):
+		return r.later(i, row, "its ServiceAccount comes earlier in this stream")
+	case len(fields) > 0 && live != nil && mayRecreate(s.obj):
+		row.Action, row.Detail = Recreate, listed(fields)+" cannot be changed"
+		row.Live, row.Merged = shown(live), r.anew(ctx, kind, sent, live)
+		return row
+	case len(fields) > 0:
+		return r.stop(row, cannotChange(fields, s.ID.Kind))
+	}
+	return r.stop(row, r.explain(err))
+}
+
+// anew is what a live resource would be if it were made anew. The server is asked
+// about one of another name, since its own is taken; nil when it does not tell.
+func (r *rehearsal) anew(ctx context.Context, kind Kind, sent, live *unstructured.Unstructured) *unstructured.Unstructured {
+	const suffix = "-anew"
+	name := sent.GetName()
+	other := sent.DeepCopy()
+	other.SetName(name[:min(len(name), 63-len(suffix))] + suffix)
+	merged, err := r.rehearse(ctx, kind, other, false)
+	if err != nil {
+		return nil
+	}
+	own := map[string]string{other.GetName(): name, string(merged.GetUID()): string(live.GetUID())}
+	return shown(&unstructured.Unstructured{Object: renamed(merged.Object, own).(map[string]any)})
+}
+
+// renamed puts other texts in the place of some, wherever they stand alone:
+// Jobs carry their own name and uid in labels.
+func renamed(value any, names map[string]string) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, inner := range value {
+			value[key] = renamed(inner, names)
+		}
+	case []any:
+		for i, inner := range value {
+			value[i] = renamed(inner, names)
+		}
+	case string:
+		if name, ok := names[value]; ok {
+			return name
+		}
+	}
+	return value
+}
+
+// rehearse lets the server do a PATCH and store nothing. What may pass by itself
+// at once is tried again.
+func (r *rehearsal) rehearse(ctx context.Context, kind Kind, sent *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
+	options := PatchOptions{Manager: r.a.Manager, Force: force, DryRun: true}
+	return persist(ctx, func() (*unstructured.Unstructured, error) { return r.a.Cluster.Apply(ctx, kind, sent, options) })
+}
+
+// live is the whole live object of a step, nil when there is none.
+func (r *rehearsal) live(ctx context.Context, i int, kind Kind) (*unstructured.Unstructured, error) {
+	s := &r.steps[i]
+	if s.listed != nil && (s.found == nil || !s.listed.metadata) {
+		return s.found, nil
+	}
+	live, err := persist(ctx, func() (*unstructured.Unstructured, error) {
+		return r.a.Cluster.Get(ctx, kind, s.ID.Namespace, s.ID.Name)
+	})
+	if missing(err) {
+		return nil, nil
+	}
+	return live, err
+}
+
+// appliedBefore tells whether a live object was ever applied by this manager.
+func (r *rehearsal) appliedBefore(live *unstructured.Unstructured) bool {
+	for _, entry := range live.GetManagedFields() {
+		if entry.Manager == r.a.Manager && entry.Operation == "Apply" {
+			return true
+		}
+	}
+	return false
+}
+
+// later defers a row to the run. What is sent is all that is known of the
+// resource.
+func (r *rehearsal) later(i int, row Row, why string) Row {
+	s := &r.steps[i]
+	row.Action, row.Detail = Later, why
+	row.Merged = shown(desired(s.obj, r.schemas[s.obj.GroupVersionKind()], r.scaled[s.ID]))
+	return row
+}
+
+func (r *rehearsal) stop(row Row, cause error) Row {
+	row.Action = Stop
+	row.Err = &Error{Wave: r.plan.WaveTitle(row.Wave), Op: OpApply, ID: row.ID, Err: cause}
+	return row
+}
+
+// forgiveOldCRDs defers what the server refuses only because its kind is still
+// the old one: its CustomResourceDefinition changes earlier in the stream.
+func (r *rehearsal) forgiveOldCRDs(rows []Row) {
+	for i := range rows {
+		err := rows[i].Err
+		if err == nil || !unknownField(err) && !apierrors.IsInvalid(err) {
+			continue
+		}
+		for _, maker := range r.steps[i].MadeBy {
+			if at, ok := r.byID[maker]; ok && rows[at].Action != Unchanged && rows[at].Action != Stop {
+				why := fmt.Sprintf("its kind is changed by %s, which comes earlier in this stream", maker)
+				rows[i] = r.later(i, Row{ID: rows[i].ID, Layer: rows[i].Layer, Wave: rows[i].Wave, Why: rows[i].Why}, why)
+				break
+			}
+		}
+	}
+}
+
+// rehearsals is how often a request is tried whose trouble may pass at once.
+const rehearsals = 5
+
+// persist repeats a request that did not get through. Whatever else a run would
+// wait for, such as a webhook that comes up, a preview tells.
+func persist(ctx context.Context, request func() (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
+	for n := 1; ; n++ {
+		obj, err := request()
+		if err == nil || n == rehearsals || !didNotGetThrough(err) {
+			return obj, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(max(backoff(n), retryAfter(err))):
+		}
+	}
+}
+
+// didNotGetThrough tells trouble on the way, or of a busy server, from an
+// answer.
+func didNotGetThrough(err error) bool {
+	return patience(err) > 0 && !isWebhookTransport(err) && missingAccount(err) == "" && !notServed(err)
+}
