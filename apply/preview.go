@@ -18,22 +18,22 @@ type Action string
 
 // The actions.
 const (
-	Create    Action = "create"
-	Adopt     Action = "adopt" // it is there, and was never applied by this manager
-	Update    Action = "update"
-	Unchanged Action = "unchanged"
-	Recreate  Action = "recreate" // delete it and make it anew, or wait until the old one is gone
-	// Later is what only the run itself can find out: what the resource lives in,
-	// or its kind, is made by the same stream.
-	Later Action = "deferred"
-	Prune Action = "prune"
-	// Stop is what the run would fail with.
-	Stop Action = "error"
+	WillCreate   Action = "create"
+	WillAdopt    Action = "adopt" // it is there, and was never applied by this manager, or to this set
+	WillUpdate   Action = "update"
+	WillStay     Action = "unchanged"
+	WillRecreate Action = "recreate" // delete it and make it anew, or wait until the old one is gone
+	// WillDefer is what only the run itself can find out: what the resource lives
+	// in, or its kind, is made by the same stream.
+	WillDefer Action = "deferred"
+	WillPrune Action = "prune" // after the last wave
+	// WillFail is what the run would fail with.
+	WillFail Action = "error"
 )
 
 // Actions are all actions in the order in which people count them.
 func Actions() []Action {
-	return []Action{Create, Adopt, Update, Recreate, Prune, Unchanged, Later, Stop}
+	return []Action{WillCreate, WillAdopt, WillUpdate, WillRecreate, WillPrune, WillStay, WillDefer, WillFail}
 }
 
 // Row is what would happen to one resource.
@@ -50,7 +50,7 @@ type Row struct {
 	// cannot be. Values of Secrets are masked: the same value by the same words
 	// in one preview, by others in the next.
 	Live, Merged *unstructured.Unstructured
-	Err          error // an *Error, with Stop
+	Err          error // an *Error, with WillFail
 }
 
 // Preview is what a run would do, as data, in plan order.
@@ -80,11 +80,11 @@ func (p *Preview) Count(action Action) int {
 }
 
 // Changes tells whether the run would change anything, as far as is known.
-func (p *Preview) Changes() bool { return p.Count(Unchanged)+p.Count(Stop) < len(p.Rows) }
+func (p *Preview) Changes() bool { return p.Count(WillStay)+p.Count(WillFail) < len(p.Rows) }
 
 // AddPruned adds a live object that would be deleted after the last wave.
 func (p *Preview) AddPruned(live *unstructured.Unstructured, why ordering.Reason) {
-	row := Row{ID: Meta(live).ID, Wave: -1, Action: Prune, Why: why, Live: shown(live)}
+	row := Row{ID: Meta(live).ID, Wave: -1, Action: WillPrune, Why: why, Live: shown(live)}
 	p.mask.row(&row)
 	p.Rows = append(p.Rows, row)
 }

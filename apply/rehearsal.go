@@ -3,12 +3,13 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordapply/ordapply/applyset"
 )
@@ -69,12 +70,12 @@ func (r *rehearsal) row(ctx context.Context, i int) Row {
 	case h.absent && h.made:
 		return r.later(i, row, "its Namespace comes earlier in this stream")
 	}
-	sent := desired(s.obj, r.schemas[gvk], r.scaled[s.ID])
+	sent := r.sent(i)
 	if err := mark(sent); err != nil {
 		return r.stop(row, err)
 	}
-	if s.found != nil && !ownedByClientSideApply(s.found) && applyset.Unchanged(sent, s.found, r.a.Manager) {
-		row.Action = Unchanged
+	if s.found != nil && !r.a.inherits(s.found) && applyset.Unchanged(sent, s.found, r.a.Manager) {
+		row.Action = WillStay
 		return row
 	}
 	live, err := r.live(ctx, i, kind)
@@ -92,12 +93,17 @@ func (r *rehearsal) compare(ctx context.Context, i int, kind Kind, sent, live *u
 		if len(definedKinds(live)) > 0 {
 			return r.stop(row, crdGoing(live))
 		}
-		row.Action, row.Detail = Recreate, "an older one is being deleted"+heldBy(live)+"; it is made anew when that is gone"
+		row.Action, row.Detail = WillRecreate, "an older one is being deleted"+heldBy(live)+"; it is made anew when that is gone"
 		row.Live, row.Merged = shown(live), r.anew(ctx, kind, sent, live)
 		return row
 	}
-	merged, err := r.rehearse(ctx, kind, sent, r.a.ForceConflicts)
-	if err != nil && onlyClientSideConflicts(err) {
+	if live != nil {
+		if err := r.a.Membership.refuses(live); err != nil {
+			return r.stop(row, err)
+		}
+	}
+	merged, err := r.rehearse(ctx, kind, sent, false)
+	if err != nil && (r.a.onlyPredecessors(err) || r.a.mayForce(err)) {
 		merged, err = r.rehearse(ctx, kind, sent, true)
 	}
 	if err != nil {
@@ -106,13 +112,13 @@ func (r *rehearsal) compare(ctx context.Context, i int, kind Kind, sent, live *u
 	row.Live, row.Merged = shown(live), shown(merged)
 	switch {
 	case live == nil:
-		row.Action = Create
-	case !r.appliedBefore(live):
-		row.Action, row.Detail = Adopt, "it is there, and was never applied by "+r.a.Manager
+		row.Action = WillCreate
+	case !r.ours(live):
+		row.Action, row.Detail = WillAdopt, r.stranger()
 	case same(row.Live, row.Merged):
-		row.Action = Unchanged
+		row.Action = WillStay
 	default:
-		row.Action = Update
+		row.Action = WillUpdate
 	}
 	return row
 }
@@ -127,7 +133,7 @@ func (r *rehearsal) refused(ctx context.Context, i int, kind Kind, sent, live *u
 	case r.makesAccount(missingAccount(err)):
 		return r.later(i, row, "its ServiceAccount comes earlier in this stream")
 	case len(fields) > 0 && live != nil && mayRecreate(s.obj):
-		row.Action, row.Detail = Recreate, listed(fields)+" cannot be changed"
+		row.Action, row.Detail = WillRecreate, listed(fields)+" cannot be changed"
 		row.Live, row.Merged = shown(live), r.anew(ctx, kind, sent, live)
 		return row
 	case len(fields) > 0:
@@ -193,27 +199,43 @@ func (r *rehearsal) live(ctx context.Context, i int, kind Kind) (*unstructured.U
 	return live, err
 }
 
-// appliedBefore tells whether a live object was ever applied by this manager.
-func (r *rehearsal) appliedBefore(live *unstructured.Unstructured) bool {
-	for _, entry := range live.GetManagedFields() {
-		if entry.Manager == r.a.Manager && entry.Operation == "Apply" {
-			return true
-		}
+// ours tells whether a live object is a member of the run's set, or, without a
+// set, was ever applied by this manager.
+func (r *rehearsal) ours(live *unstructured.Unstructured) bool {
+	if r.a.Membership.Set != "" {
+		return applyset.Owner(live) == r.a.Membership.Set
 	}
-	return false
+	return slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == r.a.Manager && entry.Operation == metav1.ManagedFieldsOperationApply
+	})
+}
+
+// stranger says why an object is adopted.
+func (r *rehearsal) stranger() string {
+	if r.a.Membership.Set != "" {
+		return "it is there, and is no member of the apply set yet"
+	}
+	return "it is there, and was never applied by " + r.a.Manager
+}
+
+// sent is what a PATCH of a step holds, but for the fingerprint.
+func (r *rehearsal) sent(i int) *unstructured.Unstructured {
+	s := &r.steps[i]
+	sent := desired(s.obj, r.schemas[s.obj.GroupVersionKind()], r.scaled[s.ID])
+	r.a.Membership.label(sent)
+	return sent
 }
 
 // later defers a row to the run. What is sent is all that is known of the
 // resource.
 func (r *rehearsal) later(i int, row Row, why string) Row {
-	s := &r.steps[i]
-	row.Action, row.Detail = Later, why
-	row.Merged = shown(desired(s.obj, r.schemas[s.obj.GroupVersionKind()], r.scaled[s.ID]))
+	row.Action, row.Detail = WillDefer, why
+	row.Merged = shown(r.sent(i))
 	return row
 }
 
 func (r *rehearsal) stop(row Row, cause error) Row {
-	row.Action = Stop
+	row.Action = WillFail
 	row.Err = &Error{Wave: r.plan.WaveTitle(row.Wave), Op: OpApply, ID: row.ID, Err: cause}
 	return row
 }
@@ -227,7 +249,7 @@ func (r *rehearsal) forgiveOldCRDs(rows []Row) {
 			continue
 		}
 		for _, maker := range r.steps[i].MadeBy {
-			if at, ok := r.byID[maker]; ok && rows[at].Action != Unchanged && rows[at].Action != Stop {
+			if at, ok := r.byID[maker]; ok && rows[at].Action != WillStay && rows[at].Action != WillFail {
 				why := fmt.Sprintf("its kind is changed by %s, which comes earlier in this stream", maker)
 				rows[i] = r.later(i, Row{ID: rows[i].ID, Layer: rows[i].Layer, Wave: rows[i].Wave, Why: rows[i].Why}, why)
 				break

@@ -57,7 +57,7 @@ func TestPlansOfRealStreams(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(folder, name+".yaml")
 			if want.generated > 0 {
-				code, said := offlineRun("plan", "-f", path)
+				code, said := offlineRun("plan", "--dry-run=client", "-f", path)
 				require.Equal(t, exitFailed, code)
 				require.Equal(t, want.generated, strings.Count(said, "metadata.generateName makes a new object on each run"))
 				require.Equal(t, want.nameless, strings.Count(said, "metadata.name is missing"))
@@ -139,7 +139,7 @@ func TestPlansOfRealAnnotations(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range annotated() {
 		t.Run(c.files[0], func(t *testing.T) {
-			args := append([]string{"plan"}, c.flags...)
+			args := append([]string{"plan", "--dry-run=client"}, c.flags...)
 			for _, file := range c.files {
 				path := filepath.Join(folder, c.folder, file)
 				seen[path] = true

@@ -38,7 +38,9 @@ func main() {
 // Exit codes, DESIGN §9.
 const (
 	exitDone        = 0
+	exitDifferent   = 1 // of diff, whose faults all have other codes
 	exitFailed      = 1
+	exitDiffFailed  = 2
 	exitUsage       = 2
 	exitTimedOut    = 3
 	exitInterrupted = 130
@@ -54,16 +56,22 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
+	cmd, err := root.ExecuteContextC(ctx)
+	switch {
+	case err == nil:
 		return exitDone
+	case errors.Is(err, errDifferent):
+		return exitDifferent
 	}
 	said := outlet.New(stderr)
 	for _, fault := range events.Faults(err) {
 		printFault(said, fault)
 	}
 	_ = said.Close(ctx)
-	return exitCode(err)
+	if code := exitCode(err); code != exitFailed || cmd.Name() != "diff" {
+		return code
+	}
+	return exitDiffFailed
 }
 
 // printFault prints an error and, below it, what the cluster tells about it.

@@ -21,7 +21,7 @@ func TestOrderingPage(t *testing.T) {
 		parts := example.FindSubmatch(found)
 		file := filepath.Join(t.TempDir(), "stream.yaml")
 		require.NoError(t, os.WriteFile(file, parts[1], 0o600))
-		code, plan := offlineRun("plan", "-f", file)
+		code, plan := offlineRun("plan", "--dry-run=client", "-f", file)
 		require.Equal(t, exitDone, code, plan)
 		return []byte("```yaml\n" + string(parts[1]) + "```\n```text\n" + plan + "```\n")
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -9,26 +10,78 @@ import (
 	"github.com/ordapply/ordapply/internal/terminal"
 )
 
+// planFlags are those of the plan verb.
+type planFlags struct {
+	previewFlags
+	dryRun string
+	output string
+}
+
 func newPlan() *cobra.Command {
-	var in offline
+	var f planFlags
 	cmd := &cobra.Command{
 		Use:   "plan -f FILE",
-		Short: "Show the waves and why each resource is in its wave, without a cluster",
+		Short: "Show what apply would do: the waves, what would change in each, and why it is there",
+		Long: `plan asks the cluster what applying the manifests would change, by dry runs, and
+writes nothing. Values of Secrets are masked. With --dry-run=client it needs no
+cluster, and shows the waves alone.`,
 		Example: `  kustomize build . | ordapply plan
-  ordapply plan -f app.yaml --order order.yaml
-  helm template shop ./shop | ordapply plan --chart ./shop`,
+  ordapply plan -f app.yaml --order order.yaml -o json
+  helm template shop ./shop | ordapply plan --chart ./shop --dry-run=client`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			plan, err := in.plan(cmd)
-			if err != nil {
-				return err
-			}
-			return printEscaped(cmd.OutOrStdout(), plan.WriteText)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	in.register(cmd)
-	cmd.Flags().String("dry-run", "client", "for those who are used to it: a plan is always made without a cluster")
+	f.register(cmd)
+	cmd.Flags().StringVar(&f.dryRun, "dry-run", "server", `"server": ask the cluster what would change; "client": plan without a cluster`)
+	cmd.Flags().StringVarP(&f.output, "output", "o", "text", `"text", or "json": one document`)
 	return cmd
+}
+
+func (f *planFlags) run(cmd *cobra.Command) error {
+	if err := oneOf("output", f.output, "text", "json"); err != nil {
+		return err
+	}
+	switch f.dryRun {
+	case "client":
+		return f.runOffline(cmd)
+	case "server", "none": // none is apply's default, which a config file may hold
+	default:
+		return usagef("--dry-run=%s: write server or client", f.dryRun)
+	}
+	p, err := f.preview(cmd)
+	if err != nil {
+		return err
+	}
+	if f.output == "json" {
+		err = p.writeJSON(cmd.OutOrStdout())
+	} else {
+		fmt.Fprintf(cmd.ErrOrStderr(), "planning for %s%s; nothing is written\n", p.target.server, p.target.of())
+		err = printEscaped(cmd.OutOrStdout(), p.writeText)
+	}
+	p.warn(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	return p.preview.Err()
+}
+
+// runOffline plans without a cluster.
+func (f *planFlags) runOffline(cmd *cobra.Command) error {
+	in := offline{inputFlags: f.inputFlags, planningFlags: f.planningFlags, namespace: "default"}
+	if *f.cluster.Namespace != "" {
+		in.namespace = *f.cluster.Namespace
+	}
+	plan, err := in.plan(cmd)
+	if err != nil {
+		return err
+	}
+	if !f.ordering {
+		plan = plan.Unordered()
+	}
+	if f.output == "json" {
+		return plan.WriteJSON(cmd.OutOrStdout())
+	}
+	return printEscaped(cmd.OutOrStdout(), plan.WriteText)
 }
 
 // printEscaped prints text for a terminal: names and reasons come from the

@@ -15,7 +15,7 @@ first, then layer after layer, each opened when the one before it is ready.
 
   kustomize build . | ordapply                    apply what kustomize prints
   ordapply apply -f app.yaml --order order.yaml   order it by a SortOrder
-  ordapply plan -f app.yaml --order order.yaml    show the waves, without a cluster`,
+  ordapply plan -f app.yaml --order order.yaml    show what that would do`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Args:              cobra.NoArgs,
@@ -27,7 +27,7 @@ first, then layer after layer, each opened when the one before it is ready.
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().String("config", "", "file with values for flags, one a line; environment variables ORDAPPLY_… go before it")
-	root.AddCommand(newApply(), newPlan(), newGraph(), newSort(), newVet(), newExplain(), newConsolidate(), newHealth(), newRBAC(), newVersion())
+	root.AddCommand(newApply(), newPlan(), newDiff(), newGraph(), newSort(), newVet(), newExplain(), newConsolidate(), newHealth(), newRBAC(), newVersion())
 	asUsage(root)
 	return root
 }

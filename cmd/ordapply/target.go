@@ -81,7 +81,7 @@ func (t *target) unreadable(stream *apply.Stream) []string {
 // configuration; nobody means it.
 const kubectlDefault = "http://localhost:8080"
 
-var errNoCluster = errors.New("no cluster: there is no kubeconfig, or it names none; set KUBECONFIG or --kubeconfig (sort and plan need no cluster)")
+var errNoCluster = errors.New("no cluster: there is no kubeconfig, or it names none; set KUBECONFIG or --kubeconfig (sort and plan --dry-run=client need no cluster)")
 
 func explainConfig(err error) error {
 	if clientcmd.IsEmptyConfig(err) {

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/fielddiff"
+	"github.com/ordapply/ordapply/object"
+)
+
+// The preview as JSON, as docs/plan.md tells of it. Fields may be added; none
+// changes its meaning.
+type planDocument struct {
+	Server    string               `json:"server"`
+	Context   string               `json:"context,omitempty"`
+	Waves     []planWave           `json:"waves"`
+	Resources []planResource       `json:"resources"`
+	Skipped   []planSkipped        `json:"skipped,omitempty"`
+	Notes     []string             `json:"notes,omitempty"`
+	Warnings  []string             `json:"warnings,omitempty"` // of the API server
+	Counts    map[apply.Action]int `json:"counts"`
+}
+
+type planWave struct {
+	Name string `json:"name,omitempty"`
+}
+
+type planID struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+type planResource struct {
+	planID
+	Wave    int          `json:"wave"` // index into waves; -1: pruned after the last
+	Layer   string       `json:"layer,omitempty"`
+	Action  apply.Action `json:"action"`
+	Because string       `json:"because"`
+	Detail  string       `json:"detail,omitempty"`
+	Changes []planChange `json:"changes,omitempty"`
+	Error   string       `json:"error,omitempty"`
+}
+
+type planChange struct {
+	Path   string         `json:"path"`
+	Change fielddiff.Kind `json:"change"`
+	Before any            `json:"before,omitempty"`
+	After  any            `json:"after,omitempty"`
+}
+
+type planSkipped struct {
+	planID
+	Because string `json:"because"`
+}
+
+// writeJSON prints the preview for programs.
+func (p *previewed) writeJSON(w io.Writer) error {
+	out := planDocument{
+		Server: p.target.server, Context: p.target.context,
+		Waves: []planWave{}, Resources: []planResource{}, Counts: map[apply.Action]int{},
+		Notes: p.plan.Notes, Warnings: p.target.warnings.list(),
+	}
+	for _, wave := range p.plan.Waves {
+		out.Waves = append(out.Waves, planWave{wave.Name})
+	}
+	for _, row := range p.preview.Rows {
+		out.Resources = append(out.Resources, resourceInJSON(row))
+		out.Counts[row.Action]++
+	}
+	for _, s := range p.plan.Skipped {
+		out.Skipped = append(out.Skipped, planSkipped{idInJSON(s.ID), s.Why.String()})
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(out)
+}
+
+func resourceInJSON(row apply.Row) planResource {
+	out := planResource{
+		planID: idInJSON(row.ID), Wave: row.Wave, Layer: row.Layer, Action: row.Action,
+		Because: row.Why.String(), Detail: row.Detail,
+	}
+	for _, c := range changes(row) {
+		out.Changes = append(out.Changes, planChange{c.Path, c.Kind, c.Before, c.After})
+	}
+	if row.Err != nil {
+		out.Error = row.Err.Error()
+	}
+	return out
+}
+
+func idInJSON(id object.ID) planID { return planID{id.Group, id.Kind, id.Namespace, id.Name} }

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/fielddiff"
+	"github.com/ordapply/ordapply/internal/terminal"
+)
+
+// How much of one change a plan shows: characters of a line, and lines of a
+// text. `ordapply diff` shows all.
+const (
+	changeWidth = 200
+	changeLines = 12
+)
+
+// writeText prints for people what would happen: wave by wave each resource,
+// what would be done with it and because of what it is there, and below it what
+// would change.
+func (p *previewed) writeText(w io.Writer) error {
+	var b strings.Builder
+	width := p.idWidth()
+	wave := -2
+	for _, row := range p.preview.Rows {
+		if row.Wave != wave {
+			wave = row.Wave
+			fmt.Fprintln(&b, p.waveTitle(wave))
+		}
+		fmt.Fprintf(&b, "  %-9s  %-*s  %s\n", row.Action, width, row.ID, row.Why)
+		for _, line := range details(row) {
+			fmt.Fprintf(&b, "             %s\n", cut(line))
+		}
+	}
+	for _, s := range p.plan.Skipped {
+		fmt.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
+	}
+	for _, note := range p.plan.Notes {
+		fmt.Fprintf(&b, "note: %s\n", note)
+	}
+	fmt.Fprintln(&b, p.totals())
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (p *previewed) waveTitle(wave int) string {
+	if wave < 0 {
+		return "after the last wave"
+	}
+	return p.plan.WaveTitle(wave)
+}
+
+// details are what there is to say of an action, and what would change.
+func details(row apply.Row) []string {
+	var lines []string
+	if row.Detail != "" {
+		lines = append(lines, row.Detail)
+	}
+	var failure *apply.Error
+	if errors.As(row.Err, &failure) {
+		lines = append(lines, strings.Split(failure.Err.Error(), "\n")...)
+	}
+	for _, change := range changes(row) {
+		lines = append(lines, change.Lines(changeLines)...)
+	}
+	return lines
+}
+
+// changes are the fields that would change of a live object.
+func changes(row apply.Row) []fielddiff.Change {
+	if row.Live == nil || row.Merged == nil {
+		return nil
+	}
+	return fielddiff.Between(row.Live.Object, row.Merged.Object)
+}
+
+// totals counts the actions: "2 create, 1 update, 3 unchanged".
+func (p *previewed) totals() string {
+	var parts []string
+	for _, action := range apply.Actions() {
+		if n := p.preview.Count(action); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, action))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// warn tells what the server warned about.
+func (p *previewed) warn(w io.Writer) {
+	for _, text := range p.target.warnings.list() {
+		fmt.Fprintf(w, "warning from the server: %s\n", terminal.Plain(text))
+	}
+}
+
+func (p *previewed) idWidth() int {
+	width := 0
+	for _, row := range p.preview.Rows {
+		width = max(width, len(row.ID.String()))
+	}
+	return min(width, 60)
+}
+
+func cut(line string) string {
+	if runes := []rune(line); len(runes) > changeWidth {
+		return string(runes[:changeWidth]) + "…"
+	}
+	return line
+}

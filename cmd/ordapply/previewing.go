@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// previewFlags are those of verbs that show what apply would do: of apply's own
+// flags all that change it.
+type previewFlags struct {
+	inputFlags
+	planningFlags
+	cluster        *genericclioptions.ConfigFlags
+	fieldManager   string
+	forceConflicts bool
+	ordering       bool
+}
+
+func (f *previewFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.cluster = genericclioptions.NewConfigFlags(true)
+	f.inputFlags.register(flags)
+	f.planningFlags.register(flags)
+	f.cluster.AddFlags(flags)
+	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name that would own the applied fields")
+	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "show what comes of taking fields that other field managers own")
+	flags.BoolVar(&f.ordering, "ordering", true, "in waves; false is everything at once")
+}
+
+// previewed is a plan, and what it would change on a cluster.
+type previewed struct {
+	target  *target
+	plan    *ordering.Plan
+	preview *apply.Preview
+}
+
+// preview asks the cluster what applying the manifests would do.
+func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
+	options, err := f.options(f.order)
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := f.read(cmd)
+	if err != nil {
+		return nil, err
+	}
+	p := &previewed{}
+	if p.target, err = connect(f.cluster, func(*rest.Config) {}); err != nil {
+		return nil, offerOffline(err)
+	}
+	stream, err := apply.NewStream(inputs, p.target.scope)
+	if err != nil {
+		return nil, err
+	}
+	if p.plan, err = ordering.Build(stream.Resources, options); err != nil {
+		return nil, err
+	}
+	if !f.ordering {
+		p.plan = p.plan.Unordered()
+	}
+	if _, err := gates(p.plan, stream, true); err != nil {
+		return nil, err
+	}
+	p.plan.Notes = append(p.plan.Notes, p.target.unreadable(stream)...)
+	applier := apply.Applier{
+		Cluster:        p.target.cluster,
+		Manager:        f.fieldManager,
+		ForceConflicts: f.forceConflicts,
+		Health:         &health.Assessor{},
+	}
+	p.preview, err = applier.Preview(cmd.Context(), p.plan, stream.Objects)
+	return p, err
+}
+
+// offerOffline says how to go on without a cluster.
+func offerOffline(err error) error {
+	if errors.Is(err, errNoCluster) {
+		return errNoClusterToAsk
+	}
+	return err
+}
+
+var errNoClusterToAsk = errors.New("no cluster: there is no kubeconfig, or it names none; set KUBECONFIG or --kubeconfig, or see the waves without a cluster with ordapply plan --dry-run=client")
