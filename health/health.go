@@ -42,11 +42,13 @@ const (
 	Failed
 	// Deleting: somebody has deleted the object; it is never ready.
 	Deleting
+	// Missing: there is no object. Assess never says so, who looked for it does.
+	Missing
 )
 
 // String is the verdict as people read it.
 func (v Verdict) String() string {
-	return [...]string{"unknown", "progressing", "ready", "failed", "deleting"}[v]
+	return [...]string{"unknown", "progressing", "ready", "failed", "deleting", "missing"}[v]
 }
 
 // Assessment is a verdict, what in the object led to it, and the rule that
