@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -68,7 +69,7 @@ type Entry struct {
 
 // pack makes the Secrets of a revision, the head last: where it is, all the
 // others are.
-func pack(parent object.ID, setID string, number int, a about, data []byte) ([]*unstructured.Unstructured, error) {
+func pack(parent object.ID, namespace string, number int, a about, data []byte) ([]*unstructured.Unstructured, error) {
 	a.Chunks = max(1, (len(data)+chunkSize-1)/chunkSize)
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -77,8 +78,8 @@ func pack(parent object.ID, setID string, number int, a about, data []byte) ([]*
 	secrets := make([]*unstructured.Unstructured, a.Chunks)
 	for i := range secrets {
 		part := data[i*chunkSize : min(len(data), (i+1)*chunkSize)]
-		labels := map[string]any{setLabel: setID, revisionLabel: strconv.Itoa(number)}
-		metadata := map[string]any{"name": secretName(parent, number, i), "namespace": parent.Namespace, "labels": labels}
+		labels := map[string]any{setLabel: applyset.Parent{ID: parent}.SetID(), revisionLabel: strconv.Itoa(number)}
+		metadata := map[string]any{"name": secretName(parent, number, i), "namespace": namespace, "labels": labels}
 		if i == 0 {
 			labels[statusLabel] = string(Pending)
 			metadata["annotations"] = map[string]any{aboutAnnotation: string(text)}
@@ -98,7 +99,7 @@ func pack(parent object.ID, setID string, number int, a about, data []byte) ([]*
 func secretName(parent object.ID, number, chunk int) string {
 	prefix, name := "ordapply.", parent.Name
 	if parent.Kind != "Secret" {
-		prefix = "ordapply-" + strings.ToLower(parent.Kind) + "."
+		prefix = "ordapply-" + strings.ToLower(parent.GroupKind()) + "."
 	}
 	if len(name) > 180 {
 		sum := sha256.Sum256([]byte(name))

@@ -25,6 +25,8 @@ const DefaultLimit = 10
 type History struct {
 	Cluster Cluster         // required
 	Parent  applyset.Parent // required
+	// Namespace is where it is kept; default the parent's.
+	Namespace string
 	// Limit is how many revisions are kept, default DefaultLimit. The one that
 	// was deployed last is kept in any case.
 	Limit int
@@ -57,7 +59,7 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 	if err != nil {
 		return 0, h.fault("encode a revision", err)
 	}
-	secrets, err := pack(h.Parent.ID, h.Parent.SetID(), n, r.about(digest), data)
+	secrets, err := pack(h.Parent.ID, h.namespace(), n, r.about(digest), data)
 	if err != nil {
 		return 0, h.fault("encode a revision", err)
 	}
@@ -206,7 +208,7 @@ func (h History) stock(ctx context.Context) (stock, error) {
 // secrets are the metadata of all Secrets of the history.
 func (h History) secrets(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	query := apply.Query{Labels: setLabel + "=" + h.Parent.SetID() + "," + revisionLabel, Metadata: true}
-	secrets, err := h.Cluster.List(ctx, secretKind(), h.Parent.ID.Namespace, query)
+	secrets, err := h.Cluster.List(ctx, secretKind(), h.namespace(), query)
 	if err != nil {
 		return nil, h.fault("read the history", err)
 	}
@@ -218,7 +220,7 @@ func (h History) read(ctx context.Context, e Entry) (*Revision, error) {
 	doing := fmt.Sprintf("read revision %d", e.Number)
 	var data bytes.Buffer
 	for i := range max(1, e.chunks) {
-		secret, err := h.Cluster.Get(ctx, secretKind(), h.Parent.ID.Namespace, secretName(h.Parent.ID, e.Number, i))
+		secret, err := h.Cluster.Get(ctx, secretKind(), h.namespace(), secretName(h.Parent.ID, e.Number, i))
 		if err != nil {
 			return nil, h.fault(doing, err)
 		}
@@ -299,7 +301,7 @@ func (h History) mark(ctx context.Context, e *Entry, status Status) error {
 
 // remove deletes one Secret; it may be gone already.
 func (h History) remove(ctx context.Context, secret *unstructured.Unstructured) error {
-	if err := h.Cluster.Delete(ctx, secretKind(), secret); err != nil && !apierrors.IsNotFound(err) {
+	if err := h.Cluster.Delete(ctx, secretKind(), secret, apply.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return h.fault("delete Secret "+secret.GetName(), err)
 	}
 	return nil
@@ -309,7 +311,9 @@ func (h History) fault(doing string, err error) error {
 	return fmt.Errorf("%s of %s: %w", doing, h.set(), err)
 }
 
-func (h History) set() string { return "apply set " + h.Parent.ID.Namespace + "/" + h.Parent.ID.Name }
+func (h History) set() string { return "apply set " + h.namespace() + "/" + h.Parent.ID.Name }
+
+func (h History) namespace() string { return cmp.Or(h.Namespace, h.Parent.ID.Namespace) }
 
 func secretKind() apply.Kind {
 	return apply.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Namespaced: true}

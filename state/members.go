@@ -18,7 +18,7 @@ import (
 
 // Members are the live objects that say they belong to a set.
 type Members struct {
-	// Live holds their metadata, by ID.
+	// Live holds them, by ID: their metadata, or the whole of them.
 	Live map[object.ID]*unstructured.Unstructured
 	// Unknown are kinds of which nobody can tell now, with the reason: what
 	// serves them does not answer. The set goes on promising them.
@@ -28,7 +28,13 @@ type Members struct {
 // Members lists what the set has, wherever it promises that something may be:
 // one LIST for each kind, or one for each kind and namespace where the whole
 // cluster may not be read. A kind that is no longer served has no members.
-func (s *Set) Members(ctx context.Context) (Members, error) {
+// What is read of each is its metadata.
+func (s *Set) Members(ctx context.Context) (Members, error) { return s.members(ctx, true) }
+
+// WholeMembers are the same, with all there is of each.
+func (s *Set) WholeMembers(ctx context.Context) (Members, error) { return s.members(ctx, false) }
+
+func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
 	found := Members{Live: map[object.ID]*unstructured.Unstructured{}, Unknown: map[schema.GroupKind]error{}}
 	var mu sync.Mutex
 	var group sync.WaitGroup
@@ -42,7 +48,7 @@ func (s *Set) Members(ctx context.Context) (Members, error) {
 			continue
 		}
 		group.Go(func() {
-			objects, err := s.list(ctx, gvk)
+			objects, err := s.list(ctx, gvk, metadata)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -81,10 +87,10 @@ func (s *Set) unreadable(group string) error {
 	return nil
 }
 
-// list reads the metadata of the members of one kind.
-func (s *Set) list(ctx context.Context, gvk schema.GroupVersionKind) ([]*unstructured.Unstructured, error) {
+// list reads the members of one kind.
+func (s *Set) list(ctx context.Context, gvk schema.GroupVersionKind, metadata bool) ([]*unstructured.Unstructured, error) {
 	kind, _ := s.cluster.Kind(gvk)
-	query := apply.Query{Labels: applyset.PartOfLabel + "=" + s.Parent.SetID(), Metadata: true}
+	query := apply.Query{Labels: applyset.PartOfLabel + "=" + s.Parent.SetID(), Metadata: metadata}
 	objects, err := s.cluster.List(ctx, kind, "", query)
 	if !apierrors.IsForbidden(err) || !kind.Namespaced {
 		return objects, notThere(err)

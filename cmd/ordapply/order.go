@@ -26,6 +26,11 @@ func readOrderFile(name string) (*orderFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the order: %w", err)
 	}
+	return parseOrderFile(name, text)
+}
+
+// parseOrderFile reads the text of such a file; name is for messages.
+func parseOrderFile(name string, text []byte) (*orderFile, error) {
 	file := &orderFile{}
 	rest, err := file.takeStacks(text)
 	if err == nil && rest != nil {

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state"
+)
+
+func newHistory() *cobra.Command {
+	var v setVerb
+	var revision int
+	cmd := &cobra.Command{
+		Use:   "history NAME",
+		Short: "List the revisions of an apply set, or show the waves of one",
+		Long: `history lists what was applied to an apply set: each stream that differs from the
+one before it is a revision. NAME is that of the set's parent, a Secret, or
+KIND/NAME.
+
+  ordapply history shop
+  ordapply history shop --revision 3    its waves, as they were applied`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := v.connect()
+			if err != nil {
+				return err
+			}
+			set, err := t.known(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("revision") {
+				return listRevisions(cmd, set, v.output)
+			}
+			r, err := set.history.Read(cmd.Context(), revision)
+			if err != nil {
+				return err
+			}
+			if v.output == "json" {
+				return writeJSON(cmd.OutOrStdout(), revisionInJSON(r))
+			}
+			return printRevision(cmd.OutOrStdout(), r)
+		},
+	}
+	v.register(cmd)
+	cmd.Flags().IntVar(&revision, "revision", 0, "show the waves of this one")
+	return cmd
+}
+
+// listRevisions prints a line for each revision, the oldest first.
+func listRevisions(cmd *cobra.Command, set known, output string) error {
+	entries, err := set.history.List(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if output == "json" {
+		return writeJSON(cmd.OutOrStdout(), append([]state.Entry{}, entries...))
+	}
+	if len(entries) == 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "apply set %s has no revisions\n", set.Parent.ID.Name)
+		return nil
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "REVISION\tCREATED\tSTATUS\tRESOURCES\tLAYERS\tWAVES\tNOTE")
+	for _, e := range entries {
+		line := fmt.Sprintf("%d\t%s\t%s\t%d\t%d\t%d\t%s", e.Number, e.Created.Format(time.RFC3339), e.Status, e.Resources, e.Layers, e.Waves, terminal.Plain(e.Note))
+		fmt.Fprintln(w, strings.TrimRight(line, "\t"))
+	}
+	return w.Flush()
+}
+
+// printRevision prints the waves of a revision: names and reasons, nothing of
+// what the resources hold.
+func printRevision(w io.Writer, r *state.Revision) error {
+	head := fmt.Sprintf("revision %d, %s, created %s\n", r.Number, r.Status, r.Created.Format(time.RFC3339))
+	if r.Note != "" {
+		head = strings.TrimSuffix(head, "\n") + ": " + terminal.Plain(r.Note) + "\n"
+	}
+	if _, err := io.WriteString(w, head); err != nil {
+		return err
+	}
+	return r.Plan.WriteText(w)
+}
+
+// revisionJSON is a revision as programs read it.
+type revisionJSON struct {
+	Revision int          `json:"revision"`
+	Created  time.Time    `json:"created"`
+	Status   state.Status `json:"status"`
+	Note     string       `json:"note,omitempty"`
+	Cluster  string       `json:"cluster,omitempty"`
+	Waves    []waveJSON   `json:"waves"`
+}
+
+type waveJSON struct {
+	Name      string         `json:"name,omitempty"`
+	Resources []resourceJSON `json:"resources"`
+}
+
+// resourceJSON names a resource, and the layer that placed it.
+type resourceJSON struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Layer     string `json:"layer,omitempty"`
+}
+
+func revisionInJSON(r *state.Revision) revisionJSON {
+	out := revisionJSON{Revision: r.Number, Created: r.Created, Status: r.Status, Note: r.Note, Cluster: r.Cluster, Waves: []waveJSON{}}
+	for _, wave := range r.Plan.Waves {
+		out.Waves = append(out.Waves, waveJSON{Name: wave.Name})
+	}
+	for _, s := range r.Plan.Steps {
+		wave := &out.Waves[s.Wave]
+		wave.Resources = append(wave.Resources, inJSON(s.ID, s.Layer))
+	}
+	return out
+}
+
+func inJSON(id object.ID, layer string) resourceJSON {
+	return resourceJSON{id.Group, id.Kind, id.Namespace, id.Name, layer}
+}
+
+// writeJSON writes a value on one line.
+func writeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}

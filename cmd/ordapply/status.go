@@ -1,0 +1,202 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state"
+)
+
+// statusFlags are those of the status verb.
+type statusFlags struct {
+	setVerb
+	healthFlags
+	watch bool
+	grace time.Duration
+}
+
+func newStatus() *cobra.Command {
+	var f statusFlags
+	cmd := &cobra.Command{
+		Use:   "status NAME",
+		Short: "Show the health of an apply set, layer by layer",
+		Long: `status judges every member of an apply set as it is now, and shows the health of
+its layers and stacks in the order that they were applied in. One that failed
+makes its layer Failed, else one that is missing or going away Degraded, else one
+on its way Progressing. It ends with code 0 when all is ready, else with 1. NAME
+is that of the set's parent, a Secret, or KIND/NAME.
+
+  ordapply status shop
+  ordapply status shop --watch    go on, and tell what changes`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	f.setVerb.register(cmd)
+	f.healthFlags.register(cmd.Flags())
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "go on until interrupted: draw it anew on a terminal, elsewhere print a line for what changes")
+	cmd.Flags().DurationVar(&f.grace, "status-grace", 15*time.Second, "how long a custom resource may be without a status before it is taken for ready")
+	return cmd
+}
+
+func (f *statusFlags) run(cmd *cobra.Command, name string) error {
+	assessor, err := f.assessor()
+	if err != nil {
+		return err
+	}
+	t, err := f.connect()
+	if err != nil {
+		return err
+	}
+	o := &observer{target: t, name: name, assessor: assessor, grace: f.grace}
+	if f.watch {
+		return f.follow(cmd, o)
+	}
+	now, err := o.observe(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if f.output == "json" {
+		err = writeJSON(cmd.OutOrStdout(), now.inJSON())
+	} else {
+		err = now.print(cmd.OutOrStdout())
+	}
+	if err != nil {
+		return err
+	}
+	return now.fault()
+}
+
+// fault is nil when everything is ready.
+func (s *standing) fault() error {
+	members := s.members()
+	if len(members) == 0 {
+		return fmt.Errorf("apply set %s has no members", s.Set.Name)
+	}
+	if left := len(members) - ready(members); left > 0 {
+		return fmt.Errorf("apply set %s is %s: %d of %s not ready", s.Set.Name, grade(members), left, count(len(members), "resource"))
+	}
+	return nil
+}
+
+// title tells what the table is about.
+func (s *standing) title() string {
+	id := terminal.Plain(s.Set.String())
+	if s.Revision == nil {
+		return fmt.Sprintf("apply set %s, without a revision", id)
+	}
+	return fmt.Sprintf("apply set %s, revision %d, %s, created %s", id, s.Revision.Number, s.Revision.Status, s.Revision.Created.Format(time.RFC3339))
+}
+
+// print prints the table: a line for each section, and of each that is not
+// healthy the worst member and why.
+func (s *standing) print(out io.Writer) error {
+	if _, err := fmt.Fprintln(out, s.title()); err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "LAYER\tREADY\tHEALTH\tWORST")
+	for _, section := range s.Sections {
+		fmt.Fprintln(w, section.row())
+	}
+	fmt.Fprintln(w, section{Name: "all", Members: s.members()}.counts())
+	return w.Flush()
+}
+
+// row is a section as a line of the table.
+func (s section) row() string {
+	text := s.counts()
+	if m, others, bad := worst(s.Members); bad && !s.IsStack {
+		text += "\t" + m.words()
+		if others > 0 {
+			text += fmt.Sprintf(" (and %d more)", others)
+		}
+	}
+	return text
+}
+
+func (s section) counts() string {
+	name := terminal.Plain(s.Name)
+	if s.Stack != "" {
+		name = "  " + name
+	}
+	return fmt.Sprintf("%s\t%d/%d\t%s", name, ready(s.Members), len(s.Members), grade(s.Members))
+}
+
+// words are a member and the verdict on it.
+func (m member) words() string {
+	text := fmt.Sprintf("%s: %s", m.ID, m.Verdict)
+	if m.Reason != "" && m.Verdict != health.Ready {
+		text += ": " + strings.Join(strings.Fields(m.Reason), " ")
+	}
+	return terminal.Plain(text)
+}
+
+// standingJSON is a standing as programs read it.
+type standingJSON struct {
+	Set      resourceJSON  `json:"applyset"`
+	Revision int           `json:"revision,omitempty"`
+	Status   state.Status  `json:"status,omitempty"`
+	Health   string        `json:"health"`
+	Ready    int           `json:"ready"`
+	Total    int           `json:"total"`
+	Sections []sectionJSON `json:"layers"`
+}
+
+type sectionJSON struct {
+	Name    string       `json:"name"`
+	Stack   string       `json:"stack,omitempty"` // of an application
+	IsStack bool         `json:"isStack,omitempty"`
+	Health  string       `json:"health"`
+	Ready   int          `json:"ready"`
+	Total   int          `json:"total"`
+	Members []memberJSON `json:"resources,omitempty"` // not of a stack: they stand at its applications
+}
+
+type memberJSON struct {
+	resourceJSON
+	Verdict string `json:"verdict"`
+	Reason  string `json:"reason,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+}
+
+func (s *standing) inJSON() standingJSON {
+	all := s.members()
+	out := standingJSON{Set: inJSON(s.Set, ""), Health: grade(all).String(), Ready: ready(all), Total: len(all), Sections: []sectionJSON{}}
+	if s.Revision != nil {
+		out.Revision, out.Status = s.Revision.Number, s.Revision.Status
+	}
+	for _, section := range s.Sections {
+		row := sectionJSON{
+			Name: section.Name, Stack: section.Stack, IsStack: section.IsStack,
+			Health: grade(section.Members).String(), Ready: ready(section.Members), Total: len(section.Members),
+		}
+		for _, m := range section.Members {
+			if !section.IsStack {
+				row.Members = append(row.Members, m.inJSON())
+			}
+		}
+		out.Sections = append(out.Sections, row)
+	}
+	return out
+}
+
+func (m member) inJSON() memberJSON {
+	return memberJSON{inJSON(m.ID, ""), m.Verdict.String(), m.Reason, m.Rule}
+}
+
+// verdicts are those on all members, by ID.
+func (s *standing) verdicts() map[object.ID]member {
+	out := map[object.ID]member{}
+	for _, m := range s.members() {
+		out[m.ID] = m
+	}
+	return out
+}
