@@ -75,7 +75,7 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 func (r *Revision) about(digest string) about {
 	layers := map[string]bool{}
 	for _, step := range r.Plan.Steps {
-		if step.Layer != "" {
+		if step.Layer != "" && step.Why.Rule != "prerequisite" { // those went before all layers
 			layers[step.Layer] = true
 		}
 	}

@@ -33,6 +33,8 @@ type Run struct {
 	LockTimeout time.Duration
 	// Waiting is told, once, that another run is waited for; default: nobody.
 	Waiting func(*HeldError)
+	// Memory says what the history keeps of the run beside its plan and stream.
+	Memory Memory
 }
 
 // Do applies the stream. Before the first write to a member the set promises all
@@ -83,10 +85,18 @@ func (r Run) apply(ctx context.Context) (apply.Summary, error) {
 	if err != nil {
 		return apply.Summary{}, err
 	}
-	if !r.Applier.DryRun {
-		r.Applier.Begin = func(ctx context.Context) error { return set.Widen(ctx, r.members()) }
+	if r.Applier.DryRun {
+		return r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
 	}
-	return r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
+	memory := r.record(set)
+	r.Applier.Begin = func(ctx context.Context) error {
+		if err := memory.begin(ctx); err != nil {
+			return err
+		}
+		return set.Widen(ctx, r.members())
+	}
+	summary, err := r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
+	return summary, memory.end(ctx, err)
 }
 
 // members are the resources of the stream.

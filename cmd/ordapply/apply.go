@@ -15,6 +15,7 @@ import (
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state"
 )
 
 // applyFlags are those of the apply verb.
@@ -106,6 +107,7 @@ type job struct {
 	target   *target
 	stream   *apply.Stream
 	plan     *ordering.Plan
+	memory   state.Memory // what the history of an apply set keeps of it
 	schedule apply.Schedule
 	assessor *health.Assessor
 	ungated  func(object.ID) bool
@@ -150,6 +152,9 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (j job, err 
 	}
 	if !f.ordering {
 		j.plan = j.plan.Unordered()
+	}
+	if j.memory, err = f.memory(options, f.order); err != nil {
+		return j, err
 	}
 	measured.plan = j.plan
 	if j.ungated, err = gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {

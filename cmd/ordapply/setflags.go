@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
 )
 
@@ -20,12 +22,14 @@ type setFlags struct {
 	adopt       string
 	takeOver    bool
 	lockTimeout time.Duration
+	limit       int
 }
 
 func (f *setFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.set, "applyset", "", "apply set (KEP-3659) that the resources become members of: NAME of a Secret that is its parent, or KIND/NAME")
 	flags.StringVar(&f.adopt, "adopt", "unowned", `which objects that exist already may become members: "never" any, "unowned": those of no set, "any": those of other sets too`)
 	flags.BoolVar(&f.takeOver, "take-over", false, "make a set ours that another tool kept, with all that the tool owns on its members; implies --adopt=any")
+	flags.IntVar(&f.limit, "history-limit", state.DefaultLimit, "how many revisions of an apply set are kept; the one deployed last is kept in any case")
 	f.registerLock(flags)
 }
 
@@ -38,10 +42,25 @@ func (f *setFlags) check() error {
 	if err := oneOf("adopt", f.adopt, "never", "unowned", "any"); err != nil {
 		return err
 	}
+	if f.limit < 1 {
+		return usagef("--history-limit=%d: at least 1 revision is kept", f.limit)
+	}
 	if f.set == "" && f.takeOver {
 		return usagef("--take-over takes over an apply set: name it with --applyset")
 	}
 	return nil
+}
+
+// memory is what the history keeps of a run beside its plan and its stream:
+// how the plan was made. order is the file of --order, "" without one.
+func (f *setFlags) memory(options ordering.Options, order string) (state.Memory, error) {
+	m := state.Memory{Revision: state.Revision{Options: options}, Limit: f.limit}
+	if order == "" {
+		return m, nil
+	}
+	text, err := os.ReadFile(order)
+	m.Revision.OrderFile = string(text)
+	return m, err
 }
 
 // parent finds the kind and the ID of a set's parent: NAME is a Secret's, in the
@@ -73,7 +92,7 @@ func (f *setFlags) open(j job, applier apply.Applier, said io.Writer) (state.Run
 	return state.Run{
 		Cluster: j.target.cluster, Applier: applier, Plan: j.plan, Stream: j.stream,
 		Parent: id, Kind: gvk, Namespace: j.target.scope.Namespace,
-		TakeOver: f.takeOver, LockTimeout: f.lockTimeout,
+		TakeOver: f.takeOver, LockTimeout: f.lockTimeout, Memory: j.memory,
 		Waiting: func(held *state.HeldError) {
 			fmt.Fprintf(said, "waiting for another run on apply set %s: %s\n", f.set, held.Holder)
 		},

@@ -218,13 +218,13 @@ func stacked(flat []section) []section {
 }
 
 // sectionOf names where a step stands: the layer that placed it, or what it is
-// when none did.
+// when none did. A prerequisite goes before the layer that its stamp names.
 func sectionOf(step ordering.Step) string {
 	switch {
-	case step.Layer != "":
-		return step.Layer
 	case step.Why.Rule == "prerequisite":
 		return "prerequisites"
+	case step.Layer != "":
+		return step.Layer
 	}
 	return "(no layer)"
 }

@@ -1,0 +1,57 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Memory says what the history keeps of a run, beside its plan and its stream.
+type Memory struct {
+	// Revision holds the options and what else is not the run's.
+	Revision Revision
+	// Limit is how many revisions are kept, default DefaultLimit.
+	Limit int
+}
+
+// record is the revision of a run that goes on.
+type record struct {
+	history  History
+	revision Revision
+	number   int // 0: the run has not begun
+}
+
+// record is that of a run on a set.
+func (r Run) record(set *Set) *record {
+	revision := r.Memory.Revision
+	revision.Plan, revision.Resources = r.Plan, r.Stream.Resources
+	return &record{
+		history:  History{Cluster: r.Cluster, Parent: set.Parent, Namespace: r.Namespace, Limit: r.Memory.Limit},
+		revision: revision,
+	}
+}
+
+// begin stores the revision, before the first write of the run.
+func (c *record) begin(ctx context.Context) (err error) {
+	if c.revision.Cluster, err = ClusterID(ctx, c.history.Cluster); err != nil {
+		return err
+	}
+	c.number, err = c.history.Begin(ctx, c.revision)
+	return err
+}
+
+// end records how the run ended, with which error, and adds its own. One that was
+// interrupted is given some time for it; one that lost its lock writes nothing
+// more, and the next run clears up.
+func (c *record) end(ctx context.Context, ended error) error {
+	if c.number == 0 || errors.Is(context.Cause(ctx), ErrLockLost) {
+		return ended
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	status := Deployed
+	if ended != nil {
+		status = Failed
+	}
+	return errors.Join(ended, c.history.End(ctx, c.number, status))
+}
