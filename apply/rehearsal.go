@@ -109,7 +109,7 @@ func (r *rehearsal) compare(ctx context.Context, i int, kind Kind, sent, live *u
 	if err != nil {
 		return r.refused(ctx, i, kind, sent, live, row, withoutSecrets(s.obj, err))
 	}
-	row.Live, row.Merged = shown(live), shown(merged)
+	row.Live, row.Merged = shown(live), shown(r.withoutInheritance(ctx, kind, sent, merged, live))
 	switch {
 	case live == nil:
 		row.Action = WillCreate

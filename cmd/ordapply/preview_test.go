@@ -1,15 +1,22 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
 
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/manifest"
 	"github.com/ordapply/ordapply/internal/recorder"
 	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // A plan and a diff read, and let the server rehearse: no other request goes out,
@@ -100,3 +107,165 @@ kind: Thing
 metadata: {name: deferred, namespace: unwritten}
 `
 }
+
+// What a preview says that an object would be is what the run makes of it, also
+// where it takes over from kubectl's client-side apply; and after the run nothing
+// is left to change.
+func TestAPreviewTellsTheTruth(t *testing.T) {
+	cluster := testcluster.Start(t)
+	_, err := cluster.TryKubectl("create", "namespace", "foretold")
+	require.NoError(t, err)
+	folder := t.TempDir()
+	old := filepath.Join(folder, "old.yaml")
+	require.NoError(t, os.WriteFile(old, []byte(foretoldBefore), 0o600))
+	out, err := cluster.TryKubectl("apply", "-f", old)
+	require.NoError(t, err, out)
+	file := filepath.Join(folder, "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(foretoldAfter), 0o600))
+
+	rows := previewOf(t, cluster.Kubeconfig, file)
+	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file)
+	require.Equal(t, exitDone, code, said)
+	target := targetOf(t, cluster.Kubeconfig)
+	seen := map[apply.Action]bool{}
+	for _, row := range rows {
+		seen[row.Action] = true
+		kind, _ := target.cluster.Kind(row.Merged.GroupVersionKind())
+		live, err := target.cluster.Get(context.Background(), kind, row.ID.Namespace, row.ID.Name)
+		require.NoError(t, err)
+		require.Equal(t, bare(row.Merged), bare(live), "%s (%s)", row.ID, row.Action)
+	}
+	require.Equal(t, map[apply.Action]bool{apply.WillCreate: true, apply.WillAdopt: true}, seen)
+	for _, row := range previewOf(t, cluster.Kubeconfig, file) {
+		require.Equal(t, apply.WillStay, row.Action, "%s", row.ID)
+	}
+}
+
+func targetOf(t *testing.T, kubeconfig string) *target {
+	t.Helper()
+	flags := genericclioptions.NewConfigFlags(true)
+	flags.KubeConfig = &kubeconfig
+	target, err := connect(flags, func(*rest.Config) {})
+	require.NoError(t, err)
+	return target
+}
+
+// previewOf is what a run of a file would do.
+func previewOf(t *testing.T, kubeconfig, file string) []apply.Row {
+	t.Helper()
+	target := targetOf(t, kubeconfig)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	manifests, err := manifest.Read(file, text)
+	require.NoError(t, err)
+	var inputs []apply.Input
+	for _, m := range manifests {
+		inputs = append(inputs, apply.Input{Object: m.Unstructured, Source: m.Source})
+	}
+	stream, err := apply.NewStream(inputs, target.scope)
+	require.NoError(t, err)
+	plan, err := ordering.Build(stream.Resources, ordering.Options{})
+	require.NoError(t, err)
+	preview, err := apply.Applier{Cluster: target.cluster}.Preview(context.Background(), plan, stream.Objects)
+	require.NoError(t, err)
+	require.NoError(t, preview.Err())
+	return preview.Rows
+}
+
+// bare is what a manifest may say of an object. A Deployment's controller counts
+// its revisions in an annotation.
+func bare(obj *unstructured.Unstructured) map[string]any {
+	fields := obj.DeepCopy().Object
+	delete(fields, "status")
+	metadata := fields["metadata"].(map[string]any)
+	kept := map[string]any{"name": metadata["name"], "labels": metadata["labels"]}
+	if annotations, ok := metadata["annotations"].(map[string]any); ok {
+		delete(annotations, "ordapply.dev/applied")
+		delete(annotations, "deployment.kubernetes.io/revision")
+		if len(annotations) > 0 {
+			kept["annotations"] = annotations
+		}
+	}
+	fields["metadata"] = kept
+	return fields
+}
+
+const foretoldBefore = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: foretold, labels: {stays: a, goes: a}, annotations: {goes: a}}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      volumes: [{name: goes, emptyDir: {}}, {name: stays, emptyDir: {}}]
+      containers:
+      - {name: sidecar, image: sidecar, ports: [{containerPort: 1}]}
+      - name: web
+        image: web:1
+        command: [a, b]
+        env: [{name: STAYS, value: a}, {name: GOES, value: a}]
+        ports: [{containerPort: 80, name: http}, {containerPort: 81, name: goes}]
+        volumeMounts: [{name: stays, mountPath: /a}, {name: goes, mountPath: /b}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: foretold}
+spec:
+  selector: {app: web, goes: a}
+  ports: [{name: http, port: 80}, {name: goes, port: 81}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: foretold, finalizers: [foretold.example/goes]}
+data: {stays: a, goes: a, changes: a}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: emptied, namespace: foretold}
+data: {goes: a}
+`
+
+const foretoldAfter = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: foretold, labels: {stays: a}}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      volumes: [{name: stays, emptyDir: {}}]
+      containers:
+      - name: web
+        image: web:2
+        command: [a]
+        env: [{name: STAYS, value: a}, {name: COMES, value: a}]
+        ports: [{containerPort: 80, name: http}]
+        volumeMounts: [{name: stays, mountPath: /a}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: foretold}
+spec:
+  selector: {app: web}
+  ports: [{name: http, port: 80}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: foretold}
+data: {stays: a, changes: b}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: emptied, namespace: foretold}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: new, namespace: foretold}
+rules: [{apiGroups: [""], resources: [configmaps], verbs: [get]}]
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: new, namespace: foretold}
+spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
+`

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/apply"
+)
+
+// docs/plan.md tells of every field of the JSON document and of no other, and of
+// every action.
+func TestPlanPage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "plan.md"))
+	require.NoError(t, err)
+	_, tables, _ := strings.Cut(string(page), "## For programs")
+	told := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`.*?) \\|").FindAllStringSubmatch(tables, -1) {
+		for _, name := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(row[1], -1) {
+			parts := strings.FieldsFunc(name[1], func(r rune) bool { return strings.ContainsRune(".…[]", r) })
+			for _, part := range parts {
+				told[part] = true
+			}
+		}
+	}
+	require.Equal(t, jsonFields(reflect.TypeFor[planDocument](), map[string]bool{}), told)
+	for _, action := range apply.Actions() {
+		require.Contains(t, string(page), "| `"+string(action)+"` |")
+	}
+}
+
+// jsonFields are the names of the fields of a type and of all below it.
+func jsonFields(of reflect.Type, names map[string]bool) map[string]bool {
+	for of.Kind() == reflect.Slice {
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct {
+		return names
+	}
+	for i := range of.NumField() {
+		field := of.Field(i)
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+			names[name] = true
+		}
+		jsonFields(field.Type, names)
+	}
+	return names
+}
