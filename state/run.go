@@ -42,8 +42,8 @@ type Run struct {
 // unknown to it.
 func (r Run) Do(ctx context.Context) (apply.Summary, error) {
 	r = r.prepared()
-	if _, itself := r.Stream.Objects[r.Parent]; itself {
-		return apply.Summary{}, fmt.Errorf("%s is the parent of the apply set and cannot be a member of it: give the set another name", r.Parent)
+	if err := r.parentApart(); err != nil {
+		return apply.Summary{}, err
 	}
 	if r.Applier.DryRun {
 		return r.apply(ctx)
@@ -58,6 +58,14 @@ func (r Run) Do(ctx context.Context) (apply.Summary, error) {
 		err = errors.Join(ErrLockLost, err)
 	}
 	return summary, err
+}
+
+// parentApart refuses a stream that holds the set's parent.
+func (r Run) parentApart() error {
+	if _, itself := r.Stream.Objects[r.Parent]; itself {
+		return fmt.Errorf("%s is the parent of the apply set and cannot be a member of it: give the set another name", r.Parent)
+	}
+	return nil
 }
 
 // prepared fills in what follows from the set.

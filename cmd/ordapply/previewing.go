@@ -17,6 +17,7 @@ import (
 type previewFlags struct {
 	inputFlags
 	planningFlags
+	setFlags
 	cluster        *genericclioptions.ConfigFlags
 	fieldManager   string
 	forceConflicts bool
@@ -28,6 +29,7 @@ func (f *previewFlags) register(cmd *cobra.Command) {
 	f.cluster = genericclioptions.NewConfigFlags(true)
 	f.inputFlags.register(flags)
 	f.planningFlags.register(flags)
+	f.registerMembership(flags)
 	f.cluster.AddFlags(flags)
 	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name that would own the applied fields")
 	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "show what comes of taking fields that other field managers own")
@@ -43,6 +45,9 @@ type previewed struct {
 
 // preview asks the cluster what applying the manifests would do.
 func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
 	options, err := f.options(f.order)
 	if err != nil {
 		return nil, err
@@ -54,6 +59,9 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 	p := &previewed{}
 	if p.target, err = connect(f.cluster, func(*rest.Config) {}); err != nil {
 		return nil, offerOffline(err)
+	}
+	if f.set != "" {
+		p.target.scope.Enforce = false // --namespace is the set's; members may be in others
 	}
 	stream, err := apply.NewStream(inputs, p.target.scope)
 	if err != nil {
@@ -75,7 +83,15 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 		ForceConflicts: f.forceConflicts,
 		Health:         &health.Assessor{},
 	}
-	p.preview, err = applier.Preview(cmd.Context(), p.plan, stream.Objects)
+	if f.set == "" {
+		p.preview, err = applier.Preview(cmd.Context(), p.plan, stream.Objects)
+		return p, err
+	}
+	run, err := f.open(job{target: p.target, stream: stream, plan: p.plan}, applier, cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	p.preview, err = run.Preview(cmd.Context())
 	return p, err
 }
 

@@ -26,11 +26,17 @@ type setFlags struct {
 }
 
 func (f *setFlags) register(flags *pflag.FlagSet) {
+	f.registerMembership(flags)
+	flags.IntVar(&f.limit, "history-limit", state.DefaultLimit, "how many revisions of an apply set are kept; the one deployed last is kept in any case")
+	f.registerLock(flags)
+}
+
+// registerMembership registers what a preview needs to know.
+func (f *setFlags) registerMembership(flags *pflag.FlagSet) {
+	f.limit = state.DefaultLimit
 	flags.StringVar(&f.set, "applyset", "", "apply set (KEP-3659) that the resources become members of: NAME of a Secret that is its parent, or KIND/NAME")
 	flags.StringVar(&f.adopt, "adopt", "unowned", `which objects that exist already may become members: "never" any, "unowned": those of no set, "any": those of other sets too`)
 	flags.BoolVar(&f.takeOver, "take-over", false, "make a set ours that another tool kept, with all that the tool owns on its members; implies --adopt=any")
-	flags.IntVar(&f.limit, "history-limit", state.DefaultLimit, "how many revisions of an apply set are kept; the one deployed last is kept in any case")
-	f.registerLock(flags)
 }
 
 func (f *setFlags) registerLock(flags *pflag.FlagSet) {
