@@ -59,23 +59,24 @@ const checkers = 32
 // CheckAccess asks whether everything that is required is allowed, and gives a
 // *DeniedError when the API server says that something is not. What it will not
 // tell is left to the requests themselves. An account that may do everything
-// costs one request.
-func CheckAccess(ctx context.Context, access Access, required []Permission) error {
+// costs one request; required is not called for it.
+func CheckAccess(ctx context.Context, access Access, required func() []Permission) error {
 	ctx, cancel := context.WithTimeout(ctx, surveyTime)
 	defer cancel()
 	if all, err := access.Allowed(ctx, everything()); all || err != nil {
 		return nil //nolint:nilerr // who will not review one permission will not review any
 	}
 	c := checker{access: access, places: make(chan struct{}, checkers)}
-	denied := c.denied(ctx, withoutNames(required))
-	denied = c.denied(ctx, slices.DeleteFunc(slices.Clone(required), func(p Permission) bool {
+	needed := required()
+	denied := c.denied(ctx, withoutNames(needed))
+	denied = c.denied(ctx, slices.DeleteFunc(slices.Clone(needed), func(p Permission) bool {
 		return !slices.Contains(denied, p.ofAny())
 	}))
 	denied = c.each(ctx, denied, c.lacks)
 	if len(denied) == 0 {
 		return nil
 	}
-	return &DeniedError{Account: access.Account(ctx), Denied: shortest(denied, required)}
+	return &DeniedError{Account: access.Account(ctx), Denied: shortest(denied, needed)}
 }
 
 // everything is what a cluster-admin may do.

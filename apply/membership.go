@@ -85,10 +85,16 @@ func (a Applier) predecessor(manager string, op metav1.ManagedFieldsOperationTyp
 	return manager != a.Manager && slices.Contains(a.Membership.Predecessors, manager)
 }
 
-// inherits tells whether a live object has fields of a predecessor.
+// inherits tells whether a live object has fields of a predecessor. It is asked
+// of every answer, and reads no more of managedFields than it must.
 func (a Applier) inherits(live *unstructured.Unstructured) bool {
-	return len(a.formerOwners(live)) > 0 || slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Subresource == "" && a.predecessor(entry.Manager, entry.Operation)
+	entries, _, _ := unstructured.NestedFieldNoCopy(live.Object, "metadata", "managedFields")
+	list, _ := entries.([]any)
+	return len(a.formerOwners(live)) > 0 || slices.ContainsFunc(list, func(entry any) bool {
+		fields, _ := entry.(map[string]any)
+		manager, _ := fields["manager"].(string)
+		operation, _ := fields["operation"].(string)
+		return fields["subresource"] == nil && a.predecessor(manager, metav1.ManagedFieldsOperationType(operation))
 	})
 }
 

@@ -93,8 +93,9 @@ func (f *inputFlags) readOne(cmd *cobra.Command, name string) ([]manifest.Manife
 	return manifests, errors.Join(append(errs, err)...)
 }
 
-// collecting is a stream that turns out to be large: its garbage is collected
-// before it is as much again as what is kept. GOGC overrides that.
+// collecting is a stream of which nobody knows how large it will be: the more of
+// it was read, the sooner garbage is collected. A small one leaves little, and a
+// large one must not take as much again as what is kept. GOGC overrides that.
 type collecting struct {
 	io.Reader
 	size int
@@ -102,12 +103,22 @@ type collecting struct {
 
 func (c *collecting) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
-	const large = 4 << 20
-	if c.size < large && c.size+n >= large && os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(20)
+	if percent := gcPercent(c.size + n); os.Getenv("GOGC") == "" && (c.size == 0 || percent != gcPercent(c.size)) {
+		debug.SetGCPercent(percent)
 	}
 	c.size += n
 	return n, err
+}
+
+// gcPercent is how much garbage may grow beside what is kept of a stream.
+func gcPercent(size int) int {
+	switch {
+	case size < 1<<20:
+		return 400
+	case size < 4<<20:
+		return 100
+	}
+	return 20
 }
 
 // eachFile opens every file that a -f argument means.

@@ -10,17 +10,17 @@ import (
 	"github.com/ordapply/ordapply/apply"
 )
 
-// permissions are those that applying the job's stream takes.
-func (f *applyFlags) permissions(j job) apply.Permissions {
+// permissions are those that applying the job's stream requires.
+func (f *applyFlags) permissions(j job) []apply.Permission {
 	a := apply.Applier{DryRun: f.dryRun == "server", Health: j.assessor, NoDiagnosis: !f.diagnosis, Ungated: j.ungated}
 	kinds := apply.StreamKinds(j.stream.Objects).Or(apply.KindsOf(j.target.cluster))
-	return a.Permissions(j.plan, j.stream.Objects, kinds)
+	return a.Permissions(j.plan, j.stream.Objects, kinds).Required
 }
 
 // permit refuses a run for which permissions lack, before the first write; files
 // are those of -f.
-func (t *target) permit(ctx context.Context, needed apply.Permissions, files []string) error {
-	err := apply.CheckAccess(ctx, t.cluster, needed.Required)
+func (t *target) permit(ctx context.Context, required func() []apply.Permission, files []string) error {
+	err := apply.CheckAccess(ctx, t.cluster, required)
 	var denied *apply.DeniedError
 	if !errors.As(err, &denied) {
 		return err

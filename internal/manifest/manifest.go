@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"runtime"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,41 +39,76 @@ func Read(name string, data []byte) ([]Manifest, error) {
 	return ReadFrom(name, bytes.NewReader(data))
 }
 
-// ReadFrom is Read for a stream that need not be in memory as a whole.
+// ReadFrom is Read for a stream that need not be in memory as a whole. Its
+// documents are read on all processors.
 func ReadFrom(name string, stream io.Reader) ([]Manifest, error) {
 	var manifests []Manifest
 	var errs []error
-	for doc, err := range documents(stream) {
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+	for result := range inOrder(stream, func(doc document) parsed { return parse(name, doc) }) {
+		one := <-result
+		if one.broken != nil {
+			return nil, fmt.Errorf("%s: %w", name, one.broken)
 		}
-		source := fmt.Sprintf("%s, document %d (line %d)", name, doc.number, doc.first)
-		whole, err := decode(doc)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", source, err))
-			continue
-		}
-		objects, err := explode(whole)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", source, err))
-			continue
-		}
-		for _, obj := range objects {
-			if isLocal(obj) {
-				continue
-			}
-			if err := check(obj); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", source, err))
-				continue
-			}
-			m := Manifest{Unstructured: obj, Source: source, Chart: chartOf(doc.text)}
-			if obj == whole {
-				m.Text = doc.text
-			}
-			manifests = append(manifests, m)
-		}
+		manifests, errs = append(manifests, one.manifests...), append(errs, one.errs...)
 	}
 	return manifests, errors.Join(errs...)
+}
+
+// parsed is what one document holds.
+type parsed struct {
+	manifests []Manifest
+	errs      []error
+	broken    error // of the stream, which ends here
+}
+
+// inOrder reads the documents of a stream, several at a time, and gives what
+// each will turn out to be, in their order. It must be read to its end.
+func inOrder(stream io.Reader, read func(document) parsed) <-chan chan parsed {
+	results := make(chan chan parsed, 2*runtime.GOMAXPROCS(0))
+	go func() {
+		defer close(results)
+		for doc, err := range documents(stream) {
+			result := make(chan parsed, 1)
+			results <- result
+			if err != nil {
+				result <- parsed{broken: err}
+				return
+			}
+			go func() { result <- read(doc) }()
+		}
+	}()
+	return results
+}
+
+// parse reads one document of a stream.
+func parse(name string, doc document) (out parsed) {
+	source := fmt.Sprintf("%s, document %d (line %d)", name, doc.number, doc.first)
+	fail := func(err error) { out.errs = append(out.errs, fmt.Errorf("%s: %w", source, err)) }
+	whole, err := decode(doc)
+	if err != nil {
+		fail(err)
+		return out
+	}
+	objects, err := explode(whole)
+	if err != nil {
+		fail(err)
+		return out
+	}
+	for _, obj := range objects {
+		if isLocal(obj) {
+			continue
+		}
+		if err := check(obj); err != nil {
+			fail(err)
+			continue
+		}
+		m := Manifest{Unstructured: obj, Source: source, Chart: chartOf(doc.text)}
+		if obj == whole {
+			m.Text = doc.text
+		}
+		out.manifests = append(out.manifests, m)
+	}
+	return out
 }
 
 // decode reads a document; nil when it holds nothing.

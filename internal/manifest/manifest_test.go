@@ -1,6 +1,8 @@
 package manifest_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,4 +38,32 @@ func TestAnnotationsAreTexts(t *testing.T) {
 	manifests, err := manifest.Read("STDIN", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {none: null, helm.sh/depends-on/layers: [database, queue]}}\n"))
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"helm.sh/depends-on/layers": `["database","queue"]`}, manifests[0].GetAnnotations())
+}
+
+// Documents are read on all processors, and come in their order nevertheless,
+// as do their faults.
+func TestOrderOfManyDocuments(t *testing.T) {
+	var stream strings.Builder
+	for i := range 500 {
+		if i%50 == 7 {
+			fmt.Fprintf(&stream, "---\nkind: ConfigMap\nmetadata: {name: c%d}\n", i)
+			continue
+		}
+		fmt.Fprintf(&stream, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d}\n", i)
+	}
+	read, err := manifest.Read("stream", []byte(stream.String()))
+	require.Len(t, read, 490)
+	last := -1
+	for _, m := range read {
+		var n int
+		_, scanErr := fmt.Sscanf(m.GetName(), "c%d", &n)
+		require.NoError(t, scanErr)
+		require.Greater(t, n, last)
+		last = n
+	}
+	faults := strings.Split(err.Error(), "\n")
+	require.Len(t, faults, 10)
+	for i, fault := range faults {
+		require.Contains(t, fault, fmt.Sprintf("ConfigMap c%d: apiVersion is missing", 50*i+7))
+	}
 }
