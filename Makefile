@@ -66,6 +66,10 @@ golden: ## rewrite the expected outputs of the golden tests
 bench: build localcluster ## measure speed and memory against what they are held to
 	$(GO) run ./internal/bench first-apply chain ordering crds memory
 
+.PHONY: chaos
+chaos: build localcluster ## kill apply, prune, delete and rollback with every request of theirs
+	ORDAPPLY_CHAOS=all $(GO) test -timeout 60m -run '^TestChaos$$' -v ./cmd/ordapply | grep -v '^=== '
+
 .PHONY: check
 check: lint test demo ## exactly what CI runs
 

@@ -17,6 +17,7 @@ import (
 type removal struct {
 	Remover
 	plan  *ordering.Plan // the deletion as a plan, for its waves' titles
+	first int            // its first wave there
 	steps []removeStep
 	byID  map[object.ID]int
 	begin time.Time
@@ -76,7 +77,7 @@ type removeWave struct {
 
 func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) *removal {
 	r := &removal{
-		Remover: m, plan: order.Plan(), wave: -1,
+		Remover: m, plan: order.Plan(), first: order.FirstWave(), wave: -1,
 		steps: make([]removeStep, len(order.Steps)), byID: make(map[object.ID]int, len(order.Steps)),
 		waves:   make([]removeWave, order.Waves),
 		watched: map[watchKey][]int{}, forbidden: map[watchKey]bool{}, crowd: map[place]int{},
@@ -258,7 +259,7 @@ func (r *removal) summary(took time.Duration) (Summary, error) {
 	for i := range r.steps {
 		st := &r.steps[i]
 		s.Results = append(s.Results, Result{
-			ID: st.ID, Wave: st.Wave, State: st.state, Err: st.err, Detail: st.detail,
+			ID: st.ID, Wave: r.first + st.Wave, State: st.state, Err: st.err, Detail: st.detail,
 			Unchanged: st.absent, Refused: st.retries, Sent: st.sent, Applied: st.answered, Done: st.done,
 		})
 	}

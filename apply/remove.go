@@ -38,6 +38,9 @@ type Remover struct {
 	// Spare tells which objects in a Namespace do not keep it, of which no more
 	// than the metadata is known: such as an apply set's own records.
 	Spare func(found *unstructured.Unstructured) bool
+	// Before is called before each request to delete an object, perhaps for
+	// several at once; its error is the request's. Default: nothing.
+	Before func(context.Context, object.ID) error
 	// Events takes every transition, always from one goroutine; default:
 	// discard.
 	Events func(Event)
@@ -64,6 +67,9 @@ func (m Remover) withDefaults() Remover {
 	}
 	if m.Spare == nil {
 		m.Spare = func(*unstructured.Unstructured) bool { return false }
+	}
+	if m.Before == nil {
+		m.Before = func(context.Context, object.ID) error { return nil }
 	}
 	if m.Events == nil {
 		m.Events = func(Event) {}

@@ -54,10 +54,13 @@ func (r *removal) start(i int) {
 func (r *removal) delete(i int) {
 	s := &r.steps[i]
 	s.refusal = nil
-	cluster, kind, live := r.Cluster, s.kind, s.live
+	cluster, kind, id, live := r.Cluster, s.kind, s.ID, s.live
 	options := DeleteOptions{Unchanged: true, Foreground: ownsOthers(s.ID), DryRun: r.DryRun}
 	r.send(func(ctx context.Context) func() {
-		err := cluster.Delete(ctx, kind, live, options)
+		err := r.Before(ctx, id)
+		if err == nil {
+			err = cluster.Delete(ctx, kind, live, options)
+		}
 		return func() { r.asked(i, err) }
 	})
 }
@@ -256,7 +259,7 @@ func (r *removal) finish(i int, state State, detail string) {
 func (r *removal) fail(i int, state State, cause error) {
 	s := &r.steps[i]
 	r.failures++
-	s.err = &Error{Wave: r.plan.WaveTitle(s.Wave), Op: OpDelete, ID: s.ID, Err: cause}
+	s.err = &Error{Wave: r.plan.WaveTitle(r.first + s.Wave), Op: OpDelete, ID: s.ID, Err: cause}
 	passed := s.passed
 	r.finish(i, state, cause.Error())
 	if passed {
@@ -293,5 +296,6 @@ func (r *removal) timeOut(i int, after time.Duration, scope string) {
 
 func (r *removal) emit(e Event) {
 	e.Time = time.Now()
+	e.Wave += r.first
 	r.Events(e)
 }

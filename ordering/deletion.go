@@ -17,6 +17,9 @@ type Deletion struct {
 	Waves int            // the next begins when all resources of one are gone
 	// Notes are remarks for people.
 	Notes []string
+	// Ends is the plan whose last waves the deletion is, as a prune's is of the
+	// apply's; nil when it stands alone.
+	Ends *Plan
 }
 
 // DeletionStep is the deletion of one resource.
@@ -28,14 +31,33 @@ type DeletionStep struct {
 	After []Need
 }
 
-// Plan is the deletion as a plan, for who shows what is going on: what comes
-// first is what is needed.
+// Plan is the deletion as a plan, behind the one that it ends, for who shows what
+// is going on: what comes first is what is needed.
 func (d *Deletion) Plan() *Plan {
-	p := &Plan{Steps: make([]Step, len(d.Steps)), Waves: make([]Wave, d.Waves), Notes: d.Notes}
-	for i, s := range d.Steps {
-		p.Steps[i] = Step{ID: s.ID, Wave: s.Wave, ReadyBy: s.Wave, Needs: s.After}
+	p, first := &Plan{Notes: d.Notes}, d.FirstWave()
+	if d.Ends != nil {
+		*p = *d.Ends
+		p.Steps, p.Waves = slices.Clone(p.Steps), slices.Clone(p.Waves)
+	}
+	for range d.Waves {
+		wave := Wave{}
+		if d.Ends != nil {
+			wave.Name = "prune"
+		}
+		p.Waves = append(p.Waves, wave)
+	}
+	for _, s := range d.Steps {
+		p.Steps = append(p.Steps, Step{ID: s.ID, Wave: first + s.Wave, ReadyBy: first + s.Wave, Needs: s.After})
 	}
 	return p
+}
+
+// FirstWave is the index of the deletion's first wave among those of Plan.
+func (d *Deletion) FirstWave() int {
+	if d.Ends == nil {
+		return 0
+	}
+	return len(d.Ends.Waves)
 }
 
 // DeletionOrder plans the deletion of resources, such as those of an earlier

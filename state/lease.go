@@ -9,6 +9,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -75,6 +76,9 @@ func (l *leaseRecord) Create(ctx context.Context, record resourcelock.LeaderElec
 		return err
 	}
 	live, err := l.cluster.Create(ctx, leaseKind(), lease)
+	if l.isLast(err) {
+		return nil
+	}
 	return l.wrote(record, l.note(live, err))
 }
 
@@ -103,6 +107,14 @@ func (l *leaseRecord) wrote(record resourcelock.LeaderElectionRecord, err error)
 		l.ours = record.HolderIdentity == l.holder
 	}
 	return err
+}
+
+// isLast tells whether the Lease went with its Namespace while it was ours:
+// nobody else can have it then.
+func (l *leaseRecord) isLast(err error) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ours && (apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || missingNamespace(err) != "")
 }
 
 func (l *leaseRecord) write(lease *unstructured.Unstructured, record resourcelock.LeaderElectionRecord) (*unstructured.Unstructured, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Members are the live objects that say they belong to a set.
+// Members are the live objects that were made members of a set.
 type Members struct {
 	// Live holds them, by ID: their metadata, or the whole of them.
 	Live map[object.ID]*unstructured.Unstructured
@@ -56,7 +56,7 @@ func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
 			}
 			for _, obj := range objects {
 				obj.SetGroupVersionKind(gvk)
-				if id := apply.Meta(obj).ID; s.promised(id) {
+				if id := apply.Meta(obj).ID; s.promised(id) && len(applyset.Claimants(obj)) > 0 {
 					found.Live[id] = obj
 				}
 			}

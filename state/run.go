@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,8 +22,15 @@ type Run struct {
 	Stream  *apply.Stream
 	Parent  object.ID
 	Kind    schema.GroupVersionKind // of the parent
-	// Namespace is where the Lease is; default the parent's.
+	// Namespace is where the Lease and the history are; default the parent's.
 	Namespace string
+	// Prune deletes, with Remover, the members that the stream no longer holds,
+	// when all that it holds is ready.
+	Prune   bool
+	Remover apply.Remover
+	// Pruning is told, before anything is pruned, the plan with those waves
+	// behind its own; default: nobody.
+	Pruning func(*ordering.Plan)
 	// TakeOver makes a set ours that another tool kept, and members of other
 	// sets members of this one.
 	TakeOver bool
@@ -82,12 +87,16 @@ func (r Run) prepared() Run {
 		r.Applier.Membership.Adopt = apply.AdoptAny
 		r.Applier.Membership.Predecessors = append(r.Applier.Membership.Predecessors, "kubectl")
 	}
+	if r.Pruning == nil {
+		r.Pruning = func(*ordering.Plan) {}
+	}
 	if r.Namespace == "" {
 		r.Namespace = r.Parent.Namespace
 	}
 	return r
 }
 
+// apply does what is done under the lock.
 func (r Run) apply(ctx context.Context) (apply.Summary, error) {
 	set, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver)
 	if err != nil {
@@ -104,11 +113,17 @@ func (r Run) apply(ctx context.Context) (apply.Summary, error) {
 		return set.Widen(ctx, r.members())
 	}
 	summary, err := r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
+	if err == nil && r.Prune {
+		var pruned apply.Summary
+		pruned, err = r.prune(ctx, set)
+		summary.Results, summary.Took = append(summary.Results, pruned.Results...), summary.Took+pruned.Took
+	}
 	return summary, memory.end(ctx, err)
 }
 
-// members are the resources of the stream.
-func (r Run) members() []object.ID { return slices.Collect(maps.Keys(r.Stream.Objects)) }
+func (r Run) history() History {
+	return History{Cluster: r.Cluster, Parent: applyset.Parent{ID: r.Parent}, Namespace: r.Namespace}
+}
 
 // lock takes the set's lock. Where its Namespace is one of the stream's, and not
 // there yet, that is the first write.

@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -88,11 +89,11 @@ func (s *Set) Narrow(ctx context.Context, members []object.ID) error {
 	return s.promise(ctx, s.Parent.Holding(members))
 }
 
-// HandOver lets another tool keep the set from now on.
-func (s *Set) HandOver(ctx context.Context, tooling string) error {
+// forget makes the set promise a kind no longer: nothing of it is left.
+func (s *Set) forget(ctx context.Context, gk schema.GroupKind) error {
 	next := s.Parent
-	next.Tooling = tooling
-	return s.write(ctx, next)
+	next.Kinds = slices.DeleteFunc(slices.Clone(next.Kinds), func(k schema.GroupKind) bool { return k == gk })
+	return s.promise(ctx, next)
 }
 
 func (s *Set) promise(ctx context.Context, next applyset.Parent) error {

@@ -202,7 +202,7 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 		Ungated:        j.ungated,
 		Events:         told.event,
 	}
-	summary, err := f.apply(cmd, j, applier)
+	summary, err := f.apply(cmd, j, applier, told)
 	if err != nil && summary.TimedOutOnly() {
 		err = &timeoutError{err}
 	}
@@ -211,11 +211,11 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 }
 
 // apply applies the stream, to a set where one is named.
-func (f *applyFlags) apply(cmd *cobra.Command, j job, applier apply.Applier) (apply.Summary, error) {
+func (f *applyFlags) apply(cmd *cobra.Command, j job, applier apply.Applier, told tellers) (apply.Summary, error) {
 	if f.set == "" {
 		return applier.Run(cmd.Context(), j.plan, j.stream.Objects)
 	}
-	run, err := f.setFlags.open(j, applier, cmd.ErrOrStderr())
+	run, err := f.setFlags.open(j, applier, told, cmd.ErrOrStderr())
 	if err != nil {
 		return apply.Summary{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ordapply/ordapply/internal/liveview"
 	"github.com/ordapply/ordapply/internal/outlet"
 	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // frameEvery is the shortest time between two frames.
@@ -93,6 +94,13 @@ func (l *live) event(e apply.Event) {
 		l.result(e)
 	}
 	l.later(func() { l.stays.WriteString(l.view.Take(e)) })
+}
+
+func (l *live) extend(plan *ordering.Plan) {
+	l.later(func() {
+		l.printer.extend(plan)
+		l.view.Extend(plan)
+	})
 }
 
 // end waits until all is drawn, as long as the terminal takes it.

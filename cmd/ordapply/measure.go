@@ -64,6 +64,12 @@ func (m *measure) event(e apply.Event) {
 	}
 }
 
+func (m *measure) extend(plan *ordering.Plan) {
+	if m.file != "" {
+		m.metrics.Extend(plan)
+	}
+}
+
 func (m *measure) end(o events.Outcome) {
 	if m.file == "" {
 		return

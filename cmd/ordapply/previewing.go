@@ -87,7 +87,7 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 		p.preview, err = applier.Preview(cmd.Context(), p.plan, stream.Objects)
 		return p, err
 	}
-	run, err := f.open(job{target: p.target, stream: stream, plan: p.plan}, applier, cmd.ErrOrStderr())
+	run, err := f.open(job{target: p.target, stream: stream, plan: p.plan}, applier, tellers{}, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/terminal"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // printer tells a run to people: results on standard output in kubectl's words,
@@ -59,9 +60,16 @@ func (p *printer) event(e apply.Event) {
 	if words := p.words(e); words != "" {
 		fmt.Fprintf(p.err, "  %-*s  %s\n", p.width, terminal.Plain(e.ID.String()), terminal.Plain(words))
 	}
-	if e.State == apply.Waiting && e.Detail == "" {
+	if e.State == apply.Waiting && e.Detail == "" || e.State == apply.Deleted {
 		p.result(e)
 	}
+}
+
+// extend tells of the waves that a prune adds to the run.
+func (p *printer) extend(plan *ordering.Plan) {
+	more := len(plan.Steps) - len(p.plan.Steps)
+	p.plan = plan
+	fmt.Fprintf(p.err, "pruning %s that the apply set had and the stream does not\n", count(more, "resource"))
 }
 
 func (p *printer) waveWords(e apply.Event) string {
@@ -109,9 +117,13 @@ func (p *printer) result(e apply.Event) {
 	}
 	line := resourceName(e.ID)
 	if p.results == kubectlLines {
-		line += " serverside-applied"
-		if e.Unchanged {
-			line = resourceName(e.ID) + " unchanged"
+		switch {
+		case e.State == apply.Deleted:
+			line += " pruned"
+		case e.Unchanged:
+			line += " unchanged"
+		default:
+			line += " serverside-applied"
 		}
 		if p.dryRun {
 			line += " (server dry run)"

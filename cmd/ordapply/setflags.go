@@ -21,6 +21,8 @@ type setFlags struct {
 	set         string
 	adopt       string
 	takeOver    bool
+	prune       bool
+	pruneSpaces bool
 	lockTimeout time.Duration
 	limit       int
 }
@@ -37,6 +39,8 @@ func (f *setFlags) registerMembership(flags *pflag.FlagSet) {
 	flags.StringVar(&f.set, "applyset", "", "apply set (KEP-3659) that the resources become members of: NAME of a Secret that is its parent, or KIND/NAME")
 	flags.StringVar(&f.adopt, "adopt", "unowned", `which objects that exist already may become members: "never" any, "unowned": those of no set, "any": those of other sets too`)
 	flags.BoolVar(&f.takeOver, "take-over", false, "make a set ours that another tool kept, with all that the tool owns on its members; implies --adopt=any")
+	flags.BoolVar(&f.prune, "prune", false, "when all of the stream is ready, delete the members of the apply set that it no longer holds, in reverse order")
+	flags.BoolVar(&f.pruneSpaces, "prune-namespaces", false, "prune Namespaces also when they hold what is no part of the apply set")
 }
 
 func (f *setFlags) registerLock(flags *pflag.FlagSet) {
@@ -48,11 +52,15 @@ func (f *setFlags) check() error {
 	if err := oneOf("adopt", f.adopt, "never", "unowned", "any"); err != nil {
 		return err
 	}
-	if f.limit < 1 {
+	switch {
+	case f.limit < 1:
 		return usagef("--history-limit=%d: at least 1 revision is kept", f.limit)
-	}
-	if f.set == "" && f.takeOver {
+	case f.set == "" && f.takeOver:
 		return usagef("--take-over takes over an apply set: name it with --applyset")
+	case f.set == "" && (f.prune || f.pruneSpaces):
+		return usagef("--prune deletes what an apply set no longer holds: name it with --applyset")
+	case f.pruneSpaces && !f.prune:
+		return usagef("--prune-namespaces says how to prune: it needs --prune")
 	}
 	return nil
 }
@@ -92,13 +100,18 @@ func (t *target) parent(text string) (schema.GroupVersionKind, object.ID, error)
 }
 
 // open makes the run of a set of a job.
-func (f *setFlags) open(j job, applier apply.Applier, said io.Writer) (state.Run, error) {
+func (f *setFlags) open(j job, applier apply.Applier, told tellers, said io.Writer) (state.Run, error) {
 	gvk, id, err := j.target.parent(f.set)
 	applier.Membership.Adopt = apply.Adopt(f.adopt)
 	return state.Run{
 		Cluster: j.target.cluster, Applier: applier, Plan: j.plan, Stream: j.stream,
 		Parent: id, Kind: gvk, Namespace: j.target.scope.Namespace,
 		TakeOver: f.takeOver, LockTimeout: f.lockTimeout, Memory: j.memory,
+		Prune: f.prune, Pruning: told.extend,
+		Remover: apply.Remover{
+			Cluster: applier.Cluster, Workers: applier.Workers, Timeout: applier.Timeout, WaveTimeout: applier.WaveTimeout,
+			PruneNamespaces: f.pruneSpaces, Events: told.event,
+		},
 		Waiting: func(held *state.HeldError) {
 			fmt.Fprintf(said, "waiting for another run on apply set %s: %s\n", f.set, held.Holder)
 		},

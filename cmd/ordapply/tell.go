@@ -17,10 +17,12 @@ import (
 )
 
 // teller tells somebody about a run: begin, any number of event, end. event is
-// called from the loop of the run and must not block.
+// called from the loop of the run and must not block. extend comes between
+// events when the plan gets further waves: those of a prune.
 type teller interface {
 	begin()
 	event(apply.Event)
+	extend(*ordering.Plan)
 	end(events.Outcome)
 }
 
@@ -36,6 +38,12 @@ func (t tellers) begin() {
 func (t tellers) event(e apply.Event) {
 	for _, one := range t {
 		one.event(e)
+	}
+}
+
+func (t tellers) extend(plan *ordering.Plan) {
+	for _, one := range t {
+		one.extend(plan)
 	}
 }
 
@@ -78,9 +86,10 @@ func (f *applyFlags) newEventLines(w io.Writer, j job) *eventLines {
 	}}
 }
 
-func (l *eventLines) begin()               { l.log.Begin(l.plan, l.start) }
-func (l *eventLines) event(e apply.Event)  { l.log.Event(e) }
-func (l *eventLines) end(o events.Outcome) { l.log.End(o) }
+func (l *eventLines) begin()                     { l.log.Begin(l.plan, l.start) }
+func (l *eventLines) event(e apply.Event)        { l.log.Event(e) }
+func (l *eventLines) extend(plan *ordering.Plan) { l.log.Extend(plan) }
+func (l *eventLines) end(o events.Outcome)       { l.log.End(o) }
 
 // outcome sums a run up, or what kept it from beginning.
 func outcome(s apply.Summary, warnings []string, err error) events.Outcome {

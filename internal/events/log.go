@@ -40,13 +40,8 @@ func NewLog(w io.Writer) *Log { return &Log{w: w, open: -1} }
 // Begin writes the line that a run begins with. Of start the caller fills what
 // is not in the plan.
 func (l *Log) Begin(plan *ordering.Plan, start RunStart) {
-	l.plan, l.place = plan, make(map[object.ID]*place, len(plan.Steps))
-	l.waves = make([][]*place, len(plan.Waves))
-	for i := range plan.Steps {
-		p := &place{step: &plan.Steps[i], state: apply.Pending}
-		l.place[p.step.ID] = p
-		l.waves[p.step.Wave] = append(l.waves[p.step.Wave], p)
-	}
+	l.place = make(map[object.ID]*place, len(plan.Steps))
+	l.Extend(plan)
 	start.Resources, start.Waves = len(plan.Steps), []Wave{}
 	for n := range plan.Waves {
 		start.Waves = append(start.Waves, l.wave(n))
@@ -55,6 +50,21 @@ func (l *Log) Begin(plan *ordering.Plan, start RunStart) {
 	l.write(start)
 	for _, note := range plan.Notes {
 		l.write(Warning{Head: head(TypeWarning, time.Now()), Source: "plan", Message: note})
+	}
+}
+
+// Extend takes the plan with further waves at its end. It writes nothing.
+func (l *Log) Extend(plan *ordering.Plan) {
+	l.plan = plan
+	for range plan.Waves[len(l.waves):] {
+		l.waves = append(l.waves, nil)
+	}
+	for i := range plan.Steps {
+		if step := &plan.Steps[i]; l.place[step.ID] == nil {
+			p := &place{step: step, state: apply.Pending}
+			l.place[step.ID] = p
+			l.waves[step.Wave] = append(l.waves[step.Wave], p)
+		}
 	}
 }
 

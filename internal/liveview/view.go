@@ -64,19 +64,27 @@ func (r *resource) took(now time.Time) time.Duration {
 // New is a view of a run that begins now.
 func New(plan *ordering.Plan, o Options, begin time.Time) *View {
 	v := &View{
-		plan: plan, options: o, begin: begin, open: -1,
-		resources: make([]resource, len(plan.Steps)),
-		byID:      make(map[object.ID]int, len(plan.Steps)),
-		waves:     make([][]int, len(plan.Waves)),
-		held:      map[hold][]int{},
+		options: o, begin: begin, open: -1,
+		byID: make(map[object.ID]int, len(plan.Steps)),
+		held: map[hold][]int{},
 	}
-	for i, s := range plan.Steps {
-		v.resources[i] = resource{id: s.ID, state: apply.Pending}
+	v.Extend(plan)
+	return v
+}
+
+// Extend takes the plan with further waves at its end.
+func (v *View) Extend(plan *ordering.Plan) {
+	v.plan = plan
+	for range plan.Waves[len(v.waves):] {
+		v.waves = append(v.waves, nil)
+	}
+	for i := len(v.resources); i < len(plan.Steps); i++ {
+		s := plan.Steps[i]
+		v.resources = append(v.resources, resource{id: s.ID, state: apply.Pending})
 		v.byID[s.ID] = i
 		v.waves[s.Wave] = append(v.waves[s.Wave], i)
 	}
 	v.follow()
-	return v
 }
 
 // Take takes one event and returns the lines that stay because of it.

@@ -65,9 +65,14 @@ func New() *Metrics {
 
 // Begin ends the preparation.
 func (m *Metrics) Begin(plan *ordering.Plan) {
-	m.plan = plan
 	m.phaseDuration.WithLabelValues(Prepare).Set(time.Since(m.made).Seconds())
 	m.phase.Store(Main)
+	m.Extend(plan)
+}
+
+// Extend takes the plan with further waves at its end.
+func (m *Metrics) Extend(plan *ordering.Plan) {
+	m.plan = plan
 	for _, s := range plan.Steps {
 		m.phases[s.ID] = Main
 		for _, n := range s.Layers {

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/ordapply/ordapply/state"
+)
+
+func newApplySet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "applyset",
+		Short: "What an apply set (KEP-3659) is kept in, and by which tool",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_ = cmd.Help()
+			return usagef("name what to do: crd or hand-over")
+		},
+	}
+	cmd.AddCommand(newApplySetCRD(), newHandOver())
+	return cmd
+}
+
+func newApplySetCRD() *cobra.Command {
+	return &cobra.Command{
+		Use:   "crd",
+		Short: "Print the CustomResourceDefinition of a cluster-scoped parent; nothing installs it unasked",
+		Example: `  ordapply applyset crd | kubectl apply -f -
+  ordapply apply -f app.yaml --applyset applysets.ordapply.dev/shop -n shop`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := io.WriteString(cmd.OutOrStdout(), parentCRD)
+			return err
+		},
+	}
+}
+
+// parentCRD defines a parent that holds nothing: all that a set says stands in
+// its parent's metadata. The label lets kubectl take it for one.
+const parentCRD = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: applysets.ordapply.dev
+  labels:
+    applyset.kubernetes.io/is-parent-type: "true"
+spec:
+  group: ordapply.dev
+  scope: Cluster
+  names:
+    kind: ApplySet
+    listKind: ApplySetList
+    plural: applysets
+    singular: applyset
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        description: The parent of an apply set (KEP-3659). Its metadata says all.
+`
+
+func newHandOver() *cobra.Command {
+	var to string
+	var lockTimeout time.Duration
+	cluster := genericclioptions.NewConfigFlags(true)
+	cmd := &cobra.Command{
+		Use:   "hand-over NAME --to kubectl",
+		Short: "Let another tool keep an apply set from now on",
+		Long: `Let another tool keep an apply set from now on. Its members stay as they are.
+ordapply refuses the set afterwards; apply --take-over takes it back.`,
+		Example: `  ordapply applyset hand-over shop -n shop --to kubectl
+  KUBECTL_APPLYSET=true kubectl apply --server-side --prune --applyset shop -n shop -f app.yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneOf("to", to, "kubectl"); err != nil {
+				return err
+			}
+			t, err := connect(cluster, func(*rest.Config) {})
+			if err != nil {
+				return err
+			}
+			gvk, id, err := t.parent(args[0])
+			if err != nil {
+				return err
+			}
+			h := state.HandOver{Cluster: t.cluster, Parent: id, Kind: gvk, Namespace: t.scope.Namespace, LockTimeout: lockTimeout}
+			if err := h.ToKubectl(cmd.Context()); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is kept by kubectl now; take it back with ordapply apply --applyset %s --take-over\n", resourceName(id), args[0])
+			return err
+		},
+	}
+	cluster.AddFlags(cmd.Flags())
+	cmd.Flags().StringVar(&to, "to", "", "the tool: kubectl")
+	cmd.Flags().DurationVar(&lockTimeout, "lock-timeout", 30*time.Second, "how long to wait for another run on the same apply set; 0: not at all")
+	return cmd
+}

@@ -1,0 +1,338 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// A run that is killed with any of its requests leaves nothing of the set that
+// the set does not know of, and touches nothing foreign; the next run converges.
+// Every request of each act is tried on a small set, and twenty of each on a
+// large one; `make chaos` tries every request on both.
+func TestChaos(t *testing.T) {
+	bin, err := testcluster.Find("ordapply")
+	if err != nil {
+		testcluster.Skip(t, "the ordapply command (run `make build`)")
+	}
+	lab := chaosLab{bin: bin, cluster: testcluster.Start(t)}
+	config, err := clientcmd.BuildConfigFromFlags("", lab.cluster.Kubeconfig)
+	require.NoError(t, err)
+	lab.client, err = apply.Connect(config)
+	require.NoError(t, err)
+	for _, act := range chaosActs() {
+		t.Run(act.name, func(t *testing.T) {
+			for _, size := range []int{12, 60} {
+				some := size > 12 && os.Getenv("ORDAPPLY_CHAOS") != "all"
+				lab.tryAll(t, act, size, some)
+			}
+		})
+	}
+}
+
+// chaosAct is one command on a set, which is killed.
+type chaosAct struct {
+	name    string
+	before  [][]string // the commands that come before it
+	command []string
+	after   string // which stream is there in the end: "old", "new" or "" for none
+}
+
+func chaosActs() []chaosAct {
+	applies := func(stream string) []string {
+		return []string{"apply", "-f", stream, "--applyset", "set", "-n", "NAMESPACE", "--prune"}
+	}
+	return []chaosAct{
+		{name: "apply", command: applies("old.yaml"), after: "old"},
+		{name: "prune", before: [][]string{applies("old.yaml")}, command: applies("new.yaml"), after: "new"},
+	}
+}
+
+// chaosLab is where commands are killed.
+type chaosLab struct {
+	bin     string
+	cluster *testcluster.Cluster
+	client  *apply.Kubernetes
+}
+
+func (lab chaosLab) tryAll(t *testing.T, act chaosAct, size int, some bool) {
+	total := lab.count(t, act, size)
+	t.Logf("%s of %d objects makes %d requests", act.name, size, total)
+	var ks []int
+	for k := 1; k <= total; k++ {
+		ks = append(ks, k)
+	}
+	if some {
+		rng := rand.New(rand.NewPCG(uint64(size), 1))
+		rng.Shuffle(len(ks), func(i, j int) { ks[i], ks[j] = ks[j], ks[i] })
+		ks = ks[:min(20, len(ks))]
+		slices.Sort(ks)
+	}
+	for _, k := range ks {
+		t.Run(fmt.Sprintf("%d objects, request %d", size, k), func(t *testing.T) {
+			t.Parallel()
+			lab.try(t, act, size, k)
+		})
+	}
+}
+
+// count runs an act to its end.
+func (lab chaosLab) count(t *testing.T, act chaosAct, size int) int {
+	trial := lab.newTrial(t, act, size, "whole")
+	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
+	said, err := trial.command(proxy.Kubeconfig, act.command).CombinedOutput()
+	require.NoError(t, err, string(said))
+	trial.converged(t, act)
+	return len(proxy.Requests())
+}
+
+// try kills an act with its k-th request, looks, and runs it again.
+func (lab chaosLab) try(t *testing.T, act chaosAct, size, k int) {
+	trial := lab.newTrial(t, act, size, fmt.Sprint(k))
+	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
+	cmd := trial.command(proxy.Kubeconfig, act.command)
+	var arrived atomic.Int32
+	proxy.Inject(func(*recorder.Request) recorder.Fault {
+		if arrived.Add(1) == int32(k) {
+			_ = cmd.Process.Kill()
+		}
+		return nil
+	})
+	_ = cmd.Run()
+	trial.knowsAll(t)
+	trial.breakLock(t)
+	said, err := trial.command(lab.cluster.Kubeconfig, act.command).CombinedOutput()
+	if act.after == "" && err != nil { // it was all gone
+		require.Contains(t, string(said), "there is no apply set")
+	} else {
+		require.NoError(t, err, string(said))
+	}
+	trial.knowsAll(t)
+	trial.converged(t, act)
+}
+
+// create makes an object that ordapply did not apply.
+func (lab chaosLab) create(t *testing.T, kind, namespace, name string, labels map[string]string) {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: kind})
+	obj.SetNamespace(namespace)
+	obj.SetName(name)
+	obj.SetLabels(labels)
+	served, _ := lab.client.Kind(obj.GroupVersionKind())
+	_, err := lab.client.Create(t.Context(), served, obj)
+	require.NoError(t, err)
+}
+
+// trial is one set in a namespace of its own, with something foreign in another
+// that its stream uses too.
+type trial struct {
+	chaosLab
+	dir       string
+	namespace string
+	size      int
+}
+
+func (lab chaosLab) newTrial(t *testing.T, act chaosAct, size int, name string) trial {
+	tr := trial{chaosLab: lab, dir: t.TempDir(), namespace: fmt.Sprintf("chaos-%s-%d-%s", act.name, size, name), size: size}
+	foreign := tr.namespace + "-foreign"
+	lab.create(t, "Namespace", "", foreign, nil)
+	lab.create(t, "ConfigMap", foreign, "theirs", map[string]string{applyset.PartOfLabel: tr.parent().SetID()})
+	for name, members := range map[string][]string{"old": tr.members("old"), "new": tr.members("new")} {
+		text := chaosStream(tr.namespace, members)
+		require.NoError(t, os.WriteFile(filepath.Join(tr.dir, name+".yaml"), []byte(text), 0o600))
+	}
+	for _, args := range act.before {
+		said, err := tr.command(lab.cluster.Kubeconfig, args).CombinedOutput()
+		require.NoError(t, err, string(said))
+	}
+	return tr
+}
+
+// parent is the set's, with nothing promised.
+func (tr trial) parent() applyset.Parent {
+	p := applyset.Parent{}
+	p.ID.Kind, p.ID.Namespace, p.ID.Name = "Secret", tr.namespace, "set"
+	return p
+}
+
+// command is ordapply with arguments, in the trial's folder.
+func (tr trial) command(kubeconfig string, args []string) *exec.Cmd {
+	args = slices.Clone(args)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "NAMESPACE", tr.namespace)
+	}
+	cmd := exec.Command(tr.bin, append(args, "--kubeconfig", kubeconfig, "--wave-timeout", "3m", "--lock-timeout", "3m")...)
+	cmd.Dir = tr.dir
+	return cmd
+}
+
+// members name the objects of a stream: old and new share half of them.
+func (tr trial) members(stream string) []string {
+	var out []string
+	for i := range tr.size - 1 { // and the Namespace
+		if stream == "old" || i%2 == 0 {
+			out = append(out, fmt.Sprintf("%s-%d", []string{"configmap", "secret", "serviceaccount", "service", "deployment"}[i%5], i))
+		}
+	}
+	if stream == "new" {
+		out = append(out, "configmap-new")
+	}
+	return out
+}
+
+// chaosStream is a Namespace and objects of several kinds in it, the last of
+// them in a foreign one.
+func chaosStream(namespace string, members []string) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", namespace)
+	for i, name := range members {
+		where := namespace
+		if i == len(members)-1 {
+			where += "-foreign"
+		}
+		meta := fmt.Sprintf("metadata: {name: %s, namespace: %s, annotations: {ordapply.dev/layer: app/l%d, ordapply.dev/wave: %q}}", name, where, i%3, fmt.Sprint(i%3))
+		kind, _, _ := strings.Cut(name, "-")
+		switch kind {
+		case "configmap":
+			fmt.Fprintf(&out, "---\napiVersion: v1\nkind: ConfigMap\n%s\n", meta)
+		case "secret":
+			fmt.Fprintf(&out, "---\napiVersion: v1\nkind: Secret\n%s\n", meta)
+		case "serviceaccount":
+			fmt.Fprintf(&out, "---\napiVersion: v1\nkind: ServiceAccount\n%s\n", meta)
+		case "service":
+			fmt.Fprintf(&out, "---\napiVersion: v1\nkind: Service\n%s\nspec: {selector: {app: a}, ports: [{port: 80}]}\n", meta)
+		case "deployment":
+			fmt.Fprintf(&out, "---\napiVersion: apps/v1\nkind: Deployment\n%s\nspec: {selector: {matchLabels: {a: %[2]s}}, template: {metadata: {labels: {a: %[2]s}}, spec: {containers: [{name: c, image: c}]}}}\n", meta, name)
+		}
+	}
+	return out.String()
+}
+
+// found are the live objects that are of the set, with the parent, if it is
+// there; what was never ours is looked after by the way.
+func (tr trial) found(t *testing.T) (members []*unstructured.Unstructured, parent *unstructured.Unstructured) {
+	t.Helper()
+	foreign := false
+	for _, obj := range tr.objects(t) {
+		switch {
+		case obj.GetName() == "theirs":
+			foreign = obj.GetDeletionTimestamp() == nil
+		case obj.GetLabels()[applyset.IDLabel] == tr.parent().SetID():
+			parent = obj
+		case applyset.Owner(obj) == tr.parent().SetID():
+			members = append(members, obj)
+		default:
+			require.False(t, tr.isOurs(obj), "%s %s is ours and no member", obj.GetKind(), obj.GetName())
+		}
+	}
+	require.True(t, foreign, "what is foreign was deleted")
+	return members, parent
+}
+
+// objects are what there is in the trial's namespaces, and its Namespace.
+func (tr trial) objects(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	var found []*unstructured.Unstructured
+	for _, gvk := range []schema.GroupVersionKind{
+		{Version: "v1", Kind: "Namespace"}, {Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"},
+		{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "Service"}, {Group: "apps", Version: "v1", Kind: "Deployment"},
+	} {
+		kind, _ := tr.client.Kind(gvk)
+		for _, namespace := range []string{tr.namespace, tr.namespace + "-foreign"} {
+			query := apply.Query{Metadata: true}
+			if !kind.Namespaced {
+				query.Fields = "metadata.name=" + namespace
+			}
+			objects, err := tr.client.List(t.Context(), kind, namespace, query)
+			require.NoError(t, err)
+			for _, obj := range objects {
+				obj.SetGroupVersionKind(gvk)
+				found = append(found, obj)
+			}
+		}
+	}
+	return found
+}
+
+// isOurs tells whether an object is one that the streams make.
+func (tr trial) isOurs(obj *unstructured.Unstructured) bool {
+	return slices.Contains(append(tr.members("old"), tr.members("new")...), obj.GetName())
+}
+
+// knowsAll fails when an object of the set is where the set does not promise
+// it. The Namespace that the set is kept in may be there before.
+func (tr trial) knowsAll(t *testing.T) {
+	t.Helper()
+	members, live := tr.found(t)
+	promise := applyset.Parent{}
+	if live != nil {
+		var err error
+		promise, err = applyset.ReadParent(live)
+		require.NoError(t, err)
+	}
+	for _, obj := range members {
+		if live == nil && obj.GetKind() == "Namespace" {
+			continue
+		}
+		require.NotNil(t, live, "%s %s is a member of a set without a parent", obj.GetKind(), obj.GetName())
+		gvk := obj.GroupVersionKind()
+		require.Contains(t, promise.Kinds, schema.GroupKind{Group: gvk.Group, Kind: gvk.Kind}, obj.GetName())
+		if ns := obj.GetNamespace(); ns != "" && ns != tr.namespace {
+			require.Contains(t, promise.Namespaces, ns, obj.GetName())
+		}
+	}
+}
+
+// converged fails unless exactly the members of the stream are there, and the
+// set promises no more than it has.
+func (tr trial) converged(t *testing.T, act chaosAct) {
+	t.Helper()
+	members, parent := tr.found(t)
+	var got, want []string
+	for _, obj := range members {
+		got = append(got, obj.GetName())
+	}
+	if act.after != "" {
+		want = append(tr.members(act.after), tr.namespace)
+		promise, err := applyset.ReadParent(parent)
+		require.NoError(t, err)
+		var kinds []schema.GroupKind
+		for _, obj := range members {
+			kinds = append(kinds, obj.GroupVersionKind().GroupKind())
+		}
+		require.Subset(t, kinds, promise.Kinds)
+	} else {
+		require.Nil(t, parent)
+	}
+	require.ElementsMatch(t, want, got)
+}
+
+// breakLock does what a person would who knows that the holder is dead.
+func (tr trial) breakLock(t *testing.T) {
+	leases := apply.Kind{Resource: schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, Namespaced: true}
+	lease, err := tr.client.Get(t.Context(), leases, tr.namespace, "ordapply.secret.set")
+	if err == nil {
+		err = tr.client.Delete(t.Context(), leases, lease, apply.DeleteOptions{})
+	}
+	if !apierrors.IsNotFound(err) {
+		require.NoError(t, err)
+	}
+}

@@ -1,0 +1,168 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Dissolution deletes a set: its members in the reverse of the order in which
+// they were applied, then what it was remembered by.
+type Dissolution struct {
+	Cluster Cluster
+	Remover apply.Remover
+	Parent  object.ID
+	Kind    schema.GroupVersionKind // of the parent
+	// Namespace is where the Lease and the history are; default the parent's.
+	Namespace string
+	// LockTimeout is how long to wait for another run to end; default 0.
+	LockTimeout time.Duration
+	// Waiting is told, once, that another run is waited for; default: nobody.
+	Waiting func(*HeldError)
+	// Planned is told the order before anything is deleted; default: nobody.
+	Planned func(*ordering.Deletion)
+}
+
+// Do deletes the set. What a protection keeps is let go: it stays and is a
+// member no longer. While anything else is left the set stays too, and a second
+// call finishes the work. The Namespace that the set is kept in goes last, and
+// with it whatever tells of the set, when it was a member.
+func (d Dissolution) Do(ctx context.Context) (apply.Summary, error) {
+	if d.Namespace == "" {
+		d.Namespace = d.Parent.Namespace
+	}
+	if d.Planned == nil {
+		d.Planned = func(*ordering.Deletion) {}
+	}
+	if d.Remover.DryRun {
+		set, err := d.open(ctx)
+		if err != nil {
+			return apply.Summary{}, err
+		}
+		return d.members(ctx, set)
+	}
+	lock := Lock{Cluster: d.Cluster, Lease: LeaseOf(d.Parent, d.Namespace), Waiting: d.Waiting}
+	held, release, err := lock.Acquire(ctx, d.LockTimeout)
+	if err != nil {
+		if missingNamespace(err) != "" {
+			err = d.unknown()
+		}
+		return apply.Summary{}, err
+	}
+	summary, err := d.dissolve(held)
+	if errors.Is(context.Cause(held), ErrLockLost) {
+		err = errors.Join(ErrLockLost, err)
+	}
+	release()
+	if err != nil {
+		return summary, err
+	}
+	return summary, d.dropLease(ctx)
+}
+
+func (d Dissolution) dissolve(ctx context.Context) (apply.Summary, error) {
+	set, err := d.open(ctx)
+	if err != nil {
+		return apply.Summary{}, err
+	}
+	summary, err := d.members(ctx, set)
+	if err != nil {
+		return summary, err
+	}
+	if err := d.letGo(ctx, set, summary); err != nil {
+		return summary, err
+	}
+	if err := d.history().Drop(ctx); err != nil {
+		return summary, err
+	}
+	return summary, set.Drop(ctx)
+}
+
+func (d Dissolution) open(ctx context.Context) (*Set, error) {
+	set, err := Open(ctx, d.Cluster, d.Kind, d.Parent, false)
+	if err == nil && !set.Exists() {
+		err = d.unknown()
+	}
+	return set, err
+}
+
+func (d Dissolution) unknown() error {
+	return fmt.Errorf("there is no apply set %s: nothing to delete; name another with KIND/NAME or -n", d.Parent)
+}
+
+// members deletes all members of the set.
+func (d Dissolution) members(ctx context.Context, set *Set) (apply.Summary, error) {
+	members, err := set.Members(ctx)
+	if err != nil {
+		return apply.Summary{}, err
+	}
+	for gk, err := range members.Unknown {
+		return apply.Summary{}, fmt.Errorf("the set has %s, and what serves them does not answer, so nobody knows what is left of them: see to its APIService, then run this again: %w", gk, err)
+	}
+	keep := func(object.ID) string { return "" }
+	return removal{set: set, history: d.history(), remover: d.Remover, keep: keep, planned: d.Planned}.run(ctx, members.Live)
+}
+
+// letGo takes the label from members that were kept: nobody owns them now.
+func (d Dissolution) letGo(ctx context.Context, set *Set, summary apply.Summary) error {
+	for _, result := range summary.Results {
+		if result.State != apply.Kept {
+			continue
+		}
+		if err := d.unlabel(ctx, set, result.ID); err != nil {
+			return fmt.Errorf("let go of %s, which is kept: %w", result.ID, err)
+		}
+	}
+	return nil
+}
+
+func (d Dissolution) unlabel(ctx context.Context, set *Set, id object.ID) error {
+	gvk, served := set.served(schema.GroupKind{Group: id.Group, Kind: id.Kind})
+	if !served {
+		return nil
+	}
+	kind, _ := d.Cluster.Kind(gvk)
+	for {
+		live, err := d.Cluster.Get(ctx, kind, id.Namespace, id.Name)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if applyset.Owner(live) != set.Parent.SetID() {
+			return nil
+		}
+		unstructured.RemoveNestedField(live.Object, "metadata", "labels", applyset.PartOfLabel)
+		if _, err = d.Cluster.Update(ctx, kind, live); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}
+
+func (d Dissolution) history() History {
+	return History{Cluster: d.Cluster, Parent: applyset.Parent{ID: d.Parent}, Namespace: d.Namespace}
+}
+
+// dropLease deletes the Lease of a set that is no more.
+func (d Dissolution) dropLease(ctx context.Context) error {
+	lease := LeaseOf(d.Parent, d.Namespace)
+	live, err := d.Cluster.Get(ctx, leaseKind(), lease.Namespace, lease.Name)
+	if err == nil {
+		err = d.Cluster.Delete(ctx, leaseKind(), live, apply.DeleteOptions{Unchanged: true})
+	}
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // another run has begun
+		return nil
+	}
+	return err
+}
