@@ -8,13 +8,22 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/state"
 )
 
 // permissions are those that applying the job's stream requires.
 func (f *applyFlags) permissions(j job) []apply.Permission {
-	a := apply.Applier{DryRun: f.dryRun == "server", Health: j.assessor, NoDiagnosis: !f.diagnosis, Ungated: j.ungated}
+	dry := f.dryRun == "server"
+	a := apply.Applier{DryRun: dry, Health: j.assessor, NoDiagnosis: !f.diagnosis, Ungated: j.ungated}
 	kinds := apply.StreamKinds(j.stream.Objects).Or(apply.KindsOf(j.target.cluster))
-	return a.Permissions(j.plan, j.stream.Objects, kinds).Required
+	all := a.Permissions(j.plan, j.stream.Objects, kinds)
+	if f.set != "" {
+		if gvk, parent, err := j.target.parent(f.set); err == nil { // else the run says so
+			kind, _ := kinds(gvk)
+			all.Add(state.Permissions(parent, kind, j.target.scope.Namespace, dry))
+		}
+	}
+	return all.Required
 }
 
 // permit refuses a run for which permissions lack, before the first write; files

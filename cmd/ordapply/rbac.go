@@ -15,7 +15,9 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state"
 )
 
 // rbacFlags are those of the rbac verb.
@@ -26,6 +28,9 @@ type rbacFlags struct {
 	subjectFlags
 	cluster   *genericclioptions.ConfigFlags
 	name      string
+	set       string
+	prune     bool
+	remove    bool
 	diagnosis bool
 }
 
@@ -40,7 +45,8 @@ lives in none, with what apply asks for and nothing beyond. As what resource a
 kind is served is told by the stream's CustomResourceDefinitions, by the cluster
 where there is one, and for Kubernetes' own kinds by what is known of them.`,
 		Example: `  kustomize build . | ordapply rbac --service-account ci/deployer | kubectl apply -f -
-  ordapply rbac -f app.yaml -n shop --user jane`,
+  ordapply rbac -f app.yaml -n shop --user jane
+  ordapply rbac -f app.yaml -n shop --applyset shop --prune --service-account ci/deployer`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -51,6 +57,9 @@ where there is one, and for Kubernetes' own kinds by what is known of them.`,
 	f.subjectFlags.register(flags)
 	f.cluster.AddFlags(flags)
 	flags.StringVar(&f.name, "name", "ordapply", "name of the Roles and their bindings")
+	flags.StringVar(&f.set, "applyset", "", "allow keeping this apply set, too: NAME of a Secret that is its parent, or KIND/NAME")
+	flags.BoolVar(&f.prune, "prune", false, "allow pruning what an apply set of these kinds no longer holds, too")
+	flags.BoolVar(&f.remove, "delete", false, "allow deleting the manifests' objects, too")
 	flags.BoolVar(&f.diagnosis, "diagnosis", true, "allow asking why something did not become ready, too")
 	return cmd
 }
@@ -61,23 +70,17 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	guess := &guesses{}
-	stream, plan, kinds, err := f.load(cmd, guess.kind)
+	w, err := f.load(cmd, guess.kind)
 	if err != nil {
 		return err
 	}
-	assessor, err := f.assessor()
+	needed, err := f.permissions(w)
 	if err != nil {
 		return err
 	}
-	ungated, err := gates(plan, stream, true)
-	if err != nil {
-		return err
-	}
-	applier := apply.Applier{Health: assessor, NoDiagnosis: !f.diagnosis, Ungated: ungated}
-	needed := applier.Permissions(plan, stream.Objects, kinds)
-	rules := rulesByNamespace(slices.Concat(needed.Required, needed.Optional))
+	rules := rulesByNamespace(needed)
 	var out strings.Builder
-	for _, line := range slices.Concat(f.remarks(plan, rules), guess.remarks(), unbound(subject)) {
+	for _, line := range slices.Concat(f.remarks(w.plan, rules), guess.remarks(), unbound(subject)) {
 		fmt.Fprintln(&out, "#", terminal.Plain(line))
 	}
 	out.WriteString(writeRoles(f.name, rules, subject))
@@ -85,32 +88,87 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 	return err
 }
 
+// wanted is what Roles are asked for.
+type wanted struct {
+	stream *apply.Stream
+	plan   *ordering.Plan
+	kinds  apply.Kinds
+	target *target // nil without a cluster
+	scope  apply.Scope
+}
+
 // load reads and plans the stream, for the cluster where there is one; guess
 // stands in for what nobody knows of kinds.
-func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (*apply.Stream, *ordering.Plan, apply.Kinds, error) {
+func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (w wanted, err error) {
 	options, err := f.options(f.order)
 	if err != nil {
-		return nil, nil, nil, err
+		return w, err
 	}
 	inputs, err := f.read(cmd)
 	if err != nil {
-		return nil, nil, nil, err
+		return w, err
 	}
-	scope := apply.Scope{Namespace: cmp.Or(*f.cluster.Namespace, "default")}
-	kinds := apply.Kinds(apply.OwnKinds).Or(guess)
+	w.scope = apply.Scope{Namespace: cmp.Or(*f.cluster.Namespace, "default")}
+	w.kinds = apply.Kinds(apply.OwnKinds).Or(guess)
 	switch t, err := connect(f.cluster, func(*rest.Config) {}); {
 	case err == nil:
-		scope, kinds = t.scope, apply.KindsOf(t.cluster).Or(kinds)
+		w.target, w.scope, w.kinds = t, t.scope, apply.KindsOf(t.cluster).Or(w.kinds)
 	case !errors.Is(err, errNoCluster):
 		fmt.Fprintf(cmd.ErrOrStderr(), "without a cluster: %s\n", terminal.Plain(err.Error()))
 	}
-	scope.Kind = kinds
-	stream, err := apply.NewStream(inputs, scope)
-	if err != nil {
-		return nil, nil, nil, err
+	w.scope.Kind, w.scope.Enforce = w.kinds, w.scope.Enforce && f.set == ""
+	if w.stream, err = apply.NewStream(inputs, w.scope); err != nil {
+		return w, err
 	}
-	plan, err := ordering.Build(stream.Resources, options)
-	return stream, plan, apply.StreamKinds(stream.Objects).Or(kinds), err
+	w.kinds = apply.StreamKinds(w.stream.Objects).Or(w.kinds)
+	w.plan, err = ordering.Build(w.stream.Resources, options)
+	return w, err
+}
+
+// permissions are those of all that is asked for.
+func (f *rbacFlags) permissions(w wanted) (apply.Permissions, error) {
+	assessor, err := f.assessor()
+	if err != nil {
+		return apply.Permissions{}, err
+	}
+	ungated, err := gates(w.plan, w.stream, true)
+	if err != nil {
+		return apply.Permissions{}, err
+	}
+	applier := apply.Applier{Health: assessor, NoDiagnosis: !f.diagnosis, Ungated: ungated}
+	all := applier.Permissions(w.plan, w.stream.Objects, w.kinds)
+	if f.prune || f.remove {
+		all.Add(apply.RemovalPermissions(w.stream.Objects, w.kinds, f.prune))
+	}
+	all = byKind(all)
+	if f.set != "" {
+		parent, kind, err := w.parent(f.set)
+		if err != nil {
+			return all, err
+		}
+		all.Add(state.Permissions(parent, kind, w.scope.Namespace, false))
+	}
+	return all, nil
+}
+
+// parent finds a set's parent; without a cluster it is a Secret or a ConfigMap.
+func (w wanted) parent(text string) (object.ID, apply.Kind, error) {
+	if w.target != nil {
+		gvk, id, err := w.target.parent(text)
+		kind, _ := w.kinds(gvk)
+		return id, kind, err
+	}
+	word, name, found := strings.Cut(text, "/")
+	if !found {
+		word, name = "secret", text
+	}
+	for _, kind := range []string{"Secret", "ConfigMap"} {
+		if id := (object.ID{Kind: kind, Namespace: w.scope.Namespace, Name: name}); isKind(id, word) && name != "" {
+			served, _ := apply.OwnKinds(schema.GroupVersionKind{Version: "v1", Kind: kind})
+			return id, served, nil
+		}
+	}
+	return object.ID{}, apply.Kind{}, usagef("--applyset=%s: without a cluster write NAME, secret/NAME or configmap/NAME", text)
 }
 
 // remarks are what else must be known of the Roles.

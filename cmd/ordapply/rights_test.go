@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,6 +102,60 @@ func TestRolesOfAStreamSuffice(t *testing.T) {
 
 	online := rbac(t, append(files, "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/deployer")...)
 	require.Equal(t, roles, online, "a cluster knows nothing else of these kinds")
+}
+
+// With an apply set the parent, the lock and the history are allowed too, the
+// parent and the lock by name.
+func TestRolesOfAnApplySetSuffice(t *testing.T) {
+	cluster := testcluster.Start(t)
+	cluster.Kubectl(t, "create", "namespace", "shop")
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream("shop", 3)), 0o600))
+	set := []string{"-f", file, "-n", "shop", "--applyset", "configmap/shop"}
+	roles := rbac(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/keeper")...)
+	require.Contains(t, roles, "- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [ordapply.configmap.shop], verbs: [get, update]}")
+	proxy := recorder.Start(t, deployer(t, cluster, "keeper", roles))
+	for range 2 {
+		code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+		require.Equal(t, exitDone, code, said)
+		require.Empty(t, refusals(proxy.Requests()))
+	}
+
+	cluster.Kubectl(t, "delete", "lease", "ordapply.configmap.shop", "-n", "shop")
+	replaceRole(t, cluster, without(t, roles, "leases"))
+	proxy.Reset()
+	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, []string{
+		`error: "system:serviceaccount:default:keeper" may not create, get, update leases.coordination.k8s.io in namespace "shop"`,
+	}, denials(said))
+	for _, r := range proxy.Requests() {
+		require.NotContains(t, []string{"create", "update", "patch", "delete"}, r.Verb, "nothing is written: %s", r)
+	}
+}
+
+// without is the Role of namespace shop without what it says of a resource.
+func without(t *testing.T, roles, resource string) *rbacv1.ClusterRole {
+	t.Helper()
+	for document := range strings.SplitSeq(roles, "---\n") {
+		var role rbacv1.ClusterRole
+		require.NoError(t, yaml.Unmarshal([]byte(document), &role))
+		if role.Kind == "Role" && role.Namespace == "shop" {
+			role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, resource) })
+			return &role
+		}
+	}
+	require.Fail(t, "no Role in namespace shop")
+	return nil
+}
+
+// configMapStream is n ConfigMaps.
+func configMapStream(namespace string, n int) string {
+	var out strings.Builder
+	for i := range n {
+		fmt.Fprintf(&out, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d, namespace: %s}\n", i, namespace)
+	}
+	return out.String()
 }
 
 // What lacks is named before the first write, all at once, whatever rule it is

@@ -24,9 +24,9 @@ type resourceAt struct {
 
 // rulesByNamespace puts permissions into as few rules as say neither more nor
 // less; those that hold in no namespace are under "".
-func rulesByNamespace(permissions []apply.Permission) map[string][]rule {
+func rulesByNamespace(permissions apply.Permissions) map[string][]rule {
 	grants := map[resourceAt]map[string][]string{} // the names of each verb
-	for _, p := range permissions {
+	for _, p := range slices.Concat(permissions.Required, permissions.Optional) {
 		at := resourceAt{p.Namespace, p.Resource.Group, p.Resource.Resource}
 		if p.Subresource != "" {
 			at.resource += "/" + p.Subresource
@@ -34,7 +34,7 @@ func rulesByNamespace(permissions []apply.Permission) map[string][]rule {
 		if grants[at] == nil {
 			grants[at] = map[string][]string{}
 		}
-		grants[at][p.Verb] = append(grants[at][p.Verb], ruleName(p))
+		grants[at][p.Verb] = append(grants[at][p.Verb], p.Name)
 	}
 	rules := map[string][]rule{}
 	for at, verbs := range grants {
@@ -49,14 +49,20 @@ func rulesByNamespace(permissions []apply.Permission) map[string][]rule {
 	return rules
 }
 
-// ruleName is the name that a rule holds for. Objects in a namespace are not
-// named, so that one more of a kind needs no other Role; what lives in none, and
-// the Namespace itself, is.
-func ruleName(p apply.Permission) string {
-	if p.Namespace == "" || p.Resource.Group == "" && p.Resource.Resource == "namespaces" {
-		return p.Name
+// byKind leaves out the names of objects in a namespace, so that one more of a
+// kind needs no other Role. What lives in none, and the Namespace itself, stays
+// named.
+func byKind(permissions apply.Permissions) apply.Permissions {
+	strip := func(list []apply.Permission) []apply.Permission {
+		out := slices.Clone(list)
+		for i, p := range out {
+			if p.Namespace != "" && p.What() != "namespaces" {
+				out[i].Name = ""
+			}
+		}
+		return out
 	}
-	return ""
+	return apply.Permissions{Required: strip(permissions.Required), Optional: strip(permissions.Optional)}
 }
 
 // rulesOf are the rules of one resource: verbs for the same objects stand
