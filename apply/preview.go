@@ -2,7 +2,9 @@ package apply
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"reflect"
 	"sync"
 
@@ -51,6 +53,8 @@ type Row struct {
 	// in one preview, by others in the next.
 	Live, Merged *unstructured.Unstructured
 	Err          error // an *Error, with WillFail
+
+	essence [sha256.Size]byte // see Seal
 }
 
 // Preview is what a run would do, as data, in plan order.
@@ -84,7 +88,7 @@ func (p *Preview) Changes() bool { return p.Count(WillStay)+p.Count(WillFail) < 
 
 // AddPruned adds a live object that would be deleted after the last wave.
 func (p *Preview) AddPruned(live *unstructured.Unstructured, why ordering.Reason) {
-	row := Row{ID: Meta(live).ID, Wave: -1, Action: WillPrune, Why: why, Live: shown(live)}
+	row := Row{ID: Meta(live).ID, Wave: -1, Action: WillPrune, Why: why, Live: shown(live), essence: sha256.Sum256([]byte(live.GetUID()))}
 	p.mask.row(&row)
 	p.Rows = append(p.Rows, row)
 }
@@ -107,6 +111,9 @@ func (a Applier) Preview(ctx context.Context, plan *ordering.Plan, objects map[o
 	}
 	r.forgiveOldCRDs(preview.Rows)
 	for i := range preview.Rows {
+		if err := r.seal(i, &preview.Rows[i]); err != nil {
+			return nil, fmt.Errorf("seal %s: %w", preview.Rows[i].ID, err)
+		}
 		mask.row(&preview.Rows[i])
 	}
 	return preview, nil

@@ -36,6 +36,7 @@ type applyFlags struct {
 	output         string
 	wait           bool
 	metricsFile    string
+	planFile       string
 	noLive         bool
 	diagnosis      bool
 	healthFlags
@@ -55,6 +56,7 @@ func newApply() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
+	flags.StringVar(&f.planFile, "plan", "", "file that ordapply plan --out wrote: apply exactly that, or nothing")
 	f.inputFlags.register(flags)
 	f.planningFlags.register(flags)
 	f.healthFlags.register(flags)
@@ -79,6 +81,10 @@ func newApply() *cobra.Command {
 }
 
 func (f *applyFlags) run(cmd *cobra.Command) error {
+	planned, err := f.recallPlan(cmd)
+	if err != nil {
+		return err
+	}
 	if err := errors.Join(oneOf("output", f.output, "text", "name", "json"), f.setFlags.check()); err != nil {
 		return err
 	}
@@ -87,6 +93,7 @@ func (f *applyFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	j, err := f.prepare(cmd, measured)
+	j.planned = planned
 	switch {
 	case err != nil:
 		o := outcome(apply.Summary{}, nil, err)
@@ -112,6 +119,20 @@ type job struct {
 	assessor *health.Assessor
 	ungated  func(object.ID) bool
 	measured *measure
+	planned  *planFile // that must still hold; nil without one
+}
+
+// recallPlan reads the plan that is to be applied, and the flags that it was
+// made with.
+func (f *applyFlags) recallPlan(cmd *cobra.Command) (*planFile, error) {
+	if f.planFile == "" {
+		return nil, nil
+	}
+	planned, err := readPlanFile(f.planFile)
+	if err != nil {
+		return nil, err
+	}
+	return planned, planned.recall(cmd)
 }
 
 // prepare does all that comes before the first write.
@@ -212,6 +233,15 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 
 // apply applies the stream, to a set where one is named.
 func (f *applyFlags) apply(cmd *cobra.Command, j job, applier apply.Applier, told tellers) (apply.Summary, error) {
+	if j.planned != nil {
+		preview, err := f.setFlags.preview(cmd, j, applier)
+		if err == nil {
+			err = j.planned.check(cmd.Context(), j.target, preview)
+		}
+		if err != nil {
+			return apply.Summary{}, err
+		}
+	}
 	if f.set == "" {
 		return applier.Run(cmd.Context(), j.plan, j.stream.Objects)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -15,6 +16,7 @@ type planFlags struct {
 	previewFlags
 	dryRun string
 	output string
+	out    string
 }
 
 func newPlan() *cobra.Command {
@@ -34,6 +36,7 @@ cluster, and shows the waves alone.`,
 	f.register(cmd)
 	cmd.Flags().StringVar(&f.dryRun, "dry-run", "server", `"server": ask the cluster what would change; "client": plan without a cluster`)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", `"text", or "json": one document`)
+	cmd.Flags().StringVar(&f.out, "out", "", "file to keep the plan in, for ordapply apply --plan FILE")
 	return cmd
 }
 
@@ -43,6 +46,9 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	}
 	switch f.dryRun {
 	case "client":
+		if f.out != "" {
+			return usagef("--out keeps what the cluster said: leave out --dry-run=client")
+		}
 		return f.runOffline(cmd)
 	case "server", "none": // none is apply's default, which a config file may hold
 	default:
@@ -59,10 +65,10 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 		err = printEscaped(cmd.OutOrStdout(), p.writeText)
 	}
 	p.warn(cmd.ErrOrStderr())
-	if err != nil {
+	if err = errors.Join(err, p.preview.Err()); err != nil || f.out == "" {
 		return err
 	}
-	return p.preview.Err()
+	return p.save(cmd.Context(), f.out, plannedFlags(cmd))
 }
 
 // runOffline plans without a cluster.

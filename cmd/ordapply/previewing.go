@@ -83,16 +83,20 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 		ForceConflicts: f.forceConflicts,
 		Health:         &health.Assessor{},
 	}
+	p.preview, err = f.setFlags.preview(cmd, job{target: p.target, stream: stream, plan: p.plan}, applier)
+	return p, err
+}
+
+// preview asks the cluster what a job would do, to a set where one is named.
+func (f *setFlags) preview(cmd *cobra.Command, j job, applier apply.Applier) (*apply.Preview, error) {
 	if f.set == "" {
-		p.preview, err = applier.Preview(cmd.Context(), p.plan, stream.Objects)
-		return p, err
+		return applier.Preview(cmd.Context(), j.plan, j.stream.Objects)
 	}
-	run, err := f.open(job{target: p.target, stream: stream, plan: p.plan}, applier, tellers{}, cmd.ErrOrStderr())
+	run, err := f.open(j, applier, tellers{}, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
-	p.preview, err = run.Preview(cmd.Context())
-	return p, err
+	return run.Preview(cmd.Context())
 }
 
 // offerOffline says how to go on without a cluster.
