@@ -7,10 +7,8 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// RemovalPermissions tells what deleting resources asks for. With others, other
-// objects of their kinds and namespaces may go too: those that an apply set held
-// before.
-func RemovalPermissions(objects map[object.ID]*unstructured.Unstructured, kinds Kinds, others bool) Permissions {
+// RemovalPermissions tells what deleting resources asks for.
+func RemovalPermissions(objects map[object.ID]*unstructured.Unstructured, kinds Kinds) Permissions {
 	d := &demand{kinds: kinds}
 	for id, obj := range objects {
 		kind, known := kinds(obj.GroupVersionKind())
@@ -18,12 +16,8 @@ func RemovalPermissions(objects map[object.ID]*unstructured.Unstructured, kinds 
 			d.out.Unknown = append(d.out.Unknown, schema.GroupKind{Group: id.Group, Kind: id.Kind})
 			continue
 		}
-		name := id.Name
-		if others {
-			name = ""
-		}
-		d.required("delete", kind.Resource, id.Namespace, name)
-		d.required("get", kind.Resource, id.Namespace, name)
+		d.required("delete", kind.Resource, id.Namespace, id.Name)
+		d.required("get", kind.Resource, id.Namespace, id.Name)
 		d.optional("list", kind.Resource, id.Namespace, "")
 		d.optional("watch", kind.Resource, id.Namespace, "")
 		d.instances(obj)

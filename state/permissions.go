@@ -1,7 +1,13 @@
 package state
 
 import (
+	"context"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -26,5 +32,55 @@ func Permissions(parent object.ID, kind apply.Kind, namespace string, dryRun boo
 	p.Add(apply.Permissions{Required: about(leaseKind(), namespace, "", "create")}) // which is asked for without a name
 	p.Add(apply.Permissions{Required: about(secretKind(), namespace, "", "create", "delete", "get", "list", "patch")})
 	p.Add(apply.Permissions{Optional: about(apply.Kind{Resource: secretKind().Resource.GroupVersion().WithResource("namespaces")}, "", "kube-system", "get")})
+	return p
+}
+
+// MemberPermissions tells what doing something to every object takes that a set
+// may have: one of its kinds, wherever it promises to keep to.
+func MemberPermissions(promise applyset.Parent, kinds apply.Kinds, verbs ...string) apply.Permissions {
+	namespaces := (&Set{Parent: promise}).namespaces()
+	var p apply.Permissions
+	for _, gk := range promise.Kinds {
+		kind, known := kinds(gk.WithVersion(""))
+		if !known {
+			p.Unknown = append(p.Unknown, gk)
+			continue
+		}
+		places := namespaces
+		if !kind.Namespaced {
+			places = []string{""}
+		}
+		for _, namespace := range places {
+			for _, verb := range verbs {
+				p.Required = append(p.Required, apply.Permission{Verb: verb, Resource: kind.Resource, Namespace: namespace})
+			}
+		}
+	}
+	return p
+}
+
+// Permissions tells what the run asks for beside what its members do. It reads
+// what there would be to prune; whatever keeps it from that, the run will say.
+func (r Run) Permissions(ctx context.Context, kinds apply.Kinds) apply.Permissions {
+	r = r.prepared()
+	kind, _ := kinds(r.Kind)
+	var p apply.Permissions
+	p.Add(Permissions(r.Parent, kind, r.Namespace, r.Applier.DryRun))
+	if !r.Prune || r.Applier.DryRun {
+		return p
+	}
+	set, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver)
+	if err != nil {
+		return p
+	}
+	set.Parent = set.Parent.Widened(r.members())
+	p.Add(MemberPermissions(set.Parent, kinds, "list"))
+	if members, err := set.Members(ctx); err == nil {
+		gone := r.leftOver(members)
+		maps.DeleteFunc(gone, func(id object.ID, live *unstructured.Unstructured) bool {
+			return applyset.Protection(live) != "" || r.essential(id) != ""
+		})
+		p.Add(apply.RemovalPermissions(gone, kinds))
+	}
 	return p
 }

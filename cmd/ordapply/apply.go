@@ -181,7 +181,7 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (j job, err 
 	if j.ungated, err = gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
 		return j, err
 	}
-	return j, j.target.permit(cmd.Context(), func() []apply.Permission { return f.permissions(j) }, f.files)
+	return j, j.target.permit(cmd.Context(), func() []apply.Permission { return f.permissions(cmd.Context(), j) }, f.files)
 }
 
 // showPlan prints what --dry-run=client is asked for.

@@ -12,16 +12,18 @@ import (
 )
 
 // permissions are those that applying the job's stream requires.
-func (f *applyFlags) permissions(j job) []apply.Permission {
-	dry := f.dryRun == "server"
-	a := apply.Applier{DryRun: dry, Health: j.assessor, NoDiagnosis: !f.diagnosis, Ungated: j.ungated}
+func (f *applyFlags) permissions(ctx context.Context, j job) []apply.Permission {
+	a := apply.Applier{DryRun: f.dryRun == "server", Health: j.assessor, NoDiagnosis: !f.diagnosis, Ungated: j.ungated}
 	kinds := apply.StreamKinds(j.stream.Objects).Or(apply.KindsOf(j.target.cluster))
 	all := a.Permissions(j.plan, j.stream.Objects, kinds)
-	if f.set != "" {
-		if gvk, parent, err := j.target.parent(f.set); err == nil { // else the run says so
-			kind, _ := kinds(gvk)
-			all.Add(state.Permissions(parent, kind, j.target.scope.Namespace, dry))
-		}
+	if f.set == "" {
+		return all.Required
+	}
+	if gvk, parent, err := j.target.parent(f.set); err == nil { // else the run says so
+		all.Add(state.Run{
+			Cluster: j.target.cluster, Applier: a, Plan: j.plan, Stream: j.stream,
+			Parent: parent, Kind: gvk, Namespace: j.target.scope.Namespace, TakeOver: f.takeOver, Prune: f.prune,
+		}.Permissions(ctx, kinds))
 	}
 	return all.Required
 }

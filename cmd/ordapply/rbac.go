@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/terminal"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -58,7 +60,7 @@ where there is one, and for Kubernetes' own kinds by what is known of them.`,
 	f.cluster.AddFlags(flags)
 	flags.StringVar(&f.name, "name", "ordapply", "name of the Roles and their bindings")
 	flags.StringVar(&f.set, "applyset", "", "allow keeping this apply set, too: NAME of a Secret that is its parent, or KIND/NAME")
-	flags.BoolVar(&f.prune, "prune", false, "allow pruning what an apply set of these kinds no longer holds, too")
+	flags.BoolVar(&f.prune, "prune", false, "allow pruning what the apply set no longer holds, too")
 	flags.BoolVar(&f.remove, "delete", false, "allow deleting the manifests' objects, too")
 	flags.BoolVar(&f.diagnosis, "diagnosis", true, "allow asking why something did not become ready, too")
 	return cmd
@@ -70,6 +72,9 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	guess := &guesses{}
+	if f.prune && f.set == "" {
+		return usagef("--prune deletes what an apply set no longer holds: name it with --applyset")
+	}
 	w, err := f.load(cmd, guess.kind)
 	if err != nil {
 		return err
@@ -137,16 +142,21 @@ func (f *rbacFlags) permissions(w wanted) (apply.Permissions, error) {
 	}
 	applier := apply.Applier{Health: assessor, NoDiagnosis: !f.diagnosis, Ungated: ungated}
 	all := applier.Permissions(w.plan, w.stream.Objects, w.kinds)
-	if f.prune || f.remove {
-		all.Add(apply.RemovalPermissions(w.stream.Objects, w.kinds, f.prune))
+	if f.remove {
+		all.Add(apply.RemovalPermissions(w.stream.Objects, w.kinds))
 	}
 	all = byKind(all)
-	if f.set != "" {
-		parent, kind, err := w.parent(f.set)
-		if err != nil {
-			return all, err
-		}
-		all.Add(state.Permissions(parent, kind, w.scope.Namespace, false))
+	if f.set == "" {
+		return all, nil
+	}
+	parent, kind, err := w.parent(f.set)
+	if err != nil {
+		return all, err
+	}
+	all.Add(state.Permissions(parent, kind, w.scope.Namespace, false))
+	if f.prune {
+		promise := applyset.Parent{ID: parent}.Widened(slices.Collect(maps.Keys(w.stream.Objects)))
+		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "watch", "delete"))
 	}
 	return all, nil
 }

@@ -134,6 +134,53 @@ func TestRolesOfAnApplySetSuffice(t *testing.T) {
 	}
 }
 
+// What a set no longer holds is pruned under the Roles too. Who may not prune is
+// told before anything is applied.
+func TestRolesOfAPruneSuffice(t *testing.T) {
+	cluster := testcluster.Start(t)
+	cluster.Kubectl(t, "create", "namespace", "shop")
+	cluster.Kubectl(t, "create", "namespace", "beside")
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	deployment := "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: beside}\nspec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: c}]}}}\n"
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream("shop", 3)+deployment), 0o600))
+	set := []string{"-f", file, "-n", "shop", "--applyset", "shop", "--prune"}
+	roles := rbac(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/keeper")...)
+	proxy := recorder.Start(t, deployer(t, cluster, "keeper", roles))
+	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exitDone, code, said)
+
+	replaceRole(t, cluster, withoutVerb(t, roles, "configmaps", "delete"))
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream("shop", 1)+deployment+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: new, namespace: shop}\n"), 0o600))
+	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, []string{`error: "system:serviceaccount:default:keeper" may not delete configmaps in namespace "shop"`}, denials(said))
+	_, err := cluster.TryKubectl("get", "configmap", "new", "-n", "shop")
+	require.Error(t, err, "nothing was written")
+
+	kubectlApply(t, cluster, roles)
+	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exitDone, code, said)
+	require.Equal(t, "configmap/c0 configmap/new", strings.Join(strings.Fields(cluster.Kubectl(t, "get", "configmap", "-n", "shop", "-o", "name", "-l", "applyset.kubernetes.io/part-of")), " "))
+	for _, r := range proxy.Requests() {
+		if r.Code == 403 {
+			require.Equal(t, "list", r.Verb, r)
+			require.Empty(t, r.Namespace, "only lists of the whole cluster are refused, and done without: %s", r)
+		}
+	}
+}
+
+// withoutVerb is the Role of namespace shop without a verb on a resource.
+func withoutVerb(t *testing.T, roles, resource, verb string) *rbacv1.ClusterRole {
+	t.Helper()
+	role := without(t, roles, "")
+	for i, r := range role.Rules {
+		if slices.Contains(r.Resources, resource) {
+			role.Rules[i].Verbs = slices.DeleteFunc(r.Verbs, func(v string) bool { return v == verb })
+		}
+	}
+	return role
+}
+
 // without is the Role of namespace shop without what it says of a resource.
 func without(t *testing.T, roles, resource string) *rbacv1.ClusterRole {
 	t.Helper()
