@@ -109,7 +109,11 @@ func missingPermission(err error) string {
 	if m[5] != "" {
 		role, where = "Role", fmt.Sprintf(" in namespace %q", m[5])
 	}
-	return fmt.Sprintf("let a %s%s grant %q the verbs get, list, watch, create and patch on %q of apiGroup %q", role, where, m[1], m[3], m[4])
+	verbs := "get, list, watch, create and patch"
+	if m[2] == "delete" {
+		verbs = "get, list, watch and delete"
+	}
+	return fmt.Sprintf("let a %s%s grant %q the verbs %s on %q of apiGroup %q", role, where, m[1], verbs, m[3], m[4])
 }
 
 // missingAccount is the ServiceAccount that a Pod names and that is not there,

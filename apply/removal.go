@@ -32,9 +32,9 @@ type removal struct {
 
 	queue     []work // waits for a worker
 	inFlight  int
-	watched   map[watchKey][]int // the steps that each watch is for
-	forbidden map[watchKey]bool  // watches that may not be
-	crowd     map[place]int      // how many steps are of one kind in one namespace
+	watched   map[watchKey]*vigil
+	forbidden map[watchKey]bool // watches that may not be
+	crowd     map[place]int     // how many steps are of one kind in one namespace
 
 	ctx     func() context.Context // for requests and watches; outlives an interrupt by the grace
 	answers chan func()
@@ -80,7 +80,7 @@ func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstruc
 		Remover: m, plan: order.Plan(), first: order.FirstWave(), wave: -1,
 		steps: make([]removeStep, len(order.Steps)), byID: make(map[object.ID]int, len(order.Steps)),
 		waves:   make([]removeWave, order.Waves),
-		watched: map[watchKey][]int{}, forbidden: map[watchKey]bool{}, crowd: map[place]int{},
+		watched: map[watchKey]*vigil{}, forbidden: map[watchKey]bool{}, crowd: map[place]int{},
 		answers: make(chan func()), sights: make(chan sight), alarms: make(chan func()),
 	}
 	for i, s := range order.Steps {
@@ -139,7 +139,9 @@ func (r *removal) loop(ctx context.Context) (Summary, error) {
 	for i := range r.steps {
 		r.settle(i)
 	}
-	return r.summary(time.Since(r.begin))
+	took := time.Since(r.begin)
+	r.diagnose(ctx)
+	return r.summary(took)
 }
 
 // employ starts the workers; end lets them go.

@@ -121,7 +121,9 @@ func (r *removal) accept(i int) {
 		r.finish(i, Deleted, detail)
 		return
 	}
-	r.move(i, Deleting, waitsUntilGone(s.live))
+	if s.live.GetDeletionTimestamp() != nil {
+		r.move(i, Deleting, waitsUntilGone(s.live))
+	}
 	r.watch(i)
 }
 
@@ -245,6 +247,7 @@ func (r *removal) finish(i int, state State, detail string) {
 	s.done = time.Now()
 	r.waves[s.Wave].unsettled--
 	r.move(i, state, detail)
+	r.unwatch(i)
 	switch {
 	case state == Deleted, state == Kept:
 		r.pass(i)
@@ -288,6 +291,8 @@ func (r *removal) timeOut(i int, after time.Duration, scope string) {
 	switch {
 	case s.refusal != nil && !s.accepted:
 		e.Last = explain(s.refusal).Error()
+	case s.accepted:
+		e.Last = waitsUntilGone(s.live)
 	case e.Last == "":
 		e.Last = "the API server has not answered its DELETE"
 	}

@@ -1,7 +1,17 @@
 package apply
 
+import "context"
+
 // What is deleted and not gone with the answer is watched: one watch for each
-// kind and namespace, or by name where a run deletes no more than two there.
+// kind and namespace, or by name where a run deletes no more than two there. A
+// watch ends with the last object that it is for.
+
+// vigil is one open watch.
+type vigil struct {
+	steps []int // that it is for
+	left  int   // of these, in no final state
+	end   context.CancelFunc
+}
 
 // watch makes sure that the end of a step's object reaches the loop.
 func (r *removal) watch(i int) {
@@ -11,13 +21,29 @@ func (r *removal) watch(i int) {
 	}
 	s.watched = true
 	key := r.watchOf(i)
-	followers, open := r.watched[key]
-	r.watched[key] = append(followers, i)
-	switch {
-	case r.forbidden[key]:
+	v := r.watched[key]
+	if v == nil {
+		v = &vigil{end: func() {}}
+		r.watched[key] = v
+		if !r.forbidden[key] {
+			v.end = r.follow(key, s.kind)
+		}
+	}
+	v.steps, v.left = append(v.steps, i), v.left+1
+	if r.forbidden[key] {
 		r.poll(i)
-	case !open:
-		r.follow(key, s.kind)
+	}
+}
+
+// unwatch ends the watch of a step that is over, if it was the last that it was
+// for. The kind may go next.
+func (r *removal) unwatch(i int) {
+	key := r.watchOf(i)
+	if v := r.watched[key]; v != nil && r.steps[i].watched {
+		if v.left--; v.left == 0 {
+			v.end()
+			delete(r.watched, key)
+		}
 	}
 }
 
@@ -30,15 +56,17 @@ func (r *removal) watchOf(i int) watchKey {
 	return key
 }
 
-// follow opens a watch that reports to the loop.
-func (r *removal) follow(key watchKey, kind Kind) {
-	ctx, sights := r.ctx(), r.sights
+// follow opens a watch that reports to the loop until it is told to end.
+func (r *removal) follow(key watchKey, kind Kind) (end context.CancelFunc) {
+	ctx, cancel := context.WithCancel(r.ctx())
+	sights := r.sights
 	go r.Cluster.Watch(ctx, kind, key.namespace, key.name, func(c Change) {
 		select {
 		case sights <- sight{key, c}:
 		case <-ctx.Done():
 		}
 	})
+	return cancel
 }
 
 // see takes a change that a watch saw. Only those of the very object that is
@@ -60,7 +88,14 @@ func (r *removal) see(c sight) {
 			r.move(i, Deleting, waitsUntilGone(obj))
 		}
 	}
-	for _, i := range r.watched[c.watchKey] {
+	v := r.watched[c.watchKey]
+	if v == nil {
+		return
+	}
+	if c.Forbidden != nil {
+		r.forbidden[c.watchKey] = true
+	}
+	for _, i := range v.steps {
 		s := &r.steps[i]
 		switch {
 		case s.state.Final():
@@ -69,9 +104,6 @@ func (r *removal) see(c sight) {
 		case c.Forbidden != nil:
 			r.poll(i)
 		}
-	}
-	if c.Forbidden != nil {
-		r.forbidden[c.watchKey] = true
 	}
 }
 

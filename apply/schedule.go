@@ -24,6 +24,14 @@ func ParseSchedule(s string) (Schedule, error) {
 	return Waves, fmt.Errorf("%q is no schedule: write waves or graph", s)
 }
 
+// String is the schedule as flags write it.
+func (s Schedule) String() string {
+	if s == Graph {
+		return "graph"
+	}
+	return "waves"
+}
+
 // begin starts what waits for nothing.
 func (r *run) beginSchedule() {
 	if r.a.Schedule == Waves {

@@ -3,6 +3,7 @@ package ordering
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/ordapply/ordapply/object"
@@ -10,7 +11,8 @@ import (
 
 // Deletion is the order in which resources are deleted: the reverse of the one
 // in which they are applied. Custom resources go before the workloads of the
-// stream, of which one may run their finalizers, and CRDs and Namespaces last.
+// stream, of which one may run their finalizers, APIServices before Namespaces,
+// and CRDs and Namespaces last.
 // kapp's rules about deleting go before all that.
 type Deletion struct {
 	Steps []DeletionStep // sorted by wave, then by ID
@@ -47,7 +49,7 @@ func (d *Deletion) Plan() *Plan {
 		p.Waves = append(p.Waves, wave)
 	}
 	for _, s := range d.Steps {
-		p.Steps = append(p.Steps, Step{ID: s.ID, Wave: first + s.Wave, ReadyBy: first + s.Wave, Needs: s.After})
+		p.Steps = append(p.Steps, Step{ID: s.ID, Wave: first + s.Wave, ReadyBy: first + s.Wave, Needs: s.After, Why: s.because()})
 	}
 	return p
 }
@@ -60,6 +62,18 @@ func (d *Deletion) FirstWave() int {
 	return len(d.Ends.Waves)
 }
 
+// because says, in short, why a resource is not deleted earlier.
+func (s DeletionStep) because() Reason {
+	if len(s.After) == 0 {
+		return Reason{Rule: "nothing that is deleted needs it"}
+	}
+	why := s.After[0].ID.String()
+	if more := len(s.After) - 1; more > 0 {
+		why += fmt.Sprintf(" and %d more", more)
+	}
+	return Reason{Rule: "after " + why}
+}
+
 // DeletionOrder plans the deletion of resources, such as those of an earlier
 // stream. Hooks are left out, as they are from an apply. The error is what Build
 // would say of the resources, or a *CycleError of rules about deleting.
@@ -70,7 +84,7 @@ func DeletionOrder(resources []Resource, options Options) (*Deletion, error) {
 		return nil, err
 	}
 	first := b.addSet(set{name: "custom resources", kind: Everything, within: -1})
-	edges := slices.Concat(b.deleteEdges(), b.reversed(), b.customFirst(first))
+	edges := slices.Concat(b.deleteEdges(), b.reversed(), b.customFirst(first), b.apiServicesFirst())
 	resolved := resolve(len(b.resources)+2*len(b.sets), edges)
 	var errs []error
 	for _, cycle := range resolved.cycles {
@@ -153,6 +167,28 @@ func (b *builder) customFirst(first int) []edge {
 		return nil
 	}
 	return append(before, after...)
+}
+
+// apiServicesFirst lets Namespaces wait until the APIServices are gone: one whose
+// backend went with its Namespace stops every Namespace from going.
+func (b *builder) apiServicesFirst() []edge {
+	var services, namespaces []int
+	for i, r := range b.resources {
+		switch {
+		case r.Group == "apiregistration.k8s.io" && r.Kind == "APIService":
+			services = append(services, i)
+		case isNamespace(r.ID):
+			namespaces = append(namespaces, i)
+		}
+	}
+	why := Reason{Rule: "apiservice", Detail: "no Namespace goes while an APIService has no backend"}
+	var edges []edge
+	for _, service := range services {
+		for _, namespace := range namespaces {
+			edges = append(edges, resourceEdge(service, namespace, Ready, place, why))
+		}
+	}
+	return edges
 }
 
 // contradicted are the edges that rules about deleting overrule.

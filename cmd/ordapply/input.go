@@ -34,6 +34,9 @@ func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.requireOrder, "require-order", false, "refuse a stream that carries no order")
 }
 
+// errNoResources is never an order to delete everything.
+var errNoResources = errors.New("the stream holds no resources")
+
 // errSkippedFunction is what an unstamped stream usually means.
 var errSkippedFunction = errors.New("no resource carries " + "ordapply.dev/layer: the stream has no order. " +
 	"Did kustomize skip the function? It needs --enable-alpha-plugins, and an exec function also --enable-exec, without which it is skipped silently; " +
@@ -60,7 +63,7 @@ func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
 		return nil, err
 	}
 	if len(inputs) == 0 {
-		return nil, errors.New("the stream holds no resources: nothing was applied")
+		return nil, fmt.Errorf("%w: nothing was applied", errNoResources)
 	}
 	if f.order != "" {
 		if err := stamp(inputs, f.order, cmd.ErrOrStderr()); err != nil {

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// deleteFlags are those of the delete verb.
+type deleteFlags struct {
+	inputFlags
+	planningFlags
+	cluster         *genericclioptions.ConfigFlags
+	dryRun          string
+	output          string
+	wait            bool
+	diagnosis       bool
+	pruneNamespaces bool
+	timeout         time.Duration
+	waveTimeout     time.Duration
+}
+
+func newDelete() *cobra.Command {
+	f := deleteFlags{cluster: genericclioptions.NewConfigFlags(true)}
+	cmd := &cobra.Command{
+		Use:   "delete -f FILE",
+		Short: "Delete manifests' objects in the reverse of their order",
+		Long: `delete deletes what manifests name, in the reverse of the order in which apply
+creates it: who needs something goes before it, custom resources before their
+CustomResourceDefinition and before the workloads that may run their finalizers.
+The next wave opens when all objects of one are gone. What is not there is said
+and no error.`,
+		Example: `  ordapply delete -f app.yaml --order order.yaml
+  kustomize build . | ordapply delete -f -
+  ordapply delete -f app.yaml --dry-run=client`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	f.inputFlags.register(flags)
+	f.planningFlags.register(flags)
+	f.cluster.AddFlags(flags)
+	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the order only; "server": let the server check every deletion and delete nothing`)
+	flags.StringVarP(&f.output, "output", "o", "text", `what standard output gets: "text": a line for each resource, as kubectl's; "name": the names of what is deleted; "json": one event a line`)
+	flags.BoolVar(&f.wait, "wait", true, "wait until resources are gone; with false each holds up others only until its deletion is accepted")
+	flags.BoolVar(&f.diagnosis, "diagnosis", true, "ask the cluster who should let go of what is not gone")
+	flags.BoolVar(&f.pruneNamespaces, "prune-namespaces", false, "delete Namespaces with all that is in them; without it one that holds anything else is kept")
+	flags.DurationVar(&f.timeout, "timeout", 0, "longest the whole run may take; 0 is no limit beyond the waves' own")
+	flags.DurationVar(&f.waveTimeout, "wave-timeout", 5*time.Minute, "longest the resources of one wave may take to be gone")
+	return cmd
+}
+
+func (f *deleteFlags) run(cmd *cobra.Command) error {
+	if err := errors.Join(oneOf("output", f.output, "text", "name", "json"), oneOf("dry-run", f.dryRun, "none", "client", "server")); err != nil {
+		return err
+	}
+	d, err := f.prepare(cmd)
+	switch {
+	case err != nil && f.output == "json":
+		events.NewLog(cmd.OutOrStdout()).End(outcome(apply.Summary{}, nil, err))
+		return err
+	case err != nil:
+		return err
+	}
+	return f.carryOut(cmd, d)
+}
+
+// deletion is a deletion that is ready to begin.
+type deletion struct {
+	target *target
+	order  *ordering.Deletion
+	live   map[object.ID]*unstructured.Unstructured // at least their metadata
+	// keep and spare are those of apply.Remover; nil are its defaults.
+	keep  func(*unstructured.Unstructured) string
+	spare func(*unstructured.Unstructured) bool
+}
+
+// prepare finds what the manifests name.
+func (f *deleteFlags) prepare(cmd *cobra.Command) (d deletion, err error) {
+	options, err := f.options(f.order)
+	if err != nil {
+		return d, err
+	}
+	f.lean = true
+	inputs, err := f.read(cmd)
+	if errors.Is(err, errNoResources) {
+		return d, fmt.Errorf("%w: nothing was deleted", errNoResources)
+	}
+	if err != nil {
+		return d, err
+	}
+	if d.target, err = connect(f.cluster, func(*rest.Config) {}); err != nil {
+		return d, err
+	}
+	stream, err := apply.NewStream(inputs, d.target.scope)
+	if err != nil {
+		return d, err
+	}
+	if d.order, err = ordering.DeletionOrder(stream.Resources, options); err != nil {
+		return d, err
+	}
+	d.order.Notes = append(d.order.Notes, d.target.unreadable(stream)...)
+	d.live, err = apply.Find(cmd.Context(), d.target.cluster, stream.Resources)
+	return d, err
+}
+
+// carryOut deletes, or shows in which order it would, and tells what happens.
+func (f *deleteFlags) carryOut(cmd *cobra.Command, d deletion) error {
+	outputs := openOutputs(cmd)
+	defer outputs.close(cmd.Context())
+	if f.dryRun == "client" {
+		return f.show(outputs.out, d)
+	}
+	told := f.tellers(d, outputs)
+	told.begin()
+	summary, err := apply.Remover{
+		Cluster:         d.target.cluster,
+		Timeout:         f.timeout,
+		WaveTimeout:     f.waveTimeout,
+		DryRun:          f.dryRun == "server",
+		NoWait:          !f.wait,
+		PruneNamespaces: f.pruneNamespaces,
+		NoDiagnosis:     !f.diagnosis,
+		Keep:            d.keep,
+		Spare:           d.spare,
+		Events:          told.event,
+	}.Run(cmd.Context(), d.order, d.live)
+	if err != nil && summary.TimedOutOnly() {
+		err = &timeoutError{err}
+	}
+	told.end(outcome(summary, d.target.warnings.list(), err))
+	return err
+}
+
+// tellers are those that -o asks for; people are told on standard error in any
+// case.
+func (f *deleteFlags) tellers(d deletion, o outputs) tellers {
+	j := job{target: d.target, plan: d.order.Plan()}
+	p := &deletionPrinter{newPrinter(j, o, f.dryRun == "server")}
+	switch f.output {
+	case "name":
+		p.results = namesOnly
+	case "json":
+		p.results = noResults
+		lines := &eventLines{log: events.NewLog(o.out), plan: j.plan, start: events.RunStart{
+			Server: d.target.server, Context: d.target.context, DryRun: f.dryRun == "server", Schedule: apply.Waves.String(),
+		}}
+		return tellers{lines, p}
+	}
+	return tellers{p}
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+func deleteThrough(kubeconfig string, stream []byte, more ...string) (code int, out, said string) {
+	var stdout, stderr bytes.Buffer
+	args := append([]string{"delete", "-f", "-", "--kubeconfig", kubeconfig, "--wave-timeout", "3m"}, more...)
+	code = run(context.Background(), args, bytes.NewReader(stream), &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+func TestDelete(t *testing.T) {
+	cluster := testcluster.Start(t)
+	t.Run("is the reverse of apply", func(t *testing.T) { t.Parallel(); deleteInReverse(t, cluster) })
+	t.Run("spares what took its place", func(t *testing.T) { t.Parallel(); deleteSpares(t, cluster) })
+	t.Run("interrupted", func(t *testing.T) { t.Parallel(); deleteInterrupted(t, cluster) })
+	for _, k := range []int32{1, 3, 5} {
+		t.Run(fmt.Sprint("killed at delete ", k), func(t *testing.T) { t.Parallel(); deleteKilled(t, cluster, k) })
+	}
+}
+
+// The example goes the other way round: no request for a layer's objects before
+// every object of the layers after it is gone, and the Namespace last.
+func deleteInReverse(t *testing.T, cluster *testcluster.Cluster) {
+	stream, order := shopStream(t), filepath.Join("..", "..", "examples", "shop", "order.yaml")
+	code, said := applyThrough(cluster.Kubeconfig, stream, "--order", order)
+	require.Equal(t, exitDone, code, said)
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	code, out, said := deleteThrough(proxy.Kubeconfig, stream, "--order", order, "--prune-namespaces")
+	require.Equal(t, exitDone, code, said)
+	require.NotContains(t, out, "kept")
+	var deleted []string
+	for _, r := range proxy.Requests() {
+		if r.Verb == "delete" && r.Code < 300 {
+			deleted = append(deleted, r.Resource+"/"+r.Name)
+		}
+	}
+	layers := [][]string{
+		{"campaigns/autumn", "deployments/web", "services/web", "horizontalpodautoscalers/web"},
+		{"deployments/api", "services/api"},
+		{"jobs/migrate"},
+		{"statefulsets/database", "services/database", "deployments/queue", "services/queue"},
+		{"networkpolicies/inside-only"},
+		{"namespaces/shop", "customresourcedefinitions/campaigns.shop.example"},
+	}
+	last := -1
+	for _, layer := range layers {
+		first, end := len(deleted), -1
+		for _, name := range layer {
+			at := slices.Index(deleted, name)
+			require.GreaterOrEqual(t, at, 0, "%s was not deleted: %v", name, deleted)
+			first, end = min(first, at), max(end, at)
+		}
+		require.Greater(t, first, last, "%v is deleted too early: %v", layer, deleted)
+		last = end
+	}
+	for _, kind := range []string{"namespace/shop", "crd/campaigns.shop.example"} {
+		gone, err := cluster.TryKubectl("get", kind)
+		require.Error(t, err, gone)
+	}
+}
+
+// shopStream is the example without its transformer: the order comes by --order.
+func shopStream(t *testing.T) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	example := filepath.Join("..", "..", "examples", "shop")
+	require.NoError(t, os.CopyFS(dir, os.DirFS(example)))
+	file := filepath.Join(dir, "kustomization.yaml")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	head, _, found := strings.Cut(string(text), "transformers:")
+	require.True(t, found)
+	require.NoError(t, os.WriteFile(file, []byte(head), 0o644))
+	kustomize, err := testcluster.Find("kustomize")
+	if err != nil {
+		testcluster.Skip(t, "the kustomize command (run `make tools`)")
+	}
+	stream, err := exec.Command(kustomize, "build", dir).Output()
+	require.NoError(t, err)
+	return stream
+}
+
+// Between the list and its DELETE somebody makes another object of the same
+// name: it is not the one that was asked for. One that only changed is read
+// again, and deleted.
+func deleteSpares(t *testing.T, cluster *testcluster.Cluster) {
+	stream := []byte(`apiVersion: v1
+kind: ConfigMap
+metadata: {name: replaced, namespace: default}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: changed, namespace: default}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: protected, namespace: default}
+`)
+	code, said := applyThrough(cluster.Kubeconfig, stream)
+	require.Equal(t, exitDone, code, said)
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	var first atomic.Int32
+	proxy.Inject(func(r *recorder.Request) recorder.Fault {
+		if r.Verb != "delete" || first.Add(1) > 3 {
+			return nil
+		}
+		switch r.Name {
+		case "replaced":
+			cluster.Kubectl(t, "delete", "configmap", "replaced")
+			cluster.Kubectl(t, "create", "configmap", "replaced")
+		case "changed":
+			cluster.Kubectl(t, "label", "configmap", "changed", "somebody=else")
+		case "protected":
+			cluster.Kubectl(t, "annotate", "configmap", "protected", "ordapply.dev/lifecycle=keep")
+		}
+		return nil
+	})
+	code, out, said := deleteThrough(proxy.Kubeconfig, stream)
+	require.Equal(t, exitDone, code, said)
+	require.Contains(t, out, "configmap/replaced kept\n")
+	require.Contains(t, said, "kept: another object has taken its name since this run read what there is")
+	require.Contains(t, out, "configmap/changed deleted\n")
+	require.Contains(t, out, "configmap/protected kept\n")
+	require.Contains(t, said, "kept: its annotation ordapply.dev/lifecycle: keep keeps it")
+	cluster.Kubectl(t, "get", "configmap", "replaced", "protected")
+}
+
+// A broken APIService stops every Namespace from going. It is named, with what
+// to do; when the run deletes it too, it goes before the Namespace.
+func TestDeleteNamesTheBrokenAPIService(t *testing.T) {
+	cluster := testcluster.Start(t)
+	namespace := `apiVersion: v1
+kind: Namespace
+metadata: {name: stuck}
+`
+	service := `---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.broken.example}
+spec:
+  group: broken.example
+  version: v1
+  groupPriorityMinimum: 100
+  versionPriority: 100
+  insecureSkipTLSVerify: true
+  service: {name: nobody, namespace: default}
+`
+	cluster.Kubectl(t, "create", "namespace", "stuck")
+	broken := filepath.Join(t.TempDir(), "service.yaml")
+	require.NoError(t, os.WriteFile(broken, []byte(service), 0o644))
+	cluster.Kubectl(t, "apply", "-f", broken)
+	cluster.Kubectl(t, "wait", "apiservice/v1.broken.example", "--for=condition=Available=false", "--timeout=60s")
+	code, _, said := deleteThrough(cluster.Kubeconfig, []byte(namespace), "--wave-timeout", "20s")
+	require.Equal(t, exitTimedOut, code, said)
+	require.Contains(t, said, "error: wave 1/1: delete Namespace stuck: not gone after 20s (wave timeout): waiting until it is gone (held by NamespaceDeletionDiscoveryFailure: ")
+	require.Contains(t, said, "APIService v1.broken.example is not available (ServiceNotFound)")
+	require.Contains(t, said, "kubectl delete apiservice v1.broken.example\n")
+
+	code, _, said = deleteThrough(cluster.Kubeconfig, []byte(namespace+service))
+	require.Equal(t, exitDone, code, said)
+	require.Regexp(t, `(?s)wave 1/2: .*APIService v1.broken.example +deleted.*wave 2/2: .*Namespace stuck +deleted`, said)
+}
+
+// Killed at whatever DELETE, the next run finishes the work.
+func deleteKilled(t *testing.T, cluster *testcluster.Cluster, k int32) {
+	bin, err := testcluster.Find("ordapply")
+	if err != nil {
+		testcluster.Skip(t, "the ordapply command (run `make build`)")
+	}
+	namespace := fmt.Sprintf("killed-%d", k)
+	stream := faultStream(namespace)
+	code, said := applyThrough(cluster.Kubeconfig, stream)
+	require.Equal(t, exitDone, code, said)
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	cmd := exec.Command(bin, "delete", "-f", "-", "--kubeconfig", proxy.Kubeconfig)
+	cmd.Stdin = bytes.NewReader(stream)
+	var arrived atomic.Int32
+	proxy.Inject(func(r *recorder.Request) recorder.Fault {
+		if r.Verb == "delete" && arrived.Add(1) == k {
+			_ = cmd.Process.Kill()
+		}
+		return nil
+	})
+	require.Error(t, cmd.Run(), "it was killed at one of its five deletions")
+	proxy.Inject(nil)
+	code, out, said := deleteThrough(proxy.Kubeconfig, stream)
+	require.Equal(t, exitDone, code, said)
+	require.NotContains(t, out, "kept")
+	gone, err := cluster.TryKubectl("get", "namespace", namespace)
+	require.Error(t, err, gone)
+}
+
+// The first interrupt lets requests in flight finish and says that the work is
+// not done.
+func deleteInterrupted(t *testing.T, cluster *testcluster.Cluster) {
+	stream := faultStream("halted")
+	code, said := applyThrough(cluster.Kubeconfig, stream)
+	require.Equal(t, exitDone, code, said)
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	ctx, cancel := context.WithCancel(t.Context())
+	proxy.Inject(func(r *recorder.Request) recorder.Fault {
+		if r.Verb == "delete" {
+			cancel()
+		}
+		return nil
+	})
+	var out, err bytes.Buffer
+	code = run(ctx, []string{"delete", "-f", "-", "--kubeconfig", proxy.Kubeconfig}, bytes.NewReader(stream), &out, &err)
+	require.Equal(t, exitInterrupted, code, err.String())
+	require.Contains(t, err.String(), "error: interrupted: no further resource was started; run the same command again to finish")
+	cluster.Kubectl(t, "get", "namespace", "halted")
+	proxy.Inject(nil)
+	code, _, said = deleteThrough(proxy.Kubeconfig, stream)
+	require.Equal(t, exitDone, code, said)
+}

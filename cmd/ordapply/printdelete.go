@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/object"
+)
+
+// deletionPrinter tells a deletion to people, as printer does an apply.
+type deletionPrinter struct{ *printer }
+
+func (p *deletionPrinter) begin() {
+	fmt.Fprintf(p.err, "deleting %s in %s from %s%s\n", count(len(p.plan.Steps), "resource"), count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
+	for _, note := range p.plan.Notes {
+		fmt.Fprintf(p.err, "note: %s\n", terminal.Plain(note))
+	}
+}
+
+func (p *deletionPrinter) event(e apply.Event) {
+	if e.ID == (object.ID{}) {
+		fmt.Fprintf(p.err, "%s: %s\n", terminal.Plain(p.plan.WaveTitle(e.Wave)), p.waveWords(e))
+		return
+	}
+	if _, begun := p.started[e.ID]; !begun {
+		p.started[e.ID] = e.Time
+	}
+	if words := p.words(e); words != "" {
+		fmt.Fprintf(p.err, "  %-*s  %s\n", p.width, terminal.Plain(e.ID.String()), terminal.Plain(words))
+	}
+	p.result(e)
+}
+
+// words is what the person reads of a transition; "" for those that say
+// nothing by themselves.
+func (p *deletionPrinter) words(e apply.Event) string {
+	switch {
+	case e.State == apply.Deleting:
+		return e.Detail
+	case e.State == apply.Deleted && e.Unchanged:
+		return e.Detail
+	case e.State == apply.Deleted && p.dryRun:
+		return "may be deleted (server dry run)"
+	case e.State == apply.Deleted && e.Detail == "":
+		return fmt.Sprintf("deleted (%s)", e.Time.Sub(p.started[e.ID]).Round(10*time.Millisecond))
+	}
+	return p.printer.words(e)
+}
+
+// result prints how an object ended as kubectl does, for those who read
+// standard output.
+func (p *deletionPrinter) result(e apply.Event) {
+	deleted := e.State == apply.Deleted && !e.Unchanged
+	if p.results == namesOnly && deleted {
+		fmt.Fprintln(p.out, resourceName(e.ID))
+	}
+	if p.results != kubectlLines {
+		return
+	}
+	end := ""
+	switch {
+	case deleted && p.dryRun:
+		end = "deleted (server dry run)"
+	case deleted:
+		end = "deleted"
+	case e.State == apply.Deleted:
+		end = "not found"
+	case e.State == apply.Kept:
+		end = "kept"
+	default:
+		return
+	}
+	fmt.Fprintln(p.out, resourceName(e.ID)+" "+end)
+}
+
+// show prints the order in which a deletion would go.
+func (f *deleteFlags) show(w io.Writer, d deletion) error {
+	plan := d.order.Plan()
+	switch f.output {
+	case "json":
+		return plan.WriteJSON(w)
+	case "name":
+		for _, s := range plan.Steps {
+			if d.live[s.ID] != nil {
+				fmt.Fprintln(w, resourceName(s.ID))
+			}
+		}
+		return nil
+	}
+	for i, s := range plan.Steps {
+		if d.live[s.ID] == nil {
+			plan.Steps[i].Why.Rule, plan.Steps[i].Why.Detail = "it is not there", ""
+		}
+	}
+	return plan.WriteText(w)
+}
