@@ -193,7 +193,7 @@ func (h *holders) finalizer(ctx context.Context, name string) {
 // setBy is the field manager that set a finalizer; "" when nobody has it.
 func (h *holders) setBy(finalizer string) string {
 	for _, entry := range h.live.GetManagedFields() {
-		if entry.FieldsV1 != nil && strings.Contains(string(entry.FieldsV1.Raw), fmt.Sprintf(`"v:\"%s\""`, finalizer)) {
+		if entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), fmt.Sprintf(`"v:\"%s\""`, finalizer)) {
 			return entry.Manager
 		}
 	}

@@ -51,7 +51,7 @@ func (r *removal) notBegun() []object.ID {
 func (r *removal) notOpened() []string {
 	var titles []string
 	for wave := r.wave + 1; wave < len(r.waves); wave++ {
-		titles = append(titles, r.plan.WaveTitle(wave))
+		titles = append(titles, r.plan.WaveTitle(r.first+wave))
 	}
 	return titles
 }

@@ -29,6 +29,7 @@ func TestDelete(t *testing.T) {
 	cluster := testcluster.Start(t)
 	t.Run("is the reverse of apply", func(t *testing.T) { t.Parallel(); deleteInReverse(t, cluster) })
 	t.Run("spares what took its place", func(t *testing.T) { t.Parallel(); deleteSpares(t, cluster) })
+	t.Run("through faults", func(t *testing.T) { t.Parallel(); deleteThroughFaults(t, cluster) })
 	t.Run("interrupted", func(t *testing.T) { t.Parallel(); deleteInterrupted(t, cluster) })
 	for _, k := range []int32{1, 3, 5} {
 		t.Run(fmt.Sprint("killed at delete ", k), func(t *testing.T) { t.Parallel(); deleteKilled(t, cluster, k) })
@@ -95,6 +96,56 @@ func shopStream(t *testing.T) []byte {
 	stream, err := exec.Command(kustomize, "build", dir).Output()
 	require.NoError(t, err)
 	return stream
+}
+
+// Requests that get no answer or the wrong one are sent again, and what may not
+// be watched is read.
+func deleteThroughFaults(t *testing.T, cluster *testcluster.Cluster) {
+	stream := func(namespace string) []byte {
+		return []byte(strings.ReplaceAll(`apiVersion: v1
+kind: Namespace
+metadata: {name: NAMESPACE}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: NAMESPACE}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: NAMESPACE}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, image: c, envFrom: [{configMapRef: {name: settings}}]}]}
+`, "NAMESPACE", namespace))
+	}
+	deletes := recorder.Verb("delete", "")
+	for name, inject := range map[string]func(*recorder.Request) recorder.Fault{
+		"resets":            recorder.Times(4, deletes, recorder.Reset),
+		"server-errors":     recorder.Times(3, deletes, recorder.Status(500, "InternalError", "etcdserver: leader changed")),
+		"too-many-requests": recorder.Times(3, deletes, recorder.TooManyRequests("1")),
+		"watches-forbidden": recorder.Always(recorder.Verb("watch", ""), recorder.Status(403, "Forbidden", "may not watch")),
+		"watches-expire":    recorder.Times(3, recorder.Verb("watch", ""), recorder.Expired),
+		"lists-forbidden": recorder.Times(2, recorder.Verb("list", "configmaps"), recorder.Status(403, "Forbidden",
+			`configmaps is forbidden: User "x" cannot list resource "configmaps" in API group "" in the namespace "y"`)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, said := applyThrough(cluster.Kubeconfig, stream(name))
+			require.Equal(t, exitDone, code, said)
+			proxy := recorder.Start(t, cluster.Kubeconfig)
+			proxy.Inject(inject)
+			code, out, said := deleteThrough(proxy.Kubeconfig, stream(name))
+			require.Equal(t, exitDone, code, said)
+			blind := name == "lists-forbidden" // then what is in the Namespace could not be read
+			require.Equal(t, blind, strings.Contains(out, "kept"), out)
+			proxy.Inject(nil)
+			code, _, said = deleteThrough(proxy.Kubeconfig, stream(name))
+			require.Equal(t, exitDone, code, said)
+			gone, err := cluster.TryKubectl("get", "namespace", name)
+			require.Error(t, err, gone)
+		})
+	}
 }
 
 // Between the list and its DELETE somebody makes another object of the same
@@ -167,6 +218,8 @@ spec:
 	require.NoError(t, os.WriteFile(broken, []byte(service), 0o644))
 	cluster.Kubectl(t, "apply", "-f", broken)
 	cluster.Kubectl(t, "wait", "apiservice/v1.broken.example", "--for=condition=Available=false", "--timeout=60s")
+	cluster.Kubectl(t, "delete", "namespace", "stuck", "--wait=false")
+	cluster.Kubectl(t, "wait", "namespace/stuck", "--for=condition=NamespaceDeletionDiscoveryFailure", "--timeout=120s")
 	code, _, said := deleteThrough(cluster.Kubeconfig, []byte(namespace), "--wave-timeout", "20s")
 	require.Equal(t, exitTimedOut, code, said)
 	require.Contains(t, said, "error: wave 1/1: delete Namespace stuck: not gone after 20s (wave timeout): waiting until it is gone (held by NamespaceDeletionDiscoveryFailure: ")
