@@ -173,7 +173,7 @@ func (l *leaseRecord) held(waited time.Duration) error {
 		return &HeldError{Lease: l.id, Holder: l.seen.HolderIdentity, Since: l.seen.AcquireTime.Time, Seen: l.seen.RenewTime.Time, Waited: waited}
 	}
 	if l.err == nil {
-		return fmt.Errorf("lock %s: the API server did not answer within %s", l.id, waited)
+		return fmt.Errorf("lock %s: the API server did not answer within %s", l.id, firstLook)
 	}
 	return fmt.Errorf("lock %s: %w", l.id, l.err)
 }

@@ -97,8 +97,7 @@ func (l Lock) Acquire(ctx context.Context, wait time.Duration) (held context.Con
 
 // await returns when the lock is ours, or why it is not.
 func (l Lock) await(ctx context.Context, lease *leaseRecord, began <-chan struct{}, wait time.Duration) error {
-	start := time.Now()
-	deadline := time.NewTimer(max(wait, firstLook))
+	deadline := time.NewTimer(firstLook)
 	defer deadline.Stop()
 	busy := lease.busy
 	for {
@@ -109,14 +108,15 @@ func (l Lock) await(ctx context.Context, lease *leaseRecord, began <-chan struct
 			return lease.failure()
 		case <-busy:
 			busy = nil
+			deadline.Reset(wait)
 			if wait <= 0 {
-				return lease.held(time.Since(start))
+				return lease.held(0)
 			}
 			if held, ok := errors.AsType[*HeldError](lease.held(0)); ok && l.Waiting != nil {
 				l.Waiting(held)
 			}
 		case <-deadline.C:
-			return lease.held(time.Since(start))
+			return lease.held(max(wait, 0))
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

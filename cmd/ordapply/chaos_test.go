@@ -32,11 +32,7 @@ func TestChaos(t *testing.T) {
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
 	}
-	lab := chaosLab{bin: bin, cluster: testcluster.Start(t)}
-	config, err := clientcmd.BuildConfigFromFlags("", lab.cluster.Kubeconfig)
-	require.NoError(t, err)
-	lab.client, err = apply.Connect(config)
-	require.NoError(t, err)
+	lab := newChaosLab(t, bin)
 	for _, act := range chaosActs() {
 		t.Run(act.name, func(t *testing.T) {
 			for _, size := range []int{12, 60} {
@@ -70,6 +66,15 @@ type chaosLab struct {
 	bin     string
 	cluster *testcluster.Cluster
 	client  *apply.Kubernetes
+}
+
+func newChaosLab(t *testing.T, bin string) chaosLab {
+	lab := chaosLab{bin: bin, cluster: testcluster.Start(t)}
+	config, err := clientcmd.BuildConfigFromFlags("", lab.cluster.Kubeconfig)
+	require.NoError(t, err)
+	lab.client, err = apply.Connect(config)
+	require.NoError(t, err)
+	return lab
 }
 
 func (lab chaosLab) tryAll(t *testing.T, act chaosAct, size int, some bool) {
