@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,7 +83,14 @@ func (a Applier) predecessor(manager string, op metav1.ManagedFieldsOperationTyp
 	if op == metav1.ManagedFieldsOperationUpdate {
 		return clientSideManagers().Has(manager)
 	}
-	return manager != a.Manager && slices.Contains(a.Membership.Predecessors, manager)
+	return manager != a.Manager && (slices.Contains(a.Membership.Predecessors, manager) || a.Membership.Adopt == AdoptAny && a.ofAnotherSet(manager))
+}
+
+// ofAnotherSet tells whether a field manager is one that we write another set's
+// members with.
+func (a Applier) ofAnotherSet(manager string) bool {
+	base, _, ok := strings.Cut(a.Manager, ":")
+	return ok && strings.HasPrefix(manager, base+":")
 }
 
 // inherits tells whether a live object has fields of a predecessor. It is asked
@@ -105,6 +113,17 @@ func (a Applier) formerOwners(live *unstructured.Unstructured) []string {
 		return nil
 	}
 	return slices.DeleteFunc(applyset.Claimants(live), func(manager string) bool { return manager == a.Manager })
+}
+
+// bequeathing are all whose fields of a live object become ours.
+func (a Applier) bequeathing(live *unstructured.Unstructured) []string {
+	owners := a.formerOwners(live)
+	for _, entry := range live.GetManagedFields() {
+		if entry.Subresource == "" && a.predecessor(entry.Manager, entry.Operation) {
+			owners = append(owners, entry.Manager)
+		}
+	}
+	return owners
 }
 
 // onlyPredecessors tells whether every field in conflict belongs to one, or to

@@ -83,7 +83,7 @@ func (a Applier) do(ctx context.Context, q request) (*unstructured.Unstructured,
 		if err != nil {
 			return nil, err
 		}
-		return nil, a.Cluster.Migrate(ctx, q.kind, live, append(a.formerOwners(live), a.Membership.Predecessors...), q.options.Manager)
+		return nil, a.Cluster.Migrate(ctx, q.kind, live, a.bequeathing(live), q.options.Manager)
 	}
 	sent := desired(q.obj, q.fields, q.scaled)
 	a.Membership.label(sent)

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	var once sync.Once
 	var shared *testcluster.Cluster
+	var programs string // the folder of the cluster's own kubectl
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
@@ -37,9 +39,14 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
+			"page":  followPage,
 			"cluster": func(ts *testscript.TestScript, _ bool, _ []string) {
-				once.Do(func() { shared = testcluster.Start(t) })
+				once.Do(func() {
+					shared = testcluster.Start(t)
+					programs = shared.BinDir(t)
+				})
 				ts.Setenv("KUBECONFIG", shared.Kubeconfig)
+				ts.Setenv("PATH", programs+string(filepath.ListSeparator)+ts.Getenv("PATH"))
 			},
 			"kubectl": func(ts *testscript.TestScript, neg bool, args []string) {
 				runKubectl(ts, neg, shared.KubectlCommand(args...))
@@ -69,5 +76,22 @@ func runKubectl(ts *testscript.TestScript, neg bool, command []string) {
 	err := ts.Exec(command[0], command[1:]...)
 	if (err != nil) != neg {
 		ts.Fatalf("kubectl: %v", err)
+	}
+}
+
+// followPage runs the commands that a page of docs shows, in their order: page
+// state.md. What stands there as `$ command` must succeed.
+func followPage(ts *testscript.TestScript, _ bool, args []string) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", args[0]))
+	ts.Check(err)
+	followed := 0
+	for line := range strings.Lines(string(page)) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			ts.Check(ts.Exec("sh", "-c", command))
+			followed++
+		}
+	}
+	if followed == 0 {
+		ts.Fatalf("%s shows no command", args[0])
 	}
 }
