@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/apply"
@@ -53,14 +54,32 @@ func newApply() *cobra.Command {
   ordapply apply -f app.yaml --dry-run=server
   ordapply apply -f app.yaml -o json | jq -r 'select(.type == "error").message'`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			planned, err := f.recallPlan(cmd)
+			if err != nil {
+				return err
+			}
+			if err := f.setFlags.check(); err != nil {
+				return err
+			}
+			return f.run(cmd, func(cmd *cobra.Command, measured *measure) (job, error) {
+				j, err := f.prepare(cmd, measured)
+				j.planned = planned
+				return j, err
+			})
+		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.planFile, "plan", "", "file that ordapply plan --out wrote: apply exactly that, or nothing")
-	f.inputFlags.register(flags)
-	f.planningFlags.register(flags)
+	cmd.Flags().StringVar(&f.planFile, "plan", "", "file that ordapply plan --out wrote: apply exactly that, or nothing")
+	f.inputFlags.register(cmd.Flags())
+	f.planningFlags.register(cmd.Flags())
+	f.setFlags.register(cmd.Flags())
+	f.registerRun(cmd.Flags())
+	return cmd
+}
+
+// registerRun registers the flags that say how a run goes, whatever it applies.
+func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 	f.healthFlags.register(flags)
-	f.setFlags.register(flags)
 	f.cluster.AddFlags(flags)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the plan only; "server": let the server validate everything and store nothing`)
 	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name that owns the applied fields")
@@ -77,23 +96,18 @@ func newApply() *cobra.Command {
 	flags.DurationVar(&f.kindTimeout, "kind-timeout", 30*time.Second, "longest to wait for a kind that neither the cluster nor the stream defines")
 	flags.BoolVar(&f.diagnosis, "diagnosis", true, "ask the cluster why something did not become ready: its Pods, their logs and events")
 	flags.DurationVar(&f.waveTimeout, "wave-timeout", 5*time.Minute, "longest one wave may take to become ready")
-	return cmd
 }
 
-func (f *applyFlags) run(cmd *cobra.Command) error {
-	planned, err := f.recallPlan(cmd)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(oneOf("output", f.output, "text", "name", "json"), f.setFlags.check()); err != nil {
+// run carries out what prepare makes ready.
+func (f *applyFlags) run(cmd *cobra.Command, prepare func(*cobra.Command, *measure) (job, error)) error {
+	if err := oneOf("output", f.output, "text", "name", "json"); err != nil {
 		return err
 	}
 	measured, err := newMeasure(f.metricsFile)
 	if err != nil {
 		return err
 	}
-	j, err := f.prepare(cmd, measured)
-	j.planned = planned
+	j, err := prepare(cmd, measured)
 	switch {
 	case err != nil:
 		o := outcome(apply.Summary{}, nil, err)
@@ -104,7 +118,10 @@ func (f *applyFlags) run(cmd *cobra.Command) error {
 	case f.dryRun == "client":
 		err = f.showPlan(cmd.OutOrStdout(), j.plan)
 	default:
-		err = f.carryOut(cmd, j)
+		var summary apply.Summary
+		if summary, err = f.carryOut(cmd, j); err != nil && f.rollback {
+			err = f.undo(cmd, j, summary, err)
+		}
 	}
 	return errors.Join(err, measured.err)
 }
@@ -135,8 +152,8 @@ func (f *applyFlags) recallPlan(cmd *cobra.Command) (*planFile, error) {
 	return planned, planned.recall(cmd)
 }
 
-// prepare does all that comes before the first write.
-func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (j job, err error) {
+// begun is a job of which no more is known than what flags say of every run.
+func (f *applyFlags) begun(measured *measure) (j job, err error) {
 	j.measured = measured
 	if f.dryRun != "none" && f.dryRun != "client" && f.dryRun != "server" {
 		return j, usagef("--dry-run=%s: write none, client or server", f.dryRun)
@@ -144,11 +161,18 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (j job, err 
 	if j.schedule, err = apply.ParseSchedule(f.schedule); err != nil {
 		return j, usagef("--schedule: %w", err)
 	}
-	options, err := f.options(f.order)
+	j.assessor, err = f.assessor()
+	return j, err
+}
+
+// prepare does all that comes before the first write.
+func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error) {
+	j, err := f.begun(measured)
 	if err != nil {
 		return j, err
 	}
-	if j.assessor, err = f.assessor(); err != nil {
+	options, err := f.options(f.order)
+	if err != nil {
 		return j, err
 	}
 	if err := withOrder(j.assessor, f.order); err != nil {
@@ -201,7 +225,7 @@ func (f *applyFlags) showPlan(w io.Writer, plan *ordering.Plan) error {
 }
 
 // carryOut runs a plan on a cluster and tells what happens.
-func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
+func (f *applyFlags) carryOut(cmd *cobra.Command, j job) (apply.Summary, error) {
 	j.plan.Notes = append(j.plan.Notes, j.target.unreadable(j.stream)...)
 	outputs := openOutputs(cmd)
 	defer outputs.close(cmd.Context())
@@ -228,7 +252,7 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 		err = &timeoutError{err}
 	}
 	told.end(outcome(summary, j.target.warnings.list(), err))
-	return err
+	return summary, err
 }
 
 // apply applies the stream, to a set where one is named.

@@ -87,7 +87,7 @@ func printRevision(w io.Writer, r *state.Revision) error {
 	if _, err := io.WriteString(w, head); err != nil {
 		return err
 	}
-	return r.Plan.WriteText(w)
+	return printEscaped(w, r.Plan.WriteText)
 }
 
 // revisionJSON is a revision as programs read it.

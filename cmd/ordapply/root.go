@@ -28,7 +28,7 @@ first, then layer after layer, each opened when the one before it is ready.
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().String("config", "", "file with values for flags, one a line; environment variables ORDAPPLY_… go before it")
 	root.AddCommand(newApply(), newPlan(), newDiff(), newGraph(), newSort(), newVet(), newExplain(), newConsolidate(), newHealth(), newRBAC(), newVersion())
-	root.AddCommand(newApplySet(), newDelete(), newHistory(), newStatus())
+	root.AddCommand(newApplySet(), newDelete(), newHistory(), newRollback(), newStatus())
 	asUsage(root)
 	return root
 }

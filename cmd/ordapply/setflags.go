@@ -25,11 +25,13 @@ type setFlags struct {
 	pruneSpaces bool
 	lockTimeout time.Duration
 	limit       int
+	rollback    bool
 }
 
 func (f *setFlags) register(flags *pflag.FlagSet) {
 	f.registerMembership(flags)
-	flags.IntVar(&f.limit, "history-limit", state.DefaultLimit, "how many revisions of an apply set are kept; the one deployed last is kept in any case")
+	flags.BoolVar(&f.rollback, "rollback-on-failure", false, "when the run fails, apply the revision of the apply set that was deployed last again, in its order")
+	f.registerHistory(flags)
 	f.registerLock(flags)
 }
 
@@ -40,7 +42,15 @@ func (f *setFlags) registerMembership(flags *pflag.FlagSet) {
 	flags.StringVar(&f.adopt, "adopt", "unowned", `which objects that exist already may become members: "never" any, "unowned": those of no set, "any": those of other sets too`)
 	flags.BoolVar(&f.takeOver, "take-over", false, "make a set ours that another tool kept, with all that the tool owns on its members; implies --adopt=any")
 	flags.BoolVar(&f.prune, "prune", false, "when all of the stream is ready, delete the members of the apply set that it no longer holds, in reverse order")
+	f.registerPruneNamespaces(flags)
+}
+
+func (f *setFlags) registerPruneNamespaces(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.pruneSpaces, "prune-namespaces", false, "prune Namespaces also when they hold what is no part of the apply set")
+}
+
+func (f *setFlags) registerHistory(flags *pflag.FlagSet) {
+	flags.IntVar(&f.limit, "history-limit", state.DefaultLimit, "how many revisions of an apply set are kept; the one deployed last is kept in any case")
 }
 
 func (f *setFlags) registerLock(flags *pflag.FlagSet) {
@@ -52,15 +62,25 @@ func (f *setFlags) check() error {
 	if err := oneOf("adopt", f.adopt, "never", "unowned", "any"); err != nil {
 		return err
 	}
+	if err := f.checkHistory(); err != nil {
+		return err
+	}
 	switch {
-	case f.limit < 1:
-		return usagef("--history-limit=%d: at least 1 revision is kept", f.limit)
+	case f.set == "" && f.rollback:
+		return usagef("--rollback-on-failure goes back to what an apply set had before: name it with --applyset")
 	case f.set == "" && f.takeOver:
 		return usagef("--take-over takes over an apply set: name it with --applyset")
 	case f.set == "" && (f.prune || f.pruneSpaces):
 		return usagef("--prune deletes what an apply set no longer holds: name it with --applyset")
 	case f.pruneSpaces && !f.prune:
 		return usagef("--prune-namespaces says how to prune: it needs --prune")
+	}
+	return nil
+}
+
+func (f *setFlags) checkHistory() error {
+	if f.limit < 1 {
+		return usagef("--history-limit=%d: at least 1 revision is kept", f.limit)
 	}
 	return nil
 }
