@@ -45,6 +45,7 @@ const (
 // about is what a listing tells of a revision without reading it.
 type about struct {
 	Digest    string `json:"digest"`
+	Cluster   string `json:"cluster,omitempty"`
 	Chunks    int    `json:"chunks"` // the head counts
 	Resources int    `json:"resources"`
 	Layers    int    `json:"layers"`
@@ -62,9 +63,9 @@ type Entry struct {
 	Waves     int       `json:"waves"`
 	Note      string    `json:"note,omitempty"`
 
-	digest string
-	chunks int
-	head   *unstructured.Unstructured // its metadata
+	digest, cluster string
+	chunks          int
+	head            *unstructured.Unstructured // its metadata
 }
 
 // pack makes the Secrets of a revision, the head last: where it is, all the
@@ -134,7 +135,7 @@ func readEntry(head *unstructured.Unstructured) (Entry, error) {
 	return Entry{
 		Number: numberOf(head), Created: head.GetCreationTimestamp().UTC(), Status: Status(head.GetLabels()[statusLabel]),
 		Resources: a.Resources, Layers: a.Layers, Waves: a.Waves, Note: a.Note,
-		digest: a.Digest, chunks: a.Chunks, head: head,
+		digest: a.Digest, cluster: a.Cluster, chunks: a.Chunks, head: head,
 	}, nil
 }
 

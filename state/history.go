@@ -48,7 +48,7 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 	if err != nil {
 		return 0, h.fault("encode a revision", err)
 	}
-	if newest := stored.newest(); newest != nil && newest.digest == digest {
+	if newest := stored.newest(); newest != nil && newest.isOf(r.Cluster, digest) {
 		return newest.Number, nil
 	}
 	if err := h.clear(ctx, stored); err != nil {
@@ -71,6 +71,12 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 	return n, nil
 }
 
+// isOf tells whether the revision has this content, as far as is known on this
+// cluster: an account that may not read a cluster's identity makes no new one.
+func (e Entry) isOf(cluster, digest string) bool {
+	return e.digest == digest && (e.cluster == cluster || e.cluster == "" || cluster == "")
+}
+
 // about is what a listing tells of the revision.
 func (r *Revision) about(digest string) about {
 	layers := map[string]bool{}
@@ -79,7 +85,7 @@ func (r *Revision) about(digest string) about {
 			layers[step.Layer] = true
 		}
 	}
-	return about{Digest: digest, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Note: r.Note}
+	return about{Digest: digest, Cluster: r.Cluster, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Note: r.Note}
 }
 
 // End records how the run of a revision ended. One that is deployed stays so:

@@ -127,6 +127,11 @@ func testSameContent(t *testing.T, h History) {
 	require.Equal(t, []string{"1 deployed"}, statuses(t, h))
 	require.Equal(t, 2, carriedOut(t, h, numbered(t, 2), Deployed))
 	require.Equal(t, 3, carriedOut(t, h, numbered(t, 1), Deployed), "what was before the last is new again")
+	elsewhere := numbered(t, 1)
+	elsewhere.Cluster = ""
+	require.Equal(t, 3, carriedOut(t, h, elsewhere, Deployed), "who does not know the cluster makes no revision")
+	elsewhere.Cluster = "another"
+	require.Equal(t, 4, carriedOut(t, h, elsewhere, Deployed), "what came with a backup is not of this cluster")
 }
 
 // The last that was deployed stays, however many failed after it.

@@ -70,15 +70,15 @@ const format = "v1"
 
 // document is a revision as it is stored.
 type document struct {
-	Format string `json:"format"`
-	Note   string `json:"note,omitempty"`
+	Format  string `json:"format"`
+	Cluster string `json:"cluster,omitempty"`
+	Note    string `json:"note,omitempty"`
 	content
 	Plan *ordering.Plan `json:"plan"`
 }
 
-// content is what makes two revisions the same.
+// content is what makes two revisions of one cluster the same.
 type content struct {
-	Cluster   string           `json:"cluster,omitempty"`
 	Waves     [][]object.ID    `json:"waves"`
 	Resources []storedResource `json:"resources"`
 	Options   storedOptions    `json:"options"`
@@ -103,11 +103,11 @@ type storedOptions struct {
 	KindTimeouts      []ordering.KindTimeout `json:"kindTimeouts,omitempty"`
 }
 
-// content is what makes the revision the same as another one. It does not
-// depend on where the manifests stood.
+// content is what makes the revision the same as another one of the cluster. It
+// does not depend on where the manifests stood.
 func (r *Revision) content() (content, error) {
 	o := r.Options
-	out := content{Cluster: r.Cluster, OrderFile: r.OrderFile, Options: storedOptions{
+	out := content{OrderFile: r.OrderFile, Options: storedOptions{
 		o.Frame, o.SkipHooks, o.NoPrerequisites, o.PrerequisiteKinds, o.Charts, o.Stacks, o.KindTimeouts,
 	}}
 	out.Waves = make([][]object.ID, len(r.Plan.Waves))
@@ -144,7 +144,7 @@ func (c content) digest() (string, error) {
 func (r *Revision) encode(c content) ([]byte, error) {
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
-	if err := json.NewEncoder(zipped).Encode(document{format, r.Note, c, r.Plan}); err != nil {
+	if err := json.NewEncoder(zipped).Encode(document{format, r.Cluster, r.Note, c, r.Plan}); err != nil {
 		return nil, err
 	}
 	if err := zipped.Close(); err != nil {

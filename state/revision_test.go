@@ -131,14 +131,12 @@ func TestDigestIsThatOfTheContent(t *testing.T) {
 		moved.Note = "a note"
 		require.Equal(t, want, digestOf(t, moved))
 	}
-	elsewhere := r
-	elsewhere.Cluster = "other"
 	ordered := r
 	ordered.OrderFile = "health: []"
 	unordered := r
 	unordered.Plan = r.Plan.Unordered()
 	for name, other := range map[string]Revision{
-		"another cluster": elsewhere, "other rules": ordered, "without order": unordered,
+		"other rules": ordered, "without order": unordered,
 		"without stacks": revisionOf(t, resources(t, stream), ordering.Options{}),
 		"a changed text": revisionOf(t, resources(t, strings.Replace(stream, "a<b>", "a<c>", 1)), stacked()),
 	} {

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state"
+)
+
+const twoOfASet = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, namespace: default}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: b, namespace: default}
+`
+
+func TestSetVerbs(t *testing.T) {
+	cluster := testcluster.Start(t, "--light")
+	code, said := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "default")
+	require.Equal(t, exitDone, code, said)
+	t.Run("unchanged", func(t *testing.T) { testUnchangedSet(t, cluster) })
+	t.Run("watch", func(t *testing.T) { testStatusWatch(t, cluster) })
+	t.Run("another cluster", func(t *testing.T) { testOtherCluster(t, cluster) })
+}
+
+// A second apply of an unchanged stream makes at most 3K + 20 requests, with a
+// set as without one, and stores no revision.
+func testUnchangedSet(t *testing.T, cluster *testcluster.Cluster) {
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	code, said := applyThrough(proxy.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "default", "--prune")
+	require.Equal(t, exitDone, code, said)
+	verbs := map[string]int{}
+	for _, r := range proxy.Requests() {
+		verbs[r.Verb]++
+		if r.Resource != "leases" {
+			require.NotContains(t, []string{"create", "patch", "update", "delete"}, r.Verb, "%s %s", r.Resource, r.Name)
+		}
+	}
+	t.Logf("%d requests: %v", len(proxy.Requests()), verbs)
+	require.LessOrEqual(t, len(proxy.Requests()), 3*2+20)
+}
+
+// What changes is told by lines, until somebody interrupts.
+func testStatusWatch(t *testing.T, cluster *testcluster.Cluster) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	out, in := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		var said bytes.Buffer
+		ended <- run(ctx, []string{"status", "shop", "-n", "default", "--watch", "--kubeconfig", cluster.Kubeconfig}, nil, in, &said)
+		_ = in.CloseWithError(io.EOF)
+	}()
+	lines := make(chan string, 100)
+	go func() {
+		defer close(lines)
+		for scanner := bufio.NewScanner(out); scanner.Scan(); {
+			lines <- scanner.Text()
+		}
+	}()
+	awaitLine(t, lines, "all         2/2    Healthy")
+	cluster.Kubectl(t, "delete", "configmap", "a")
+	awaitLine(t, lines, "ConfigMap default/a: missing: it is not there, or no longer a member of the set")
+	awaitLine(t, lines, "(no layer): Degraded, 1/2 ready")
+	code, said := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "default")
+	require.Equal(t, exitDone, code, said)
+	awaitLine(t, lines, "ConfigMap default/a: ready")
+	awaitLine(t, lines, "(no layer): Healthy, 2/2 ready")
+	interrupt()
+	require.Equal(t, exitInterrupted, <-ended)
+}
+
+// awaitLine reads lines up to one.
+func awaitLine(t *testing.T, lines <-chan string, want string) {
+	t.Helper()
+	var read []string
+	for {
+		select {
+		case line, ok := <-lines:
+			read = append(read, line)
+			if strings.TrimSpace(line) == want {
+				return
+			}
+			require.True(t, ok, "no line %q in\n%s", want, strings.Join(read, "\n"))
+		case <-time.After(3 * time.Minute):
+			require.Fail(t, "no such line", "%q in\n%s", want, strings.Join(read, "\n"))
+		}
+	}
+}
+
+// A revision that came from another cluster, with a backup, is not applied.
+func testOtherCluster(t *testing.T, cluster *testcluster.Cluster) {
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
+	require.NoError(t, err)
+	client, err := apply.Connect(config)
+	require.NoError(t, err)
+	history := state.History{Cluster: client, Parent: applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "default", Name: "shop"}}}
+	last, err := history.Last(t.Context())
+	require.NoError(t, err)
+	last.Cluster = "another"
+	n, err := history.Begin(t.Context(), *last)
+	require.NoError(t, err)
+	require.NoError(t, history.End(t.Context(), n, state.Deployed))
+
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	code, said := ordapplyWith(proxy.Kubeconfig, "rollback", "shop", "-n", "default", "--to-revision", "2")
+	require.Equal(t, exitFailed, code, said)
+	require.Contains(t, said, "error: revision 2 was applied to another cluster (its kube-system namespace has uid another, that of ")
+	for _, r := range proxy.Requests() {
+		require.Contains(t, []string{"get", "list", "discovery"}, r.Verb, "%s %s", r.Resource, r.Name)
+	}
+}
