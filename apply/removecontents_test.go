@@ -1,0 +1,136 @@
+package apply_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+)
+
+// full is a cluster that tells what is in a namespace.
+type full struct {
+	*mortal
+	refuse string // a kind that may not be listed
+}
+
+func (c full) NamespacedKinds() []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for _, kind := range []string{"ConfigMap", "Endpoints", "Pod", "Secret", "ServiceAccount"} {
+		kinds = append(kinds, schema.GroupVersionKind{Version: "v1", Kind: kind})
+	}
+	return append(kinds, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
+}
+
+func (c full) List(_ context.Context, kind apply.Kind, namespace string, _ apply.Query) ([]*unstructured.Unstructured, error) {
+	if kind.Resource.Resource == c.refuse {
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var found []*unstructured.Unstructured
+	for id, obj := range c.live {
+		if id.Kind == kind.Resource.Resource && id.Namespace == namespace {
+			found = append(found, obj.DeepCopy())
+		}
+	}
+	return found, nil
+}
+
+func ownedBy(kind, name string, uid types.UID) func(*unstructured.Unstructured) {
+	return func(obj *unstructured.Unstructured) {
+		obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: kind, Name: name, UID: uid}})
+	}
+}
+
+// A Namespace is kept by what would go with it alone.
+func TestWhatKeepsANamespace(t *testing.T) {
+	namespace := object.ID{Kind: "Namespace", Name: "shop"}
+	deployment := object.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
+	in := func(kind, name string) object.ID { return object.ID{Kind: kind, Namespace: "shop", Name: name} }
+	cases := map[string]struct {
+		id    object.ID
+		how   func(*mortal, *unstructured.Unstructured)
+		keeps bool
+	}{
+		"somebody's":                {id: in("ConfigMap", "theirs"), keeps: true},
+		"a Pod that nobody owns":    {id: in("Pod", "alone"), keeps: true},
+		"a record of the set":       {id: in("Secret", "record")},
+		"the default account":       {id: in("ServiceAccount", "default")},
+		"another account":           {id: in("ServiceAccount", "builder"), keeps: true},
+		"the cluster's certificate": {id: in("ConfigMap", "kube-root-ca.crt")},
+		"Endpoints":                 {id: in("Endpoints", "web")},
+		"going already": {id: in("ConfigMap", "going"), how: func(_ *mortal, obj *unstructured.Unstructured) {
+			now := metav1.Now()
+			obj.SetDeletionTimestamp(&now)
+		}},
+		"a token": {id: in("Secret", "builder-token-x"), how: func(_ *mortal, obj *unstructured.Unstructured) {
+			obj.SetAnnotations(map[string]string{"kubernetes.io/service-account.name": "builder"})
+		}},
+		"of what goes": {id: in("Pod", "web-1"), how: func(c *mortal, obj *unstructured.Unstructured) {
+			ownedBy("Deployment", "web", c.live[deployment].GetUID())(obj)
+		}},
+		"of what is gone": {id: in("Pod", "orphan"), how: func(_ *mortal, obj *unstructured.Unstructured) { ownedBy("Pod", "gone", "no more")(obj) }},
+		"of what another took the name of": {id: in("Pod", "late"), how: func(c *mortal, obj *unstructured.Unstructured) {
+			c.create(object.ID{Kind: "Thing", Namespace: "shop", Name: "elsewhere"})
+			ownedBy("Thing", "elsewhere", "an older one")(obj)
+		}},
+		"of what stays": {keeps: true, id: in("Pod", "theirs"), how: func(c *mortal, obj *unstructured.Unstructured) {
+			thing := object.ID{Kind: "Thing", Namespace: "shop", Name: "elsewhere"}
+			c.create(thing)
+			ownedBy("Thing", "elsewhere", c.live[thing].GetUID())(obj)
+		}},
+		"of what is of what goes": {id: in("Pod", "grandchild"), how: func(c *mortal, obj *unstructured.Unstructured) {
+			thing := object.ID{Kind: "Thing", Namespace: "shop", Name: "child"}
+			c.create(thing)
+			c.change(thing, ownedBy("Deployment", "web", c.live[deployment].GetUID()))
+			ownedBy("Thing", "child", c.live[thing].GetUID())(obj)
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := full{mortal: newMortal(namespace, deployment)}
+				order, found := inWaves(wave(deployment), wave(namespace)), cluster.found()
+				cluster.create(tc.id)
+				if tc.how != nil {
+					cluster.change(tc.id, func(obj *unstructured.Unstructured) { tc.how(cluster.mortal, obj) })
+				}
+				remover := apply.Remover{Cluster: cluster, Spare: func(obj *unstructured.Unstructured) bool { return obj.GetName() == "record" }}
+				summary, err := remover.Run(t.Context(), order, found)
+				require.NoError(t, err)
+				last := summary.Results[1]
+				if !tc.keeps {
+					require.Equal(t, apply.Deleted, last.State, last.Detail)
+					return
+				}
+				require.Equal(t, apply.Kept, last.State)
+				require.Equal(t, "it holds what is no part of this deletion: "+tc.id.String()+"; --prune-namespaces deletes it with all that is in it", last.Detail)
+				remover.PruneNamespaces = true
+				summary, err = remover.Run(t.Context(), order, cluster.found())
+				require.NoError(t, err)
+				require.Equal(t, apply.Deleted, summary.Results[1].State)
+			})
+		})
+	}
+}
+
+// What cannot be read may be there.
+func TestWhatMayNotBeReadKeepsANamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		namespace := object.ID{Kind: "Namespace", Name: "shop"}
+		cluster := full{mortal: newMortal(namespace), refuse: "Pod"}
+		summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), cluster.found())
+		require.NoError(t, err)
+		require.Equal(t, apply.Kept, summary.Results[0].State)
+		require.Contains(t, summary.Results[0].Detail, "what would go with it cannot be read: list Pod: ")
+	})
+}
