@@ -42,7 +42,7 @@ func Actions() []Action {
 type Row struct {
 	ID     object.ID
 	Layer  string // that placed it; "" when none did
-	Wave   int    // index into the plan's waves; -1 for what is pruned after the last
+	Wave   int    // index into the plan's waves; -1 for what the stream no longer holds
 	Action Action
 	Why    ordering.Reason // of its place; of a pruned resource: of its going
 	Detail string          // what there is to say of the action; "" when nothing
@@ -86,9 +86,13 @@ func (p *Preview) Count(action Action) int {
 // Changes tells whether the run would change anything, as far as is known.
 func (p *Preview) Changes() bool { return p.Count(WillStay)+p.Count(WillFail) < len(p.Rows) }
 
-// AddPruned adds a live object that would be deleted after the last wave.
-func (p *Preview) AddPruned(live *unstructured.Unstructured, why ordering.Reason) {
+// AddPruned adds a live object that would be deleted after the last wave, or that
+// would stay all the same: stays says why, "" when it goes.
+func (p *Preview) AddPruned(live *unstructured.Unstructured, why ordering.Reason, stays string) {
 	row := Row{ID: Meta(live).ID, Wave: -1, Action: WillPrune, Why: why, Live: shown(live), essence: sha256.Sum256([]byte(live.GetUID()))}
+	if stays != "" {
+		row.Action, row.Detail, row.Live = WillStay, "it stays: "+stays, nil
+	}
 	p.mask.row(&row)
 	p.Rows = append(p.Rows, row)
 }

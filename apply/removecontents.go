@@ -42,13 +42,23 @@ func (r *removal) inspected(i int, found []object.ID, err error) {
 	case s.state.Final():
 	case err != nil && patience(err) > 0:
 		r.trouble(i, err, func() { r.inspect(i) })
-	case err != nil:
-		r.finish(i, Kept, "what would go with it cannot be read: "+brief(err).Error()+anyway(s.ID))
-	case len(found) > 0:
-		r.finish(i, Kept, "it holds what is no part of this deletion: "+names(found)+anyway(s.ID))
+	case err != nil || len(found) > 0:
+		r.finish(i, Kept, holding(s.ID, found, err))
 	default:
 		r.delete(i)
 	}
+}
+
+// holding is why something stays that holds others, or of which nobody can tell;
+// "" when it may go.
+func holding(id object.ID, found []object.ID, err error) string {
+	switch {
+	case err != nil:
+		return "what would go with it cannot be read: " + brief(err).Error() + anyway(id)
+	case len(found) > 0:
+		return "it holds what is no part of this deletion: " + names(found) + anyway(id)
+	}
+	return ""
 }
 
 // anyway is how a person deletes it all the same.

@@ -43,8 +43,31 @@ func (r removal) run(ctx context.Context, live map[object.ID]*unstructured.Unstr
 	order.Ends = r.ends
 	r.planned(order)
 	leaving := departures{set: r.set, defined: defined}
-	r.remover.Keep, r.remover.Spare, r.remover.Before = r.mustStay, r.isRecord, leaving.before
-	return r.remover.Run(ctx, order, live)
+	remover := r.remover
+	remover.Keep, remover.Spare, remover.Before = r.mustStay, r.isRecord, leaving.before
+	return remover.Run(ctx, order, live)
+}
+
+// preview adds to a preview what run would delete, in that order.
+func (r removal) preview(ctx context.Context, live map[object.ID]*unstructured.Unstructured, preview *apply.Preview) error {
+	if len(live) == 0 {
+		return nil
+	}
+	order, _, err := r.order(ctx, live)
+	if err != nil {
+		return err
+	}
+	remover := r.remover
+	remover.Keep, remover.Spare = r.mustStay, r.isRecord
+	stays := remover.Stays(ctx, order, live)
+	for _, step := range order.Steps {
+		whole, err := r.whole(ctx, step.ID, live[step.ID])
+		if err != nil {
+			return err
+		}
+		preview.AddPruned(whole, ordering.Reason{Rule: "prune", Detail: "the apply set has it and the stream does not"}, stays[step.ID])
+	}
+	return nil
 }
 
 // mustStay says why a live object that was a member is not deleted.

@@ -37,7 +37,7 @@ func TestAPreviewNeverWrites(t *testing.T) {
 		proxy := recorder.Start(t, cluster.Kubeconfig)
 		code, said := ordapplyWith(proxy.Kubeconfig, verb, "-f", file)
 		require.Equal(t, want, code, said)
-		onlyReads(t, proxy.Requests())
+		require.NotZero(t, onlyReads(t, proxy.Requests()))
 		for _, r := range proxy.Requests() {
 			require.NotEqual(t, "same", r.Name, "unchanged, and asked about: %s", r.Verb)
 		}
@@ -46,9 +46,30 @@ func TestAPreviewNeverWrites(t *testing.T) {
 	require.Error(t, err)
 }
 
-func onlyReads(t *testing.T, requests []recorder.Request) {
+// What would be pruned is read too, and no deletion is rehearsed; the plan that
+// is kept in a file is no different.
+func TestAPlannedPruneNeverWrites(t *testing.T) {
+	cluster := testcluster.Start(t)
+	_, err := cluster.TryKubectl("create", "namespace", "unwritten")
+	require.NoError(t, err)
+	set := []string{"--applyset", "one", "-n", "unwritten"}
+	code, said := applyThrough(cluster.Kubeconfig, []byte(previewStream("v1")), set...)
+	require.Equal(t, exitDone, code, said)
+
+	folder := t.TempDir()
+	file := filepath.Join(folder, "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: same, namespace: unwritten}\n"), 0o600))
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"plan", "-f", file, "--prune", "--out", filepath.Join(folder, "plan.json")}, set...)...)
+	require.Equal(t, exitDone, code, said)
+	require.Zero(t, onlyReads(t, proxy.Requests()))
+	_, err = cluster.TryKubectl("get", "secret", "update", "-n", "unwritten")
+	require.NoError(t, err)
+}
+
+// onlyReads counts the requests that were rehearsed; all others must be reads.
+func onlyReads(t *testing.T, requests []recorder.Request) (rehearsed int) {
 	t.Helper()
-	rehearsed := 0
 	for _, r := range requests {
 		if r.Verb == "patch" && slices.Equal(r.URL.Query()["dryRun"], []string{"All"}) {
 			rehearsed++
@@ -56,7 +77,7 @@ func onlyReads(t *testing.T, requests []recorder.Request) {
 		}
 		require.Contains(t, []string{"discovery", "get", "list"}, r.Verb, "%s", r.URL)
 	}
-	require.NotZero(t, rehearsed)
+	return rehearsed
 }
 
 // previewStream has something for every action; only its image depends on what
