@@ -205,7 +205,7 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 	if j.ungated, err = gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
 		return j, err
 	}
-	return j, j.target.permit(cmd.Context(), func() []apply.Permission { return f.permissions(cmd.Context(), j) }, f.files)
+	return j, j.target.permit(cmd.Context(), func() []apply.Permission { return f.permissions(cmd.Context(), j) }, f.rolesFlags(j.target.scope.Namespace)...)
 }
 
 // showPlan prints what --dry-run=client is asked for.

@@ -28,28 +28,49 @@ func (f *applyFlags) permissions(ctx context.Context, j job) []apply.Permission 
 	return all.Required
 }
 
-// permit refuses a run for which permissions lack, before the first write; files
-// are those of -f.
-func (t *target) permit(ctx context.Context, required func() []apply.Permission, files []string) error {
+// permit refuses a run for which permissions lack, before the first write; flags
+// are those with which rbac prints what the run takes.
+func (t *target) permit(ctx context.Context, required func() []apply.Permission, flags ...string) error {
 	err := apply.CheckAccess(ctx, t.cluster, required)
 	var denied *apply.DeniedError
 	if !errors.As(err, &denied) {
 		return err
 	}
-	command := "ordapply rbac -f " + cmp.Or(strings.Join(files, ","), "-") + subjectFlag(denied.Account)
 	if t.scope.Enforce {
-		command += " -n " + t.scope.Namespace
+		flags = append(flags, "-n", t.scope.Namespace)
 	}
-	return errors.Join(err, fmt.Errorf("nothing was written; what to allow is printed by: %s", command))
+	flags = append(flags, bindingFlags(denied.Account)...)
+	return errors.Join(err, fmt.Errorf("nothing was written; what to allow is printed by: ordapply rbac %s", strings.Join(flags, " ")))
 }
 
-// subjectFlag is the flag of rbac that means an account.
-func subjectFlag(account string) string {
+// rolesFlags are those with which rbac prints what this run takes.
+func (f *applyFlags) rolesFlags(namespace string) []string {
+	flags := f.inputFlags.again()
+	if f.set != "" {
+		flags = append(flags, "-n", namespace, "--applyset", f.set)
+	}
+	if f.prune {
+		flags = append(flags, "--prune")
+	}
+	return flags
+}
+
+// again are the flags that name the same manifests.
+func (f *inputFlags) again() []string {
+	flags := []string{"-f", cmp.Or(strings.Join(f.files, ","), "-")}
+	if f.recursive {
+		flags = append(flags, "-R")
+	}
+	return flags
+}
+
+// bindingFlags are those of rbac that mean an account.
+func bindingFlags(account string) []string {
 	if name, ok := strings.CutPrefix(account, "system:serviceaccount:"); ok {
-		return " --service-account " + strings.Replace(name, ":", "/", 1)
+		return []string{"--service-account", strings.Replace(name, ":", "/", 1)}
 	}
 	if account == "" {
-		return ""
+		return nil
 	}
-	return " --user " + account
+	return []string{"--user", account}
 }

@@ -129,6 +129,7 @@ func TestRolesOfAnApplySetSuffice(t *testing.T) {
 	require.Equal(t, []string{
 		`error: "system:serviceaccount:default:keeper" may not create, get, update leases.coordination.k8s.io in namespace "shop"`,
 	}, denials(said))
+	require.Contains(t, said, "ordapply rbac -f "+file+" -n shop --applyset configmap/shop --service-account default/keeper\n")
 	for _, r := range proxy.Requests() {
 		require.NotContains(t, []string{"create", "update", "patch", "delete"}, r.Verb, "nothing is written: %s", r)
 	}
