@@ -110,8 +110,13 @@ func (f *deleteFlags) prepare(cmd *cobra.Command) (d deletion, err error) {
 		return d, err
 	}
 	d.order.Notes = append(d.order.Notes, d.target.unreadable(stream)...)
-	d.live, err = apply.Find(cmd.Context(), d.target.cluster, stream.Resources)
-	return d, err
+	if d.live, err = apply.Find(cmd.Context(), d.target.cluster, stream.Resources); err != nil || f.dryRun == "client" {
+		return d, err
+	}
+	required := func() []apply.Permission {
+		return apply.RemovalPermissions(d.live, apply.KindsOf(d.target.cluster)).Required
+	}
+	return d, d.target.permit(cmd.Context(), required, append(f.again(), "--delete")...)
 }
 
 // carryOut deletes, or shows in which order it would, and tells what happens.

@@ -182,6 +182,37 @@ func withoutVerb(t *testing.T, roles, resource, verb string) *rbacv1.ClusterRole
 	return role
 }
 
+// What a stream made is deleted under the Roles too. Who may not delete all of it
+// is told before anything goes.
+func TestRolesOfADeletionSuffice(t *testing.T) {
+	cluster := testcluster.Start(t)
+	cluster.Kubectl(t, "create", "namespace", "shop")
+	files := shopFiles(t)
+	code, said := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, files...)...)
+	require.Equal(t, exitDone, code, said)
+	roles := rbac(t, append(files, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--delete", "--service-account", "default/remover")...)
+	proxy := recorder.Start(t, deployer(t, cluster, "remover", roles))
+	remove := append([]string{"delete", "--prune-namespaces"}, files...)
+
+	replaceRole(t, cluster, withoutVerb(t, roles, "deployments", "delete"))
+	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
+	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, []string{
+		`error: "system:serviceaccount:default:remover" may not delete deployments.apps in namespace "shop"`,
+		`error: "system:serviceaccount:default:remover" may not delete statefulsets.apps in namespace "shop"`,
+	}, denials(said))
+	for _, r := range proxy.Requests() {
+		require.NotEqual(t, "delete", r.Verb, "nothing is deleted")
+	}
+
+	kubectlApply(t, cluster, roles)
+	proxy.Reset()
+	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
+	require.Equal(t, exitDone, code, said)
+	_, err := cluster.TryKubectl("get", "namespace", "shop")
+	require.Error(t, err)
+}
+
 // without is the Role of namespace shop without what it says of a resource.
 func without(t *testing.T, roles, resource string) *rbacv1.ClusterRole {
 	t.Helper()
