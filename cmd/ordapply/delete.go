@@ -116,7 +116,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command) (d deletion, err error) {
 	required := func() []apply.Permission {
 		return apply.RemovalPermissions(d.live, apply.KindsOf(d.target.cluster)).Required
 	}
-	return d, d.target.permit(cmd.Context(), required, append(f.again(), "--delete")...)
+	return d, d.target.permit(cmd.Context(), required, append(f.same(), "--delete")...)
 }
 
 // carryOut deletes, or shows in which order it would, and tells what happens.

@@ -45,7 +45,7 @@ func (t *target) permit(ctx context.Context, required func() []apply.Permission,
 
 // rolesFlags are those with which rbac prints what this run takes.
 func (f *applyFlags) rolesFlags(namespace string) []string {
-	flags := f.inputFlags.again()
+	flags := f.inputFlags.same()
 	if f.set != "" {
 		flags = append(flags, "-n", namespace, "--applyset", f.set)
 	}
@@ -55,8 +55,8 @@ func (f *applyFlags) rolesFlags(namespace string) []string {
 	return flags
 }
 
-// again are the flags that name the same manifests.
-func (f *inputFlags) again() []string {
+// same are the flags that name the same manifests.
+func (f *inputFlags) same() []string {
 	flags := []string{"-f", cmp.Or(strings.Join(f.files, ","), "-")}
 	if f.recursive {
 		flags = append(flags, "-R")

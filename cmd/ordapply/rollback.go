@@ -141,7 +141,8 @@ func (f *applyFlags) again(ctx context.Context, j job, r *state.Revision) (job, 
 	if j.ungated, err = gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
 		return j, err
 	}
-	return j, j.target.permit(ctx, func() []apply.Permission { return f.permissions(ctx, j) }, nil)
+	return j, j.target.permit(ctx, func() []apply.Permission { return f.permissions(ctx, j) },
+		"-f", "MANIFESTS", "-n", j.target.scope.Namespace, "--applyset", f.set, "--prune")
 }
 
 // sameCluster refuses a revision that was applied to another cluster, such as
