@@ -64,10 +64,28 @@ func (d Dissolution) Do(ctx context.Context) (apply.Summary, error) {
 		err = errors.Join(ErrLockLost, err)
 	}
 	release()
-	if err != nil {
+	var unknown *unknownError
+	if err != nil && !errors.As(err, &unknown) {
 		return summary, err
 	}
-	return summary, d.dropLease(ctx)
+	return summary, errors.Join(err, d.dropLease(ctx))
+}
+
+// Order tells what would be deleted, in which order.
+func (d Dissolution) Order(ctx context.Context) (*ordering.Deletion, map[object.ID]*unstructured.Unstructured, error) {
+	if d.Namespace == "" {
+		d.Namespace = d.Parent.Namespace
+	}
+	set, err := d.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	members, err := set.Members(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	order, _, err := removal{set: set, history: d.history()}.order(ctx, members.Live)
+	return order, members.Live, err
 }
 
 func (d Dissolution) dissolve(ctx context.Context) (apply.Summary, error) {
@@ -97,7 +115,14 @@ func (d Dissolution) open(ctx context.Context) (*Set, error) {
 }
 
 func (d Dissolution) unknown() error {
-	return fmt.Errorf("there is no apply set %s: nothing to delete; name another with KIND/NAME or -n", d.Parent)
+	return &unknownError{d.Parent}
+}
+
+// unknownError says that a set is not there.
+type unknownError struct{ parent object.ID }
+
+func (e *unknownError) Error() string {
+	return fmt.Sprintf("there is no apply set %s: nothing to delete; name another with KIND/NAME or -n", e.parent)
 }
 
 // members deletes all members of the set.

@@ -42,9 +42,12 @@ func (r removal) run(ctx context.Context, live map[object.ID]*unstructured.Unstr
 	}
 	order.Ends = r.ends
 	r.planned(order)
-	leaving := departures{set: r.set, defined: defined}
 	remover := r.remover
-	remover.Keep, remover.Spare, remover.Before = r.mustStay, r.isRecord, leaving.before
+	remover.Keep, remover.Spare = r.mustStay, r.isRecord
+	if !remover.DryRun {
+		leaving := departures{set: r.set, defined: defined}
+		remover.Before = leaving.before
+	}
 	return remover.Run(ctx, order, live)
 }
 

@@ -100,6 +100,6 @@ ordapply refuses the set afterwards; apply --take-over takes it back.`,
 	}
 	cluster.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&to, "to", "", "the tool: kubectl")
-	cmd.Flags().DurationVar(&lockTimeout, "lock-timeout", 30*time.Second, "how long to wait for another run on the same apply set; 0: not at all")
+	registerLockTimeout(cmd.Flags(), &lockTimeout)
 	return cmd
 }

@@ -58,6 +58,11 @@ func chaosActs() []chaosAct {
 	return []chaosAct{
 		{name: "apply", command: applies("old.yaml"), after: "old"},
 		{name: "prune", before: [][]string{applies("old.yaml")}, command: applies("new.yaml"), after: "new"},
+		{name: "delete", before: [][]string{applies("old.yaml")}, command: []string{"delete", "--applyset", "set", "-n", "NAMESPACE"}},
+		{
+			name: "rollback", before: [][]string{applies("old.yaml"), applies("new.yaml")},
+			command: []string{"rollback", "set", "-n", "NAMESPACE", "--to-revision", "1"}, after: "old",
+		},
 	}
 }
 

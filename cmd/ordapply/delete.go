@@ -28,12 +28,14 @@ type deleteFlags struct {
 	pruneNamespaces bool
 	timeout         time.Duration
 	waveTimeout     time.Duration
+	set             string
+	lockTimeout     time.Duration
 }
 
 func newDelete() *cobra.Command {
 	f := deleteFlags{cluster: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
-		Use:   "delete -f FILE",
+		Use:   "delete (-f FILE | --applyset NAME)",
 		Short: "Delete manifests' objects in the reverse of their order",
 		Long: `delete deletes what manifests name, in the reverse of the order in which apply
 creates it: who needs something goes before it, custom resources before their
@@ -42,7 +44,8 @@ The next wave opens when all objects of one are gone. What is not there is said
 and no error.`,
 		Example: `  ordapply delete -f app.yaml --order order.yaml
   kustomize build . | ordapply delete -f -
-  ordapply delete -f app.yaml --dry-run=client`,
+  ordapply delete -f app.yaml --dry-run=client
+  ordapply delete --applyset shop -n shop`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -50,6 +53,8 @@ and no error.`,
 	f.inputFlags.register(flags)
 	f.planningFlags.register(flags)
 	f.cluster.AddFlags(flags)
+	flags.StringVar(&f.set, "applyset", "", "delete an apply set with all its members instead: NAME of a Secret that is its parent, or KIND/NAME")
+	registerLockTimeout(flags, &f.lockTimeout)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the order only; "server": let the server check every deletion and delete nothing`)
 	flags.StringVarP(&f.output, "output", "o", "text", `what standard output gets: "text": a line for each resource, as kubectl's; "name": the names of what is deleted; "json": one event a line`)
 	flags.BoolVar(&f.wait, "wait", true, "wait until resources are gone; with false each holds up others only until its deletion is accepted")
@@ -63,6 +68,15 @@ and no error.`,
 func (f *deleteFlags) run(cmd *cobra.Command) error {
 	if err := errors.Join(oneOf("output", f.output, "text", "name", "json"), oneOf("dry-run", f.dryRun, "none", "client", "server")); err != nil {
 		return err
+	}
+	if f.set != "" {
+		switch {
+		case len(f.files) > 0 || f.order != "":
+			return usagef("--applyset deletes all members of the set, in the order that it remembers: leave out -f and --order")
+		case !f.wait:
+			return usagef("--wait=false: an apply set is forgotten only when its members are gone")
+		}
+		return f.dissolve(cmd)
 	}
 	d, err := f.prepare(cmd)
 	switch {
@@ -80,9 +94,6 @@ type deletion struct {
 	target *target
 	order  *ordering.Deletion
 	live   map[object.ID]*unstructured.Unstructured // at least their metadata
-	// keep and spare are those of apply.Remover; nil are its defaults.
-	keep  func(*unstructured.Unstructured) string
-	spare func(*unstructured.Unstructured) bool
 }
 
 // prepare finds what the manifests name.
@@ -128,23 +139,26 @@ func (f *deleteFlags) carryOut(cmd *cobra.Command, d deletion) error {
 	}
 	told := f.tellers(d, outputs)
 	told.begin()
-	summary, err := apply.Remover{
-		Cluster:         d.target.cluster,
+	summary, err := f.remover(d.target, told.event).Run(cmd.Context(), d.order, d.live)
+	if err != nil && summary.TimedOutOnly() {
+		err = &timeoutError{err}
+	}
+	told.end(outcome(summary, d.target.warnings.list(), err))
+	return err
+}
+
+// remover is what the flags ask for.
+func (f *deleteFlags) remover(t *target, told func(apply.Event)) apply.Remover {
+	return apply.Remover{
+		Cluster:         t.cluster,
 		Timeout:         f.timeout,
 		WaveTimeout:     f.waveTimeout,
 		DryRun:          f.dryRun == "server",
 		NoWait:          !f.wait,
 		PruneNamespaces: f.pruneNamespaces,
 		NoDiagnosis:     !f.diagnosis,
-		Keep:            d.keep,
-		Spare:           d.spare,
-		Events:          told.event,
-	}.Run(cmd.Context(), d.order, d.live)
-	if err != nil && summary.TimedOutOnly() {
-		err = &timeoutError{err}
+		Events:          told,
 	}
-	told.end(outcome(summary, d.target.warnings.list(), err))
-	return err
 }
 
 // tellers are those that -o asks for; people are told on standard error in any

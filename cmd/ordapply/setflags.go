@@ -53,8 +53,17 @@ func (f *setFlags) registerHistory(flags *pflag.FlagSet) {
 	flags.IntVar(&f.limit, "history-limit", state.DefaultLimit, "how many revisions of an apply set are kept; the one deployed last is kept in any case")
 }
 
-func (f *setFlags) registerLock(flags *pflag.FlagSet) {
-	flags.DurationVar(&f.lockTimeout, "lock-timeout", 30*time.Second, "how long to wait for another run on the same apply set; 0: not at all")
+func (f *setFlags) registerLock(flags *pflag.FlagSet) { registerLockTimeout(flags, &f.lockTimeout) }
+
+func registerLockTimeout(flags *pflag.FlagSet, d *time.Duration) {
+	flags.DurationVar(d, "lock-timeout", 30*time.Second, "how long to wait for another run on the same apply set; 0: not at all")
+}
+
+// waitingFor tells that another run has the set.
+func waitingFor(set string, said io.Writer) func(*state.HeldError) {
+	return func(held *state.HeldError) {
+		fmt.Fprintf(said, "waiting for another run on apply set %s: %s\n", set, held.Holder)
+	}
 }
 
 // check refuses flags that mean nothing without a set.
@@ -132,8 +141,6 @@ func (f *setFlags) open(j job, applier apply.Applier, told tellers, said io.Writ
 			Cluster: applier.Cluster, Workers: applier.Workers, Timeout: applier.Timeout, WaveTimeout: applier.WaveTimeout,
 			PruneNamespaces: f.pruneSpaces, Events: told.event,
 		},
-		Waiting: func(held *state.HeldError) {
-			fmt.Fprintf(said, "waiting for another run on apply set %s: %s\n", f.set, held.Holder)
-		},
+		Waiting: waitingFor(f.set, said),
 	}, err
 }
