@@ -53,10 +53,12 @@ func (d Dissolution) Do(ctx context.Context) (apply.Summary, error) {
 	}
 	lock := Lock{Cluster: d.Cluster, Lease: LeaseOf(d.Parent, d.Namespace), Waiting: d.Waiting}
 	held, release, err := lock.Acquire(ctx, d.LockTimeout)
-	if err != nil {
-		if missingNamespace(err) != "" {
-			err = d.unknown()
-		}
+	switch {
+	case missingNamespace(err) != "":
+		return apply.Summary{}, d.unknown()
+	case isGoing(err): // an earlier run came that far
+		return d.finish(ctx)
+	case err != nil:
 		return apply.Summary{}, err
 	}
 	summary, err := d.dissolve(held)
@@ -69,6 +71,12 @@ func (d Dissolution) Do(ctx context.Context) (apply.Summary, error) {
 		return summary, err
 	}
 	return summary, errors.Join(err, d.dropLease(ctx))
+}
+
+// finish deletes what is left of a set whose Namespace is being deleted.
+func (d Dissolution) finish(ctx context.Context) (apply.Summary, error) {
+	summary, err := d.dissolve(ctx)
+	return summary, errors.Join(err, awaitGone(ctx, d.Cluster, d.Namespace, d.Remover.WaveTimeout))
 }
 
 // Order tells what would be deleted, in which order.

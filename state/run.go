@@ -130,12 +130,20 @@ func (r Run) history() History {
 func (r Run) lock(ctx context.Context) (context.Context, func(), error) {
 	lock := Lock{Cluster: r.Cluster, Lease: LeaseOf(r.Parent, r.Namespace), Waiting: r.Waiting}
 	held, release, err := lock.Acquire(ctx, r.LockTimeout)
-	if missingNamespace(err) == "" {
+	if missingNamespace(err) == "" && !isGoing(err) {
 		return held, release, err
 	}
 	id := object.ID{Kind: "Namespace", Name: r.Namespace}
-	if _, ours := r.Stream.Objects[id]; !ours {
+	switch _, ours := r.Stream.Objects[id]; {
+	case !ours && isGoing(err):
+		return nil, nil, fmt.Errorf("namespace %q, in which apply set %s is kept, is being deleted: wait until it is gone, and create it again or add it to the stream", r.Namespace, r.Parent)
+	case !ours:
 		return nil, nil, fmt.Errorf("namespace %q, in which apply set %s is to be kept, does not exist, and no Namespace of this stream makes it: create it, add it to the stream, or name another with -n", r.Namespace, r.Parent)
+	}
+	if isGoing(err) {
+		if err := awaitGone(ctx, r.Cluster, r.Namespace, r.Applier.WaveTimeout); err != nil {
+			return nil, nil, err
+		}
 	}
 	if err := r.Applier.Send(ctx, r.Stream.Objects[id]); err != nil {
 		return nil, nil, fmt.Errorf("apply %s, in which the apply set is kept: %w", id, err)
