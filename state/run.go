@@ -105,6 +105,9 @@ func (r Run) apply(ctx context.Context) (apply.Summary, error) {
 	if r.Applier.DryRun {
 		return r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
 	}
+	if set.home == "" {
+		set.home = r.Namespace
+	}
 	memory := r.record(set)
 	r.Applier.Begin = func(ctx context.Context) error {
 		if err := memory.begin(ctx); err != nil {

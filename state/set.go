@@ -24,6 +24,9 @@ type Set struct {
 	kind    apply.Kind // of the parent
 	version string     // of the parent's kind
 	exists  bool
+	// home is the namespace of its Lease and its history, where the parent has
+	// none itself.
+	home string
 }
 
 // Open reads the parent of a set, which need not be there yet. A parent that
@@ -60,7 +63,7 @@ func (s *Set) read(live *unstructured.Unstructured, takeOver bool) error {
 	if tool := parent.Tooling; tool != "" && !isOurs(tool) && !takeOver {
 		return fmt.Errorf("apply set %s is kept by %s: go on with that tool, or make it ours with --take-over", parent.ID, tool)
 	}
-	s.Parent, s.exists = parent, true
+	s.Parent, s.exists, s.home = parent, true, live.GetAnnotations()[homeAnnotation]
 	return nil
 }
 
@@ -112,7 +115,11 @@ func (s *Set) write(ctx context.Context, next applyset.Parent) error {
 	parent.SetNamespace(next.ID.Namespace)
 	parent.SetName(next.ID.Name)
 	parent.SetLabels(map[string]string{applyset.IDLabel: next.SetID()})
-	parent.SetAnnotations(next.Annotations())
+	annotations := next.Annotations()
+	if next.ID.Namespace == "" && s.home != "" {
+		annotations[homeAnnotation] = s.home
+	}
+	parent.SetAnnotations(annotations)
 	_, err := s.cluster.Apply(ctx, s.kind, parent, apply.PatchOptions{Manager: next.Manager("ordapply"), Force: true})
 	if err != nil {
 		return fmt.Errorf("write the parent of apply set %s: %w", next.ID, err)
@@ -132,4 +139,22 @@ func (s *Set) Drop(ctx context.Context) error {
 	}
 	s.exists = false
 	return nil
+}
+
+// homeAnnotation says, on a cluster-scoped parent, in which namespace the set's
+// Lease and history are.
+const homeAnnotation = "ordapply.dev/home"
+
+// Home is the namespace in which a set with a cluster-scoped parent keeps its
+// Lease and its history; "" when there is no such set yet.
+func Home(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id object.ID) (string, error) {
+	kind, _ := cluster.Kind(gvk)
+	live, err := cluster.Get(ctx, kind, id.Namespace, id.Name)
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the parent of the apply set: %w", err)
+	}
+	return live.GetAnnotations()[homeAnnotation], nil
 }

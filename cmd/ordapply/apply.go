@@ -269,7 +269,7 @@ func (f *applyFlags) apply(cmd *cobra.Command, j job, applier apply.Applier, tol
 	if f.set == "" {
 		return applier.Run(cmd.Context(), j.plan, j.stream.Objects)
 	}
-	run, err := f.setFlags.open(j, applier, told, cmd.ErrOrStderr())
+	run, err := f.setFlags.open(cmd.Context(), j, applier, told, cmd.ErrOrStderr())
 	if err != nil {
 		return apply.Summary{}, err
 	}

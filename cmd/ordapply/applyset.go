@@ -86,11 +86,11 @@ ordapply refuses the set afterwards; apply --take-over takes it back.`,
 			if err != nil {
 				return err
 			}
-			gvk, id, err := t.parent(args[0])
+			gvk, id, err := t.parent(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			h := state.HandOver{Cluster: t.cluster, Parent: id, Kind: gvk, Namespace: t.scope.Namespace, LockTimeout: lockTimeout}
+			h := state.HandOver{Cluster: t.cluster, Parent: id, Kind: gvk, Namespace: t.home, LockTimeout: lockTimeout}
 			if err := h.ToKubectl(cmd.Context()); err != nil {
 				return err
 			}

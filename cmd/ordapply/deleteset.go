@@ -20,7 +20,7 @@ func (f *deleteFlags) dissolve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	gvk, id, err := t.parent(f.set)
+	gvk, id, err := t.parent(cmd.Context(), f.set)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (f *deleteFlags) dissolve(cmd *cobra.Command) error {
 	defer outputs.close(cmd.Context())
 	var told tellers
 	d := state.Dissolution{
-		Cluster: t.cluster, Parent: id, Kind: gvk, Namespace: t.scope.Namespace, LockTimeout: f.lockTimeout,
+		Cluster: t.cluster, Parent: id, Kind: gvk, Namespace: t.home, LockTimeout: f.lockTimeout,
 		Waiting: waitingFor(f.set, outputs.err),
 		Remover: f.remover(t, func(e apply.Event) { told.event(e) }),
 		Planned: func(order *ordering.Deletion) {

@@ -19,10 +19,10 @@ func (f *applyFlags) permissions(ctx context.Context, j job) []apply.Permission 
 	if f.set == "" {
 		return all.Required
 	}
-	if gvk, parent, err := j.target.parent(f.set); err == nil { // else the run says so
+	if gvk, parent, err := j.target.parent(ctx, f.set); err == nil { // else the run says so
 		all.Add(state.Run{
 			Cluster: j.target.cluster, Applier: a, Plan: j.plan, Stream: j.stream,
-			Parent: parent, Kind: gvk, Namespace: j.target.scope.Namespace, TakeOver: f.takeOver, Prune: f.prune,
+			Parent: parent, Kind: gvk, Namespace: j.target.home, TakeOver: f.takeOver, Prune: f.prune,
 		}.Permissions(ctx, kinds))
 	}
 	return all.Required

@@ -92,7 +92,7 @@ func (f *setFlags) preview(cmd *cobra.Command, j job, applier apply.Applier) (*a
 	if f.set == "" {
 		return applier.Preview(cmd.Context(), j.plan, j.stream.Objects)
 	}
-	run, err := f.open(j, applier, tellers{}, cmd.ErrOrStderr())
+	run, err := f.open(cmd.Context(), j, applier, tellers{}, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -79,7 +80,7 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	needed, err := f.permissions(w)
+	needed, err := f.permissions(cmd.Context(), w)
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (w wanted, err e
 }
 
 // permissions are those of all that is asked for.
-func (f *rbacFlags) permissions(w wanted) (apply.Permissions, error) {
+func (f *rbacFlags) permissions(ctx context.Context, w wanted) (apply.Permissions, error) {
 	assessor, err := f.assessor()
 	if err != nil {
 		return apply.Permissions{}, err
@@ -149,11 +150,15 @@ func (f *rbacFlags) permissions(w wanted) (apply.Permissions, error) {
 	if f.set == "" {
 		return all, nil
 	}
-	parent, kind, err := w.parent(f.set)
+	parent, kind, err := w.parent(ctx, f.set)
 	if err != nil {
 		return all, err
 	}
-	all.Add(state.Permissions(parent, kind, w.scope.Namespace, false))
+	home := w.scope.Namespace
+	if w.target != nil {
+		home = w.target.home
+	}
+	all.Add(state.Permissions(parent, kind, home, false))
 	if f.prune {
 		promise := applyset.Parent{ID: parent}.Widened(slices.Collect(maps.Keys(w.stream.Objects)))
 		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "watch", "delete"))
@@ -162,9 +167,9 @@ func (f *rbacFlags) permissions(w wanted) (apply.Permissions, error) {
 }
 
 // parent finds a set's parent; without a cluster it is a Secret or a ConfigMap.
-func (w wanted) parent(text string) (object.ID, apply.Kind, error) {
+func (w wanted) parent(ctx context.Context, text string) (object.ID, apply.Kind, error) {
 	if w.target != nil {
-		gvk, id, err := w.target.parent(text)
+		gvk, id, err := w.target.parent(ctx, text)
 		kind, _ := w.kinds(gvk)
 		return id, kind, err
 	}

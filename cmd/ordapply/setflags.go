@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -109,7 +110,7 @@ func (f *setFlags) memory(options ordering.Options, order string) (state.Memory,
 // parent finds the kind and the ID of a set's parent: NAME is a Secret's, in the
 // namespace that the command works in; KIND/NAME may be a ConfigMap's or that of
 // a kind made for it, as kubectl writes them.
-func (t *target) parent(text string) (schema.GroupVersionKind, object.ID, error) {
+func (t *target) parent(ctx context.Context, text string) (schema.GroupVersionKind, object.ID, error) {
 	kind, name, found := strings.Cut(text, "/")
 	if !found {
 		kind, name = "secret", text
@@ -122,19 +123,25 @@ func (t *target) parent(text string) (schema.GroupVersionKind, object.ID, error)
 		return gvk, object.ID{}, usagef("--applyset=%s: the API server serves no %q", text, kind)
 	}
 	id := object.ID{Group: gvk.Group, Kind: gvk.Kind, Name: name}
+	t.home = t.scope.Namespace
 	if k, _ := t.cluster.Kind(gvk); k.Namespaced {
 		id.Namespace = t.scope.Namespace
+		return gvk, id, nil
 	}
-	return gvk, id, nil
+	home, err := state.Home(ctx, t.cluster, gvk, id)
+	if home != "" {
+		t.home = home
+	}
+	return gvk, id, err
 }
 
 // open makes the run of a set of a job.
-func (f *setFlags) open(j job, applier apply.Applier, told tellers, said io.Writer) (state.Run, error) {
-	gvk, id, err := j.target.parent(f.set)
+func (f *setFlags) open(ctx context.Context, j job, applier apply.Applier, told tellers, said io.Writer) (state.Run, error) {
+	gvk, id, err := j.target.parent(ctx, f.set)
 	applier.Membership.Adopt = apply.Adopt(f.adopt)
 	return state.Run{
 		Cluster: j.target.cluster, Applier: applier, Plan: j.plan, Stream: j.stream,
-		Parent: id, Kind: gvk, Namespace: j.target.scope.Namespace,
+		Parent: id, Kind: gvk, Namespace: j.target.home,
 		TakeOver: f.takeOver, LockTimeout: f.lockTimeout, Memory: j.memory,
 		Prune: f.prune, Pruning: told.extend,
 		Remover: apply.Remover{

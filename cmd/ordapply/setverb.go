@@ -40,7 +40,7 @@ type known struct {
 
 // known reads the set of a name, whichever tool keeps it.
 func (t *target) known(ctx context.Context, name string) (known, error) {
-	gvk, id, err := t.parent(name)
+	gvk, id, err := t.parent(ctx, name)
 	if err != nil {
 		return known{}, err
 	}
@@ -55,5 +55,5 @@ func (t *target) known(ctx context.Context, name string) (known, error) {
 }
 
 func (t *target) historyOf(set *state.Set) state.History {
-	return state.History{Cluster: t.cluster, Parent: set.Parent, Namespace: t.scope.Namespace}
+	return state.History{Cluster: t.cluster, Parent: set.Parent, Namespace: t.home}
 }

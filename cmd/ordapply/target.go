@@ -18,6 +18,7 @@ import (
 type target struct {
 	cluster  *apply.Kubernetes
 	scope    apply.Scope
+	home     string // where the records of the apply set are that parent found
 	context  string // of the kubeconfig; "" in a Pod
 	server   string
 	warnings *warnings
