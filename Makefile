@@ -63,8 +63,8 @@ golden: ## rewrite the expected outputs of the golden tests
 	ORDAPPLY_GOLDEN=1 $(GO) test ./apply ./ordering ./sortorder ./fn ./health ./internal/events ./internal/metrics ./internal/liveview ./cmd/...
 
 .PHONY: bench
-bench: build localcluster ## measure speed and memory against what they are held to
-	$(GO) run ./internal/bench first-apply chain ordering crds memory
+bench: build localcluster emit-peers ## measure speed and memory against what they are held to
+	$(GO) run ./internal/bench first-apply chain ordering crds no-op memory
 
 .PHONY: chaos
 chaos: build localcluster ## kill apply, prune, delete and rollback with every request of theirs

@@ -84,3 +84,21 @@ func (r Run) Permissions(ctx context.Context, kinds apply.Kinds) apply.Permissio
 	}
 	return p
 }
+
+// Permissions tells what deleting the set asks for, with these live members.
+func (d Dissolution) Permissions(live map[object.ID]*unstructured.Unstructured, kinds apply.Kinds) []apply.Permission {
+	kind, _ := kinds(d.Kind)
+	var p apply.Permissions
+	p.Add(Permissions(d.Parent, kind, d.Namespace, d.Remover.DryRun))
+	p.Add(DissolvePermissions(d.Parent, kind, d.Namespace))
+	p.Add(apply.RemovalPermissions(live, kinds))
+	return p.Required
+}
+
+// DissolvePermissions tells what forgetting a set asks for, beyond keeping it.
+func DissolvePermissions(parent object.ID, kind apply.Kind, namespace string) apply.Permissions {
+	return apply.Permissions{Required: []apply.Permission{
+		{Verb: "delete", Resource: kind.Resource, Namespace: parent.Namespace, Name: parent.Name},
+		{Verb: "delete", Resource: leaseKind().Resource, Namespace: namespace, Name: LeaseOf(parent, namespace).Name},
+	}}
+}

@@ -36,12 +36,15 @@ func (f *deleteFlags) dissolve(cmd *cobra.Command) error {
 			told.begin()
 		},
 	}
+	order, live, err := d.Order(cmd.Context())
+	if err != nil {
+		return err
+	}
 	if f.dryRun == "client" {
-		order, live, err := d.Order(cmd.Context())
-		if err != nil {
-			return err
-		}
 		return f.show(outputs.out, deletion{target: t, order: order, live: live})
+	}
+	if err := t.permit(cmd.Context(), func() []apply.Permission { return d.Permissions(live, apply.KindsOf(t.cluster)) }, "-f", "MANIFESTS", "--applyset", f.set, "--delete"); err != nil {
+		return err
 	}
 	summary, err := d.Do(cmd.Context())
 	if err != nil && summary.TimedOutOnly() {

@@ -159,7 +159,10 @@ func (f *rbacFlags) permissions(ctx context.Context, w wanted) (apply.Permission
 		home = w.target.home
 	}
 	all.Add(state.Permissions(parent, kind, home, false))
-	if f.prune {
+	if f.remove {
+		all.Add(state.DissolvePermissions(parent, kind, home))
+	}
+	if f.prune || f.remove {
 		promise := applyset.Parent{ID: parent}.Widened(slices.Collect(maps.Keys(w.stream.Objects)))
 		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "watch", "delete"))
 	}

@@ -213,6 +213,38 @@ func TestRolesOfADeletionSuffice(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestRolesOfADissolutionSuffice(t *testing.T) {
+	cluster := testcluster.Start(t)
+	cluster.Kubectl(t, "create", "namespace", "shop")
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream("shop", 3)), 0o600))
+	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file, "-n", "shop", "--applyset", "shop")
+	require.Equal(t, exitDone, code, said)
+	roles := rbac(t, "-f", file, "-n", "shop", "--applyset", "shop", "--delete", "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/remover")
+	proxy := recorder.Start(t, deployer(t, cluster, "remover", roles))
+	remove := []string{"delete", "-n", "shop", "--applyset", "shop"}
+
+	replaceRole(t, cluster, withoutVerb(t, roles, "configmaps", "delete"))
+	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
+	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, []string{`error: "system:serviceaccount:default:remover" may not delete configmaps in namespace "shop"`}, denials(said))
+	for _, r := range proxy.Requests() {
+		require.Contains(t, []string{"get", "list", "watch", "review", "discovery"}, r.Verb, "nothing is written: %s", r)
+	}
+
+	kubectlApply(t, cluster, roles)
+	proxy.Reset()
+	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
+	require.Equal(t, exitDone, code, said)
+	require.NotContains(t, cluster.Kubectl(t, "get", "configmaps,secrets,leases", "-n", "shop", "-o", "name"), "shop")
+	for _, r := range proxy.Requests() {
+		if r.Code == 403 {
+			require.Equal(t, "list", r.Verb, r)
+			require.Empty(t, r.Namespace, "only lists of the whole cluster are refused, and done without: %s", r)
+		}
+	}
+}
+
 // without is the Role of namespace shop without what it says of a resource.
 func without(t *testing.T, roles, resource string) *rbacv1.ClusterRole {
 	t.Helper()

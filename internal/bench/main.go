@@ -6,6 +6,7 @@
 //	go run ./internal/bench chain         # 20 gated Deployments against the sum of their own ready times
 //	go run ./internal/bench ordering      # kube-prometheus with and without --ordering
 //	go run ./internal/bench crds          # CRDs that are there already
+//	go run ./internal/bench no-op         # 1,000 unchanged ConfigMaps against kapp
 //	go run ./internal/bench memory        # peak memory for 5,000 Deployments of 4 KB
 package main
 
@@ -30,6 +31,7 @@ func main() {
 		"chain":       chain,
 		"ordering":    orderingOnOff,
 		"crds":        crdsThere,
+		"no-op":       noOp,
 		"memory":      memory,
 	}
 	for _, name := range flag.Args() {
