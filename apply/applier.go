@@ -24,6 +24,8 @@ type Applier struct {
 	ForceConflicts bool
 	// Membership makes the resources members of an apply set; default: of none.
 	Membership Membership
+	// Sent are resources that Send has applied just now, for this run.
+	Sent []object.ID
 	// Begin is called once, when all that exists of the stream is known and
 	// nothing is written yet. Its error ends the run; default: nothing.
 	Begin func(context.Context) error

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -143,7 +144,7 @@ func (r *run) unchanged(i int) bool {
 	if mark(wanted) != nil || !applyset.Unchanged(wanted, live, r.a.Manager) {
 		return false
 	}
-	s.unchanged = true
+	s.unchanged = !slices.Contains(r.a.Sent, s.ID)
 	r.applied(i, live)
 	return true
 }

@@ -53,6 +53,9 @@ func (r Run) Do(ctx context.Context) (apply.Summary, error) {
 	if r.Applier.DryRun {
 		return r.apply(ctx)
 	}
+	if _, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver); err != nil {
+		return apply.Summary{}, err // before the lock, which is written, too
+	}
 	held, release, err := r.lock(ctx)
 	if err != nil {
 		return apply.Summary{}, err
@@ -130,7 +133,7 @@ func (r Run) history() History {
 
 // lock takes the set's lock. Where its Namespace is one of the stream's, and not
 // there yet, that is the first write.
-func (r Run) lock(ctx context.Context) (context.Context, func(), error) {
+func (r *Run) lock(ctx context.Context) (context.Context, func(), error) {
 	lock := Lock{Cluster: r.Cluster, Lease: LeaseOf(r.Parent, r.Namespace), Waiting: r.Waiting}
 	held, release, err := lock.Acquire(ctx, r.LockTimeout)
 	if missingNamespace(err) == "" && !isGoing(err) {
@@ -151,5 +154,6 @@ func (r Run) lock(ctx context.Context) (context.Context, func(), error) {
 	if err := r.Applier.Send(ctx, r.Stream.Objects[id]); err != nil {
 		return nil, nil, fmt.Errorf("apply %s, in which the apply set is kept: %w", id, err)
 	}
+	r.Applier.Sent = []object.ID{id}
 	return lock.Acquire(ctx, r.LockTimeout)
 }
