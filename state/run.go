@@ -111,8 +111,13 @@ func (r Run) apply(ctx context.Context) (apply.Summary, error) {
 	if set.home == "" {
 		set.home = r.Namespace
 	}
-	memory := r.record(set)
+	memory, first := r.record(set), r.Applier.Begin
 	r.Applier.Begin = func(ctx context.Context) error {
+		if first != nil {
+			if err := first(ctx); err != nil {
+				return err
+			}
+		}
 		if err := memory.begin(ctx); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -257,13 +258,13 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) (apply.Summary, error) 
 
 // apply applies the stream, to a set where one is named.
 func (f *applyFlags) apply(cmd *cobra.Command, j job, applier apply.Applier, told tellers) (apply.Summary, error) {
-	if j.planned != nil {
-		preview, err := f.setFlags.preview(cmd, j, applier)
-		if err == nil {
-			err = j.planned.check(cmd.Context(), j.target, preview)
-		}
-		if err != nil {
-			return apply.Summary{}, err
+	if j.planned != nil { // under the set's lock, where there is a set
+		applier.Begin = func(ctx context.Context) error {
+			preview, err := f.setFlags.preview(cmd, j, applier)
+			if err == nil {
+				err = j.planned.check(ctx, j.target, preview)
+			}
+			return err
 		}
 	}
 	if f.set == "" {
