@@ -9,6 +9,8 @@ export ORDAPPLY_BIN := $(BIN)
 # The race detector needs cgo and a C compiler; without them tests run plain.
 RACE := $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v $$($(GO) env CC) >/dev/null && echo -race)
 CLUSTER ?= local
+# Tests on a control plane mostly wait for it.
+PARALLEL ?= 6
 
 .PHONY: help
 help: ## list the targets
@@ -38,7 +40,7 @@ demo: build kustomize $(if $(filter local,$(CLUSTER)),localcluster) ## apply exa
 
 .PHONY: test
 test: build kustomize localcluster ## run every test, those on real control planes included
-	$(GO) test $(RACE) -timeout 30m ./...
+	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 40m ./...
 	$(GO) -C localcluster test -timeout 20m ./...
 
 .PHONY: test-fast
