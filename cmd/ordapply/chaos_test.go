@@ -119,13 +119,7 @@ func (lab chaosLab) try(t *testing.T, act chaosAct, size, k int) {
 	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
 	cmd := trial.command(proxy.Kubeconfig, act.command)
 	var arrived atomic.Int32
-	proxy.Inject(func(*recorder.Request) recorder.Fault {
-		if arrived.Add(1) == int32(k) {
-			_ = cmd.Process.Kill()
-		}
-		return nil
-	})
-	_ = cmd.Run()
+	_ = runSignalled(cmd, proxy, os.Kill, func(*recorder.Request) bool { return arrived.Add(1) == int32(k) })
 	trial.knowsAll(t)
 	trial.breakLock(t)
 	said, err := trial.command(lab.cluster.Kubeconfig, act.command).CombinedOutput()

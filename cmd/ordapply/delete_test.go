@@ -245,13 +245,8 @@ func deleteKilled(t *testing.T, cluster *testcluster.Cluster, k int32) {
 	cmd := exec.Command(bin, "delete", "-f", "-", "--kubeconfig", proxy.Kubeconfig)
 	cmd.Stdin = bytes.NewReader(stream)
 	var arrived atomic.Int32
-	proxy.Inject(func(r *recorder.Request) recorder.Fault {
-		if r.Verb == "delete" && arrived.Add(1) == k {
-			_ = cmd.Process.Kill()
-		}
-		return nil
-	})
-	require.Error(t, cmd.Run(), "it was killed at one of its five deletions")
+	err = runSignalled(cmd, proxy, os.Kill, func(r *recorder.Request) bool { return r.Verb == "delete" && arrived.Add(1) == k })
+	require.Error(t, err, "it was killed at one of its five deletions")
 	proxy.Inject(nil)
 	code, out, said := deleteThrough(proxy.Kubeconfig, stream)
 	require.Equal(t, exitDone, code, said)

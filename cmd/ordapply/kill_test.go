@@ -34,13 +34,7 @@ func TestKilledAtAnyRequest(t *testing.T) {
 			cmd := exec.Command(bin, "apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig)
 			cmd.Stdin = bytes.NewReader(stream)
 			var arrived atomic.Int32
-			proxy.Inject(func(*recorder.Request) recorder.Fault {
-				if arrived.Add(1) == k {
-					_ = cmd.Process.Kill()
-				}
-				return nil
-			})
-			err := cmd.Run()
+			err := runSignalled(cmd, proxy, os.Kill, func(*recorder.Request) bool { return arrived.Add(1) == k })
 			if k < every-2 { // runs differ by how often discovery must be asked
 				require.Error(t, err)
 			}
@@ -65,13 +59,7 @@ func TestInterrupted(t *testing.T) {
 	cmd.Stdin = bytes.NewReader(stream)
 	var said bytes.Buffer
 	cmd.Stderr = &said
-	proxy.Inject(func(r *recorder.Request) recorder.Fault {
-		if r.Verb == "patch" && r.Resource == "deployments" {
-			_ = cmd.Process.Signal(os.Interrupt)
-		}
-		return nil
-	})
-	err = cmd.Run()
+	err = runSignalled(cmd, proxy, os.Interrupt, recorder.Verb("patch", "deployments"))
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)
 	require.Equal(t, exitInterrupted, exit.ExitCode(), said.String())
@@ -80,4 +68,22 @@ func TestInterrupted(t *testing.T) {
 	proxy.Inject(nil)
 	code, again := applyThrough(proxy.Kubeconfig, stream)
 	require.Equal(t, exitDone, code, again)
+}
+
+// runSignalled runs a command through a proxy, and sends it a signal with each
+// request that fits, which still goes through.
+func runSignalled(cmd *exec.Cmd, proxy *recorder.Proxy, signal os.Signal, fits func(*recorder.Request) bool) error {
+	started := make(chan struct{})
+	proxy.Inject(func(r *recorder.Request) recorder.Fault {
+		if fits(r) {
+			<-started
+			_ = cmd.Process.Signal(signal)
+		}
+		return nil
+	})
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	close(started)
+	return cmd.Wait()
 }

@@ -51,8 +51,8 @@ func TestWhatIsNotRepeated(t *testing.T) {
 		proxy := recorder.Start(t, cluster.Kubeconfig)
 		code, said := applyThrough(proxy.Kubeconfig, []byte(theirs), "--as", "nobody")
 		require.Equal(t, exitFailed, code, said)
-		require.Contains(t, said, `let a Role in namespace "default" grant "nobody" the verbs`)
-		require.Equal(t, 1, patches(proxy.Requests()), "sent once")
+		require.Contains(t, said, `"nobody" may not create, patch configmaps in namespace "default"`)
+		require.Zero(t, patches(proxy.Requests()), "that is known before anything is sent")
 	})
 }
 

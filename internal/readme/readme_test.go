@@ -25,8 +25,9 @@ func TestDocumentedCommandsWork(t *testing.T) {
 	cluster := testcluster.Start(t)
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
 		t.Run(filepath.Base(page), func(t *testing.T) {
+			kubeconfig := inOwnNamespace(t, cluster, strings.ToLower(strings.TrimSuffix(filepath.Base(page), ".md")))
 			for _, block := range blocks(t, page) {
-				runBlock(t, root, cluster, block)
+				runBlock(t, root, cluster, kubeconfig, block)
 			}
 		})
 	}
@@ -52,14 +53,27 @@ func blocks(t *testing.T, page string) []string {
 	return out
 }
 
-func runBlock(t *testing.T, root string, cluster *testcluster.Cluster, block string) {
+// inOwnNamespace makes a namespace, and a kubeconfig whose commands work in it.
+func inOwnNamespace(t *testing.T, cluster *testcluster.Cluster, name string) string {
+	t.Helper()
+	cluster.Kubectl(t, "create", "namespace", name)
+	text, err := os.ReadFile(cluster.Kubeconfig)
+	require.NoError(t, err)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, os.WriteFile(kubeconfig, text, 0o600))
+	out, err := cluster.TryKubectl("--kubeconfig", kubeconfig, "config", "set-context", "--current", "--namespace", name)
+	require.NoError(t, err, out)
+	return kubeconfig
+}
+
+func runBlock(t *testing.T, root string, cluster *testcluster.Cluster, kubeconfig, block string) {
 	t.Helper()
 	bin, err := testcluster.Find("ordapply")
 	require.NoError(t, err, "run make build")
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", block)
 	cmd.Dir = root
 	path := strings.Join([]string{filepath.Dir(bin), cluster.BinDir(t), os.Getenv("PATH")}, string(filepath.ListSeparator))
-	cmd.Env = append(os.Environ(), "PATH="+path, "KUBECONFIG="+cluster.Kubeconfig)
+	cmd.Env = append(os.Environ(), "PATH="+path, "KUBECONFIG="+kubeconfig)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s\n%s", block, out)
 }
