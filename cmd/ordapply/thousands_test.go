@@ -1,0 +1,54 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// A set of thousands is kept in a parent that says no more than one of three,
+// and in revisions of which no Secret comes near the size that an object may
+// have; and it can be pruned to a few.
+func TestThousandsOfMembers(t *testing.T) {
+	bin, err := testcluster.Find("ordapply")
+	if err != nil {
+		testcluster.Skip(t, "the ordapply command (run `make build`)")
+	}
+	cluster := testcluster.Start(t, "--light")
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	apply := func(n int) {
+		require.NoError(t, os.WriteFile(file, []byte(configMapStream("default", n)), 0o600))
+		said, err := exec.Command(bin, "apply", "-f", file, "--applyset", "many", "-n", "default", "--prune", "--kubeconfig", cluster.Kubeconfig).CombinedOutput()
+		require.NoError(t, err, string(said))
+	}
+	apply(3000)
+	require.Len(t, members(t, cluster), 3000)
+	for _, secret := range list(t, cluster, "secrets") {
+		text, err := secret.MarshalJSON()
+		require.NoError(t, err)
+		require.Less(t, len(text), 1<<20, secret.GetName())
+	}
+	parent := cluster.Kubectl(t, "get", "secret", "many", "-n", "default", "-o", "jsonpath={.metadata.annotations}")
+	require.Less(t, len(parent), 200, parent)
+	apply(3)
+	require.Len(t, members(t, cluster), 3)
+}
+
+func members(t *testing.T, cluster *testcluster.Cluster) []unstructured.Unstructured {
+	return list(t, cluster, "configmaps", "-l", "applyset.kubernetes.io/part-of")
+}
+
+func list(t *testing.T, cluster *testcluster.Cluster, args ...string) []unstructured.Unstructured {
+	t.Helper()
+	text := cluster.Kubectl(t, append([]string{"get", "-n", "default", "-o", "json"}, args...)...)
+	var found unstructured.UnstructuredList
+	require.NoError(t, json.Unmarshal([]byte(text), &found))
+	return found.Items
+}
