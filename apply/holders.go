@@ -213,7 +213,7 @@ func (h *holders) runs(ctx context.Context, manager string) string {
 			return "which should take it away; whether that runs cannot be read: " + brief(err).Error()
 		}
 		for _, w := range workloads {
-			if strings.Contains(w.GetName(), manager) || strings.Contains(manager, w.GetName()) {
+			if calledAlike(w.GetName(), manager) {
 				return "which is probably " + Meta(w).ID.String() + ": its log should tell what it waits for"
 			}
 		}
@@ -251,4 +251,11 @@ func held(objects []*unstructured.Unstructured) string {
 		said = append(said, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(said, "; ")
+}
+
+// calledAlike tells whether a workload and a field manager are one by their
+// names, such as cert-manager and cert-manager-certificates-issuing. A word that
+// many names end with, such as operator, is no likeness.
+func calledAlike(workload, manager string) bool {
+	return strings.HasPrefix(workload+"-", manager+"-") || strings.HasPrefix(manager+"-", workload+"-")
 }
