@@ -74,8 +74,21 @@ func Find(name string) (string, error) {
 }
 
 // Up starts a control plane that lives as long as this process, at the most.
-// What localcluster has to tell goes to progress.
+// What localcluster has to tell goes to progress. Once in a great while kwok
+// v0.8.0 ends while it starts, in a race of its own: then it is tried again.
 func Up(bin, dir string, progress io.Writer, flags ...string) (*Cluster, error) {
+	for tries := 1; ; tries++ {
+		cluster, err := up(bin, dir, progress, flags...)
+		if err == nil || tries == 3 || !strings.Contains(err.Error(), "kwok ended") {
+			return cluster, err
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func up(bin, dir string, progress io.Writer, flags ...string) (*Cluster, error) {
 	args := append([]string{"up", "--attached", "--dir", dir}, flags...)
 	c := &Cluster{Dir: dir, bin: bin, process: exec.Command(bin, args...)}
 	var said bytes.Buffer
