@@ -148,6 +148,9 @@ func (p *printer) end(o events.Outcome) {
 			parts = append(parts, fmt.Sprintf("%d %s", n, state))
 		}
 	}
+	if len(parts) == 0 { // it did not begin; the error says why
+		return
+	}
 	took := o.Summary.Took.Round(10 * time.Millisecond).String()
 	if n := o.Summary.Unchanged(); n > 0 {
 		took += fmt.Sprintf("; %d unchanged", n)
