@@ -187,14 +187,18 @@ func (d Dissolution) history() History {
 	return History{Cluster: d.Cluster, Parent: applyset.Parent{ID: d.Parent}, Namespace: d.Namespace}
 }
 
-// dropLease deletes the Lease of a set that is no more.
+// dropLease deletes the Lease of a set that is no more, unless another run has
+// begun meanwhile.
 func (d Dissolution) dropLease(ctx context.Context) error {
 	lease := LeaseOf(d.Parent, d.Namespace)
 	live, err := d.Cluster.Get(ctx, leaseKind(), lease.Namespace, lease.Name)
 	if err == nil {
+		if holder, _, _ := unstructured.NestedString(live.Object, "spec", "holderIdentity"); holder != "" {
+			return nil
+		}
 		err = d.Cluster.Delete(ctx, leaseKind(), live, apply.DeleteOptions{Unchanged: true})
 	}
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // another run has begun
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
 	return err

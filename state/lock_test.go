@@ -52,6 +52,16 @@ func (s *shelf) Update(_ context.Context, _ apply.Kind, lease *unstructured.Unst
 	return s.put(lease), nil
 }
 
+func (s *shelf) Delete(_ context.Context, _ apply.Kind, lease *unstructured.Unstructured, o apply.DeleteOptions) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o.Unchanged && s.lease.GetResourceVersion() != lease.GetResourceVersion() {
+		return apierrors.NewConflict(leaseKind().Resource.GroupResource(), "lock", nil)
+	}
+	s.lease = nil
+	return nil
+}
+
 func (s *shelf) put(lease *unstructured.Unstructured) *unstructured.Unstructured {
 	s.version++
 	s.lease = lease.DeepCopy()
@@ -159,5 +169,20 @@ func TestBrokenLockIsLost(t *testing.T) {
 		<-held.Done()
 		require.ErrorIs(t, context.Cause(held), ErrLockLost)
 		require.Less(t, time.Since(broken), 5*time.Second)
+	})
+}
+
+// Who has deleted a set takes its Lease along, unless another run was waiting
+// for it and has it now.
+func TestOnlyAFreeLeaseIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := &shelf{}
+		_, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
+		require.NoError(t, err)
+		require.NoError(t, Dissolution{Cluster: cluster}.dropLease(t.Context()))
+		require.NotNil(t, cluster.lease)
+		release()
+		require.NoError(t, Dissolution{Cluster: cluster}.dropLease(t.Context()))
+		require.Nil(t, cluster.lease)
 	})
 }
