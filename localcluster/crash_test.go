@@ -137,6 +137,40 @@ func TestAttachedKilledComponent(t *testing.T) {
 	requireNothingLeft(t, dir)
 }
 
+// TestAttachedRestartsKwok: kwok may end, of which v0.8.0 is capable by itself, and Pods become ready all the same; one
+// that ends again and again ends the cluster.
+func TestAttachedRestartsKwok(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "c")
+	cmd := exec.Command(built(t), "up", "--attached", "--dir", dir)
+	_, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	require.NoError(t, cmd.Start())
+	_, err = bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	kill := func(last process) process {
+		var p process
+		require.Eventually(t, func() bool {
+			p, err = readPid(filepath.Join(dir, runDir, kwok+".pid"))
+			return err == nil && p != last && p.runs(dir)
+		}, 20*time.Second, 20*time.Millisecond, "kwok was not started again")
+		require.NoError(t, syscall.Kill(p.pid, syscall.SIGKILL))
+		return p
+	}
+	killed := kill(process{})
+	localcluster(t, "kubectl", "--dir", dir, "--", "run", "web", "--image=app:1")
+	localcluster(t, "kubectl", "--dir", dir, "--", "wait", "pod/web", "--for=condition=Ready", "--timeout=60s")
+	for range maxRestarts {
+		killed = kill(killed)
+	}
+	require.Error(t, cmd.Wait())
+	require.Contains(t, stderr.String(), "kwok ended (signal: killed)")
+	requireNothingLeft(t, dir)
+}
+
 // requireNothingLeft: dir is gone, and no process names it; one that was just refused its start may take a moment.
 func requireNothingLeft(t *testing.T, dir string) {
 	t.Helper()

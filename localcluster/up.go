@@ -180,12 +180,5 @@ func upAttached(ctx context.Context, o upOptions, stdin io.Reader, stdout io.Wri
 		return err
 	}
 	fmt.Fprintf(stdout, "ready %s\n", c.kubeconfig())
-	select {
-	case <-ctx.Done():
-	case d := <-w.deaths:
-		if _, gone := os.Stat(c.path(runDir)); gone == nil { // else `localcluster down` ended it
-			err = d.error(c)
-		}
-	}
-	return errors.Join(err, takeDown(c.Dir))
+	return errors.Join(w.stay(ctx), takeDown(c.Dir))
 }

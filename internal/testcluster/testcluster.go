@@ -8,6 +8,7 @@ package testcluster
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +27,7 @@ type Cluster struct {
 	bin        string // the localcluster command
 	stdin      io.Closer
 	process    *exec.Cmd
+	said       bytes.Buffer // by localcluster; not to be read before it has ended
 }
 
 // Start runs a control plane until the test ends. Flags are those of
@@ -74,25 +76,11 @@ func Find(name string) (string, error) {
 }
 
 // Up starts a control plane that lives as long as this process, at the most.
-// What localcluster has to tell goes to progress. Once in a great while kwok
-// v0.8.0 ends while it starts, in a race of its own: then it is tried again.
+// What localcluster has to tell goes to progress.
 func Up(bin, dir string, progress io.Writer, flags ...string) (*Cluster, error) {
-	for tries := 1; ; tries++ {
-		cluster, err := up(bin, dir, progress, flags...)
-		if err == nil || tries == 3 || !strings.Contains(err.Error(), "kwok ended") {
-			return cluster, err
-		}
-		if err := os.RemoveAll(dir); err != nil {
-			return nil, err
-		}
-	}
-}
-
-func up(bin, dir string, progress io.Writer, flags ...string) (*Cluster, error) {
 	args := append([]string{"up", "--attached", "--dir", dir}, flags...)
 	c := &Cluster{Dir: dir, bin: bin, process: exec.Command(bin, args...)}
-	var said bytes.Buffer
-	c.process.Stderr = io.MultiWriter(&said, progress)
+	c.process.Stderr = io.MultiWriter(&c.said, progress)
 	stdin, err := c.process.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -108,17 +96,20 @@ func up(bin, dir string, progress io.Writer, flags ...string) (*Cluster, error) 
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	path, ready := strings.CutPrefix(strings.TrimSpace(line), "ready ")
 	if err != nil || !ready {
-		_ = c.Down()
-		return nil, fmt.Errorf("localcluster up: no cluster: %s%s", line, said.String())
+		return nil, errors.Join(fmt.Errorf("localcluster up: no cluster: %s", line), c.Down())
 	}
 	c.Kubeconfig = path
 	return c, nil
 }
 
-// Down stops the control plane and removes its folder.
+// Down stops the control plane and removes its folder. The error says what
+// became of a cluster that ended before.
 func (c *Cluster) Down() error {
 	_ = c.stdin.Close()
-	return c.process.Wait()
+	if err := c.process.Wait(); err != nil {
+		return fmt.Errorf("%w: %s", err, c.said.String())
+	}
+	return nil
 }
 
 // AuditLog is the API server's record of every request.
