@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"strings"
@@ -26,13 +27,21 @@ import (
 )
 
 func main() {
-	klog.SetLogger(logr.Discard()) // client-go's own remarks; what matters reaches the person as errors and events
+	muteLibraries()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()
 		stop() // a second signal ends the process at once
 	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// muteLibraries keeps what client-go and net/http remark to themselves off
+// standard error, such as a watch that ends or a lock that is not yet free: what
+// matters of it reaches the person as errors and events.
+func muteLibraries() {
+	klog.SetLogger(logr.Discard())
+	log.SetOutput(io.Discard)
 }
 
 // Exit codes, DESIGN §9.

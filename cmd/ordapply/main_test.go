@@ -16,6 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	muteLibraries()
 	testscript.Main(m, map[string]func(){"ordapply": main})
 }
 
