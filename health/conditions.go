@@ -53,8 +53,12 @@ func (r *reading) judge(path, name, state string, c map[string]any, depth int) {
 	reason, _ := c["reason"].(string)
 	s := sign{means: meaningOf(name), rank: share(depth), text: describe(path, name, state, reason, c["message"])}
 	known := s.means != silent
-	if !known && soundsGood(name) {
+	switch {
+	case known:
+	case soundsGood(name):
 		s.means = good
+	case tellsOfLack(name):
+		s.means = trouble
 	}
 	switch strings.ToLower(state) {
 	case "true":
@@ -64,7 +68,7 @@ func (r *reading) judge(path, name, state string, c map[string]any, depth int) {
 	default: // Unknown, or a word of the controller's own
 		switch s.means {
 		case good:
-			r.add(sign{means: busy, rank: missing(name, depth, known), text: s.text})
+			r.add(sign{means: busy, rank: unsure(missing(name, depth, known)), text: s.text})
 		case busy:
 			r.add(s)
 		}
@@ -82,6 +86,8 @@ func (r *reading) holds(s sign, name, reason string, depth int) {
 		s.means, s.rank = trouble, faint
 	case s.means >= trouble && because == good: // name and reason contradict each other: it says little
 		s.rank = faint
+	case s.means == fatal && because == busy: // Degraded with the reason UpdateInProgress: it will pass
+		s.means = trouble
 	case s.means == trouble:
 		s.rank = mild
 	case s.means == busy && because == good: // Progressing with the reason NewReplicaSetAvailable: it has arrived
@@ -97,8 +103,11 @@ func (r *reading) holds(s sign, name, reason string, depth int) {
 }
 
 // hasWork tells whether a name speaks of a change under way, and not of what
-// goes on all the time.
+// goes on all the time. What has started may long be over.
 func hasWork(name string) bool {
+	if lastWord(name) == "started" {
+		return false
+	}
 	for word := range words(name) {
 		if isWork(word) || !strings.HasSuffix(word, "ing") && wordMeaning(word) == busy {
 			return true
@@ -115,6 +124,8 @@ func (r *reading) doesNotHold(s sign, name, reason string, depth int, known bool
 	switch {
 	case s.means == good && because >= trouble:
 		r.add(sign{means: trouble, rank: missing(name, depth, known), text: s.text})
+	case s.means == good && because == idle: // Synced is False, for ReconcilePaused
+		r.add(sign{means: idle, rank: missing(name, depth, known), text: s.text})
 	case s.means == good:
 		r.add(sign{means: busy, rank: missing(name, depth, known), text: s.text})
 	case s.means == busy && because >= trouble:
@@ -148,6 +159,15 @@ func missing(name string, depth int, known bool) rank {
 	return mild
 }
 
+// unsure is the rank of a condition that nobody knows of, by the rank that it
+// has when it does not hold: of a part it says little.
+func unsure(r rank) rank {
+	if r == mild {
+		return faint
+	}
+	return r
+}
+
 // sumsUp tells whether a condition of this name sums up the whole object.
 func sumsUp(name string) bool {
 	switch strings.ToLower(name) {
@@ -179,6 +199,15 @@ func soundsGood(name string) bool {
 		return false
 	}
 	return isParticiple(last)
+}
+
+// tellsOfLack tells of conditions, not in the dictionary either, that say what
+// is not there: NoMatchingInstance.
+func tellsOfLack(name string) bool {
+	for first := range words(name) {
+		return first == "no"
+	}
+	return false
 }
 
 func describe(path, name, state, reason string, message any) string {

@@ -17,6 +17,9 @@ func (r *reading) counters(path string, spec, status map[string]any, rank rank) 
 		if strings.HasPrefix(key, "unavailable") && got > 0 && rank == certain {
 			r.add(sign{means: busy, rank: certain, text: fmt.Sprintf("%s: %d", key, got)})
 		}
+		if want, ok := integer(spec[key]); ok && isSize(key) {
+			r.count(key, got, want, min(rank, mild), fmt.Sprintf("%s: %d of %d", key, got, want))
+		}
 		if want, ok := wanted(key, spec, status); ok {
 			r.count(key, got, want, rank, fmt.Sprintf("%s%s: %d of %d", path, key, got, want))
 		}
@@ -71,6 +74,16 @@ func awaited(key string) (string, bool) {
 	return "", false
 }
 
+// isSize tells of fields by which a spec says how many there should be, and a
+// status how many there are, ready or not.
+func isSize(key string) bool {
+	switch key {
+	case "replicas", "nodes", "instances", "members", "workers":
+		return true
+	}
+	return false
+}
+
 // isCounted tells whether a status says how many of a noun there are. Zeros are
 // commonly left out.
 func isCounted(noun string, status map[string]any) bool {
@@ -99,7 +112,7 @@ func wanted(key string, spec, status map[string]any) (int64, bool) {
 	if n, ok := integer(status["expectedUpdated"+title]); ok && strings.HasPrefix(key, "updated") {
 		return n, true // less than all while a partition holds an update back
 	}
-	return firstInteger(spec[noun], status["desired"+title], status["expected"+title], status["total"+title], status[noun])
+	return firstInteger(spec[noun], status["desired"+title], status["expected"+title], status["total"+title], status["matched"+title], status[noun])
 }
 
 func firstInteger(values ...any) (int64, bool) {

@@ -70,7 +70,7 @@ func (r *reading) list(path, key string, items []any, depth int) {
 func isPast(key string) bool {
 	for word := range words(key) {
 		switch word {
-		case "last", "previous", "prev", "history", "old", "past":
+		case "last", "previous", "prev", "history", "old", "past", "initial":
 			return true
 		}
 	}
@@ -88,8 +88,8 @@ func (r *reading) text(path, key, value string, depth int) {
 	case isErrorKey(key):
 		r.add(sign{means: trouble, rank: share(depth), text: path + ": " + value})
 	case last == "replicas":
-		if got, want, ok := fraction(value); ok && got < want {
-			r.add(sign{means: busy, rank: share(depth), text: path + " is " + value})
+		if got, want, ok := fraction(value); ok {
+			r.count(key, got, want, share(depth), path+" is "+value)
 		}
 	case depth == 0 && (key == "reason" || key == "message"):
 		if means := meaningOf(opening(value)); means >= trouble {
@@ -153,7 +153,7 @@ func isName(value string) bool {
 }
 
 // isParticiple tells whether a name says what has been done: "Imported".
-func isParticiple(name string) bool { return strings.HasSuffix(name, "ed") }
+func isParticiple(name string) bool { return strings.HasSuffix(strings.ToLower(name), "ed") }
 
 // phrase is the meaning of a state's name. One-shot kinds are not there while
 // they run.
@@ -164,10 +164,16 @@ func (r *reading) phrase(value string) meaning {
 	switch strings.ToLower(value) {
 	case "true", "enabled":
 		return good
-	case "false", "new", "scheduled", "planned", "prepared", "allocated":
+	case "false", "new":
+		return busy
+	case "rolledback", "rolled_back":
+		return trouble
+	}
+	switch lastWord(value) {
+	case "scheduled", "planned", "prepared", "allocated":
 		return busy
 	}
-	if r.oneShot && isUnderWay(value) {
+	if r.oneShot && isUnderWay(lastWord(value)) {
 		return busy
 	}
 	if got, want, ok := fraction(value); ok {
@@ -196,6 +202,8 @@ func (r *reading) flag(path, key string, value bool, depth int) {
 		r.add(sign{means: good, rank: r.present(key, depth), text: text})
 	case means == good:
 		r.add(sign{means: busy, rank: missing(key, depth, depth == 0), text: text})
+	case value && means == busy && depth == 0 && hasWork(key):
+		r.add(sign{means: means, rank: mild, text: text})
 	case value && means == busy:
 		r.add(sign{means: means, rank: faint, text: text})
 	case value:

@@ -2,7 +2,10 @@ package health
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -22,8 +25,10 @@ func generic(obj *unstructured.Unstructured) (Assessment, bool) {
 	}
 	spec, _ := obj.Object["spec"].(map[string]any)
 	r := read(obj, spec, status)
-	if r.idle != "" && r.bad.means < fatal && asksForIdle(spec, 0) {
-		return Assessment{Verdict: Ready, Reason: r.idle + ", as its spec asks", Rule: "generic"}, true
+	if r.idle != "" && r.bad.means < fatal {
+		if asker := whoAsksForIdle(obj, spec); asker != "" {
+			return Assessment{Verdict: Ready, Reason: r.idle + ", as " + asker + " asks", Rule: "generic"}, true
+		}
 	}
 	return r.decide()
 }
@@ -70,6 +75,22 @@ func behind(obj *unstructured.Unstructured, status map[string]any) (Assessment, 
 	}, true
 }
 
+// whoAsksForIdle says what of an object wants it paused or suspended: its spec,
+// or an annotation by which operators let people pause one.
+func whoAsksForIdle(obj *unstructured.Unstructured, spec map[string]any) string {
+	if asksForIdle(spec, 0) {
+		return "its spec"
+	}
+	for _, key := range slices.Sorted(maps.Keys(obj.GetAnnotations())) {
+		_, name, _ := strings.Cut(key, "/")
+		value := obj.GetAnnotations()[key]
+		if meaningOf(name) == idle && value != "" && value != "false" {
+			return "annotation " + key
+		}
+	}
+	return ""
+}
+
 // asksForIdle tells whether a spec wants its object paused or suspended.
 func asksForIdle(spec map[string]any, depth int) bool {
 	for key, value := range spec {
@@ -101,11 +122,15 @@ func isSwitch(key string) bool {
 	return false
 }
 
-// isOneShot tells whether objects of the kind run to an end.
+// isOneShot tells whether objects of the kind run to an end. A schedule of such
+// does not.
 func isOneShot(kind string) bool {
+	if isSchedule(kind) {
+		return false
+	}
 	switch lastWord(kind) {
 	case "job", "run", "task", "workflow", "build", "backup", "restore", "migration", "test", "scan", "execution", "analysis",
-		"operation", "request", "upgrade", "snapshot", "import", "export", "experiment":
+		"operation", "request", "upgrade", "snapshot", "import", "export", "experiment", "evaluation", "promotion", "trial":
 		return true
 	}
 	return false

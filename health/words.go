@@ -119,7 +119,7 @@ func wordMeaning(word string) meaning {
 		"installed", "provisioned", "initialized", "configured", "connected", "attached", "applied", "resolved", "valid",
 		"validated", "verified", "approved", "fulfilled", "registered", "joined", "published", "operational", "stable",
 		"normal", "green", "working", "converged", "ensured", "satisfied", "compliant", "admitted", "listening", "streaming",
-		"operating":
+		"operating", "processed":
 		return good
 	case "paused", "pause", "suspend", "suspended", "stopped", "hibernated", "halted", "inactive", "frozen":
 		return idle
@@ -129,8 +129,8 @@ func wordMeaning(word string) meaning {
 		return busy
 	case "error", "errors", "errored", "err", "unhealthy", "unavailable", "missing", "unreachable", "blocked", "pressure",
 		"warning", "warn", "out", "down", "offline", "disconnected", "outofsync", "outdated", "inconsistent", "violation", "violated",
-		"insufficient", "unschedulable", "unauthorized", "forbidden", "problem", "problems", "red", "stuck", "mismatch", "unstable",
-		"absent", "lost", "limit", "inconclusive", "notfound", "unaccepted", "noncompliant",
+		"insufficient", "unschedulable", "unauthorized", "forbidden", "problem", "problems", "warnings", "violations", "issues", "red", "stuck", "mismatch", "unstable",
+		"absent", "lost", "orphaned", "uncertain", "limit", "inconclusive", "notfound", "unaccepted", "noncompliant",
 		"conflict", "conflicts", "conflicted", "drifted", "unprogrammed", "irreconcilable", "failing", "crash", "crashing",
 		"invalid", "rejected", "denied", "misconfigured", "unsupported", "expired", "broken", "killed", "evicted":
 		return trouble
@@ -165,7 +165,7 @@ func isWork(word string) bool {
 func isNoun(word string) bool {
 	switch word {
 	case "networking", "monitoring", "logging", "routing", "tracing", "peering", "binding", "mapping", "string",
-		"existing", "nothing", "messaging", "eventing", "serving", "billing", "caching", "backing", "sharing", "remaining":
+		"existing", "nothing", "messaging", "eventing", "serving", "billing", "caching", "backing", "sharing", "remaining", "matching":
 		return true
 	}
 	return false
