@@ -40,6 +40,10 @@ type Run struct {
 	Waiting func(*HeldError)
 	// Memory says what the history keeps of the run beside its plan and stream.
 	Memory Memory
+	// Undo makes the run that goes back to a revision of the set; it is called
+	// under the lock when this one failed, and the error is then an *UndoneError.
+	// Default: the set stays as the failure left it.
+	Undo func(context.Context, *Revision) (Run, error)
 }
 
 // Do applies the stream. Before the first write to a member the set promises all
@@ -62,7 +66,10 @@ func (r Run) Do(ctx context.Context) (apply.Summary, error) {
 	}
 	defer release()
 	summary, err := r.apply(held)
-	if errors.Is(context.Cause(held), ErrLockLost) {
+	if err != nil {
+		err = r.undone(held, summary, err)
+	}
+	if errors.Is(context.Cause(held), ErrLockLost) && !errors.Is(err, ErrLockLost) {
 		err = errors.Join(ErrLockLost, err)
 	}
 	return summary, err

@@ -119,10 +119,7 @@ func (f *applyFlags) run(cmd *cobra.Command, prepare func(*cobra.Command, *measu
 	case f.dryRun == "client":
 		err = f.showPlan(cmd.OutOrStdout(), j.plan)
 	default:
-		var summary apply.Summary
-		if summary, err = f.carryOut(cmd, j); err != nil && f.rollback {
-			err = f.undo(cmd, j, summary, err)
-		}
+		err = f.carryOut(cmd, j)
 	}
 	return errors.Join(err, measured.err)
 }
@@ -226,7 +223,7 @@ func (f *applyFlags) showPlan(w io.Writer, plan *ordering.Plan) error {
 }
 
 // carryOut runs a plan on a cluster and tells what happens.
-func (f *applyFlags) carryOut(cmd *cobra.Command, j job) (apply.Summary, error) {
+func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 	j.plan.Notes = append(j.plan.Notes, j.target.unreadable(j.stream)...)
 	outputs := openOutputs(cmd)
 	defer outputs.close(cmd.Context())
@@ -249,11 +246,9 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) (apply.Summary, error) 
 		Events:         told.event,
 	}
 	summary, err := f.apply(cmd, j, applier, told)
-	if err != nil && summary.TimedOutOnly() {
-		err = &timeoutError{err}
-	}
+	err = timedOut(summary, err)
 	told.end(outcome(summary, j.target.warnings.list(), err))
-	return summary, err
+	return err
 }
 
 // apply applies the stream, to a set where one is named.
@@ -273,6 +268,11 @@ func (f *applyFlags) apply(cmd *cobra.Command, j job, applier apply.Applier, tol
 	run, err := f.setFlags.open(cmd.Context(), j, applier, told, cmd.ErrOrStderr())
 	if err != nil {
 		return apply.Summary{}, err
+	}
+	if f.rollback {
+		run.Undo = func(ctx context.Context, r *state.Revision) (state.Run, error) {
+			return f.undo(ctx, cmd, j, applier, told, r)
+		}
 	}
 	return run.Do(cmd.Context())
 }

@@ -140,9 +140,7 @@ func (f *deleteFlags) carryOut(cmd *cobra.Command, d deletion) error {
 	told := f.tellers(d, outputs)
 	told.begin()
 	summary, err := f.remover(d.target, told.event).Run(cmd.Context(), d.order, d.live)
-	if err != nil && summary.TimedOutOnly() {
-		err = &timeoutError{err}
-	}
+	err = timedOut(summary, err)
 	told.end(outcome(summary, d.target.warnings.list(), err))
 	return err
 }

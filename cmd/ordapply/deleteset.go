@@ -47,9 +47,7 @@ func (f *deleteFlags) dissolve(cmd *cobra.Command) error {
 		return err
 	}
 	summary, err := d.Do(cmd.Context())
-	if err != nil && summary.TimedOutOnly() {
-		err = &timeoutError{err}
-	}
+	err = timedOut(summary, err)
 	ended := outcome(summary, t.warnings.list(), err)
 	switch {
 	case told != nil:

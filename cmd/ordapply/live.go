@@ -27,6 +27,7 @@ type live struct {
 	*printer                // of what stays
 	stays    *bytes.Buffer  // what the printer printed and is not on the terminal yet
 	view     *liveview.View // with stays, owned by the goroutine of draw
+	options  liveview.Options
 	screen   *terminal.Screen
 	terminal *os.File
 	size     [2]int // columns and rows, as last seen
@@ -71,14 +72,12 @@ func (f *applyFlags) newLive(cmd *cobra.Command, p *printer, on *os.File) *live 
 	}
 	l := &live{
 		printer: p, stays: &bytes.Buffer{}, terminal: on,
-		view: liveview.New(p.plan, liveview.Options{
-			Graph:       p.schedule == apply.Graph,
-			WaveTimeout: f.waveTimeout,
-		}, time.Now()),
+		options:     liveview.Options{Graph: p.schedule == apply.Graph, WaveTimeout: f.waveTimeout},
 		screen:      terminal.NewScreen(on, os.Getenv("NO_COLOR") == ""),
 		interrupted: cmd.Context().Done(),
 		ending:      make(chan struct{}), ended: make(chan struct{}),
 	}
+	l.view = liveview.New(p.plan, l.options, time.Now())
 	p.err = l.stays
 	return l
 }
@@ -100,6 +99,14 @@ func (l *live) extend(plan *ordering.Plan) {
 	l.later(func() {
 		l.printer.extend(plan)
 		l.view.Extend(plan)
+	})
+}
+
+func (l *live) rollBack(revision int, plan *ordering.Plan) {
+	l.later(func() {
+		l.stays.WriteString(l.view.End())
+		l.printer.rollBack(revision, plan)
+		l.view = liveview.New(plan, l.options, time.Now())
 	})
 }
 

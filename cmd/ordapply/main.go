@@ -24,6 +24,7 @@ import (
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/outlet"
 	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/state"
 )
 
 func main() {
@@ -96,11 +97,15 @@ func printFault(stderr io.Writer, fault error) {
 	}
 }
 
+// exitCode is that of a run's own error, whatever became of a rollback after it.
 func exitCode(err error) int {
 	var usage *usageError
 	var timeout *timeoutError
+	var undone *state.UndoneError
 	switch {
-	case errors.Is(err, apply.ErrInterrupted):
+	case err == nil:
+		return exitDone
+	case errors.Is(err, apply.ErrInterrupted) && !errors.As(err, &undone):
 		return exitInterrupted
 	case errors.As(err, &usage):
 		return exitUsage

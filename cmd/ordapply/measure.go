@@ -70,6 +70,12 @@ func (m *measure) extend(plan *ordering.Plan) {
 	}
 }
 
+func (m *measure) rollBack(_ int, plan *ordering.Plan) {
+	if m.file != "" {
+		m.metrics.RollBack(plan)
+	}
+}
+
 func (m *measure) end(o events.Outcome) {
 	if m.file == "" {
 		return

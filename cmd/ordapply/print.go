@@ -72,6 +72,15 @@ func (p *printer) extend(plan *ordering.Plan) {
 	fmt.Fprintf(p.err, "pruning %s that the apply set had and the stream does not\n", count(more, "resource"))
 }
 
+// rollBack tells that the run failed, and which plan follows.
+func (p *printer) rollBack(revision int, plan *ordering.Plan) {
+	p.plan = plan
+	fmt.Fprintf(p.err, "it failed; rolling back to revision %d: applying %s in %s\n", revision, count(len(plan.Steps), "resource"), count(len(plan.Waves), "wave"))
+	for _, note := range plan.Notes {
+		fmt.Fprintf(p.err, "note: %s\n", terminal.Plain(note))
+	}
+}
+
 func (p *printer) waveWords(e apply.Event) string {
 	if e.EndsWave() {
 		return string(e.State) + " in " + e.Detail
@@ -137,25 +146,38 @@ func resourceName(id object.ID) string {
 	return terminal.Plain(strings.ToLower(id.GroupKind()) + "/" + id.Name)
 }
 
-// end tells how the run ended, in one line, and what the server warned about.
+// end tells how the run ended, in one line, and how its rollback did, and what the
+// server warned about.
 func (p *printer) end(o events.Outcome) {
 	for _, text := range o.Warnings {
 		fmt.Fprintf(p.err, "warning from the server: %s\n", terminal.Plain(text))
 	}
+	if words := sumUp(o.Summary); words != "" { // else it did not begin; the error says why
+		fmt.Fprintln(p.err, words)
+	}
+	if back := o.Rollback; back != nil {
+		if words := sumUp(back.Summary); words != "" {
+			fmt.Fprintf(p.err, "rollback to revision %d: %s\n", back.Revision, words)
+		}
+	}
+}
+
+// sumUp counts how resources ended, and tells in which time.
+func sumUp(s apply.Summary) string {
 	var parts []string
 	for _, state := range []apply.State{apply.Ready, apply.Applied, apply.Deferred, apply.Deleted, apply.Kept, apply.Unsettled, apply.Failed, apply.TimedOut, apply.Skipped, apply.NotStarted} {
-		if n := o.Summary.Count(state); n > 0 {
+		if n := s.Count(state); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, state))
 		}
 	}
-	if len(parts) == 0 { // it did not begin; the error says why
-		return
+	if len(parts) == 0 {
+		return ""
 	}
-	took := o.Summary.Took.Round(10 * time.Millisecond).String()
-	if n := o.Summary.Unchanged(); n > 0 {
+	took := s.Took.Round(10 * time.Millisecond).String()
+	if n := s.Unchanged(); n > 0 {
 		took += fmt.Sprintf("; %d unchanged", n)
 	}
-	fmt.Fprintf(p.err, "%s, in %s\n", strings.Join(parts, ", "), took)
+	return fmt.Sprintf("%s, in %s", strings.Join(parts, ", "), took)
 }
 
 // count is "1 wave", "3 waves".

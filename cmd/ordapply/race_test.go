@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -41,6 +43,70 @@ func TestRacingRuns(t *testing.T) {
 	require.True(t, otherFrom.After(to), "%s wrote from %s to %s, %s from %s to %s", streams[first], from, to, streams[last], otherFrom, otherTo)
 	trial.knowsAll(t)
 	trial.converged(t, chaosAct{after: streams[last]})
+}
+
+// A rollback that follows a failure is done under the same lock: a run that
+// waits for it comes after both.
+func TestRollbackOnFailureKeepsTheLock(t *testing.T) {
+	bin, err := testcluster.Find("ordapply")
+	if err != nil {
+		testcluster.Skip(t, "the ordapply command (run `make build`)")
+	}
+	lab := newChaosLab(t, bin)
+	applies := func(stream string) []string {
+		return []string{"apply", "-f", stream + ".yaml", "--applyset", "set", "-n", "NAMESPACE", "--prune"}
+	}
+	trial := lab.newTrial(t, chaosAct{name: "undo", before: [][]string{applies("old")}}, 12, "two")
+	broken := chaosStream(trial.namespace, trial.members("old")) + brokenConfigMap(trial.namespace)
+	require.NoError(t, os.WriteFile(filepath.Join(trial.dir, "broken.yaml"), []byte(broken), 0o600))
+	waits, goesBack := make(chan struct{}), make(chan struct{})
+	first, second := recorder.Start(t, lab.cluster.Kubeconfig), recorder.Start(t, lab.cluster.Kubeconfig)
+	var seen, refused sync.Once
+	second.Inject(func(r *recorder.Request) recorder.Fault {
+		if r.Verb == "get" && r.Resource == "leases" {
+			seen.Do(func() { close(waits) })
+		}
+		return nil
+	})
+	var mu sync.Mutex
+	held := map[string]bool{} // when the lock was taken, as each write found it
+	first.Inject(func(r *recorder.Request) recorder.Fault {
+		if r.Verb != "patch" {
+			return nil
+		}
+		if r.Name == "broken" {
+			refused.Do(func() { close(goesBack) })
+			<-waits
+		}
+		since := lab.cluster.Kubectl(t, "get", "lease", "ordapply.secret.set", "-n", trial.namespace, "-o", "jsonpath={.spec.holderIdentity} {.spec.acquireTime}")
+		mu.Lock()
+		defer mu.Unlock()
+		held[since] = true
+		return nil
+	})
+	var runs sync.WaitGroup
+	failing := trial.command(first.Kubeconfig, append(applies("broken"), "--rollback-on-failure"))
+	runs.Go(func() {
+		said, _ := failing.CombinedOutput()
+		if code := failing.ProcessState.ExitCode(); code != exitFailed || !strings.HasSuffix(string(said), "error: rolled back to revision 1\n") {
+			t.Errorf("exit code %d: %s", code, said)
+		}
+	})
+	<-goesBack
+	waiting := trial.command(second.Kubeconfig, applies("new"))
+	runs.Go(func() { expectDone(t, waiting) })
+	runs.Wait()
+	require.Len(t, held, 1, "the lock was taken anew: %v", held)
+	_, to := writes(t, first)
+	from, _ := writes(t, second)
+	require.True(t, from.After(to), "the waiting run wrote at %s, the rollback until %s", from, to)
+	trial.knowsAll(t)
+	trial.converged(t, chaosAct{after: "new"})
+}
+
+// brokenConfigMap is one that the API server refuses.
+func brokenConfigMap(namespace string) string {
+	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: broken, namespace: " + namespace + ", annotations: {ordapply.dev/layer: app/l2, ordapply.dev/wave: \"2\"}}\ndata: {number: 1}\n"
 }
 
 func expectDone(t *testing.T, cmd *exec.Cmd) {

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -62,65 +60,27 @@ func (f *applyFlags) prepareRollback(ctx context.Context, measured *measure, num
 	if err != nil {
 		return j, err
 	}
-	r, err := earlier(ctx, set.history, number)
+	var r *state.Revision
+	if number > 0 {
+		r, err = set.history.Read(ctx, number)
+	} else {
+		r, err = set.history.Previous(ctx)
+	}
 	if err != nil {
 		return j, err
 	}
 	return f.again(ctx, j, r)
 }
 
-// earlier reads a revision; 0 is the one that was deployed before the newest.
-func earlier(ctx context.Context, history state.History, number int) (*state.Revision, error) {
-	if number > 0 {
-		return history.Read(ctx, number)
-	}
-	entries, err := history.List(ctx)
+// undo makes the run that goes back to a revision after this one failed.
+func (f *applyFlags) undo(ctx context.Context, cmd *cobra.Command, j job, applier apply.Applier, told tellers, r *state.Revision) (state.Run, error) {
+	j, err := f.again(ctx, j, r)
 	if err != nil {
-		return nil, err
+		return state.Run{}, err
 	}
-	for _, e := range slices.Backward(entries[:max(0, len(entries)-1)]) {
-		if e.Status == state.Deployed || e.Status == state.Superseded {
-			return history.Read(ctx, e.Number)
-		}
-	}
-	return nil, errors.New("there is nothing to go back to: no revision before the last was deployed")
-}
-
-// undo applies what was deployed last, after a run that failed, and says so
-// beside the failure. A run that was interrupted, or that sent nothing, leaves
-// nothing to undo.
-func (f *applyFlags) undo(cmd *cobra.Command, j job, failed apply.Summary, failure error) error {
-	sent := slices.ContainsFunc(failed.Results, func(r apply.Result) bool { return !r.Sent.IsZero() })
-	if f.dryRun != "none" || !sent || errors.Is(failure, apply.ErrInterrupted) || errors.Is(failure, state.ErrLockLost) {
-		return failure
-	}
-	number, err := f.rollBack(cmd, j)
-	if err != nil {
-		return errors.Join(failure, fmt.Errorf("--rollback-on-failure: %w", err))
-	}
-	return errors.Join(failure, fmt.Errorf("rolled back to revision %d", number))
-}
-
-// rollBack applies what was deployed before the newest revision, which failed,
-// and gives its number.
-func (f *applyFlags) rollBack(cmd *cobra.Command, j job) (int, error) {
-	set, err := j.target.known(cmd.Context(), f.set)
-	if err != nil {
-		return 0, err
-	}
-	if last, err := set.history.List(cmd.Context()); err != nil || len(last) > 0 && last[len(last)-1].Status == state.Deployed {
-		return 0, errors.Join(err, errors.New("there is nothing to go back to: what failed is what was deployed last"))
-	}
-	r, err := earlier(cmd.Context(), set.history, 0)
-	if err != nil {
-		return 0, err
-	}
-	if j, err = f.again(cmd.Context(), j, r); err != nil {
-		return 0, err
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "rolling back to revision %d\n", r.Number)
-	_, err = f.carryOut(cmd, j)
-	return r.Number, err
+	told.rollBack(r.Number, j.plan)
+	applier.Ungated, applier.Begin = j.ungated, nil
+	return f.setFlags.open(ctx, j, applier, told, cmd.ErrOrStderr())
 }
 
 // again makes a job of a revision. What the revision lacks is pruned.

@@ -31,7 +31,7 @@ type setFlags struct {
 
 func (f *setFlags) register(flags *pflag.FlagSet) {
 	f.registerMembership(flags)
-	flags.BoolVar(&f.rollback, "rollback-on-failure", false, "when the run fails, apply the revision of the apply set that was deployed last again, in its order")
+	flags.BoolVar(&f.rollback, "rollback-on-failure", false, "when the run fails, apply the revision of the apply set that was deployed last again, in its order and under the same lock; the exit code stays that of the failure")
 	f.registerHistory(flags)
 	f.registerLock(flags)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/outlet"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state"
 )
 
 // teller tells somebody about a run: begin, any number of event, end. event is
@@ -23,6 +25,7 @@ type teller interface {
 	begin()
 	event(apply.Event)
 	extend(*ordering.Plan)
+	rollBack(revision int, plan *ordering.Plan)
 	end(events.Outcome)
 }
 
@@ -44,6 +47,12 @@ func (t tellers) event(e apply.Event) {
 func (t tellers) extend(plan *ordering.Plan) {
 	for _, one := range t {
 		one.extend(plan)
+	}
+}
+
+func (t tellers) rollBack(revision int, plan *ordering.Plan) {
+	for _, one := range t {
+		one.rollBack(revision, plan)
 	}
 }
 
@@ -90,20 +99,45 @@ func (l *eventLines) begin()                     { l.log.Begin(l.plan, l.start) 
 func (l *eventLines) event(e apply.Event)        { l.log.Event(e) }
 func (l *eventLines) extend(plan *ordering.Plan) { l.log.Extend(plan) }
 func (l *eventLines) end(o events.Outcome)       { l.log.End(o) }
+func (l *eventLines) rollBack(revision int, plan *ordering.Plan) {
+	l.log.RollBack(plan, revision)
+}
 
 // outcome sums a run up, or what kept it from beginning.
 func outcome(s apply.Summary, warnings []string, err error) events.Outcome {
-	o := events.Outcome{Summary: s, Warnings: warnings, Err: err, State: "done"}
-	if err == nil {
+	o := events.Outcome{Summary: s, Warnings: warnings, Err: err, ExitCode: exitCode(err)}
+	o.State = endState(o.ExitCode)
+	var undone *state.UndoneError
+	if !errors.As(err, &undone) {
 		return o
 	}
-	switch o.ExitCode = exitCode(err); o.ExitCode {
-	case exitTimedOut:
-		o.State = "timedOut"
-	case exitInterrupted:
-		o.State = "interrupted"
-	default:
-		o.State = "failed"
+	o.Err = undone.Failure
+	o.Rollback = &events.Rollback{Revision: undone.Revision, Summary: undone.Summary}
+	if undone.Err != nil {
+		o.Rollback.Err = undone.Outcome()
 	}
+	o.Rollback.State = endState(exitCode(timedOut(undone.Summary, undone.Err)))
 	return o
+}
+
+// endState names how a run ended, by its exit code.
+func endState(code int) string {
+	switch code {
+	case exitDone:
+		return "done"
+	case exitTimedOut:
+		return "timedOut"
+	case exitInterrupted:
+		return "interrupted"
+	}
+	return "failed"
+}
+
+// timedOut is the error of a run, which says so when nothing failed and something
+// was not ready in time.
+func timedOut(s apply.Summary, err error) error {
+	if err != nil && s.TimedOutOnly() {
+		return &timeoutError{err}
+	}
+	return err
 }

@@ -31,6 +31,15 @@ type RunStart struct {
 	Waves     []Wave `json:"waves" doc:"all waves of the plan, in order"`
 }
 
+// RollbackStart tells that the run failed and goes back to a revision. It is like
+// the first line: a plan of its own, whose waves are numbered from 1.
+type RollbackStart struct {
+	Head
+	Revision  int    `json:"revision" doc:"of the apply set, that is gone back to"`
+	Resources int    `json:"resources" doc:"how many the revision has"`
+	Waves     []Wave `json:"waves" doc:"all waves of its plan, in order"`
+}
+
 // Wave is one wave of the plan.
 type Wave struct {
 	Wave      int    `json:"wave" doc:"its number, from 1"`
@@ -89,6 +98,7 @@ type Error struct {
 	Wave     int    `json:"wave,omitempty" doc:"number of its wave, from 1; absent when it is the run's"`
 	Layer    string `json:"layer,omitempty" doc:"that placed the resource"`
 	Message  string `json:"message" doc:"what was being done, to what, and why it failed"`
+	Rollback bool   `json:"rollback,omitempty" doc:"it is of the rollback, not of the run that failed before"`
 
 	Diagnosis []Finding `json:"diagnosis,omitempty" doc:"what the cluster tells of the cause"`
 	Blocks    []ID      `json:"blocks,omitempty" doc:"the resources that were not applied because of it, those that need it first"`
@@ -108,15 +118,25 @@ type RunEnd struct {
 	ExitCode int            `json:"exitCode" doc:"of the command"`
 	Seconds  float64        `json:"seconds" doc:"from the first wave to the end; 0 when the run did not begin"`
 	Counts   map[string]int `json:"counts" doc:"how many resources ended in each state"`
+	Rollback *RollbackEnd   `json:"rollback,omitempty" doc:"how the rollback ended that followed the failure; all else is of what failed"`
+}
+
+// RollbackEnd is how a rollback ended.
+type RollbackEnd struct {
+	Revision int            `json:"revision" doc:"that was gone back to"`
+	State    string         `json:"state" doc:"how it ended" enum:"done,failed,timedOut,interrupted"`
+	Seconds  float64        `json:"seconds" doc:"how long it took"`
+	Counts   map[string]int `json:"counts" doc:"how many resources ended in each state"`
 }
 
 // The types of lines.
 const (
-	TypeRunStart  = "runStart"
-	TypeWaveStart = "waveStart"
-	TypeResource  = "resource"
-	TypeWaveEnd   = "waveEnd"
-	TypeWarning   = "warning"
-	TypeError     = "error"
-	TypeRunEnd    = "runEnd"
+	TypeRunStart      = "runStart"
+	TypeWaveStart     = "waveStart"
+	TypeResource      = "resource"
+	TypeWaveEnd       = "waveEnd"
+	TypeRollbackStart = "rollbackStart"
+	TypeWarning       = "warning"
+	TypeError         = "error"
+	TypeRunEnd        = "runEnd"
 )

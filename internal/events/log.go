@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -16,15 +17,22 @@ import (
 )
 
 // Log writes the lines of one run, in this order: Begin, any number of Event,
-// End. What went wrong before a run begins goes to End alone.
+// perhaps RollBack and more of them, End. What went wrong before a run begins goes
+// to End alone.
 type Log struct {
-	w     io.Writer
+	w      io.Writer
+	act         // that goes on
+	failed *act // that the rollback follows; nil without one
+	open   int  // the open wave, from 0; -1 when none is
+	since  time.Time
+	last   time.Time // of the events
+}
+
+// act is a plan that is carried out: the run's, or that of its rollback.
+type act struct {
 	plan  *ordering.Plan
 	place map[object.ID]*place
 	waves [][]*place
-	open  int // the open wave, from 0; -1 when none is
-	since time.Time
-	last  time.Time // of the events
 }
 
 // place is where a resource of the plan stands.
@@ -40,15 +48,42 @@ func NewLog(w io.Writer) *Log { return &Log{w: w, open: -1} }
 // Begin writes the line that a run begins with. Of start the caller fills what
 // is not in the plan.
 func (l *Log) Begin(plan *ordering.Plan, start RunStart) {
-	l.place = make(map[object.ID]*place, len(plan.Steps))
-	l.Extend(plan)
-	start.Resources, start.Waves = len(plan.Steps), []Wave{}
-	for n := range plan.Waves {
-		start.Waves = append(start.Waves, l.wave(n))
-	}
+	start.Resources, start.Waves = len(plan.Steps), l.take(plan)
 	start.Head = head(TypeRunStart, time.Now())
 	l.write(start)
-	for _, note := range plan.Notes {
+	l.notes()
+}
+
+// RollBack tells that the run has failed and goes back to a revision, by its plan.
+func (l *Log) RollBack(plan *ordering.Plan, revision int) {
+	if l.open >= 0 {
+		how := apply.TimedOut
+		if slices.ContainsFunc(l.waves[l.open], func(p *place) bool { return p.state == apply.Failed }) {
+			how = apply.Failed
+		}
+		l.endWave(state(how), l.last)
+	}
+	failed := l.act
+	l.failed = &failed
+	waves := l.take(plan)
+	l.write(RollbackStart{Head: head(TypeRollbackStart, time.Now()), Revision: revision, Resources: len(plan.Steps), Waves: waves})
+	l.notes()
+}
+
+// take goes on by a plan, and describes its waves.
+func (l *Log) take(plan *ordering.Plan) []Wave {
+	l.act = act{place: make(map[object.ID]*place, len(plan.Steps))}
+	l.Extend(plan)
+	waves := []Wave{}
+	for n := range plan.Waves {
+		waves = append(waves, l.wave(n))
+	}
+	return waves
+}
+
+// notes writes what there is to say of the plan.
+func (l *Log) notes() {
+	for _, note := range l.plan.Notes {
 		l.write(Warning{Head: head(TypeWarning, time.Now()), Source: "plan", Message: note})
 	}
 }
@@ -123,34 +158,70 @@ type Outcome struct {
 	Err      error
 	ExitCode int
 	State    string // done, failed, timedOut or interrupted
+	Rollback *Rollback
+}
+
+// Rollback is how a rollback ended that followed the failure of a run.
+type Rollback struct {
+	Revision int // that was gone back to; 0: there was none
+	Summary  apply.Summary
+	Err      error
+	State    string // as that of an Outcome
 }
 
 // End writes the warnings, each failure by itself, and the last line.
 func (l *Log) End(o Outcome) {
 	now := time.Now()
 	if l.open >= 0 {
-		l.endWave(o.State, l.last)
+		l.endWave(o.last(), l.last)
 	}
 	for _, text := range o.Warnings {
 		l.write(Warning{Head: head(TypeWarning, now), Source: "server", Message: text})
 	}
+	run := &l.act
+	if l.failed != nil {
+		run = l.failed
+	}
 	for _, err := range Faults(o.Err) {
-		l.write(l.failure(err, now))
+		l.write(run.failure(err, now))
 	}
-	counts := map[string]int{}
-	for _, r := range o.Summary.Results {
-		counts[state(r.State)]++
+	end := RunEnd{Head: head(TypeRunEnd, now), State: o.State, ExitCode: o.ExitCode, Seconds: o.Summary.Took.Seconds(), Counts: counts(o.Summary)}
+	if back := o.Rollback; back != nil {
+		for _, err := range Faults(back.Err) {
+			line := l.failure(err, now)
+			line.Rollback = true
+			l.write(line)
+		}
+		if back.Revision > 0 {
+			end.Rollback = &RollbackEnd{Revision: back.Revision, State: back.State, Seconds: back.Summary.Took.Seconds(), Counts: counts(back.Summary)}
+		}
 	}
-	l.write(RunEnd{Head: head(TypeRunEnd, now), State: o.State, ExitCode: o.ExitCode, Seconds: o.Summary.Took.Seconds(), Counts: counts})
+	l.write(end)
 }
 
-func (l *Log) failure(err error, at time.Time) Error {
+// last is how what was done last ended: the rollback, where there was one.
+func (o Outcome) last() string {
+	if o.Rollback != nil {
+		return o.Rollback.State
+	}
+	return o.State
+}
+
+func counts(s apply.Summary) map[string]int {
+	out := map[string]int{}
+	for _, r := range s.Results {
+		out[state(r.State)]++
+	}
+	return out
+}
+
+func (a *act) failure(err error, at time.Time) Error {
 	line := Error{Head: head(TypeError, at), Message: err.Error()}
 	var of *apply.Error
 	if errors.As(err, &of) {
 		named := id(of.ID)
 		line.Resource = &named
-		if p := l.place[of.ID]; p != nil {
+		if p := a.place[of.ID]; p != nil {
 			line.Wave, line.Layer = p.step.Wave+1, p.step.Layer
 		}
 		line.diagnose(of.Diagnosis)

@@ -70,6 +70,31 @@ func TestAFailedRun(t *testing.T) {
 	})
 }
 
+// A run that failed and went back is one run, to the letter.
+func TestARollback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		l := NewLog(&out)
+		l.Begin(plan(), RunStart{Server: "https://here:6443", Schedule: "waves"})
+		event := func(e apply.Event) { e.Time = time.Now(); l.Event(e) }
+		fails := func(wave int, words string) error {
+			err := &apply.Error{Wave: "a wave", Op: apply.OpWait, ID: web, Err: errors.New(words)}
+			event(apply.Event{Wave: wave, State: apply.Applying})
+			event(apply.Event{ID: web, Layer: "shop/web", Wave: wave, Op: apply.OpWait, State: apply.TimedOut, Detail: words, Err: err})
+			return err
+		}
+		failure := fails(1, "it crashed")
+		time.Sleep(time.Second)
+		l.RollBack(&ordering.Plan{Steps: []ordering.Step{{ID: web, Layer: "shop/old"}}, Waves: []ordering.Wave{{Name: "old"}}, Notes: []string{"as it was"}}, 4)
+		again := fails(0, "it crashes still")
+		l.End(Outcome{
+			Summary: apply.Summary{Took: time.Second, Results: []apply.Result{{State: apply.TimedOut}}}, Err: failure, ExitCode: 3, State: "timedOut",
+			Rollback: &Rollback{Revision: 4, Summary: apply.Summary{Took: 2 * time.Second, Results: []apply.Result{{State: apply.TimedOut}}}, Err: errors.Join(errors.New("the rollback failed"), again), State: "timedOut"},
+		})
+		compare(t, "rollback.jsonl", out.Bytes())
+	})
+}
+
 // A run that could not begin has its reasons and a last line all the same.
 func TestARunThatDidNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

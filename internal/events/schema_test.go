@@ -28,6 +28,7 @@ func documented() []struct {
 		{TypeWaveStart, "A wave opened. There are none with `--schedule=graph`, where waves are only labels.", WaveStart{}},
 		{TypeResource, "A resource moved to another state, or waits for something else than before.", Resource{}},
 		{TypeWaveEnd, "A wave is over.", WaveEnd{}},
+		{TypeRollbackStart, "The run failed, and goes back to what its apply set had before (`--rollback-on-failure`). The lines from here to the end are the rollback's; it has waves and final lines of its own.", RollbackStart{}},
 		{TypeWarning, "A remark that ends nothing, of the plan at the beginning or of the API server at the end.", Warning{}},
 		{TypeError, "One reason why the run failed, or did not begin. They come after the last transition, one line a fault.", Error{}},
 		{TypeRunEnd, "The last line, always, the summary of the run.", RunEnd{}},

@@ -28,6 +28,7 @@ const (
 	Prepare       = "prepare"       // until the first wave: manifests are read, the cluster is asked what it serves, the plan is made
 	Prerequisites = "prerequisites" // CRDs, Namespaces and --prerequisite-kinds that nothing else placed
 	Main          = "main"          // all other resources
+	Rollback      = "rollback"      // all of the rollback that follows a failure; its waves are not told apart
 )
 
 // Metrics are those of one run. Event, Begin and End are called from one
@@ -42,6 +43,7 @@ type Metrics struct {
 	answers map[object.ID]time.Time // when a resource was applied
 	spans   map[string]*span        // of phases
 	phase   atomic.Value            // the phase that the run is in, a string
+	rolling bool                    // the run failed and goes back
 	open    int                     // the open wave; -1 when none is
 	opened  time.Time
 	last    time.Time // of the events
@@ -74,7 +76,10 @@ func (m *Metrics) Begin(plan *ordering.Plan) {
 func (m *Metrics) Extend(plan *ordering.Plan) {
 	m.plan = plan
 	for _, s := range plan.Steps {
-		m.phases[s.ID] = Main
+		if m.phases[s.ID] = Main; m.rolling {
+			m.phases[s.ID] = Rollback
+			continue
+		}
 		for _, n := range s.Layers {
 			if plan.Layers[n].Kind == ordering.Prerequisites {
 				m.phases[s.ID] = Prerequisites
@@ -83,11 +88,25 @@ func (m *Metrics) Extend(plan *ordering.Plan) {
 	}
 }
 
+// RollBack tells that the run has failed and goes back, by another plan.
+func (m *Metrics) RollBack(plan *ordering.Plan) {
+	if m.open >= 0 {
+		m.endWave(m.last)
+	}
+	m.phase.Store(Rollback)
+	m.rolling = true
+	m.answers = map[object.ID]time.Time{}
+	m.forget()
+	m.Extend(plan)
+}
+
 // Event takes one transition.
 func (m *Metrics) Event(e apply.Event) {
 	m.last = e.Time
 	if e.ID == (object.ID{}) {
-		m.wave(e)
+		if !m.rolling {
+			m.wave(e)
+		}
 		return
 	}
 	phase := m.phases[e.ID]

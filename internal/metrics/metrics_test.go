@@ -111,6 +111,36 @@ func TestARun(t *testing.T) {
 	})
 }
 
+// A rollback is a phase of its own, and takes nothing from what failed before.
+func TestARollback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := New()
+		of := func(id object.ID, took time.Duration, state apply.State) {
+			m.Event(apply.Event{Time: time.Now(), State: apply.Applying})
+			m.Event(apply.Event{Time: time.Now(), ID: id, State: apply.Applying})
+			m.Event(apply.Event{Time: time.Now(), ID: id, State: apply.Waiting})
+			time.Sleep(took)
+			m.Event(apply.Event{Time: time.Now(), ID: id, State: state})
+		}
+		plan := func() *ordering.Plan {
+			return &ordering.Plan{Steps: []ordering.Step{{ID: web()}}, Waves: []ordering.Wave{{Name: "web"}}}
+		}
+		m.Begin(plan())
+		of(web(), 2*time.Second, apply.TimedOut)
+		m.failed[web()] = true
+		m.RollBack(plan())
+		require.False(t, m.failed[web()])
+		of(web(), time.Second, apply.Ready)
+		m.End(3)
+		require.Equal(t, 2.0, testutil.ToFloat64(m.waveDuration.WithLabelValues("1", "web")))
+		for phase, seconds := range map[string]float64{Main: 2, Rollback: 1} {
+			require.Equal(t, seconds, testutil.ToFloat64(m.phaseDuration.WithLabelValues(phase)), phase)
+		}
+		require.Equal(t, 1.0, testutil.ToFloat64(m.resources.WithLabelValues(Main, "Deployment.apps", "timed_out")))
+		require.Equal(t, 1.0, testutil.ToFloat64(m.resources.WithLabelValues(Rollback, "Deployment.apps", "ready")))
+	})
+}
+
 // A run that did not begin has a file too.
 func TestARunThatDidNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -130,6 +130,13 @@ func (c *counted) Apply(ctx context.Context, kind apply.Kind, obj *unstructured.
 	return live, err
 }
 
+// forget lets what failed be tried for the first time again.
+func (r *retries) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.failed)
+}
+
 // again tells whether the last attempt to apply a resource failed.
 func (r *retries) again(id object.ID) bool {
 	r.mu.Lock()
