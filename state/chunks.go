@@ -50,7 +50,7 @@ type about struct {
 	Resources int    `json:"resources"`
 	Layers    int    `json:"layers"`
 	Waves     int    `json:"waves"`
-	Note      string `json:"note,omitempty"`
+	Rollback  int    `json:"rollback,omitempty"`
 }
 
 // Entry is one revision of a listing.
@@ -61,7 +61,7 @@ type Entry struct {
 	Resources int       `json:"resources"`
 	Layers    int       `json:"layers"`
 	Waves     int       `json:"waves"`
-	Note      string    `json:"note,omitempty"`
+	Rollback  int       `json:"rollback,omitempty"` // the number of the revision that was gone back to
 
 	digest, cluster string
 	chunks          int
@@ -134,7 +134,7 @@ func readEntry(head *unstructured.Unstructured) (Entry, error) {
 	}
 	return Entry{
 		Number: numberOf(head), Created: head.GetCreationTimestamp().UTC(), Status: Status(head.GetLabels()[statusLabel]),
-		Resources: a.Resources, Layers: a.Layers, Waves: a.Waves, Note: a.Note,
+		Resources: a.Resources, Layers: a.Layers, Waves: a.Waves, Rollback: a.Rollback,
 		digest: a.Digest, cluster: a.Cluster, chunks: a.Chunks, head: head,
 	}, nil
 }

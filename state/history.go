@@ -48,7 +48,7 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 	if err != nil {
 		return 0, h.fault("encode a revision", err)
 	}
-	if newest := stored.newest(); newest != nil && newest.isOf(r.Cluster, digest) {
+	if newest := stored.newest(); newest != nil && newest.isOf(r, digest) {
 		return newest.Number, nil
 	}
 	if err := h.clear(ctx, stored); err != nil {
@@ -73,8 +73,12 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 
 // isOf tells whether the revision has this content, as far as is known on this
 // cluster: an account that may not read a cluster's identity makes no new one.
-func (e Entry) isOf(cluster, digest string) bool {
-	return e.digest == digest && (e.cluster == cluster || e.cluster == "" || cluster == "")
+// One that did not get through stays what it was, a rollback or none.
+func (e Entry) isOf(r Revision, digest string) bool {
+	if e.Status != Deployed && e.Rollback != r.Rollback {
+		return false
+	}
+	return e.digest == digest && (e.cluster == r.Cluster || e.cluster == "" || r.Cluster == "")
 }
 
 // about is what a listing tells of the revision.
@@ -85,7 +89,7 @@ func (r *Revision) about(digest string) about {
 			layers[step.Layer] = true
 		}
 	}
-	return about{Digest: digest, Cluster: r.Cluster, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Note: r.Note}
+	return about{Digest: digest, Cluster: r.Cluster, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Rollback: r.Rollback}
 }
 
 // End records how the run of a revision ended. One that is deployed stays so:
@@ -240,7 +244,7 @@ func (h History) read(ctx context.Context, e Entry) (*Revision, error) {
 	if err != nil {
 		return nil, h.fault(doing, err)
 	}
-	r.Number, r.Created, r.Status = e.Number, e.Created, e.Status
+	r.Number, r.Created, r.Status, r.Rollback = e.Number, e.Created, e.Status, e.Rollback
 	for i := range r.Resources {
 		r.Resources[i].Source = fmt.Sprintf("revision %d", e.Number)
 	}

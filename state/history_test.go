@@ -28,7 +28,7 @@ func TestHistory(t *testing.T) {
 	require.NoError(t, err)
 	for name, test := range map[string]func(*testing.T, History){
 		"revisions": testRevisions, "same-content": testSameContent, "limit": testLimit,
-		"killed": testKilled, "large": testLarge, "deleted": testDeleted,
+		"killed": testKilled, "large": testLarge, "deleted": testDeleted, "previous": testPrevious,
 	} {
 		t.Run(name, func(t *testing.T) {
 			namespace := "history-" + name
@@ -132,6 +132,43 @@ func testSameContent(t *testing.T, h History) {
 	require.Equal(t, 3, carriedOut(t, h, elsewhere, Deployed), "who does not know the cluster makes no revision")
 	elsewhere.Cluster = "another"
 	require.Equal(t, 4, carriedOut(t, h, elsewhere, Deployed), "what came with a backup is not of this cluster")
+}
+
+// What a rollback without a number goes back to: the same again until it got
+// through, then to and fro.
+func testPrevious(t *testing.T, h History) {
+	h.Limit = 2
+	expect := func(number int, resumed bool, content Revision) {
+		t.Helper()
+		p, err := h.Previous(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []any{number, resumed}, []any{p.Number, p.Resumed})
+		r, err := h.ReadPrevious(t.Context(), p)
+		require.NoError(t, err)
+		require.Equal(t, number, r.Number)
+		require.Equal(t, digestOf(t, content), digestOf(t, *r))
+	}
+	first, second := numbered(t, 1), numbered(t, 2)
+	carriedOut(t, h, first, Deployed)
+	_, err := h.Previous(t.Context())
+	require.EqualError(t, err, "there is nothing to go back to: no revision before the last was deployed")
+	carriedOut(t, h, second, Deployed)
+	expect(1, false, first)
+
+	back := first
+	back.Rollback = 1
+	require.Equal(t, 3, begin(t, h, back)) // and is killed
+	expect(1, true, first)
+	require.Equal(t, 3, carriedOut(t, h, back, Failed), "gone on with, it is no other revision")
+	require.Equal(t, []string{"2 deployed", "3 failed"}, statuses(t, h))
+	expect(1, true, first)
+	require.Equal(t, 4, begin(t, h, first), "the same from a stream is no rollback")
+	expect(2, false, second)
+	require.Equal(t, 5, carriedOut(t, h, back, Deployed))
+	h.Limit = 10
+	again := numbered(t, 3)
+	carriedOut(t, h, again, Deployed)
+	expect(5, false, first)
 }
 
 // The last that was deployed stays, however many failed after it.

@@ -40,9 +40,9 @@ type Revision struct {
 	// Cluster is the identity of the cluster it was applied to; "" when it could
 	// not be read.
 	Cluster string
-	// Note says where it came from when that was no stream, such as "rollback to
-	// revision 3".
-	Note string
+	// Rollback is the number of the revision that was gone back to; 0 when it came
+	// from a stream.
+	Rollback int
 	// Plan is the order.
 	Plan *ordering.Plan
 	// Resources are the manifests as they were given, with their real namespaces
@@ -72,7 +72,6 @@ const format = "v1"
 type document struct {
 	Format  string `json:"format"`
 	Cluster string `json:"cluster,omitempty"`
-	Note    string `json:"note,omitempty"`
 	content
 	Plan *ordering.Plan `json:"plan"`
 }
@@ -144,7 +143,7 @@ func (c content) digest() (string, error) {
 func (r *Revision) encode(c content) ([]byte, error) {
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
-	if err := json.NewEncoder(zipped).Encode(document{format, r.Cluster, r.Note, c, r.Plan}); err != nil {
+	if err := json.NewEncoder(zipped).Encode(document{format, r.Cluster, c, r.Plan}); err != nil {
 		return nil, err
 	}
 	if err := zipped.Close(); err != nil {
@@ -173,7 +172,7 @@ func decode(data []byte) (*Revision, error) {
 	if d.Plan == nil {
 		return nil, errors.New("it holds no plan")
 	}
-	r := &Revision{Cluster: d.Cluster, Note: d.Note, Plan: d.Plan, OrderFile: d.OrderFile, Options: d.Options.options()}
+	r := &Revision{Cluster: d.Cluster, Plan: d.Plan, OrderFile: d.OrderFile, Options: d.Options.options()}
 	return r, r.restore(d.Resources)
 }
 

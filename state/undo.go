@@ -63,7 +63,7 @@ func (r Run) undone(ctx context.Context, failed apply.Summary, failure error) er
 		return failure
 	}
 	out := &UndoneError{Failure: failure, Parent: r.Parent}
-	before, err := r.history().beforeFailure(ctx)
+	before, err := r.beforeFailure(ctx)
 	if err != nil {
 		out.Err = err
 		return out
@@ -80,27 +80,18 @@ func (r Run) undone(ctx context.Context, failed apply.Summary, failure error) er
 }
 
 // beforeFailure is what was deployed before the newest revision, which failed.
-func (h History) beforeFailure(ctx context.Context) (*Revision, error) {
-	entries, err := h.List(ctx)
+func (r Run) beforeFailure(ctx context.Context) (*Revision, error) {
+	history := r.history()
+	entries, err := history.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if n := len(entries); n > 0 && entries[n-1].Status == Deployed {
 		return nil, errors.New("there is nothing to go back to: what failed is what was deployed last")
 	}
-	return h.Previous(ctx)
-}
-
-// Previous is the revision that was deployed before the newest one.
-func (h History) Previous(ctx context.Context) (*Revision, error) {
-	entries, err := h.List(ctx)
+	before, err := deployedBefore(entries)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range slices.Backward(entries[:max(0, len(entries)-1)]) {
-		if e.Status == Deployed || e.Status == Superseded {
-			return h.read(ctx, e)
-		}
-	}
-	return nil, errors.New("there is nothing to go back to: no revision before the last was deployed")
+	return history.read(ctx, before)
 }

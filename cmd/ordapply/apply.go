@@ -135,6 +135,8 @@ type job struct {
 	ungated  func(object.ID) bool
 	measured *measure
 	planned  *planFile // that must still hold; nil without one
+	// stillDue is asked under the lock, before the first write; nil: nothing is.
+	stillDue func(context.Context) error
 }
 
 // recallPlan reads the plan that is to be applied, and the flags that it was
@@ -253,6 +255,7 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 
 // apply applies the stream, to a set where one is named.
 func (f *applyFlags) apply(cmd *cobra.Command, j job, applier apply.Applier, told tellers) (apply.Summary, error) {
+	applier.Begin = j.stillDue
 	if j.planned != nil { // under the set's lock, where there is a set
 		applier.Begin = func(ctx context.Context) error {
 			preview, err := f.setFlags.preview(cmd, j, applier)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ordapply/ordapply/internal/terminal"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
@@ -71,18 +70,26 @@ func listRevisions(cmd *cobra.Command, set known, output string) error {
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "REVISION\tCREATED\tSTATUS\tRESOURCES\tLAYERS\tWAVES\tNOTE")
 	for _, e := range entries {
-		line := fmt.Sprintf("%d\t%s\t%s\t%d\t%d\t%d\t%s", e.Number, e.Created.Format(time.RFC3339), e.Status, e.Resources, e.Layers, e.Waves, terminal.Plain(e.Note))
+		line := fmt.Sprintf("%d\t%s\t%s\t%d\t%d\t%d\t%s", e.Number, e.Created.Format(time.RFC3339), e.Status, e.Resources, e.Layers, e.Waves, note(e.Rollback))
 		fmt.Fprintln(w, strings.TrimRight(line, "\t"))
 	}
 	return w.Flush()
+}
+
+// note says where a revision came from; "" when that was a stream.
+func note(rollback int) string {
+	if rollback == 0 {
+		return ""
+	}
+	return fmt.Sprintf("rollback to revision %d", rollback)
 }
 
 // printRevision prints the waves of a revision: names and reasons, nothing of
 // what the resources hold.
 func printRevision(w io.Writer, r *state.Revision) error {
 	head := fmt.Sprintf("revision %d, %s, created %s\n", r.Number, r.Status, r.Created.Format(time.RFC3339))
-	if r.Note != "" {
-		head = strings.TrimSuffix(head, "\n") + ": " + terminal.Plain(r.Note) + "\n"
+	if r.Rollback > 0 {
+		head = strings.TrimSuffix(head, "\n") + ": " + note(r.Rollback) + "\n"
 	}
 	if _, err := io.WriteString(w, head); err != nil {
 		return err
@@ -95,7 +102,7 @@ type revisionJSON struct {
 	Revision int          `json:"revision"`
 	Created  time.Time    `json:"created"`
 	Status   state.Status `json:"status"`
-	Note     string       `json:"note,omitempty"`
+	Rollback int          `json:"rollback,omitempty"`
 	Cluster  string       `json:"cluster,omitempty"`
 	Waves    []waveJSON   `json:"waves"`
 }
@@ -115,7 +122,7 @@ type resourceJSON struct {
 }
 
 func revisionInJSON(r *state.Revision) revisionJSON {
-	out := revisionJSON{Revision: r.Number, Created: r.Created, Status: r.Status, Note: r.Note, Cluster: r.Cluster, Waves: []waveJSON{}}
+	out := revisionJSON{Revision: r.Number, Created: r.Created, Status: r.Status, Rollback: r.Rollback, Cluster: r.Cluster, Waves: []waveJSON{}}
 	for _, wave := range r.Plan.Waves {
 		out.Waves = append(out.Waves, waveJSON{Name: wave.Name})
 	}

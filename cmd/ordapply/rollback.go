@@ -20,7 +20,8 @@ func newRollback() *cobra.Command {
 		Long: `rollback applies the stream of an earlier revision again, in the order that it was
 applied in, and then prunes, in reverse, the members that it lacks. That makes a
 new revision. Without --to-revision it goes back to the one that was deployed
-before the last. A revision of another cluster is refused.
+before the last; where that was a rollback that was killed or failed, it goes on
+with it. A revision of another cluster is refused.
 
   ordapply rollback shop
   ordapply rollback shop --to-revision 3
@@ -60,16 +61,37 @@ func (f *applyFlags) prepareRollback(ctx context.Context, measured *measure, num
 	if err != nil {
 		return j, err
 	}
-	var r *state.Revision
 	if number > 0 {
-		r, err = set.history.Read(ctx, number)
-	} else {
-		r, err = set.history.Previous(ctx)
+		r, err := set.history.Read(ctx, number)
+		if err != nil {
+			return j, err
+		}
+		return f.again(ctx, j, r)
 	}
+	previous, err := set.history.Previous(ctx)
 	if err != nil {
 		return j, err
 	}
-	return f.again(ctx, j, r)
+	r, err := set.history.ReadPrevious(ctx, previous)
+	if err != nil {
+		return j, err
+	}
+	if previous.Resumed {
+		r.Plan.Notes = append(r.Plan.Notes, fmt.Sprintf("this goes on with the rollback to revision %d, which did not get through; another: --to-revision", r.Number))
+	}
+	j, err = f.again(ctx, j, r)
+	j.stillDue = func(ctx context.Context) error { return stillPrevious(ctx, set.history, r.Number) }
+	return j, err
+}
+
+// stillPrevious fails when another run, which had the lock until now, changed what
+// a rollback without a number goes back to.
+func stillPrevious(ctx context.Context, history state.History, number int) error {
+	now, err := history.Previous(ctx)
+	if err != nil || now.Number == number {
+		return err
+	}
+	return fmt.Errorf("another run ended meanwhile: this was to go back to revision %d, and the one before the last is now %d; nothing was changed. Name the one that you mean with --to-revision", number, now.Number)
 }
 
 // undo makes the run that goes back to a revision after this one failed.
@@ -94,7 +116,7 @@ func (f *applyFlags) again(ctx context.Context, j job, r *state.Revision) (job, 
 	f.prune, j.planned = true, nil
 	j.stream, j.plan = &apply.Stream{Resources: r.Resources, Objects: r.Objects()}, r.Plan
 	j.memory = state.Memory{Limit: f.limit, Revision: state.Revision{
-		Options: r.Options, OrderFile: r.OrderFile, Note: fmt.Sprintf("rollback to revision %d", r.Number),
+		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number,
 	}}
 	j.measured.plan = j.plan
 	var err error
