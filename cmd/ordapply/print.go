@@ -83,9 +83,17 @@ func (p *printer) rollBack(revision int, plan *ordering.Plan) {
 
 func (p *printer) waveWords(e apply.Event) string {
 	if e.EndsWave() {
-		return string(e.State) + " in " + e.Detail
+		return p.ended(e.State) + " in " + e.Detail
 	}
 	return e.Detail
+}
+
+// ended says how a resource or a wave ended: a dry run deletes nothing.
+func (p *printer) ended(state apply.State) string {
+	if p.dryRun && state == apply.Deleted {
+		return "may be deleted"
+	}
+	return string(state)
 }
 
 // words is what the person reads of a transition; "" for those that say
@@ -152,22 +160,22 @@ func (p *printer) end(o events.Outcome) {
 	for _, text := range o.Warnings {
 		fmt.Fprintf(p.err, "warning from the server: %s\n", terminal.Plain(text))
 	}
-	if words := sumUp(o.Summary); words != "" { // else it did not begin; the error says why
+	if words := p.sumUp(o.Summary); words != "" { // else it did not begin; the error says why
 		fmt.Fprintln(p.err, words)
 	}
 	if back := o.Rollback; back != nil {
-		if words := sumUp(back.Summary); words != "" {
+		if words := p.sumUp(back.Summary); words != "" {
 			fmt.Fprintf(p.err, "rollback to revision %d: %s\n", back.Revision, words)
 		}
 	}
 }
 
 // sumUp counts how resources ended, and tells in which time.
-func sumUp(s apply.Summary) string {
+func (p *printer) sumUp(s apply.Summary) string {
 	var parts []string
 	for _, state := range []apply.State{apply.Ready, apply.Applied, apply.Deferred, apply.Deleted, apply.Kept, apply.Unsettled, apply.Failed, apply.TimedOut, apply.Skipped, apply.NotStarted} {
 		if n := s.Count(state); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+			parts = append(parts, fmt.Sprintf("%d %s", n, p.ended(state)))
 		}
 	}
 	if len(parts) == 0 {

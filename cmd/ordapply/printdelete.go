@@ -14,7 +14,11 @@ import (
 type deletionPrinter struct{ *printer }
 
 func (p *deletionPrinter) begin() {
-	fmt.Fprintf(p.err, "deleting %s in %s from %s%s\n", count(len(p.plan.Steps), "resource"), count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
+	doing := "deleting"
+	if p.dryRun {
+		doing = "checking the deletion of"
+	}
+	fmt.Fprintf(p.err, "%s %s in %s from %s%s\n", doing, count(len(p.plan.Steps), "resource"), count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
 	for _, note := range p.plan.Notes {
 		fmt.Fprintf(p.err, "note: %s\n", terminal.Plain(note))
 	}
@@ -43,7 +47,7 @@ func (p *deletionPrinter) words(e apply.Event) string {
 	case e.State == apply.Deleted && e.Unchanged:
 		return e.Detail
 	case e.State == apply.Deleted && p.dryRun:
-		return "may be deleted (server dry run)"
+		return p.ended(apply.Deleted) + " (server dry run)"
 	case e.State == apply.Deleted && e.Detail == "":
 		return fmt.Sprintf("deleted (%s)", e.Time.Sub(p.started[e.ID]).Round(10*time.Millisecond))
 	}
