@@ -2,8 +2,6 @@ package state
 
 import (
 	"context"
-	"strconv"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,65 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/object"
 )
 
-// shelf is a cluster without a server, for what only time decides of a lock: it
-// holds one Lease. What an API server decides is tested on a real one.
-type shelf struct {
-	Cluster
-	mu      sync.Mutex
-	lease   *unstructured.Unstructured
-	version int
-}
-
-func (s *shelf) Get(context.Context, apply.Kind, string, string) (*unstructured.Unstructured, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lease == nil {
-		return nil, apierrors.NewNotFound(leaseKind().Resource.GroupResource(), "lock")
-	}
-	return s.lease.DeepCopy(), nil
-}
-
-func (s *shelf) Create(_ context.Context, _ apply.Kind, lease *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lease != nil {
-		return nil, apierrors.NewAlreadyExists(leaseKind().Resource.GroupResource(), "lock")
-	}
-	return s.put(lease), nil
-}
-
-func (s *shelf) Update(_ context.Context, _ apply.Kind, lease *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lease == nil || s.lease.GetResourceVersion() != lease.GetResourceVersion() {
-		return nil, apierrors.NewConflict(leaseKind().Resource.GroupResource(), "lock", nil)
-	}
-	return s.put(lease), nil
-}
-
-func (s *shelf) Delete(_ context.Context, _ apply.Kind, lease *unstructured.Unstructured, o apply.DeleteOptions) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if o.Unchanged && s.lease.GetResourceVersion() != lease.GetResourceVersion() {
-		return apierrors.NewConflict(leaseKind().Resource.GroupResource(), "lock", nil)
-	}
-	s.lease = nil
-	return nil
-}
-
-func (s *shelf) put(lease *unstructured.Unstructured) *unstructured.Unstructured {
-	s.version++
-	s.lease = lease.DeepCopy()
-	s.lease.SetResourceVersion(strconv.Itoa(s.version))
-	return s.lease.DeepCopy()
-}
-
-// cut is a way to a shelf that breaks when down is closed.
+// cut is a way to a store that breaks when down is closed.
 type cut struct {
-	*shelf
+	*store
 	down chan struct{}
 }
 
@@ -79,14 +23,14 @@ func (c cut) Get(ctx context.Context, kind apply.Kind, namespace, name string) (
 	if c.broken() {
 		return nil, apierrors.NewServiceUnavailable("cut off")
 	}
-	return c.shelf.Get(ctx, kind, namespace, name)
+	return c.store.Get(ctx, kind, namespace, name)
 }
 
 func (c cut) Update(ctx context.Context, kind apply.Kind, lease *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if c.broken() {
 		return nil, apierrors.NewServiceUnavailable("cut off")
 	}
-	return c.shelf.Update(ctx, kind, lease)
+	return c.store.Update(ctx, kind, lease)
 }
 
 func (c cut) broken() bool {
@@ -99,14 +43,17 @@ func (c cut) broken() bool {
 }
 
 func lockOf(cluster Cluster, holder string) Lock {
-	return Lock{Cluster: cluster, Lease: object.ID{Kind: "Lease", Namespace: "default", Name: "lock"}, Holder: holder}
+	return Lock{Cluster: cluster, Lease: LeaseOf(shopSet, "shop"), Holder: holder}
 }
+
+// theLease is where a store keeps it.
+const theLease = "leases.coordination.k8s.io/shop/ordapply.secret.shop"
 
 // A run that is longer than its Lease renews it: whoever waits does so in vain,
 // and is told who has it and how long it waited.
 func TestLockIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := &shelf{}
+		cluster := newStore()
 		held, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		_, _, err = lockOf(cluster, "bob").Acquire(t.Context(), 0)
@@ -126,7 +73,7 @@ func TestLockIsRenewed(t *testing.T) {
 // Who waits has the lock soon after it was given back, and not before.
 func TestLockIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := &shelf{}
+		cluster := newStore()
 		_, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		var given time.Time
@@ -142,7 +89,7 @@ func TestLockIsGivenBack(t *testing.T) {
 // A holder that can no longer renew its Lease stops before anybody else begins.
 func TestLockIsLostBeforeAnotherHasIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster, down := &shelf{}, make(chan struct{})
+		cluster, down := newStore(), make(chan struct{})
 		held, release, err := lockOf(cut{cluster, down}, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		defer release()
@@ -157,11 +104,12 @@ func TestLockIsLostBeforeAnotherHasIt(t *testing.T) {
 // A lock that somebody broke, and another took, is lost at the next look.
 func TestBrokenLockIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := &shelf{}
+		cluster := newStore()
 		held, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		defer release()
-		cluster.lease = nil
+		synctest.Wait() // until it was renewed for the first time
+		delete(cluster.objects, theLease)
 		_, releaseBob, err := lockOf(cluster, "bob").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		defer releaseBob()
@@ -176,13 +124,13 @@ func TestBrokenLockIsLost(t *testing.T) {
 // for it and has it now.
 func TestOnlyAFreeLeaseIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := &shelf{}
+		cluster := newStore()
 		_, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
-		require.NoError(t, Dissolution{Cluster: cluster}.dropLease(t.Context()))
-		require.NotNil(t, cluster.lease)
+		require.NoError(t, Dissolution{Cluster: cluster, Parent: shopSet, Namespace: "shop"}.dropLease(t.Context()))
+		require.Contains(t, cluster.objects, theLease)
 		release()
-		require.NoError(t, Dissolution{Cluster: cluster}.dropLease(t.Context()))
-		require.Nil(t, cluster.lease)
+		require.NoError(t, Dissolution{Cluster: cluster, Parent: shopSet, Namespace: "shop"}.dropLease(t.Context()))
+		require.NotContains(t, cluster.objects, theLease)
 	})
 }

@@ -1,0 +1,259 @@
+package state
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/object"
+)
+
+// done runs to the end without a fault.
+func done(t *testing.T, r Run) {
+	t.Helper()
+	_, err := r.Do(t.Context())
+	require.NoError(t, err)
+}
+
+// deletions are the objects that a run asked to delete, beside the set's own.
+func deletions(s *store) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for _, line := range s.log {
+		if what, ok := strings.CutPrefix(line, "delete "); ok && !strings.HasPrefix(what, "secrets/") {
+			out = append(out, what)
+		}
+	}
+	return out
+}
+
+// forbidding refuses lists of a resource in a namespace, "" for all together.
+func forbidding(resource string, namespaces ...string) func(verb string, kind apply.Kind, namespace, name string) error {
+	return func(verb string, kind apply.Kind, namespace, _ string) error {
+		for _, ns := range namespaces {
+			if verb == "list" && kind.Resource.Resource == resource && namespace == ns {
+				return apierrors.NewForbidden(kind.Resource.GroupResource(), "", nil)
+			}
+		}
+		return nil
+	}
+}
+
+// After every single write each member is where the set promises one: it is
+// widened before the first and narrowed after the last deletion.
+func TestSetKnowsItsMembersAtEveryMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount other/b"))
+		require.Equal(t, "ConfigMap,ServiceAccount other", cluster.promise(t))
+		done(t, runOf(t, cluster, "ConfigMap shop/a", "LimitRange third/c"))
+		require.Equal(t, "ConfigMap,LimitRange third", cluster.promise(t))
+		require.Equal(t, []string{"configmaps/a", "limitranges/c"}, cluster.members())
+		require.Empty(t, cluster.unknown)
+	})
+}
+
+// When anything of the stream failed nothing is pruned, and the set goes on
+// promising it.
+func TestNothingIsPrunedAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/old"))
+		cluster.refuse = func(verb string, kind apply.Kind, _, name string) error {
+			if verb == "apply" && name == "new" {
+				return apierrors.NewBadRequest("wrong")
+			}
+			return nil
+		}
+		_, err := runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/new").Do(t.Context())
+		require.ErrorContains(t, err, "wrong")
+		require.Empty(t, deletions(cluster))
+		require.Equal(t, "ConfigMap,ServiceAccount", cluster.promise(t))
+	})
+}
+
+// A kind that nobody answers for now may have members: the set goes on promising
+// it, and is not deleted. One that is served no longer has none.
+func TestKindsThatAreNotServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		done(t, runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/old", "Limit.gone.example shop/b", "Limit.silent.example shop/c"))
+		cluster.gone = map[schema.GroupKind]bool{{Group: "gone.example", Kind: "Limit"}: true}
+		cluster.unreadable = map[string]bool{"silent.example": true}
+		done(t, runOf(t, cluster, "ConfigMap shop/a"))
+		require.Equal(t, []string{"configmaps/old"}, deletions(cluster))
+		require.Equal(t, "ConfigMap,Limit.silent.example", cluster.promise(t))
+
+		_, err := Dissolution{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret"), Remover: apply.Remover{Cluster: cluster}}.Do(t.Context())
+		require.ErrorContains(t, err, "the set has Limit.silent.example, and what serves them does not answer")
+		require.Equal(t, []string{"configmaps/old"}, deletions(cluster))
+		require.Equal(t, "ConfigMap,Limit.silent.example", cluster.promise(t))
+	})
+}
+
+// Where the whole cluster may not be read the set's namespaces are; where one of
+// these may not, nothing is taken for missing: the run fails, and the promise
+// stays.
+func TestMembersThatMayNotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		done(t, runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/old", "ConfigMap other/old-too"))
+		cluster.refuse = forbidding("configmaps", "", "other")
+		_, err := runOf(t, cluster, "ConfigMap shop/a").Do(t.Context())
+		require.ErrorContains(t, err, "prune: list the ConfigMap of apply set Secret shop/shop: ")
+		require.Empty(t, deletions(cluster))
+		require.Equal(t, "ConfigMap other", cluster.promise(t))
+
+		cluster.refuse = forbidding("configmaps", "")
+		done(t, runOf(t, cluster, "ConfigMap shop/a"))
+		require.ElementsMatch(t, []string{"configmaps/old", "configmaps/old-too"}, deletions(cluster))
+		require.Equal(t, "ConfigMap", cluster.promise(t))
+	})
+}
+
+// A label alone makes no member: not where the set never promised to be, and not
+// on what a controller copied the label to. Neither does it keep what was taken
+// out of the set after it was listed.
+func TestLabelAloneMakesNoMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		done(t, runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/old", "ConfigMap shop/leaving"))
+		set := applyset.Parent{ID: shopSet}.SetID()
+		copied := labelled("copied", "shop", set)
+		strange := labelled("strange", "elsewhere", set)
+		strange.SetManagedFields(cluster.objects["configmaps/shop/old"].GetManagedFields())
+		kind, _ := cluster.Kind(copied.GroupVersionKind())
+		cluster.put(kind, copied)
+		cluster.put(kind, strange)
+		cluster.refuse = func(verb string, kind apply.Kind, namespace, name string) error {
+			if verb == "delete" && name == "leaving" && cluster.objects["configmaps/shop/leaving"].GetLabels() != nil {
+				cluster.mu.Lock()
+				defer cluster.mu.Unlock()
+				left := cluster.objects["configmaps/shop/leaving"].DeepCopy()
+				left.SetLabels(nil)
+				cluster.put(kind, left)
+			}
+			return nil
+		}
+		summary, err := runOf(t, cluster, "ConfigMap shop/a").Do(t.Context())
+		require.NoError(t, err)
+		require.Contains(t, cluster.objects, "configmaps/shop/leaving")
+		require.Contains(t, cluster.objects, "configmaps/shop/copied")
+		require.Contains(t, cluster.objects, "configmaps/elsewhere/strange")
+		require.NotContains(t, cluster.objects, "configmaps/shop/old")
+		for _, result := range summary.Results {
+			require.NotContains(t, []string{"copied", "strange"}, result.ID.Name, "it is not spoken of either")
+			if result.ID.Name == "leaving" {
+				require.Equal(t, "it is no member of the set any longer", result.Detail)
+			}
+		}
+	})
+}
+
+func labelled(name, namespace, set string) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	obj.SetName(name)
+	obj.SetNamespace(namespace)
+	obj.SetLabels(map[string]string{applyset.PartOfLabel: set})
+	return obj
+}
+
+// An object that is served under two groups, as Ingresses were, is one object:
+// the stream that names it under the other group keeps it.
+func TestOneObjectUnderTwoGroups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		done(t, runOf(t, cluster, "Route.old.example shop/web", "Route.old.example shop/other"))
+		next := runOf(t, cluster, "Route.new.example shop/web")
+		uid := cluster.objects["routes.old.example/shop/web"].GetUID()
+		kind, _ := cluster.Kind(schema.GroupVersionKind{Group: "new.example", Version: "v1", Kind: "Route"})
+		twin := cluster.objects["routes.old.example/shop/web"].DeepCopy()
+		twin.SetGroupVersionKind(schema.GroupVersionKind{Group: "new.example", Version: "v1", Kind: "Route"})
+		cluster.put(kind, twin)
+		require.Equal(t, uid, twin.GetUID())
+		next.Remover.NoWait = true // nothing watches here
+		done(t, next)
+		require.Equal(t, []string{"routes.old.example/other"}, deletionsOf(cluster, "routes"))
+	})
+}
+
+// deletionsOf are the deletions of a resource, with its group.
+func deletionsOf(s *store, resource string) []string {
+	var out []string
+	for _, what := range deletions(s) {
+		if name, ok := strings.CutPrefix(what, resource+"/"); ok {
+			out = append(out, resource+".old.example/"+name)
+		}
+	}
+	return out
+}
+
+// The parent of a set is no member of it: the set would prune itself.
+func TestParentIsNoMember(t *testing.T) {
+	cluster := newStore()
+	_, err := runOf(t, cluster, "Secret shop/shop", "ConfigMap shop/a").Do(t.Context())
+	require.EqualError(t, err, "Secret shop/shop is the parent of the apply set and cannot be a member of it: give the set another name")
+	require.Empty(t, cluster.log)
+}
+
+// What a protection keeps, and what could not be deleted, the set goes on
+// promising.
+func TestWhatIsKeptIsStillPromised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount other/kept"))
+		kept := cluster.objects["serviceaccounts/other/kept"]
+		kept.SetAnnotations(map[string]string{"helm.sh/resource-policy": "keep"})
+		summary, err := runOf(t, cluster, "ConfigMap shop/a").Do(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, deletions(cluster))
+		require.Equal(t, "ConfigMap,ServiceAccount other", cluster.promise(t))
+		last := summary.Results[len(summary.Results)-1]
+		require.Equal(t, object.ID{Kind: "ServiceAccount", Namespace: "other", Name: "kept"}, last.ID)
+		require.Equal(t, apply.Kept, last.State)
+	})
+}
+
+// Of two runs at the same moment one begins when the other has ended.
+func TestRunsDoNotInterleave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		cluster.refuse = func(verb string, _ apply.Kind, _, name string) error {
+			if pause := map[string]time.Duration{"a": 2 * time.Second, "b": 3 * time.Second}[name]; verb == "apply" {
+				time.Sleep(pause)
+			}
+			return nil
+		}
+		var runs sync.WaitGroup
+		for _, name := range []string{"a", "b"} {
+			r := runOf(t, cluster, "ConfigMap shop/"+name, "ServiceAccount shop/"+name, "LimitRange shop/"+name)
+			r.Prune, r.LockTimeout, r.Applier.Workers = false, time.Hour, 1
+			runs.Go(func() {
+				_, err := r.Do(t.Context())
+				assert.NoError(t, err)
+			})
+			time.Sleep(time.Millisecond) // the two have the process in common, and must not have the time
+		}
+		runs.Wait()
+		writers := ""
+		for _, line := range cluster.log {
+			if _, name, _ := strings.Cut(line, "/"); name == "a" || name == "b" {
+				writers += name
+			}
+		}
+		require.Contains(t, []string{"aaabbb", "bbbaaa"}, writers)
+	})
+}
