@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -93,6 +92,8 @@ func (r Result) Took() time.Duration {
 type Summary struct {
 	Results []Result
 	Took    time.Duration
+	// OutOfTime says that the run's own time was over before all was done.
+	OutOfTime bool
 }
 
 // Count says how many resources ended in a state.
@@ -176,16 +177,5 @@ func (a Applier) withDefaults() Applier {
 // TimedOutOnly tells whether everything that went wrong is that something was
 // not ready in time.
 func (s Summary) TimedOutOnly() bool {
-	return s.Count(TimedOut) > 0 && s.Count(Failed) == 0
-}
-
-// joinResults joins the failures of a run in plan order.
-func joinResults(results []Result) error {
-	var errs []error
-	for _, r := range results {
-		if r.Err != nil {
-			errs = append(errs, r.Err)
-		}
-	}
-	return errors.Join(errs...)
+	return (s.OutOfTime || s.Count(TimedOut) > 0) && s.Count(Failed) == 0
 }

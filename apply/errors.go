@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ordapply/ordapply/object"
@@ -44,6 +45,30 @@ func (e *TimeoutError) Error() string {
 		missed = "not applied"
 	}
 	return fmt.Sprintf("%s after %s (%s timeout): %s", missed, e.After.Round(time.Millisecond), e.Scope, e.Last)
+}
+
+// RunTimeoutError ends a run whose time was over before all was done.
+type RunTimeoutError struct {
+	After       time.Duration
+	Left        []Result // not started, or not settled, in plan order
+	NothingSent bool
+}
+
+func (e *RunTimeoutError) Error() string {
+	const most = 3
+	var names []string
+	for _, r := range e.Left[:min(most, len(e.Left))] {
+		names = append(names, r.ID.String())
+	}
+	if n := len(e.Left) - most; n > 0 {
+		names = append(names, fmt.Sprintf("and %d more", n))
+	}
+	why := ""
+	if e.NothingSent {
+		why = " before anything was sent, as the API server was slow to tell what there is"
+	}
+	return fmt.Sprintf("the run's time was over after %s (run timeout)%s; %s left: %s; run the same command again to finish",
+		e.After.Round(time.Millisecond), why, count(len(e.Left), "resource"), strings.Join(names, ", "))
 }
 
 // ErrInterrupted ends a run whose context was cancelled.

@@ -22,8 +22,8 @@ const (
 	Failed     State = "failed"      // final
 	TimedOut   State = "timed out"   // final: not ready in time
 	Skipped    State = "skipped"     // final: something that it needs did not get there
-	NotStarted State = "not started" // final: its wave never opened
-	Unsettled  State = "unsettled"   // final: applied, but the run ended before it was ready
+	NotStarted State = "not started" // final: the run ended before anything was sent for it
+	Unsettled  State = "unsettled"   // final: sent, but the run ended before it was ready, or its PATCH answered
 
 	Deleting State = "deleting" // its deletion is asked for, and it is not gone yet
 	Deleted  State = "deleted"  // final: it is gone, or was not there
@@ -50,7 +50,7 @@ const (
 
 // opOf is the operation that a transition between two states belongs to.
 func opOf(from, to State) Op {
-	if from == Waiting || to == Waiting || to == Ready || to == Unsettled {
+	if from == Waiting || to == Waiting || to == Ready {
 		return OpWait
 	}
 	return OpApply

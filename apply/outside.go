@@ -44,7 +44,7 @@ func (r *run) awaitOutsiders(i int) bool {
 	}
 	if s.state == Pending && r.a.Schedule == Graph { // no wave bounds it
 		r.after(r.a.WaveTimeout, func() {
-			if r.steps[i].sent.IsZero() {
+			if r.steps[i].begun.IsZero() {
 				r.expire(i, r.a.WaveTimeout, "wave")
 			}
 		})

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -265,9 +264,6 @@ func (r *removal) summary(took time.Duration) (Summary, error) {
 			Unchanged: st.absent, Refused: st.retries, Sent: st.sent, Applied: st.answered, Done: st.done,
 		})
 	}
-	err := joinResults(s.Results)
-	if r.ended == byInterrupt {
-		err = errors.Join(err, ErrInterrupted)
-	}
+	err := s.join(r.ended, r.Timeout)
 	return s, err
 }

@@ -237,6 +237,19 @@ func TestRemovalInterrupted(t *testing.T) {
 	})
 }
 
+// That the rest was never asked for is an error, however well the DELETE ended
+// that was out when the time was over.
+func TestRemovalTimeoutWhileADeleteIsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newMortal(pod("slow"), secret("later"))
+		cluster.ends[pod("slow")] = end{latency: 3 * time.Second}
+		summary, err := apply.Remover{Cluster: cluster, Timeout: time.Second}.Run(t.Context(), inWaves(wave(pod("slow")), wave(secret("later"))), cluster.found())
+		require.ErrorContains(t, err, "the run's time was over after 1s (run timeout); 1 resource left: Secret shop/later")
+		require.Equal(t, apply.NotStarted, states(summary)["later"])
+		require.True(t, summary.TimedOutOnly())
+	})
+}
+
 func TestRemovalWithoutWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newMortal(pod("held"), secret("later"))

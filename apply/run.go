@@ -89,8 +89,9 @@ type step struct {
 	backends  []object.ID                // Services that must have endpoints before it is ready
 	asking    bool                       // about the first of them
 	kind      Kind
-	live      identity // of the object that the PATCH returned
-	sent      time.Time
+	live      identity  // of the object that the PATCH returned
+	begun     time.Time // all that it needs of the stream was there
+	sent      time.Time // its PATCH was handed to a worker first
 	answered  time.Time // its PATCH, with success
 	done      time.Time
 	patience  time.Duration // that its author gave this one resource or its kind; 0: none
@@ -179,6 +180,7 @@ func (r *run) loop(ctx context.Context) (Summary, error) {
 		case out <- head:
 			r.queue = r.queue[1:]
 			r.inFlight++
+			r.handedOut(head)
 		case reply := <-r.replies:
 			r.inFlight--
 			r.take(reply)
@@ -207,6 +209,11 @@ func (r *run) loop(ctx context.Context) (Summary, error) {
 // before anything is written.
 func (r *run) mayBegin(ctx context.Context) error {
 	if r.refuseForeign(); r.over {
+		return nil
+	}
+	if r.a.Timeout > 0 && time.Since(r.begin) >= r.a.Timeout {
+		r.stop(byRunTimeout)
+		r.over = true
 		return nil
 	}
 	if err := r.a.Begin(ctx); err != nil {

@@ -64,7 +64,75 @@ func TestRunTimeoutEndsTheRun(t *testing.T) {
 		cluster := &scripted{scripts: map[object.ID]script{pod("db"): {never: true}}}
 		summary, err := apply.Applier{Cluster: cluster, Timeout: 10 * time.Second}.Run(t.Context(), plan, stream.Objects)
 		require.ErrorContains(t, err, "not ready after 10s (run timeout)")
+		require.ErrorContains(t, err, "the run's time was over after 10s (run timeout); 1 resource left: Pod shop/web")
 		require.Equal(t, map[string]apply.State{"db": apply.TimedOut, "web": apply.NotStarted}, states(summary))
+	})
+}
+
+// What was out when the time was over may have been answered well: that the rest
+// never went out is an error all the same, and nobody is blamed for it.
+func TestRunTimeoutWhileAPatchIsOut(t *testing.T) {
+	for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
+		for _, workers := range []int{0, 1} {
+			synctest.Test(t, func(t *testing.T) {
+				plan, stream := planOf(t, testPod("db", 0, ""), testPod("db2", 0, ""), testPod("web", 1, ""))
+				slow := script{latency: 3 * time.Second}
+				cluster := &scripted{scripts: map[object.ID]script{pod("db"): slow, pod("db2"): slow}}
+				var waves []apply.State
+				tell := func(e apply.Event) {
+					if e.ID == (object.ID{}) {
+						waves = append(waves, e.State)
+					}
+				}
+				summary, err := apply.Applier{Cluster: cluster, Timeout: time.Second, Schedule: schedule, Workers: workers, Events: tell}.Run(t.Context(), plan, stream.Objects)
+				left, second := "1 resource left: Pod shop/web", apply.Ready
+				if workers == 1 {
+					left, second = "2 resources left: Pod shop/db2, Pod shop/web", apply.NotStarted
+				}
+				require.EqualError(t, err, "the run's time was over after 1s (run timeout); "+left+"; run the same command again to finish")
+				require.Equal(t, map[string]apply.State{"db": apply.Ready, "db2": second, "web": apply.NotStarted}, states(summary))
+				require.True(t, summary.TimedOutOnly())
+				require.NotContains(t, waves, apply.Ready, "the wave did not end well")
+			})
+		}
+	}
+}
+
+// A PATCH that the API server has and never answered is not "not started", nor
+// is one that was refused and would be sent again.
+func TestAStoppedRunTellsWhatItSent(t *testing.T) {
+	busy := apierrors.NewServiceUnavailable("busy")
+	always := []error{busy, busy, busy, busy, busy, busy, busy, busy}
+	do := func(t *testing.T, applier apply.Applier, stopAfter time.Duration) (map[string]apply.Result, error) {
+		plan, stream := planOf(t, testPod("silent", 0, ""), testPod("refused", 0, ""), testPod("late", 0, ""), testPod("web", 1, ""))
+		applier.Cluster = &scripted{scripts: map[object.ID]script{
+			pod("silent"): {latency: time.Hour}, pod("refused"): {errs: always}, pod("late"): {latency: 4 * time.Second, errs: always},
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), stopAfter)
+		defer cancel()
+		summary, err := applier.Run(ctx, plan, stream.Objects)
+		results := map[string]apply.Result{}
+		for _, r := range summary.Results {
+			results[r.ID.Name] = r
+		}
+		require.Equal(t, apply.NotStarted, results["web"].State)
+		return results, err
+	}
+	unanswered := "its PATCH was sent, and the API server has not answered it"
+	synctest.Test(t, func(t *testing.T) {
+		results, err := do(t, apply.Applier{}, 3*time.Second)
+		require.ErrorIs(t, err, apply.ErrInterrupted)
+		for name, why := range map[string]string{"silent": unanswered, "refused": "busy", "late": "busy"} {
+			require.Equal(t, apply.Unsettled, results[name].State, name)
+			require.Equal(t, why, results[name].Detail, name)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		results, err := do(t, apply.Applier{Timeout: 3 * time.Second}, time.Hour)
+		for name, why := range map[string]string{"silent": unanswered, "refused": "busy", "late": "busy"} {
+			require.Equal(t, apply.TimedOut, results[name].State, name)
+			require.ErrorContains(t, err, "apply Pod shop/"+name+": not applied after 3s (run timeout): "+why)
+		}
 	})
 }
 

@@ -13,11 +13,11 @@ import (
 // outside the stream is there.
 func (r *run) start(i int) {
 	s := &r.steps[i]
-	if s.state.Final() || r.awaitOutsiders(i) {
+	if s.state.Final() || r.stopping || r.awaitOutsiders(i) {
 		return
 	}
-	if s.sent.IsZero() {
-		s.sent = time.Now()
+	if s.begun.IsZero() {
+		s.begun = time.Now()
 		r.limit(i)
 	}
 	s.refusal = nil
@@ -187,13 +187,23 @@ func (r *run) fail(i int, state State, cause error) {
 func (r *run) timeOut(i int, after time.Duration, scope string) {
 	s := &r.steps[i]
 	e := &TimeoutError{After: after, Scope: scope, Last: s.detail, Unapplied: s.state != Waiting}
-	switch {
-	case e.Unapplied && s.refusal != nil:
-		e.Last = r.explain(s.refusal).Error()
-	case e.Unapplied && e.Last == "":
-		e.Last = "the API server has not answered its PATCH"
+	if e.Unapplied {
+		e.Last = r.unappliedBecause(i)
 	}
 	r.fail(i, TimedOut, e)
+}
+
+// unappliedBecause says what keeps a step from being applied.
+func (r *run) unappliedBecause(i int) string {
+	switch s := &r.steps[i]; {
+	case s.refusal != nil:
+		return r.explain(s.refusal).Error()
+	case s.detail != "":
+		return s.detail
+	case s.sent.IsZero():
+		return "its PATCH was not sent yet"
+	}
+	return "its PATCH was sent, and the API server has not answered it"
 }
 
 func (r *run) emit(e Event) {

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"errors"
-	"slices"
 	"time"
 )
 
@@ -16,33 +15,51 @@ func (r *run) summary(took time.Duration, begun error) (Summary, error) {
 			Unchanged: st.unchanged, Refused: st.retries, Sent: st.sent, Applied: st.answered, Done: st.done,
 		})
 	}
-	err := errors.Join(begun, joinResults(s.Results))
-	if r.ended == byInterrupt {
-		err = errors.Join(err, ErrInterrupted)
-	}
-	return s, err
+	err := s.join(r.ended, r.a.Timeout)
+	return s, errors.Join(begun, err)
 }
 
-// settle ends one step that the run left open.
+// join gives the failures of a run in plan order, and then what ended it before
+// its plan did. A run whose time was over is not done as long as something is
+// left, even when nothing that it began went wrong.
+func (s *Summary) join(ended endCause, timeout time.Duration) error {
+	var errs []error
+	var left []Result
+	for _, r := range s.Results {
+		switch {
+		case r.Err != nil:
+			errs = append(errs, r.Err)
+		case r.State == NotStarted, r.State == Unsettled:
+			left = append(left, r)
+		}
+	}
+	switch {
+	case ended == byInterrupt:
+		errs = append(errs, ErrInterrupted)
+	case ended == byRunTimeout && len(left) > 0:
+		s.OutOfTime = true
+		errs = append(errs, &RunTimeoutError{After: timeout, Left: left, NothingSent: len(left) == len(s.Results)})
+	}
+	return errors.Join(errs...)
+}
+
+// settle ends one step that the run left open. What the API server has of it, it
+// may carry out yet: that is not called "not started".
 func (r *run) settle(i int) {
 	s := &r.steps[i]
+	sent := s.state == Applying && !s.sent.IsZero()
+	held := s.state == Applying && s.detail != ""
 	switch {
 	case s.state.Final():
-	case r.ended == byRunTimeout && (s.state == Waiting || s.state == Applying):
-		r.timeOut(i, r.a.Timeout, "run")
-	case r.ended == byRunTimeout && s.state == Pending && s.Wave == 0 && r.nothingSent():
-		s.detail = "the time was over before anything was sent: the API server was slow to tell what there is"
+	case r.ended == byRunTimeout && (s.state == Waiting || sent || held):
 		r.timeOut(i, r.a.Timeout, "run")
 	case s.state == Waiting && s.passed:
 		r.finish(i, Applied, s.detail)
 	case s.state == Waiting:
 		r.finish(i, Unsettled, s.detail)
+	case sent:
+		r.finish(i, Unsettled, r.unappliedBecause(i))
 	default:
 		r.finish(i, NotStarted, "")
 	}
-}
-
-// nothingSent tells whether the run ended before its first PATCH.
-func (r *run) nothingSent() bool {
-	return !slices.ContainsFunc(r.steps, func(s step) bool { return !s.sent.IsZero() })
 }

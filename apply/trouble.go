@@ -40,7 +40,7 @@ func (r *run) trouble(i int, answer reply) {
 		limit = 10 * time.Second
 	}
 	pause := max(backoff(s.retries), retryAfter(answer.err))
-	if r.stopping || time.Since(s.troubled)+pause > limit {
+	if time.Since(s.troubled)+pause > limit {
 		r.fail(i, Failed, r.explain(answer.err))
 		return
 	}

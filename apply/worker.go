@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -115,6 +116,20 @@ func (r *run) take(answer reply) {
 		r.trouble(answer.step, answer)
 	default:
 		r.applied(answer.step, answer.live)
+	}
+}
+
+// handedOut notes that a worker has a request now.
+func (r *run) handedOut(q request) {
+	if q.op != opPatch || q.step < 0 {
+		return
+	}
+	s := &r.steps[q.step]
+	if s.sent.IsZero() {
+		s.sent = time.Now()
+	}
+	if s.refusal == nil {
+		s.detail = "" // what it waited for before is there
 	}
 }
 
