@@ -44,6 +44,8 @@ type scripted struct {
 	log     []entry
 	watches []watching
 	tries   map[object.ID]int
+	out     int // PATCHes that are not answered
+	mostOut int
 }
 
 // watching is one open watch.
@@ -68,6 +70,18 @@ func (c *scripted) record(id object.ID, what string) {
 	c.log = append(c.log, entry{id, what})
 }
 
+// count counts a PATCH as out until what it returns is called.
+func (c *scripted) count() func() {
+	add := func(n int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.out += n
+		c.mostOut = max(c.mostOut, c.out)
+	}
+	add(1)
+	return func() { add(-1) }
+}
+
 // happened is the log so far.
 func (c *scripted) happened() []entry {
 	c.mu.Lock()
@@ -90,6 +104,7 @@ func (c *scripted) Apply(ctx context.Context, _ apply.Kind, obj *unstructured.Un
 	id := apply.Meta(obj).ID
 	s := c.scripts[id]
 	c.record(id, "sent")
+	defer c.count()()
 	if s.rushed {
 		time.AfterFunc(s.latency/2, func() { c.tell(liveObject(obj, true)) })
 	}

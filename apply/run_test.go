@@ -215,6 +215,38 @@ func TestRunRepeatsWhatMayPass(t *testing.T) {
 	})
 }
 
+// No more requests are out together than there are workers, and no fewer when
+// there is work for all of them.
+func TestRunBoundsRequestsInFlight(t *testing.T) {
+	for workers, want := range map[int]int{0: 32, 1: 1, 5: 5, 100: 40} {
+		synctest.Test(t, func(t *testing.T) {
+			var pods []map[string]any
+			cluster := &scripted{scripts: map[object.ID]script{}}
+			for i := range 40 {
+				name := fmt.Sprintf("p%d", i)
+				pods = append(pods, plainPod(name))
+				cluster.scripts[pod(name)] = script{latency: time.Second}
+			}
+			plan, stream := planOf(t, pods...)
+			_, err := apply.Applier{Cluster: cluster, Workers: workers}.Run(t.Context(), plan, stream.Objects)
+			require.NoError(t, err)
+			require.Equal(t, want, cluster.mostOut)
+		})
+	}
+}
+
+// An API server that says when to come back is not asked before.
+func TestRunComesBackWhenItIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, plainPod("a"))
+		cluster := &scripted{scripts: map[object.ID]script{pod("a"): {errs: []error{apierrors.NewTooManyRequests("slow down", 7), apierrors.NewTooManyRequests("slow down", 9)}}}}
+		start := time.Now()
+		_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
+		require.NoError(t, err)
+		require.Equal(t, 16*time.Second, time.Since(start))
+	})
+}
+
 func TestRunInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("a", 0, ""), testPod("b", 0, ""), testPod("c", 1, ""))
