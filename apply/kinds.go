@@ -78,7 +78,9 @@ func (r *run) expectKind(i int, kind schema.GroupVersionKind) {
 			detail = "it needs an object of kind " + kind.GroupKind().String() + ", which is not served yet"
 		}
 		r.move(i, Applying, detail)
-		r.after(r.a.KindTimeout, func() { r.kindExpired(i, kind) })
+		if s.patience == 0 { // else that bounds this wait, too
+			r.after(r.a.KindTimeout, func() { r.kindExpired(i, kind) })
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 // A resource may need what something else puts into the cluster
 // ("external:" in ordapply.dev/depends-on). It is waited for when all else that
-// the resource needs is there, as long as the resource's own wave may take.
+// the resource needs is there, as long as the resource itself or its wave may take.
 
 // outsider is one object outside the stream that steps wait for.
 type outsider struct {
@@ -41,13 +41,6 @@ func (r *run) awaitOutsiders(i int) bool {
 	s := &r.steps[i]
 	if r.a.DryRun || len(s.External) == 0 {
 		return false
-	}
-	if s.state == Pending && r.a.Schedule == Graph { // no wave bounds it
-		r.after(r.a.WaveTimeout, func() {
-			if r.steps[i].begun.IsZero() {
-				r.expire(i, r.a.WaveTimeout, "wave")
-			}
-		})
 	}
 	r.move(i, Applying, "")
 	for _, need := range s.External {

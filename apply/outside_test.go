@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
@@ -42,6 +43,71 @@ func TestRunWaitsForWhatIsOutside(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The time that a resource has of its own, or that its kind has, bounds the wait
+// for what is outside, and for its kind, too: a shorter one and a longer one.
+func TestItsOwnTimeBoundsEveryWait(t *testing.T) {
+	external := func(timeout string) map[string]any {
+		return annotated(needing("web", "external:/namespaces/shop/Pod/db"), "ordapply.dev/timeout", timeout)
+	}
+	unserved := func(timeout string) map[string]any {
+		p := annotated(plainPod("web"), "ordapply.dev/timeout", timeout)
+		p["apiVersion"], p["kind"] = "rockets.example/v1", "Rocket"
+		return p
+	}
+	for name, c := range map[string]struct {
+		web   map[string]any
+		after time.Duration
+		says  string
+	}{
+		"outside, shorter than the wave": {external("10s"), 10 * time.Second, "Pod shop/web: not applied after 10s (resource timeout): it needs Pod shop/db, which is not of this stream: it does not exist"},
+		"outside, longer than the wave":  {external("10m"), 10 * time.Minute, "Pod shop/web: not applied after 10m0s (resource timeout): it needs Pod shop/db"},
+		"kind, shorter than its wait":    {unserved("10s"), 10 * time.Second, "Rocket.rockets.example shop/web: not applied after 10s (resource timeout): the cluster does not serve kind Rocket"},
+		"kind, longer than its wait":     {unserved("3m"), 3 * time.Minute, "Rocket.rockets.example shop/web: not applied after 3m0s (resource timeout): the cluster does not serve kind Rocket"},
+	} {
+		for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					plan, stream := planOf(t, c.web)
+					cluster := &scripted{served: func(kind string) bool { return kind == "Pod" }, outside: map[object.ID]*unstructured.Unstructured{pod("db"): nil}}
+					start := time.Now()
+					_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Schedule: schedule}.Run(t.Context(), plan, stream.Objects)
+					require.ErrorContains(t, err, c.says)
+					require.Equal(t, c.after, time.Since(start))
+				})
+			})
+		}
+	}
+}
+
+// A wave that has failed waits for answers, so that all faults are named, and
+// not for what would let it send more.
+func TestAFailedWaveWaitsForNoOutsider(t *testing.T) {
+	promised := func(name string) map[string]any {
+		p := plainPod(name)
+		p["apiVersion"], p["kind"] = "rockets.example/v1", "Rocket"
+		return p
+	}
+	synctest.Test(t, func(t *testing.T) {
+		plan, stream := planOf(t, plainPod("bad"), plainPod("slow"), plainPod("worse"), promised("rocket"),
+			needing("web", "external:/namespaces/shop/Pod/db"), needing("behind", "/namespaces/shop/Pod/web?gate=applied"))
+		no, busy := apierrors.NewBadRequest("no"), apierrors.NewServiceUnavailable("busy")
+		cluster := &scripted{
+			served:  func(kind string) bool { return kind == "Pod" },
+			outside: map[object.ID]*unstructured.Unstructured{pod("db"): nil},
+			scripts: map[object.ID]script{pod("bad"): {errs: []error{no}}, pod("slow"): {latency: 4 * time.Second}, pod("worse"): {errs: []error{busy, busy, no}}},
+		}
+		start := time.Now()
+		summary, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
+		require.ErrorContains(t, err, "apply Pod shop/bad: no")
+		require.ErrorContains(t, err, "apply Pod shop/worse: no")
+		require.Equal(t, map[string]apply.State{
+			"bad": apply.Failed, "worse": apply.Failed, "slow": apply.Ready,
+			"web": apply.NotStarted, "behind": apply.NotStarted, "rocket": apply.NotStarted,
+		}, states(summary))
+		require.Equal(t, 4*time.Second, time.Since(start))
+	})
 }
 
 func TestRunFindsWhatIsOutsideAlready(t *testing.T) {

@@ -33,6 +33,7 @@ type run struct {
 
 	waves      []tally
 	failures   int                 // steps that failed or timed out
+	asked      int                 // steps with a request that is out, or will be sent again
 	timed      bool                // a layer has a timeout
 	clocks     map[int]*layerClock // of layers with a timeout, by index
 	wires      [][]wire            // per node, who waits for it: steps, then layers
@@ -76,6 +77,7 @@ type step struct {
 	state     State
 	detail    string
 	err       error
+	asked     bool   // a request of its is out or due; it is not answered for good
 	passed    bool   // nobody's wave waits for it any longer
 	unserved  int    // kinds that it waits for discovery to serve
 	watched   bool   // a watch reports it

@@ -67,12 +67,16 @@ func (r *run) advance() {
 	}
 }
 
+// underway tells whether answers to requests are outstanding. After a failure only
+// they are waited for, so that all faults are named.
+func (r *run) underway() bool { return r.asked > 0 || len(r.queue) > 0 || r.inFlight > 0 }
+
 // advanceWave closes the open wave, and those after it of which nothing has to
 // be sent or waited for.
 func (r *run) advanceWave() {
 	for !r.over {
 		switch w := &r.waves[max(r.wave, 0)]; {
-		case w.unanswered > 0:
+		case w.unanswered > 0 && (r.failures == 0 || r.underway()):
 			return
 		case r.failures > 0:
 			r.stop(byFailure)

@@ -13,13 +13,17 @@ import (
 // outside the stream is there.
 func (r *run) start(i int) {
 	s := &r.steps[i]
-	if s.state.Final() || r.stopping || r.awaitOutsiders(i) {
+	if s.state.Final() || r.stopping {
 		return
 	}
 	if s.begun.IsZero() {
 		s.begun = time.Now()
 		r.limit(i)
 	}
+	if r.awaitOutsiders(i) {
+		return
+	}
+	r.limitPrerequisite(i)
 	s.refusal = nil
 	r.move(i, Applying, "")
 	gvk := s.obj.GroupVersionKind()
@@ -46,35 +50,41 @@ func withoutNamespace(kind string) error {
 	return fmt.Errorf("%s turned out to be namespaced, which nothing told when the run began: give it metadata.namespace", kind)
 }
 
-// limit sets the timeouts that hold for one resource alone: what its author
-// says of it or of its kind; else, for a CustomResourceDefinition, that of the
-// prerequisites (KubeVela KEP-0005), and a wave's where neither a wave nor a
-// layer bounds it.
+// limit sets the timeouts that hold for one resource alone, from when all that
+// it needs of the stream is there: what its author says of it or of its kind;
+// else a wave's where neither a wave nor a layer bounds it.
 func (r *run) limit(i int) {
 	s := &r.steps[i]
-	within := func(d time.Duration, scope string) {
-		r.after(d, func() { r.expire(i, d, scope) })
-	}
 	if d, err := ownTimeout(s.obj); err == nil && d > 0 {
 		s.patience = d
-		within(d, "resource")
+		r.within(i, d, "resource")
 		return
 	}
 	if s.Timeout > 0 {
 		s.patience = s.Timeout
-		within(s.Timeout, "kind")
+		r.within(i, s.Timeout, "kind")
 		return
-	}
-	if len(definedKinds(s.obj)) > 0 {
-		within(r.a.CRDTimeout, "CRD")
 	}
 	if r.a.Schedule == Graph {
 		bounded := false
 		r.timedLayers(i, func(int) { bounded = true })
 		if !bounded {
-			within(r.a.WaveTimeout, "wave")
+			r.within(i, r.a.WaveTimeout, "wave")
 		}
 	}
+}
+
+// limitPrerequisite sets the timeout of a CustomResourceDefinition that has none
+// of its own (KubeVela KEP-0005). What it needs from outside does not count.
+func (r *run) limitPrerequisite(i int) {
+	if s := &r.steps[i]; s.patience == 0 && len(definedKinds(s.obj)) > 0 {
+		r.within(i, r.a.CRDTimeout, "CRD")
+	}
+}
+
+// within gives up on one resource when some time has passed.
+func (r *run) within(i int, d time.Duration, scope string) {
+	r.after(d, func() { r.expire(i, d, scope) })
 }
 
 // expire gives up on one resource.
@@ -152,6 +162,10 @@ func (r *run) move(i int, state State, detail string) {
 		return
 	}
 	if s.state != state {
+		if s.asked {
+			s.asked = false
+			r.asked--
+		}
 		r.waves[s.Wave].shift(s.state, state)
 		r.tick(i, s.state, state)
 	}
@@ -198,6 +212,8 @@ func (r *run) unappliedBecause(i int) string {
 	switch s := &r.steps[i]; {
 	case s.refusal != nil:
 		return r.explain(s.refusal).Error()
+	case s.unserved > 0 && len(s.External) == 0 && len(s.MadeBy) == 0:
+		return r.unserved(s.obj.GroupVersionKind(), 0).Error()
 	case s.detail != "":
 		return s.detail
 	case s.sent.IsZero():

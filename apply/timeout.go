@@ -8,7 +8,8 @@ import (
 )
 
 // The annotations that say how long one resource may take to become ready, a Go
-// duration, counted from its first PATCH.
+// duration, counted from when all that it needs of the stream is there: the wait
+// for what is outside the stream, and for its kind, is part of it.
 const (
 	timeoutAnnotation     = "ordapply.dev/timeout"
 	helmTimeoutAnnotation = "helm.sh/readiness-timeout" // Helm's HIP-0025

@@ -136,6 +136,10 @@ func (r *run) handedOut(q request) {
 // send lets a worker do something for a step.
 func (r *run) send(op op, i int) {
 	s := &r.steps[i]
+	if s.state == Applying && !s.asked {
+		s.asked = true
+		r.asked++
+	}
 	r.queue = append(r.queue, request{op: op, step: i, kind: s.kind, obj: s.obj, fields: r.schemas[s.obj.GroupVersionKind()], scaled: r.scaled[s.ID], options: PatchOptions{
 		Manager: r.a.Manager, Force: s.forced, DryRun: r.a.DryRun,
 	}})
