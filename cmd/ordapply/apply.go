@@ -15,6 +15,7 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/internal/liveview"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
@@ -37,10 +38,9 @@ type applyFlags struct {
 	statusGrace    time.Duration
 	output         string
 	wait           bool
-	metricsFile    string
 	planFile       string
-	noLive         bool
 	diagnosis      bool
+	runView
 	healthFlags
 	setFlags
 }
@@ -89,8 +89,7 @@ func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.ordering, "ordering", true, "apply in waves; false sends everything at once and waits for all of it")
 	flags.StringVarP(&f.output, "output", "o", "text", `what standard output gets: "text": a line for each resource, as kubectl's; "name": their names; "json": one event a line`)
 	flags.BoolVar(&f.wait, "wait", true, "wait until resources are ready; with false each holds up others only until it is applied")
-	flags.BoolVar(&f.noLive, "no-live", false, "on a terminal, print a line per transition instead of drawing what is going on")
-	flags.StringVar(&f.metricsFile, "metrics-file", "", "file to write metrics of the run to, in Prometheus' text format, however it ends")
+	f.runView.register(flags)
 	flags.DurationVar(&f.timeout, "timeout", 0, "longest the whole run may take; 0 is no limit beyond the waves' own")
 	flags.DurationVar(&f.statusGrace, "status-grace", 15*time.Second, "how long a custom resource may be without a status before it is taken for ready")
 	flags.DurationVar(&f.crdTimeout, "crd-timeout", time.Minute, "longest a CustomResourceDefinition may take until its kinds are served")
@@ -292,8 +291,8 @@ func (f *applyFlags) tellers(cmd *cobra.Command, j job, o outputs) tellers {
 		p.results = noResults
 		told = append(told, f.newEventLines(o.out, j))
 	}
-	if on := f.liveTerminal(cmd); on != nil {
-		return append(told, f.newLive(cmd, p, on))
+	if on := liveTerminal(cmd, f.output); on != nil && !f.noLive {
+		return append(told, newLive(cmd, p, p, liveview.Options{Graph: j.schedule == apply.Graph, WaveTimeout: f.waveTimeout}, on))
 	}
 	return append(told, p)
 }

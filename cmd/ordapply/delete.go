@@ -3,15 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/rest"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/internal/liveview"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -28,8 +29,9 @@ type deleteFlags struct {
 	pruneNamespaces bool
 	timeout         time.Duration
 	waveTimeout     time.Duration
-	set             string
-	lockTimeout     time.Duration
+	runView
+	set         string
+	lockTimeout time.Duration
 }
 
 func newDelete() *cobra.Command {
@@ -57,6 +59,7 @@ and no error.`,
 	registerLockTimeout(flags, &f.lockTimeout)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the order only; "server": let the server check every deletion and delete nothing`)
 	flags.StringVarP(&f.output, "output", "o", "text", `what standard output gets: "text": a line for each resource, as kubectl's; "name": the names of what is deleted; "json": one event a line`)
+	f.runView.register(flags)
 	flags.BoolVar(&f.wait, "wait", true, "wait until resources are gone; with false each holds up others only until its deletion is accepted")
 	flags.BoolVar(&f.diagnosis, "diagnosis", true, "ask the cluster who should let go of what is not gone")
 	flags.BoolVar(&f.pruneNamespaces, "prune-namespaces", false, "delete Namespaces with all that is in them; without it one that holds anything else is kept")
@@ -76,17 +79,34 @@ func (f *deleteFlags) run(cmd *cobra.Command) error {
 		case !f.wait:
 			return usagef("--wait=false: an apply set is forgotten only when its members are gone")
 		}
-		return f.dissolve(cmd)
 	}
-	d, err := f.prepare(cmd)
-	switch {
-	case err != nil && f.output == "json":
-		events.NewLog(cmd.OutOrStdout()).End(outcome(apply.Summary{}, nil, err))
-		return err
-	case err != nil:
+	measured, err := newMeasure(f.metricsFile)
+	if err != nil {
 		return err
 	}
-	return f.carryOut(cmd, d)
+	if f.set != "" {
+		err = f.dissolve(cmd, measured)
+	} else {
+		err = f.deleteManifests(cmd, measured)
+	}
+	return errors.Join(err, measured.err)
+}
+
+func (f *deleteFlags) deleteManifests(cmd *cobra.Command, measured *measure) error {
+	d, err := f.prepare(cmd, measured)
+	if err == nil {
+		return f.carryOut(cmd, d)
+	}
+	f.notBegun(cmd.OutOrStdout(), measured, outcome(apply.Summary{}, nil, err))
+	return err
+}
+
+// notBegun tells programs how a deletion ended of which no plan was told.
+func (f *deleteFlags) notBegun(w io.Writer, measured *measure, o events.Outcome) {
+	measured.end(o)
+	if f.output == "json" {
+		events.NewLog(w).End(o)
+	}
 }
 
 // deletion is a deletion that is ready to begin.
@@ -94,10 +114,13 @@ type deletion struct {
 	target *target
 	order  *ordering.Deletion
 	live   map[object.ID]*unstructured.Unstructured // at least their metadata
+
+	measured *measure
 }
 
 // prepare finds what the manifests name.
-func (f *deleteFlags) prepare(cmd *cobra.Command) (d deletion, err error) {
+func (f *deleteFlags) prepare(cmd *cobra.Command, measured *measure) (d deletion, err error) {
+	d.measured = measured
 	options, err := f.options(f.order)
 	if err != nil {
 		return d, err
@@ -110,7 +133,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command) (d deletion, err error) {
 	if err != nil {
 		return d, err
 	}
-	if d.target, err = connect(f.cluster, func(*rest.Config) {}); err != nil {
+	if d.target, err = connect(f.cluster, measured.watch); err != nil {
 		return d, err
 	}
 	stream, err := apply.NewStream(inputs, d.target.scope)
@@ -137,18 +160,18 @@ func (f *deleteFlags) carryOut(cmd *cobra.Command, d deletion) error {
 	if f.dryRun == "client" {
 		return f.show(outputs.out, d)
 	}
-	told := f.tellers(d, outputs)
+	told := f.tellers(cmd, d, outputs)
 	told.begin()
-	summary, err := f.remover(d.target, told.event).Run(cmd.Context(), d.order, d.live)
+	summary, err := f.remover(d, told.event).Run(cmd.Context(), d.order, d.live)
 	err = timedOut(summary, err)
 	told.end(outcome(summary, d.target.warnings.list(), err))
 	return err
 }
 
 // remover is what the flags ask for.
-func (f *deleteFlags) remover(t *target, told func(apply.Event)) apply.Remover {
+func (f *deleteFlags) remover(d deletion, told func(apply.Event)) apply.Remover {
 	return apply.Remover{
-		Cluster:         t.cluster,
+		Cluster:         d.measured.of(d.target.cluster),
 		Timeout:         f.timeout,
 		WaveTimeout:     f.waveTimeout,
 		DryRun:          f.dryRun == "server",
@@ -161,8 +184,10 @@ func (f *deleteFlags) remover(t *target, told func(apply.Event)) apply.Remover {
 
 // tellers are those that -o asks for; people are told on standard error in any
 // case.
-func (f *deleteFlags) tellers(d deletion, o outputs) tellers {
+func (f *deleteFlags) tellers(cmd *cobra.Command, d deletion, o outputs) tellers {
 	j := job{target: d.target, plan: d.order.Plan()}
+	d.measured.plan = j.plan
+	told := tellers{d.measured}
 	p := &deletionPrinter{newPrinter(j, o, f.dryRun == "server")}
 	switch f.output {
 	case "name":
@@ -172,7 +197,10 @@ func (f *deleteFlags) tellers(d deletion, o outputs) tellers {
 		lines := &eventLines{log: events.NewLog(o.out), plan: j.plan, start: events.RunStart{
 			Server: d.target.server, Context: d.target.context, DryRun: f.dryRun == "server", Schedule: apply.Waves.String(),
 		}}
-		return tellers{lines, p}
+		told = append(told, lines)
 	}
-	return tellers{p}
+	if on := liveTerminal(cmd, f.output); on != nil && !f.noLive && f.dryRun == "none" {
+		return append(told, newLive(cmd, p, p.printer, liveview.Options{WaveTimeout: f.waveTimeout}, on))
+	}
+	return append(told, p)
 }

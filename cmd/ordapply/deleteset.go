@@ -4,10 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/terminal"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
@@ -15,48 +13,59 @@ import (
 
 // dissolve deletes an apply set with all its members, in the reverse of the
 // order that its history remembers.
-func (f *deleteFlags) dissolve(cmd *cobra.Command) error {
-	t, err := connect(f.cluster, func(*rest.Config) {})
-	if err != nil {
-		return err
-	}
-	gvk, id, err := t.parent(cmd.Context(), f.set)
-	if err != nil {
-		return err
-	}
+func (f *deleteFlags) dissolve(cmd *cobra.Command, measured *measure) error {
 	outputs := openOutputs(cmd)
 	defer outputs.close(cmd.Context())
-	var told tellers
-	d := state.Dissolution{
-		Cluster: t.cluster, Parent: id, Kind: gvk, Namespace: t.home, LockTimeout: f.lockTimeout,
-		Waiting: waitingFor(f.set, outputs.err),
-		Remover: f.remover(t, func(e apply.Event) { told.event(e) }),
-		Planned: func(order *ordering.Deletion) {
-			told = f.tellers(deletion{target: t, order: order}, outputs)
-			told.begin()
-		},
+	var told tellers // nobody before there is an order
+	summary, warned, err := f.dissolveSet(cmd, measured, outputs, &told)
+	if f.dryRun == "client" && err == nil {
+		return nil
 	}
-	order, live, err := d.Order(cmd.Context())
-	if err != nil {
-		return err
-	}
-	if f.dryRun == "client" {
-		return f.show(outputs.out, deletion{target: t, order: order, live: live})
-	}
-	if err := t.permit(cmd.Context(), func() []apply.Permission { return d.Permissions(live, apply.KindsOf(t.cluster)) }, "-f", "MANIFESTS", "--applyset", f.set, "--delete"); err != nil {
-		return err
-	}
-	summary, err := d.Do(cmd.Context())
 	err = timedOut(summary, err)
-	ended := outcome(summary, t.warnings.list(), err)
-	switch {
-	case told != nil:
+	ended := outcome(summary, warned, err)
+	if told == nil {
+		f.notBegun(outputs.out, measured, ended)
+	} else {
 		told.end(ended)
-	case f.output == "json":
-		events.NewLog(outputs.out).End(ended)
 	}
 	if err == nil && f.dryRun == "none" {
 		fmt.Fprintf(outputs.err, "apply set %s is no more\n", terminal.Plain(f.set))
 	}
 	return err
+}
+
+// dissolveSet deletes the set, or shows the order, and gives what the server warned
+// about.
+func (f *deleteFlags) dissolveSet(cmd *cobra.Command, measured *measure, outputs outputs, told *tellers) (apply.Summary, []string, error) {
+	t, err := connect(f.cluster, measured.watch)
+	if err != nil {
+		return apply.Summary{}, nil, err
+	}
+	gvk, id, err := t.parent(cmd.Context(), f.set)
+	if err != nil {
+		return apply.Summary{}, nil, err
+	}
+	known := deletion{target: t, measured: measured}
+	d := state.Dissolution{
+		Cluster: t.cluster, Parent: id, Kind: gvk, Namespace: t.home, LockTimeout: f.lockTimeout,
+		Waiting: waitingFor(f.set, outputs.err),
+		Remover: f.remover(known, func(e apply.Event) { told.event(e) }),
+		Planned: func(order *ordering.Deletion) {
+			known.order = order
+			*told = f.tellers(cmd, known, outputs)
+			told.begin()
+		},
+	}
+	order, live, err := d.Order(cmd.Context())
+	if err != nil {
+		return apply.Summary{}, nil, err
+	}
+	if f.dryRun == "client" {
+		return apply.Summary{}, nil, f.show(outputs.out, deletion{target: t, order: order, live: live})
+	}
+	if err := t.permit(cmd.Context(), func() []apply.Permission { return d.Permissions(live, apply.KindsOf(t.cluster)) }, "-f", "MANIFESTS", "--applyset", f.set, "--delete"); err != nil {
+		return apply.Summary{}, nil, err
+	}
+	summary, err := d.Do(cmd.Context())
+	return summary, t.warnings.list(), err
 }

@@ -24,7 +24,7 @@ const frameEvery = 100 * time.Millisecond
 // again, what is over scrolls away above. The run never waits for it: events
 // pile up while the terminal is stopped.
 type live struct {
-	*printer                // of what stays
+	account                 // of what stays
 	stays    *bytes.Buffer  // what the printer printed and is not on the terminal yet
 	view     *liveview.View // with stays, owned by the goroutine of draw
 	options  liveview.Options
@@ -39,12 +39,19 @@ type live struct {
 	ended       chan struct{}
 }
 
+// account is what a printer tells of a run.
+type account interface {
+	teller
+	// result prints what a transition means to those who read standard output.
+	result(apply.Event)
+}
+
 // liveTerminal is the terminal to draw on; nil when progress goes elsewhere, or
 // something else may write there: what a pipe feeds, or the results that -o
 // asks for.
-func (f *applyFlags) liveTerminal(cmd *cobra.Command) *os.File {
+func liveTerminal(cmd *cobra.Command, output string) *os.File {
 	errs, ok := cmd.ErrOrStderr().(*os.File)
-	if !ok || f.noLive || !term.IsTerminal(int(errs.Fd())) {
+	if !ok || !term.IsTerminal(int(errs.Fd())) {
 		return nil
 	}
 	if kind := os.Getenv("TERM"); kind == "" || kind == "dumb" || os.Getenv("CI") != "" {
@@ -58,21 +65,22 @@ func (f *applyFlags) liveTerminal(cmd *cobra.Command) *os.File {
 	switch {
 	case err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0:
 		return nil
-	case term.IsTerminal(int(out.Fd())) && f.output != "text":
+	case term.IsTerminal(int(out.Fd())) && output != "text":
 		return nil
 	}
 	return errs
 }
 
-// newLive draws on a terminal what p would print there. Results that would
-// appear between the frames are left out: the frames say it.
-func (f *applyFlags) newLive(cmd *cobra.Command, p *printer, on *os.File) *live {
+// newLive draws on a terminal what told, which is p or made of it, would print
+// there. Results that would appear between the frames are left out: the frames
+// say it.
+func newLive(cmd *cobra.Command, told account, p *printer, options liveview.Options, on *os.File) *live {
 	if out, ok := cmd.OutOrStdout().(*os.File); ok && term.IsTerminal(int(out.Fd())) {
 		p.results = noResults
 	}
 	l := &live{
-		printer: p, stays: &bytes.Buffer{}, terminal: on,
-		options:     liveview.Options{Graph: p.schedule == apply.Graph, WaveTimeout: f.waveTimeout},
+		account: told, stays: &bytes.Buffer{}, terminal: on,
+		options:     options,
 		screen:      terminal.NewScreen(on, os.Getenv("NO_COLOR") == ""),
 		interrupted: cmd.Context().Done(),
 		ending:      make(chan struct{}), ended: make(chan struct{}),
@@ -83,21 +91,19 @@ func (f *applyFlags) newLive(cmd *cobra.Command, p *printer, on *os.File) *live 
 }
 
 func (l *live) begin() {
-	l.printer.begin()
+	l.account.begin()
 	l.resized()
 	go l.draw()
 }
 
 func (l *live) event(e apply.Event) {
-	if e.State == apply.Waiting && e.Detail == "" {
-		l.result(e)
-	}
+	l.result(e)
 	l.later(func() { l.stays.WriteString(l.view.Take(e)) })
 }
 
 func (l *live) extend(plan *ordering.Plan) {
 	l.later(func() {
-		l.printer.extend(plan)
+		l.account.extend(plan)
 		l.view.Extend(plan)
 	})
 }
@@ -105,7 +111,7 @@ func (l *live) extend(plan *ordering.Plan) {
 func (l *live) rollBack(revision int, plan *ordering.Plan) {
 	l.later(func() {
 		l.stays.WriteString(l.view.End())
-		l.printer.rollBack(revision, plan)
+		l.account.rollBack(revision, plan)
 		l.view = liveview.New(plan, l.options, time.Now())
 	})
 }
@@ -114,7 +120,7 @@ func (l *live) rollBack(revision int, plan *ordering.Plan) {
 func (l *live) end(o events.Outcome) {
 	l.later(func() {
 		l.stays.WriteString(l.view.End())
-		l.printer.end(o)
+		l.account.end(o)
 	})
 	close(l.ending)
 	outlet.Await(l.interrupted, l.ended, nil)

@@ -66,6 +66,15 @@ func TestLiveOnATerminal(t *testing.T) {
 		require.NotContains(t, p.raw.String(), "\x1b[")
 		p.requireClean(t, `^deployment.apps/stuck (serverside-applied|unchanged)$`, `^  Deployment live/stuck +timed out: `)
 	})
+	t.Run("deleted", func(t *testing.T) { // nothing collects there what the Deployment may own
+		require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
+		p := onTerminal(t, bin, "delete", "-f", file, "--kubeconfig", cluster.Kubeconfig, "--wave-timeout", "4s")
+		require.Equal(t, exitTimedOut, p.wait())
+		require.Regexp(t, `wave 2/3: 1 of 2 gone +[0-9]+s of 4s, run [0-9]+s`, p.raw.String())
+		require.Regexp(t, `Deployment live/stuck +[0-9]+s  waiting until it is gone`, p.raw.String())
+		p.requireClean(t, `^wave 2/3: ended after [0-9.]+s: 1 deleted, 1 timed out$`, `^2 deleted, 1 timed out, 1 not started, in `, `^error: wave 2/3: delete Deployment live/stuck: not gone after 4s`)
+		require.NotContains(t, p.screen.Text(), " of 2 gone")
+	})
 }
 
 const liveStream = `apiVersion: v1

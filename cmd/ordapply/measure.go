@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 
 	"github.com/ordapply/ordapply/apply"
@@ -12,6 +13,17 @@ import (
 	"github.com/ordapply/ordapply/internal/metrics"
 	"github.com/ordapply/ordapply/ordering"
 )
+
+// runView says how a run is shown beside its results.
+type runView struct {
+	noLive      bool
+	metricsFile string
+}
+
+func (v *runView) register(flags *pflag.FlagSet) {
+	flags.BoolVar(&v.noLive, "no-live", false, "on a terminal, print a line per transition instead of drawing what is going on")
+	flags.StringVar(&v.metricsFile, "metrics-file", "", "file to write metrics of the run to, in Prometheus' text format, however it ends")
+}
 
 // measure keeps the metrics of a run and writes them to a file when it ends,
 // however it ends. Without a file it does nothing.

@@ -60,9 +60,7 @@ func (p *printer) event(e apply.Event) {
 	if words := p.words(e); words != "" {
 		fmt.Fprintf(p.err, "  %-*s  %s\n", p.width, terminal.Plain(e.ID.String()), terminal.Plain(words))
 	}
-	if e.State == apply.Waiting && e.Detail == "" || e.State == apply.Deleted {
-		p.result(e)
-	}
+	p.result(e)
 }
 
 // extend tells of the waves that a prune adds to the run.
@@ -129,7 +127,8 @@ func (p *printer) words(e apply.Event) string {
 // result prints what was applied as kubectl does, for those who read standard
 // output.
 func (p *printer) result(e apply.Event) {
-	if p.results == noResults {
+	over := e.State == apply.Waiting && e.Detail == "" || e.State == apply.Deleted
+	if p.results == noResults || !over || e.ID == (object.ID{}) {
 		return
 	}
 	line := resourceName(e.ID)

@@ -57,6 +57,9 @@ func (p *deletionPrinter) words(e apply.Event) string {
 // result prints how an object ended as kubectl does, for those who read
 // standard output.
 func (p *deletionPrinter) result(e apply.Event) {
+	if e.ID == (object.ID{}) {
+		return
+	}
 	deleted := e.State == apply.Deleted && !e.Unchanged
 	if p.results == namesOnly && deleted {
 		fmt.Fprintln(p.out, resourceName(e.ID))

@@ -72,13 +72,28 @@ func (v *View) header(columns int, now time.Time) string {
 		}
 	}
 	done, bad := v.tally(members)
-	left += fmt.Sprintf("%d of %d ready", done, len(members))
+	left += fmt.Sprintf("%d of %d %s", done, len(members), v.goal(members))
 	if bad > 0 {
 		left += fmt.Sprintf(", %d failed", bad)
 	}
 	space := columns - 1 - terminal.Width(right)
 	left = terminal.Clip(left, max(0, space-2))
 	return left + strings.Repeat(" ", max(2, space-terminal.Width(left))) + right
+}
+
+// goal is what is waited for: where nothing but deletions goes on, that all is
+// gone.
+func (v *View) goal(of []int) string {
+	goal := "ready"
+	for _, i := range of {
+		switch v.resources[i].state {
+		case apply.Deleting, apply.Deleted, apply.Kept:
+			goal = "gone"
+		case apply.Applying, apply.Waiting, apply.Applied, apply.Ready:
+			return "ready"
+		}
+	}
+	return goal
 }
 
 // tally counts who got there and who will not.
@@ -153,6 +168,8 @@ func (v *View) line(row row, names int, now time.Time) terminal.Line {
 		mood, words = terminal.Bad, said(string(r.state), r.detail)
 	case words == "" && r.state == apply.Applying:
 		words = "no answer yet"
+	case words == "" && r.state == apply.Deleting:
+		words = "not gone yet"
 	case words == "":
 		words = "not ready yet"
 	}
@@ -175,7 +192,7 @@ func (v *View) rest(shown []row, folded int) string {
 		}
 	}
 	var parts []string
-	for _, name := range []string{"failed", "waiting", "being applied", "not sent yet", "skipped"} {
+	for _, name := range []string{"failed", "waiting", "being applied", "being deleted", "not sent yet", "skipped"} {
 		if n := counts[name]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, name))
 		}
@@ -205,6 +222,8 @@ func group(s apply.State) string {
 		return "waiting"
 	case apply.Applying:
 		return "being applied"
+	case apply.Deleting:
+		return "being deleted"
 	case apply.Pending:
 		return "not sent yet"
 	case apply.Skipped:

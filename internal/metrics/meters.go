@@ -54,8 +54,8 @@ func newMeters(registry *prometheus.Registry) meters {
 		crdEstablishment: crds,
 		readinessWait:    waits,
 		requests:         counters("requests_total", "HTTP requests to the API server; code 0 when there was no answer.", "phase", "kind", "verb", "code"),
-		requestErrors:    counters("request_errors_total", "Attempts to apply a resource that failed.", "phase", "kind", "reason"),
-		retried:          counters("retries_total", "Attempts to apply a resource after one that failed.", "phase", "kind"),
+		requestErrors:    counters("request_errors_total", "Attempts to apply or delete a resource that failed.", "phase", "kind", "reason"),
+		retried:          counters("retries_total", "Attempts to apply or delete a resource after one that failed.", "phase", "kind"),
 		resources:        gauges("resources", "Resources by the state that they ended in.", "phase", "kind", "state"),
 		resourceErrors:   counters("resource_errors_total", "Resources that failed or were not ready in time.", "phase", "kind", "state"),
 	}

@@ -117,17 +117,25 @@ func (c *counted) about(ctx context.Context, kind, verb string) context.Context 
 
 func (c *counted) Apply(ctx context.Context, kind apply.Kind, obj *unstructured.Unstructured, o apply.PatchOptions) (*unstructured.Unstructured, error) {
 	ctx = c.of(ctx, obj, "apply")
-	p, _ := ctx.Value(purposeKey{}).(purpose)
-	id := apply.Meta(obj).ID
-	if c.m.again(id) {
+	c.beforeAttempt(ctx, obj)
+	live, err := c.Cluster.Apply(ctx, kind, obj, o)
+	c.attempted(ctx, obj, err)
+	return live, err
+}
+
+// beforeAttempt counts a retry, when it is one.
+func (c *counted) beforeAttempt(ctx context.Context, obj *unstructured.Unstructured) {
+	if p, _ := ctx.Value(purposeKey{}).(purpose); c.m.again(apply.Meta(obj).ID) {
 		c.m.retried.WithLabelValues(p.phase, p.kind).Inc()
 	}
-	live, err := c.Cluster.Apply(ctx, kind, obj, o)
-	if err != nil {
+}
+
+// attempted counts an attempt that failed.
+func (c *counted) attempted(ctx context.Context, obj *unstructured.Unstructured, err error) {
+	if p, _ := ctx.Value(purposeKey{}).(purpose); err != nil {
 		c.m.requestErrors.WithLabelValues(p.phase, p.kind, reason(err)).Inc()
 	}
-	c.m.note(id, err != nil)
-	return live, err
+	c.m.note(apply.Meta(obj).ID, err != nil)
 }
 
 // forget lets what failed be tried for the first time again.
@@ -162,7 +170,15 @@ func reason(err error) string {
 }
 
 func (c *counted) Delete(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, o apply.DeleteOptions) error {
-	return c.Cluster.Delete(c.of(ctx, live, "delete"), kind, live, o)
+	ctx = c.of(ctx, live, "delete")
+	c.beforeAttempt(ctx, live)
+	err := c.Cluster.Delete(ctx, kind, live, o)
+	if apierrors.IsNotFound(err) { // as it should be
+		c.attempted(ctx, live, nil)
+	} else {
+		c.attempted(ctx, live, err)
+	}
+	return err
 }
 
 func (c *counted) Migrate(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {
