@@ -74,6 +74,7 @@ func newApply() *cobra.Command {
 	f.inputFlags.register(cmd.Flags())
 	f.planningFlags.register(cmd.Flags())
 	f.setFlags.register(cmd.Flags())
+	addClusterFlags(cmd.Flags(), f.cluster)
 	f.registerRun(cmd.Flags())
 	return cmd
 }
@@ -81,7 +82,6 @@ func newApply() *cobra.Command {
 // registerRun registers the flags that say how a run goes, whatever it applies.
 func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 	f.healthFlags.register(flags)
-	f.cluster.AddFlags(flags)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the plan only; "server": let the server validate everything and store nothing`)
 	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name that owns the applied fields")
 	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "take fields that other field managers own")

@@ -30,7 +30,7 @@ func (f *previewFlags) register(cmd *cobra.Command) {
 	f.inputFlags.register(flags)
 	f.planningFlags.register(flags)
 	f.registerMembership(flags)
-	f.cluster.AddFlags(flags)
+	addClusterFlags(flags, f.cluster)
 	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name that would own the applied fields")
 	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "show what comes of taking fields that other field managers own")
 	flags.BoolVar(&f.ordering, "ordering", true, "in waves; false is everything at once")

@@ -58,7 +58,7 @@ where there is one, and for Kubernetes' own kinds by what is known of them.`,
 	f.planningFlags.register(flags)
 	f.healthFlags.register(flags)
 	f.subjectFlags.register(flags)
-	f.cluster.AddFlags(flags)
+	addClusterFlags(flags, f.cluster)
 	flags.StringVar(&f.name, "name", "ordapply", "name of the Roles and their bindings")
 	flags.StringVar(&f.set, "applyset", "", "allow keeping this apply set, too: NAME of a Secret that is its parent, or KIND/NAME")
 	flags.BoolVar(&f.prune, "prune", false, "allow pruning what the apply set no longer holds, too")

@@ -44,6 +44,7 @@ with it. A revision of another cluster is refused.
 	f.registerPruneNamespaces(cmd.Flags())
 	f.registerHistory(cmd.Flags())
 	f.registerLock(cmd.Flags())
+	f.cluster.AddFlags(cmd.Flags())
 	f.registerRun(cmd.Flags())
 	return cmd
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/object"
@@ -36,10 +37,17 @@ func (f *setFlags) register(flags *pflag.FlagSet) {
 	f.registerLock(flags)
 }
 
+// addClusterFlags registers kubectl's flags, for a verb to whose resources an apply
+// set may be given: that changes what -n means.
+func addClusterFlags(flags *pflag.FlagSet, cluster *genericclioptions.ConfigFlags) {
+	cluster.AddFlags(flags)
+	flags.Lookup("namespace").Usage = "namespace of resources that name none. Without --applyset one that names another is refused; with it this is where the set is kept, and resources may name any"
+}
+
 // registerMembership registers what a preview needs to know.
 func (f *setFlags) registerMembership(flags *pflag.FlagSet) {
 	f.limit = state.DefaultLimit
-	flags.StringVar(&f.set, "applyset", "", "apply set (KEP-3659) that the resources become members of: NAME of a Secret that is its parent, or KIND/NAME")
+	flags.StringVar(&f.set, "applyset", "", "apply set (KEP-3659) that the resources become members of: NAME of a Secret that is its parent, in the namespace of -n, or KIND/NAME")
 	flags.StringVar(&f.adopt, "adopt", "unowned", `which objects that exist already may become members: "never" any, "unowned": those of no set, "any": those of other sets too`)
 	flags.BoolVar(&f.takeOver, "take-over", false, "make a set ours that another tool kept, with all that the tool owns on its members; implies --adopt=any")
 	flags.BoolVar(&f.prune, "prune", false, "when all of the stream is ready, delete the members of the apply set that it no longer holds, in reverse order")
