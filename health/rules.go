@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -67,13 +68,14 @@ func ParseRules(data []byte) (*Rules, error) {
 }
 
 func readRules(data []byte) (*Rules, error) {
+	var is metav1.TypeMeta
+	if err := yaml.Unmarshal(data, &is); err == nil && (is.APIVersion != rulesAPIVersion || is.Kind != rulesKind) {
+		return nil, fmt.Errorf("it is no rules file but a %s of %s: apiVersion: %s and kind: %s are needed",
+			orNothing(is.Kind), orNothing(is.APIVersion), rulesAPIVersion, rulesKind)
+	}
 	var file rulesFile
 	if err := yaml.UnmarshalStrict(data, &file); err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "))
-	}
-	if file.APIVersion != rulesAPIVersion || file.Kind != rulesKind {
-		return nil, fmt.Errorf("it is no rules file but a %s of %s: apiVersion: %s and kind: %s are needed",
-			orNothing(file.Kind), orNothing(file.APIVersion), rulesAPIVersion, rulesKind)
 	}
 	var errs []error
 	for i := range file.Rules {

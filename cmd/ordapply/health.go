@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,13 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/manifest"
 	"github.com/ordapply/ordapply/internal/terminal"
 )
 
@@ -52,9 +49,15 @@ func (f *healthFlags) assessor() (*health.Assessor, error) {
 		if err != nil {
 			return nil, err
 		}
-		var cm struct{ Data map[string]string }
+		var cm struct {
+			Kind string
+			Data map[string]string
+		}
 		if err := yaml.Unmarshal(data, &cm); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.argocd, err)
+		}
+		if cm.Kind != "ConfigMap" {
+			return nil, fmt.Errorf("%s: it is a %q: --argocd-cm takes the ConfigMap argocd-cm, one object alone in its file", f.argocd, cm.Kind)
 		}
 		if assessor.ArgoCD, err = health.ParseArgoCD(cm.Data); err != nil {
 			return nil, inFile(f.argocd, err)
@@ -138,59 +141,16 @@ func (f *inputFlags) readLive(cmd *cobra.Command) ([]*unstructured.Unstructured,
 	var errs []error
 	for _, file := range files {
 		err := f.eachFile(cmd, file, func(source string, stream io.Reader) error {
-			read, err := decodeStream(source, stream)
-			objects, errs = append(objects, read...), append(errs, err)
+			read, err := manifest.ReadLive(source, stream)
+			errs = append(errs, err)
+			for _, m := range read {
+				objects = append(objects, m.Unstructured)
+			}
 			return nil
 		})
 		errs = append(errs, err)
 	}
 	return objects, errors.Join(errs...)
-}
-
-// decodeStream reads the objects of a stream, and those of the Lists in it.
-func decodeStream(source string, stream io.Reader) ([]*unstructured.Unstructured, error) {
-	var objects []*unstructured.Unstructured
-	var errs []error
-	reader := utilyaml.NewYAMLReader(bufio.NewReader(stream))
-	for document := 1; ; document++ {
-		text, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return objects, errors.Join(errs...)
-		}
-		if err != nil {
-			return objects, errors.Join(append(errs, fmt.Errorf("%s: %w", source, err))...)
-		}
-		obj, err := decodeObject(text)
-		switch {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("%s, document %d: %w", source, document, err))
-		case obj == nil: // comments only
-		case obj.IsList():
-			_ = obj.EachListItem(func(item runtime.Object) error { // its error is ours, and we give none
-				objects = append(objects, item.(*unstructured.Unstructured))
-				return nil
-			})
-		default:
-			objects = append(objects, obj)
-		}
-	}
-}
-
-func decodeObject(text []byte) (*unstructured.Unstructured, error) {
-	data, err := yaml.YAMLToJSON(text)
-	if err != nil {
-		return nil, err
-	}
-	var value any
-	if err := utiljson.Unmarshal(data, &value); err != nil || value == nil {
-		return nil, err
-	}
-	object, ok := value.(map[string]any)
-	obj := &unstructured.Unstructured{Object: object}
-	if !ok || obj.GetKind() == "" || obj.GetAPIVersion() == "" {
-		return nil, errors.New("it is no Kubernetes object: a mapping with apiVersion and kind is needed")
-	}
-	return obj, nil
 }
 
 // judgement is a verdict as it is printed.

@@ -7,6 +7,7 @@ package manifest
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -42,12 +43,31 @@ func Read(name string, data []byte) ([]Manifest, error) {
 // ReadFrom is Read for a stream that need not be in memory as a whole. Its
 // documents are read on all processors.
 func ReadFrom(name string, stream io.Reader) ([]Manifest, error) {
+	return readAll(name, stream, func(obj *unstructured.Unstructured) (bool, error) {
+		if isLocal(obj) {
+			return false, nil
+		}
+		return true, check(obj)
+	})
+}
+
+// ReadLive reads objects as a cluster has them, or notes and tests. Unlike those
+// that are to be applied they may lack a name. What it gives stands for all that
+// could be read, also beside an error.
+func ReadLive(name string, stream io.Reader) ([]Manifest, error) {
+	return readAll(name, stream, func(obj *unstructured.Unstructured) (bool, error) { return true, checkKind(obj) })
+}
+
+// wanted tells whether an object is wanted, and what is wrong with it.
+type wanted func(*unstructured.Unstructured) (bool, error)
+
+func readAll(name string, stream io.Reader, want wanted) ([]Manifest, error) {
 	var manifests []Manifest
 	var errs []error
-	for result := range inOrder(stream, func(doc document) parsed { return parse(name, doc) }) {
+	for result := range inOrder(stream, func(doc document) parsed { return parse(name, doc, want) }) {
 		one := <-result
 		if one.broken != nil {
-			return nil, fmt.Errorf("%s: %w", name, one.broken)
+			return manifests, errors.Join(append(errs, fmt.Errorf("%s: %w", name, one.broken))...)
 		}
 		manifests, errs = append(manifests, one.manifests...), append(errs, one.errs...)
 	}
@@ -81,7 +101,7 @@ func inOrder(stream io.Reader, read func(document) parsed) <-chan chan parsed {
 }
 
 // parse reads one document of a stream.
-func parse(name string, doc document) (out parsed) {
+func parse(name string, doc document, want wanted) (out parsed) {
 	source := fmt.Sprintf("%s, document %d (line %d)", name, doc.number, doc.first)
 	fail := func(err error) { out.errs = append(out.errs, fmt.Errorf("%s: %w", source, err)) }
 	whole, err := decode(doc)
@@ -95,11 +115,11 @@ func parse(name string, doc document) (out parsed) {
 		return out
 	}
 	for _, obj := range objects {
-		if isLocal(obj) {
-			continue
-		}
-		if err := check(obj); err != nil {
+		ok, err := want(obj)
+		if err != nil {
 			fail(err)
+		}
+		if !ok || err != nil {
 			continue
 		}
 		m := Manifest{Unstructured: obj, Source: source, Chart: chartOf(doc.text)}
@@ -118,7 +138,7 @@ func decode(doc document) (*unstructured.Unstructured, error) {
 		return nil, atLine(err, doc.line)
 	}
 	var value any
-	if err := json.Unmarshal(body, &value); err != nil {
+	if err := utiljson.Unmarshal(body, &value); err != nil {
 		return nil, err
 	}
 	if value == nil {
@@ -206,11 +226,10 @@ func check(obj *unstructured.Unstructured) error {
 	if err := checkTexts(obj, "annotations"); err != nil {
 		return err
 	}
+	if err := checkKind(obj); err != nil {
+		return err
+	}
 	switch {
-	case obj.GetKind() == "":
-		return errors.New("kind is missing")
-	case obj.GetAPIVersion() == "":
-		return fmt.Errorf("%s %s: apiVersion is missing", obj.GetKind(), obj.GetName())
 	case obj.GetKind() == "SortOrder" && strings.HasPrefix(obj.GetAPIVersion(), "ordapply.dev/"):
 		return fmt.Errorf("SortOrder %s is a configuration, not a resource: list it under transformers in the kustomization, or pass it with --order", obj.GetName())
 	case strings.HasPrefix(obj.GetAPIVersion(), "kustomize.config.k8s.io/"):
@@ -219,6 +238,16 @@ func check(obj *unstructured.Unstructured) error {
 		return fmt.Errorf("%s %s…: metadata.generateName makes a new object on each run, and apply needs a name that stays: give it metadata.name, or create it with kubectl create", obj.GetKind(), obj.GetGenerateName())
 	case obj.GetName() == "":
 		return fmt.Errorf("%s: metadata.name is missing", obj.GetKind())
+	}
+	return nil
+}
+
+func checkKind(obj *unstructured.Unstructured) error {
+	switch {
+	case obj.GetKind() == "":
+		return errors.New("kind is missing")
+	case obj.GetAPIVersion() == "":
+		return fmt.Errorf("%s %s: apiVersion is missing", obj.GetKind(), obj.GetName())
 	}
 	return nil
 }
@@ -242,10 +271,13 @@ func documents(stream io.Reader) iter.Seq2[document, error] {
 			if !ok {
 				return true
 			}
-			next.first = next.line + skip
-			more := yield(next, nil)
-			next.number++
-			return more
+			for _, one := range values(next, skip) {
+				if !yield(one, nil) {
+					return false
+				}
+				next.number = one.number + 1
+			}
+			return true
 		}
 		for line := 1; ; line++ {
 			text, err := lines.ReadBytes('\n')
@@ -269,6 +301,50 @@ func documents(stream io.Reader) iter.Seq2[document, error] {
 			}
 		}
 	}
+}
+
+// values cuts a document into the JSON objects that it holds one after another,
+// as jq prints them, and what stands behind them. All else is one value; skip
+// counts the lines before its content.
+func values(whole document, skip int) []document {
+	whole.first = whole.line + skip
+	var all []document
+	rest, ok := whole, true
+	for ok {
+		end := endOfObject(rest.text, skip)
+		if end < 0 {
+			break
+		}
+		one := rest
+		one.text = rest.text[:end:end]
+		all = append(all, one)
+		rest.line += bytes.Count(one.text, []byte("\n"))
+		rest.text, rest.number = rest.text[end:], rest.number+1
+		skip, ok = beforeContent(rest.text)
+		rest.first = rest.line + skip
+	}
+	switch {
+	case len(all) == 0 || len(all) == 1 && !ok:
+		return []document{whole}
+	case ok:
+		all = append(all, rest)
+	}
+	return all
+}
+
+// endOfObject tells where the JSON object ends that begins a text, after some
+// lines to skip; -1 when there is none.
+func endOfObject(text []byte, skip int) int {
+	begin := 0
+	for ; skip > 0; skip-- {
+		begin += bytes.IndexByte(text[begin:], '\n') + 1
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text[begin:]))
+	var value json.RawMessage
+	if err := decoder.Decode(&value); err != nil || value[0] != '{' {
+		return -1
+	}
+	return begin + int(decoder.InputOffset())
 }
 
 func isMarker(line []byte) bool {

@@ -67,3 +67,34 @@ func TestOrderOfManyDocuments(t *testing.T) {
 		require.Contains(t, fault, fmt.Sprintf("ConfigMap c%d: apiVersion is missing", 50*i+7))
 	}
 }
+
+// JSON objects may follow one another without a marker, as jq prints them and
+// kubectl reads them; one that is cut off is not lost in silence.
+func TestJSONObjectsInARow(t *testing.T) {
+	a, b := `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}`, "{\n\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"b\"}\n}"
+	for _, stream := range []string{a + b, a + "\n" + b + "\n", "\n# two\n" + a + "\n\n" + b + "\n# the end\n", a + "\n---\n" + b} {
+		manifests, err := manifest.Read("STDIN", []byte(stream))
+		require.NoError(t, err, stream)
+		require.Len(t, manifests, 2, stream)
+		require.Equal(t, "a", manifests[0].GetName())
+		require.Equal(t, "b", manifests[1].GetName())
+		require.NotContains(t, string(manifests[0].Text), `"b"`)
+	}
+	manifests, err := manifest.Read("STDIN", []byte("# x\n"+a+"\n\n"+b+a))
+	require.NoError(t, err)
+	require.Equal(t, []string{"STDIN, document 1 (line 2)", "STDIN, document 2 (line 4)", "STDIN, document 3 (line 6)"},
+		[]string{manifests[0].Source, manifests[1].Source, manifests[2].Source})
+
+	_, err = manifest.Read("STDIN", []byte(a+"\n"+`{"apiVersion": "v1", "kind": `))
+	require.ErrorContains(t, err, "STDIN, document 2 (line 2)")
+	_, err = manifest.Read("STDIN", []byte("\"apiVersion\": v1\n\"kind\": ConfigMap\nmetadata: {name: a}\n"))
+	require.NoError(t, err)
+}
+
+// What is live may lack a name, and is read though something else is wrong.
+func TestLiveObjects(t *testing.T) {
+	live, err := manifest.ReadLive("STDIN", strings.NewReader("{apiVersion: v1, kind: PodList, items: [{status: {phase: Pending}}]}\n---\nname: nothing\n"))
+	require.EqualError(t, err, "STDIN, document 2 (line 3): kind is missing")
+	require.Len(t, live, 1)
+	require.Equal(t, "Pod", live[0].GetKind())
+}
