@@ -98,13 +98,21 @@ func (p Parent) Holding(members []object.ID) Parent {
 
 // Widened is the parent with a promise that holds for these members too.
 func (p Parent) Widened(members []object.ID) Parent {
-	p.Kinds, p.Namespaces = slices.Clone(p.Kinds), slices.Clone(p.Namespaces)
+	var kinds []schema.GroupKind
+	var namespaces []string
 	for _, id := range members {
-		p.Kinds = append(p.Kinds, schema.GroupKind{Group: id.Group, Kind: id.Kind})
+		kinds = append(kinds, schema.GroupKind{Group: id.Group, Kind: id.Kind})
 		if id.Namespace != "" && id.Namespace != p.ID.Namespace {
-			p.Namespaces = append(p.Namespaces, id.Namespace)
+			namespaces = append(namespaces, id.Namespace)
 		}
 	}
+	return p.WidenedTo(kinds, namespaces)
+}
+
+// WidenedTo is the parent with a promise that holds for these kinds and these
+// namespaces too.
+func (p Parent) WidenedTo(kinds []schema.GroupKind, namespaces []string) Parent {
+	p.Kinds, p.Namespaces = slices.Concat(p.Kinds, kinds), slices.Concat(p.Namespaces, namespaces)
 	p.tidy()
 	return p
 }

@@ -36,10 +36,7 @@ func (r Run) prune(ctx context.Context, set *Set) (apply.Summary, error) {
 			left = append(left, result.ID)
 		}
 	}
-	for gk := range members.Unknown {
-		left = append(left, object.ID{Group: gk.Group, Kind: gk.Kind})
-	}
-	return summary, set.Narrow(ctx, left)
+	return summary, set.Narrow(ctx, left, members.Unknown)
 }
 
 // leftOver are the live members that are none of the stream's resources, by name

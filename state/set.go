@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -87,9 +88,17 @@ func (s *Set) Widen(ctx context.Context, members []object.ID) error {
 }
 
 // Narrow makes the set promise these members and no more: after the last of the
-// others is gone.
-func (s *Set) Narrow(ctx context.Context, members []object.ID) error {
-	return s.promise(ctx, s.Parent.Holding(members))
+// others is gone. Kinds of which nobody can tell may be in any of its namespaces.
+func (s *Set) Narrow(ctx context.Context, members []object.ID, unknown map[schema.GroupKind]error) error {
+	return s.promise(ctx, s.narrowed(members, unknown))
+}
+
+func (s *Set) narrowed(members []object.ID, unknown map[schema.GroupKind]error) applyset.Parent {
+	next := s.Parent.Holding(members)
+	if len(unknown) > 0 {
+		next = next.WidenedTo(slices.Collect(maps.Keys(unknown)), s.Parent.Namespaces)
+	}
+	return next
 }
 
 // forget makes the set promise a kind no longer: nothing of it is left.
