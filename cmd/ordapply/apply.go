@@ -178,11 +178,12 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 		return j, err
 	}
 	f.lean = true
+	connecting := meanwhile(func() (*target, error) { return connect(f.cluster, measured.watch) })
 	inputs, err := f.read(cmd)
 	if err != nil {
 		return j, err
 	}
-	if j.target, err = connect(f.cluster, measured.watch); err != nil {
+	if j.target, err = connecting(); err != nil {
 		return j, err
 	}
 	if f.set != "" {

@@ -56,6 +56,22 @@ func connect(flags *genericclioptions.ConfigFlags, adjust func(*rest.Config)) (*
 	return t, nil
 }
 
+// meanwhile begins something that may take a while; what it returns waits for
+// the end of it.
+func meanwhile[T any](do func() (T, error)) func() (T, error) {
+	var result T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		result, err = do()
+	}()
+	return func() (T, error) {
+		<-done
+		return result, err
+	}
+}
+
 // unreadable says which groups the API server could not tell of: an APIService
 // whose backend is down breaks nobody but who uses its kinds.
 func (t *target) unreadable(stream *apply.Stream) []string {
