@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Adopt says which objects that exist already a run may make members of its
@@ -68,13 +72,32 @@ func foreign(owner string) error {
 // refuseForeign fails what may not be taken, before anything is written.
 func (r *run) refuseForeign() {
 	for i := range r.steps {
-		if live := r.steps[i].found; live != nil {
-			if err := r.a.Membership.refuses(live); err != nil {
-				r.fail(i, Failed, err)
-				r.over = true
-			}
+		if err := r.refusal(i); err != nil {
+			r.fail(i, Failed, err)
+			r.over = true
 		}
 	}
+}
+
+func (r *run) refusal(i int) error {
+	if live := r.steps[i].found; live != nil {
+		return r.a.Membership.refuses(live)
+	}
+	return nil
+}
+
+// Refuses tells what Run would refuse because of whose it is. It reads what there
+// is, as Run does, and writes nothing.
+func (a Applier) Refuses(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) error {
+	r := newRun(a.withDefaults(), plan, objects)
+	r.survey(ctx)
+	var errs []error
+	for i, s := range r.steps {
+		if err := r.refusal(i); err != nil {
+			errs = append(errs, &Error{Wave: plan.WaveTitle(s.Wave), Op: OpApply, ID: s.ID, Err: err})
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // predecessor tells whether what a field manager owns by an operation becomes

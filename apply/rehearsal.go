@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/object"
 )
 
 // rehearsal finds out, step by step and with dry runs alone, what a run would
@@ -25,6 +26,7 @@ type rehearsal struct {
 // home is what is known of a Namespace that objects of the stream live in.
 type home struct {
 	made   bool   // by the stream
+	fresh  bool   // made by it just now
 	absent bool   // so far
 	going  bool   // it is being deleted
 	held   string // by what
@@ -42,6 +44,7 @@ func (r *rehearsal) visitHomes(ctx context.Context) {
 		}
 		live, err := r.a.Cluster.Get(ctx, kind, "", name)
 		h := home{made: r.makesNamespace(name), absent: missing(err)}
+		h.fresh = slices.Contains(r.a.Sent, object.ID{Kind: "Namespace", Name: name})
 		if err == nil && live.GetDeletionTimestamp() != nil {
 			h.going, h.held = true, heldBy(live)
 		}
@@ -81,6 +84,9 @@ func (r *rehearsal) row(ctx context.Context, i int) Row {
 	live, err := r.live(ctx, i, kind)
 	if err != nil {
 		return r.stop(row, r.explain(withoutSecrets(s.obj, err)))
+	}
+	if live == nil && h.fresh { // what a Namespace comes with may not be in it yet
+		return r.later(i, row, "its Namespace comes earlier in this stream")
 	}
 	return r.compare(ctx, i, kind, sent, live, row)
 }

@@ -101,6 +101,9 @@ func (d Dissolution) dissolve(ctx context.Context) (apply.Summary, error) {
 	if err != nil {
 		return apply.Summary{}, err
 	}
+	if err := set.livesIn(d.Namespace); err != nil {
+		return apply.Summary{}, err
+	}
 	summary, err := d.members(ctx, set)
 	if err != nil {
 		return summary, err

@@ -40,6 +40,9 @@ func (h HandOver) ToKubectl(ctx context.Context) error {
 	if !set.Exists() {
 		return fmt.Errorf("there is no apply set %s: nothing to hand over", h.Parent)
 	}
+	if err := set.livesIn(h.Namespace); err != nil {
+		return err
+	}
 	members, err := set.Members(ctx)
 	if err != nil {
 		return err

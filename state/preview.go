@@ -14,9 +14,18 @@ func (r Run) Preview(ctx context.Context) (*apply.Preview, error) {
 	if err := r.parentApart(); err != nil {
 		return nil, err
 	}
+	return r.preview(ctx)
+}
+
+func (r Run) preview(ctx context.Context) (*apply.Preview, error) {
 	set, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver)
 	if err != nil {
 		return nil, err
+	}
+	if !set.Exists() {
+		if err := r.homed(ctx); err != nil {
+			return nil, err
+		}
 	}
 	preview, err := r.Applier.Preview(ctx, r.Plan, r.Stream.Objects)
 	if err != nil || !r.Prune || !set.Exists() {

@@ -40,6 +40,10 @@ type Run struct {
 	Waiting func(*HeldError)
 	// Memory says what the history keeps of the run beside its plan and stream.
 	Memory Memory
+	// Check is shown, under the lock and before the first write, what Do is about
+	// to do, and of which resources Do itself has just made sure, because the set
+	// is kept in them. Its error ends the run; default: nothing.
+	Check func(ctx context.Context, preview *apply.Preview, made []object.ID) error
 	// Undo makes the run that goes back to a revision of the set; it is called
 	// under the lock when this one failed, and the error is then an *UndoneError.
 	// Default: the set stays as the failure left it.
@@ -60,7 +64,7 @@ func (r Run) Do(ctx context.Context) (apply.Summary, error) {
 	if _, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver); err != nil {
 		return apply.Summary{}, err // before the lock, which is written, too
 	}
-	held, release, err := r.lock(ctx)
+	held, release, err := r.locked(ctx)
 	if err != nil {
 		return apply.Summary{}, err
 	}
@@ -115,15 +119,10 @@ func (r Run) apply(ctx context.Context) (apply.Summary, error) {
 	if r.Applier.DryRun {
 		return r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
 	}
-	if set.home == "" {
-		set.home = r.Namespace
-	}
-	memory, first := r.record(set), r.Applier.Begin
+	memory, checked := r.record(set), r.checked
 	r.Applier.Begin = func(ctx context.Context) error {
-		if first != nil {
-			if err := first(ctx); err != nil {
-				return err
-			}
+		if err := checked(ctx); err != nil {
+			return err
 		}
 		if err := memory.begin(ctx); err != nil {
 			return err
@@ -143,29 +142,19 @@ func (r Run) history() History {
 	return History{Cluster: r.Cluster, Parent: applyset.Parent{ID: r.Parent}, Namespace: r.Namespace}
 }
 
-// lock takes the set's lock. Where its Namespace is one of the stream's, and not
-// there yet, that is the first write.
-func (r *Run) lock(ctx context.Context) (context.Context, func(), error) {
-	lock := Lock{Cluster: r.Cluster, Lease: LeaseOf(r.Parent, r.Namespace), Waiting: r.Waiting}
-	held, release, err := lock.Acquire(ctx, r.LockTimeout)
-	if missingNamespace(err) == "" && !isGoing(err) {
-		return held, release, err
-	}
-	id := object.ID{Kind: "Namespace", Name: r.Namespace}
-	switch _, ours := r.Stream.Objects[id]; {
-	case !ours && isGoing(err):
-		return nil, nil, fmt.Errorf("namespace %q, in which apply set %s is kept, is being deleted: wait until it is gone, and create it again or add it to the stream", r.Namespace, r.Parent)
-	case !ours:
-		return nil, nil, fmt.Errorf("namespace %q, in which apply set %s is to be kept, does not exist, and no Namespace of this stream makes it: create it, add it to the stream, or name another with -n", r.Namespace, r.Parent)
-	}
-	if isGoing(err) {
-		if err := awaitGone(ctx, r.Cluster, r.Namespace, r.Applier.WaveTimeout); err != nil {
-			return nil, nil, err
+// checked asks those who may know that the run must not begin.
+func (r Run) checked(ctx context.Context) error {
+	if r.Applier.Begin != nil {
+		if err := r.Applier.Begin(ctx); err != nil {
+			return err
 		}
 	}
-	if err := r.Applier.Send(ctx, r.Stream.Objects[id]); err != nil {
-		return nil, nil, fmt.Errorf("apply %s, in which the apply set is kept: %w", id, err)
+	if r.Check == nil {
+		return nil
 	}
-	r.Applier.Sent = []object.ID{id}
-	return lock.Acquire(ctx, r.LockTimeout)
+	preview, err := r.preview(ctx)
+	if err != nil {
+		return err
+	}
+	return r.Check(ctx, preview, r.Applier.Sent)
 }

@@ -149,21 +149,3 @@ func (s *Set) Drop(ctx context.Context) error {
 	s.exists = false
 	return nil
 }
-
-// homeAnnotation says, on a cluster-scoped parent, in which namespace the set's
-// Lease and history are.
-const homeAnnotation = "ordapply.dev/home"
-
-// Home is the namespace in which a set with a cluster-scoped parent keeps its
-// Lease and its history; "" when there is no such set yet.
-func Home(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id object.ID) (string, error) {
-	kind, _ := cluster.Kind(gvk)
-	live, err := cluster.Get(ctx, kind, id.Namespace, id.Name)
-	if apierrors.IsNotFound(err) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read the parent of the apply set: %w", err)
-	}
-	return live.GetAnnotations()[homeAnnotation], nil
-}

@@ -71,6 +71,7 @@ func (r Run) undone(ctx context.Context, failed apply.Summary, failure error) er
 	out.Revision = before.Number
 	back, err := r.Undo(ctx, before)
 	if err == nil {
+		back.Namespace = r.Namespace // whose lock is held
 		out.Summary, err = back.prepared().apply(ctx)
 	}
 	if out.Err = err; errors.Is(context.Cause(ctx), ErrLockLost) {

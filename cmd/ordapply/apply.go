@@ -256,21 +256,26 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 // apply applies the stream, to a set where one is named.
 func (f *applyFlags) apply(cmd *cobra.Command, j job, applier apply.Applier, told tellers) (apply.Summary, error) {
 	applier.Begin = j.stillDue
-	if j.planned != nil { // under the set's lock, where there is a set
-		applier.Begin = func(ctx context.Context) error {
-			preview, err := f.setFlags.preview(cmd, j, applier)
-			if err == nil {
-				err = j.planned.check(ctx, j.target, preview)
-			}
-			return err
-		}
-	}
 	if f.set == "" {
+		if j.planned != nil {
+			applier.Begin = func(ctx context.Context) error {
+				preview, err := applier.Preview(ctx, j.plan, j.stream.Objects)
+				if err == nil {
+					err = j.planned.check(ctx, j.target, preview, nil)
+				}
+				return err
+			}
+		}
 		return applier.Run(cmd.Context(), j.plan, j.stream.Objects)
 	}
 	run, err := f.setFlags.open(cmd.Context(), j, applier, told, cmd.ErrOrStderr())
 	if err != nil {
 		return apply.Summary{}, err
+	}
+	if j.planned != nil {
+		run.Check = func(ctx context.Context, preview *apply.Preview, made []object.ID) error {
+			return j.planned.check(ctx, j.target, preview, made)
+		}
 	}
 	if f.rollback {
 		run.Undo = func(ctx context.Context, r *state.Revision) (state.Run, error) {

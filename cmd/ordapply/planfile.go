@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
 
@@ -94,9 +95,9 @@ func readPlanFile(name string) (*planFile, error) {
 	return file, nil
 }
 
-// check refuses to go on unless a new preview says the very same. All that
-// differs is named.
-func (file *planFile) check(ctx context.Context, t *target, preview *apply.Preview) error {
+// check refuses to go on unless a new preview says the very same, but for what
+// was made since, after a first check. All that differs is named.
+func (file *planFile) check(ctx context.Context, t *target, preview *apply.Preview, made []object.ID) error {
 	now, err := state.ClusterID(ctx, t.cluster)
 	if err != nil {
 		return err
@@ -114,7 +115,7 @@ func (file *planFile) check(ctx context.Context, t *target, preview *apply.Previ
 	var moved []string
 	for _, row := range preview.Rows {
 		now := sealed(row, file.Salt)
-		if was := planned[now.planID]; was != now {
+		if was := planned[now.planID]; was != now && !slices.Contains(made, row.ID) {
 			moved = append(moved, fmt.Sprintf("%s: %s", row.ID, was.difference(now)))
 		}
 		delete(planned, now.planID)

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/recorder"
 	"github.com/ordapply/ordapply/internal/testcluster"
 )
@@ -43,6 +46,46 @@ func TestRacingRuns(t *testing.T) {
 	require.True(t, otherFrom.After(to), "%s wrote from %s to %s, %s from %s to %s", streams[first], from, to, streams[last], otherFrom, otherTo)
 	trial.knowsAll(t)
 	trial.converged(t, chaosAct{after: streams[last]})
+	t.Run("from two namespaces", func(t *testing.T) { raceFromTwoNamespaces(t, lab) })
+}
+
+// Two runs that make one set with a cluster-scoped parent, each from a namespace
+// of its own, meet at one Lease: that of whoever claimed the set first.
+func raceFromTwoNamespaces(t *testing.T, lab chaosLab) {
+	crd, err := exec.Command(lab.bin, "applyset", "crd").Output()
+	require.NoError(t, err)
+	definition := filepath.Join(t.TempDir(), "crd.yaml")
+	require.NoError(t, os.WriteFile(definition, crd, 0o600))
+	lab.cluster.Kubectl(t, "apply", "-f", definition)
+	lab.cluster.Kubectl(t, "wait", "--for=condition=Established", "crd/applysets.ordapply.dev")
+	var bothLocked, runs sync.WaitGroup
+	bothLocked.Add(2)
+	names := []string{"race-left", "race-right"}
+	for _, name := range names {
+		lab.create(t, "Namespace", "", name, nil)
+	}
+	for _, name := range names {
+		file := filepath.Join(t.TempDir(), name+".yaml")
+		text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: race-left}\n", name)
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		proxy := recorder.Start(t, lab.cluster.Kubeconfig)
+		var first sync.Once
+		proxy.Inject(func(r *recorder.Request) recorder.Fault {
+			if r.Verb == "create" && r.Resource == "leases" {
+				first.Do(func() { bothLocked.Done(); bothLocked.Wait() })
+			}
+			return nil
+		})
+		cmd := exec.Command(lab.bin, "apply", "-f", file, "--applyset", "applysets.ordapply.dev/race", "-n", name, "--prune", "--lock-timeout", "1m", "--kubeconfig", proxy.Kubeconfig)
+		runs.Go(func() { expectDone(t, cmd) })
+	}
+	runs.Wait()
+	left := strings.Fields(lab.cluster.Kubectl(t, "get", "configmaps", "-n", "race-left", "-l", applyset.PartOfLabel, "-o", "name"))
+	require.Len(t, left, 1, "the last run pruned what the first had applied, and no more")
+	home := strings.TrimSpace(lab.cluster.Kubectl(t, "get", "applysets.ordapply.dev", "race", "-o", `jsonpath={.metadata.annotations.ordapply\.dev/home}`))
+	require.Contains(t, names, home)
+	revisions := strings.Fields(lab.cluster.Kubectl(t, "get", "secrets", "-A", "-l", "ordapply.dev/revision", "-o", "jsonpath={.items[*].metadata.namespace}"))
+	require.NotContains(t, revisions, names[1-slices.Index(names, home)], "all of the history is where the lock is")
 }
 
 // A rollback that follows a failure is done under the same lock: a run that
