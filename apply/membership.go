@@ -101,12 +101,13 @@ func (a Applier) Refuses(ctx context.Context, plan *ordering.Plan, objects map[o
 }
 
 // predecessor tells whether what a field manager owns by an operation becomes
-// ours.
+// ours. Whoever else wrote members of this very set was an earlier run.
 func (a Applier) predecessor(manager string, op metav1.ManagedFieldsOperationType) bool {
 	if op == metav1.ManagedFieldsOperationUpdate {
 		return clientSideManagers().Has(manager)
 	}
-	return manager != a.Manager && (slices.Contains(a.Membership.Predecessors, manager) || a.Membership.Adopt == AdoptAny && a.ofAnotherSet(manager))
+	m := a.Membership
+	return manager != a.Manager && (applyset.IsManager(manager, m.Set) || slices.Contains(m.Predecessors, manager) || m.Adopt == AdoptAny && a.ofAnotherSet(manager))
 }
 
 // ofAnotherSet tells whether a field manager is one that we write another set's

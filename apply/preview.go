@@ -59,8 +59,9 @@ type Row struct {
 
 // Preview is what a run would do, as data, in plan order.
 type Preview struct {
-	Rows []Row
-	mask *mask
+	Rows  []Row
+	Notes []string // remarks for people
+	mask  *mask
 }
 
 // Err joins what the run would fail with.

@@ -16,9 +16,31 @@ func TestClaimants(t *testing.T) {
 	for entries, want := range map[string][]string{
 		`{manager: a, operation: Apply, fieldsV1: ` + label + `}`:                          {"a"},
 		`{manager: kubectl-client-side-apply, operation: Update, fieldsV1: ` + label + `}`: {"kubectl-client-side-apply"},
-		`{manager: endpointslice-controller, operation: Update, fieldsV1: ` + label + `}`:  nil,
-		`{manager: a, operation: Apply, fieldsV1: {f:metadata: {f:labels: {f:x: {}}}}}`:    nil,
+		`{manager: mine, operation: Update, fieldsV1: {f:metadata: {f:annotations: {"f:kubectl.kubernetes.io/last-applied-configuration": {}}, f:labels: {"f:applyset.kubernetes.io/part-of": {}}}}}`: {"mine"},
+		`{manager: endpointslice-controller, operation: Update, fieldsV1: ` + label + `}`:                                                                                                             nil,
+		`{manager: a, operation: Apply, fieldsV1: {f:metadata: {f:labels: {f:x: {}}}}}`:                                                                                                               nil,
 	} {
 		require.Equal(t, want, applyset.Claimants(parse(t, member(entries))), entries)
+	}
+}
+
+// A member is what a run of this very set wrote, whatever its field manager is
+// based on.
+func TestClaims(t *testing.T) {
+	own := shop().Manager("mine")
+	for name, c := range map[string]struct {
+		set, manager string
+		member       bool
+	}{
+		"written by the set":         {shop().SetID(), own, true},
+		"a copy of kubectl's":        {shop().SetID(), "kubectl", false},
+		"written for another set":    {shop().SetID(), "ordapply:AAAAAAAAAAAA", false},
+		"written before it had one":  {shop().SetID(), "ordapply", false},
+		"says that it is of another": {"applyset-other-v1", own, false},
+	} {
+		live := parse(t, `{apiVersion: v1, kind: Service, metadata: {name: a, labels: {applyset.kubernetes.io/part-of: `+c.set+`},
+		  managedFields: [{manager: "`+c.manager+`", operation: Apply, fieldsV1: {f:metadata: {f:labels: {"f:applyset.kubernetes.io/part-of": {}}}}}]}}`)
+		require.Equal(t, c.member, shop().Claims(live), name)
+		require.Equal(t, []string{c.manager}, applyset.Labellers(live), name)
 	}
 }

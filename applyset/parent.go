@@ -46,7 +46,13 @@ func (p Parent) SetID() string {
 // Manager is the field manager that writes the members of the set, so that the
 // API server itself refuses to move a member from one set to another.
 func (p Parent) Manager(base string) string {
-	return base + ":" + strings.TrimPrefix(p.SetID(), "applyset-")[:12]
+	return base + managerSuffix(p.SetID())
+}
+
+// managerSuffix tells the field managers of one set from all others.
+func managerSuffix(set string) string {
+	hash := strings.TrimPrefix(set, "applyset-")
+	return ":" + hash[:min(12, len(hash))]
 }
 
 // ReadParent reads the promise of a live parent. An object that is no parent

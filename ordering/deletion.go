@@ -39,7 +39,7 @@ func (d *Deletion) Plan() *Plan {
 	p, first := &Plan{Notes: d.Notes}, d.FirstWave()
 	if d.Ends != nil {
 		*p = *d.Ends
-		p.Steps, p.Waves = slices.Clone(p.Steps), slices.Clone(p.Waves)
+		p.Steps, p.Waves, p.Notes = slices.Clone(p.Steps), slices.Clone(p.Waves), slices.Concat(p.Notes, d.Notes)
 	}
 	for range d.Waves {
 		wave := Wave{}

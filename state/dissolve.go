@@ -92,7 +92,7 @@ func (d Dissolution) Order(ctx context.Context) (*ordering.Deletion, map[object.
 	if err != nil {
 		return nil, nil, err
 	}
-	order, _, err := removal{set: set, history: d.history()}.order(ctx, members.Live)
+	order, _, err := removal{set: set, history: d.history(), remarks: members.Remarks()}.order(ctx, members.Live)
 	return order, members.Live, err
 }
 
@@ -142,11 +142,14 @@ func (d Dissolution) members(ctx context.Context, set *Set) (apply.Summary, erro
 	if err != nil {
 		return apply.Summary{}, err
 	}
-	for gk, err := range members.Unknown {
-		return apply.Summary{}, fmt.Errorf("the set has %s, and what serves them does not answer, so nobody knows what is left of them: see to its APIService, then run this again: %w", gk, err)
+	if err := members.answering("run this again"); err != nil {
+		return apply.Summary{}, err
 	}
 	keep := func(object.ID) string { return "" }
-	return removal{set: set, history: d.history(), remover: d.Remover, keep: keep, planned: d.Planned}.run(ctx, members.Live)
+	summary, err := removal{
+		set: set, history: d.history(), remover: d.Remover, keep: keep, planned: d.Planned, remarks: members.Remarks(),
+	}.run(ctx, members.Live)
+	return summary, errors.Join(err, members.certain())
 }
 
 // letGo takes the label from members that were kept: nobody owns them now.

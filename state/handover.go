@@ -47,8 +47,8 @@ func (h HandOver) ToKubectl(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for gk, err := range members.Unknown {
-		return fmt.Errorf("the set has %s, and what serves them does not answer; kubectl would refuse it: see to its APIService first: %w", gk, err)
+	if err := members.answering("hand it over: kubectl refuses it as it is"); err != nil {
+		return err
 	}
 	next := set.Parent.Holding(slices.Collect(maps.Keys(members.Live)))
 	if h.Parent.Namespace != "" && len(next.Namespaces) > 0 {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
@@ -23,6 +25,9 @@ type Members struct {
 	// Unknown are kinds of which nobody can tell now, with the reason: what
 	// serves them does not answer. The set goes on promising them.
 	Unknown map[schema.GroupKind]error
+	// Strangers carry the label of the set where it promises its members, and are
+	// none, sorted by ID. Those that a controller owns are left out.
+	Strangers []Stranger
 }
 
 // Members lists what the set has, wherever it promises that something may be:
@@ -56,14 +61,42 @@ func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
 			}
 			for _, obj := range objects {
 				obj.SetGroupVersionKind(gvk)
-				if id := apply.Meta(obj).ID; s.promised(id) && len(applyset.Claimants(obj)) > 0 {
-					found.Live[id] = obj
-				}
+				found.add(s, obj)
 			}
 		})
 	}
 	group.Wait()
+	slices.SortFunc(found.Strangers, func(a, b Stranger) int { return object.Compare(a.ID, b.ID) })
 	return found, errors.Join(errs...)
+}
+
+// add takes up an object that carries the label of a set.
+func (m *Members) add(s *Set, live *unstructured.Unstructured) {
+	switch id := apply.Meta(live).ID; {
+	case !s.promised(id):
+	case s.claims(live):
+		m.Live[id] = live
+	case metav1.GetControllerOf(live) == nil:
+		m.Strangers = append(m.Strangers, Stranger{ID: id, Writers: applyset.Labellers(live)})
+	}
+}
+
+// claims tells whether a live object is a member of the set, by who made it
+// one.
+func (s *Set) claims(live *unstructured.Unstructured) bool {
+	if s.foreign {
+		return applyset.Owner(live) == s.Parent.SetID() && len(applyset.Claimants(live)) > 0
+	}
+	return s.Parent.Claims(live)
+}
+
+// answering is an error while nobody can tell what members of some kind there
+// are; then says what to do when that is mended.
+func (m Members) answering(then string) error {
+	for gk, err := range m.Unknown {
+		return fmt.Errorf("the set has %s, and what serves them does not answer, so nobody knows what is left of them: see to its APIService, then %s: %w", gk, then, err)
+	}
+	return nil
 }
 
 // served is the newest version under which a kind is served.

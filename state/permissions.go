@@ -66,11 +66,17 @@ func (r Run) Permissions(ctx context.Context, kinds apply.Kinds) apply.Permissio
 	kind, _ := kinds(r.Kind)
 	var p apply.Permissions
 	p.Add(Permissions(r.Parent, kind, r.Namespace, r.Applier.DryRun))
-	if !r.Prune || r.Applier.DryRun {
+	if !r.Prune && !r.TakeOver || r.Applier.DryRun {
 		return p
 	}
 	set, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver)
 	if err != nil {
+		return p
+	}
+	if set.foreign {
+		p.Add(MemberPermissions(set.Parent, kinds, "list", "patch"))
+	}
+	if !r.Prune {
 		return p
 	}
 	set.Parent = set.Parent.Widened(r.members())

@@ -31,10 +31,12 @@ func (r Run) preview(ctx context.Context) (*apply.Preview, error) {
 	if err != nil || !r.Prune || !set.Exists() {
 		return preview, err
 	}
+	set.Parent = set.Parent.Widened(r.members()) // as it will be then
 	members, err := set.Members(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find what would be pruned: %w", err)
 	}
+	preview.Notes = members.Remarks()
 	pruning := removal{set: set, history: r.history(), remover: r.Remover, keep: r.essential}
 	return preview, pruning.preview(ctx, r.leftOver(members), preview)
 }

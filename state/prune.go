@@ -25,12 +25,12 @@ func (r Run) prune(ctx context.Context, set *Set) (apply.Summary, error) {
 	gone := r.leftOver(members)
 	summary, err := removal{
 		set: set, history: r.history(), remover: r.Remover, keep: r.essential,
-		ends: r.Plan, planned: func(order *ordering.Deletion) { r.Pruning(order.Plan()) },
+		ends: r.Plan, planned: func(order *ordering.Deletion) { r.Pruning(order.Plan()) }, remarks: members.Remarks(),
 	}.run(ctx, gone)
 	if err != nil {
 		return summary, err
 	}
-	left := r.members()
+	left := append(r.members(), members.doubtful()...)
 	for _, result := range summary.Results {
 		if result.State != apply.Deleted {
 			left = append(left, result.ID)

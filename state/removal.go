@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -29,11 +28,13 @@ type removal struct {
 	ends *ordering.Plan
 	// planned is told how it will go.
 	planned func(*ordering.Deletion)
+	// remarks are told with the plan.
+	remarks []string
 }
 
 // run deletes live members and nothing else.
 func (r removal) run(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (apply.Summary, error) {
-	if len(live) == 0 {
+	if len(live) == 0 && len(r.remarks) == 0 {
 		return apply.Summary{}, nil
 	}
 	order, defined, err := r.order(ctx, live)
@@ -42,6 +43,9 @@ func (r removal) run(ctx context.Context, live map[object.ID]*unstructured.Unstr
 	}
 	order.Ends = r.ends
 	r.planned(order)
+	if len(live) == 0 {
+		return apply.Summary{}, nil
+	}
 	remover := r.remover
 	remover.Keep, remover.Spare = r.mustStay, r.isRecord
 	if !remover.DryRun {
@@ -75,7 +79,7 @@ func (r removal) preview(ctx context.Context, live map[object.ID]*unstructured.U
 
 // mustStay says why a live object that was a member is not deleted.
 func (r removal) mustStay(live *unstructured.Unstructured) string {
-	if applyset.Owner(live) != r.set.Parent.SetID() || len(applyset.Claimants(live)) == 0 {
+	if !r.set.claims(live) {
 		return "it is no member of the set any longer"
 	}
 	return r.keep(apply.Meta(live).ID)
@@ -111,7 +115,9 @@ func (r removal) order(ctx context.Context, live map[object.ID]*unstructured.Uns
 			return nil, nil, fmt.Errorf("plan the deletion: %w", err)
 		}
 	}
-	return deletion.Of(func(id object.ID) bool { return live[id] != nil }), defined, nil
+	deletion = deletion.Of(func(id object.ID) bool { return live[id] != nil })
+	deletion.Notes = append(deletion.Notes, r.remarks...)
+	return deletion, defined, nil
 }
 
 // remembered is the newest revision that holds one of the live members, with

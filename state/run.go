@@ -127,6 +127,9 @@ func (r Run) apply(ctx context.Context) (apply.Summary, error) {
 		if err := memory.begin(ctx); err != nil {
 			return err
 		}
+		if err := set.claim(ctx, r.Applier.Manager); err != nil {
+			return err
+		}
 		return set.Widen(ctx, r.members())
 	}
 	summary, err := r.Applier.Run(ctx, r.Plan, r.Stream.Objects)

@@ -25,6 +25,9 @@ type Set struct {
 	kind    apply.Kind // of the parent
 	version string     // of the parent's kind
 	exists  bool
+	// foreign is a set that another tool keeps: its members are those that the
+	// tool made. Of one of ours they are those that its own field managers made.
+	foreign bool
 	// home is the namespace of its Lease and its history, where the parent has
 	// none itself.
 	home string
@@ -61,7 +64,11 @@ func (s *Set) read(live *unstructured.Unstructured, takeOver bool) error {
 	if live.GetLabels()[applyset.IDLabel] == "" && plainKind(parent.ID) {
 		return fmt.Errorf("%s is there and is no parent of an apply set: give the set another name", parent.ID)
 	}
-	if tool := parent.Tooling; tool != "" && !isOurs(tool) && !takeOver {
+	s.foreign = live.GetLabels()[applyset.IDLabel] != "" && !isOurs(parent.Tooling)
+	switch tool := parent.Tooling; {
+	case s.foreign && tool == "" && !takeOver:
+		return fmt.Errorf("apply set %s does not say which tool keeps it (annotation %s): if none does, make it ours with --take-over", parent.ID, applyset.ToolingAnnotation)
+	case s.foreign && !takeOver:
 		return fmt.Errorf("apply set %s is kept by %s: go on with that tool, or make it ours with --take-over", parent.ID, tool)
 	}
 	s.Parent, s.exists, s.home = parent, true, live.GetAnnotations()[homeAnnotation]
@@ -133,7 +140,7 @@ func (s *Set) write(ctx context.Context, next applyset.Parent) error {
 	if err != nil {
 		return fmt.Errorf("write the parent of apply set %s: %w", next.ID, err)
 	}
-	s.Parent, s.exists = next, true
+	s.Parent, s.exists, s.foreign = next, true, !isOurs(next.Tooling)
 	return nil
 }
 

@@ -16,11 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/recorder"
 	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
 
@@ -37,7 +39,7 @@ func TestChaos(t *testing.T) {
 	for _, act := range chaosActs() {
 		t.Run(act.name, func(t *testing.T) {
 			for _, size := range []int{12, 60} {
-				some := size > 12 && os.Getenv("ORDAPPLY_CHAOS") != "all"
+				some := (size > 12 || act.kubectls) && os.Getenv("ORDAPPLY_CHAOS") != "all"
 				lab.tryAll(t, act, size, some)
 			}
 		})
@@ -46,10 +48,11 @@ func TestChaos(t *testing.T) {
 
 // chaosAct is one command on a set, which is killed.
 type chaosAct struct {
-	name    string
-	before  [][]string // the commands that come before it
-	command []string
-	after   string // which stream is there in the end: "old", "new" or "" for none
+	name     string
+	kubectls bool       // the old stream is a set of kubectl's
+	before   [][]string // the commands that come before it
+	command  []string
+	after    string // which stream is there in the end: "old", "new" or "" for none
 	// over tells that nothing was left to do; once more would be another act.
 	over func(trial, *testing.T) bool
 }
@@ -61,6 +64,7 @@ func chaosActs() []chaosAct {
 	return []chaosAct{
 		{name: "apply", command: applies("old.yaml"), after: "old"},
 		{name: "prune", before: [][]string{applies("old.yaml")}, command: applies("new.yaml"), after: "new"},
+		{name: "take-over", kubectls: true, command: append(applies("new.yaml"), "--take-over"), after: "new"},
 		{name: "delete", before: [][]string{applies("old.yaml")}, command: []string{"delete", "--applyset", "set", "-n", "NAMESPACE"}},
 		{
 			name: "rollback", before: [][]string{applies("old.yaml"), applies("new.yaml")},
@@ -170,11 +174,41 @@ func (lab chaosLab) newTrial(t *testing.T, act chaosAct, size int, name string) 
 		text := chaosStream(tr.namespace, members)
 		require.NoError(t, os.WriteFile(filepath.Join(tr.dir, name+".yaml"), []byte(text), 0o600))
 	}
+	if act.kubectls {
+		tr.applyAsKubectl(t)
+	}
 	for _, args := range act.before {
 		said, err := tr.command(lab.cluster.Kubeconfig, args).CombinedOutput()
 		require.NoError(t, err, string(said))
 	}
 	return tr
+}
+
+// applyAsKubectl writes the old stream, and the parent of its set, as kubectl
+// does.
+func (tr trial) applyAsKubectl(t *testing.T) {
+	t.Helper()
+	put := func(obj *unstructured.Unstructured) {
+		kind, _ := tr.client.Kind(obj.GroupVersionKind())
+		_, err := tr.client.Apply(t.Context(), kind, obj, apply.PatchOptions{Manager: "kubectl"})
+		require.NoError(t, err)
+	}
+	promise := tr.parent()
+	promise.Tooling = "kubectl/v1.36"
+	for text := range strings.SplitSeq(chaosStream(tr.namespace, tr.members("old")), "---\n") {
+		obj := &unstructured.Unstructured{}
+		require.NoError(t, yaml.Unmarshal([]byte(text), &obj.Object))
+		obj.SetLabels(map[string]string{applyset.PartOfLabel: promise.SetID()})
+		put(obj)
+		promise = promise.Widened([]object.ID{apply.Meta(obj).ID})
+	}
+	parent := &unstructured.Unstructured{}
+	parent.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
+	parent.SetNamespace(promise.ID.Namespace)
+	parent.SetName(promise.ID.Name)
+	parent.SetLabels(map[string]string{applyset.IDLabel: promise.SetID()})
+	parent.SetAnnotations(promise.Annotations())
+	put(parent)
 }
 
 // parent is the set's, with nothing promised.

@@ -83,7 +83,9 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 		ForceConflicts: f.forceConflicts,
 		Health:         &health.Assessor{},
 	}
-	p.preview, err = f.setFlags.preview(cmd, job{target: p.target, stream: stream, plan: p.plan}, applier)
+	if p.preview, err = f.setFlags.preview(cmd, job{target: p.target, stream: stream, plan: p.plan}, applier); err == nil {
+		p.plan.Notes = append(p.plan.Notes, p.preview.Notes...)
+	}
 	return p, err
 }
 

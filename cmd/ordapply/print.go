@@ -44,7 +44,11 @@ func newPrinter(j job, o outputs, dryRun bool) *printer {
 
 func (p *printer) begin() {
 	fmt.Fprintf(p.err, "applying %s in %s to %s%s\n", count(len(p.plan.Steps), "resource"), count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
-	for _, note := range p.plan.Notes {
+	p.notes(p.plan.Notes)
+}
+
+func (p *printer) notes(notes []string) {
+	for _, note := range notes {
 		fmt.Fprintf(p.err, "note: %s\n", terminal.Plain(note))
 	}
 }
@@ -65,9 +69,12 @@ func (p *printer) event(e apply.Event) {
 
 // extend tells of the waves that a prune adds to the run.
 func (p *printer) extend(plan *ordering.Plan) {
-	more := len(plan.Steps) - len(p.plan.Steps)
+	more, notes := len(plan.Steps)-len(p.plan.Steps), plan.Notes[len(p.plan.Notes):]
 	p.plan = plan
-	fmt.Fprintf(p.err, "pruning %s that the apply set had and the stream does not\n", count(more, "resource"))
+	if more > 0 {
+		fmt.Fprintf(p.err, "pruning %s that the apply set had and the stream does not\n", count(more, "resource"))
+	}
+	p.notes(notes)
 }
 
 // rollBack tells that the run failed, and which plan follows.

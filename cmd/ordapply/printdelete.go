@@ -19,9 +19,7 @@ func (p *deletionPrinter) begin() {
 		doing = "checking the deletion of"
 	}
 	fmt.Fprintf(p.err, "%s %s in %s from %s%s\n", doing, count(len(p.plan.Steps), "resource"), count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
-	for _, note := range p.plan.Notes {
-		fmt.Fprintf(p.err, "note: %s\n", terminal.Plain(note))
-	}
+	p.notes(p.plan.Notes)
 }
 
 func (p *deletionPrinter) event(e apply.Event) {

@@ -20,6 +20,7 @@ type standing struct {
 	Set      object.ID
 	Revision *state.Revision // whose order the sections have; nil when the set has none
 	Sections []section
+	Notes    []string // remarks for people
 }
 
 // section is a layer, a stack, an application of a stack or what stands beside
@@ -64,7 +65,7 @@ func (o *observer) observe(ctx context.Context) (*standing, error) {
 	for id, live := range members.Live {
 		verdicts[id] = o.judge(ctx, id, live)
 	}
-	out := &standing{Set: set.Parent.ID, Revision: o.revision}
+	out := &standing{Set: set.Parent.ID, Revision: o.revision, Notes: members.Remarks()}
 	out.Sections = sections(o.revision, verdicts, members.Unknown)
 	return out, nil
 }

@@ -107,6 +107,9 @@ func (s *standing) print(out io.Writer) error {
 		fmt.Fprintln(w, section.row())
 	}
 	fmt.Fprintln(w, section{Name: "all", Members: s.members()}.counts())
+	for _, note := range s.Notes {
+		fmt.Fprintf(w, "note: %s\n", terminal.Plain(note))
+	}
 	return w.Flush()
 }
 
@@ -148,6 +151,7 @@ type standingJSON struct {
 	Ready    int           `json:"ready"`
 	Total    int           `json:"total"`
 	Sections []sectionJSON `json:"layers"`
+	Notes    []string      `json:"notes,omitempty"`
 }
 
 type sectionJSON struct {
@@ -169,7 +173,7 @@ type memberJSON struct {
 
 func (s *standing) inJSON() standingJSON {
 	all := s.members()
-	out := standingJSON{Set: inJSON(s.Set, ""), Health: grade(all).String(), Ready: ready(all), Total: len(all), Sections: []sectionJSON{}}
+	out := standingJSON{Set: inJSON(s.Set, ""), Health: grade(all).String(), Ready: ready(all), Total: len(all), Sections: []sectionJSON{}, Notes: s.Notes}
 	if s.Revision != nil {
 		out.Revision, out.Status = s.Revision.Number, s.Revision.Status
 	}

@@ -51,7 +51,7 @@ func (l *Log) Begin(plan *ordering.Plan, start RunStart) {
 	start.Resources, start.Waves = len(plan.Steps), l.take(plan)
 	start.Head = head(TypeRunStart, time.Now())
 	l.write(start)
-	l.notes()
+	l.notes(plan.Notes)
 }
 
 // RollBack tells that the run has failed and goes back to a revision, by its plan.
@@ -67,13 +67,13 @@ func (l *Log) RollBack(plan *ordering.Plan, revision int) {
 	l.failed = &failed
 	waves := l.take(plan)
 	l.write(RollbackStart{Head: head(TypeRollbackStart, time.Now()), Revision: revision, Resources: len(plan.Steps), Waves: waves})
-	l.notes()
+	l.notes(plan.Notes)
 }
 
 // take goes on by a plan, and describes its waves.
 func (l *Log) take(plan *ordering.Plan) []Wave {
 	l.act = act{place: make(map[object.ID]*place, len(plan.Steps))}
-	l.Extend(plan)
+	l.extend(plan)
 	waves := []Wave{}
 	for n := range plan.Waves {
 		waves = append(waves, l.wave(n))
@@ -81,15 +81,21 @@ func (l *Log) take(plan *ordering.Plan) []Wave {
 	return waves
 }
 
-// notes writes what there is to say of the plan.
-func (l *Log) notes() {
-	for _, note := range l.plan.Notes {
+// notes writes what there is to say of a plan.
+func (l *Log) notes(notes []string) {
+	for _, note := range notes {
 		l.write(Warning{Head: head(TypeWarning, time.Now()), Source: "plan", Message: note})
 	}
 }
 
-// Extend takes the plan with further waves at its end. It writes nothing.
+// Extend takes the plan with further waves and notes at its end, and writes the
+// notes.
 func (l *Log) Extend(plan *ordering.Plan) {
+	l.notes(plan.Notes[len(l.plan.Notes):])
+	l.extend(plan)
+}
+
+func (l *Log) extend(plan *ordering.Plan) {
 	l.plan = plan
 	for range plan.Waves[len(l.waves):] {
 		l.waves = append(l.waves, nil)
