@@ -37,16 +37,18 @@ type Applier struct {
 	Workers int
 	// Timeout bounds the run; default none.
 	Timeout time.Duration
-	// WaveTimeout bounds each wave that no layer gives a timeout; default 5m.
+	// WaveTimeout bounds each wave that no layer gives a timeout; default 5m,
+	// negative: none.
 	WaveTimeout time.Duration
 	// KindTimeout bounds the wait for a kind that neither the cluster nor the
-	// stream defines; default 30s (k8sconnect ADR-007).
+	// stream defines; default 30s (k8sconnect ADR-007), negative: no wait.
 	KindTimeout time.Duration
 	// CRDTimeout bounds the wait for one CustomResourceDefinition to be
-	// established and served; default 60s (KubeVela KEP-0005).
+	// established and served; default 60s (KubeVela KEP-0005), negative: its
+	// wave's.
 	CRDTimeout time.Duration
 	// StatusGrace is how long a custom resource may be without a status before
-	// it is judged without one; default 15s.
+	// it is judged without one; default 15s, negative: not at all.
 	StatusGrace time.Duration
 	// Health judges live objects; default: by the rules that come with package
 	// health.
@@ -147,16 +149,16 @@ func (a Applier) withDefaults() Applier {
 	if a.Workers <= 0 {
 		a.Workers = 32
 	}
-	if a.WaveTimeout <= 0 {
+	if a.WaveTimeout == 0 {
 		a.WaveTimeout = 5 * time.Minute
 	}
-	if a.KindTimeout <= 0 {
+	if a.KindTimeout == 0 {
 		a.KindTimeout = 30 * time.Second
 	}
-	if a.CRDTimeout <= 0 {
+	if a.CRDTimeout == 0 {
 		a.CRDTimeout = time.Minute
 	}
-	if a.StatusGrace <= 0 {
+	if a.StatusGrace == 0 {
 		a.StatusGrace = 15 * time.Second
 	}
 	if a.Health == nil {

@@ -27,6 +27,7 @@ type script struct {
 	rushed     bool          // the event that it is ready comes before the answer to its PATCH
 	ghosts     bool          // a second later, events of the object's past say that it is ready
 	errs       []error       // answers to the first PATCHes
+	bare       bool          // a controller may give it a status, and does not
 }
 
 // scripted is a Cluster without a server, for what only time decides: the
@@ -93,7 +94,7 @@ func (c *scripted) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
 	if c.served != nil && !c.served(gvk.Kind) {
 		return apply.Kind{}, false
 	}
-	return apply.Kind{Resource: gvk.GroupVersion().WithResource(gvk.Kind), Namespaced: true}, true
+	return apply.Kind{Resource: gvk.GroupVersion().WithResource(gvk.Kind), Namespaced: true, HasStatus: true}, true
 }
 
 func (c *scripted) Unreadable(schema.GroupVersion) error { return nil }
@@ -118,6 +119,9 @@ func (c *scripted) Apply(ctx context.Context, _ apply.Kind, obj *unstructured.Un
 	}
 	live := liveObject(obj, s.readyAfter == 0 && !s.never)
 	live.SetResourceVersion("1")
+	if s.bare {
+		delete(live.Object, "status")
+	}
 	c.record(id, "answered")
 	if s.ghosts {
 		time.AfterFunc(time.Second, func() { c.sendGhosts(obj) })

@@ -163,7 +163,7 @@ func (r *run) kindExpired(i int, kind schema.GroupVersionKind) {
 	}
 	if kind.Version == "" {
 		r.fail(i, Failed, fmt.Errorf("it needs an object of kind %s, which is not of this stream, and the cluster does not serve that kind, after %s still not: "+
-			"install what makes it, or correct the entry in the annotation %s", kind.GroupKind(), r.a.KindTimeout, ordering.DependsOnAnnotation))
+			"install what makes it, or correct the entry in the annotation %s", kind.GroupKind(), max(0, r.a.KindTimeout), ordering.DependsOnAnnotation))
 		return
 	}
 	r.fail(i, Failed, r.unserved(kind, r.a.KindTimeout))

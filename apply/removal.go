@@ -223,7 +223,9 @@ func (r *removal) openWave(wave int) {
 	}
 	members := r.waves[wave].members
 	r.emit(Event{Op: OpDelete, Wave: wave, State: Deleting, Detail: count(len(members), "resource")})
-	r.after(r.WaveTimeout, func() { r.waveExpired(wave) })
+	if r.WaveTimeout > 0 {
+		r.after(r.WaveTimeout, func() { r.waveExpired(wave) })
+	}
 	for _, i := range members {
 		r.release(i)
 	}

@@ -22,7 +22,7 @@ type Remover struct {
 	Workers int
 	// Timeout bounds the run; default none.
 	Timeout time.Duration
-	// WaveTimeout bounds each wave; default 5m.
+	// WaveTimeout bounds each wave; default 5m, negative: none.
 	WaveTimeout time.Duration
 	// DryRun lets the server check every deletion and deletes nothing.
 	DryRun bool
@@ -61,7 +61,7 @@ func (m Remover) withDefaults() Remover {
 	if m.Workers <= 0 {
 		m.Workers = 32
 	}
-	if m.WaveTimeout <= 0 {
+	if m.WaveTimeout == 0 {
 		m.WaveTimeout = 5 * time.Minute
 	}
 	if m.Keep == nil {

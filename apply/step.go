@@ -82,8 +82,12 @@ func (r *run) limitPrerequisite(i int) {
 	}
 }
 
-// within gives up on one resource when some time has passed.
+// within gives up on one resource when some time has passed; never when that is
+// negative.
 func (r *run) within(i int, d time.Duration, scope string) {
+	if d < 0 {
+		return
+	}
 	r.after(d, func() { r.expire(i, d, scope) })
 }
 

@@ -189,6 +189,42 @@ func TestGraphWaitsForWholeStacks(t *testing.T) {
 	})
 }
 
+// Times that are switched off.
+func TestWithoutTimes(t *testing.T) {
+	rocket := func() map[string]any {
+		p := plainPod("rocket")
+		p["apiVersion"], p["kind"] = "rockets.example/v1", "Rocket"
+		return p
+	}
+	took := func(t *testing.T, cluster *scripted, applier apply.Applier, m map[string]any) (time.Duration, error) {
+		plan, stream := planOf(t, m)
+		applier.Cluster = cluster
+		start := time.Now()
+		_, err := applier.Run(t.Context(), plan, stream.Objects)
+		return time.Since(start), err
+	}
+	for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
+		synctest.Test(t, func(t *testing.T) {
+			d, err := runFor(t, 2*time.Hour, apply.Applier{WaveTimeout: -1, Schedule: schedule}, ordering.Options{}, plainPod("slow"))
+			require.NoError(t, err)
+			require.Equal(t, 2*time.Hour, d)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		d, err := took(t, &scripted{served: func(string) bool { return false }}, apply.Applier{KindTimeout: -1}, rocket())
+		require.ErrorContains(t, err, "the cluster does not serve kind Rocket of rockets.example/v1. Either")
+		require.Zero(t, d)
+	})
+	for grace, want := range map[time.Duration]time.Duration{0: 15 * time.Second, -1: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			silent := &scripted{scripts: map[object.ID]script{{Group: "rockets.example", Kind: "Rocket", Namespace: "shop", Name: "rocket"}: {bare: true}}}
+			d, err := took(t, silent, apply.Applier{StatusGrace: grace}, rocket())
+			require.NoError(t, err)
+			require.Equal(t, want, d)
+		})
+	}
+}
+
 func TestTimeoutsThatAreNone(t *testing.T) {
 	_, err := apply.NewStream([]apply.Input{{Object: &unstructured.Unstructured{Object: annotated(plainPod("a"), "ordapply.dev/timeout", "soon")}, Source: "a.yaml"}}, apply.Scope{Namespace: "shop"})
 	require.EqualError(t, err, `a.yaml: Pod a: annotation ordapply.dev/timeout: "soon" is not a duration such as 90s`)

@@ -47,8 +47,9 @@ func (r *run) openWave(wave int) {
 	r.wave, r.waveOpen = wave, time.Now()
 	members := r.waves[wave].members
 	r.emit(Event{Wave: wave, State: Applying, Detail: count(len(members), "resource")})
-	limit := r.waveTimeout(wave)
-	r.after(limit, func() { r.waveExpired(wave, limit) })
+	if limit := r.waveTimeout(wave); limit > 0 {
+		r.after(limit, func() { r.waveExpired(wave, limit) })
+	}
 	for _, i := range members {
 		r.release(i)
 	}

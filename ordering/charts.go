@@ -103,7 +103,7 @@ func (d *declarations) after(waits int, c Chart, names []string, whole map[strin
 			}
 		}
 		if !found {
-			d.errs = append(d.errs, fmt.Errorf("%s: the chart has no dependency %s%s", where, name, didYouMean(name, known)))
+			d.errs = append(d.errs, fmt.Errorf("%s: the chart has no dependency %s%s", where, name, DidYouMean(name, known)))
 		}
 	}
 }

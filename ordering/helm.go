@@ -178,7 +178,7 @@ func (d *declarations) checkGroups(chart string, byName map[string]*helmGroup) {
 			}
 			i := g.first[need]
 			key := firstKey(d.resources[i], helmDependsOnGroups, helmDependsOnLayers)
-			d.fail(i, "annotation %s: no resource%s is in group %s%s", key, ofChart(chart), need, didYouMean(need, names))
+			d.fail(i, "annotation %s: no resource%s is in group %s%s", key, ofChart(chart), need, DidYouMean(need, names))
 		}
 	}
 }

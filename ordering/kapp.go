@@ -61,7 +61,7 @@ func (d *declarations) changeGroups() {
 			d.deleteRules = append(d.deleteRules, rule)
 		case len(members[rule.group]) == 0:
 			if !strings.HasPrefix(rule.group, builtinGroups) {
-				d.fail(rule.resource, "annotation %s: no resource of the stream is in change group %s%s", rule.key, rule.group, didYouMean(rule.group, slices.Sorted(maps.Keys(members))))
+				d.fail(rule.resource, "annotation %s: no resource of the stream is in change group %s%s", rule.key, rule.group, DidYouMean(rule.group, slices.Sorted(maps.Keys(members))))
 			}
 		default:
 			if !ok {

@@ -6,9 +6,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// didYouMean is the end of a message about a name that names nothing: the
+// DidYouMean is the end of a message about a name that names nothing: the
 // nearest of the names there are, or nothing.
-func didYouMean(written string, names []string) string {
+func DidYouMean(written string, names []string) string {
 	best, bestScore := "", 0
 	for _, name := range names {
 		if score, close := distance(written, name); close && (best == "" || score < bestScore) {

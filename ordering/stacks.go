@@ -69,7 +69,7 @@ func (d *declarations) afterNamed(waits int, what, name string, needs []string, 
 	for _, need := range needs {
 		on, ok := sets[need]
 		if !ok {
-			d.errs = append(d.errs, fmt.Errorf("%s %s: dependsOn: there is no %s %s%s", what, name, what, need, didYouMean(need, known)))
+			d.errs = append(d.errs, fmt.Errorf("%s %s: dependsOn: there is no %s %s%s", what, name, what, need, DidYouMean(need, known)))
 			continue
 		}
 		why := Reason{Rule: what, Detail: "dependsOn of " + what + " " + name + " names " + need}

@@ -91,11 +91,11 @@ func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.wait, "wait", true, "wait until resources are ready; with false each holds up others only until it is applied")
 	f.runView.register(flags)
 	flags.DurationVar(&f.timeout, "timeout", 0, "longest the whole run may take; 0 is no limit beyond the waves' own")
-	flags.DurationVar(&f.statusGrace, "status-grace", 15*time.Second, "how long a custom resource may be without a status before it is taken for ready")
-	flags.DurationVar(&f.crdTimeout, "crd-timeout", time.Minute, "longest a CustomResourceDefinition may take until its kinds are served")
-	flags.DurationVar(&f.kindTimeout, "kind-timeout", 30*time.Second, "longest to wait for a kind that neither the cluster nor the stream defines")
+	flags.DurationVar(&f.statusGrace, "status-grace", 15*time.Second, "how long a custom resource may be without a status before it is taken for ready; 0: not at all")
+	flags.DurationVar(&f.crdTimeout, "crd-timeout", time.Minute, "longest a CustomResourceDefinition may take until its kinds are served; 0: as long as its wave")
+	flags.DurationVar(&f.kindTimeout, "kind-timeout", 30*time.Second, "longest to wait for a kind that neither the cluster nor the stream defines; 0: not at all")
 	flags.BoolVar(&f.diagnosis, "diagnosis", true, "ask the cluster why something did not become ready: its Pods, their logs and events")
-	flags.DurationVar(&f.waveTimeout, "wave-timeout", 5*time.Minute, "longest one wave may take to become ready")
+	flags.DurationVar(&f.waveTimeout, "wave-timeout", 5*time.Minute, "longest one wave may take to become ready; 0 is no limit")
 }
 
 // run carries out what prepare makes ready.
@@ -238,10 +238,10 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 		DryRun:         f.dryRun == "server",
 		Schedule:       j.schedule,
 		Timeout:        f.timeout,
-		WaveTimeout:    f.waveTimeout,
-		KindTimeout:    f.kindTimeout,
-		CRDTimeout:     f.crdTimeout,
-		StatusGrace:    f.statusGrace,
+		WaveTimeout:    orNone(f.waveTimeout),
+		KindTimeout:    orNone(f.kindTimeout),
+		CRDTimeout:     orNone(f.crdTimeout),
+		StatusGrace:    orNone(f.statusGrace),
 		Health:         j.assessor,
 		NoDiagnosis:    !f.diagnosis,
 		Ungated:        j.ungated,

@@ -64,7 +64,7 @@ and no error.`,
 	flags.BoolVar(&f.diagnosis, "diagnosis", true, "ask the cluster who should let go of what is not gone")
 	flags.BoolVar(&f.pruneNamespaces, "prune-namespaces", false, "delete Namespaces with all that is in them; without it one that holds anything else is kept")
 	flags.DurationVar(&f.timeout, "timeout", 0, "longest the whole run may take; 0 is no limit beyond the waves' own")
-	flags.DurationVar(&f.waveTimeout, "wave-timeout", 5*time.Minute, "longest the resources of one wave may take to be gone")
+	flags.DurationVar(&f.waveTimeout, "wave-timeout", 5*time.Minute, "longest the resources of one wave may take to be gone; 0 is no limit")
 	return cmd
 }
 
@@ -173,7 +173,7 @@ func (f *deleteFlags) remover(d deletion, told func(apply.Event)) apply.Remover 
 	return apply.Remover{
 		Cluster:         d.measured.of(d.target.cluster),
 		Timeout:         f.timeout,
-		WaveTimeout:     f.waveTimeout,
+		WaveTimeout:     orNone(f.waveTimeout),
 		DryRun:          f.dryRun == "server",
 		NoWait:          !f.wait,
 		PruneNamespaces: f.pruneNamespaces,

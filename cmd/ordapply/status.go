@@ -42,7 +42,7 @@ is that of the set's parent, a Secret, or KIND/NAME.
 	f.setVerb.register(cmd)
 	f.healthFlags.register(cmd.Flags())
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "go on until interrupted: draw it anew on a terminal, elsewhere print a line for what changes")
-	cmd.Flags().DurationVar(&f.grace, "status-grace", 15*time.Second, "how long a custom resource may be without a status before it is taken for ready")
+	cmd.Flags().DurationVar(&f.grace, "status-grace", 15*time.Second, "how long a custom resource may be without a status before it is taken for ready; 0: not at all")
 	return cmd
 }
 
