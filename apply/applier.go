@@ -124,7 +124,7 @@ func (s Summary) Unchanged() int {
 // objects holds the manifest of each step. The error joins all failures in
 // plan order, each an *Error; it is ErrInterrupted when ctx ended the run.
 func (a Applier) Run(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (Summary, error) {
-	return newRun(a.withDefaults(), plan, objects).loop(ctx)
+	return newRun(a.withDefaults(), plan, objects).execute(ctx)
 }
 
 // Send applies one object as Run would, and waits for nothing. An older one that

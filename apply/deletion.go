@@ -91,7 +91,7 @@ func (r *run) checkNamespaces() {
 			continue
 		}
 		if r.tenants[name] == nil {
-			r.queue = append(r.queue, request{op: opGet, step: -1, kind: kind, namespace: name})
+			r.hand(request{op: opGet, step: -1, kind: kind, namespace: name})
 		}
 		r.tenants[name] = append(r.tenants[name], i)
 		r.blockers[i]++

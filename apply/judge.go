@@ -81,7 +81,7 @@ func (r *run) believe(i int, live *unstructured.Unstructured, a health.Assessmen
 func (r *run) askBackend(i int) {
 	if s := &r.steps[i]; s.state == Waiting && !s.asking {
 		s.asking = true
-		r.queue = append(r.queue, request{op: opEndpoints, step: i, id: s.backends[0]})
+		r.hand(request{op: opEndpoints, step: i, id: s.backends[0]})
 	}
 }
 

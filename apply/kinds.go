@@ -107,7 +107,7 @@ func (r *run) ask(gv schema.GroupVersion, w *kindWait) {
 
 func (r *run) discover(gv schema.GroupVersion, w *kindWait) {
 	w.asked, w.held = true, false
-	r.queue = append(r.queue, request{op: opDiscover, step: -1, discover: gv})
+	r.hand(request{op: opDiscover, step: -1, discover: gv})
 }
 
 // moreDefine tells whether a CRD that defines kinds of a group-version is sent

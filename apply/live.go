@@ -27,7 +27,7 @@ func (r *run) watch(i int) {
 		r.poll(i)
 	}
 	if !watched {
-		r.follow(key, s.kind)
+		r.follow(r.a.Cluster, key, s.kind, r.see)
 	}
 }
 
@@ -41,17 +41,6 @@ func (r *run) watchOf(i int) watchKey {
 		key.name = s.ID.Name
 	}
 	return key
-}
-
-// follow opens a watch that reports to the loop.
-func (r *run) follow(key watchKey, kind Kind) {
-	ctx, sights := r.ctx(), r.sights
-	go r.a.Cluster.Watch(ctx, kind, key.namespace, key.name, func(c Change) {
-		select {
-		case sights <- sight{key, c}:
-		case <-ctx.Done():
-		}
-	})
 }
 
 // see takes a change that a watch saw. Only changes of the very object that we

@@ -86,7 +86,7 @@ func (r *run) lookOutside(i int, need ordering.Need) *outsider {
 	r.outsiders[need.ID] = o
 	key := watchKey{kind.Resource, need.ID.Namespace, need.ID.Name}
 	r.outside[key] = o
-	r.follow(key, kind)
+	r.follow(r.a.Cluster, key, kind, r.see)
 	return o
 }
 
@@ -109,7 +109,7 @@ func (r *run) pollOutside(o *outsider) {
 	if o.ready {
 		return
 	}
-	r.queue = append(r.queue, request{op: opLook, step: -1, kind: o.kind, id: o.id})
+	r.hand(request{op: opLook, step: -1, kind: o.kind, id: o.id})
 	r.after(pollEvery, func() { r.pollOutside(o) })
 }
 

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,10 +10,10 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// removal is the state of one run of a Remover. Only the goroutine of loop
-// touches it.
+// removal is the state of one run of a Remover.
 type removal struct {
 	Remover
+	loop
 	plan  *ordering.Plan // the deletion as a plan, for its waves' titles
 	first int            // its first wave there
 	steps []removeStep
@@ -24,26 +23,12 @@ type removal struct {
 	wave     int // the open wave; -1 before the first
 	waveOpen time.Time
 	waves    []removeWave
-	over     bool
-	stopping bool // no further request goes out
-	ended    endCause
 	failures int
 
-	queue     []work // waits for a worker
-	inFlight  int
 	watched   map[watchKey]*vigil
 	forbidden map[watchKey]bool // watches that may not be
 	crowd     map[place]int     // how many steps are of one kind in one namespace
-
-	ctx     func() context.Context // for requests and watches; outlives an interrupt by the grace
-	answers chan func()
-	sights  chan sight
-	alarms  chan func()
 }
-
-// work is done by a worker, which knows nothing of the run's state. What it
-// returns is done by the loop.
-type work func(context.Context) (then func())
 
 // removeStep is the deletion of one resource.
 type removeStep struct {
@@ -80,7 +65,6 @@ func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstruc
 		steps: make([]removeStep, len(order.Steps)), byID: make(map[object.ID]int, len(order.Steps)),
 		waves:   make([]removeWave, order.Waves),
 		watched: map[watchKey]*vigil{}, forbidden: map[watchKey]bool{}, crowd: map[place]int{},
-		answers: make(chan func()), sights: make(chan sight), alarms: make(chan func()),
 	}
 	for i, s := range order.Steps {
 		r.steps[i] = removeStep{DeletionStep: s, live: live[s.ID], state: Pending, blockers: 1} // its wave
@@ -101,94 +85,22 @@ func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstruc
 	return r
 }
 
-// loop opens wave after wave and returns when nothing is left to do.
-func (r *removal) loop(ctx context.Context) (Summary, error) {
-	requests, end := r.employ(ctx)
+// execute opens wave after wave and returns when nothing is left to do.
+func (r *removal) execute(ctx context.Context) (Summary, error) {
+	r.employ(ctx, min(r.Workers, max(1, len(r.steps))))
 	r.begin = time.Now()
 	if r.Timeout > 0 {
 		r.after(r.Timeout, func() { r.stop(byRunTimeout) })
 	}
 	r.openWave(0)
 	r.advance()
-	interrupted := ctx.Done()
-	for !r.over {
-		var out chan<- work
-		var head work
-		if len(r.queue) > 0 && !r.stopping {
-			out, head = requests, r.queue[0]
-		}
-		select {
-		case out <- head:
-			r.queue = r.queue[1:]
-			r.inFlight++
-		case then := <-r.answers:
-			r.inFlight--
-			then()
-		case sight := <-r.sights:
-			r.see(sight)
-		case fire := <-r.alarms:
-			fire()
-		case <-interrupted:
-			interrupted = nil
-			r.stop(byInterrupt)
-		}
-		r.advance()
-	}
-	end()
+	r.keep(ctx, r.advance)
 	for i := range r.steps {
 		r.settle(i)
 	}
 	took := time.Since(r.begin)
 	r.diagnose(ctx)
 	return r.summary(took)
-}
-
-// employ starts the workers; end lets them go.
-func (r *removal) employ(ctx context.Context) (requests chan<- work, end func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r.ctx = func() context.Context { return ctx }
-	todo := make(chan work)
-	var workers sync.WaitGroup
-	for range min(r.Workers, max(1, len(r.steps))) {
-		workers.Go(func() {
-			for w := range todo {
-				then := w(ctx)
-				select {
-				case r.answers <- then:
-				case <-ctx.Done():
-					return
-				}
-			}
-		})
-	}
-	return todo, func() {
-		cancel()
-		close(todo)
-		workers.Wait()
-	}
-}
-
-// send lets a worker do something.
-func (r *removal) send(w work) { r.queue = append(r.queue, w) }
-
-// after lets the loop do something when d has passed.
-func (r *removal) after(d time.Duration, fire func()) {
-	done := r.ctx().Done()
-	time.AfterFunc(d, func() {
-		select {
-		case r.alarms <- fire:
-		case <-done:
-		}
-	})
-}
-
-// stop lets requests in flight finish and sends no more.
-func (r *removal) stop(cause endCause) {
-	if r.stopping {
-		return
-	}
-	r.stopping, r.ended = true, cause
-	r.after(grace, func() { r.over = true })
 }
 
 // advance opens the next wave, or ends the run, when nothing is left to wait

@@ -54,7 +54,7 @@ type Remover struct {
 // joins all failures in the order of the deletion, each an *Error; it is
 // ErrInterrupted when ctx ended the run.
 func (m Remover) Run(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) (Summary, error) {
-	return newRemoval(m.withDefaults(), order, live).loop(ctx)
+	return newRemoval(m.withDefaults(), order, live).execute(ctx)
 }
 
 func (m Remover) withDefaults() Remover {

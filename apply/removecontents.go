@@ -30,7 +30,7 @@ func (r *removal) inspect(i int) {
 	s := &r.steps[i]
 	look := contents{cluster: r.Cluster, going: r.going(), spare: r.Spare}
 	id := s.ID
-	r.send(func(ctx context.Context) func() {
+	r.enqueue(func(ctx context.Context) func() {
 		found, err := look.of(ctx, id)
 		return func() { r.inspected(i, found, err) }
 	})

@@ -56,7 +56,7 @@ func (r *removal) delete(i int) {
 	s.refusal = nil
 	cluster, kind, id, live := r.Cluster, s.kind, s.ID, s.live
 	options := DeleteOptions{Unchanged: true, Foreground: ownsOthers(s.ID), DryRun: r.DryRun}
-	r.send(func(ctx context.Context) func() {
+	r.enqueue(func(ctx context.Context) func() {
 		err := r.Before(ctx, id)
 		if err == nil {
 			err = cluster.Delete(ctx, kind, live, options)
@@ -157,7 +157,7 @@ func (r *removal) gone(i int) {
 func (r *removal) look(i int) {
 	s := &r.steps[i]
 	cluster, kind, id := r.Cluster, s.kind, s.ID
-	r.send(func(ctx context.Context) func() {
+	r.enqueue(func(ctx context.Context) func() {
 		live, err := cluster.Get(ctx, kind, id.Namespace, id.Name)
 		return func() { r.looked(i, live, err) }
 	})

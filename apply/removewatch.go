@@ -26,7 +26,7 @@ func (r *removal) watch(i int) {
 		v = &vigil{end: func() {}}
 		r.watched[key] = v
 		if !r.forbidden[key] {
-			v.end = r.follow(key, s.kind)
+			v.end = r.follow(r.Cluster, key, s.kind, r.see)
 		}
 	}
 	v.steps, v.left = append(v.steps, i), v.left+1
@@ -54,19 +54,6 @@ func (r *removal) watchOf(i int) watchKey {
 		key.name = s.ID.Name
 	}
 	return key
-}
-
-// follow opens a watch that reports to the loop until it is told to end.
-func (r *removal) follow(key watchKey, kind Kind) (end context.CancelFunc) {
-	ctx, cancel := context.WithCancel(r.ctx())
-	sights := r.sights
-	go r.Cluster.Watch(ctx, kind, key.namespace, key.name, func(c Change) {
-		select {
-		case sights <- sight{key, c}:
-		case <-ctx.Done():
-		}
-	})
-	return cancel
 }
 
 // see takes a change that a watch saw. Only those of the very object that is

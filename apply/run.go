@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,12 +12,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// grace is how long requests in flight may take to finish once the run has
-// been told to stop.
-const grace = 10 * time.Second
-
-// run is the state of one Run. Only the goroutine of loop touches it.
+// run is the state of one Run.
 type run struct {
+	loop
 	a     Applier
 	plan  *ordering.Plan
 	steps []step // one per step of the plan
@@ -27,9 +23,6 @@ type run struct {
 
 	wave     int // the open wave; -1 before the first
 	waveOpen time.Time
-	over     bool // every step is in a final state, or will be at the end
-	stopping bool // no further request goes out
-	ended    endCause
 
 	waves      []tally
 	failures   int                 // steps that failed or timed out
@@ -39,34 +32,19 @@ type run struct {
 	wires      [][]wire            // per node, who waits for it: steps, then layers
 	blockers   []int               // per node, how much it still waits for
 	unfinished int                 // steps in no final state yet
-	queue      []request           // wait for a worker
-	inFlight   int
-	watched    map[watchKey][]int                         // the steps that each watch is for
-	forbidden  map[watchKey]bool                          // watches that may not be
-	schemas    map[schema.GroupVersionKind]map[string]any // of kinds that the stream defines
-	scaled     map[object.ID]bool                         // what an autoscaler of the stream scales
-	wanted     map[schema.GroupVersion]*kindWait
-	definers   map[schema.GroupVersion][]int // the CRDs that define kinds of it
-	tenants    map[string][]int              // the steps in each Namespace that the stream does not make
-	crowd      map[place]int                 // how many steps are of one kind in one namespace
-	outsiders  map[object.ID]*outsider
-	outside    map[watchKey]*outsider // the same, by the watch that reports them
 
-	ctx     func() context.Context // for requests and watches; outlives an interrupt by the grace
-	replies chan reply
-	sights  chan sight
-	alarms  chan func()
+	watched   map[watchKey][]int // the steps that each watch is for
+	forbidden map[watchKey]bool  // watches that may not be
+	crowd     map[place]int      // how many steps are of one kind in one namespace
+	outsiders map[object.ID]*outsider
+	outside   map[watchKey]*outsider // the same, by the watch that reports them
+
+	schemas  map[schema.GroupVersionKind]map[string]any // of kinds that the stream defines
+	scaled   map[object.ID]bool                         // what an autoscaler of the stream scales
+	wanted   map[schema.GroupVersion]*kindWait
+	definers map[schema.GroupVersion][]int // the CRDs that define kinds of it
+	tenants  map[string][]int              // the steps in each Namespace that the stream does not make
 }
-
-// endCause is what ended a run before its plan did.
-type endCause int
-
-const (
-	notEnded endCause = iota
-	byFailure
-	byRunTimeout
-	byInterrupt
-)
 
 type step struct {
 	ordering.Step
@@ -141,9 +119,6 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 		outsiders: map[object.ID]*outsider{},
 		outside:   map[watchKey]*outsider{},
 		timed:     slices.ContainsFunc(plan.Layers, func(l ordering.Layer) bool { return l.Timeout > 0 }),
-		replies:   make(chan reply),
-		sights:    make(chan sight),
-		alarms:    make(chan func()),
 	}
 	for i, s := range plan.Steps {
 		r.steps[i] = step{Step: s, obj: objects[s.ID], state: Pending}
@@ -160,45 +135,16 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 	return r
 }
 
-// loop opens wave after wave and returns when nothing is left to do.
-func (r *run) loop(ctx context.Context) (Summary, error) {
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r.ctx = func() context.Context { return work }
+// execute opens wave after wave and returns when nothing is left to do.
+func (r *run) execute(ctx context.Context) (Summary, error) {
+	r.employ(ctx, min(r.a.Workers, max(1, len(r.steps))))
 	r.begin = time.Now()
-	requests := make(chan request)
-	var workers sync.WaitGroup
-	for range min(r.a.Workers, max(1, len(r.steps))) {
-		workers.Go(func() { r.a.serve(work, requests, r.replies) })
-	}
 	if r.a.Timeout > 0 {
 		r.after(r.a.Timeout, func() { r.stop(byRunTimeout) })
 	}
 	r.survey(ctx)
 	begun := r.mayBegin(ctx)
-	interrupted := ctx.Done()
-	for !r.over {
-		out, head := r.next(requests)
-		select {
-		case out <- head:
-			r.queue = r.queue[1:]
-			r.inFlight++
-			r.handedOut(head)
-		case reply := <-r.replies:
-			r.inFlight--
-			r.take(reply)
-		case sight := <-r.sights:
-			r.see(sight)
-		case fire := <-r.alarms:
-			fire()
-		case <-interrupted:
-			interrupted = nil
-			r.stop(byInterrupt)
-		}
-		r.advance()
-	}
-	cancel()
-	close(requests)
-	workers.Wait()
+	r.keep(ctx, r.advance)
 	for i := range r.steps {
 		r.settle(i)
 	}
@@ -226,32 +172,4 @@ func (r *run) mayBegin(ctx context.Context) error {
 	r.beginSchedule()
 	r.advance()
 	return nil
-}
-
-// next is the request to hand to a worker; a nil channel when there is none.
-func (r *run) next(requests chan<- request) (chan<- request, request) {
-	if len(r.queue) == 0 || r.stopping {
-		return nil, request{}
-	}
-	return requests, r.queue[0]
-}
-
-// after lets the loop do something when d has passed.
-func (r *run) after(d time.Duration, fire func()) {
-	done := r.ctx().Done()
-	time.AfterFunc(d, func() {
-		select {
-		case r.alarms <- fire:
-		case <-done:
-		}
-	})
-}
-
-// stop lets requests in flight finish and sends no more.
-func (r *run) stop(cause endCause) {
-	if r.stopping {
-		return
-	}
-	r.stopping, r.ended = true, cause
-	r.after(grace, func() { r.over = true })
 }

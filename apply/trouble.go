@@ -48,7 +48,7 @@ func (r *run) trouble(i int, answer reply) {
 	r.move(i, Applying, "will be sent again: "+brief(answer.err).Error())
 	r.after(pause, func() {
 		if !r.steps[i].state.Final() {
-			r.queue = append(r.queue, answer.request)
+			r.hand(answer.request)
 		}
 	})
 }

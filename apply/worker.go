@@ -45,21 +45,15 @@ type reply struct {
 	err   error
 }
 
-// serve carries out requests until there are no more. It holds no state.
-func (a Applier) serve(ctx context.Context, requests <-chan request, replies chan<- reply) {
-	for q := range requests {
-		answer := reply{request: q}
-		if q.op == opEndpoints {
-			answer.found, answer.err = a.Cluster.HasEndpoints(ctx, q.id)
-		} else {
-			answer.live, answer.err = a.do(ctx, q)
-		}
-		select {
-		case replies <- answer:
-		case <-ctx.Done():
-			return
-		}
+// answer carries out a request.
+func (a Applier) answer(ctx context.Context, q request) reply {
+	answer := reply{request: q}
+	if q.op == opEndpoints {
+		answer.found, answer.err = a.Cluster.HasEndpoints(ctx, q.id)
+	} else {
+		answer.live, answer.err = a.do(ctx, q)
 	}
+	return answer
 }
 
 func (a Applier) do(ctx context.Context, q request) (*unstructured.Unstructured, error) {
@@ -119,6 +113,18 @@ func (r *run) take(answer reply) {
 	}
 }
 
+// hand lets a worker carry out a request, and goes on with the answer.
+func (r *run) hand(q request) {
+	a := r.a
+	r.queue = append(r.queue, work{
+		do: func(ctx context.Context) func() {
+			answer := a.answer(ctx, q)
+			return func() { r.take(answer) }
+		},
+		taken: func() { r.handedOut(q) },
+	})
+}
+
 // handedOut notes that a worker has a request now.
 func (r *run) handedOut(q request) {
 	if q.op != opPatch || q.step < 0 {
@@ -140,7 +146,7 @@ func (r *run) send(op op, i int) {
 		s.asked = true
 		r.asked++
 	}
-	r.queue = append(r.queue, request{op: op, step: i, kind: s.kind, obj: s.obj, fields: r.schemas[s.obj.GroupVersionKind()], scaled: r.scaled[s.ID], options: PatchOptions{
+	r.hand(request{op: op, step: i, kind: s.kind, obj: s.obj, fields: r.schemas[s.obj.GroupVersionKind()], scaled: r.scaled[s.ID], options: PatchOptions{
 		Manager: r.a.Manager, Force: s.forced, DryRun: r.a.DryRun,
 	}})
 }
