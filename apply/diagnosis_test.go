@@ -27,8 +27,9 @@ import (
 )
 
 // Each testdata/diagnosis/*.txtar is a cluster in which one resource does not
-// become ready: `live` is that resource as the API server has it, `refusal` what
-// its PATCH is answered instead, `cluster` the other objects, `log POD/CONTAINER`
+// become ready: `live` is that resource as the API server has it, `manifest` as
+// its author wrote it where that is not the same but for the status, `refusal`
+// what its PATCH is answered instead, `cluster` the other objects, `log POD/CONTAINER`
 // logs, `stream` what else is applied, `forbidden` what may not be done. `want` is
 // what is told. It is about 2000-01-01T00:01:00Z when the question is asked.
 func TestDiagnosis(t *testing.T) {
@@ -60,6 +61,9 @@ func diagnose(t *testing.T, archive *txtar.Archive) []string {
 	cluster.live = live
 	manifest := live.DeepCopy()
 	delete(manifest.Object, "status")
+	if text := section(archive, "manifest"); text != "" {
+		manifest = documents(t, text)[0]
+	}
 	manifests := []map[string]any{manifest.Object}
 	for _, obj := range documents(t, section(archive, "stream")) {
 		manifests = append(manifests, obj.Object)

@@ -1,6 +1,10 @@
 package apply
 
-import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
 
 // A run may wait for thousands of objects at once. What it keeps of each is
 // little more than the author's manifest.
@@ -15,17 +19,28 @@ func slim(live, manifest *unstructured.Unstructured) {
 
 // slimWorkload is slim for an object that says how it stands: of a workload's
 // spec the author's own text is enough, without the server's defaults, unless
-// somebody else scales it.
+// somebody else scales it. How it finds its Pods stays: a Job's selector is the
+// server's.
 func slimWorkload(live, manifest *unstructured.Unstructured) {
 	spec, _ := live.Object["spec"].(map[string]any)
 	own, _ := manifest.Object["spec"].(map[string]any)
 	switch workload := spec["template"] != nil && own["template"] != nil; {
 	case workload && spec["replicas"] == own["replicas"]:
-		live.Object["spec"] = own
+		live.Object["spec"] = withSelector(own, spec["selector"])
 	case workload:
 		spec["template"] = own["template"]
 	}
 	slim(live, manifest)
+}
+
+// withSelector is a workload's spec with a selector, which it may have already.
+func withSelector(spec map[string]any, selector any) map[string]any {
+	if selector == nil || spec["selector"] != nil {
+		return spec
+	}
+	spec = maps.Clone(spec)
+	spec["selector"] = selector
+	return spec
 }
 
 // share puts the parts of other into value that are equal at the same place, so

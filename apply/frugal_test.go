@@ -22,5 +22,10 @@ func TestSlim(t *testing.T) {
 	scaled := parse(t, `{spec: {replicas: 1, strategy: {}, template: {spec: {image: x, dnsPolicy: y}}}}`)
 	slimWorkload(scaled, parse(t, `{spec: {replicas: 1, template: {spec: {image: x}}}}`))
 	require.Equal(t, parse(t, `{spec: {replicas: 1, template: {spec: {image: x}}}}`).Object, scaled.Object)
+	job := parse(t, `{spec: {backoffLimit: 6, selector: {uid: j}, template: {spec: {image: x, dnsPolicy: y}}}}`)
+	author := parse(t, `{spec: {template: {spec: {image: x}}}}`)
+	slimWorkload(job, author)
+	require.Equal(t, parse(t, `{spec: {selector: {uid: j}, template: {spec: {image: x}}}}`).Object, job.Object)
+	require.Equal(t, parse(t, `{spec: {template: {spec: {image: x}}}}`).Object, author.Object)
 	require.Same(t, unsafe.StringData(manifest.GetAnnotations()["long"]), unsafe.StringData(live.GetAnnotations()["long"]))
 }

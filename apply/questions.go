@@ -107,6 +107,9 @@ func (q *inquiry) ownPods(ctx context.Context, workload, maker *unstructured.Uns
 			q.find(Meta(maker).ID, "no event tells why; does kube-controller-manager run?", "")
 		}
 	}
+	if ended, _, _ := unstructured.NestedInt64(workload.Object, "status", "failed"); ok && ended > 0 && len(own) == 0 {
+		q.find(Meta(workload).ID, fmt.Sprintf("%s failed, and none is left to tell more", count(int(ended), "Pod")), "")
+	}
 	q.pods(ctx, workload, own)
 }
 
