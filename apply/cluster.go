@@ -44,10 +44,10 @@ type Cluster interface {
 	Migrate(ctx context.Context, kind Kind, live *unstructured.Unstructured, predecessors []string, manager string) error
 	// HasEndpoints tells whether a Service has an endpoint that is ready.
 	HasEndpoints(ctx context.Context, service object.ID) (bool, error)
-	// Watch reports every object of a kind in a namespace, or only the one with
-	// a name, first as a list and then as it changes, until ctx is done. It
-	// lists again by itself when a watch breaks.
-	Watch(ctx context.Context, kind Kind, namespace, name string, changed func(Change))
+	// Watch reports the objects of a kind in a namespace, "" for all of them, that
+	// a query asks for by labels and fields, first as a list and then as they
+	// change, until ctx is done. It lists again by itself when a watch breaks.
+	Watch(ctx context.Context, kind Kind, namespace string, query Query, changed func(Change))
 }
 
 // Kind is how an API server serves a kind of object.
@@ -89,7 +89,7 @@ type LogOptions struct {
 // that it may not watch.
 type Change struct {
 	Listed    bool                         // Objects are all there are
-	Deleted   bool                         // the one object is gone
+	Deleted   bool                         // the one object is gone, or the query asks for it no longer
 	Forbidden error                        // the watch ended here: it may not or cannot be
 	Objects   []*unstructured.Unstructured // one, unless Listed
 }

@@ -54,6 +54,7 @@ func (r *run) foundVanishing(answer reply) {
 		return
 	}
 	r.steps[i].live = identity{uid: string(answer.live.GetUID())}
+	r.heed(i, answer.live)
 	r.awaitDeletion(i, answer.live)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,6 +41,8 @@ type scripted struct {
 	// outside are objects that are not of the stream, by what they are like
 	// when a watch first looks; nil: not there.
 	outside map[object.ID]*unstructured.Unstructured
+	// unwatchable tells where watches may not be; nil: nowhere.
+	unwatchable func(namespace string) bool
 
 	mu      sync.Mutex
 	log     []entry
@@ -51,12 +54,18 @@ type scripted struct {
 
 // watching is one open watch.
 type watching struct {
-	kind, namespace, name string
+	kind, namespace, name string // "" for any
+	labels                string
 	changes               chan apply.Change
 }
 
+func newWatching(kind apply.Kind, namespace string, query apply.Query) watching {
+	name := strings.TrimPrefix(query.Fields, "metadata.name=")
+	return watching{kind.Resource.Resource, namespace, name, query.Labels, make(chan apply.Change, 1000)}
+}
+
 func (w watching) covers(id object.ID) bool {
-	return w.kind == id.Kind && w.namespace == id.Namespace && (w.name == "" || w.name == id.Name)
+	return w.kind == id.Kind && (w.namespace == "" || w.namespace == id.Namespace) && (w.name == "" || w.name == id.Name)
 }
 
 // entry is one thing that happened, in order.
@@ -215,11 +224,15 @@ func (c *scripted) Migrate(context.Context, apply.Kind, *unstructured.Unstructur
 	return nil
 }
 
-func (c *scripted) Watch(ctx context.Context, kind apply.Kind, namespace, name string, changed func(apply.Change)) {
-	w := watching{kind.Resource.Resource, namespace, name, make(chan apply.Change, 1000)}
+func (c *scripted) Watch(ctx context.Context, kind apply.Kind, namespace string, query apply.Query, changed func(apply.Change)) {
+	w := newWatching(kind, namespace, query)
 	c.mu.Lock()
 	c.watches = append(c.watches, w)
 	c.mu.Unlock()
+	if c.unwatchable != nil && c.unwatchable(namespace) {
+		changed(apply.Change{Forbidden: apierrors.NewForbidden(schema.GroupResource{}, "", nil)})
+		return
+	}
 	for id, obj := range c.outside {
 		if w.covers(id) {
 			list := apply.Change{Listed: true}

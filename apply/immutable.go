@@ -86,6 +86,7 @@ func (r *run) deleted(answer reply) {
 		return
 	}
 	s.live = identity{uid: string(answer.live.GetUID())}
+	r.heed(i, answer.live)
 	r.move(i, Applying, "waiting until the old one is gone"+heldBy(answer.live))
 	r.watch(i)
 }

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/ordapply/ordapply/applyset"
 )
 
 // sight is a change and the watch that saw it.
@@ -19,11 +21,11 @@ func (r *run) watch(i int) {
 	s := &r.steps[i]
 	key := r.watchOf(i)
 	followers, watched := r.watched[key]
-	if !s.watched {
-		s.watched = true
+	if s.watch != key {
+		s.watch = key
 		r.watched[key] = append(followers, i)
 	}
-	if r.forbidden[key] {
+	if r.watches.forbidden[key] {
 		r.poll(i)
 	}
 	if !watched {
@@ -31,16 +33,20 @@ func (r *run) watch(i int) {
 	}
 }
 
-// watchOf is the watch that reports a step's object: one of its own where the
-// stream has no more than two of its kind in its namespace, whatever else lives
-// there.
+// watchOf is the watch that reports a step's object.
 func (r *run) watchOf(i int) watchKey {
 	s := &r.steps[i]
-	key := watchKey{resource: s.kind.Resource, namespace: s.ID.Namespace}
-	if r.crowd[placeOf(s.ID)] < 3 {
-		key.name = s.ID.Name
-	}
-	return key
+	return r.watches.of(s.kind, s.ID, s.stray)
+}
+
+// heed notes whether the label of the set leads to a live object.
+func (r *run) heed(i int, live *unstructured.Unstructured) {
+	r.steps[i].stray = applyset.Owner(live) != r.watches.set
+}
+
+// awaited tells whether changes of a step's object matter.
+func (s *step) awaited() bool {
+	return s.state == Waiting || s.vanishing && !s.state.Final()
 }
 
 // see takes a change that a watch saw. Only changes of the very object that we
@@ -64,6 +70,8 @@ func (r *run) see(c sight) {
 			continue
 		}
 		switch {
+		case c.Deleted && c.set != "":
+			r.lookAgain(i) // it may have lost no more than the label
 		case c.Deleted:
 			r.gone(i)
 		case s.state == Waiting && obj.GetGeneration() >= s.live.generation:
@@ -74,9 +82,11 @@ func (r *run) see(c sight) {
 	case c.Listed:
 		r.lookForMissing(c)
 	case c.Forbidden != nil:
-		r.forbidden[c.watchKey] = true
+		r.watches.forbidden[c.watchKey] = true
 		for _, i := range r.watched[c.watchKey] {
-			r.poll(i)
+			if s := &r.steps[i]; s.awaited() && s.watch == c.watchKey {
+				r.watch(i)
+			}
 		}
 	}
 }
@@ -107,7 +117,7 @@ func (r *run) catchUp(i int, live *unstructured.Unstructured) {
 		r.send(opGet, i)
 	case order <= 0:
 	case seen.deleted:
-		r.gone(i)
+		r.lookAgain(i)
 	default:
 		r.judge(i, seen.object)
 	}
@@ -115,7 +125,7 @@ func (r *run) catchUp(i int, live *unstructured.Unstructured) {
 
 // poll looks at one object again and again until its step is done.
 func (r *run) poll(i int) {
-	if s := &r.steps[i]; s.state.Final() || s.state != Waiting && !s.vanishing {
+	if !r.steps[i].awaited() {
 		return
 	}
 	r.send(opGet, i)
@@ -130,32 +140,45 @@ func (r *run) lookForMissing(c sight) {
 		listed[string(obj.GetUID())] = true
 	}
 	for _, i := range r.watched[c.watchKey] {
-		if s := &r.steps[i]; !s.state.Final() && (s.state == Waiting || s.vanishing) && !listed[s.live.uid] {
+		if s := &r.steps[i]; s.awaited() && s.watch == c.watchKey && !listed[s.live.uid] {
 			r.send(opGet, i)
 		}
 	}
 }
 
-// looked takes the answer about an object that a list did not hold.
+// looked takes the answer about an object that a list did not hold, or that a
+// watch lost sight of.
 func (r *run) looked(answer reply) {
 	i := answer.step
 	switch s := &r.steps[i]; {
 	case s.vanishing && s.live.uid == "":
 		r.foundVanishing(answer)
 	case answer.err != nil && !missing(answer.err):
-		if key := r.watchOf(i); !r.forbidden[key] { // else it is read again anyway
+		if !r.watches.forbidden[r.watchOf(i)] { // else it is read again anyway
 			r.after(pollEvery, func() { r.lookAgain(i) })
 		}
 	case missing(answer.err), answer.err == nil && string(answer.live.GetUID()) != r.steps[i].live.uid:
 		r.gone(i)
-	case answer.err == nil && r.steps[i].state == Waiting:
-		r.judge(i, answer.live)
+	default:
+		r.stillThere(i, answer.live)
+	}
+}
+
+// stillThere goes on with an object that is, and watches it otherwise when it is
+// no longer found by its label.
+func (r *run) stillThere(i int, live *unstructured.Unstructured) {
+	r.heed(i, live)
+	if r.steps[i].state == Waiting {
+		r.judge(i, live)
+	}
+	if s := &r.steps[i]; s.awaited() && s.watch != r.watchOf(i) {
+		r.watch(i)
 	}
 }
 
 // lookAgain reads an object that could not be read, if that still matters.
 func (r *run) lookAgain(i int) {
-	if s := &r.steps[i]; s.state == Waiting || s.vanishing && !s.state.Final() {
+	if r.steps[i].awaited() {
 		r.send(opGet, i)
 	}
 }

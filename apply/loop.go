@@ -117,7 +117,7 @@ func (l *loop) after(d time.Duration, fire func()) {
 func (l *loop) follow(cluster Cluster, key watchKey, kind Kind, see func(sight)) (end context.CancelFunc) {
 	ctx, cancel := context.WithCancel(l.ctx())
 	tell := l.teller(ctx)
-	go cluster.Watch(ctx, kind, key.namespace, key.name, func(c Change) {
+	go cluster.Watch(ctx, kind, key.namespace, key.query(), func(c Change) {
 		tell(func() { see(sight{key, c}) })
 	})
 	return cancel

@@ -84,7 +84,7 @@ func (r *run) lookOutside(i int, need ordering.Need) *outsider {
 	}
 	o := &outsider{id: need.ID, kind: kind, why: "it does not exist"}
 	r.outsiders[need.ID] = o
-	key := watchKey{kind.Resource, need.ID.Namespace, need.ID.Name}
+	key := watchKey{resource: kind.Resource, namespace: need.ID.Namespace, name: need.ID.Name}
 	r.outside[key] = o
 	r.follow(r.a.Cluster, key, kind, r.see)
 	return o

@@ -25,9 +25,8 @@ type removal struct {
 	waves    []removeWave
 	failures int
 
-	watched   map[watchKey]*vigil
-	forbidden map[watchKey]bool // watches that may not be
-	crowd     map[place]int     // how many steps are of one kind in one namespace
+	watches watches
+	watched map[watchKey]*vigil
 }
 
 // removeStep is the deletion of one resource.
@@ -38,12 +37,12 @@ type removeStep struct {
 	state     State
 	detail    string
 	err       error
-	absent    bool  // there was nothing to delete
-	accepted  bool  // the API server deletes it
-	passed    bool  // nothing waits any longer for its deletion to be asked for
-	watched   bool  // a watch reports it
-	blockers  int   // how many requests must go before its own
-	followers []int // whose requests wait for this one's
+	absent    bool     // there was nothing to delete
+	accepted  bool     // the API server deletes it
+	passed    bool     // nothing waits any longer for its deletion to be asked for
+	watch     watchKey // that reports it
+	blockers  int      // how many requests must go before its own
+	followers []int    // whose requests wait for this one's
 	retries   int
 	troubled  time.Time // of the first failed attempt
 	refusal   error     // why it will be tried again
@@ -64,12 +63,12 @@ func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstruc
 		Remover: m, plan: order.Plan(), first: order.FirstWave(), wave: -1,
 		steps: make([]removeStep, len(order.Steps)), byID: make(map[object.ID]int, len(order.Steps)),
 		waves:   make([]removeWave, order.Waves),
-		watched: map[watchKey]*vigil{}, forbidden: map[watchKey]bool{}, crowd: map[place]int{},
+		watches: newWatches(m.Set), watched: map[watchKey]*vigil{},
 	}
 	for i, s := range order.Steps {
 		r.steps[i] = removeStep{DeletionStep: s, live: live[s.ID], state: Pending, blockers: 1} // its wave
 		r.byID[s.ID] = i
-		r.crowd[placeOf(s.ID)]++
+		r.watches.count(s.ID)
 		w := &r.waves[s.Wave]
 		w.members, w.unasked, w.unsettled = append(w.members, i), w.unasked+1, w.unsettled+1
 	}

@@ -41,6 +41,9 @@ type Remover struct {
 	// Before is called before each request to delete an object, perhaps for
 	// several at once; its error is the request's. Default: nothing.
 	Before func(context.Context, object.ID) error
+	// Set is the id of the apply set that the live objects are members of, by whose
+	// label they are watched; default: they are of none.
+	Set string
 	// NoDiagnosis leaves it unasked who should let go of what is not gone.
 	NoDiagnosis bool
 	// Events takes every transition, always from one goroutine; default:

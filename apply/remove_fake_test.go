@@ -31,7 +31,6 @@ type end struct {
 type mortal struct {
 	scripted
 	ends     map[object.ID]end
-	noWatch  bool // watches are forbidden
 	versions int
 	live     map[object.ID]*unstructured.Unstructured
 	deletes  map[object.ID]int
@@ -154,14 +153,15 @@ func (c *mortal) Get(_ context.Context, kind apply.Kind, namespace, name string)
 }
 
 // Watch lists first, then tells what is gone.
-func (c *mortal) Watch(ctx context.Context, kind apply.Kind, namespace, name string, changed func(apply.Change)) {
-	if c.noWatch {
-		changed(apply.Change{Forbidden: apierrors.NewForbidden(schema.GroupResource{}, name, nil)})
-		return
-	}
-	w := watching{kind.Resource.Resource, namespace, name, make(chan apply.Change, 1000)}
+func (c *mortal) Watch(ctx context.Context, kind apply.Kind, namespace string, query apply.Query, changed func(apply.Change)) {
+	w := newWatching(kind, namespace, query)
 	c.mu.Lock()
 	c.watches = append(c.watches, w)
+	if c.unwatchable != nil && c.unwatchable(namespace) {
+		c.mu.Unlock()
+		changed(apply.Change{Forbidden: apierrors.NewForbidden(schema.GroupResource{}, "", nil)})
+		return
+	}
 	list := apply.Change{Listed: true}
 	for id, obj := range c.live {
 		if w.covers(id) {

@@ -86,7 +86,9 @@ func TestEveryRemovalKeepsItsOrder(t *testing.T) {
 // that are not there.
 func randomRemoval(rng *rand.Rand) (*mortal, *ordering.Deletion) {
 	cluster, order := newMortal(), &ordering.Deletion{Waves: 1 + rng.IntN(4)}
-	cluster.noWatch = rng.IntN(4) == 0
+	if rng.IntN(4) == 0 {
+		cluster.unwatchable = func(string) bool { return true }
+	}
 	trouble := rng.IntN(3) > 0
 	for n := range 1 + rng.IntN(20) {
 		id := []object.ID{

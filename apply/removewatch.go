@@ -1,10 +1,13 @@
 package apply
 
-import "context"
+import (
+	"context"
 
-// What is deleted and not gone with the answer is watched: one watch for each
-// kind and namespace, or by name where a run deletes no more than two there. A
-// watch ends with the last object that it is for.
+	"github.com/ordapply/ordapply/applyset"
+)
+
+// What is deleted and not gone with the answer is watched. A watch ends with the
+// last object that it is for.
 
 // vigil is one open watch.
 type vigil struct {
@@ -16,44 +19,43 @@ type vigil struct {
 // watch makes sure that the end of a step's object reaches the loop.
 func (r *removal) watch(i int) {
 	s := &r.steps[i]
-	if s.watched {
+	key := r.watchOf(i)
+	if s.watch == key {
 		return
 	}
-	s.watched = true
-	key := r.watchOf(i)
+	r.unwatch(i)
+	s.watch = key
 	v := r.watched[key]
 	if v == nil {
 		v = &vigil{end: func() {}}
 		r.watched[key] = v
-		if !r.forbidden[key] {
+		if !r.watches.forbidden[key] {
 			v.end = r.follow(r.Cluster, key, s.kind, r.see)
 		}
 	}
 	v.steps, v.left = append(v.steps, i), v.left+1
-	if r.forbidden[key] {
+	if r.watches.forbidden[key] {
 		r.poll(i)
 	}
 }
 
-// unwatch ends the watch of a step that is over, if it was the last that it was
-// for. The kind may go next.
+// unwatch ends the watch of a step that is over, or watched otherwise, if it was
+// the last that it was for. The kind may go next.
 func (r *removal) unwatch(i int) {
-	key := r.watchOf(i)
-	if v := r.watched[key]; v != nil && r.steps[i].watched {
+	s := &r.steps[i]
+	if v := r.watched[s.watch]; v != nil {
 		if v.left--; v.left == 0 {
 			v.end()
-			delete(r.watched, key)
+			delete(r.watched, s.watch)
 		}
 	}
+	s.watch = watchKey{}
 }
 
+// watchOf is the watch that reports a step's object.
 func (r *removal) watchOf(i int) watchKey {
 	s := &r.steps[i]
-	key := watchKey{resource: s.kind.Resource, namespace: s.ID.Namespace}
-	if r.crowd[placeOf(s.ID)] < 3 {
-		key.name = s.ID.Name
-	}
-	return key
+	return r.watches.of(s.kind, s.ID, applyset.Owner(s.live) != r.watches.set)
 }
 
 // see takes a change that a watch saw. Only those of the very object that is
@@ -68,6 +70,8 @@ func (r *removal) see(c sight) {
 		}
 		switch s := &r.steps[i]; {
 		case s.state != Deleting:
+		case c.Deleted && c.set != "":
+			r.look(i) // it may have lost no more than the label
 		case c.Deleted:
 			r.gone(i)
 		case s.accepted && obj.GetDeletionTimestamp() != nil:
@@ -80,14 +84,16 @@ func (r *removal) see(c sight) {
 		return
 	}
 	if c.Forbidden != nil {
-		r.forbidden[c.watchKey] = true
+		r.watches.forbidden[c.watchKey] = true
 	}
 	for _, i := range v.steps {
 		s := &r.steps[i]
 		switch {
-		case s.state.Final():
+		case s.watch != c.watchKey: // over, or watched otherwise
 		case c.Listed && !listed[string(s.live.GetUID())]:
 			r.look(i) // gone, or the list is older than the object
+		case c.Forbidden != nil && r.watchOf(i) != s.watch:
+			r.watch(i)
 		case c.Forbidden != nil:
 			r.poll(i)
 		}

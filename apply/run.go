@@ -33,9 +33,8 @@ type run struct {
 	blockers   []int               // per node, how much it still waits for
 	unfinished int                 // steps in no final state yet
 
+	watches   watches
 	watched   map[watchKey][]int // the steps that each watch is for
-	forbidden map[watchKey]bool  // watches that may not be
-	crowd     map[place]int      // how many steps are of one kind in one namespace
 	outsiders map[object.ID]*outsider
 	outside   map[watchKey]*outsider // the same, by the watch that reports them
 
@@ -55,15 +54,16 @@ type step struct {
 	state     State
 	detail    string
 	err       error
-	asked     bool   // a request of its is out or due; it is not answered for good
-	passed    bool   // nobody's wave waits for it any longer
-	unserved  int    // kinds that it waits for discovery to serve
-	watched   bool   // a watch reports it
-	vanishing bool   // an older object of its ID is being deleted; applied again when that is gone
-	migrated  bool   // fields of predecessors were taken over, or tried to
-	forced    bool   // its PATCH may take fields from others
-	graced    bool   // it will be judged again when the grace for its status is over
-	early     *early // seen while the PATCH was out
+	asked     bool     // a request of its is out or due; it is not answered for good
+	passed    bool     // nobody's wave waits for it any longer
+	unserved  int      // kinds that it waits for discovery to serve
+	watch     watchKey // that reports it
+	stray     bool     // it does not carry the label of the set
+	vanishing bool     // an older object of its ID is being deleted; applied again when that is gone
+	migrated  bool     // fields of predecessors were taken over, or tried to
+	forced    bool     // its PATCH may take fields from others
+	graced    bool     // it will be judged again when the grace for its status is over
+	early     *early   // seen while the PATCH was out
 	appliedAt time.Time
 	last      *unstructured.Unstructured // the live object as last seen
 	backends  []object.ID                // Services that must have endpoints before it is ready
@@ -86,35 +86,19 @@ type identity struct {
 	generation int64
 }
 
-// watchKey is what one watch reports: a kind's objects in a namespace, or the
-// one with a name.
-type watchKey struct {
-	resource  schema.GroupVersionResource
-	namespace string
-	name      string // "" for all
-}
-
-// place is where objects of one kind stand side by side.
-type place struct {
-	group, kind, namespace string
-}
-
-func placeOf(id object.ID) place { return place{id.Group, id.Kind, id.Namespace} }
-
 func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) *run {
 	r := &run{
 		a: a, plan: plan, wave: -1,
 		waves:     make([]tally, max(1, len(plan.Waves))),
 		steps:     make([]step, len(plan.Steps)),
 		byID:      make(map[object.ID]int, len(plan.Steps)),
+		watches:   newWatches(a.Membership.Set),
 		watched:   map[watchKey][]int{},
-		forbidden: map[watchKey]bool{},
 		schemas:   streamSchemas(objects),
 		scaled:    scaledTargets(objects),
 		wanted:    map[schema.GroupVersion]*kindWait{},
 		definers:  map[schema.GroupVersion][]int{},
 		tenants:   map[string][]int{},
-		crowd:     map[place]int{},
 		clocks:    map[int]*layerClock{},
 		outsiders: map[object.ID]*outsider{},
 		outside:   map[watchKey]*outsider{},
@@ -123,7 +107,7 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 	for i, s := range plan.Steps {
 		r.steps[i] = step{Step: s, obj: objects[s.ID], state: Pending}
 		r.byID[s.ID] = i
-		r.crowd[placeOf(s.ID)]++
+		r.watches.count(s.ID)
 		for _, kind := range definedKinds(r.steps[i].obj) {
 			r.definers[kind.GroupVersion()] = append(r.definers[kind.GroupVersion()], i)
 		}

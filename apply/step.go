@@ -112,6 +112,7 @@ func (r *run) deferred(i int, why string) {
 func (r *run) applied(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
 	s.live = identity{uid: string(live.GetUID()), generation: live.GetGeneration()}
+	r.heed(i, live)
 	if live.GetDeletionTimestamp() != nil {
 		r.awaitDeletion(i, live)
 		return

@@ -15,7 +15,10 @@ import (
 
 // Before the first write a run reads what there is of its stream, with one LIST
 // for each kind and namespace. What is as it was applied last is not sent
-// again: the answer to its PATCH would be what the list already says.
+// again: the answer to its PATCH would be what the list already says. No label
+// selects, though watches go by that of the set: what is to be adopted, belongs
+// to another set or has lost its label must be found as well, and without a
+// label a list of all namespaces would be everybody's objects.
 
 // surveyed is one LIST: the objects of a kind in a namespace.
 type surveyed struct {

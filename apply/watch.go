@@ -14,7 +14,7 @@ import (
 // Watch implements Cluster: one LIST and one WATCH. client-go's reflector
 // lists again after 410, a closed connection or a replaced CRD; objects are
 // passed on and not kept. Where either is refused it says so and returns.
-func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace, name string, changed func(Change)) {
+func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, query Query, changed func(Change)) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	resource := k.resource(kind, namespace)
@@ -24,19 +24,15 @@ func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace, name strin
 			stop()
 		}
 	}
-	selector := ""
-	if name != "" {
-		selector = "metadata.name=" + name
-	}
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.FieldSelector = selector
+			options.LabelSelector, options.FieldSelector = query.Labels, query.Fields
 			list, err := resource.List(ctx, options)
 			refused(err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.FieldSelector = selector
+			options.LabelSelector, options.FieldSelector = query.Labels, query.Fields
 			events, err := resource.Watch(ctx, options)
 			refused(err)
 			return events, err

@@ -47,7 +47,7 @@ func (r removal) run(ctx context.Context, live map[object.ID]*unstructured.Unstr
 		return apply.Summary{}, nil
 	}
 	remover := r.remover
-	remover.Keep, remover.Spare = r.mustStay, r.isRecord
+	remover.Keep, remover.Spare, remover.Set = r.mustStay, r.isRecord, r.set.Parent.SetID()
 	if !remover.DryRun {
 		leaving := departures{set: r.set, defined: defined}
 		remover.Before = leaving.before

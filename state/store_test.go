@@ -82,7 +82,7 @@ func (s *store) Refresh(context.Context, ...schema.GroupVersion) error { return 
 
 func (s *store) NamespacedKinds() []schema.GroupVersionKind { return nil }
 
-func (s *store) Watch(ctx context.Context, _ apply.Kind, _, _ string, _ func(apply.Change)) {
+func (s *store) Watch(ctx context.Context, _ apply.Kind, _ string, _ apply.Query, _ func(apply.Change)) {
 	<-ctx.Done()
 }
 

@@ -51,7 +51,7 @@ func (f *fake) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
 }
 
 // Watch lists once and watches twice.
-func (f *fake) Watch(ctx context.Context, _ apply.Kind, _, _ string, _ func(apply.Change)) {
+func (f *fake) Watch(ctx context.Context, _ apply.Kind, _ string, _ apply.Query, _ func(apply.Change)) {
 	for _, query := range []string{"", "?watch=true", "?watch=true"} {
 		_, _ = f.requestTo(ctx, "https://server/"+query)
 	}

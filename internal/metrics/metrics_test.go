@@ -60,7 +60,7 @@ func aRun(t *testing.T) *Metrics {
 	time.Sleep(300 * time.Millisecond)
 	require.NoError(t, cluster.Refresh(context.Background()))
 	kind, _ := cluster.Kind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
-	cluster.Watch(context.Background(), kind, "", "", nil)
+	cluster.Watch(context.Background(), kind, "", apply.Query{}, nil)
 	event(crd(), 0, apply.Ready)
 	event(object.ID{}, 0, apply.Ready)
 	event(object.ID{}, 1, apply.Applying)

@@ -205,6 +205,6 @@ func (c *counted) Get(ctx context.Context, kind apply.Kind, namespace, name stri
 	return c.Cluster.Get(c.about(ctx, c.kindOf(kind), "get"), kind, namespace, name)
 }
 
-func (c *counted) Watch(ctx context.Context, kind apply.Kind, namespace, name string, changed func(apply.Change)) {
-	c.Cluster.Watch(c.about(ctx, c.kindOf(kind), "watch"), kind, namespace, name, changed)
+func (c *counted) Watch(ctx context.Context, kind apply.Kind, namespace string, query apply.Query, changed func(apply.Change)) {
+	c.Cluster.Watch(c.about(ctx, c.kindOf(kind), "watch"), kind, namespace, query, changed)
 }
