@@ -23,6 +23,8 @@ func explain(err error) error {
 		return namespaceGoing(terminatingNamespace(err), "")
 	case unknownField(err):
 		return fmt.Errorf("its manifest has a field that its kind does not know: %w", err)
+	case unfitValue(err):
+		return fmt.Errorf("its manifest has a value that its field cannot hold: %w", err)
 	case isConnectionTrouble(err):
 		return fmt.Errorf("the API server could not be reached, though it was tried again and again: %w", brief(err))
 	}

@@ -73,6 +73,9 @@ func (r *rehearsal) row(ctx context.Context, i int) Row {
 	case h.absent && h.made:
 		return r.later(i, row, "its Namespace comes earlier in this stream")
 	}
+	if err := misencoded(s.obj); err != nil {
+		return r.stop(row, err)
+	}
 	sent := r.sent(i)
 	if err := mark(sent); err != nil {
 		return r.stop(row, err)

@@ -19,7 +19,7 @@ import (
 // not pass by itself. The cause decides, not the status code.
 func patience(err error) time.Duration {
 	switch {
-	case unknownField(err), isDenial(err):
+	case unknownField(err), unfitValue(err), isDenial(err):
 		return 0
 	case isWebhookTransport(err):
 		return time.Minute
@@ -82,6 +82,12 @@ func backoff(n int) time.Duration {
 // the API server answers with code 500.
 func unknownField(err error) bool {
 	return strings.Contains(err.Error(), "failed to create typed patch object")
+}
+
+// unfitValue recognises a value that its field cannot hold, such as bytes that
+// are no base64, which the API server answers with code 500.
+func unfitValue(err error) bool {
+	return strings.Contains(err.Error(), "failed to convert new object")
 }
 
 // isWebhookTransport tells a webhook that could not be reached from one that

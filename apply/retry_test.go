@@ -44,6 +44,7 @@ func TestPatience(t *testing.T) {
 		"too many requests":            {status(429, "TooManyRequests", "slow down"), 30 * time.Second},
 		"429 of a proxy":               {proxied(429), 30 * time.Second},
 		"internal error":               {status(500, "InternalError", "etcdserver: leader changed"), 30 * time.Second},
+		"a value that does not fit":    {status(500, "", "failed to convert new object (shop/db; /v1, Kind=Secret) to proper version: unable to convert unstructured object to /v1, Kind=Secret: error decoding from json: illegal base64 data at input byte 7"), 0},
 		"etcd timed out":               {status(500, "InternalError", "etcdserver: request timed out"), 30 * time.Second},
 		"unavailable":                  {status(503, "ServiceUnavailable", "busy"), 30 * time.Second},
 		"server timeout":               {status(500, "ServerTimeout", "try again"), 30 * time.Second},

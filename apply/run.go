@@ -140,7 +140,9 @@ func (r *run) execute(ctx context.Context) (Summary, error) {
 // mayBegin starts the schedule, unless something is known to be in the way
 // before anything is written.
 func (r *run) mayBegin(ctx context.Context) error {
-	if r.refuseForeign(); r.over {
+	r.refuseForeign()
+	r.refuseMisencoded()
+	if r.over {
 		return nil
 	}
 	if r.a.Timeout > 0 && time.Since(r.begin) >= r.a.Timeout {
