@@ -19,6 +19,8 @@ type Input struct {
 	Source string
 	Chart  string // path of the Helm chart it was rendered from; "" when nobody knows
 	Text   []byte // the document as it stood; nil when it was not one
+	// Elsewhere says that the object is left out: others may wait for it.
+	Elsewhere bool
 }
 
 // Scope says which namespace objects go to.
@@ -34,6 +36,15 @@ type Scope struct {
 type Stream struct {
 	Resources []ordering.Resource
 	Objects   map[object.ID]*unstructured.Unstructured
+	// Elsewhere are those that are left out.
+	Elsewhere []ordering.Resource
+}
+
+// Plan plans the stream. What it waits for of that which is left out, it waits
+// for in the cluster.
+func (s *Stream) Plan(options ordering.Options) (*ordering.Plan, error) {
+	options.Elsewhere = s.Elsewhere
+	return ordering.Build(s.Resources, options)
 }
 
 // NewStream gives every object its namespace, as kubectl does, and refuses two
@@ -55,6 +66,10 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 			continue
 		}
 		r := ordering.Resource{Meta: Meta(obj), Object: obj.Object, Source: in.Source, Chart: in.Chart}
+		if in.Elsewhere {
+			s.Elsewhere = append(s.Elsewhere, r)
+			continue
+		}
 		if twin, ok := s.Objects[r.ID]; ok {
 			if !reflect.DeepEqual(twin.Object, obj.Object) {
 				errs = append(errs, fmt.Errorf("%s: %s was already given by %s, with other contents: keep one of them", in.Source, r.ID, sources[r.ID]))

@@ -32,6 +32,9 @@ type Options struct {
 	// KindTimeouts are how long resources of a kind may take: the first that
 	// names the kind counts.
 	KindTimeouts []KindTimeout
+	// Elsewhere are resources that belong to the stream and are no part of the
+	// plan: others wait for them in the cluster, as for what is external.
+	Elsewhere []Resource
 }
 
 // KindTimeout is how long a resource of a kind may take.

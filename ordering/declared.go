@@ -24,6 +24,7 @@ type declarations struct {
 	prerequisites int              // the set of CRDs and Namespaces; -1
 	deleteRules   []changeRule     // kapp's about deleting
 	changeMembers map[string][]int // of kapp's change groups
+	elsewhere     map[object.ID]bool
 	errs          []error
 	notes         []string
 	suggestions   int
@@ -32,9 +33,12 @@ type declarations struct {
 // declare reads every declaration of a stream. Its errors are all that is
 // wrong with them; what could be read is there nevertheless.
 func declare(ix *index, options Options, skipped []Skipped) *declarations {
-	d := &declarations{index: ix, options: options, skipped: map[object.ID]Reason{}, external: map[int][]Need{}}
+	d := &declarations{index: ix, options: options, skipped: map[object.ID]Reason{}, external: map[int][]Need{}, elsewhere: map[object.ID]bool{}}
 	for _, s := range skipped {
 		d.skipped[s.ID] = s.Why
+	}
+	for _, r := range options.Elsewhere {
+		d.elsewhere[r.ID] = true
 	}
 	for i, r := range ix.resources {
 		d.dependsOn(i, r)

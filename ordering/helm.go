@@ -176,11 +176,19 @@ func (d *declarations) checkGroups(chart string, byName map[string]*helmGroup) {
 				g.needs = append(g.needs, need)
 				continue
 			}
+			if d.isElsewhere("group", need, inHelmGroup) {
+				continue
+			}
 			i := g.first[need]
 			key := firstKey(d.resources[i], helmDependsOnGroups, helmDependsOnLayers)
 			d.fail(i, "annotation %s: no resource%s is in group %s%s", key, ofChart(chart), need, DidYouMean(need, names))
 		}
 	}
+}
+
+// inHelmGroup tells whether a resource is in a group.
+func inHelmGroup(r Resource, name string) bool {
+	return r.Annotations[helmGroupAnnotation] == name || r.Annotations[helmLayerAnnotation] == name
 }
 
 func (d *declarations) withoutIsolated(chart string, byName map[string]*helmGroup) []*helmGroup {

@@ -60,7 +60,7 @@ func (d *declarations) changeGroups() {
 		case rule.deletes:
 			d.deleteRules = append(d.deleteRules, rule)
 		case len(members[rule.group]) == 0:
-			if !strings.HasPrefix(rule.group, builtinGroups) {
+			if !strings.HasPrefix(rule.group, builtinGroups) && !d.isElsewhere("change group", rule.group, inChangeGroup) {
 				d.fail(rule.resource, "annotation %s: no resource of the stream is in change group %s%s", rule.key, rule.group, DidYouMean(rule.group, slices.Sorted(maps.Keys(members))))
 			}
 		default:
@@ -115,6 +115,14 @@ func (d *declarations) addRule(rule changeRule, group int) {
 		d.sets[group].after = []Barrier{{before, why}}
 	}
 	d.join(rule.resource, d.sets[group].after[0].Layer, hard, hard)
+}
+
+// inChangeGroup tells whether a resource is in a change group.
+func inChangeGroup(r Resource, name string) bool {
+	return slices.ContainsFunc(annotationsOf(r, changeGroupAnnotation), func(key string) bool {
+		group, err := fillPlaceholders(r.Annotations[key], r)
+		return err == nil && group == name
+	})
 }
 
 func (d *declarations) groupsOf(i int, r Resource) []string {

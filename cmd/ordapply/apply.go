@@ -60,7 +60,7 @@ func newApply() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := f.setFlags.check(); err != nil {
+			if err := errors.Join(f.setFlags.check(), f.checkSet(f.set)); err != nil {
 				return err
 			}
 			return f.run(cmd, func(cmd *cobra.Command, measured *measure) (job, error) {
@@ -192,7 +192,7 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 	if j.stream, err = apply.NewStream(inputs, j.target.scope); err != nil {
 		return j, err
 	}
-	if j.plan, err = ordering.Build(j.stream.Resources, options); err != nil {
+	if j.plan, err = j.stream.Plan(options); err != nil {
 		return j, err
 	}
 	if !f.ordering {

@@ -74,8 +74,8 @@ func (f *deleteFlags) run(cmd *cobra.Command) error {
 	}
 	if f.set != "" {
 		switch {
-		case len(f.files) > 0 || f.order != "":
-			return usagef("--applyset deletes all members of the set, in the order that it remembers: leave out -f and --order")
+		case len(f.files) > 0 || f.kustomize != "" || f.selector != "" || f.order != "":
+			return usagef("--applyset deletes all members of the set, in the order that it remembers: leave out -f, -k, -l and --order")
 		case !f.wait:
 			return usagef("--wait=false: an apply set is forgotten only when its members are gone")
 		}
@@ -140,6 +140,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, measured *measure) (d deletion
 	if err != nil {
 		return d, err
 	}
+	options.Elsewhere = stream.Elsewhere
 	if d.order, err = ordering.DeletionOrder(stream.Resources, options); err != nil {
 		return d, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/manifest"
@@ -20,8 +21,10 @@ import (
 
 // inputFlags say where the manifests come from and how they are ordered.
 type inputFlags struct {
-	files        []string
-	recursive    bool
+	files     []string
+	recursive bool
+	kustomizationFlags
+	selector     string
 	order        string
 	requireOrder bool
 	lean         bool // the documents' texts are not kept, and garbage is collected early
@@ -30,6 +33,8 @@ type inputFlags struct {
 func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&f.files, "filename", "f", nil, "file or folder with manifests; - for standard input")
 	flags.BoolVarP(&f.recursive, "recursive", "R", false, "read folders below a folder too")
+	f.kustomizationFlags.register(flags)
+	flags.StringVarP(&f.selector, "selector", "l", "", "take only the resources whose labels match, as kubectl does: =, ==, !=, in, notin, exists; the others are waited for where resources name them")
 	flags.StringVar(&f.order, "order", "", "file with a SortOrder to stamp the stream with first")
 	flags.BoolVar(&f.requireOrder, "require-order", false, "refuse a stream that carries no order")
 }
@@ -73,7 +78,42 @@ func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
 	if f.requireOrder && !slices.ContainsFunc(inputs, isStamped) {
 		return nil, errSkippedFunction
 	}
-	return inputs, nil
+	return inputs, f.sift(inputs)
+}
+
+// sift leaves out the resources that the selector does not match.
+func (f *inputFlags) sift(inputs []apply.Input) error {
+	matches, err := f.matcher()
+	if err != nil {
+		return err
+	}
+	left := 0
+	for i := range inputs {
+		if inputs[i].Elsewhere = !matches(inputs[i].Object.GetLabels()); inputs[i].Elsewhere {
+			left++
+		}
+	}
+	if left == len(inputs) {
+		return fmt.Errorf("no resource of the stream has labels that match --selector=%s: nothing was applied", f.selector)
+	}
+	return nil
+}
+
+// checkSet refuses a selection of what an apply set should hold.
+func (f *inputFlags) checkSet(set string) error {
+	if set != "" && f.selector != "" {
+		return usagef("--selector takes a part of the stream, and --applyset keeps all of it: the rest would leave the set, or be pruned; leave one of them out")
+	}
+	return nil
+}
+
+// matcher tells which labels the selector matches.
+func (f *inputFlags) matcher() (func(map[string]string) bool, error) {
+	selector, err := labels.Parse(f.selector)
+	if err != nil {
+		return nil, usagef("--selector=%s: %w", f.selector, err)
+	}
+	return func(of map[string]string) bool { return selector.Matches(labels.Set(of)) }, nil
 }
 
 // readOne gives the manifests of one -f argument.
@@ -126,6 +166,13 @@ func gcPercent(size int) int {
 
 // eachFile opens every file that a -f argument means.
 func (f *inputFlags) eachFile(cmd *cobra.Command, name string, visit func(source string, stream io.Reader) error) error {
+	if f.kustomize != "" {
+		stream, err := f.build()
+		if err != nil {
+			return err
+		}
+		return visit("kustomize build "+name, bytes.NewReader(stream))
+	}
 	if name == "-" {
 		if err := visit("STDIN", cmd.InOrStdin()); err != nil {
 			return fmt.Errorf("read standard input: %w", err)
@@ -175,16 +222,20 @@ func (f *inputFlags) bytes(cmd *cobra.Command) ([]byte, error) {
 	return stream.Bytes(), nil
 }
 
-// sources are the -f arguments; standard input when there are none and
-// something is piped in.
+// sources are the -f arguments, or the one of -k; standard input when there are
+// none and something is piped in.
 func (f *inputFlags) sources(cmd *cobra.Command) ([]string, error) {
 	switch {
+	case f.kustomize != "" && (len(f.files) > 0 || f.recursive):
+		return nil, usagef("-k builds one folder with a kustomization: leave out -f and -R")
+	case f.kustomize != "":
+		return []string{f.kustomize}, nil
 	case len(f.files) > 0:
 		return f.files, nil
 	case isPiped(cmd.InOrStdin()):
 		return []string{"-"}, nil
 	}
-	return nil, usagef("no manifests: name a file with -f, or pipe them in")
+	return nil, usagef("no manifests: name a file with -f or a kustomization with -k, or pipe them in")
 }
 
 // expand lists the manifest files that a -f argument means.

@@ -58,8 +58,20 @@ func (f *applyFlags) rolesFlags(namespace string) []string {
 // same are the flags that name the same manifests.
 func (f *inputFlags) same() []string {
 	flags := []string{"-f", cmp.Or(strings.Join(f.files, ","), "-")}
+	if f.kustomize != "" {
+		flags = []string{"-k", f.kustomize}
+	}
+	if f.plugins {
+		flags = append(flags, "--enable-alpha-plugins")
+	}
+	if f.exec {
+		flags = append(flags, "--enable-exec")
+	}
 	if f.recursive {
 		flags = append(flags, "-R")
+	}
+	if f.selector != "" {
+		flags = append(flags, "-l", "'"+f.selector+"'")
 	}
 	return flags
 }

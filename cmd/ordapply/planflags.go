@@ -57,7 +57,7 @@ func (file *planFile) recall(cmd *cobra.Command) error {
 
 // waysFlags lead to the manifests and to the cluster.
 func waysFlags() map[string]bool {
-	ways := map[string]bool{"filename": true, "recursive": true}
+	ways := map[string]bool{"filename": true, "recursive": true, "kustomize": true}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	genericclioptions.NewConfigFlags(true).AddFlags(flags)
 	flags.VisitAll(func(flag *pflag.Flag) { ways[flag.Name] = true })

@@ -90,7 +90,7 @@ func (o *offline) plan(cmd *cobra.Command) (*ordering.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := ordering.Build(stream.Resources, options)
+	plan, err := stream.Plan(options)
 	if err != nil {
 		return nil, err
 	}

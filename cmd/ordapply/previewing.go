@@ -45,7 +45,7 @@ type previewed struct {
 
 // preview asks the cluster what applying the manifests would do.
 func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
-	if err := f.check(); err != nil {
+	if err := errors.Join(f.check(), f.checkSet(f.set)); err != nil {
 		return nil, err
 	}
 	options, err := f.options(f.order)
@@ -67,7 +67,7 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.plan, err = ordering.Build(stream.Resources, options); err != nil {
+	if p.plan, err = stream.Plan(options); err != nil {
 		return nil, err
 	}
 	if !f.ordering {

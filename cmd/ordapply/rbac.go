@@ -76,6 +76,9 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 	if f.prune && f.set == "" {
 		return usagef("--prune deletes what an apply set no longer holds: name it with --applyset")
 	}
+	if err := f.checkSet(f.set); err != nil {
+		return err
+	}
 	w, err := f.load(cmd, guess.kind)
 	if err != nil {
 		return err
@@ -127,7 +130,7 @@ func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (w wanted, err e
 		return w, err
 	}
 	w.kinds = apply.StreamKinds(w.stream.Objects).Or(w.kinds)
-	w.plan, err = ordering.Build(w.stream.Resources, options)
+	w.plan, err = w.stream.Plan(options)
 	return w, err
 }
 

@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/manifest"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 func newSort() *cobra.Command {
@@ -47,12 +49,40 @@ func sortByOrder(cmd *cobra.Command, in *offline, marks bool) error {
 	if err != nil {
 		return err
 	}
+	if in.selector != "" && marks {
+		return usagef("--marks shows where whole layers begin and end: leave out --selector")
+	}
 	out := fn.Function{Order: order, Marks: marks}.Run(data)
 	if out.Findings.Failed() {
 		return errors.New(out.Findings.Lines())
 	}
 	fmt.Fprint(cmd.ErrOrStderr(), out.Findings.Lines())
-	_, err = out.WriteTo(cmd.OutOrStdout())
+	var stream bytes.Buffer
+	if _, err := out.WriteTo(&stream); err != nil {
+		return err
+	}
+	return in.writeSelected(cmd.OutOrStdout(), stream.Bytes())
+}
+
+// writeSelected prints the documents of a stream that the selector matches.
+func (f *inputFlags) writeSelected(w io.Writer, stream []byte) error {
+	matches, err := f.matcher()
+	if err != nil {
+		return err
+	}
+	if f.selector != "" {
+		manifests, err := manifest.Read("the sorted stream", stream)
+		if err != nil {
+			return err
+		}
+		manifests = slices.DeleteFunc(manifests, func(m manifest.Manifest) bool { return !matches(m.GetLabels()) })
+		texts := make([][]byte, len(manifests))
+		for i, m := range manifests {
+			texts[i] = append(bytes.Trim(m.Text, "\r\n"), '\n')
+		}
+		stream = bytes.Join(texts, []byte("---\n"))
+	}
+	_, err = w.Write(stream)
 	return err
 }
 
@@ -63,7 +93,7 @@ func sortByPlan(cmd *cobra.Command, in *offline, marks bool) error {
 	if err != nil {
 		return err
 	}
-	plan, err := ordering.Build(stream.Resources, options)
+	plan, err := stream.Plan(options)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ there is a problem; with --strict, a remark is enough.`,
 			if err != nil {
 				return err
 			}
+			options.Elsewhere = stream.Elsewhere
 			return report(cmd, ordering.Vet(stream.Resources, options), strict)
 		},
 	}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// kustomizationFlags say how -k builds a kustomization, with kustomize's own
+// names and defaults: functions, such as a SortOrder among the transformers, run
+// only where both flags allow it.
+type kustomizationFlags struct {
+	kustomize string
+	plugins   bool
+	exec      bool
+}
+
+func (f *kustomizationFlags) register(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.kustomize, "kustomize", "k", "", "folder with a kustomization to build, instead of -f")
+	flags.BoolVar(&f.plugins, "enable-alpha-plugins", false, "with -k, let the kustomization run functions")
+	flags.BoolVar(&f.exec, "enable-exec", false, "with -k and --enable-alpha-plugins, let functions be programs of this machine")
+}
+
+// build is what `kustomize build` prints.
+func (f *kustomizationFlags) build() ([]byte, error) {
+	options := krusty.MakeDefaultOptions()
+	if f.plugins {
+		options.PluginConfig = types.EnabledPluginConfig(types.BploUseStaticallyLinked)
+		options.PluginConfig.FnpLoadingOptions.EnableExec = f.exec
+	}
+	resources, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), f.kustomize)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "external plugins disabled"):
+		return nil, fmt.Errorf("build the kustomization: %w; functions run with --enable-alpha-plugins, programs of this machine with --enable-exec beside it; "+
+			"a SortOrder alone needs neither: name it with --order", err)
+	case err != nil:
+		return nil, fmt.Errorf("build the kustomization: %w", err)
+	}
+	return resources.AsYaml()
+}
