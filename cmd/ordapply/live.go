@@ -152,9 +152,18 @@ func (l *live) draw() {
 	tick := time.NewTicker(frameEvery)
 	defer tick.Stop()
 	interrupted := l.interrupted
+	stops, conts, end := suspensions()
+	defer end()
 	var drawn time.Time
 	for {
 		select {
+		case <-stops:
+			l.catchUp()
+			l.frame(nil)
+			suspend(conts)
+			drawn = l.takeBack()
+		case <-conts:
+			drawn = l.takeBack()
 		case <-l.ending:
 			l.catchUp()
 			l.frame(nil)
@@ -170,6 +179,13 @@ func (l *live) draw() {
 			l.frame(l.view.Frame(l.size[0], l.size[1], drawn))
 		}
 	}
+}
+
+// takeBack lets the next frame be drawn at once, below what the shell wrote
+// while the process was stopped.
+func (l *live) takeBack() (drawn time.Time) {
+	l.screen.Forget()
+	return time.Time{}
 }
 
 // resized notes the terminal's size, and tells whether it is new.

@@ -46,6 +46,26 @@ func TestLiveOnATerminal(t *testing.T) {
 		require.Equal(t, exitInterrupted, p.wait())
 		p.requireClean(t, `^wave 2/3 \(first\): ended after `, `^  Deployment live/stuck: unsettled`, `^2 ready, 1 unsettled, 1 not started, in `, `^error: interrupted: `)
 	})
+	t.Run("suspended", func(t *testing.T) {
+		p := onTerminal(t, bin, args...)
+		p.await(t, "Deployment live/stuck")
+		_, err := p.keyboard.Write([]byte{26}) // Ctrl-Z
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Process.Pid))
+			return err == nil && strings.Contains(string(stat), ") T ")
+		}, time.Minute, 50*time.Millisecond, "it was never stopped")
+		require.Eventually(t, func() bool { return !strings.Contains(p.shows(), "of 2 ready") }, time.Minute, 50*time.Millisecond, "its frame is left")
+		require.True(t, p.screen.Sane())
+		p.shellSays("[1]+  Stopped\r\n$ fg\r\n")
+		require.NoError(t, p.Process.Signal(syscall.SIGCONT))
+		require.Eventually(t, func() bool { return strings.Contains(p.shows(), "of 2 ready") }, time.Minute, 50*time.Millisecond, "it is not drawn again")
+		require.Contains(t, p.shows(), "$ fg\n", "what the shell wrote is still there")
+		_, err = p.keyboard.Write([]byte{3})
+		require.NoError(t, err)
+		require.Equal(t, exitInterrupted, p.wait())
+		p.requireClean(t, `^\$ fg$`, `^wave 2/3 \(first\): ended after `, `^error: interrupted: `)
+	})
 	t.Run("stopped", func(t *testing.T) {
 		stream := liveStream
 		for i := range 20 { // so that the frames are more than the terminal takes
@@ -158,6 +178,22 @@ func (p *seated) await(t *testing.T, text string) {
 		defer p.mu.Unlock()
 		return strings.Contains(p.raw.String(), text)
 	}, time.Minute, 50*time.Millisecond)
+}
+
+// shows is what stands on the screen.
+func (p *seated) shows() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.screen.Text()
+}
+
+// shellSays writes on the screen what a shell would.
+func (p *seated) shellSays(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, fault := p.screen.Write([]byte(text)); fault != nil {
+		p.faults = fault
+	}
 }
 
 func (p *seated) wait() int {

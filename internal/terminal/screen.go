@@ -72,6 +72,10 @@ func (s *Screen) Draw(above string, frame []Line, columns, rows int) error {
 	return err
 }
 
+// Forget lets the next frame begin where the cursor is, at the beginning of a
+// line: somebody else has written since the last one.
+func (s *Screen) Forget() { s.drawn = nil }
+
 // height is how many rows the frame that is there takes by now: a terminal that
 // became narrower has broken its lines.
 func (s *Screen) height(columns, rows int) int {

@@ -1,0 +1,10 @@
+//go:build !unix
+
+package main
+
+import "os"
+
+// suspensions are none where processes cannot be stopped.
+func suspensions() (stops, conts <-chan os.Signal, end func()) { return nil, nil, func() {} }
+
+func suspend(<-chan os.Signal) {}
