@@ -75,7 +75,7 @@ func ownsOthers(id object.ID) bool {
 	case "":
 		return id.Kind == "ReplicationController"
 	}
-	return !ofKubernetes(id.Group)
+	return !object.OfKubernetes(id.Group)
 }
 
 // asked takes the answer to a DELETE.
@@ -103,7 +103,7 @@ func (r *removal) asked(i int, err error) {
 func (r *removal) goneAtOnce(i int) bool {
 	s := &r.steps[i]
 	lingers := isCRD(s.ID) || s.ID.Group == "" && (s.ID.Kind == "Pod" || s.ID.Kind == "Namespace")
-	return ofKubernetes(s.ID.Group) && !lingers && !ownsOthers(s.ID) && len(s.live.GetFinalizers()) == 0
+	return object.OfKubernetes(s.ID.Group) && !lingers && !ownsOthers(s.ID) && len(s.live.GetFinalizers()) == 0
 }
 
 // accept waits until an object that the API server deletes is gone.

@@ -29,17 +29,6 @@ func clusterScoped(gk schema.GroupKind) bool {
 	return slices.Contains(kinds[gk.Group], gk.Kind)
 }
 
-// ofKubernetes tells whether Kubernetes itself serves a group. Others below
-// k8s.io, such as the Gateway API's, are custom resources.
-func ofKubernetes(group string) bool {
-	return slices.Contains([]string{
-		"", "apps", "autoscaling", "batch", "policy",
-		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io", "coordination.k8s.io",
-		"discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io",
-		"rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io",
-	}, group)
-}
-
 func isCRD(id object.ID) bool {
 	return id.Group == "apiextensions.k8s.io" && id.Kind == "CustomResourceDefinition"
 }

@@ -8,6 +8,7 @@ package object
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -61,10 +62,21 @@ func (id ID) String() string {
 	return kind + " " + id.Namespace + "/" + id.Name
 }
 
-// nativeGroup tells whether Kubernetes itself serves the group: those without
-// a dot (apps, batch) and those below k8s.io.
+// nativeGroup tells whether a kind is known by its name alone: of groups without
+// a dot (apps, batch) and of those below k8s.io, the Gateway API's among them.
 func nativeGroup(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+}
+
+// OfKubernetes tells whether Kubernetes itself serves a group. Others below
+// k8s.io, such as the Gateway API's, hold custom resources.
+func OfKubernetes(group string) bool {
+	return slices.Contains([]string{
+		"", "apps", "autoscaling", "batch", "policy",
+		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io", "coordination.k8s.io",
+		"discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io",
+		"rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io",
+	}, group)
 }
 
 // Compare orders IDs by group, kind, namespace and name.

@@ -4,15 +4,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ordapply/ordapply/object"
 )
 
 // Deletion is the order in which resources are deleted: the reverse of the one
-// in which they are applied. Custom resources go before the workloads of the
-// stream, of which one may run their finalizers, APIServices before Namespaces,
-// and CRDs and Namespaces last.
+// in which they are applied. Custom resources, whoever brought their CRDs, go
+// before the workloads of the stream, of which one may run their finalizers,
+// APIServices before Namespaces, and CRDs and Namespaces last.
 // kapp's rules about deleting go before all that.
 type Deletion struct {
 	Steps []DeletionStep // sorted by wave, then by ID
@@ -83,8 +84,7 @@ func DeletionOrder(resources []Resource, options Options) (*Deletion, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := b.addSet(set{name: "custom resources", kind: Everything, within: -1})
-	edges := slices.Concat(b.deleteEdges(), b.reversed(), b.customFirst(first), b.apiServicesFirst())
+	edges := slices.Concat(b.deleteEdges(), b.reversed(), b.customFirst(), b.apiServicesFirst())
 	resolved := resolve(len(b.resources)+2*len(b.sets), edges)
 	var errs []error
 	for _, cycle := range resolved.cycles {
@@ -151,22 +151,33 @@ func (b *builder) ownVertex(v int32) int32 {
 }
 
 // customFirst lets workloads wait until the custom resources are gone: what runs
-// their finalizers is not named in them.
-func (b *builder) customFirst(first int) []edge {
-	var before, after []edge
+// their finalizers is not named in them. A workload that goes before one of a
+// group, because it needs it, waits for none of that group.
+func (b *builder) customFirst() []edge {
+	var edges []edge
+	var workloads []int
+	groups := map[string]int{} // the set of each group's custom resources
 	why := Reason{Rule: "finalizers", Detail: "a workload may run the finalizers of custom resources"}
 	for i, r := range b.resources {
-		switch _, custom := b.crds[groupKind{r.Group, r.Kind}]; {
-		case custom:
-			before = append(before, edge{from: int32(i), to: b.exit(first), gate: Ready, strength: place, why: why})
+		switch {
+		case b.isCustom(r.ID):
+			group, seen := groups[r.Group]
+			if !seen {
+				group = b.addSet(set{name: "custom resources of " + r.Group, kind: Everything, within: -1})
+				groups[r.Group] = group
+			}
+			// What gives way is a workload's waiting, never a resource's membership.
+			edges = append(edges, edge{from: int32(i), to: b.exit(group), gate: Ready, strength: hard, why: why})
 		case podSpec(r.Object) != nil:
-			after = append(after, edge{from: b.exit(first), to: int32(i), gate: Ready, weight: 1, strength: place, why: why})
+			workloads = append(workloads, i)
 		}
 	}
-	if len(before) == 0 {
-		return nil
+	for _, group := range slices.Sorted(maps.Values(groups)) {
+		for _, i := range workloads {
+			edges = append(edges, edge{from: b.exit(group), to: int32(i), gate: Ready, weight: 1, strength: place, why: why})
+		}
 	}
-	return append(before, after...)
+	return edges
 }
 
 // apiServicesFirst lets Namespaces wait until the APIServices are gone: one whose

@@ -73,10 +73,8 @@ func definedKind(crd map[string]any) groupKind {
 
 // isCustom tells custom resources from those of Kubernetes itself.
 func (ix *index) isCustom(id object.ID) bool {
-	if _, ok := ix.crds[groupKind{id.Group, id.Kind}]; ok {
-		return true
-	}
-	return strings.Contains(id.Group, ".") && !strings.HasSuffix(id.Group, ".k8s.io")
+	_, defined := ix.crds[groupKind{id.Group, id.Kind}]
+	return defined || !object.OfKubernetes(id.Group)
 }
 
 // plural is the name under which rules speak of a kind: the CRD's, where the
