@@ -135,7 +135,7 @@ func parse(name string, doc document, want wanted) (out parsed) {
 func decode(doc document) (*unstructured.Unstructured, error) {
 	body, err := yaml.YAMLToJSONStrict(doc.text)
 	if err != nil {
-		return nil, atLine(err, doc.line)
+		return nil, atLine(withoutValues(err), doc.line)
 	}
 	var value any
 	if err := utiljson.Unmarshal(body, &value); err != nil {

@@ -40,6 +40,28 @@ func TestAnnotationsAreTexts(t *testing.T) {
 	require.Equal(t, map[string]string{"helm.sh/depends-on/layers": `["database","queue"]`}, manifests[0].GetAnnotations())
 }
 
+// What a document holds may be a password: a fault says where and what it is.
+func TestFaultsRepeatNoValues(t *testing.T) {
+	cases := map[string]string{
+		"password: !!int hunter2secret":                      "cannot decode !!str",
+		"password: !!timestamp hunter2secret":                "cannot decode !!str",
+		"password: !!float \"hunter2secret 'and' `more`\"":   "cannot decode !!str",
+		"? {a: hunter2secret}\n  : b":                        "invalid map key",
+		"? [hunter2secret]\n  : b":                           "invalid map key",
+		"password: *hunter2secret":                           "unknown anchor",
+		"password: 'hunter2secret\n":                         "line ",
+		"password: a: hunter2secret":                         "line 5: mapping values are not allowed in this context",
+		"password: hunter2secret\n  password: hunter2secret": `key "password" already set in map`,
+		"password: @hunter2secret":                           "line 5: found character that cannot start any token",
+	}
+	for text, want := range cases {
+		_, err := manifest.Read("STDIN", []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  "+text+"\n"))
+		require.ErrorContains(t, err, want, text)
+		require.NotContains(t, err.Error(), "hunter2", text)
+		require.NotContains(t, err.Error(), "more", text)
+	}
+}
+
 // Documents are read on all processors, and come in their order nevertheless,
 // as do their faults.
 func TestOrderOfManyDocuments(t *testing.T) {

@@ -7,6 +7,23 @@ import (
 	"strings"
 )
 
+// withoutValues is a YAML error that says what is wrong and where, and repeats
+// nothing that the document holds but a key that stands there twice: what is
+// quoted may be a password.
+func withoutValues(err error) error {
+	twice := regexp.MustCompile(`key "[^"]*" already set in map$`)
+	start := regexp.MustCompile("(?s) ?[`'\"{&].*|, key: .*|(invalid map key): .*")
+	var kept []string
+	for line := range strings.Lines(err.Error()) {
+		line = strings.TrimSuffix(line, "\n")
+		if !twice.MatchString(line) {
+			line = start.ReplaceAllString(line, "$1")
+		}
+		kept = append(kept, line)
+	}
+	return errors.New(strings.Join(kept, "\n"))
+}
+
 // atLine rewrites the line numbers of a YAML error, which count from the start
 // of a document, so that they count from the start of the stream; and puts it
 // on one line.
