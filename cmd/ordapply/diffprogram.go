@@ -9,8 +9,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/apply"
 )
 
 // externalDiffVariable names a program to compare with, and its arguments.
@@ -64,9 +67,13 @@ func compareFolders(cmd *cobra.Command, folders []string) (different bool, err e
 	arguments := slices.DeleteFunc(slices.Clone(words[1:]), func(word string) bool { return !plain.MatchString(word) })
 	program := exec.CommandContext(cmd.Context(), words[0], append(folders, arguments...)...)
 	program.Stdout, program.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+	program.Cancel = func() error { return program.Process.Signal(os.Interrupt) }
+	program.WaitDelay = 5 * time.Second // then it is killed
 	err = program.Run()
 	var exit *exec.ExitError
 	switch {
+	case cmd.Context().Err() != nil:
+		return false, apply.ErrInterrupted
 	case err == nil:
 		return false, nil
 	case errors.As(err, &exit) && exit.ExitCode() == 1:
