@@ -26,13 +26,26 @@ func immutableFields(err error) []string {
 	}
 	var fields []string
 	for _, cause := range status.Details.Causes {
-		text := strings.ToLower(cause.Message)
-		if strings.Contains(text, "immutable") || strings.Contains(text, "updates to statefulset spec") || strings.Contains(text, "may not be changed") {
+		if saysImmutable(cause.Message) {
 			fields = append(fields, cause.Field)
 		}
 	}
 	slices.Sort(fields)
 	return slices.Compact(fields)
+}
+
+// saysImmutable recognises the ways in which the API server says that a field
+// cannot change: each kind has its own.
+func saysImmutable(message string) bool {
+	message = strings.ToLower(message)
+	return slices.ContainsFunc([]string{
+		"immutable",
+		"may not be changed",
+		"may not change once set",                      // Service: clusterIP, ipFamilies
+		"cannot change roleref",                        // RoleBinding, ClusterRoleBinding
+		"pod updates may not change fields other than", // and the whole difference, in Go's words
+		"updates to statefulset spec",
+	}, func(words string) bool { return strings.Contains(message, words) })
 }
 
 // mayRecreate tells whether the author of a manifest lets its object be deleted.
