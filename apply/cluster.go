@@ -14,13 +14,16 @@ type Cluster interface {
 	// Kind tells how the API server serves a kind; false when discovery has
 	// not shown it yet. It makes no request.
 	Kind(schema.GroupVersionKind) (Kind, bool)
-	// Versions lists the versions under which a kind is served, sorted. It makes
-	// no request.
+	// Versions lists the versions under which a kind is served, the newest first:
+	// v1 before v1beta1. It makes no request.
 	Versions(schema.GroupKind) []string
 	// Unreadable is why discovery could not say what a group-version holds: as a
 	// rule an APIService whose backend does not answer. It is nil when it could,
 	// or does not know of the group-version. It makes no request.
 	Unreadable(schema.GroupVersion) error
+	// AllUnreadable lists the group-versions that discovery could not read,
+	// sorted. It makes no request.
+	AllUnreadable() []schema.GroupVersion
 	// Refresh asks discovery again, for these group-versions only. One without
 	// a version stands for every version of its group.
 	Refresh(context.Context, ...schema.GroupVersion) error

@@ -108,6 +108,8 @@ func (c *scripted) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
 
 func (c *scripted) Unreadable(schema.GroupVersion) error { return nil }
 
+func (c *scripted) AllUnreadable() []schema.GroupVersion { return nil }
+
 func (c *scripted) Refresh(context.Context, ...schema.GroupVersion) error { return nil }
 
 func (c *scripted) Apply(ctx context.Context, _ apply.Kind, obj *unstructured.Unstructured, _ apply.PatchOptions) (*unstructured.Unstructured, error) {

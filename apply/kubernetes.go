@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
@@ -121,23 +122,26 @@ func (k *Kubernetes) Versions(kind schema.GroupKind) []string {
 			versions = append(versions, gvk.Version)
 		}
 	}
-	slices.Sort(versions)
+	slices.SortFunc(versions, newestFirst)
 	return versions
 }
 
-// NamespacedKinds implements Cluster. Of several versions it takes the one that
-// sorts last.
+// newestFirst orders versions as the API server prefers them: v2, v1, v1beta1.
+func newestFirst(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) }
+
+// NamespacedKinds implements Cluster. Of several versions it takes the newest.
 func (k *Kubernetes) NamespacedKinds() []schema.GroupVersionKind {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	version := map[schema.GroupKind]string{}
+	newest := map[schema.GroupKind]string{}
 	for gvk, kind := range k.kinds {
-		if kind.Namespaced && kind.Stored {
-			version[gvk.GroupKind()] = max(version[gvk.GroupKind()], gvk.Version)
+		best, seen := newest[gvk.GroupKind()]
+		if kind.Namespaced && kind.Stored && (!seen || newestFirst(gvk.Version, best) < 0) {
+			newest[gvk.GroupKind()] = gvk.Version
 		}
 	}
-	kinds := make([]schema.GroupVersionKind, 0, len(version))
-	for gk, v := range version {
+	kinds := make([]schema.GroupVersionKind, 0, len(newest))
+	for gk, v := range newest {
 		kinds = append(kinds, gk.WithVersion(v))
 	}
 	slices.SortFunc(kinds, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
@@ -151,7 +155,7 @@ func (k *Kubernetes) Unreadable(gv schema.GroupVersion) error {
 	return k.broken[gv]
 }
 
-// AllUnreadable lists the group-versions that discovery could not read, sorted.
+// AllUnreadable implements Cluster.
 func (k *Kubernetes) AllUnreadable() []schema.GroupVersion {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -171,6 +175,7 @@ func (k *Kubernetes) Refresh(ctx context.Context, versions ...schema.GroupVersio
 		list := &metav1.APIResourceList{}
 		err := k.discovery.RESTClient().Get().AbsPath("/apis", gv.Group, gv.Version).Do(ctx).Into(list)
 		if err != nil && notServed(err) {
+			k.readable(gv, nil)
 			continue
 		}
 		k.readable(gv, err)

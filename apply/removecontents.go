@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,8 +29,7 @@ func (r *removal) holdsOthers(i int) bool {
 // when nothing else would go with it.
 func (r *removal) inspect(i int) {
 	s := &r.steps[i]
-	look := contents{cluster: r.Cluster, going: r.going(), spare: r.Spare}
-	id := s.ID
+	look, id := r.contents(), s.ID
 	r.enqueue(func(ctx context.Context) func() {
 		found, err := look.of(ctx, id)
 		return func() { r.inspected(i, found, err) }
@@ -69,23 +69,29 @@ func anyway(id object.ID) string {
 	return "; kubectl delete crd " + id.Name + " deletes it and them"
 }
 
-// going are the objects that go in this run, by uid.
-func (r *removal) going() map[types.UID]bool {
-	going := map[types.UID]bool{}
-	for i := range r.steps {
-		if s := &r.steps[i]; s.live != nil && (!s.state.Final() || s.state == Deleted) {
-			going[s.live.GetUID()] = true
-		}
-	}
-	return going
-}
-
 // contents looks for objects that do not go with a deletion by themselves.
 type contents struct {
-	cluster Cluster
-	going   map[types.UID]bool
-	spare   func(*unstructured.Unstructured) bool
-	listed  map[types.UID]bool
+	cluster  Cluster
+	going    map[types.UID]bool // in this run
+	unserved map[string]bool    // APIServices that go in this run, by name
+	spare    func(*unstructured.Unstructured) bool
+	listed   map[types.UID]bool
+}
+
+// contents knows what goes in this run, as it stands now.
+func (r *removal) contents() contents {
+	c := contents{cluster: r.Cluster, going: map[types.UID]bool{}, unserved: map[string]bool{}, spare: r.Spare}
+	for i := range r.steps {
+		s := &r.steps[i]
+		if s.live == nil || s.state.Final() && s.state != Deleted {
+			continue
+		}
+		c.going[s.live.GetUID()] = true
+		if s.ID.GroupKind() == "APIService.apiregistration.k8s.io" {
+			c.unserved[s.ID.Name] = true
+		}
+	}
+	return c
 }
 
 // of are the objects in a Namespace, or of the kind of a
@@ -129,16 +135,42 @@ func (c contents) ofKind(ctx context.Context, id object.ID) ([]*unstructured.Uns
 		return nil, err
 	}
 	for _, gvk := range definedKinds(crd) {
-		if kind, served := c.cluster.Kind(gvk); served {
-			return c.list(ctx, gvk, kind, "")
+		_, known := c.cluster.Kind(gvk)
+		if !known { // it may be newer than what is known of the cluster
+			if err := c.cluster.Refresh(ctx, gvk.GroupVersion()); err != nil {
+				return nil, err
+			}
+		}
+		kind, served := c.cluster.Kind(gvk)
+		if !served {
+			continue
+		}
+		if found, err := c.list(ctx, gvk, kind, ""); !missing(err) {
+			return found, err
 		}
 	}
-	return nil, nil
+	if !wasServed(crd) {
+		return nil, nil
+	}
+	return nil, errors.New("no version of its kind is served, so nobody can tell what there is of it: let one be served again")
+}
+
+// wasServed tells whether the kind of a live CustomResourceDefinition was ever
+// served, so that there may be objects of it.
+func wasServed(crd *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] == "Established" && condition["status"] == "True"
+	})
 }
 
 // in lists what is in a namespace, of every kind but those that Kubernetes
 // itself fills.
 func (c contents) in(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
+	if err := c.unreadable(ctx); err != nil {
+		return nil, err
+	}
 	var mu sync.Mutex
 	var found []*unstructured.Unstructured
 	var first error
@@ -156,7 +188,7 @@ func (c contents) in(ctx context.Context, namespace string) ([]*unstructured.Uns
 			mu.Lock()
 			defer mu.Unlock()
 			found = append(found, objects...)
-			if err != nil && first == nil {
+			if err != nil && !missing(err) && first == nil { // one that went meanwhile has none
 				first = fmt.Errorf("list %s: %w", kind.Resource.GroupResource(), err)
 			}
 		})
@@ -165,20 +197,31 @@ func (c contents) in(ctx context.Context, namespace string) ([]*unstructured.Uns
 	return found, first
 }
 
-// list reads the metadata of a kind's objects. A kind that went meanwhile has
-// none.
+// unreadable names a group-version of which nobody can tell what a namespace
+// holds: what serves it does not answer. One whose APIService goes in this run is
+// no part of any namespace then.
+func (c contents) unreadable(ctx context.Context) error {
+	for _, gv := range c.cluster.AllUnreadable() {
+		if c.unserved[gv.Version+"."+gv.Group] {
+			continue
+		}
+		// By now it may answer, or be no more; if not, that is no trouble to try
+		// again: it keeps the Namespace.
+		_ = c.cluster.Refresh(ctx, gv)
+		if err := c.cluster.Unreadable(gv); err != nil {
+			return fmt.Errorf("nobody knows what there is of %s, which an APIService promises: %s", gv, brief(err))
+		}
+	}
+	return nil
+}
+
+// list reads the metadata of a kind's objects.
 func (c contents) list(ctx context.Context, gvk schema.GroupVersionKind, kind Kind, namespace string) ([]*unstructured.Unstructured, error) {
 	objects, err := c.cluster.List(ctx, kind, namespace, Query{Metadata: true})
-	if err != nil {
-		if missing(err) {
-			return nil, nil
-		}
-		return nil, err
-	}
 	for _, obj := range objects {
 		obj.SetGroupVersionKind(gvk)
 	}
-	return objects, nil
+	return objects, err
 }
 
 // ownersUp is how far owners of owners are followed.

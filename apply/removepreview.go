@@ -21,7 +21,7 @@ func (m Remover) Stays(ctx context.Context, order *ordering.Deletion, live map[o
 		}
 		why := r.kept(s.live)
 		if why == "" && s.live.GetDeletionTimestamp() == nil && r.holdsOthers(i) {
-			found, err := contents{cluster: r.Cluster, going: r.going(), spare: r.Spare}.of(ctx, s.ID)
+			found, err := r.contents().of(ctx, s.ID)
 			why = holding(s.ID, found, err)
 		}
 		if why != "" {

@@ -1,12 +1,10 @@
 package apply
 
 import (
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/object"
@@ -34,7 +32,7 @@ func KindsOf(cluster Cluster) Kinds {
 			if len(versions) == 0 {
 				return Kind{}, false
 			}
-			gvk.Version = slices.MaxFunc(versions, version.CompareKubeAwareVersionStrings)
+			gvk.Version = versions[0]
 		}
 		return cluster.Kind(gvk)
 	}

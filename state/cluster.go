@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
 )
@@ -12,9 +11,6 @@ import (
 // Cluster is what keeping state needs of an API server.
 type Cluster interface {
 	apply.Cluster
-	// AllUnreadable lists the group-versions that discovery could not read,
-	// sorted. It makes no request.
-	AllUnreadable() []schema.GroupVersion
 	// Create stores a new object; an error when there is one of its name.
 	Create(context.Context, apply.Kind, *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	// Update replaces an object; an error when it is no longer the version that

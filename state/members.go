@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
@@ -101,13 +100,11 @@ func (m Members) answering(then string) error {
 
 // served is the newest version under which a kind is served.
 func (s *Set) served(gk schema.GroupKind) (schema.GroupVersionKind, bool) {
-	best := ""
-	for _, v := range s.cluster.Versions(gk) {
-		if best == "" || version.CompareKubeAwareVersionStrings(v, best) > 0 {
-			best = v
-		}
+	versions := s.cluster.Versions(gk)
+	if len(versions) == 0 {
+		return schema.GroupVersionKind{}, false
 	}
-	return gk.WithVersion(best), best != ""
+	return gk.WithVersion(versions[0]), true
 }
 
 // unreadable is why discovery cannot tell of a group; nil when it can.

@@ -226,8 +226,18 @@ spec:
 	require.Contains(t, said, "APIService v1.broken.example is not available (ServiceNotFound)")
 	require.Contains(t, said, "kubectl delete apiservice v1.broken.example\n")
 
-	code, _, said = deleteThrough(cluster.Kubeconfig, []byte(namespace+service))
+	// What a Namespace holds that is not being deleted yet nobody can tell: it stays.
+	cluster.Kubectl(t, "create", "namespace", "untold")
+	untold := "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: untold}\n"
+	code, out, said := deleteThrough(cluster.Kubeconfig, []byte(untold))
 	require.Equal(t, exitDone, code, said)
+	require.Equal(t, "namespace/untold kept\n", out)
+	require.Regexp(t, `Namespace untold +kept: what would go with it cannot be read: nobody knows what there is of broken\.example/v1, which an APIService promises: .*; --prune-namespaces deletes it with all that is in it\n`, said)
+	require.Empty(t, cluster.Kubectl(t, "get", "namespace", "untold", "-o", "jsonpath={.metadata.deletionTimestamp}"))
+
+	code, _, said = deleteThrough(cluster.Kubeconfig, []byte(namespace+untold+service))
+	require.Equal(t, exitDone, code, said)
+	require.Regexp(t, `Namespace untold +deleted`, said)
 	require.Regexp(t, `(?s)wave 1/2: .*APIService v1.broken.example +deleted.*wave 2/2: .*Namespace stuck +deleted`, said)
 }
 
