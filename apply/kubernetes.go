@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -236,6 +237,20 @@ func (k *Kubernetes) Create(ctx context.Context, kind Kind, obj *unstructured.Un
 // was read as.
 func (k *Kubernetes) Update(ctx context.Context, kind Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	return k.resource(kind, obj.GetNamespace()).Update(ctx, obj, metav1.UpdateOptions{})
+}
+
+// Unlabel takes a label from an object; a conflict when it is no longer the
+// version that it was read as.
+func (k *Kubernetes) Unlabel(ctx context.Context, kind Kind, live *unstructured.Unstructured, label, manager string) error {
+	patch, err := json.Marshal([]map[string]string{
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
+		{"op": "remove", "path": "/metadata/labels/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(label)},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = k.resource(kind, live.GetNamespace()).Patch(ctx, live.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	return err
 }
 
 // Get implements Cluster.

@@ -16,4 +16,7 @@ type Cluster interface {
 	// Update replaces an object; an error when it is no longer the version that
 	// it was read as.
 	Update(context.Context, apply.Kind, *unstructured.Unstructured) (*unstructured.Unstructured, error)
+	// Unlabel takes a label from an object; a conflict when it is no longer the
+	// version that it was read as.
+	Unlabel(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, label, manager string) error
 }

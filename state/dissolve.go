@@ -92,7 +92,7 @@ func (d Dissolution) Order(ctx context.Context) (*ordering.Deletion, map[object.
 	if err != nil {
 		return nil, nil, err
 	}
-	order, _, err := removal{set: set, history: d.history(), remarks: members.Remarks()}.order(ctx, members.Live)
+	order, _, err := d.removal(set, members).order(ctx, members.Live)
 	return order, members.Live, err
 }
 
@@ -145,11 +145,14 @@ func (d Dissolution) members(ctx context.Context, set *Set) (apply.Summary, erro
 	if err := members.answering("run this again"); err != nil {
 		return apply.Summary{}, err
 	}
-	keep := func(object.ID) string { return "" }
-	summary, err := removal{
-		set: set, history: d.history(), remover: d.Remover, keep: keep, planned: d.Planned, remarks: members.Remarks(),
-	}.run(ctx, members.Live)
+	summary, err := d.removal(set, members).run(ctx, members.Live)
 	return summary, errors.Join(err, members.certain())
+}
+
+// removal deletes members of the set, of which none must stay for its sake.
+func (d Dissolution) removal(set *Set, members Members) removal {
+	keep := func(object.ID) string { return "" }
+	return removal{set: set, history: d.history(), remover: d.Remover, keep: keep, planned: d.Planned, remarks: members.Remarks()}
 }
 
 // letGo takes the label from members that were kept: nobody owns them now.
@@ -182,8 +185,8 @@ func (d Dissolution) unlabel(ctx context.Context, set *Set, id object.ID) error 
 		if applyset.Owner(live) != set.Parent.SetID() {
 			return nil
 		}
-		unstructured.RemoveNestedField(live.Object, "metadata", "labels", applyset.PartOfLabel)
-		if _, err = d.Cluster.Update(ctx, kind, live); !apierrors.IsConflict(err) {
+		err = d.Cluster.Unlabel(ctx, kind, live, applyset.PartOfLabel, set.Parent.Manager("ordapply"))
+		if !apierrors.IsConflict(err) {
 			return err
 		}
 	}

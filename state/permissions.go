@@ -9,6 +9,7 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Permissions tells what keeping a set asks for, beside what its members do:
@@ -66,7 +67,7 @@ func (r Run) Permissions(ctx context.Context, kinds apply.Kinds) apply.Permissio
 	kind, _ := kinds(r.Kind)
 	var p apply.Permissions
 	p.Add(Permissions(r.Parent, kind, r.Namespace, r.Applier.DryRun))
-	if !r.Prune && !r.TakeOver || r.Applier.DryRun {
+	if !r.Prune && (!r.TakeOver || r.Applier.DryRun) {
 		return p
 	}
 	set, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver)
@@ -91,13 +92,23 @@ func (r Run) Permissions(ctx context.Context, kinds apply.Kinds) apply.Permissio
 	return p
 }
 
-// Permissions tells what deleting the set asks for, with these live members.
-func (d Dissolution) Permissions(live map[object.ID]*unstructured.Unstructured, kinds apply.Kinds) []apply.Permission {
+// Permissions tells what deleting the set asks for, with these live members in
+// this order: those that are kept lose their label.
+func (d Dissolution) Permissions(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured, kinds apply.Kinds) []apply.Permission {
 	kind, _ := kinds(d.Kind)
 	var p apply.Permissions
 	p.Add(Permissions(d.Parent, kind, d.Namespace, d.Remover.DryRun))
 	p.Add(DissolvePermissions(d.Parent, kind, d.Namespace))
 	p.Add(apply.RemovalPermissions(live, kinds))
+	set, err := d.open(ctx)
+	if err != nil || d.Remover.DryRun { // the run will say so
+		return p.Required
+	}
+	for id := range d.removal(set, Members{}).stays(ctx, order, live) {
+		if kind, known := kinds(live[id].GroupVersionKind()); known {
+			p.Required = append(p.Required, apply.Permission{Verb: "patch", Resource: kind.Resource, Namespace: id.Namespace, Name: id.Name})
+		}
+	}
 	return p.Required
 }
 

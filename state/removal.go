@@ -64,9 +64,7 @@ func (r removal) preview(ctx context.Context, live map[object.ID]*unstructured.U
 	if err != nil {
 		return err
 	}
-	remover := r.remover
-	remover.Keep, remover.Spare = r.mustStay, r.isRecord
-	stays := remover.Stays(ctx, order, live)
+	stays := r.stays(ctx, order, live)
 	for _, step := range order.Steps {
 		whole, err := r.whole(ctx, step.ID, live[step.ID])
 		if err != nil {
@@ -75,6 +73,13 @@ func (r removal) preview(ctx context.Context, live map[object.ID]*unstructured.U
 		preview.AddPruned(whole, ordering.Reason{Rule: "prune", Detail: "the apply set has it and the stream does not"}, stays[step.ID])
 	}
 	return nil
+}
+
+// stays tells which of the members would be kept, and why.
+func (r removal) stays(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) map[object.ID]string {
+	remover := r.remover
+	remover.Keep, remover.Spare = r.mustStay, r.isRecord
+	return remover.Stays(ctx, order, live)
 }
 
 // mustStay says why a live object that was a member is not deleted.

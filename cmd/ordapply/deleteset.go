@@ -63,7 +63,7 @@ func (f *deleteFlags) dissolveSet(cmd *cobra.Command, measured *measure, outputs
 	if f.dryRun == "client" {
 		return apply.Summary{}, nil, f.show(outputs.out, deletion{target: t, order: order, live: live})
 	}
-	if err := t.permit(cmd.Context(), func() []apply.Permission { return d.Permissions(live, apply.KindsOf(t.cluster)) }, "-f", "MANIFESTS", "--applyset", f.set, "--delete"); err != nil {
+	if err := t.permit(cmd.Context(), func() []apply.Permission { return d.Permissions(cmd.Context(), order, live, apply.KindsOf(t.cluster)) }, "-f", "MANIFESTS", "--applyset", f.set, "--delete"); err != nil {
 		return apply.Summary{}, nil, err
 	}
 	summary, err := d.Do(cmd.Context())

@@ -165,7 +165,7 @@ func (f *rbacFlags) permissions(ctx context.Context, w wanted) (apply.Permission
 	if f.remove {
 		all.Add(state.DissolvePermissions(parent, kind, home))
 	}
-	if f.prune || f.remove {
+	if f.prune || f.remove { // a deletion also takes the label from what is kept, by patch, as apply gave it
 		promise := applyset.Parent{ID: parent}.Widened(slices.Collect(maps.Keys(w.stream.Objects)))
 		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "watch", "delete"))
 	}

@@ -217,11 +217,14 @@ func TestRolesOfADissolutionSuffice(t *testing.T) {
 	cluster := testcluster.Start(t)
 	cluster.Kubectl(t, "create", "namespace", "shop")
 	file := filepath.Join(t.TempDir(), "app.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(configMapStream("shop", 3)), 0o600))
+	kept := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: precious, namespace: shop, annotations: {helm.sh/resource-policy: keep}}\n" +
+		"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop-kept}\n"
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream("shop", 3)+kept), 0o600))
 	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file, "-n", "shop", "--applyset", "shop")
 	require.Equal(t, exitDone, code, said)
 	roles := rbac(t, "-f", file, "-n", "shop", "--applyset", "shop", "--delete", "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/remover")
 	proxy := recorder.Start(t, deployer(t, cluster, "remover", roles))
+	cluster.Kubectl(t, "create", "configmap", "theirs", "-n", "shop-kept")
 	remove := []string{"delete", "-n", "shop", "--applyset", "shop"}
 
 	replaceRole(t, cluster, withoutVerb(t, roles, "configmaps", "delete"))
@@ -237,6 +240,9 @@ func TestRolesOfADissolutionSuffice(t *testing.T) {
 	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
 	require.Equal(t, exitDone, code, said)
 	require.NotContains(t, cluster.Kubectl(t, "get", "configmaps,secrets,leases", "-n", "shop", "-o", "name"), "shop")
+	require.Contains(t, said, "ConfigMap shop/precious ")
+	require.Empty(t, cluster.Kubectl(t, "get", "configmaps,namespaces", "-A", "-o", "name", "-l", "applyset.kubernetes.io/part-of"), "what is kept is nobody's")
+	cluster.Kubectl(t, "get", "namespace/shop-kept", "configmap/precious", "-n", "shop")
 	for _, r := range proxy.Requests() {
 		if r.Code == 403 {
 			require.Equal(t, "list", r.Verb, r)
