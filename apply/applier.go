@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -107,6 +108,11 @@ func (s Summary) Count(state State) int {
 		}
 	}
 	return n
+}
+
+// And is this run with one that followed it.
+func (s Summary) And(next Summary) Summary {
+	return Summary{Results: append(slices.Clone(s.Results), next.Results...), Took: s.Took + next.Took}
 }
 
 // Unchanged says for how many resources nothing was sent.

@@ -27,7 +27,7 @@ func (r Run) prune(ctx context.Context, set *Set) (apply.Summary, error) {
 		set: set, history: r.history(), remover: r.Remover, keep: r.essential,
 		ends: r.Plan, planned: func(order *ordering.Deletion) { r.Pruning(order.Plan()) }, remarks: members.Remarks(),
 	}.run(ctx, gone)
-	if err != nil {
+	if err != nil || r.Remover.DryRun {
 		return summary, err
 	}
 	left := append(r.members(), members.doubtful()...)
@@ -37,6 +37,18 @@ func (r Run) prune(ctx context.Context, set *Set) (apply.Summary, error) {
 		}
 	}
 	return summary, set.Narrow(ctx, left, members.Unknown)
+}
+
+// rehearse lets the server check what would be applied, and then what would be
+// pruned.
+func (r Run) rehearse(ctx context.Context, set *Set) (apply.Summary, error) {
+	summary, err := r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
+	if err != nil || !r.Prune || !set.Exists() {
+		return summary, err
+	}
+	r.Remover.DryRun = true
+	pruned, err := r.prune(ctx, set)
+	return summary.And(pruned), err
 }
 
 // leftOver are the live members that are none of the stream's resources, by name

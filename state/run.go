@@ -117,7 +117,7 @@ func (r Run) apply(ctx context.Context) (apply.Summary, error) {
 		return apply.Summary{}, err
 	}
 	if r.Applier.DryRun {
-		return r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
+		return r.rehearse(ctx, set)
 	}
 	memory, checked := r.record(set), r.checked
 	r.Applier.Begin = func(ctx context.Context) error {
@@ -136,7 +136,7 @@ func (r Run) apply(ctx context.Context) (apply.Summary, error) {
 	if err == nil && r.Prune {
 		var pruned apply.Summary
 		pruned, err = r.prune(ctx, set)
-		summary.Results, summary.Took = append(summary.Results, pruned.Results...), summary.Took+pruned.Took
+		summary = summary.And(pruned)
 	}
 	return summary, memory.end(ctx, err)
 }

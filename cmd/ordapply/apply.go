@@ -63,6 +63,9 @@ func newApply() *cobra.Command {
 			if err := errors.Join(f.setFlags.check(), f.checkSet(f.set)); err != nil {
 				return err
 			}
+			if err := f.checkWait(); err != nil {
+				return err
+			}
 			return f.run(cmd, func(cmd *cobra.Command, measured *measure) (job, error) {
 				j, err := f.prepare(cmd, measured)
 				j.planned = planned
@@ -77,6 +80,18 @@ func newApply() *cobra.Command {
 	addClusterFlags(cmd.Flags(), f.cluster)
 	f.registerRun(cmd.Flags())
 	return cmd
+}
+
+// checkWait refuses to prune without knowing that all else is ready.
+func (f *applyFlags) checkWait() error {
+	switch {
+	case f.wait:
+	case f.prune:
+		return usagef("--prune deletes what is left over when all of the stream is ready: leave out --wait=false")
+	case f.rollback:
+		return usagef("--rollback-on-failure has to see whether the stream becomes ready: leave out --wait=false")
+	}
+	return nil
 }
 
 // registerRun registers the flags that say how a run goes, whatever it applies.

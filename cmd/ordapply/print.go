@@ -124,6 +124,10 @@ func (p *printer) words(e apply.Event) string {
 		return "applied, not waited for"
 	case apply.NotStarted:
 		return ""
+	case apply.Deleted:
+		if p.dryRun {
+			return p.ended(apply.Deleted) + " (server dry run)"
+		}
 	}
 	if e.Detail == "" {
 		return string(e.State)

@@ -44,9 +44,7 @@ func (p *deletionPrinter) words(e apply.Event) string {
 		return e.Detail
 	case e.State == apply.Deleted && e.Unchanged:
 		return e.Detail
-	case e.State == apply.Deleted && p.dryRun:
-		return p.ended(apply.Deleted) + " (server dry run)"
-	case e.State == apply.Deleted && e.Detail == "":
+	case e.State == apply.Deleted && !p.dryRun && e.Detail == "":
 		return fmt.Sprintf("deleted (%s)", e.Time.Sub(p.started[e.ID]).Round(10*time.Millisecond))
 	}
 	return p.printer.words(e)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,8 @@ with it. A revision of another cluster is refused.
 			if cmd.Flags().Changed("to-revision") && to < 1 {
 				return usagef("--to-revision=%d: revisions are numbered from 1", to)
 			}
-			if err := f.checkHistory(); err != nil {
+			f.prune = true
+			if err := errors.Join(f.checkHistory(), f.checkWait()); err != nil {
 				return err
 			}
 			return f.run(cmd, func(cmd *cobra.Command, measured *measure) (job, error) {
