@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/ordapply/ordapply/internal/jsonstream"
 )
 
 // parseDocuments reads a stream as kyaml does: documents are cut at lines that
 // begin with "---", so that a comment above a document belongs to it, and empty
-// ones are left out. Unlike kyaml it reads on behind "...", where kyaml loses
-// what follows.
+// ones are left out. Unlike kyaml it reads on behind "..." and behind a JSON
+// value, where kyaml loses what follows.
 func parseDocuments(in []byte) ([]*yaml.Node, error) {
 	chunks, err := split(bytes.ReplaceAll(in, []byte("\r\n"), []byte("\n")))
 	if err != nil {
@@ -21,22 +23,37 @@ func parseDocuments(in []byte) ([]*yaml.Node, error) {
 	}
 	var out []*yaml.Node
 	for i, chunk := range chunks {
-		decoder := yaml.NewDecoder(bytes.NewReader(chunk))
-		for {
-			document := &yaml.Node{}
-			err := decoder.Decode(document)
-			if errors.Is(err, io.EOF) {
-				break
-			}
+		parts, err := jsonstream.Split(chunk)
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", i+1, err)
+		}
+		for _, part := range parts {
+			read, err := parseText(part)
 			if err != nil {
 				return nil, fmt.Errorf("document %d is not YAML: %s", i+1, strings.TrimPrefix(err.Error(), "yaml: "))
 			}
-			if len(document.Content) > 0 && !isNull(document.Content[0]) {
-				out = append(out, document)
-			}
+			out = append(out, read...)
 		}
 	}
 	return out, nil
+}
+
+// parseText reads a text to its end.
+func parseText(text []byte) ([]*yaml.Node, error) {
+	var out []*yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		document := &yaml.Node{}
+		err := decoder.Decode(document)
+		switch {
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			return nil, err
+		case len(document.Content) > 0 && !isNull(document.Content[0]):
+			out = append(out, document)
+		}
+	}
 }
 
 // split cuts at "---" lines. Something else than a comment on such a line is an

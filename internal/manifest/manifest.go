@@ -5,13 +5,10 @@
 package manifest
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"runtime"
 	"strings"
 
@@ -133,7 +130,13 @@ func parse(name string, doc document, want wanted) (out parsed) {
 
 // decode reads a document; nil when it holds nothing.
 func decode(doc document) (*unstructured.Unstructured, error) {
+	if doc.fault != nil {
+		return nil, doc.fault
+	}
 	body, err := yaml.YAMLToJSONStrict(doc.text)
+	if err == nil {
+		err = nothingBehind(doc.text)
+	}
 	if err != nil {
 		return nil, atLine(withoutValues(err), doc.line)
 	}
@@ -250,116 +253,4 @@ func checkKind(obj *unstructured.Unstructured) error {
 		return fmt.Errorf("%s %s: apiVersion is missing", obj.GetKind(), obj.GetName())
 	}
 	return nil
-}
-
-// document is one YAML document and where it began.
-type document struct {
-	text   []byte
-	number int // from 1, counting documents with content
-	line   int // of its first line in the stream, from 1
-	first  int // of its first line with content
-}
-
-// documents cuts a stream at its document markers. Documents that hold nothing
-// but blanks and comments are left out. An error ends the stream.
-func documents(stream io.Reader) iter.Seq2[document, error] {
-	return func(yield func(document, error) bool) {
-		lines := bufio.NewReaderSize(stream, 64<<10)
-		next := document{number: 1, line: 1}
-		cut := func() bool {
-			skip, ok := beforeContent(next.text)
-			if !ok {
-				return true
-			}
-			for _, one := range values(next, skip) {
-				if !yield(one, nil) {
-					return false
-				}
-				next.number = one.number + 1
-			}
-			return true
-		}
-		for line := 1; ; line++ {
-			text, err := lines.ReadBytes('\n')
-			if line == 1 {
-				text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-			}
-			if isMarker(text) {
-				if !cut() {
-					return
-				}
-				next.text, next.line, text = nil, line, text[len("---"):]
-			}
-			next.text = append(next.text, text...)
-			if err == io.EOF {
-				cut()
-				return
-			}
-			if err != nil {
-				yield(document{}, err)
-				return
-			}
-		}
-	}
-}
-
-// values cuts a document into the JSON objects that it holds one after another,
-// as jq prints them, and what stands behind them. All else is one value; skip
-// counts the lines before its content.
-func values(whole document, skip int) []document {
-	whole.first = whole.line + skip
-	var all []document
-	rest, ok := whole, true
-	for ok {
-		end := endOfObject(rest.text, skip)
-		if end < 0 {
-			break
-		}
-		one := rest
-		one.text = rest.text[:end:end]
-		all = append(all, one)
-		rest.line += bytes.Count(one.text, []byte("\n"))
-		rest.text, rest.number = rest.text[end:], rest.number+1
-		skip, ok = beforeContent(rest.text)
-		rest.first = rest.line + skip
-	}
-	switch {
-	case len(all) == 0 || len(all) == 1 && !ok:
-		return []document{whole}
-	case ok:
-		all = append(all, rest)
-	}
-	return all
-}
-
-// endOfObject tells where the JSON object ends that begins a text, after some
-// lines to skip; -1 when there is none.
-func endOfObject(text []byte, skip int) int {
-	begin := 0
-	for ; skip > 0; skip-- {
-		begin += bytes.IndexByte(text[begin:], '\n') + 1
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text[begin:]))
-	var value json.RawMessage
-	if err := decoder.Decode(&value); err != nil || value[0] != '{' {
-		return -1
-	}
-	return begin + int(decoder.InputOffset())
-}
-
-func isMarker(line []byte) bool {
-	rest, ok := bytes.CutPrefix(line, []byte("---"))
-	return ok && (len(rest) == 0 || strings.ContainsRune(" \t\r\n", rune(rest[0])))
-}
-
-// beforeContent counts the lines of blanks and comments before a document's
-// content; ok is false when there is none.
-func beforeContent(text []byte) (lines int, ok bool) {
-	for line := range bytes.Lines(text) {
-		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
-			return lines, true
-		}
-		lines++
-	}
-	return 0, false
 }

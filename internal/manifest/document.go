@@ -1,0 +1,154 @@
+package manifest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+
+	"github.com/ordapply/ordapply/internal/jsonstream"
+)
+
+// document is one YAML document or JSON value and where it began.
+type document struct {
+	text   []byte
+	number int   // from 1, counting documents with content
+	line   int   // of its first line in the stream, from 1
+	first  int   // of its first line with content
+	fault  error // that it is no document, and stands behind one
+}
+
+// documents cuts a stream at its document markers, and between JSON values.
+// Documents that hold nothing but blanks and comments are left out. An error
+// ends the stream.
+func documents(stream io.Reader) iter.Seq2[document, error] {
+	return func(yield func(document, error) bool) {
+		lines := bufio.NewReaderSize(stream, 64<<10)
+		c := cutter{yield: yield, number: 1}
+		var text []byte
+		first := 1 // line of text
+		for line := 1; ; line++ {
+			next, err := lines.ReadBytes('\n')
+			if line == 1 {
+				next = bytes.TrimPrefix(next, []byte("\xef\xbb\xbf"))
+			}
+			if isMarker(next) {
+				if !c.cut(text, first) {
+					return
+				}
+				text, first, next = nil, line, next[len("---"):]
+			}
+			text = append(text, next...)
+			if err == io.EOF {
+				c.cut(text, first)
+				return
+			}
+			if err != nil {
+				yield(document{}, err)
+				return
+			}
+		}
+	}
+}
+
+// cutter gives the documents between two markers.
+type cutter struct {
+	yield  func(document, error) bool
+	number int // of the next document
+}
+
+// cut is false when no more are wanted.
+func (c *cutter) cut(text []byte, line int) bool {
+	parts, stray := jsonstream.Split(text)
+	for i, part := range parts {
+		if skip, ok := beforeContent(part); ok {
+			doc := document{text: part, number: c.number, line: line, first: line + skip}
+			if i == len(parts)-1 {
+				doc.fault = stray
+			}
+			if !c.yield(doc, nil) {
+				return false
+			}
+			c.number++
+		}
+		line += bytes.Count(part, []byte("\n"))
+	}
+	return true
+}
+
+// isMarker tells whether a line begins a document, or ends one: behind "..."
+// another may follow without a "---".
+func isMarker(line []byte) bool {
+	if !bytes.HasPrefix(line, []byte("---")) && !bytes.HasPrefix(line, []byte("...")) {
+		return false
+	}
+	rest := line[len("---"):]
+	return len(rest) == 0 || strings.ContainsRune(" \t\r\n", rune(rest[0]))
+}
+
+// beforeContent counts the lines of blanks and comments before a document's
+// content; ok is false when there is none.
+func beforeContent(text []byte) (lines int, ok bool) {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && (line[0] != '#' || jsonstream.OddBreaks(line)) {
+			return lines, true
+		}
+		lines++
+	}
+	return 0, false
+}
+
+// nothingBehind refuses a text in which more follows the first document, which
+// is all that YAML libraries read of it.
+func nothingBehind(text []byte) error {
+	if fillsLines(text) {
+		return nil
+	}
+	decoder := yamlv3.NewDecoder(bytes.NewReader(text))
+	for n := 0; ; n++ {
+		var node yamlv3.Node
+		err := decoder.Decode(&node)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case n == 0:
+		case err != nil:
+			return strayAt(err)
+		case len(node.Content) > 0 && node.Content[0].Tag != "!!null":
+			return fmt.Errorf("line %d: another document begins here, and no line --- stands before it", node.Line)
+		}
+	}
+}
+
+// strayAt says where the parser met what it did not expect behind a document. It
+// counts lines from 0 there.
+func strayAt(err error) error {
+	line := 0
+	if _, scanErr := fmt.Sscanf(err.Error(), "yaml: line %d: did not find expected <document start>", &line); scanErr != nil {
+		return err
+	}
+	return fmt.Errorf("line %d: something stands behind the object, and no line --- between them", line+1)
+}
+
+// fillsLines recognises what almost all documents are, a mapping whose first key
+// stands at the beginning of a line: it ends at a marker or with the text. Line
+// breaks that only YAML knows could hide a marker.
+func fillsLines(text []byte) bool {
+	if jsonstream.OddBreaks(text) {
+		return false
+	}
+	skip, _ := beforeContent(text)
+	for range skip {
+		text = text[bytes.IndexByte(text, '\n')+1:]
+	}
+	word := 0
+	for word < len(text) && (text[word]|0x20 >= 'a' && text[word]|0x20 <= 'z') {
+		word++
+	}
+	return word > 0 && word+1 < len(text) && text[word] == ':' && strings.ContainsRune(" \r\n", rune(text[word+1]))
+}
