@@ -39,7 +39,7 @@ func newValues(texts []string) values {
 	var lines []string
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
-			if line = strings.TrimSpace(line); len(line) >= 6 {
+			if line = strings.TrimSpace(line); len(line) >= leastValue {
 				lines = append(lines, line, oneLine(line))
 			}
 		}

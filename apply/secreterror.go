@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,10 +19,86 @@ func withoutSecrets(obj *unstructured.Unstructured, err error) error {
 		return err
 	}
 	text := wrongType().ReplaceAllString(err.Error(), "got another type")
-	for _, value := range valuesIn(obj) {
-		text = strings.ReplaceAll(text, value, hidden)
+	return &redacted{withoutValues(text, valuesIn(obj), openWords(obj)), err}
+}
+
+// withoutValues hides values, the longest first, in one pass over a text. What
+// open matches stays, unless the server gives it as a value: hiding a part of a
+// known name would tell what a value is.
+func withoutValues(text string, values []string, open *regexp.Regexp) string {
+	var out strings.Builder
+	spans := open.FindAllStringIndex(text, -1)
+	for at := 0; at < len(text); {
+		for len(spans) > 0 && (spans[0][0] < at || isValue(text[:spans[0][0]])) {
+			spans = spans[1:]
+		}
+		if len(spans) > 0 && spans[0][0] == at {
+			out.WriteString(text[at:spans[0][1]])
+			at = spans[0][1]
+			continue
+		}
+		is := slices.IndexFunc(values, func(value string) bool { return isTold(text, at, value) })
+		if is < 0 {
+			out.WriteByte(text[at])
+			at++
+			continue
+		}
+		out.WriteString(hidden)
+		at += len(values[is])
 	}
-	return &redacted{text, err}
+	return out.String()
+}
+
+// openWords are what every error about an object may say: what it is called, the
+// paths of its fields, and the API server's own words.
+func openWords(obj *unstructured.Unstructured) *regexp.Regexp {
+	names := regexp.QuoteMeta(obj.GetName())
+	if namespace := obj.GetNamespace(); namespace != "" {
+		names += "|" + regexp.QuoteMeta(namespace)
+	}
+	return regexp.MustCompile(`"(?:` + names + `)"|\b[Ss]ecrets?\b|\b(?:Invalid|Required|Unsupported|Duplicate) value\b|\b(?:Forbidden|forbidden|invalid)\b` +
+		`|\b(?:metadata|data|stringData|type|immutable)\b(?:[.\[][^\s:]*)?`)
+}
+
+// isTold tells whether a value stands at this place of a text. Short ones are
+// words, which stand in any text: they count where they are quoted, given as a
+// value, or have digits and stand alone.
+func isTold(text string, at int, value string) bool {
+	rest, found := strings.CutPrefix(text[at:], value)
+	switch {
+	case !found:
+		return false
+	case len(value) >= leastValue:
+		return true
+	}
+	before := text[:at]
+	if isQuote(lastOf(before)) && rest != "" && lastOf(before) == rest[0] {
+		return true
+	}
+	alone := !isWordByte(lastOf(before)) && (rest == "" || !isWordByte(rest[0]))
+	return alone && (isValue(before) || len(value) > 2 && strings.ContainsAny(value, "0123456789"))
+}
+
+// leastValue is how many bytes a value has that is hidden wherever it stands.
+const leastValue = 6
+
+// isValue tells whether a text ends in what the API server says before a value.
+func isValue(before string) bool {
+	before = strings.TrimSuffix(before, `"`)
+	return strings.HasSuffix(before, "value: ") || strings.HasSuffix(before, "Not found: ")
+}
+
+func lastOf(text string) byte {
+	if text == "" {
+		return ' '
+	}
+	return text[len(text)-1]
+}
+
+func isQuote(b byte) bool { return b == '"' || b == '\'' || b == '`' }
+
+func isWordByte(b byte) bool {
+	return b == '-' || b == '_' || b == '.' || b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z' || b >= 0x80
 }
 
 // redacted is an error in other words. What it wraps is for decisions, not for
@@ -39,7 +116,7 @@ func (r *redacted) Unwrap() error { return r.cause }
 func wrongType() *regexp.Regexp { return regexp.MustCompile(`got &[^\n]*`) }
 
 // valuesIn are the values of a Secret as an error may repeat them, the
-// longest first. Values of one or two characters would only garble the text.
+// longest first.
 func valuesIn(obj *unstructured.Unstructured) []string {
 	var values []string
 	var collect func(any)
@@ -66,7 +143,10 @@ func valuesIn(obj *unstructured.Unstructured) []string {
 	}
 	collect(obj.Object["data"])
 	collect(obj.Object["stringData"])
-	values = slices.DeleteFunc(values, func(s string) bool { return len(s) < 3 })
+	for _, value := range slices.Clone(values) {
+		values = append(values, strings.Trim(strconv.Quote(value), `"`))
+	}
+	values = slices.DeleteFunc(values, func(s string) bool { return s == "" })
 	slices.SortFunc(values, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return slices.Compact(values)
 }

@@ -39,6 +39,23 @@ func TestErrorsHoldNoSecretValues(t *testing.T) {
 			secret(map[string]any{"stringData": map[string]any{"a": "hunter", "b": "hunter-and-more"}}),
 			"hunter-and-more", "(value of a Secret)",
 		},
+		"words of names and of the server": {
+			secret(map[string]any{
+				"metadata":   map[string]any{"name": "admin-creds", "namespace": "secret"},
+				"stringData": map[string]any{"password": "secret", "user": "admin", "ns": "value", "w": "Invalid", "of": "of a S", "m": "metadata"},
+			}),
+			`Secret "admin-creds" is invalid: metadata.labels: Invalid value: "not ok": a valid value must consist of alphanumerics, in "secret"`,
+			`Secret "admin-creds" is invalid: metadata.labels: Invalid value: "not ok": a valid value must consist of alphanumerics, in "secret"`,
+		},
+		"short ones given as values": {
+			secret(map[string]any{"metadata": map[string]any{"name": "abc"}, "stringData": map[string]any{"a": "abc", "b": "x", "n": int64(5), "pin": "a17"}}),
+			`Secret "abc" is invalid: [data.a: Invalid value: "abc", data.n: Invalid value: 5: an index of 5, "x" and a17 of a171]`,
+			`Secret "abc" is invalid: [data.a: Invalid value: "(value of a Secret)", data.n: Invalid value: (value of a Secret): an index of 5, "(value of a Secret)" and (value of a Secret) of a171]`,
+		},
+		"as it is quoted": {
+			secret(map[string]any{"stringData": map[string]any{"key": "one\ntwo"}}),
+			`Invalid value: "one\ntwo": no`, `Invalid value: "(value of a Secret)": no`,
+		},
 		"no Secret": {
 			&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "hunter2"}}},
 			"hunter2", "hunter2",
