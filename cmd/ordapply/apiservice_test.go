@@ -20,7 +20,7 @@ import (
 // stops namespaces from being deleted, so it has a cluster of its own.
 func TestAPIServiceWaitsForItsBackend(t *testing.T) {
 	address := ownAddress(t)
-	cluster := testcluster.Start(t, "--light")
+	cluster := testcluster.Start(t, "--light") // of its own
 	var up atomic.Bool
 	port := aggregated(t, &up)
 	stream := []byte(fmt.Sprintf(`apiVersion: v1

@@ -35,7 +35,7 @@ func TestChaos(t *testing.T) {
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
 	}
-	lab := newChaosLab(t, bin)
+	lab := newChaosLab(t, bin, testcluster.Start(t)) // of its own: how many requests an act makes depends on the kinds that are served
 	for _, act := range chaosActs() {
 		t.Run(act.name, func(t *testing.T) {
 			for _, size := range []int{12, 60} {
@@ -80,8 +80,8 @@ type chaosLab struct {
 	client  *apply.Kubernetes
 }
 
-func newChaosLab(t *testing.T, bin string) chaosLab {
-	lab := chaosLab{bin: bin, cluster: testcluster.Start(t)}
+func newChaosLab(t *testing.T, bin string, cluster *testcluster.Cluster) chaosLab {
+	lab := chaosLab{bin: bin, cluster: cluster}
 	config, err := clientcmd.BuildConfigFromFlags("", lab.cluster.Kubeconfig)
 	require.NoError(t, err)
 	lab.client, err = apply.Connect(config)
@@ -134,8 +134,9 @@ func (lab chaosLab) try(t *testing.T, act chaosAct, size, k int) {
 		return
 	}
 	said, err := trial.command(lab.cluster.Kubeconfig, act.command).CombinedOutput()
-	if act.after == "" && err != nil { // it was all gone
+	if act.after == "" && err != nil { // it was all gone, but perhaps for a Namespace that was going
 		require.Contains(t, string(said), "there is no apply set")
+		lab.cluster.Kubectl(t, "wait", "namespace/"+trial.namespace, "--for=delete", "--timeout=3m")
 	} else {
 		require.NoError(t, err, string(said))
 	}
@@ -229,28 +230,31 @@ func (tr trial) command(kubeconfig string, args []string) *exec.Cmd {
 	return cmd
 }
 
-// members name the objects of a stream: old and new share half of them.
+// members name the objects of a stream: old and new share some of them. Each has
+// a kind that the other lacks, and old a namespace, so that the set must promise
+// more before the first write and less after the last deletion.
 func (tr trial) members(stream string) []string {
 	var out []string
 	for i := range tr.size - 1 { // and the Namespace
-		if stream == "old" || i%2 == 0 {
-			out = append(out, fmt.Sprintf("%s-%d", []string{"configmap", "secret", "serviceaccount", "service", "deployment"}[i%5], i))
+		kind := []string{"configmap", "secret", "serviceaccount", "service", "deployment"}[i%5]
+		if stream == "old" || i%2 == 0 && kind != "service" {
+			out = append(out, fmt.Sprintf("%s-%d", kind, i))
 		}
 	}
 	if stream == "new" {
-		out = append(out, "configmap-new")
+		out = append(out, "limitrange-new")
 	}
 	return out
 }
 
 // chaosStream is a Namespace and objects of several kinds in it, the last of
-// them in a foreign one.
+// them, unless it is new, in a foreign one.
 func chaosStream(namespace string, members []string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", namespace)
 	for i, name := range members {
 		where := namespace
-		if i == len(members)-1 {
+		if i == len(members)-1 && !strings.HasSuffix(name, "-new") {
 			where += "-foreign"
 		}
 		meta := fmt.Sprintf("metadata: {name: %s, namespace: %s, annotations: {ordapply.dev/layer: app/l%d, ordapply.dev/wave: %q}}", name, where, i%3, fmt.Sprint(i%3))
@@ -260,6 +264,8 @@ func chaosStream(namespace string, members []string) string {
 			fmt.Fprintf(&out, "---\napiVersion: v1\nkind: ConfigMap\n%s\n", meta)
 		case "secret":
 			fmt.Fprintf(&out, "---\napiVersion: v1\nkind: Secret\n%s\n", meta)
+		case "limitrange":
+			fmt.Fprintf(&out, "---\napiVersion: v1\nkind: LimitRange\n%s\n", meta)
 		case "serviceaccount":
 			fmt.Fprintf(&out, "---\napiVersion: v1\nkind: ServiceAccount\n%s\n", meta)
 		case "service":
@@ -298,7 +304,7 @@ func (tr trial) objects(t *testing.T) []*unstructured.Unstructured {
 	var found []*unstructured.Unstructured
 	for _, gvk := range []schema.GroupVersionKind{
 		{Version: "v1", Kind: "Namespace"}, {Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"},
-		{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "Service"}, {Group: "apps", Version: "v1", Kind: "Deployment"},
+		{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "Service"}, {Version: "v1", Kind: "LimitRange"}, {Group: "apps", Version: "v1", Kind: "Deployment"},
 	} {
 		kind, _ := tr.client.Kind(gvk)
 		for _, namespace := range []string{tr.namespace, tr.namespace + "-foreign"} {
@@ -360,10 +366,12 @@ func (tr trial) converged(t *testing.T, act chaosAct) {
 		promise, err := applyset.ReadParent(parent)
 		require.NoError(t, err)
 		var kinds []schema.GroupKind
+		var namespaces []string
 		for _, obj := range members {
-			kinds = append(kinds, obj.GroupVersionKind().GroupKind())
+			kinds, namespaces = append(kinds, obj.GroupVersionKind().GroupKind()), append(namespaces, obj.GetNamespace())
 		}
 		require.Subset(t, kinds, promise.Kinds)
+		require.Subset(t, namespaces, promise.Namespaces)
 	} else {
 		require.Nil(t, parent)
 	}

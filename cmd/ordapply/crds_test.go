@@ -16,7 +16,7 @@ import (
 // Discovery is read when the run begins, and after that once for a whole batch
 // of CRDs: only the group-versions that they define.
 func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
-	cluster := testcluster.Start(t, "--light")
+	cluster := testcluster.Start(t, "--light") // of its own: each deletion of a Namespace would list its 30 kinds
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	stream := manyCRDs(30, "a.batch.example", "b.batch.example")
 	code, said := applyThrough(proxy.Kubeconfig, stream)
@@ -81,7 +81,7 @@ spec:
 
 // An APIService whose backend is down breaks nobody but who uses its kinds.
 func TestBrokenAPIService(t *testing.T) {
-	cluster := testcluster.Start(t, "--light") // of its own: such an APIService keeps namespaces from being deleted
+	cluster := testcluster.Start(t, "--light") // of its own, since such an APIService keeps namespaces from being deleted
 	broken := `apiVersion: apiregistration.k8s.io/v1
 kind: APIService
 metadata: {name: v1.broken.example}

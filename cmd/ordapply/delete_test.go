@@ -26,7 +26,7 @@ func deleteThrough(kubeconfig string, stream []byte, more ...string) (code int, 
 }
 
 func TestDelete(t *testing.T) {
-	cluster := testcluster.Start(t)
+	cluster := shared.Get(t)
 	t.Run("is the reverse of apply", func(t *testing.T) { t.Parallel(); deleteInReverse(t, cluster) })
 	t.Run("spares what took its place", func(t *testing.T) { t.Parallel(); deleteSpares(t, cluster) })
 	t.Run("through faults", func(t *testing.T) { t.Parallel(); deleteThroughFaults(t, cluster) })
@@ -196,7 +196,7 @@ metadata: {name: protected, namespace: default}
 // A broken APIService stops every Namespace from going. It is named, with what
 // to do; when the run deletes it too, it goes before the Namespace.
 func TestDeleteNamesTheBrokenAPIService(t *testing.T) {
-	cluster := testcluster.Start(t)
+	cluster := testcluster.Start(t) // of its own, since no Namespace goes there meanwhile
 	namespace := `apiVersion: v1
 kind: Namespace
 metadata: {name: stuck}

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
 )
 
 // fault is one way in which an API server may let a run down. Each must end in
@@ -71,7 +70,7 @@ func injecting(decide func(*recorder.Request) recorder.Fault) func(*recorder.Pro
 }
 
 func TestFaults(t *testing.T) {
-	cluster := testcluster.Start(t)
+	cluster := battered.Get(t)
 	for i, f := range faults() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()

@@ -20,7 +20,7 @@ func TestKilledAtAnyRequest(t *testing.T) {
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
 	}
-	cluster := testcluster.Start(t)
+	cluster := battered.Get(t)
 	counter := recorder.Start(t, cluster.Kubeconfig)
 	code, said := applyThrough(counter.Kubeconfig, faultStream("kill"))
 	require.Equal(t, exitDone, code, said)
@@ -52,7 +52,7 @@ func TestInterrupted(t *testing.T) {
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
 	}
-	cluster := testcluster.Start(t)
+	cluster := battered.Get(t)
 	stream := faultStream("interrupted")
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	cmd := exec.Command(bin, "apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig)

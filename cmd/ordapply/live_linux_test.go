@@ -24,7 +24,7 @@ func TestLiveOnATerminal(t *testing.T) {
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
 	}
-	cluster := testcluster.Start(t, "--light") // nothing gets ready there
+	cluster := testcluster.Start(t, "--light") // of its own: nothing gets ready there, and there is nothing to tell why
 	file := t.TempDir() + "/app.yaml"
 	require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
 	args := []string{"apply", "-f", file, "--kubeconfig", cluster.Kubeconfig}

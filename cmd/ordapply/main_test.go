@@ -2,12 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -17,16 +17,33 @@ import (
 
 func TestMain(m *testing.M) {
 	muteLibraries()
-	testscript.Main(m, map[string]func(){"ordapply": main})
+	testscript.Main(allTests{m}, map[string]func(){"ordapply": main})
+}
+
+// shared is the control plane of every test that has no reason for one of its
+// own. What keeps namespaces from being deleted, or brings many kinds, has one.
+var shared testcluster.Shared
+
+// battered is that of the tests which break connections and kill runs: each of
+// their many streams leaves a kind behind.
+var battered testcluster.Shared
+
+// allTests takes down, when they are over, what they shared.
+type allTests struct{ *testing.M }
+
+func (tests allTests) Run() int {
+	code := tests.M.Run()
+	if err := errors.Join(shared.Down(), battered.Down()); err != nil {
+		fmt.Fprintln(os.Stderr, "take the shared clusters down:", err)
+		code = 1
+	}
+	return code
 }
 
 // Each testdata/script/*.txtar is one behaviour, its topic first in the name.
 // Scripts that begin with "cluster" run on a real control plane, which they
 // share; each has a namespace of its own.
 func TestScripts(t *testing.T) {
-	var once sync.Once
-	var shared *testcluster.Cluster
-	var programs string // the folder of the cluster's own kubectl
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
@@ -42,15 +59,12 @@ func TestScripts(t *testing.T) {
 			"exits": exits,
 			"page":  followPage,
 			"cluster": func(ts *testscript.TestScript, _ bool, _ []string) {
-				once.Do(func() {
-					shared = testcluster.Start(t)
-					programs = shared.BinDir(t)
-				})
-				ts.Setenv("KUBECONFIG", shared.Kubeconfig)
-				ts.Setenv("PATH", programs+string(filepath.ListSeparator)+ts.Getenv("PATH"))
+				cluster := shared.Get(t)
+				ts.Setenv("KUBECONFIG", cluster.Kubeconfig)
+				ts.Setenv("PATH", cluster.BinDir(t)+string(filepath.ListSeparator)+ts.Getenv("PATH"))
 			},
 			"kubectl": func(ts *testscript.TestScript, neg bool, args []string) {
-				runKubectl(ts, neg, shared.KubectlCommand(args...))
+				runKubectl(ts, neg, shared.Get(t).KubectlCommand(args...))
 			},
 		},
 	})

@@ -13,13 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
 )
 
 // The metrics count exactly the requests that arrive, those that had to be
 // repeated among them.
 func TestMetricsCountEveryRequest(t *testing.T) {
-	cluster := testcluster.Start(t, "--light")
+	cluster := shared.Get(t)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	patch := recorder.Verb("patch", "configmaps")
 	proxy.Inject(recorder.Times(3, patch, recorder.Status(503, "ServiceUnavailable", "busy")))

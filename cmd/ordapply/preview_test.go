@@ -15,7 +15,6 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/manifest"
 	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -23,16 +22,16 @@ import (
 // whatever there is to create, to change, to adopt or to make anew. What is as
 // it was applied is not asked about by itself.
 func TestAPreviewNeverWrites(t *testing.T) {
-	cluster := testcluster.Start(t)
+	cluster := shared.Get(t)
 	_, err := cluster.TryKubectl("create", "namespace", "unwritten")
 	require.NoError(t, err)
-	code, said := applyThrough(cluster.Kubeconfig, []byte(previewStream("v1")))
+	code, said := applyThrough(cluster.Kubeconfig, []byte(previewStream("unwritten", "v1")))
 	require.Equal(t, exitDone, code, said)
 	_, err = cluster.TryKubectl("create", "configmap", "found", "-n", "unwritten")
 	require.NoError(t, err)
 
 	file := filepath.Join(t.TempDir(), "app.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(previewStream("v2")), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(previewStream("unwritten", "v2")), 0o600))
 	for verb, want := range map[string]int{"plan": exitDone, "diff": exitDifferent} {
 		proxy := recorder.Start(t, cluster.Kubeconfig)
 		code, said := ordapplyWith(proxy.Kubeconfig, verb, "-f", file)
@@ -49,21 +48,21 @@ func TestAPreviewNeverWrites(t *testing.T) {
 // What would be pruned is read too, and no deletion is rehearsed; the plan that
 // is kept in a file is no different.
 func TestAPlannedPruneNeverWrites(t *testing.T) {
-	cluster := testcluster.Start(t)
-	_, err := cluster.TryKubectl("create", "namespace", "unwritten")
+	cluster := shared.Get(t)
+	_, err := cluster.TryKubectl("create", "namespace", "unpruned")
 	require.NoError(t, err)
-	set := []string{"--applyset", "one", "-n", "unwritten"}
-	code, said := applyThrough(cluster.Kubeconfig, []byte(previewStream("v1")), set...)
+	set := []string{"--applyset", "one", "-n", "unpruned"}
+	code, said := applyThrough(cluster.Kubeconfig, []byte(previewStream("unpruned", "v1")), set...)
 	require.Equal(t, exitDone, code, said)
 
 	folder := t.TempDir()
 	file := filepath.Join(folder, "app.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: same, namespace: unwritten}\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: same, namespace: unpruned}\n"), 0o600))
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"plan", "-f", file, "--prune", "--out", filepath.Join(folder, "plan.json")}, set...)...)
 	require.Equal(t, exitDone, code, said)
 	require.Zero(t, onlyReads(t, proxy.Requests()))
-	_, err = cluster.TryKubectl("get", "secret", "update", "-n", "unwritten")
+	_, err = cluster.TryKubectl("get", "secret", "update", "-n", "unpruned")
 	require.NoError(t, err)
 }
 
@@ -82,19 +81,19 @@ func onlyReads(t *testing.T, requests []recorder.Request) (rehearsed int) {
 
 // previewStream has something for every action; only its image depends on what
 // is asked for.
-func previewStream(version string) string {
+func previewStream(namespace, version string) string {
 	stream := `apiVersion: v1
 kind: ConfigMap
-metadata: {name: same, namespace: unwritten}
+metadata: {name: same, namespace: ` + namespace + `}
 ---
 apiVersion: v1
 kind: Secret
-metadata: {name: update, namespace: unwritten}
+metadata: {name: update, namespace: ` + namespace + `}
 stringData: {version: ` + version + `}
 ---
 apiVersion: batch/v1
 kind: Job
-metadata: {name: recreate, namespace: unwritten, annotations: {ordapply.dev/on-immutable: recreate}}
+metadata: {name: recreate, namespace: ` + namespace + `, annotations: {ordapply.dev/on-immutable: recreate}}
 spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: ` + version + `}]}}}
 `
 	if version == "v1" {
@@ -133,7 +132,7 @@ metadata: {name: deferred, namespace: unwritten}
 // where it takes over from kubectl's client-side apply; and after the run nothing
 // is left to change.
 func TestAPreviewTellsTheTruth(t *testing.T) {
-	cluster := testcluster.Start(t)
+	cluster := shared.Get(t)
 	_, err := cluster.TryKubectl("create", "namespace", "foretold")
 	require.NoError(t, err)
 	folder := t.TempDir()

@@ -25,13 +25,15 @@ func TestRacingRuns(t *testing.T) {
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
 	}
-	lab := newChaosLab(t, bin)
+	lab := newChaosLab(t, bin, shared.Get(t))
 	trial := lab.newTrial(t, chaosAct{name: "race"}, 12, "two")
 	streams := []string{"old", "new"}
 	proxies := make([]*recorder.Proxy, len(streams))
+	asked := []chan struct{}{make(chan struct{}), make(chan struct{})} // for the Lease, by each
 	var runs sync.WaitGroup
 	for i, stream := range streams {
 		proxies[i] = recorder.Start(t, lab.cluster.Kubeconfig)
+		proxies[i].Inject(meeting(asked[i], asked[1-i]))
 		cmd := trial.command(proxies[i].Kubeconfig, []string{"apply", "-f", stream + ".yaml", "--applyset", "set", "-n", "NAMESPACE", "--prune"})
 		runs.Go(func() { expectDone(t, cmd) })
 	}
@@ -95,7 +97,7 @@ func TestRollbackOnFailureKeepsTheLock(t *testing.T) {
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
 	}
-	lab := newChaosLab(t, bin)
+	lab := newChaosLab(t, bin, shared.Get(t))
 	applies := func(stream string) []string {
 		return []string{"apply", "-f", stream + ".yaml", "--applyset", "set", "-n", "NAMESPACE", "--prune"}
 	}
@@ -152,6 +154,24 @@ func brokenConfigMap(namespace string) string {
 	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: broken, namespace: " + namespace + ", annotations: {ordapply.dev/layer: app/l2, ordapply.dev/wave: \"2\"}}\ndata: {number: 1}\n"
 }
 
+// meeting holds back the writes of a run until the other has asked for the lock,
+// so that the two want the set at the same time.
+func meeting(asks, other chan struct{}) func(*recorder.Request) recorder.Fault {
+	var once sync.Once
+	return func(r *recorder.Request) recorder.Fault {
+		switch {
+		case r.Resource == "leases":
+			once.Do(func() { close(asks) })
+		case isWrite(r):
+			select {
+			case <-other:
+			case <-time.After(time.Minute):
+			}
+		}
+		return nil
+	}
+}
+
 func expectDone(t *testing.T, cmd *exec.Cmd) {
 	said, err := cmd.CombinedOutput()
 	if err != nil {
@@ -159,12 +179,17 @@ func expectDone(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// writes is when the first and the last write to anything but the Lease arrived.
-// That to the Namespace may come before the lock, which lives in it.
+// isWrite tells of writes to anything but the Lease. That to the Namespace may
+// come before the lock, which lives in it.
+func isWrite(r *recorder.Request) bool {
+	read := slices.Contains([]string{"get", "list", "watch", "discovery", "review"}, r.Verb)
+	return !read && r.Resource != "leases" && r.Resource != "namespaces" && !strings.Contains(r.URL.RawQuery, "dryRun")
+}
+
+// writes is when the first and the last of them arrived.
 func writes(t *testing.T, proxy *recorder.Proxy) (from, to time.Time) {
 	for _, r := range proxy.Requests() {
-		read := r.Verb == "get" || r.Verb == "list" || r.Verb == "watch" || r.Verb == "discovery" || r.Verb == "review"
-		if read || r.Resource == "leases" || r.Resource == "namespaces" || strings.Contains(r.URL.RawQuery, "dryRun") {
+		if !isWrite(&r) {
 			continue
 		}
 		if from.IsZero() {

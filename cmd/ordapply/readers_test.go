@@ -27,7 +27,7 @@ func TestReaders(t *testing.T) {
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
 	}
-	cluster := testcluster.Start(t, "--light")
+	cluster := shared.Get(t)
 	start := func(t *testing.T, namespace string, args ...string) *process {
 		return startProcess(t, cluster, bin, muchStream(namespace), args...)
 	}

@@ -25,7 +25,7 @@ import (
 // Namespace that nobody makes, a missing permission. These answers are the API
 // server's own.
 func TestWhatIsNotRepeated(t *testing.T) {
-	cluster := testcluster.Start(t, "--light")
+	cluster := shared.Get(t)
 	up := &atomic.Bool{}
 	up.Store(true)
 	guard(t, cluster, "deny", up, false)
@@ -70,7 +70,7 @@ func patches(requests []recorder.Request) int {
 // sent again until it is up. When it stays down, the message is the API
 // server's, and says what to look at.
 func TestWebhookDownThenUp(t *testing.T) {
-	cluster := testcluster.Start(t, "--light")
+	cluster := shared.Get(t)
 	var up atomic.Bool
 	guard(t, cluster, "admit", &up, true)
 	manifest := []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: guarded, namespace: default, labels: {guarded: admit}}\n")
@@ -96,12 +96,12 @@ func TestWebhookDownThenUp(t *testing.T) {
 // A webhook configuration that something left behind names a Service that is
 // gone: the message says which, and both ways out.
 func TestWebhookLeftBehind(t *testing.T) {
-	cluster := testcluster.Start(t, "--light")
+	cluster := shared.Get(t)
 	cluster.Kubectl(t, "apply", "--server-side", "-f", filepath.Join("testdata", "webhook_left_behind.yaml"))
 	waitForWebhook(t, cluster, "left-behind")
-	code, said := applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: guarded, namespace: default, labels: {guarded: left-behind}}\n"), "--wave-timeout", "3s")
+	code, said := applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: left-behind, namespace: default, labels: {guarded: left-behind}}\n"), "--wave-timeout", "3s")
 	require.Equal(t, exitTimedOut, code, said)
-	require.Contains(t, said, `apply ConfigMap default/guarded: not applied after 3s (wave timeout): Internal error occurred: failed calling webhook "left-behind.guard.example"`)
+	require.Contains(t, said, `apply ConfigMap default/left-behind: not applied after 3s (wave timeout): Internal error occurred: failed calling webhook "left-behind.guard.example"`)
 	require.Contains(t, said, `service "gone" not found; the Service gone behind the webhook does not exist: apply it first, or delete the webhook configuration if it is left over from something that is gone`)
 }
 

@@ -80,206 +80,19 @@ func refusals(requests []recorder.Request) []string {
 	return out
 }
 
-// An account with exactly the Roles that rbac prints applies the stream, and
-// nothing that it asks for is refused.
-func TestRolesOfAStreamSuffice(t *testing.T) {
-	cluster := testcluster.Start(t)
+// The example comes and goes in its own namespace, under Roles: with one too few
+// nothing happens, with all of them everything.
+func TestRolesOfAStream(t *testing.T) {
+	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "shop")
-	files := shopFiles(t)
-	roles := rbac(t, append(files, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/deployer")...)
-	proxy := recorder.Start(t, deployer(t, cluster, "deployer", roles))
-
-	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
-	require.Equal(t, exitDone, code, said)
-	require.Empty(t, refusals(proxy.Requests()))
-	require.NotEmpty(t, patches(proxy.Requests()))
-
-	proxy.Reset()
-	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
-	require.Equal(t, exitDone, code, said)
-	require.Empty(t, refusals(proxy.Requests()))
-	require.Zero(t, patches(proxy.Requests()))
-
-	online := rbac(t, append(files, "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/deployer")...)
-	require.Equal(t, roles, online, "a cluster knows nothing else of these kinds")
-}
-
-// With an apply set the parent, the lock and the history are allowed too, the
-// parent and the lock by name.
-func TestRolesOfAnApplySetSuffice(t *testing.T) {
-	cluster := testcluster.Start(t)
-	cluster.Kubectl(t, "create", "namespace", "shop")
-	file := filepath.Join(t.TempDir(), "app.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(configMapStream("shop", 3)), 0o600))
-	set := []string{"-f", file, "-n", "shop", "--applyset", "configmap/shop"}
-	roles := rbac(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/keeper")...)
-	require.Contains(t, roles, "- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [ordapply.configmap.shop], verbs: [get, update]}")
-	proxy := recorder.Start(t, deployer(t, cluster, "keeper", roles))
-	for range 2 {
-		code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-		require.Equal(t, exitDone, code, said)
-		require.Empty(t, refusals(proxy.Requests()))
-	}
-
-	cluster.Kubectl(t, "delete", "lease", "ordapply.configmap.shop", "-n", "shop")
-	replaceRole(t, cluster, without(t, roles, "leases"))
-	proxy.Reset()
-	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exitFailed, code, said)
-	require.Equal(t, []string{
-		`error: "system:serviceaccount:default:keeper" may not create, get, update leases.coordination.k8s.io in namespace "shop"`,
-	}, denials(said))
-	require.Contains(t, said, "ordapply rbac -f "+file+" -n shop --applyset configmap/shop --service-account default/keeper\n")
-	for _, r := range proxy.Requests() {
-		require.NotContains(t, []string{"create", "update", "patch", "delete"}, r.Verb, "nothing is written: %s", r)
-	}
-}
-
-// What a set no longer holds is pruned under the Roles too. Who may not prune is
-// told before anything is applied.
-func TestRolesOfAPruneSuffice(t *testing.T) {
-	cluster := testcluster.Start(t)
-	cluster.Kubectl(t, "create", "namespace", "shop")
-	cluster.Kubectl(t, "create", "namespace", "beside")
-	file := filepath.Join(t.TempDir(), "app.yaml")
-	deployment := "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: beside}\nspec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: c}]}}}\n"
-	require.NoError(t, os.WriteFile(file, []byte(configMapStream("shop", 3)+deployment), 0o600))
-	set := []string{"-f", file, "-n", "shop", "--applyset", "shop", "--prune"}
-	roles := rbac(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/keeper")...)
-	proxy := recorder.Start(t, deployer(t, cluster, "keeper", roles))
-	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exitDone, code, said)
-
-	replaceRole(t, cluster, withoutVerb(t, roles, "configmaps", "delete"))
-	require.NoError(t, os.WriteFile(file, []byte(configMapStream("shop", 1)+deployment+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: new, namespace: shop}\n"), 0o600))
-	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exitFailed, code, said)
-	require.Equal(t, []string{`error: "system:serviceaccount:default:keeper" may not delete configmaps in namespace "shop"`}, denials(said))
-	_, err := cluster.TryKubectl("get", "configmap", "new", "-n", "shop")
-	require.Error(t, err, "nothing was written")
-
-	kubectlApply(t, cluster, roles)
-	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exitDone, code, said)
-	require.Equal(t, "configmap/c0 configmap/new", strings.Join(strings.Fields(cluster.Kubectl(t, "get", "configmap", "-n", "shop", "-o", "name", "-l", "applyset.kubernetes.io/part-of")), " "))
-	for _, r := range proxy.Requests() {
-		if r.Code == 403 {
-			require.Equal(t, "list", r.Verb, r)
-			require.Empty(t, r.Namespace, "only lists of the whole cluster are refused, and done without: %s", r)
-		}
-	}
-}
-
-// withoutVerb is the Role of namespace shop without a verb on a resource.
-func withoutVerb(t *testing.T, roles, resource, verb string) *rbacv1.ClusterRole {
-	t.Helper()
-	role := without(t, roles, "")
-	for i, r := range role.Rules {
-		if slices.Contains(r.Resources, resource) {
-			role.Rules[i].Verbs = slices.DeleteFunc(r.Verbs, func(v string) bool { return v == verb })
-		}
-	}
-	return role
-}
-
-// What a stream made is deleted under the Roles too. Who may not delete all of it
-// is told before anything goes.
-func TestRolesOfADeletionSuffice(t *testing.T) {
-	cluster := testcluster.Start(t)
-	cluster.Kubectl(t, "create", "namespace", "shop")
-	files := shopFiles(t)
-	code, said := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, files...)...)
-	require.Equal(t, exitDone, code, said)
-	roles := rbac(t, append(files, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--delete", "--service-account", "default/remover")...)
-	proxy := recorder.Start(t, deployer(t, cluster, "remover", roles))
-	remove := append([]string{"delete", "--prune-namespaces"}, files...)
-
-	replaceRole(t, cluster, withoutVerb(t, roles, "deployments", "delete"))
-	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exitFailed, code, said)
-	require.Equal(t, []string{
-		`error: "system:serviceaccount:default:remover" may not delete deployments.apps in namespace "shop"`,
-		`error: "system:serviceaccount:default:remover" may not delete statefulsets.apps in namespace "shop"`,
-	}, denials(said))
-	for _, r := range proxy.Requests() {
-		require.NotEqual(t, "delete", r.Verb, "nothing is deleted")
-	}
-
-	kubectlApply(t, cluster, roles)
-	proxy.Reset()
-	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exitDone, code, said)
-	_, err := cluster.TryKubectl("get", "namespace", "shop")
-	require.Error(t, err)
-}
-
-func TestRolesOfADissolutionSuffice(t *testing.T) {
-	cluster := testcluster.Start(t)
-	cluster.Kubectl(t, "create", "namespace", "shop")
-	file := filepath.Join(t.TempDir(), "app.yaml")
-	kept := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: precious, namespace: shop, annotations: {helm.sh/resource-policy: keep}}\n" +
-		"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop-kept}\n"
-	require.NoError(t, os.WriteFile(file, []byte(configMapStream("shop", 3)+kept), 0o600))
-	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file, "-n", "shop", "--applyset", "shop")
-	require.Equal(t, exitDone, code, said)
-	roles := rbac(t, "-f", file, "-n", "shop", "--applyset", "shop", "--delete", "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/remover")
-	proxy := recorder.Start(t, deployer(t, cluster, "remover", roles))
-	cluster.Kubectl(t, "create", "configmap", "theirs", "-n", "shop-kept")
-	remove := []string{"delete", "-n", "shop", "--applyset", "shop"}
-
-	replaceRole(t, cluster, withoutVerb(t, roles, "configmaps", "delete"))
-	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exitFailed, code, said)
-	require.Equal(t, []string{`error: "system:serviceaccount:default:remover" may not delete configmaps in namespace "shop"`}, denials(said))
-	for _, r := range proxy.Requests() {
-		require.Contains(t, []string{"get", "list", "watch", "review", "discovery"}, r.Verb, "nothing is written: %s", r)
-	}
-
-	kubectlApply(t, cluster, roles)
-	proxy.Reset()
-	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exitDone, code, said)
-	require.NotContains(t, cluster.Kubectl(t, "get", "configmaps,secrets,leases", "-n", "shop", "-o", "name"), "shop")
-	require.Contains(t, said, "ConfigMap shop/precious ")
-	require.Empty(t, cluster.Kubectl(t, "get", "configmaps,namespaces", "-A", "-o", "name", "-l", "applyset.kubernetes.io/part-of"), "what is kept is nobody's")
-	cluster.Kubectl(t, "get", "namespace/shop-kept", "configmap/precious", "-n", "shop")
-	for _, r := range proxy.Requests() {
-		if r.Code == 403 {
-			require.Equal(t, "list", r.Verb, r)
-			require.Empty(t, r.Namespace, "only lists of the whole cluster are refused, and done without: %s", r)
-		}
-	}
-}
-
-// without is the Role of namespace shop without what it says of a resource.
-func without(t *testing.T, roles, resource string) *rbacv1.ClusterRole {
-	t.Helper()
-	for document := range strings.SplitSeq(roles, "---\n") {
-		var role rbacv1.ClusterRole
-		require.NoError(t, yaml.Unmarshal([]byte(document), &role))
-		if role.Kind == "Role" && role.Namespace == "shop" {
-			role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, resource) })
-			return &role
-		}
-	}
-	require.Fail(t, "no Role in namespace shop")
-	return nil
-}
-
-// configMapStream is n ConfigMaps.
-func configMapStream(namespace string, n int) string {
-	var out strings.Builder
-	for i := range n {
-		fmt.Fprintf(&out, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d, namespace: %s}\n", i, namespace)
-	}
-	return out.String()
+	t.Run("report what is missing first", func(t *testing.T) { missingPermissionsAreReported(t, cluster) })
+	t.Run("suffice", func(t *testing.T) { rolesSuffice(t, cluster) })
+	t.Run("suffice to delete", func(t *testing.T) { rolesSufficeToDelete(t, cluster) })
 }
 
 // What lacks is named before the first write, all at once, whatever rule it is
 // that is missing.
-func TestMissingPermissionsAreReportedFirst(t *testing.T) {
-	cluster := testcluster.Start(t)
-	cluster.Kubectl(t, "create", "namespace", "shop")
+func missingPermissionsAreReported(t *testing.T, cluster *testcluster.Cluster) {
 	files := shopFiles(t)
 	roles := rbac(t, append(files, "--service-account", "default/lesser", "--kubeconfig", cluster.Kubeconfig)...)
 	proxy := recorder.Start(t, deployer(t, cluster, "lesser", roles))
@@ -304,6 +117,197 @@ func TestMissingPermissionsAreReportedFirst(t *testing.T) {
 		}
 	}
 	require.Greater(t, cases, 5)
+}
+
+// An account with exactly the Roles that rbac prints applies the stream, and
+// nothing that it asks for is refused.
+func rolesSuffice(t *testing.T, cluster *testcluster.Cluster) {
+	files := shopFiles(t)
+	roles := rbac(t, append(files, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/deployer")...)
+	proxy := recorder.Start(t, deployer(t, cluster, "deployer", roles))
+
+	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
+	require.Equal(t, exitDone, code, said)
+	require.Empty(t, refusals(proxy.Requests()))
+	require.NotEmpty(t, patches(proxy.Requests()))
+
+	proxy.Reset()
+	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
+	require.Equal(t, exitDone, code, said)
+	require.Empty(t, refusals(proxy.Requests()))
+	require.Zero(t, patches(proxy.Requests()))
+
+	online := rbac(t, append(files, "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/deployer")...)
+	require.Equal(t, roles, online, "a cluster knows nothing else of these kinds")
+}
+
+// What a stream made is deleted under the Roles too. Who may not delete all of it
+// is told before anything goes.
+func rolesSufficeToDelete(t *testing.T, cluster *testcluster.Cluster) {
+	files := shopFiles(t)
+	roles := rbac(t, append(files, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--delete", "--service-account", "default/remover")...)
+	proxy := recorder.Start(t, deployer(t, cluster, "remover", roles))
+	remove := append([]string{"delete", "--prune-namespaces"}, files...)
+
+	replaceRole(t, cluster, withoutVerb(t, roles, "shop", "deployments", "delete"))
+	code, said := ordapplyWith(proxy.Kubeconfig, remove...)
+	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, []string{
+		`error: "system:serviceaccount:default:remover" may not delete deployments.apps in namespace "shop"`,
+		`error: "system:serviceaccount:default:remover" may not delete statefulsets.apps in namespace "shop"`,
+	}, denials(said))
+	for _, r := range proxy.Requests() {
+		require.NotEqual(t, "delete", r.Verb, "nothing is deleted")
+	}
+
+	kubectlApply(t, cluster, roles)
+	proxy.Reset()
+	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
+	require.Equal(t, exitDone, code, said)
+	_, err := cluster.TryKubectl("get", "namespace", "shop")
+	require.Error(t, err)
+}
+
+// With an apply set the parent, the lock and the history are allowed too, the
+// parent and the lock by name.
+func TestRolesOfAnApplySetSuffice(t *testing.T) {
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "keeping")
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream("keeping", 3)), 0o600))
+	set := []string{"-f", file, "-n", "keeping", "--applyset", "configmap/kept"}
+	roles := rbac(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/keeper")...)
+	require.Contains(t, roles, "- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [ordapply.configmap.kept], verbs: [get, update]}")
+	proxy := recorder.Start(t, deployer(t, cluster, "keeper", roles))
+	for range 2 {
+		code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+		require.Equal(t, exitDone, code, said)
+		require.Empty(t, refusals(proxy.Requests()))
+	}
+
+	cluster.Kubectl(t, "delete", "lease", "ordapply.configmap.kept", "-n", "keeping")
+	replaceRole(t, cluster, without(t, roles, "keeping", "leases"))
+	proxy.Reset()
+	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, []string{
+		`error: "system:serviceaccount:default:keeper" may not create, get, update leases.coordination.k8s.io in namespace "keeping"`,
+	}, denials(said))
+	require.Contains(t, said, "ordapply rbac -f "+file+" -n keeping --applyset configmap/kept --service-account default/keeper\n")
+	for _, r := range proxy.Requests() {
+		require.NotContains(t, []string{"create", "update", "patch", "delete"}, r.Verb, "nothing is written: %s", r)
+	}
+}
+
+// What a set no longer holds is pruned under the Roles too. Who may not prune is
+// told before anything is applied.
+func TestRolesOfAPruneSuffice(t *testing.T) {
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "rights-prune")
+	cluster.Kubectl(t, "create", "namespace", "rights-beside")
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	deployment := "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: rights-beside}\nspec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: c}]}}}\n"
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-prune", 3)+deployment), 0o600))
+	set := []string{"-f", file, "-n", "rights-prune", "--applyset", "shop", "--prune"}
+	roles := rbac(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/pruner")...)
+	proxy := recorder.Start(t, deployer(t, cluster, "pruner", roles))
+	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exitDone, code, said)
+
+	replaceRole(t, cluster, withoutVerb(t, roles, "rights-prune", "configmaps", "delete"))
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-prune", 1)+deployment+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: new, namespace: rights-prune}\n"), 0o600))
+	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, []string{`error: "system:serviceaccount:default:pruner" may not delete configmaps in namespace "rights-prune"`}, denials(said))
+	_, err := cluster.TryKubectl("get", "configmap", "new", "-n", "rights-prune")
+	require.Error(t, err, "nothing was written")
+
+	kubectlApply(t, cluster, roles)
+	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exitDone, code, said)
+	require.Equal(t, "configmap/c0 configmap/new", strings.Join(strings.Fields(cluster.Kubectl(t, "get", "configmap", "-n", "rights-prune", "-o", "name", "-l", "applyset.kubernetes.io/part-of")), " "))
+	for _, r := range proxy.Requests() {
+		if r.Code == 403 {
+			require.Equal(t, "list", r.Verb, r)
+			require.Empty(t, r.Namespace, "only lists of the whole cluster are refused, and done without: %s", r)
+		}
+	}
+}
+
+// withoutVerb is the Role of a namespace without a verb on a resource.
+func withoutVerb(t *testing.T, roles, namespace, resource, verb string) *rbacv1.ClusterRole {
+	t.Helper()
+	role := without(t, roles, namespace, "")
+	for i, r := range role.Rules {
+		if slices.Contains(r.Resources, resource) {
+			role.Rules[i].Verbs = slices.DeleteFunc(r.Verbs, func(v string) bool { return v == verb })
+		}
+	}
+	return role
+}
+
+func TestRolesOfADissolutionSuffice(t *testing.T) {
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "rights-dissolution")
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	kept := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: precious, namespace: rights-dissolution, annotations: {helm.sh/resource-policy: keep}}\n" +
+		"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: rights-kept}\n"
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-dissolution", 3)+kept), 0o600))
+	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file, "-n", "rights-dissolution", "--applyset", "shop")
+	require.Equal(t, exitDone, code, said)
+	roles := rbac(t, "-f", file, "-n", "rights-dissolution", "--applyset", "shop", "--delete", "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/dissolver")
+	proxy := recorder.Start(t, deployer(t, cluster, "dissolver", roles))
+	cluster.Kubectl(t, "create", "configmap", "theirs", "-n", "rights-kept")
+	remove := []string{"delete", "-n", "rights-dissolution", "--applyset", "shop"}
+
+	replaceRole(t, cluster, withoutVerb(t, roles, "rights-dissolution", "configmaps", "delete"))
+	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
+	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, []string{`error: "system:serviceaccount:default:dissolver" may not delete configmaps in namespace "rights-dissolution"`}, denials(said))
+	for _, r := range proxy.Requests() {
+		require.Contains(t, []string{"get", "list", "watch", "review", "discovery"}, r.Verb, "nothing is written: %s", r)
+	}
+
+	kubectlApply(t, cluster, roles)
+	proxy.Reset()
+	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
+	require.Equal(t, exitDone, code, said)
+	require.NotContains(t, cluster.Kubectl(t, "get", "configmaps,secrets,leases", "-n", "rights-dissolution", "-o", "name"), "shop")
+	require.Contains(t, said, "ConfigMap rights-dissolution/precious ")
+	for _, kept := range []string{"configmap/precious", "namespace/rights-kept"} {
+		labels := cluster.Kubectl(t, "get", kept, "-n", "rights-dissolution", "-o", "jsonpath={.metadata.labels}")
+		require.NotContains(t, labels, "applyset.kubernetes.io/part-of", "what is kept is nobody's")
+	}
+	for _, r := range proxy.Requests() {
+		if r.Code == 403 {
+			require.Equal(t, "list", r.Verb, r)
+			require.Empty(t, r.Namespace, "only lists of the whole cluster are refused, and done without: %s", r)
+		}
+	}
+}
+
+// without is the Role of a namespace without what it says of a resource.
+func without(t *testing.T, roles, namespace, resource string) *rbacv1.ClusterRole {
+	t.Helper()
+	for document := range strings.SplitSeq(roles, "---\n") {
+		var role rbacv1.ClusterRole
+		require.NoError(t, yaml.Unmarshal([]byte(document), &role))
+		if role.Kind == "Role" && role.Namespace == namespace {
+			role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, resource) })
+			return &role
+		}
+	}
+	require.Fail(t, "no Role in namespace "+namespace)
+	return nil
+}
+
+// configMapStream is n ConfigMaps.
+func configMapStream(namespace string, n int) string {
+	var out strings.Builder
+	for i := range n {
+		fmt.Fprintf(&out, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d, namespace: %s}\n", i, namespace)
+	}
+	return out.String()
 }
 
 func replaceRole(t *testing.T, cluster *testcluster.Cluster, role *rbacv1.ClusterRole) {

@@ -23,16 +23,17 @@ import (
 const twoOfASet = `
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: a, namespace: default}
+metadata: {name: a, namespace: set-verbs}
 ---
 apiVersion: v1
 kind: ServiceAccount
-metadata: {name: b, namespace: default}
+metadata: {name: b, namespace: set-verbs}
 `
 
 func TestSetVerbs(t *testing.T) {
-	cluster := testcluster.Start(t, "--light")
-	code, said := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "default")
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "set-verbs")
+	code, said := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs")
 	require.Equal(t, exitDone, code, said)
 	t.Run("unchanged", func(t *testing.T) { testUnchangedSet(t, cluster) })
 	t.Run("watch", func(t *testing.T) { testStatusWatch(t, cluster) })
@@ -43,7 +44,7 @@ func TestSetVerbs(t *testing.T) {
 // set as without one, and stores no revision.
 func testUnchangedSet(t *testing.T, cluster *testcluster.Cluster) {
 	proxy := recorder.Start(t, cluster.Kubeconfig)
-	code, said := applyThrough(proxy.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "default", "--prune")
+	code, said := applyThrough(proxy.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs", "--prune")
 	require.Equal(t, exitDone, code, said)
 	verbs := map[string]int{}
 	for _, r := range proxy.Requests() {
@@ -64,7 +65,7 @@ func testStatusWatch(t *testing.T, cluster *testcluster.Cluster) {
 	ended := make(chan int, 1)
 	go func() {
 		var said bytes.Buffer
-		ended <- run(ctx, []string{"status", "shop", "-n", "default", "--watch", "--kubeconfig", cluster.Kubeconfig}, nil, in, &said)
+		ended <- run(ctx, []string{"status", "shop", "-n", "set-verbs", "--watch", "--kubeconfig", cluster.Kubeconfig}, nil, in, &said)
 		_ = in.CloseWithError(io.EOF)
 	}()
 	lines := make(chan string, 100)
@@ -75,12 +76,12 @@ func testStatusWatch(t *testing.T, cluster *testcluster.Cluster) {
 		}
 	}()
 	awaitLine(t, lines, "all         2/2    Healthy")
-	cluster.Kubectl(t, "delete", "configmap", "a")
-	awaitLine(t, lines, "ConfigMap default/a: missing: it is not there, or no longer a member of the set")
+	cluster.Kubectl(t, "delete", "configmap", "a", "-n", "set-verbs")
+	awaitLine(t, lines, "ConfigMap set-verbs/a: missing: it is not there, or no longer a member of the set")
 	awaitLine(t, lines, "(no layer): Degraded, 1/2 ready")
-	code, said := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "default")
+	code, said := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs")
 	require.Equal(t, exitDone, code, said)
-	awaitLine(t, lines, "ConfigMap default/a: ready")
+	awaitLine(t, lines, "ConfigMap set-verbs/a: ready")
 	awaitLine(t, lines, "(no layer): Healthy, 2/2 ready")
 	interrupt()
 	require.Equal(t, exitInterrupted, <-ended)
@@ -110,7 +111,7 @@ func testOtherCluster(t *testing.T, cluster *testcluster.Cluster) {
 	require.NoError(t, err)
 	client, err := apply.Connect(config)
 	require.NoError(t, err)
-	history := state.History{Cluster: client, Parent: applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "default", Name: "shop"}}}
+	history := state.History{Cluster: client, Parent: applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "set-verbs", Name: "shop"}}}
 	last, err := history.Last(t.Context())
 	require.NoError(t, err)
 	last.Cluster = "another"
@@ -119,7 +120,7 @@ func testOtherCluster(t *testing.T, cluster *testcluster.Cluster) {
 	require.NoError(t, history.End(t.Context(), n, state.Deployed))
 
 	proxy := recorder.Start(t, cluster.Kubeconfig)
-	code, said := ordapplyWith(proxy.Kubeconfig, "rollback", "shop", "-n", "default", "--to-revision", "2")
+	code, said := ordapplyWith(proxy.Kubeconfig, "rollback", "shop", "-n", "set-verbs", "--to-revision", "2")
 	require.Equal(t, exitFailed, code, said)
 	require.Contains(t, said, "error: revision 2 was applied to another cluster (its kube-system namespace has uid another, that of ")
 	for _, r := range proxy.Requests() {

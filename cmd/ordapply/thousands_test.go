@@ -21,11 +21,12 @@ func TestThousandsOfMembers(t *testing.T) {
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
 	}
-	cluster := testcluster.Start(t, "--light")
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "thousands")
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	apply := func(n int) {
-		require.NoError(t, os.WriteFile(file, []byte(configMapStream("default", n)), 0o600))
-		said, err := exec.Command(bin, "apply", "-f", file, "--applyset", "many", "-n", "default", "--prune", "--kubeconfig", cluster.Kubeconfig).CombinedOutput()
+		require.NoError(t, os.WriteFile(file, []byte(configMapStream("thousands", n)), 0o600))
+		said, err := exec.Command(bin, "apply", "-f", file, "--applyset", "many", "-n", "thousands", "--prune", "--kubeconfig", cluster.Kubeconfig).CombinedOutput()
 		require.NoError(t, err, string(said))
 	}
 	apply(3000)
@@ -35,7 +36,7 @@ func TestThousandsOfMembers(t *testing.T) {
 		require.NoError(t, err)
 		require.Less(t, len(text), 1<<20, secret.GetName())
 	}
-	parent := cluster.Kubectl(t, "get", "secret", "many", "-n", "default", "-o", "jsonpath={.metadata.annotations}")
+	parent := cluster.Kubectl(t, "get", "secret", "many", "-n", "thousands", "-o", "jsonpath={.metadata.annotations}")
 	require.Less(t, len(parent), 200, parent)
 	apply(3)
 	require.Len(t, members(t, cluster), 3)
@@ -47,7 +48,7 @@ func members(t *testing.T, cluster *testcluster.Cluster) []unstructured.Unstruct
 
 func list(t *testing.T, cluster *testcluster.Cluster, args ...string) []unstructured.Unstructured {
 	t.Helper()
-	text := cluster.Kubectl(t, append([]string{"get", "-n", "default", "-o", "json"}, args...)...)
+	text := cluster.Kubectl(t, append([]string{"get", "-n", "thousands", "-o", "json"}, args...)...)
 	var found unstructured.UnstructuredList
 	require.NoError(t, json.Unmarshal([]byte(text), &found))
 	return found.Items

@@ -2,6 +2,7 @@
 // the localcluster command that `make localcluster` builds.
 //
 //	cluster := testcluster.Start(t)            // of the test's own
+//	cluster := shared.Get(t)                   // of a package's testcluster.Shared
 //	cluster.Kubectl(t, "get", "pods")
 package testcluster
 
@@ -15,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,6 +51,58 @@ func Start(t testing.TB, flags ...string) *Cluster {
 		_ = os.RemoveAll(dir)
 	})
 	return cluster
+}
+
+// Shared is one control plane for many tests, each in a namespace of its own
+// and with names of its own for what has none. It starts when it is first asked
+// for, and lives until Down. When tests run more than once (go test -count),
+// each round has a new one.
+type Shared struct {
+	mu      sync.Mutex
+	cluster *Cluster
+	dir     string
+	users   map[string]testing.TB // by name, of this round
+}
+
+// Get is the control plane. Without the localcluster command the test is
+// skipped; in CI it fails.
+func (s *Shared) Get(t testing.TB) *Cluster {
+	t.Helper()
+	bin, err := Find("localcluster")
+	if err != nil {
+		Skip(t, "the localcluster command (run `make localcluster`)")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if user, known := s.users[t.Name()]; known && user != t {
+		require.NoError(t, s.down())
+	}
+	if s.cluster == nil {
+		s.users = map[string]testing.TB{}
+		s.dir, err = os.MkdirTemp("", "ordapply-test-")
+		require.NoError(t, err)
+		s.cluster, err = Up(bin, filepath.Join(s.dir, "cluster"), io.Discard)
+		require.NoError(t, err)
+	}
+	s.users[t.Name()] = t
+	return s.cluster
+}
+
+// Down stops the control plane, if it was started. The error says what became of
+// one that ended before.
+func (s *Shared) Down() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.down()
+}
+
+func (s *Shared) down() error {
+	if s.cluster == nil {
+		return nil
+	}
+	cluster := s.cluster
+	s.cluster = nil
+	return errors.Join(cluster.Down(), os.RemoveAll(s.dir))
 }
 
 // Skip skips a test for want of something, by name; in CI it fails instead.
