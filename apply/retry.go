@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/url"
@@ -105,6 +106,7 @@ func isConnectionTrouble(err error) bool {
 	var netErr net.Error
 	return strings.Contains(err.Error(), "stream error: stream ID") || // HTTP/2
 		utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || // in the middle of an answer
 		errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &netErr) && netErr.Timeout()
 }
 

@@ -55,6 +55,7 @@ func TestPatience(t *testing.T) {
 		"connection refused":           {sending(fmt.Errorf("dial tcp: %w", syscall.ECONNREFUSED)), 30 * time.Second},
 		"connection closed":            {sending(io.EOF), 30 * time.Second},
 		"connection closed in between": {sending(io.ErrUnexpectedEOF), 30 * time.Second},
+		"an answer that breaks off":    {fmt.Errorf("unexpected error when reading response body. Please retry. Original error: %w", io.ErrUnexpectedEOF), 30 * time.Second},
 		"HTTP/2 lost":                  {sending(errors.New("http2: client connection lost")), 30 * time.Second},
 		"HTTP/2 stream reset":          {sending(errors.New("stream error: stream ID 5; INTERNAL_ERROR; received from peer")), 30 * time.Second},
 		"GOAWAY":                       {sending(errors.New("http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=NO_ERROR")), 30 * time.Second},
