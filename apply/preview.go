@@ -107,6 +107,7 @@ func (a Applier) Preview(ctx context.Context, plan *ordering.Plan, objects map[o
 	if err != nil {
 		return nil, err
 	}
+	a.Cluster = persistent{a.Cluster}
 	r := &rehearsal{run: newRun(a.withDefaults(), plan, objects), homes: map[string]home{}}
 	r.survey(ctx)
 	r.visitHomes(ctx)

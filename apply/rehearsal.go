@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -190,7 +189,7 @@ func renamed(value any, names map[string]string) any {
 // at once is tried again.
 func (r *rehearsal) rehearse(ctx context.Context, kind Kind, sent *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
 	options := PatchOptions{Manager: r.a.Manager, Force: force, DryRun: true}
-	return persist(ctx, func() (*unstructured.Unstructured, error) { return r.a.Cluster.Apply(ctx, kind, sent, options) })
+	return Persist(ctx, func() (*unstructured.Unstructured, error) { return r.a.Cluster.Apply(ctx, kind, sent, options) })
 }
 
 // live is the whole live object of a step, nil when there is none.
@@ -199,9 +198,7 @@ func (r *rehearsal) live(ctx context.Context, i int, kind Kind) (*unstructured.U
 	if s.listed != nil && (s.found == nil || !s.listed.metadata) {
 		return s.found, nil
 	}
-	live, err := persist(ctx, func() (*unstructured.Unstructured, error) {
-		return r.a.Cluster.Get(ctx, kind, s.ID.Namespace, s.ID.Name)
-	})
+	live, err := r.a.Cluster.Get(ctx, kind, s.ID.Namespace, s.ID.Name)
 	if missing(err) {
 		return nil, nil
 	}
@@ -265,29 +262,4 @@ func (r *rehearsal) forgiveOldCRDs(rows []Row) {
 			}
 		}
 	}
-}
-
-// rehearsals is how often a request is tried whose trouble may pass at once.
-const rehearsals = 5
-
-// persist repeats a request that did not get through. Whatever else a run would
-// wait for, such as a webhook that comes up, a preview tells.
-func persist(ctx context.Context, request func() (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
-	for n := 1; ; n++ {
-		obj, err := request()
-		if err == nil || n == rehearsals || !didNotGetThrough(err) {
-			return obj, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(max(backoff(n), retryAfter(err))):
-		}
-	}
-}
-
-// didNotGetThrough tells trouble on the way, or of a busy server, from an
-// answer.
-func didNotGetThrough(err error) bool {
-	return patience(err) > 0 && !isWebhookTransport(err) && missingAccount(err) == "" && !notServed(err)
 }

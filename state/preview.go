@@ -4,12 +4,27 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ordapply/ordapply/apply"
 )
+
+// persistent is a cluster whose reads are repeated when they do not get through.
+type persistent struct{ Cluster }
+
+func (p persistent) Get(ctx context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	return apply.Persist(ctx, func() (*unstructured.Unstructured, error) { return p.Cluster.Get(ctx, kind, namespace, name) })
+}
+
+func (p persistent) List(ctx context.Context, kind apply.Kind, namespace string, query apply.Query) ([]*unstructured.Unstructured, error) {
+	return apply.Persist(ctx, func() ([]*unstructured.Unstructured, error) { return p.Cluster.List(ctx, kind, namespace, query) })
+}
 
 // Preview tells what Do would do. It writes nothing, takes no lock and waits for
 // none.
 func (r Run) Preview(ctx context.Context) (*apply.Preview, error) {
+	r.Cluster = persistent{r.Cluster}
+	r.Remover.Cluster = r.Cluster
 	r = r.prepared()
 	if err := r.parentApart(); err != nil {
 		return nil, err

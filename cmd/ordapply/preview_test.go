@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,6 +67,55 @@ func TestAPlannedPruneNeverWrites(t *testing.T) {
 	require.Zero(t, onlyReads(t, proxy.Requests()))
 	_, err = cluster.TryKubectl("get", "secret", "update", "-n", "unpruned")
 	require.NoError(t, err)
+}
+
+// A read or a rehearsal that does not get through is repeated: the plan is the one
+// that a calm API server gives.
+func TestAPreviewBearsFaults(t *testing.T) {
+	cluster := testcluster.Start(t, "--light")
+	_, err := cluster.TryKubectl("create", "namespace", "unwritten")
+	require.NoError(t, err)
+	set := []string{"--applyset", "one", "-n", "unwritten"}
+	old := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: old, namespace: unwritten}\n---\n" + previewStream("v1")
+	code, said := applyThrough(cluster.Kubeconfig, []byte(old), append(set, "--wait=false")...)
+	require.Equal(t, exitDone, code, said)
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(previewStream("v2")), 0o600))
+	plan := func(kubeconfig string) string {
+		var out, said bytes.Buffer
+		args := append([]string{"plan", "-f", file, "--prune", "-o", "json", "--kubeconfig", kubeconfig}, set...)
+		require.Equal(t, exitDone, run(context.Background(), args, nil, &out, &said), said.String())
+		return regexp.MustCompile(`"server": "[^"]*"|\(hidden [0-9a-f]+\)`).ReplaceAllString(out.String(), "")
+	}
+	calm := recorder.Start(t, cluster.Kubeconfig)
+	want := plan(calm.Kubeconfig)
+	require.Contains(t, want, `"prune"`)
+	asked := map[string]bool{}
+	for _, r := range calm.Requests() {
+		if r.Verb == "get" || r.Verb == "list" || r.Verb == "patch" {
+			asked[r.Verb+" "+r.Resource+" "+r.Name] = true
+		}
+	}
+	for name, trouble := range map[string]recorder.Fault{
+		"429": recorder.Status(429, "TooManyRequests", "too many requests"), "500": recorder.Status(500, "InternalError", "etcdserver: leader changed"), "reset": recorder.Reset,
+	} {
+		t.Run(name, func(t *testing.T) {
+			proxy := recorder.Start(t, cluster.Kubeconfig)
+			var mu sync.Mutex
+			seen := map[string]bool{} // every request is refused once
+			proxy.Inject(func(r *recorder.Request) recorder.Fault {
+				mu.Lock()
+				defer mu.Unlock()
+				if key := r.Verb + " " + r.Resource + " " + r.Name; asked[key] && !seen[key] {
+					seen[key] = true
+					return trouble
+				}
+				return nil
+			})
+			require.Equal(t, want, plan(proxy.Kubeconfig))
+			require.Equal(t, asked, seen)
+		})
+	}
 }
 
 // onlyReads counts the requests that were rehearsed; all others must be reads.
