@@ -132,12 +132,22 @@ func newestFirst(a, b string) int { return version.CompareKubeAwareVersionString
 
 // NamespacedKinds implements Cluster. Of several versions it takes the newest.
 func (k *Kubernetes) NamespacedKinds() []schema.GroupVersionKind {
+	return k.stored(func(kind Kind) bool { return kind.Namespaced })
+}
+
+// StoredKinds lists the kinds of objects that may be listed and deleted, each in
+// one version, sorted. It makes no request.
+func (k *Kubernetes) StoredKinds() []schema.GroupVersionKind {
+	return k.stored(func(Kind) bool { return true })
+}
+
+func (k *Kubernetes) stored(wanted func(Kind) bool) []schema.GroupVersionKind {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	newest := map[schema.GroupKind]string{}
 	for gvk, kind := range k.kinds {
 		best, seen := newest[gvk.GroupKind()]
-		if kind.Namespaced && kind.Stored && (!seen || newestFirst(gvk.Version, best) < 0) {
+		if kind.Stored && wanted(kind) && (!seen || newestFirst(gvk.Version, best) < 0) {
 			newest[gvk.GroupKind()] = gvk.Version
 		}
 	}

@@ -21,6 +21,9 @@ const (
 	ToolingAnnotation    = "applyset.kubernetes.io/tooling"
 	GroupKindsAnnotation = "applyset.kubernetes.io/contains-group-kinds"
 	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces"
+	// ResourcesAnnotation is the older form of GroupKindsAnnotation, with the
+	// names of resources.
+	ResourcesAnnotation = "applyset.kubernetes.io/contains-group-resources"
 )
 
 // Tooling is what a parent of ours says in its tooling annotation. The version
@@ -78,6 +81,19 @@ func ReadParent(live *unstructured.Unstructured) (Parent, error) {
 	p.Namespaces = split(annotations[NamespacesAnnotation])
 	p.tidy()
 	return p, errors.Join(errs...)
+}
+
+// Silent tells whether a live parent does not say of which kinds its members
+// are, as KEP-3659 lets it: they may then be of any.
+func Silent(live *unstructured.Unstructured) bool {
+	_, says := live.GetAnnotations()[GroupKindsAnnotation]
+	return live.GetLabels()[IDLabel] != "" && !says
+}
+
+// Resources are those that a live parent names in the older form, as
+// "deployments.apps".
+func Resources(live *unstructured.Unstructured) []string {
+	return split(live.GetAnnotations()[ResourcesAnnotation])
 }
 
 // Annotations are those that say what the parent promises.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
 )
@@ -11,6 +12,9 @@ import (
 // Cluster is what keeping state needs of an API server.
 type Cluster interface {
 	apply.Cluster
+	// StoredKinds lists the kinds of objects that may be listed and deleted, each
+	// in one version, sorted. It makes no request.
+	StoredKinds() []schema.GroupVersionKind
 	// Create stores a new object; an error when there is one of its name.
 	Create(context.Context, apply.Kind, *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	// Update replaces an object; an error when it is no longer the version that

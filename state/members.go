@@ -153,7 +153,8 @@ func (s *Set) namespaces() []string {
 }
 
 // promised tells whether a live object is where the set says that its members
-// are. One that only carries the label is nobody's.
+// are. Ours always says it: whoever took that off its parent may have taken off
+// the namespaces too.
 func (s *Set) promised(id object.ID) bool {
-	return s.Parent.Widened([]object.ID{id}).Equal(s.Parent)
+	return s.silent && !s.foreign || s.Parent.Widened([]object.ID{id}).Equal(s.Parent)
 }

@@ -42,6 +42,9 @@ func (r Run) preview(ctx context.Context) (*apply.Preview, error) {
 			return nil, err
 		}
 	}
+	if err := r.asClaimed(ctx, set); err != nil {
+		return nil, err
+	}
 	preview, err := r.Applier.Preview(ctx, r.Plan, r.Stream.Objects)
 	if err != nil || !r.Prune || !set.Exists() {
 		return preview, err

@@ -117,6 +117,9 @@ func (r Run) apply(ctx context.Context) (apply.Summary, error) {
 		return apply.Summary{}, err
 	}
 	if r.Applier.DryRun {
+		if err := r.asClaimed(ctx, set); err != nil {
+			return apply.Summary{}, err
+		}
 		return r.rehearse(ctx, set)
 	}
 	memory, checked := r.record(set), r.checked

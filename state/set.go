@@ -28,6 +28,9 @@ type Set struct {
 	// foreign is a set that another tool keeps: its members are those that the
 	// tool made. Of one of ours they are those that its own field managers made.
 	foreign bool
+	// silent is a parent that does not say of which kinds the members are; they
+	// were looked for, see search.
+	silent bool
 	// home is the namespace of its Lease and its history, where the parent has
 	// none itself.
 	home string
@@ -52,7 +55,10 @@ func Open(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id 
 	if err := s.read(live, takeOver); err != nil {
 		return nil, err
 	}
-	return s, nil
+	if s.silent = applyset.Silent(live); s.silent {
+		err = s.search(ctx, applyset.Resources(live))
+	}
+	return s, err
 }
 
 // read takes what a live parent says.
@@ -117,7 +123,7 @@ func (s *Set) forget(ctx context.Context, gk schema.GroupKind) error {
 
 func (s *Set) promise(ctx context.Context, next applyset.Parent) error {
 	next.Tooling = applyset.Tooling
-	if s.exists && next.Equal(s.Parent) {
+	if s.exists && !s.silent && next.Equal(s.Parent) {
 		return nil
 	}
 	return s.write(ctx, next)
@@ -140,7 +146,7 @@ func (s *Set) write(ctx context.Context, next applyset.Parent) error {
 	if err != nil {
 		return fmt.Errorf("write the parent of apply set %s: %w", next.ID, err)
 	}
-	s.Parent, s.exists, s.foreign = next, true, !isOurs(next.Tooling)
+	s.Parent, s.exists, s.foreign, s.silent = next, true, !isOurs(next.Tooling), false
 	return nil
 }
 

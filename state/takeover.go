@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,5 +62,24 @@ func (s *Set) claimOne(ctx context.Context, live *unstructured.Unstructured, man
 			return notThere(err)
 		}
 	}
+	return nil
+}
+
+// asClaimed lets a run that writes nothing go on as if claim had made all ours
+// that another tool owned on the members.
+func (r *Run) asClaimed(ctx context.Context, set *Set) error {
+	if !set.foreign {
+		return nil
+	}
+	members, err := set.Members(ctx)
+	if err != nil {
+		return fmt.Errorf("find what would be taken over: %w", err)
+	}
+	former := slices.Clone(r.Applier.Membership.Predecessors)
+	for _, live := range members.Live {
+		former = append(former, applyset.Claimants(live)...)
+	}
+	slices.Sort(former)
+	r.Applier.Membership.Predecessors = slices.Compact(former)
 	return nil
 }
