@@ -52,8 +52,22 @@ func (h HandOver) ToKubectl(ctx context.Context) error {
 	}
 	next := set.Parent.Holding(slices.Collect(maps.Keys(members.Live)))
 	if h.Parent.Namespace != "" && len(next.Namespaces) > 0 {
-		return fmt.Errorf("kubectl keeps a set in several namespaces (%s as well as %s) only under a cluster-scoped parent: apply it with --applyset applysets.ordapply.dev/%s first (ordapply applyset crd)", strings.Join(next.Namespaces, ", "), h.Parent.Namespace, h.Parent.Name)
+		return h.spans(next.Namespaces)
 	}
 	next.Tooling = kubectlTooling
 	return set.write(ctx, next)
+}
+
+// spans says what to do with a set that kubectl would not keep as it is.
+func (h HandOver) spans(others []string) error {
+	name, home := h.Parent.Name, h.Parent.Namespace
+	old := name
+	if h.Parent.Kind != "Secret" {
+		old = strings.ToLower(h.Parent.GroupKind()) + "/" + name
+	}
+	return fmt.Errorf(`kubectl keeps a set in several namespaces (%[1]s as well as %[2]s) only under a cluster-scoped parent. Move all of it under one, delete the old set, with what the manifests no longer hold, and hand over the new one:
+  ordapply applyset crd | ordapply apply -f -
+  ordapply apply -f MANIFESTS --applyset applysets.ordapply.dev/%[3]s -n %[2]s --adopt=any
+  ordapply delete --applyset %[4]s -n %[2]s
+  ordapply applyset hand-over applysets.ordapply.dev/%[3]s -n %[2]s --to kubectl`, strings.Join(others, ", "), home, name, old)
 }
