@@ -51,37 +51,35 @@ func (m Membership) label(obj *unstructured.Unstructured) {
 	obj.SetLabels(labels)
 }
 
-// refuses says why a live object may not become a member; nil when it may.
-func (m Membership) refuses(live *unstructured.Unstructured) error {
+// refuses says why a live object may not become a member; nil when it may. The
+// set that has it is called as named does.
+func (m Membership) refuses(live *unstructured.Unstructured, named func(set, namespace string) string) error {
 	owner := applyset.Owner(live)
 	switch {
 	case m.Set == "" || owner == m.Set:
 		return nil
 	case owner != "" && m.Adopt != AdoptAny:
-		return foreign(owner)
+		return fmt.Errorf("it is a member of another apply set (%s): take it out of that one first, or take it over with --take-over", named(owner, live.GetNamespace()))
 	case owner == "" && m.Adopt == AdoptNever:
 		return fmt.Errorf("it exists and belongs to no apply set, and --adopt=never leaves such objects alone: let it be adopted with --adopt=unowned, or give yours another name")
 	}
 	return nil
 }
 
-func foreign(owner string) error {
-	return fmt.Errorf("it is a member of another apply set (%s): take it out of that one first, or take it over with --take-over", owner)
-}
-
 // refuseForeign fails what may not be taken, before anything is written.
-func (r *run) refuseForeign() {
+func (r *run) refuseForeign(ctx context.Context) {
+	named := r.a.nameSets(ctx)
 	for i := range r.steps {
-		if err := r.refusal(i); err != nil {
+		if err := r.refusal(i, named); err != nil {
 			r.fail(i, Failed, err)
 			r.over = true
 		}
 	}
 }
 
-func (r *run) refusal(i int) error {
+func (r *run) refusal(i int, named func(set, namespace string) string) error {
 	if live := r.steps[i].found; live != nil {
-		return r.a.Membership.refuses(live)
+		return r.a.Membership.refuses(live, named)
 	}
 	return nil
 }
@@ -91,9 +89,10 @@ func (r *run) refusal(i int) error {
 func (a Applier) Refuses(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) error {
 	r := newRun(a.withDefaults(), plan, objects)
 	r.survey(ctx)
+	named := a.nameSets(ctx)
 	var errs []error
 	for i, s := range r.steps {
-		if err := r.refusal(i); err != nil {
+		if err := r.refusal(i, named); err != nil {
 			errs = append(errs, &Error{Wave: plan.WaveTitle(s.Wave), Op: OpApply, ID: s.ID, Err: err})
 		}
 	}

@@ -108,7 +108,7 @@ func (a Applier) Preview(ctx context.Context, plan *ordering.Plan, objects map[o
 		return nil, err
 	}
 	a.Cluster = persistent{a.Cluster}
-	r := &rehearsal{run: newRun(a.withDefaults(), plan, objects), homes: map[string]home{}}
+	r := &rehearsal{run: newRun(a.withDefaults(), plan, objects), homes: map[string]home{}, named: a.nameSets(ctx)}
 	r.survey(ctx)
 	r.visitHomes(ctx)
 	preview := &Preview{Rows: r.rows(ctx), mask: mask}

@@ -19,7 +19,8 @@ import (
 // parallel.
 type rehearsal struct {
 	*run
-	homes map[string]home // by name of the Namespace
+	homes map[string]home                    // by name of the Namespace
+	named func(set, namespace string) string // see nameSets
 }
 
 // home is what is known of a Namespace that objects of the stream live in.
@@ -106,7 +107,7 @@ func (r *rehearsal) compare(ctx context.Context, i int, kind Kind, sent, live *u
 		return row
 	}
 	if live != nil {
-		if err := r.a.Membership.refuses(live); err != nil {
+		if err := r.a.Membership.refuses(live, r.named); err != nil {
 			return r.stop(row, err)
 		}
 	}

@@ -140,7 +140,7 @@ func (r *run) execute(ctx context.Context) (Summary, error) {
 // mayBegin starts the schedule, unless something is known to be in the way
 // before anything is written.
 func (r *run) mayBegin(ctx context.Context) error {
-	r.refuseForeign()
+	r.refuseForeign(ctx)
 	r.refuseMisencoded()
 	if r.over {
 		return nil

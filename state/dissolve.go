@@ -66,7 +66,7 @@ func (d Dissolution) Do(ctx context.Context) (apply.Summary, error) {
 		err = errors.Join(ErrLockLost, err)
 	}
 	release()
-	var unknown *unknownError
+	var unknown *UnknownError
 	if err != nil && !errors.As(err, &unknown) {
 		return summary, err
 	}
@@ -126,13 +126,13 @@ func (d Dissolution) open(ctx context.Context) (*Set, error) {
 }
 
 func (d Dissolution) unknown() error {
-	return &unknownError{d.Parent}
+	return &UnknownError{d.Parent}
 }
 
-// unknownError says that a set is not there.
-type unknownError struct{ parent object.ID }
+// UnknownError says that a set is not there.
+type UnknownError struct{ parent object.ID }
 
-func (e *unknownError) Error() string {
+func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no apply set %s: nothing to delete; name another with KIND/NAME or -n", e.parent)
 }
 

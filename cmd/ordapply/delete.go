@@ -13,8 +13,10 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/liveview"
+	"github.com/ordapply/ordapply/internal/terminal"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state"
 )
 
 // deleteFlags are those of the delete verb.
@@ -30,8 +32,9 @@ type deleteFlags struct {
 	timeout         time.Duration
 	waveTimeout     time.Duration
 	runView
-	set         string
-	lockTimeout time.Duration
+	set            string
+	ignoreNotFound bool
+	lockTimeout    time.Duration
 }
 
 func newDelete() *cobra.Command {
@@ -56,6 +59,7 @@ and no error.`,
 	f.planningFlags.register(flags)
 	f.cluster.AddFlags(flags)
 	flags.StringVar(&f.set, "applyset", "", "delete an apply set with all its members instead: NAME of a Secret that is its parent, or KIND/NAME")
+	flags.BoolVar(&f.ignoreNotFound, "ignore-not-found", false, "an apply set that is not there is no error; what is not there of manifests never is one")
 	registerLockTimeout(flags, &f.lockTimeout)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the order only; "server": let the server check every deletion and delete nothing`)
 	flags.StringVarP(&f.output, "output", "o", "text", `what standard output gets: "text": a line for each resource, as kubectl's; "name": the names of what is deleted; "json": one event a line`)
@@ -86,6 +90,10 @@ func (f *deleteFlags) run(cmd *cobra.Command) error {
 	}
 	if f.set != "" {
 		err = f.dissolve(cmd, measured)
+		if unknown := new(state.UnknownError); f.ignoreNotFound && errors.As(err, &unknown) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "apply set %s is not there\n", terminal.Plain(f.set))
+			err = nil
+		}
 	} else {
 		err = f.deleteManifests(cmd, measured)
 	}

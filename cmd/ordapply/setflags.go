@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/apply"
@@ -129,6 +130,9 @@ func (t *target) parent(ctx context.Context, text string) (schema.GroupVersionKi
 		return gvk, object.ID{}, usagef("--applyset=%s: write NAME or KIND/NAME", text)
 	case !served:
 		return gvk, object.ID{}, usagef("--applyset=%s: the API server serves no %q", text, kind)
+	}
+	if faults := validation.IsDNS1123Subdomain(name); len(faults) > 0 {
+		return gvk, object.ID{}, usagef("--applyset=%s: %q cannot be the name of its parent: %s", text, name, faults[0])
 	}
 	id := object.ID{Group: gvk.Group, Kind: gvk.Kind, Name: name}
 	t.home = t.scope.Namespace
