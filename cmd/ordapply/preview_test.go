@@ -72,15 +72,15 @@ func TestAPlannedPruneNeverWrites(t *testing.T) {
 // A read or a rehearsal that does not get through is repeated: the plan is the one
 // that a calm API server gives.
 func TestAPreviewBearsFaults(t *testing.T) {
-	cluster := testcluster.Start(t, "--light")
-	_, err := cluster.TryKubectl("create", "namespace", "unwritten")
+	cluster := shared.Get(t)
+	_, err := cluster.TryKubectl("create", "namespace", "bearing")
 	require.NoError(t, err)
-	set := []string{"--applyset", "one", "-n", "unwritten"}
-	old := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: old, namespace: unwritten}\n---\n" + previewStream("v1")
+	set := []string{"--applyset", "one", "-n", "bearing"}
+	old := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: old, namespace: bearing}\n---\n" + previewStream("bearing", "v1")
 	code, said := applyThrough(cluster.Kubeconfig, []byte(old), append(set, "--wait=false")...)
 	require.Equal(t, exitDone, code, said)
 	file := filepath.Join(t.TempDir(), "app.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(previewStream("v2")), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(previewStream("bearing", "v2")), 0o600))
 	plan := func(kubeconfig string) string {
 		var out, said bytes.Buffer
 		args := append([]string{"plan", "-f", file, "--prune", "-o", "json", "--kubeconfig", kubeconfig}, set...)
@@ -154,7 +154,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: ` +
 	return stream + `---
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: found, namespace: unwritten}
+metadata: {name: found, namespace: ` + namespace + `}
 ---
 apiVersion: v1
 kind: Namespace
@@ -176,7 +176,7 @@ spec:
 ---
 apiVersion: unwritten.example/v1
 kind: Thing
-metadata: {name: deferred, namespace: unwritten}
+metadata: {name: deferred, namespace: bearing}
 `
 }
 
