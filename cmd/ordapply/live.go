@@ -161,9 +161,11 @@ func (l *live) draw() {
 			l.catchUp()
 			l.frame(nil)
 			suspend(conts)
-			drawn = l.takeBack()
+			l.screen.Forget()
+			drawn = time.Time{}
 		case <-conts:
-			drawn = l.takeBack()
+			l.screen.Forget()
+			drawn = time.Time{}
 		case <-l.ending:
 			l.catchUp()
 			l.frame(nil)
@@ -179,13 +181,6 @@ func (l *live) draw() {
 			l.frame(l.view.Frame(l.size[0], l.size[1], drawn))
 		}
 	}
-}
-
-// takeBack lets the next frame be drawn at once, below what the shell wrote
-// while the process was stopped.
-func (l *live) takeBack() (drawn time.Time) {
-	l.screen.Forget()
-	return time.Time{}
 }
 
 // resized notes the terminal's size, and tells whether it is new.
