@@ -193,7 +193,9 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 		return j, err
 	}
 	f.lean = true
-	connecting := meanwhile(func() (*target, error) { return connect(f.cluster, measured.watch) })
+	ctx, cancel := answering(cmd.Context(), f.timeout)
+	defer cancel()
+	connecting := meanwhile(ctx, func() (*target, error) { return connect(ctx, f.cluster, measured.watch) })
 	inputs, err := f.read(cmd)
 	if err != nil {
 		return j, err
@@ -220,7 +222,14 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 	if j.ungated, err = gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
 		return j, err
 	}
-	return j, j.target.permit(cmd.Context(), func() []apply.Permission { return f.permissions(cmd.Context(), j) }, f.rolesFlags(j.target.scope.Namespace)...)
+	return j, f.permit(cmd.Context(), j)
+}
+
+// permit asks whether the account may do all that a job asks for.
+func (f *applyFlags) permit(ctx context.Context, j job) error {
+	ctx, cancel := answering(ctx, f.timeout)
+	defer cancel()
+	return j.target.permit(ctx, func() []apply.Permission { return f.permissions(ctx, j) }, f.rolesFlags(j.target.scope.Namespace)...)
 }
 
 // showPlan prints what --dry-run=client is asked for.

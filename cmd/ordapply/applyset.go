@@ -82,7 +82,7 @@ ordapply refuses the set afterwards; apply --take-over takes it back.`,
 			if err := oneOf("to", to, "kubectl"); err != nil {
 				return err
 			}
-			t, err := connect(cluster, func(*rest.Config) {})
+			t, err := connect(cmd.Context(), cluster, func(*rest.Config) {})
 			if err != nil {
 				return err
 			}

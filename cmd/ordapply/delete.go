@@ -141,7 +141,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, measured *measure) (d deletion
 	if err != nil {
 		return d, err
 	}
-	if d.target, err = connect(f.cluster, measured.watch); err != nil {
+	if d.target, err = connect(cmd.Context(), f.cluster, measured.watch); err != nil {
 		return d, err
 	}
 	stream, err := apply.NewStream(inputs, d.target.scope)

@@ -37,7 +37,7 @@ func (f *deleteFlags) dissolve(cmd *cobra.Command, measured *measure) error {
 // dissolveSet deletes the set, or shows the order, and gives what the server warned
 // about.
 func (f *deleteFlags) dissolveSet(cmd *cobra.Command, measured *measure, outputs outputs, told *tellers) (apply.Summary, []string, error) {
-	t, err := connect(f.cluster, measured.watch)
+	t, err := connect(cmd.Context(), f.cluster, measured.watch)
 	if err != nil {
 		return apply.Summary{}, nil, err
 	}

@@ -28,7 +28,7 @@ KIND/NAME.
   ordapply history shop --revision 3    its waves, as they were applied`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := v.connect()
+			t, err := v.connect(cmd.Context())
 			if err != nil {
 				return err
 			}

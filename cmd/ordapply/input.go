@@ -56,7 +56,7 @@ func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
 	var inputs []apply.Input
 	var errs []error
 	for _, file := range files {
-		manifests, err := f.readOne(cmd, file)
+		manifests, err := meanwhile(cmd.Context(), func() ([]manifest.Manifest, error) { return f.readOne(cmd, file) })()
 		if err != nil {
 			errs = append(errs, err)
 		}

@@ -32,6 +32,9 @@ func (f *applyFlags) permissions(ctx context.Context, j job) []apply.Permission 
 // are those with which rbac prints what the run takes.
 func (t *target) permit(ctx context.Context, required func() []apply.Permission, flags ...string) error {
 	err := apply.CheckAccess(ctx, t.cluster, required)
+	if err != nil && ctx.Err() != nil {
+		return ended(ctx)
+	}
 	var denied *apply.DeniedError
 	if !errors.As(err, &denied) {
 		return err

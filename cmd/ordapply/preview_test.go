@@ -217,7 +217,7 @@ func targetOf(t *testing.T, kubeconfig string) *target {
 	t.Helper()
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.KubeConfig = &kubeconfig
-	target, err := connect(flags, func(*rest.Config) {})
+	target, err := connect(t.Context(), flags, func(*rest.Config) {})
 	require.NoError(t, err)
 	return target
 }

@@ -57,7 +57,7 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 		return nil, err
 	}
 	p := &previewed{}
-	if p.target, err = connect(f.cluster, func(*rest.Config) {}); err != nil {
+	if p.target, err = connect(cmd.Context(), f.cluster, func(*rest.Config) {}); err != nil {
 		return nil, offerOffline(err)
 	}
 	if f.set != "" {

@@ -119,9 +119,11 @@ func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (w wanted, err e
 	}
 	w.scope = apply.Scope{Namespace: cmp.Or(*f.cluster.Namespace, "default")}
 	w.kinds = apply.Kinds(apply.OwnKinds).Or(guess)
-	switch t, err := connect(f.cluster, func(*rest.Config) {}); {
+	switch t, err := connect(cmd.Context(), f.cluster, func(*rest.Config) {}); {
 	case err == nil:
 		w.target, w.scope, w.kinds = t, t.scope, apply.KindsOf(t.cluster).Or(w.kinds)
+	case errors.Is(err, apply.ErrInterrupted):
+		return w, err
 	case !errors.Is(err, errNoCluster):
 		fmt.Fprintf(cmd.ErrOrStderr(), "without a cluster: %s\n", terminal.Plain(err.Error()))
 	}

@@ -57,7 +57,7 @@ func (f *applyFlags) prepareRollback(ctx context.Context, measured *measure, num
 	if err != nil {
 		return j, err
 	}
-	if j.target, err = connect(f.cluster, measured.watch); err != nil {
+	if j.target, err = connect(ctx, f.cluster, measured.watch); err != nil {
 		return j, err
 	}
 	set, err := j.target.known(ctx, f.set)

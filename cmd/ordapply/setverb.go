@@ -25,11 +25,11 @@ func (v *setVerb) register(cmd *cobra.Command) {
 }
 
 // connect finds the cluster.
-func (v *setVerb) connect() (*target, error) {
+func (v *setVerb) connect(ctx context.Context) (*target, error) {
 	if err := oneOf("output", v.output, "text", "json"); err != nil {
 		return nil, err
 	}
-	return connect(v.cluster, func(*rest.Config) {})
+	return connect(ctx, v.cluster, func(*rest.Config) {})
 }
 
 // known is an apply set that is on a cluster, and its history.

@@ -51,7 +51,7 @@ func (f *statusFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	t, err := f.connect()
+	t, err := f.connect(cmd.Context())
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -26,7 +27,7 @@ type target struct {
 
 // connect finds the cluster that kubectl would use, and reads what it serves.
 // adjust may change how requests are made.
-func connect(flags *genericclioptions.ConfigFlags, adjust func(*rest.Config)) (*target, error) {
+func connect(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust func(*rest.Config)) (*target, error) {
 	loader := flags.ToRawKubeConfigLoader()
 	config, err := loader.ClientConfig()
 	if err != nil {
@@ -49,27 +50,15 @@ func connect(flags *genericclioptions.ConfigFlags, adjust func(*rest.Config)) (*
 	}
 	config.WarningHandler = t.warnings
 	adjust(config)
-	if t.cluster, err = apply.Connect(config); err != nil {
+	t.cluster, err = meanwhile(ctx, func() (*apply.Kubernetes, error) { return apply.Connect(config) })()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, err
+	case err != nil:
 		return nil, t.explain(err)
 	}
 	t.scope = apply.Scope{Namespace: namespace, Enforce: enforce, Kind: t.cluster.Kind}
 	return t, nil
-}
-
-// meanwhile begins something that may take a while; what it returns waits for
-// the end of it.
-func meanwhile[T any](do func() (T, error)) func() (T, error) {
-	var result T
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		result, err = do()
-	}()
-	return func() (T, error) {
-		<-done
-		return result, err
-	}
 }
 
 // unreadable says which groups the API server could not tell of: an APIService

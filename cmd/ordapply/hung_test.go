@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Whatever is waited for before a run begins, an interrupt ends it, and --timeout
+// bounds what the API server is asked.
+func TestNothingHangsBeforeARun(t *testing.T) {
+	kubeconfig, asked := hungServer(t)
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), 0o600))
+	code, said := runOn(t.Context(), nil, "apply", "-f", file, "--timeout", "50ms", "--kubeconfig", kubeconfig)
+	require.Equal(t, exitTimedOut, code, said)
+	require.Equal(t, "error: the API server did not answer within 50ms (--timeout), so nothing was begun: is it up, and is this the context you mean?\n", said)
+
+	<-asked
+
+	open, _ := io.Pipe() // nobody ever writes to it
+	for _, args := range [][]string{
+		{"apply", "-f", file}, {"apply", "-f", "-"}, {"plan", "-f", file}, {"delete", "-f", file},
+		{"delete", "--applyset", "shop"}, {"status", "shop"}, {"history", "shop"}, {"rollback", "shop"}, {"rbac", "-f", file},
+	} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		go func() { <-asked; interrupt() }()
+		code, said := runOn(ctx, open, append(args, "--kubeconfig", kubeconfig)...)
+		require.Equal(t, exitInterrupted, code, "%v: %s", args, said)
+		interrupt()
+	}
+}
+
+func runOn(ctx context.Context, stdin io.Reader, args ...string) (int, string) {
+	var said bytes.Buffer
+	code := run(ctx, args, stdin, io.Discard, &said)
+	return code, said.String()
+}
+
+// hungServer takes connections and answers nothing; asked tells of each.
+func hungServer(t *testing.T) (kubeconfig string, asked <-chan struct{}) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	seen := make(chan struct{}, 100)
+	go func() {
+		var open []net.Conn
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			open = append(open, conn)
+			seen <- struct{}{}
+		}
+	}()
+	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'http://%s'}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {}}]\ncurrent-context: c\n", listener.Addr())
+	require.NoError(t, os.WriteFile(kubeconfig, []byte(text), 0o600))
+	return kubeconfig, seen
+}

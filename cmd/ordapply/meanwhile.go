@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ordapply/ordapply/apply"
+)
+
+// meanwhile begins something that may take a while. What it returns waits for the
+// end of it, or of the context: what reads standard input, or asks a server that
+// never answers, cannot be ended otherwise.
+func meanwhile[T any](ctx context.Context, do func() (T, error)) func() (T, error) {
+	var result T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		result, err = do()
+	}()
+	return func() (T, error) {
+		select {
+		case <-done:
+			return result, err
+		default:
+		}
+		select {
+		case <-done:
+			return result, err
+		case <-ctx.Done():
+			var none T
+			return none, ended(ctx)
+		}
+	}
+}
+
+// ended is why a context is over, to whoever started the command.
+func ended(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return apply.ErrInterrupted
+}
+
+// answering bounds what the API server is asked before a run begins by --timeout,
+// which bounds the run; 0 is no bound.
+func answering(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	cause := fmt.Errorf("the API server did not answer within %s (--timeout), so nothing was begun: is it up, and is this the context you mean?", timeout)
+	return context.WithTimeoutCause(ctx, timeout, &timeoutError{cause})
+}
