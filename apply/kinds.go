@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -184,11 +185,46 @@ func (r *run) unserved(kind schema.GroupVersionKind, waited time.Duration) error
 		return fmt.Errorf("the cluster serves kind %s of group %q in %s, and not in %s: change the manifest's apiVersion",
 			kind.Kind, kind.Group, strings.Join(versions, ", "), kind.Version)
 	}
+	if health.IsNative(kind.Group) {
+		return r.unknownNative(kind)
+	}
 	return fmt.Errorf("the cluster does not serve kind %s of %s%s. "+
 		"Either its CustomResourceDefinition is missing (install it, or add it to the stream), "+
 		"or its apiVersion or kind is misspelt (kubectl api-resources lists what is served), "+
 		"or the operator that creates the kind is not running (start it first)",
 		kind.Kind, kind.GroupVersion(), stillDidNot)
+}
+
+// unknownNative says what is wrong with a kind of a group that Kubernetes serves
+// itself: nothing that is installed could bring it.
+func (r *run) unknownNative(kind schema.GroupVersionKind) error {
+	var beside, elsewhere []string
+	for _, known := range r.a.Cluster.NamespacedKinds() {
+		if known.Group == kind.Group {
+			beside = append(beside, known.Kind)
+		}
+		if known.Kind == kind.Kind {
+			elsewhere = append(elsewhere, known.GroupVersion().String())
+		}
+	}
+	hint := ordering.DidYouMean(kind.Kind, beside)
+	if len(elsewhere) > 0 {
+		hint = fmt.Sprintf("; it serves %s in %s", kind.Kind, strings.Join(elsewhere, ", "))
+	}
+	return fmt.Errorf("this cluster has no kind %s in %s: correct the manifest's apiVersion or kind%s", kind.Kind, kind.GroupVersion(), hint)
+}
+
+// refuseUnknown fails what no waiting can make known, before anything is written.
+func (r *run) refuseUnknown() {
+	for i := range r.steps {
+		s := &r.steps[i]
+		gvk := s.obj.GroupVersionKind()
+		if _, served := r.kind(gvk); served || s.state.Final() || !health.IsNative(gvk.Group) || len(s.MadeBy) > 0 || r.a.Cluster.Unreadable(gvk.GroupVersion()) != nil {
+			continue
+		}
+		r.fail(i, Failed, r.unserved(gvk, 0))
+		r.over = true
+	}
 }
 
 // definedKinds are the kinds that a CustomResourceDefinition serves; none for

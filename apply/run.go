@@ -142,6 +142,7 @@ func (r *run) execute(ctx context.Context) (Summary, error) {
 func (r *run) mayBegin(ctx context.Context) error {
 	r.refuseForeign(ctx)
 	r.refuseMisencoded()
+	r.refuseUnknown()
 	if r.over {
 		return nil
 	}
