@@ -209,7 +209,7 @@ func (c contents) unreadable(ctx context.Context) error {
 		// again: it keeps the Namespace.
 		_ = c.cluster.Refresh(ctx, gv)
 		if err := c.cluster.Unreadable(gv); err != nil {
-			return fmt.Errorf("nobody knows what there is of %s, which an APIService promises: %w", gv, brief(err))
+			return errors.New("nobody knows what there is of " + gv.String() + ", which an APIService promises: " + brief(err).Error())
 		}
 	}
 	return nil

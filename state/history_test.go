@@ -169,6 +169,13 @@ func testPrevious(t *testing.T, h History) {
 	again := numbered(t, 3)
 	carriedOut(t, h, again, Deployed)
 	expect(5, false, first)
+
+	carriedOut(t, h, numbered(t, 4), Failed)
+	expect(6, false, again)
+	back = again
+	back.Rollback = 6
+	require.Equal(t, 8, carriedOut(t, h, back, Deployed))
+	expect(5, false, first)
 }
 
 // The last that was deployed stays, however many failed after it.

@@ -30,9 +30,9 @@ type Members struct {
 }
 
 // Members lists what the set has, wherever it promises that something may be:
-// one LIST for each kind, or one for each kind and namespace where the whole
-// cluster may not be read. A kind that is no longer served has no members.
-// What is read of each is its metadata.
+// one LIST for each kind, in the set's namespace where it has but one, or one for
+// each kind and namespace where the whole cluster may not be read. A kind that is
+// no longer served has no members. What is read of each is its metadata.
 func (s *Set) Members(ctx context.Context) (Members, error) { return s.members(ctx, true) }
 
 // WholeMembers are the same, with all there is of each.
@@ -121,9 +121,12 @@ func (s *Set) unreadable(group string) error {
 func (s *Set) list(ctx context.Context, gvk schema.GroupVersionKind, metadata bool) ([]*unstructured.Unstructured, error) {
 	kind, _ := s.cluster.Kind(gvk)
 	query := apply.Query{Labels: applyset.PartOfLabel + "=" + s.Parent.SetID(), Metadata: metadata}
-	objects, err := s.cluster.List(ctx, kind, "", query)
-	if !apierrors.IsForbidden(err) || !kind.Namespaced {
-		return objects, notThere(err)
+	var objects []*unstructured.Unstructured
+	if namespaces := s.namespaces(); !kind.Namespaced || len(namespaces) > 1 {
+		all, err := s.cluster.List(ctx, kind, "", query)
+		if !apierrors.IsForbidden(err) || !kind.Namespaced {
+			return all, notThere(err)
+		}
 	}
 	for _, namespace := range s.namespaces() {
 		some, err := s.cluster.List(ctx, kind, namespace, query)

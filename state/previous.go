@@ -41,10 +41,12 @@ func (h History) ReadPrevious(ctx context.Context, p Previous) (*Revision, error
 	return r, err
 }
 
-// deployedBefore is the last revision that was deployed before the newest one.
+// deployedBefore is the last revision that was deployed before the newest one, and
+// is another: to go back to what a rollback went back to is to stay.
 func deployedBefore(entries []Entry) (Entry, error) {
-	for _, e := range slices.Backward(entries[:max(0, len(entries)-1)]) {
-		if e.Status == Deployed || e.Status == Superseded {
+	last := max(0, len(entries)-1)
+	for _, e := range slices.Backward(entries[:last]) {
+		if (e.Status == Deployed || e.Status == Superseded) && e.digest != entries[last].digest {
 			return e, nil
 		}
 	}
