@@ -170,6 +170,18 @@ func (r *run) kindExpired(i int, kind schema.GroupVersionKind) {
 	r.fail(i, Failed, r.unserved(kind, r.a.KindTimeout))
 }
 
+// nameUnserved fails what still waits, beside a failure, for its own kind that
+// nothing in the stream makes: that is a fault to be named in the same run.
+func (r *run) nameUnserved() {
+	for i := range r.steps {
+		s := &r.steps[i]
+		gvk := s.obj.GroupVersionKind()
+		if _, served := r.kind(gvk); s.state == Applying && s.unserved > 0 && !served && len(s.MadeBy) == 0 {
+			r.fail(i, Failed, r.unserved(gvk, time.Since(s.begun).Round(time.Millisecond)))
+		}
+	}
+}
+
 // unserved says why a kind that nothing in the stream makes is not served, as
 // far as one can tell; waited is how long it was waited for, 0 when not at all.
 func (r *run) unserved(kind schema.GroupVersionKind, waited time.Duration) error {

@@ -102,9 +102,10 @@ func TestAFailedWaveWaitsForNoOutsider(t *testing.T) {
 		summary, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 		require.ErrorContains(t, err, "apply Pod shop/bad: no")
 		require.ErrorContains(t, err, "apply Pod shop/worse: no")
+		require.ErrorContains(t, err, "the cluster does not serve kind Rocket of rockets.example/v1", "no faults are left for the next run to name")
 		require.Equal(t, map[string]apply.State{
 			"bad": apply.Failed, "worse": apply.Failed, "slow": apply.Ready,
-			"web": apply.NotStarted, "behind": apply.NotStarted, "rocket": apply.NotStarted,
+			"web": apply.NotStarted, "behind": apply.NotStarted, "rocket": apply.Failed,
 		}, states(summary))
 		require.Equal(t, 4*time.Second, time.Since(start))
 	})

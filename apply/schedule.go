@@ -79,6 +79,7 @@ func (r *run) advanceWave() {
 		case w.unanswered > 0 && (r.failures == 0 || r.underway()):
 			return
 		case r.failures > 0:
+			r.nameUnserved()
 			r.stop(byFailure)
 			r.over = r.inFlight == 0
 			return

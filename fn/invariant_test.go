@@ -129,6 +129,7 @@ func knownRefusals() []string {
 		"aliases expand", "stands inside what it stands for", "write out aliases", "the YAML printer would change it",
 		"did not find expected <document start>", "annotation ordapply.dev/", "is a resource of the stream", "is not YAML",
 		"sortOrder", "functionConfig", "apiVersion:", "kind:", "two different orders", "is not valid YAML", "is no separator", "metadata", "unknown field",
+		"is a line --- missing between them",
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
@@ -47,7 +48,30 @@ func (s *Set) claim(ctx context.Context, manager string) error {
 		})
 	}
 	group.Wait()
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return s.claimParent(ctx)
+}
+
+// claimParent makes ours what the other tool owned on the parent; else what it
+// promised would live on there when the set promises less.
+func (s *Set) claimParent(ctx context.Context) error {
+	for {
+		live, err := s.cluster.Get(ctx, s.kind, s.Parent.ID.Namespace, s.Parent.ID.Name)
+		if err != nil {
+			return notThere(err)
+		}
+		own, former := s.Parent.Manager("ordapply"), []string{}
+		for _, entry := range live.GetManagedFields() {
+			if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Manager != own {
+				former = append(former, entry.Manager)
+			}
+		}
+		if err = s.cluster.Migrate(ctx, s.kind, live, former, own); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
 }
 
 // claimOne is claim for one member, as long as it is one.
