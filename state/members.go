@@ -122,7 +122,7 @@ func (s *Set) list(ctx context.Context, gvk schema.GroupVersionKind, metadata bo
 	kind, _ := s.cluster.Kind(gvk)
 	query := apply.Query{Labels: applyset.PartOfLabel + "=" + s.Parent.SetID(), Metadata: metadata}
 	var objects []*unstructured.Unstructured
-	if namespaces := s.namespaces(); !kind.Namespaced || len(namespaces) > 1 {
+	if namespaces := s.namespaces(); s.silent || !kind.Namespaced || len(namespaces) > 1 {
 		all, err := s.cluster.List(ctx, kind, "", query)
 		if !apierrors.IsForbidden(err) || !kind.Namespaced {
 			return all, notThere(err)

@@ -52,13 +52,12 @@ func hungServer(t *testing.T) (kubeconfig string, asked <-chan struct{}) {
 	t.Cleanup(func() { _ = listener.Close() })
 	seen := make(chan struct{}, 100)
 	go func() {
-		var open []net.Conn
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			open = append(open, conn)
+			defer func() { _ = conn.Close() }() // when the test is over
 			seen <- struct{}{}
 		}
 	}()
