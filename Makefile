@@ -70,7 +70,7 @@ bench: build localcluster emit-peers ## measure speed and memory against what th
 
 .PHONY: chaos
 chaos: build localcluster ## kill apply, prune, delete and rollback with every request of theirs
-	ORDAPPLY_CHAOS=all $(GO) test -timeout 60m -run '^TestChaos$$' -v ./cmd/ordapply | grep -v '^=== '
+	ORDAPPLY_CHAOS=all $(GO) test -parallel 8 -timeout 60m -run '^TestChaos$$' -v ./cmd/ordapply | grep -v '^=== '
 
 .PHONY: check
 check: lint test demo ## exactly what CI runs

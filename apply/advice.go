@@ -12,6 +12,9 @@ import (
 
 // explain adds to the API server's words what to do about them.
 func explain(err error) error {
+	if faults := wrongTypes(err); faults != "" {
+		return &redacted{"its manifest has values of the wrong type: " + faults, err}
+	}
 	if advice := beforeTheCause(err); advice != "" {
 		return fmt.Errorf("%s (%w)", advice, err)
 	}
@@ -26,7 +29,10 @@ func explain(err error) error {
 	case unfitValue(err):
 		return fmt.Errorf("its manifest has a value that its field cannot hold: %w", err)
 	case isConnectionTrouble(err):
-		return fmt.Errorf("the API server could not be reached, though it was tried again and again: %w", brief(err))
+		return unreached(err)
+	}
+	if advice := serverTrouble(err); advice != "" {
+		return fmt.Errorf("%w; %s", err, advice)
 	}
 	return err
 }
@@ -57,6 +63,10 @@ func afterTheCause(err error) string {
 		return "it is a member of another apply set: take it out of that one first, or take it over with --take-over"
 	case fieldConflict(err):
 		return "another field manager owns these fields: take them with --force-conflicts, or leave them out of the manifest"
+	case says("x509: ") && !says("webhook"):
+		return "the kubeconfig's certificate-authority does not fit the certificate that the server shows: get a new kubeconfig, or see what stands between you and the API server"
+	case isConversionTransport(err), isConversionRefusal(err):
+		return conversionAdvice(err)
 	case isWebhookTransport(err):
 		return unreachableWebhook(err)
 	case isDenial(err), says("denied request"): // a webhook; a ValidatingAdmissionPolicy
@@ -67,7 +77,7 @@ func afterTheCause(err error) string {
 		return "a ResourceQuota of the namespace allows no more: raise it, or ask for less"
 	case says("violates PodSecurity"):
 		return "set what it names in the securityContext, or let the namespace's label pod-security.kubernetes.io/enforce allow it"
-	case apierrors.IsUnauthorized(err):
+	case CredentialsRefused(err):
 		return "the API server does not accept the credentials of your kubeconfig: log in again"
 	case apierrors.IsRequestEntityTooLargeError(err), says("request is too large"):
 		return "split the object: the cluster stores none of that size"

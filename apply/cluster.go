@@ -89,10 +89,12 @@ type LogOptions struct {
 }
 
 // Change is what a watch saw: all objects there are, or one that changed; or
-// that it may not watch.
+// that it may not watch; or how it gets on.
 type Change struct {
 	Listed    bool                         // Objects are all there are
 	Deleted   bool                         // the one object is gone, or the query asks for it no longer
 	Forbidden error                        // the watch ended here: it may not or cannot be
+	Lost      error                        // it could not be opened, and will be tried again
+	Back      bool                         // it was lost, and is open again
 	Objects   []*unstructured.Unstructured // one, unless Listed
 }

@@ -13,15 +13,16 @@ import (
 
 // demand gathers what a run will ask for.
 type demand struct {
-	a     Applier
-	kinds Kinds
-	out   Permissions
+	a       Applier
+	kinds   Kinds
+	defined Kinds // by the stream
+	out     Permissions
 }
 
 // Permissions tells what Run will ask for, by all that can be known before. It
 // makes no request.
 func (a Applier) Permissions(plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured, kinds Kinds) Permissions {
-	d := &demand{a: a.withDefaults(), kinds: kinds}
+	d := &demand{a: a.withDefaults(), kinds: kinds, defined: StreamKinds(objects)}
 	gated := map[object.ID]bool{}
 	made := map[string]bool{}
 	for _, s := range plan.Steps {
@@ -46,6 +47,9 @@ func (a Applier) Permissions(plan *ordering.Plan, objects map[object.ID]*unstruc
 // step is what one resource asks for.
 func (d *demand) step(s ordering.Step, obj *unstructured.Unstructured, waits bool) {
 	kind, known := d.kinds(obj.GroupVersionKind())
+	if _, defined := d.defined(obj.GroupVersionKind()); !known || len(s.MadeBy) > 0 && !defined {
+		d.definitions()
+	}
 	if !known {
 		d.out.Unknown = append(d.out.Unknown, obj.GroupVersionKind().GroupKind())
 		return
@@ -69,12 +73,23 @@ func (d *demand) step(s ordering.Step, obj *unstructured.Unstructured, waits boo
 	}
 }
 
+// definitions is what waiting for a kind asks for that the stream does not
+// define.
+func (d *demand) definitions() {
+	for _, gvk := range definitions() {
+		if kind, known := d.kinds(gvk); known {
+			d.optional("list", kind.Resource, "", "")
+			d.optional("watch", kind.Resource, "", "")
+		}
+	}
+}
+
 // wait is what is read while a resource is waited for, or when that was in
 // vain.
 func (d *demand) wait(obj *unstructured.Unstructured) {
 	for _, namespace := range webhookNamespaces(obj) {
-		slices := schema.GroupVersionResource{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}
-		d.required("list", slices, namespace, "")
+		d.required("list", endpointSlices().Resource, namespace, "")
+		d.optional("watch", endpointSlices().Resource, namespace, "")
 	}
 	namespace := obj.GetNamespace()
 	if d.a.NoDiagnosis || namespace == "" {
@@ -101,6 +116,7 @@ func (d *demand) external(id object.ID) {
 	}
 	kind, known := d.kinds(schema.GroupVersionKind{Group: id.Group, Kind: id.Kind})
 	if !known {
+		d.definitions()
 		d.out.Unknown = append(d.out.Unknown, schema.GroupKind{Group: id.Group, Kind: id.Kind})
 		return
 	}

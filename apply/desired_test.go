@@ -91,6 +91,14 @@ func TestDesiredLeavesFieldsToControllers(t *testing.T) {
 			in:  `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {annotations: {cert-manager.io/inject-ca-from: a/b}}, spec: {conversion: {webhook: {clientConfig: {caBundle: abc}}}}}`,
 			out: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {annotations: {cert-manager.io/inject-ca-from: a/b}}, spec: {conversion: {webhook: {clientConfig: {}}}}}`,
 		},
+		"CA bundle injected from a Secret": {
+			in:  `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {annotations: {cert-manager.io/inject-ca-from-secret: a/b}}, webhooks: [{name: a, clientConfig: {caBundle: abc}}]}`,
+			out: `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {annotations: {cert-manager.io/inject-ca-from-secret: a/b}}, webhooks: [{name: a, clientConfig: {}}]}`,
+		},
+		"CA bundle of the API server": {
+			in:  `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {annotations: {cert-manager.io/inject-apiserver-ca: "true"}}, webhooks: [{name: a, clientConfig: {caBundle: abc}}]}`,
+			out: `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {annotations: {cert-manager.io/inject-apiserver-ca: "true"}}, webhooks: [{name: a, clientConfig: {}}]}`,
+		},
 		"empty Secret":      {in: `{apiVersion: v1, kind: Secret, data: {a: "", b: ""}}`, out: `{apiVersion: v1, kind: Secret}`},
 		"half empty Secret": {in: `{apiVersion: v1, kind: Secret, data: {a: "", b: Yg==}}`, out: `{apiVersion: v1, kind: Secret, data: {a: "", b: Yg==}}`},
 		"aggregated role":   {in: `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, aggregationRule: {}, rules: []}`, out: `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, aggregationRule: {}}`},

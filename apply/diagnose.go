@@ -31,7 +31,7 @@ func (r *run) diagnose(ctx context.Context) {
 	secrets := r.secretValues()
 	var asking sync.WaitGroup
 	turns := make(chan struct{}, diagnosedAtOnce)
-	left := diagnosed
+	left, silence := diagnosed, r.reach.silence()
 	for i := range r.steps {
 		s := &r.steps[i]
 		failure := &Error{}
@@ -49,6 +49,10 @@ func (r *run) diagnose(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, diagnosisTimeout)
 			defer cancel()
 			q := &inquiry{cluster: r.a.Cluster, now: time.Now(), left: requestsEach, asked: map[types.UID]bool{}}
+			if silence != "" {
+				q.left = 0
+				q.missed("the cause was not asked for: " + silence)
+			}
 			blocks := r.blockedBy(i)
 			failure.Diagnosis = &Diagnosis{
 				Of: s.ID, Findings: secrets.hide(q.about(ctx, s.last, backends)),

@@ -38,6 +38,8 @@ type scripted struct {
 	scripts map[object.ID]script
 	// served tells whether a kind is served; nil: every kind is.
 	served func(kind string) bool
+	// backed tells whether Services have endpoints; nil: they have.
+	backed func() bool
 	// outside are objects that are not of the stream, by what they are like
 	// when a watch first looks; nil: not there.
 	outside map[object.ID]*unstructured.Unstructured
@@ -48,6 +50,8 @@ type scripted struct {
 	log     []entry
 	watches []watching
 	tries   map[object.ID]int
+	looks   int // at discovery
+	asked   int // about endpoints
 	out     int // PATCHes that are not answered
 	mostOut int
 }
@@ -103,14 +107,26 @@ func (c *scripted) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
 	if c.served != nil && !c.served(gvk.Kind) {
 		return apply.Kind{}, false
 	}
-	return apply.Kind{Resource: gvk.GroupVersion().WithResource(gvk.Kind), Namespaced: true, HasStatus: true}, true
+	return apply.Kind{Resource: gvk.GroupVersion().WithResource(gvk.Kind), Namespaced: !strings.HasSuffix(gvk.Kind, "WebhookConfiguration"), HasStatus: true}, true
 }
 
 func (c *scripted) Unreadable(schema.GroupVersion) error { return nil }
 
 func (c *scripted) AllUnreadable() []schema.GroupVersion { return nil }
 
-func (c *scripted) Refresh(context.Context, ...schema.GroupVersion) error { return nil }
+func (c *scripted) Refresh(context.Context, ...schema.GroupVersion) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looks++
+	return nil
+}
+
+// refreshes is how often discovery was asked.
+func (c *scripted) refreshes() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.looks
+}
 
 func (c *scripted) Apply(ctx context.Context, _ apply.Kind, obj *unstructured.Unstructured, _ apply.PatchOptions) (*unstructured.Unstructured, error) {
 	id := apply.Meta(obj).ID
@@ -207,7 +223,12 @@ func (c *scripted) Logs(context.Context, object.ID, string, apply.LogOptions) ([
 	return nil, nil
 }
 
-func (c *scripted) HasEndpoints(context.Context, object.ID) (bool, error) { return true, nil }
+func (c *scripted) HasEndpoints(context.Context, object.ID) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked++
+	return c.backed == nil || c.backed(), nil
+}
 
 func (c *scripted) Versions(gk schema.GroupKind) []string {
 	if c.served != nil && !c.served(gk.Kind) {

@@ -20,11 +20,19 @@ func leaveToControllers(obj *unstructured.Unstructured, scaled bool) {
 	case gk.Kind == "ClusterRole" && obj.Object["aggregationRule"] != nil:
 		delete(obj.Object, "rules")
 	case gk.Group == "admissionregistration.k8s.io" || gk.Group == "apiregistration.k8s.io" || gk.Group == "apiextensions.k8s.io":
-		dropBundles(obj.Object, obj.GetAnnotations()["cert-manager.io/inject-ca-from"] != "")
+		dropBundles(obj.Object, injected(obj))
 	}
 	if scaled {
 		unstructured.RemoveNestedField(obj.Object, "spec", "replicas")
 	}
+}
+
+// injected tells whether cert-manager's annotations let it write an object's CA
+// bundles.
+func injected(obj *unstructured.Unstructured) bool {
+	annotations := obj.GetAnnotations()
+	return annotations["cert-manager.io/inject-ca-from"] != "" || annotations["cert-manager.io/inject-ca-from-secret"] != "" ||
+		annotations["cert-manager.io/inject-apiserver-ca"] == "true"
 }
 
 // dropEmptyData removes the data of a Secret of which every value is empty. A

@@ -58,7 +58,7 @@ func (h *holders) say(format string, args ...any) {
 
 // unread notes what could not be looked at.
 func (h *holders) unread(what string, err error) {
-	h.findings = append(h.findings, Finding{Text: what + " cannot be read: " + brief(err).Error()})
+	h.findings = append(h.findings, Finding{Text: what + " cannot be read: " + inWords(err).Error()})
 }
 
 // users are the Pods that use a PersistentVolumeClaim.
@@ -210,7 +210,7 @@ func (h *holders) runs(ctx context.Context, manager string) string {
 		served, _ := h.cluster.Kind(gvk)
 		workloads, err := contents{cluster: h.cluster}.list(ctx, gvk, served, "")
 		if err != nil {
-			return "which should take it away; whether that runs cannot be read: " + brief(err).Error()
+			return "which should take it away; whether that runs cannot be read: " + inWords(err).Error()
 		}
 		for _, w := range workloads {
 			if calledAlike(w.GetName(), manager) {

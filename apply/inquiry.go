@@ -76,7 +76,17 @@ func (q *inquiry) refused(verb string, kind Kind, namespace string, err error) {
 		q.forbidden(verb + " " + where)
 		return
 	}
+	if noAnswer(err) || errors.Is(err, context.Canceled) {
+		q.unanswered(inWords(err).Error())
+		return
+	}
 	q.missed(where + " cannot be read: " + brief(err).Error())
+}
+
+// unanswered notes that the API server cannot be asked, and asks no more.
+func (q *inquiry) unanswered(why string) {
+	q.left = 0
+	q.missed("the cause could not be asked for, as the API server does not answer: " + why)
 }
 
 // forbidden notes a permission that lacks.

@@ -70,39 +70,8 @@ func (r *run) believe(i int, live *unstructured.Unstructured, a health.Assessmen
 	s := &r.steps[i]
 	if len(a.Backends) > 0 && !r.a.DryRun {
 		s.backends = a.Backends
-		r.askBackend(i)
+		r.awaitBackend(i)
 		return
 	}
 	r.ready(i)
-}
-
-// askBackend asks whether the first Service that a step still waits for has a
-// ready endpoint.
-func (r *run) askBackend(i int) {
-	if s := &r.steps[i]; s.state == Waiting && !s.asking {
-		s.asking = true
-		r.hand(request{op: opEndpoints, step: i, id: s.backends[0]})
-	}
-}
-
-// foundEndpoints goes on with a step whose backend answered, and asks again
-// later when it has no ready endpoint.
-func (r *run) foundEndpoints(answer reply) {
-	i := answer.step
-	s := &r.steps[i]
-	s.asking = false
-	if answer.err == nil && answer.found {
-		if s.backends = s.backends[1:]; len(s.backends) == 0 {
-			r.ready(i)
-			return
-		}
-		r.askBackend(i)
-		return
-	}
-	detail := answer.id.String() + " has no ready endpoint"
-	if answer.err != nil {
-		detail = "the endpoints of " + answer.id.String() + " cannot be read: " + brief(answer.err).Error()
-	}
-	r.move(i, Waiting, detail)
-	r.after(time.Second, func() { r.askBackend(i) })
 }

@@ -21,9 +21,11 @@ import (
 // kindWait is what waits for one group-version to be served.
 type kindWait struct {
 	wants []want
-	asked bool // a request is out or due
-	held  bool // until more CRDs of the group-version are established
-	delay time.Duration
+	asked bool          // a request is out
+	next  time.Time     // when one is due; zero when none is
+	held  bool          // until more CRDs of the group-version are established
+	delay time.Duration // the pause after the next look; it doubles
+	other time.Duration // the pause before a look that is likely in vain; it doubles
 }
 
 type want struct {
@@ -31,8 +33,8 @@ type want struct {
 	kind schema.GroupVersionKind
 }
 
-// firstDelay is the pause before discovery is asked a second time; it doubles
-// up to a second.
+// firstDelay is the pause before discovery is asked again when a kind is about
+// to be served: it lags a little behind what brings the kind.
 const firstDelay = 20 * time.Millisecond
 
 // awaitKinds lets a step wait until the API server serves all the kinds.
@@ -51,7 +53,7 @@ func (r *run) awaitKinds(i int, kinds ...schema.GroupVersionKind) {
 	for _, kind := range missing {
 		w := r.wanted[kind.GroupVersion()]
 		if w == nil {
-			w = &kindWait{delay: firstDelay}
+			w = &kindWait{delay: r.secondLook(kind), other: otherDelay}
 			r.wanted[kind.GroupVersion()] = w
 		}
 		w.wants = append(w.wants, want{i, kind})
@@ -93,7 +95,7 @@ const batchDelay = time.Second
 // way.
 func (r *run) ask(gv schema.GroupVersion, w *kindWait) {
 	switch {
-	case w.asked:
+	case w.asked, w.due():
 	case !r.moreDefine(gv):
 		r.discover(gv, w)
 	case !w.held:
@@ -107,7 +109,7 @@ func (r *run) ask(gv schema.GroupVersion, w *kindWait) {
 }
 
 func (r *run) discover(gv schema.GroupVersion, w *kindWait) {
-	w.asked, w.held = true, false
+	w.asked, w.held, w.next = true, false, time.Time{}
 	r.hand(request{op: opDiscover, step: -1, discover: gv})
 }
 
@@ -142,9 +144,53 @@ func (r *run) discovered(gv schema.GroupVersion) {
 		delete(r.wanted, gv)
 		return
 	}
-	w.asked = true
-	r.after(w.delay, func() { r.discover(gv, w) })
-	w.delay = min(2*w.delay, time.Second)
+	if slices.ContainsFunc(w.wants, func(want want) bool { return !r.defined(want.kind) }) {
+		r.watchKinds()
+	}
+	r.lookIn(gv, w, r.nextDelay(w))
+}
+
+// defined tells whether a CustomResourceDefinition of the stream defines a kind.
+func (r *run) defined(kind schema.GroupVersionKind) bool {
+	_, defined := r.schemas[kind]
+	return defined
+}
+
+// secondLook is the pause before discovery is asked a second time for a kind.
+func (r *run) secondLook(kind schema.GroupVersionKind) time.Duration {
+	if r.defined(kind) || r.kindsPolled {
+		return firstDelay
+	}
+	return unpromptedDelay
+}
+
+// nextDelay is the pause before the next look. It doubles, so that even a long
+// wait is a handful of looks; where nothing prompts them only up to longestPause.
+func (r *run) nextDelay(w *kindWait) time.Duration {
+	d := w.delay
+	if w.delay *= 2; r.kindsPolled {
+		w.delay = min(w.delay, longestPause)
+	}
+	return d
+}
+
+// due tells whether a look at discovery will follow by itself.
+func (w *kindWait) due() bool { return !w.next.IsZero() }
+
+// lookIn looks at discovery when d has passed; false when a look is out or due
+// before that.
+func (r *run) lookIn(gv schema.GroupVersion, w *kindWait, d time.Duration) bool {
+	at := time.Now().Add(d)
+	if w.asked || w.due() && !at.Before(w.next) {
+		return false
+	}
+	w.next = at
+	r.after(d, func() {
+		if r.wanted[gv] == w && w.next.Equal(at) {
+			r.discover(gv, w)
+		}
+	})
+	return true
 }
 
 // served goes on with a step whose kinds are all there: a CRD is ready, a

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,7 @@ func Connect(config *rest.Config) (*Kubernetes, error) {
 	if config.UserAgent == "" {
 		config.UserAgent = rest.DefaultKubernetesUserAgent()
 	}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return noting{next} })
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
@@ -286,11 +288,7 @@ func (k *Kubernetes) List(ctx context.Context, kind Kind, namespace string, quer
 
 // listMetadata reads what metadata there is, as objects that hold no more.
 func (k *Kubernetes) listMetadata(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error) {
-	var client metadata.ResourceInterface = k.metadata.Resource(kind.Resource)
-	if kind.Namespaced {
-		client = k.metadata.Resource(kind.Resource).Namespace(namespace)
-	}
-	list, err := client.List(ctx, metav1.ListOptions{LabelSelector: query.Labels, FieldSelector: query.Fields, Limit: query.Limit})
+	list, err := k.metadataOf(kind, namespace).List(ctx, metav1.ListOptions{LabelSelector: query.Labels, FieldSelector: query.Fields, Limit: query.Limit})
 	if err != nil {
 		return nil, err
 	}
@@ -318,19 +316,13 @@ func (k *Kubernetes) Logs(ctx context.Context, pod object.ID, container string, 
 
 // HasEndpoints implements Cluster.
 func (k *Kubernetes) HasEndpoints(ctx context.Context, service object.ID) (bool, error) {
-	slices, err := k.client.Resource(schema.GroupVersionResource{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}).
-		Namespace(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=" + service.Name})
+	slices, err := k.List(ctx, endpointSlices(), service.Namespace, watchKey{service: service.Name}.query())
 	if err != nil {
 		return false, err
 	}
-	for _, slice := range slices.Items {
-		endpoints, _, _ := unstructured.NestedSlice(slice.Object, "endpoints")
-		for _, e := range endpoints {
-			endpoint, _ := e.(map[string]any)
-			ready, known, _ := unstructured.NestedBool(endpoint, "conditions", "ready")
-			if ready || !known && endpoint != nil {
-				return true, nil
-			}
+	for _, slice := range slices {
+		if hasReadyEndpoint(slice) {
+			return true, nil
 		}
 	}
 	return false, nil
@@ -374,6 +366,13 @@ func (k *Kubernetes) Migrate(ctx context.Context, kind Kind, live *unstructured.
 // clientSideManagers are the field managers of kubectl's client-side apply.
 func clientSideManagers() sets.Set[string] {
 	return sets.New("kubectl-client-side-apply", "before-first-apply")
+}
+
+func (k *Kubernetes) metadataOf(kind Kind, namespace string) metadata.ResourceInterface {
+	if kind.Namespaced {
+		return k.metadata.Resource(kind.Resource).Namespace(namespace)
+	}
+	return k.metadata.Resource(kind.Resource)
 }
 
 func (k *Kubernetes) resource(kind Kind, namespace string) dynamic.ResourceInterface {

@@ -20,6 +20,8 @@ type loop struct {
 	answers  chan func() // of workers
 	news     chan func() // of watches and timers
 
+	reach reach
+
 	ctx     func() context.Context // for requests and watches; outlives an interrupt by the grace
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
@@ -118,7 +120,11 @@ func (l *loop) follow(cluster Cluster, key watchKey, kind Kind, see func(sight))
 	ctx, cancel := context.WithCancel(l.ctx())
 	tell := l.teller(ctx)
 	go cluster.Watch(ctx, kind, key.namespace, key.query(), func(c Change) {
-		tell(func() { see(sight{key, c}) })
+		tell(func() {
+			if l.heard(c); c.Lost == nil && !c.Back {
+				see(sight{key, c})
+			}
+		})
 	})
 	return cancel
 }

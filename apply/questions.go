@@ -220,6 +220,8 @@ func (q *inquiry) log(ctx context.Context, pod object.ID, kind podTrouble) {
 	switch {
 	case apierrors.IsForbidden(err):
 		q.forbidden(`get pods/log in namespace "` + pod.Namespace + `"`)
+	case err != nil && noAnswer(err):
+		q.unanswered(inWords(err).Error())
 	case err != nil:
 		q.missed("the log of container " + kind.container + " of " + pod.String() + " cannot be read: " + brief(err).Error())
 	default:

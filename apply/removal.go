@@ -20,6 +20,8 @@ type removal struct {
 	byID  map[object.ID]int
 	begin time.Time
 
+	silent int // the step of which was told that the API server is silent; -1: none
+
 	wave     int // the open wave; -1 before the first
 	waveOpen time.Time
 	waves    []removeWave
@@ -38,6 +40,7 @@ type removeStep struct {
 	detail    string
 	err       error
 	absent    bool     // there was nothing to delete
+	asked     bool     // its DELETE was sent, once at least
 	accepted  bool     // the API server deletes it
 	passed    bool     // nothing waits any longer for its deletion to be asked for
 	watch     watchKey // that reports it
@@ -63,8 +66,9 @@ func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstruc
 		Remover: m, plan: order.Plan(), first: order.FirstWave(), wave: -1,
 		steps: make([]removeStep, len(order.Steps)), byID: make(map[object.ID]int, len(order.Steps)),
 		waves:   make([]removeWave, order.Waves),
-		watches: newWatches(m.Set), watched: map[watchKey]*vigil{},
+		watches: newWatches(m.Set), watched: map[watchKey]*vigil{}, silent: -1,
 	}
+	r.reach.away, r.reach.back = r.tellSilence, r.tellBack
 	for i, s := range order.Steps {
 		r.steps[i] = removeStep{DeletionStep: s, live: live[s.ID], state: Pending, blockers: 1} // its wave
 		r.byID[s.ID] = i
@@ -154,7 +158,8 @@ func (r *removal) waveExpired(wave int) {
 	}
 }
 
-// settle ends one step that the run left open.
+// settle ends one step that the run left open. What was asked for the API server
+// may do yet: that is not called "not started".
 func (r *removal) settle(i int) {
 	switch s := &r.steps[i]; {
 	case s.state.Final():
@@ -162,6 +167,8 @@ func (r *removal) settle(i int) {
 		r.timeOut(i, r.Timeout, "run")
 	case s.accepted:
 		r.finish(i, Unsettled, s.detail)
+	case s.asked:
+		r.finish(i, Unsettled, r.undeletedBecause(i))
 	default:
 		r.finish(i, NotStarted, "")
 	}

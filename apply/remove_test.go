@@ -239,6 +239,23 @@ func TestRemovalInterrupted(t *testing.T) {
 	})
 }
 
+// A DELETE that was refused, or not answered, when the run was interrupted was sent
+// all the same.
+func TestRemovalInterruptedBetweenTries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newMortal(secret("busy"), secret("silent"))
+		cluster.ends[secret("busy")] = end{errs: slices.Repeat([]error{apierrors.NewServiceUnavailable("busy")}, 99)}
+		cluster.ends[secret("silent")] = end{latency: time.Hour}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(4*time.Second, cancel)
+		summary, err := apply.Remover{Cluster: cluster}.Run(ctx, inWaves(wave(secret("busy"), secret("silent"))), cluster.found())
+		require.ErrorIs(t, err, apply.ErrInterrupted)
+		require.Equal(t, map[string]apply.State{"busy": apply.Unsettled, "silent": apply.Unsettled}, states(summary))
+		require.Contains(t, summary.Results[0].Detail, "busy")
+		require.Equal(t, "its DELETE was sent, and the API server has not answered it", summary.Results[1].Detail)
+	})
+}
+
 // That the rest was never asked for is an error, however well the DELETE ended
 // that was out when the time was over.
 func TestRemovalTimeoutWhileADeleteIsOut(t *testing.T) {

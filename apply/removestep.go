@@ -54,6 +54,7 @@ func (r *removal) start(i int) {
 func (r *removal) delete(i int) {
 	s := &r.steps[i]
 	s.refusal = nil
+	s.asked = true
 	cluster, kind, id, live := r.Cluster, s.kind, s.ID, s.live
 	options := DeleteOptions{Unchanged: true, Foreground: ownsOthers(s.ID), DryRun: r.DryRun}
 	r.enqueue(func(ctx context.Context) func() {
@@ -215,11 +216,11 @@ func (r *removal) trouble(i int, cause error, again func()) {
 			r.gone(i)
 			return
 		}
-		r.fail(i, Failed, explain(cause))
+		r.fail(i, Failed, afterAttempts(explain(cause), s.retries, s.troubled))
 		return
 	}
 	s.refusal = cause
-	detail := "will be tried again: " + brief(cause).Error()
+	detail := "will be tried again: " + inWords(cause).Error()
 	if apierrors.IsConflict(cause) {
 		detail = "it has changed since it was read; it is read again"
 	}
@@ -287,16 +288,22 @@ func (r *removal) skip(i int, why string) {
 // timeOut ends a step because its time is over.
 func (r *removal) timeOut(i int, after time.Duration, scope string) {
 	s := &r.steps[i]
-	e := &TimeoutError{After: after, Scope: scope, Last: s.detail, Deletion: true, Unapplied: !s.accepted}
-	switch {
-	case s.refusal != nil && !s.accepted:
-		e.Last = explain(s.refusal).Error()
-	case s.accepted:
-		e.Last = waitsUntilGone(s.live)
-	case e.Last == "":
-		e.Last = "the API server has not answered its DELETE"
+	e := &TimeoutError{After: after, Scope: scope, Last: r.reach.stale(waitsUntilGone(s.live)), Deletion: true, Unapplied: !s.accepted}
+	if !s.accepted {
+		e.Last = r.undeletedBecause(i)
 	}
 	r.fail(i, TimedOut, e)
+}
+
+// undeletedBecause says what keeps the API server from deleting a step's object.
+func (r *removal) undeletedBecause(i int) string {
+	switch s := &r.steps[i]; {
+	case s.refusal != nil:
+		return explain(s.refusal).Error()
+	case s.detail != "":
+		return s.detail
+	}
+	return "its DELETE was sent, and the API server has not answered it"
 }
 
 func (r *removal) emit(e Event) {

@@ -20,10 +20,10 @@ import (
 // not pass by itself. The cause decides, not the status code.
 func patience(err error) time.Duration {
 	switch {
-	case unknownField(err), unfitValue(err), isDenial(err):
-		return 0
-	case isWebhookTransport(err):
+	case isWebhookTransport(err): // also while it converts a new object
 		return time.Minute
+	case unknownField(err), unfitValue(err), isDenial(err), isConversionRefusal(err):
+		return 0
 	case missingAccount(err) != "":
 		return 10 * time.Second // a new Namespace gets its default one a moment later
 	case notServed(err):
@@ -94,7 +94,7 @@ func unfitValue(err error) bool {
 // isWebhookTransport tells a webhook that could not be reached from one that
 // said no.
 func isWebhookTransport(err error) bool {
-	return strings.Contains(err.Error(), "failed calling webhook") && !isDenial(err)
+	return strings.Contains(err.Error(), "failed calling webhook") && !isDenial(err) || isConversionTransport(err)
 }
 
 // isDenial recognises a webhook that said no, with whatever code it chose.
@@ -107,7 +107,14 @@ func isConnectionTrouble(err error) bool {
 	return strings.Contains(err.Error(), "stream error: stream ID") || // HTTP/2
 		utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || // in the middle of an answer
-		errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &netErr) && netErr.Timeout()
+		isUnreachable(err) || errors.As(err, &netErr) && netErr.Timeout() // "i/o timeout", "TLS handshake timeout"
+}
+
+// isUnreachable recognises a server that nothing led to.
+func isUnreachable(err error) bool {
+	var name *net.DNSError
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) ||
+		errors.Is(err, syscall.EHOSTDOWN) || errors.Is(err, syscall.ENETDOWN) || errors.Is(err, syscall.EPIPE) || errors.As(err, &name)
 }
 
 // notServed recognises the bare 404 of a path that the API server does not

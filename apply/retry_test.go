@@ -1,10 +1,13 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -53,6 +56,13 @@ func TestPatience(t *testing.T) {
 		"504 of a load balancer":       {proxied(504), 30 * time.Second},
 		"connection reset":             {sending(syscall.ECONNRESET), 30 * time.Second},
 		"connection refused":           {sending(fmt.Errorf("dial tcp: %w", syscall.ECONNREFUSED)), 30 * time.Second},
+		"no such host":                 {sending(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "api", IsNotFound: true}}), 30 * time.Second},
+		"no route to host":             {sending(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}), 30 * time.Second},
+		"network unreachable":          {sending(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}), 30 * time.Second},
+		"broken pipe":                  {sending(&net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.EPIPE)}), 30 * time.Second},
+		"connection timed out":         {sending(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ETIMEDOUT)}), 30 * time.Second},
+		"i/o timeout":                  {sending(&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}), 30 * time.Second},
+		"no answer in time":            {sending(context.DeadlineExceeded), 30 * time.Second},
 		"connection closed":            {sending(io.EOF), 30 * time.Second},
 		"connection closed in between": {sending(io.ErrUnexpectedEOF), 30 * time.Second},
 		"an answer that breaks off":    {fmt.Errorf("unexpected error when reading response body. Please retry. Original error: %w", io.ErrUnexpectedEOF), 30 * time.Second},
@@ -62,6 +72,10 @@ func TestPatience(t *testing.T) {
 		"certificate":                  {sending(errors.New("tls: failed to verify certificate: x509: certificate signed by unknown authority")), 0},
 		"webhook unreachable":          {status(500, "InternalError", `failed calling webhook "guard.example": failed to call webhook: Post "https://guard": dial tcp 127.0.0.1:1: connect: connection refused`), time.Minute},
 		"webhook without endpoints":    {status(500, "InternalError", `failed calling webhook "guard.example": failed to call webhook: Post "https://guard": no endpoints available for service "guard"`), time.Minute},
+		"conversion unreachable":       {status(500, "", `conversion webhook for example.com/v1, Kind=Widget failed: Post "https://conv.shop.svc:443/convert?timeout=30s": service "conv" not found`), time.Minute},
+		"conversion of what is sent":   {status(500, "", `failed to convert new object (shop/one; example.com/v1, Kind=Widget) to proper version (example.com/v2): conversion webhook for example.com/v1, Kind=Widget failed: Post "https://conv.shop.svc:443/convert?timeout=30s": dial tcp 10.0.0.1:443: connect: connection refused`), time.Minute},
+		"conversion behind a proxy":    {status(500, "", `conversion webhook for example.com/v1, Kind=Widget failed: the server is currently unable to handle the request`), time.Minute},
+		"conversion that says no":      {status(500, "", `conversion webhook for example.com/v1, Kind=Widget failed: spec.size is too large for v2`), 0},
 		"denied by a webhook":          {status(403, "Forbidden", `admission webhook "guard.example" denied the request: no`), 0},
 		"denied with a code":           {status(500, "InternalError", `admission webhook "guard.example" denied the request: no`), 0},
 		"kind not served":              {proxied(404), 10 * time.Second},

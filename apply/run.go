@@ -21,6 +21,9 @@ type run struct {
 	byID  map[object.ID]int
 	begin time.Time
 
+	silent int    // the step of which was told that the API server is silent; -1: none
+	before string // what was known of it
+
 	wave     int // the open wave; -1 before the first
 	waveOpen time.Time
 
@@ -37,12 +40,15 @@ type run struct {
 	watched   map[watchKey][]int // the steps that each watch is for
 	outsiders map[object.ID]*outsider
 	outside   map[watchKey]*outsider // the same, by the watch that reports them
+	backends  map[object.ID]*backend // Services that steps wait for
 
-	schemas  map[schema.GroupVersionKind]map[string]any // of kinds that the stream defines
-	scaled   map[object.ID]bool                         // what an autoscaler of the stream scales
-	wanted   map[schema.GroupVersion]*kindWait
-	definers map[schema.GroupVersion][]int // the CRDs that define kinds of it
-	tenants  map[string][]int              // the steps in each Namespace that the stream does not make
+	schemas      map[schema.GroupVersionKind]map[string]any // of kinds that the stream defines
+	scaled       map[object.ID]bool                         // what an autoscaler of the stream scales
+	wanted       map[schema.GroupVersion]*kindWait
+	kindsWatched bool                          // what brings kinds is watched, or tried to
+	kindsPolled  bool                          // that may not be
+	definers     map[schema.GroupVersion][]int // the CRDs that define kinds of it
+	tenants      map[string][]int              // the steps in each Namespace that the stream does not make
 }
 
 type step struct {
@@ -67,7 +73,6 @@ type step struct {
 	appliedAt time.Time
 	last      *unstructured.Unstructured // the live object as last seen
 	backends  []object.ID                // Services that must have endpoints before it is ready
-	asking    bool                       // about the first of them
 	kind      Kind
 	live      identity  // of the object that the PATCH returned
 	begun     time.Time // all that it needs of the stream was there
@@ -102,6 +107,7 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 		clocks:    map[int]*layerClock{},
 		outsiders: map[object.ID]*outsider{},
 		outside:   map[watchKey]*outsider{},
+		backends:  map[object.ID]*backend{},
 		timed:     slices.ContainsFunc(plan.Layers, func(l ordering.Layer) bool { return l.Timeout > 0 }),
 	}
 	for i, s := range plan.Steps {
@@ -114,7 +120,8 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 		r.waves[s.Wave].add(i)
 		r.waves[s.ReadyBy].unpassed++
 	}
-	r.unfinished = len(r.steps)
+	r.unfinished, r.silent = len(r.steps), -1
+	r.reach.away, r.reach.back = r.tellSilence, r.tellBack
 	r.wireSteps()
 	return r
 }

@@ -124,7 +124,7 @@ func TestAStoppedRunTellsWhatItSent(t *testing.T) {
 		require.ErrorIs(t, err, apply.ErrInterrupted)
 		for name, why := range map[string]string{"silent": unanswered, "refused": "busy", "late": "busy"} {
 			require.Equal(t, apply.Unsettled, results[name].State, name)
-			require.Equal(t, why, results[name].Detail, name)
+			require.Contains(t, results[name].Detail, why, name)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {

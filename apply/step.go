@@ -205,7 +205,7 @@ func (r *run) fail(i int, state State, cause error) {
 // timeOut ends a step because its time is over.
 func (r *run) timeOut(i int, after time.Duration, scope string) {
 	s := &r.steps[i]
-	e := &TimeoutError{After: after, Scope: scope, Last: s.detail, Unapplied: s.state != Waiting}
+	e := &TimeoutError{After: after, Scope: scope, Last: r.known(i), Unapplied: s.state != Waiting}
 	if e.Unapplied {
 		e.Last = r.unappliedBecause(i)
 	}
@@ -220,7 +220,7 @@ func (r *run) unappliedBecause(i int) string {
 	case s.unserved > 0 && len(s.External) == 0 && len(s.MadeBy) == 0:
 		return r.unserved(s.obj.GroupVersionKind(), 0).Error()
 	case s.detail != "":
-		return s.detail
+		return r.known(i)
 	case s.sent.IsZero():
 		return "its PATCH was not sent yet"
 	}

@@ -41,11 +41,11 @@ func (r *run) trouble(i int, answer reply) {
 	}
 	pause := max(backoff(s.retries), retryAfter(answer.err))
 	if time.Since(s.troubled)+pause > limit {
-		r.fail(i, Failed, r.explain(answer.err))
+		r.fail(i, Failed, afterAttempts(r.explain(answer.err), s.retries, s.troubled))
 		return
 	}
 	s.refusal = answer.err
-	r.move(i, Applying, "will be sent again: "+brief(answer.err).Error())
+	r.move(i, Applying, "will be sent again: "+inWords(answer.err).Error())
 	r.after(pause, func() {
 		if !r.steps[i].state.Final() {
 			r.hand(answer.request)

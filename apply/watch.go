@@ -2,11 +2,13 @@ package apply
 
 import (
 	"context"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
@@ -17,31 +19,67 @@ import (
 func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, query Query, changed func(Change)) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	resource := k.resource(kind, namespace)
-	refused := func(err error) {
-		if cannotWatch(err) && ctx.Err() == nil {
-			changed(Change{Forbidden: err})
-			stop()
+	source, what := k.source(kind, namespace, query)
+	lost, reached := false, true
+	tried := func(err error) {
+		if reached = err == nil; !reached && ctx.Err() == nil {
+			lost = true
+			changed(Change{Lost: err})
 		}
 	}
-	source := &cache.ListWatch{
+	answered := func(err error) {
+		switch {
+		case ctx.Err() != nil:
+		case cannotWatch(err):
+			changed(Change{Forbidden: err})
+			stop()
+		case err != nil:
+			lost = true
+			changed(Change{Lost: err})
+		case lost && reached:
+			lost = false
+			changed(Change{Back: true})
+		}
+	}
+	heard := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.LabelSelector, options.FieldSelector = query.Labels, query.Fields
-			list, err := resource.List(ctx, options)
-			refused(err)
+			list, err := source.ListWithContext(onAttempt(ctx, tried), options)
+			answered(err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			options.LabelSelector, options.FieldSelector = query.Labels, query.Fields
-			events, err := resource.Watch(ctx, options)
-			refused(err)
+			events, err := source.WatchWithContext(onAttempt(ctx, tried), options)
+			answered(err)
 			return events, err
 		},
 	}
-	reflector := cache.NewReflectorWithOptions(source, &unstructured.Unstructured{}, forward(changed), cache.ReflectorOptions{
-		Name: "ordapply " + kind.Resource.String(),
+	reflector := cache.NewReflectorWithOptions(heard, what, forward(changed), cache.ReflectorOptions{
+		Name:    "ordapply " + kind.Resource.String(),
+		Backoff: &wait.Backoff{Duration: 800 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second}, // somebody waits
 	})
 	reflector.RunWithContext(ctx)
+}
+
+// source is where a watch gets its objects from, and what they are.
+func (k *Kubernetes) source(kind Kind, namespace string, query Query) (cache.ListerWatcherWithContext, runtime.Object) {
+	if query.Metadata {
+		client := k.metadataOf(kind, namespace)
+		return listWatch(client.List, client.Watch), &metav1.PartialObjectMetadata{}
+	}
+	client := k.resource(kind, namespace)
+	return listWatch(client.List, client.Watch), &unstructured.Unstructured{}
+}
+
+// listWatch is a client's List and Watch as package cache wants them.
+func listWatch[L runtime.Object](list func(context.Context, metav1.ListOptions) (L, error), watch cache.WatchFuncWithContext) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return list(ctx, options)
+		},
+		WatchFuncWithContext: watch,
+	}
 }
 
 // cannotWatch recognises an answer that will not change: it is not allowed, or
@@ -65,8 +103,15 @@ func (f forward) Replace(objects []any, _ string) error {
 
 func (f forward) send(change Change, objects ...any) error {
 	for _, obj := range objects {
-		if u, ok := obj.(*unstructured.Unstructured); ok {
-			change.Objects = append(change.Objects, u)
+		switch obj := obj.(type) {
+		case *unstructured.Unstructured:
+			change.Objects = append(change.Objects, obj)
+		case *metav1.PartialObjectMetadata:
+			fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+			if err != nil {
+				return err
+			}
+			change.Objects = append(change.Objects, &unstructured.Unstructured{Object: fields})
 		}
 	}
 	f(change)

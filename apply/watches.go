@@ -8,20 +8,25 @@ import (
 )
 
 // watchKey is what one watch reports: a kind's objects, all of them or those in
-// a namespace, all of these or the members of an apply set or the one with a
-// name.
+// a namespace, all of these or the members of an apply set, or the one with a
+// name, or what a Service has of them.
 type watchKey struct {
 	resource  schema.GroupVersionResource
 	namespace string // "" for all
 	set       string // the id; "" for members or not
 	name      string // "" for any
+	service   string // whose EndpointSlices; "" for other objects
+	metadata  bool   // is all that must be known of them
 }
 
 // query is what a watch asks for.
 func (k watchKey) query() Query {
-	var q Query
+	q := Query{Metadata: k.metadata}
 	if k.set != "" {
 		q.Labels = applyset.PartOfLabel + "=" + k.set
+	}
+	if k.service != "" {
+		q.Labels = "kubernetes.io/service-name=" + k.service
 	}
 	if k.name != "" {
 		q.Fields = "metadata.name=" + k.name

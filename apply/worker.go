@@ -95,6 +95,8 @@ func (r *run) take(answer reply) {
 		r.discovered(answer.discover) // an error shows as kinds that stay unserved
 	case answer.op == opLook:
 		r.lookedOutside(answer)
+	case answer.op == opEndpoints:
+		r.foundEndpoints(answer)
 	case answer.step < 0:
 		r.foundNamespace(answer)
 	case r.steps[answer.step].state.Final():
@@ -102,8 +104,6 @@ func (r *run) take(answer reply) {
 		r.looked(answer)
 	case answer.op == opDelete:
 		r.deleted(answer)
-	case answer.op == opEndpoints:
-		r.foundEndpoints(answer)
 	case answer.op == opMigrate:
 		r.migrated(answer)
 	case answer.err != nil:

@@ -119,16 +119,7 @@ func TestAttached(t *testing.T) {
 // TestAttachedKilledComponent: an attached cluster that loses a component ends, and says which and why.
 func TestAttachedKilledComponent(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
-	cmd := exec.Command(built(t), "up", "--attached", "--light", "--dir", dir)
-	_, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	require.NoError(t, cmd.Start())
-	_, err = bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
+	cmd, stderr := attached(t, dir, "--light")
 	p, err := readPid(filepath.Join(dir, runDir, etcd+".pid"))
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(p.pid, syscall.SIGKILL))
@@ -137,23 +128,30 @@ func TestAttachedKilledComponent(t *testing.T) {
 	requireNothingLeft(t, dir)
 }
 
-// TestAttachedRestartsKwok: kwok may end, of which v0.8.0 is capable by itself, and Pods become ready all the same; one
-// that ends again and again ends the cluster.
-func TestAttachedRestartsKwok(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "c")
-	cmd := exec.Command(built(t), "up", "--attached", "--dir", dir)
+// attached is a cluster in a folder that is up as long as its standard input is open, and what it says.
+func attached(t *testing.T, dir string, flags ...string) (*exec.Cmd, *strings.Builder) {
+	t.Helper()
+	cmd, stderr := exec.Command(built(t), append([]string{"up", "--attached", "--dir", dir}, flags...)...), &strings.Builder{}
 	_, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
+	cmd.Stderr = stderr
 	require.NoError(t, cmd.Start())
 	_, err = bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
+	return cmd, stderr
+}
+
+// TestAttachedRestartsKwok: kwok may end, of which v0.8.0 is capable by itself, and Pods become ready all the same; one
+// that ends again and again ends the cluster.
+func TestAttachedRestartsKwok(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "c")
+	cmd, stderr := attached(t, dir)
 	kill := func(last process) process {
 		var p process
 		require.Eventually(t, func() bool {
+			var err error
 			p, err = readPid(filepath.Join(dir, runDir, kwok+".pid"))
 			return err == nil && p != last && p.runs(dir)
 		}, 20*time.Second, 20*time.Millisecond, "kwok was not started again")

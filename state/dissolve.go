@@ -46,6 +46,10 @@ func (d Dissolution) Do(ctx context.Context) (apply.Summary, error) {
 	}
 	if d.Remover.DryRun {
 		set, err := d.open(ctx)
+		if d.isRemnant(ctx, err) {
+			d.Planned(d.remnant())
+			return apply.Summary{}, nil
+		}
 		if err != nil {
 			return apply.Summary{}, err
 		}
@@ -73,10 +77,27 @@ func (d Dissolution) Do(ctx context.Context) (apply.Summary, error) {
 	return summary, errors.Join(err, d.dropLease(ctx))
 }
 
-// finish deletes what is left of a set whose Namespace is being deleted.
+// finish deletes what is left of a set whose Namespace is being deleted. Its
+// parent goes last: where that is gone, only the Namespace is left to wait for.
 func (d Dissolution) finish(ctx context.Context) (apply.Summary, error) {
 	summary, err := d.dissolve(ctx)
+	if _, unknown := errors.AsType[*UnknownError](err); unknown {
+		d.Planned(d.remnant())
+		err = nil
+	}
 	return summary, errors.Join(err, awaitGone(ctx, d.Cluster, d.Namespace, d.Remover.WaveTimeout))
+}
+
+// isRemnant tells whether a set is unknown because an earlier run, or whoever
+// deletes the Namespace that it was kept in, came as far as its parent.
+func (d Dissolution) isRemnant(ctx context.Context, err error) bool {
+	_, unknown := errors.AsType[*UnknownError](err)
+	return unknown && beingDeleted(ctx, d.Cluster, d.Namespace)
+}
+
+// remnant is the order of what is left of such a set: nothing.
+func (d Dissolution) remnant() *ordering.Deletion {
+	return &ordering.Deletion{Notes: []string{fmt.Sprintf("nothing is left of apply set %s but namespace %q, which is being deleted", d.Parent, d.Namespace)}}
 }
 
 // Order tells what would be deleted, in which order.
@@ -85,6 +106,9 @@ func (d Dissolution) Order(ctx context.Context) (*ordering.Deletion, map[object.
 		d.Namespace = d.Parent.Namespace
 	}
 	set, err := d.open(ctx)
+	if d.isRemnant(ctx, err) {
+		return d.remnant(), nil, nil
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,6 +17,16 @@ func isGoing(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
+// beingDeleted tells whether a Namespace is, as far as one may know.
+func beingDeleted(ctx context.Context, cluster Cluster, name string) bool {
+	live, err := cluster.Get(ctx, namespaceKind(), "", name)
+	return err == nil && live.GetDeletionTimestamp() != nil
+}
+
+func namespaceKind() apply.Kind {
+	return apply.Kind{Resource: corev1.SchemeGroupVersion.WithResource("namespaces")}
+}
+
 // awaitGone waits until a Namespace that is being deleted is gone, at most so
 // long; 0 is five minutes.
 func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Duration) error {
@@ -25,9 +35,8 @@ func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Dur
 	}
 	waiting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	namespaces := apply.Kind{Resource: corev1.SchemeGroupVersion.WithResource("namespaces")}
 	for {
-		live, err := cluster.Get(waiting, namespaces, "", name)
+		live, err := cluster.Get(waiting, namespaceKind(), "", name)
 		if apierrors.IsNotFound(err) || err == nil && live.GetDeletionTimestamp() == nil {
 			return nil
 		}

@@ -102,7 +102,7 @@ func (h History) End(ctx context.Context, n int, status Status) error {
 	}
 	at := slices.IndexFunc(stored.entries, func(e Entry) bool { return e.Number == n })
 	if at < 0 {
-		return h.fault(fmt.Sprintf("mark revision %d as %s", n, status), errors.New("somebody deleted it meanwhile"))
+		return h.fault(fmt.Sprintf("mark revision %d as %s", n, status), errGone)
 	}
 	if e := &stored.entries[at]; e.Status != status && e.Status != Deployed {
 		if err := h.mark(ctx, e, status); err != nil {
@@ -230,19 +230,26 @@ func (h History) read(ctx context.Context, e Entry) (*Revision, error) {
 	doing := fmt.Sprintf("read revision %d", e.Number)
 	var data bytes.Buffer
 	for i := range max(1, e.chunks) {
-		secret, err := h.Cluster.Get(ctx, secretKind(), h.namespace(), secretName(h.Parent.ID, e.Number, i))
+		name := secretName(h.Parent.ID, e.Number, i)
+		secret, err := h.Cluster.Get(ctx, secretKind(), h.namespace(), name)
+		if apierrors.IsNotFound(err) {
+			return nil, h.lost(ctx, e, name)
+		}
 		if err != nil {
 			return nil, h.fault(doing, err)
 		}
 		part, err := unpack(secret)
 		if err != nil {
-			return nil, h.fault(doing, err)
+			return nil, h.damaged(e, err)
 		}
 		data.Write(part)
 	}
 	r, err := decode(data.Bytes())
-	if err != nil {
+	if _, later := errors.AsType[*laterFormatError](err); later {
 		return nil, h.fault(doing, err)
+	}
+	if err != nil {
+		return nil, h.damaged(e, err)
 	}
 	r.Number, r.Created, r.Status, r.Rollback = e.Number, e.Created, e.Status, e.Rollback
 	for i := range r.Resources {
@@ -315,6 +322,27 @@ func (h History) remove(ctx context.Context, secret *unstructured.Unstructured) 
 		return h.fault("delete Secret "+secret.GetName(), err)
 	}
 	return nil
+}
+
+// errGone says of a revision that all of it was deleted after it was listed: by
+// another run, or with its Namespace.
+var errGone = errors.New("somebody deleted it meanwhile")
+
+// lost is what a revision's Secret means that is not there: without its head
+// nothing is left of it.
+func (h History) lost(ctx context.Context, e Entry, name string) error {
+	_, err := h.Cluster.Get(ctx, secretKind(), h.namespace(), e.head.GetName())
+	if apierrors.IsNotFound(err) {
+		return h.fault(fmt.Sprintf("read revision %d", e.Number), errGone)
+	}
+	return h.damaged(e, fmt.Errorf("Secret %s, a part of it, is gone", name))
+}
+
+// damaged says of a revision of which not all can be read how to go on without
+// it: by the older ones, and by what the objects themselves say.
+func (h History) damaged(e Entry, err error) error {
+	return h.fault(fmt.Sprintf("read revision %d", e.Number), fmt.Errorf("%w; nobody can restore it: to do without it, delete it (kubectl delete secret %s -n %s) and run this again",
+		err, e.head.GetName(), h.namespace()))
 }
 
 func (h History) fault(doing string, err error) error {

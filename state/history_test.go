@@ -28,7 +28,7 @@ func TestHistory(t *testing.T) {
 	require.NoError(t, err)
 	for name, test := range map[string]func(*testing.T, History){
 		"revisions": testRevisions, "same-content": testSameContent, "limit": testLimit,
-		"killed": testKilled, "large": testLarge, "deleted": testDeleted, "previous": testPrevious,
+		"killed": testKilled, "large": testLarge, "deleted": testDeleted, "previous": testPrevious, "damaged": testDamaged,
 	} {
 		t.Run(name, func(t *testing.T) {
 			namespace := "history-" + name
@@ -280,4 +280,15 @@ func testDeleted(t *testing.T, h History) {
 	}, generous, often)
 	require.Error(t, h.mark(t.Context(), stored.newest(), Deployed))
 	require.Empty(t, statuses(t, h))
+}
+
+// Of a revision that lost a part it is said how to do without it.
+func testDamaged(t *testing.T, h History) {
+	n := carriedOut(t, h, revisionOf(t, incompressible(t, 2*chunkSize), ordering.Options{}), Deployed)
+	stored, err := h.stock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, h.remove(t.Context(), stored.chunks[n][0]))
+	_, err = h.Read(t.Context(), n)
+	require.EqualError(t, err, fmt.Sprintf("read revision 1 of apply set history-damaged/shop: Secret %s, a part of it, is gone; nobody can restore it: "+
+		"to do without it, delete it (kubectl delete secret ordapply.shop.v1 -n history-damaged) and run this again", stored.chunks[n][0].GetName()))
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection"
 
 	"github.com/ordapply/ordapply/object"
@@ -137,5 +136,5 @@ func thisRun() string {
 	if who != "" {
 		who += "@"
 	}
-	return fmt.Sprintf("%s%s process %d at %s", who, host, os.Getpid(), time.Now().UTC().Format(metav1.RFC3339Micro))
+	return fmt.Sprintf("%s%s process %d at %s", who, host, os.Getpid(), time.Now().UTC().Format(time.RFC3339Nano))
 }

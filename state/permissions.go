@@ -32,7 +32,7 @@ func Permissions(parent object.ID, kind apply.Kind, namespace string, dryRun boo
 	p.Add(apply.Permissions{Required: about(leaseKind(), namespace, LeaseOf(parent, namespace).Name, "get", "update")})
 	p.Add(apply.Permissions{Required: about(leaseKind(), namespace, "", "create")}) // which is asked for without a name
 	p.Add(apply.Permissions{Required: about(secretKind(), namespace, "", "create", "delete", "get", "list", "patch")})
-	p.Add(apply.Permissions{Optional: about(apply.Kind{Resource: secretKind().Resource.GroupVersion().WithResource("namespaces")}, "", "kube-system", "get")})
+	p.Add(apply.Permissions{Optional: about(namespaceKind(), "", "kube-system", "get")})
 	return p
 }
 
@@ -60,9 +60,10 @@ func MemberPermissions(promise applyset.Parent, kinds apply.Kinds, verbs ...stri
 	return p
 }
 
-// Permissions tells what the run asks for beside what its members do. It reads
-// what there would be to prune; whatever keeps it from that, the run will say.
-func (r Run) Permissions(ctx context.Context, kinds apply.Kinds) apply.Permissions {
+// Permissions tells what the run asks for beside what its members do. Of an
+// account that may not delete all that the set may have it reads what there would
+// be to prune; whatever keeps it from that, the run will say.
+func (r Run) Permissions(ctx context.Context, access apply.Access, kinds apply.Kinds) apply.Permissions {
 	r = r.prepared()
 	kind, _ := kinds(r.Kind)
 	var p apply.Permissions
@@ -82,6 +83,10 @@ func (r Run) Permissions(ctx context.Context, kinds apply.Kinds) apply.Permissio
 	}
 	set.Parent = set.Parent.Widened(r.members())
 	p.Add(MemberPermissions(set.Parent, kinds, "list"))
+	anything := func() []apply.Permission { return MemberPermissions(set.Parent, kinds, "delete", "get").Required }
+	if apply.CheckAccess(ctx, access, anything) == nil {
+		return p
+	}
 	if members, err := set.Members(ctx); err == nil {
 		gone := r.leftOver(members)
 		maps.DeleteFunc(gone, func(id object.ID, live *unstructured.Unstructured) bool {

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -138,7 +139,10 @@ func (r removal) remembered(ctx context.Context, live map[object.ID]*unstructure
 		if len(missing) == 0 {
 			break
 		}
-		revision, err := r.history.Read(ctx, e.Number)
+		revision, err := r.history.read(ctx, e)
+		if errors.Is(err, errGone) { // with the Namespace, as a rule: it is as if it had not been listed
+			continue
+		}
 		if err != nil {
 			return past, err
 		}

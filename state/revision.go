@@ -165,7 +165,7 @@ func decode(data []byte) (*Revision, error) {
 	}
 	var d document
 	if err := json.Unmarshal(text, &d); d.Format != format && strings.HasPrefix(d.Format, "v") {
-		return nil, fmt.Errorf("it is of format %s, and this ordapply reads %s: a later version of ordapply wrote it", d.Format, format)
+		return nil, &laterFormatError{d.Format}
 	} else if err != nil {
 		return nil, err
 	}
@@ -174,6 +174,13 @@ func decode(data []byte) (*Revision, error) {
 	}
 	r := &Revision{Cluster: d.Cluster, Plan: d.Plan, OrderFile: d.OrderFile, Options: d.Options.options()}
 	return r, r.restore(d.Resources)
+}
+
+// laterFormatError says that a revision is whole and not for this version.
+type laterFormatError struct{ format string }
+
+func (e *laterFormatError) Error() string {
+	return fmt.Sprintf("it is of format %s, and this ordapply reads %s: a later version of ordapply wrote it", e.format, format)
 }
 
 func (o storedOptions) options() ordering.Options {

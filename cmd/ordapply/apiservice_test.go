@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log"
@@ -65,17 +66,24 @@ metadata: {name: later, namespace: default, annotations: {ordapply.dev/depends-o
 // aggregated serves an API group without kinds while up says so.
 func aggregated(t *testing.T, up *atomic.Bool) (port int) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "0.0.0.0:0")
-	require.NoError(t, err)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return serveTLS(t, nil, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if !up.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = io.WriteString(w, `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "extension.example/v1", "resources": []}`)
-	}))
+	})
+}
+
+// serveTLS serves on all addresses of this machine, so that an API server may call.
+func serveTLS(t *testing.T, config *tls.Config, handler http.HandlerFunc) (port int) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "0.0.0.0:0")
+	require.NoError(t, err)
+	server := httptest.NewUnstartedServer(handler)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.TLS = config
 	require.NoError(t, server.Listener.Close())
 	server.Listener = listener
 	server.StartTLS()

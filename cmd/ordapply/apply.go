@@ -14,7 +14,6 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/liveview"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -77,6 +76,7 @@ func newApply() *cobra.Command {
 	f.inputFlags.register(cmd.Flags())
 	f.planningFlags.register(cmd.Flags())
 	f.setFlags.register(cmd.Flags())
+	registerServerSide(cmd.Flags())
 	addClusterFlags(cmd.Flags(), f.cluster)
 	f.registerRun(cmd.Flags())
 	return cmd
@@ -125,17 +125,13 @@ func (f *applyFlags) run(cmd *cobra.Command, prepare func(*cobra.Command, *measu
 	j, err := prepare(cmd, measured)
 	switch {
 	case err != nil:
-		o := outcome(apply.Summary{}, nil, err)
-		measured.end(o)
-		if f.output == "json" {
-			events.NewLog(cmd.OutOrStdout()).End(o)
-		}
+		err = notBegun(cmd.OutOrStdout(), f.output, measured, err)
 	case f.dryRun == "client":
-		err = f.showPlan(cmd.OutOrStdout(), j.plan)
+		err = f.outline(cmd, j)
 	default:
 		err = f.carryOut(cmd, j)
 	}
-	return errors.Join(err, measured.err)
+	return reported(err)
 }
 
 // job is a run that is ready to begin.
@@ -232,7 +228,23 @@ func (f *applyFlags) permit(ctx context.Context, j job) error {
 	return j.target.permit(ctx, func() []apply.Permission { return f.permissions(ctx, j) }, f.rolesFlags(j.target.scope.Namespace)...)
 }
 
-// showPlan prints what --dry-run=client is asked for.
+// outline prints what --dry-run=client is asked for: the plan, and where --prune
+// is given what the set has and would lose.
+func (f *applyFlags) outline(cmd *cobra.Command, j job) error {
+	plan := j.plan
+	if f.set != "" && f.prune {
+		applier := apply.Applier{Cluster: j.target.cluster, Manager: f.fieldManager, Timeout: f.timeout}
+		run, err := f.setFlags.open(cmd.Context(), j, applier, tellers{}, cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		if plan, err = run.Outline(cmd.Context()); err != nil {
+			return err
+		}
+	}
+	return f.showPlan(cmd.OutOrStdout(), plan)
+}
+
 func (f *applyFlags) showPlan(w io.Writer, plan *ordering.Plan) error {
 	switch f.output {
 	case "json":
@@ -245,7 +257,7 @@ func (f *applyFlags) showPlan(w io.Writer, plan *ordering.Plan) error {
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	return plan.WriteText(w)
+	return printEscaped(w, plan.WriteText)
 }
 
 // carryOut runs a plan on a cluster and tells what happens.
@@ -255,6 +267,7 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 	defer outputs.close(cmd.Context())
 	told := f.tellers(cmd, j, outputs)
 	told.begin()
+	defer told.heed(cmd.Context(), outputs.err)()
 	applier := apply.Applier{
 		Cluster:        j.measured.of(j.target.cluster),
 		Manager:        f.fieldManager,
@@ -272,7 +285,7 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 		Events:         told.event,
 	}
 	summary, err := f.apply(cmd, j, applier, told)
-	err = timedOut(summary, err)
+	err = j.measured.ended(timedOut(summary, err))
 	told.end(outcome(summary, j.target.warnings.list(), err))
 	return err
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/manifest"
+	second "github.com/ordapply/ordapply/internal/observer"
 	"github.com/ordapply/ordapply/internal/recorder"
 	"github.com/ordapply/ordapply/internal/testcluster"
 	"github.com/ordapply/ordapply/ordering"
@@ -24,7 +26,6 @@ func TestRequestBudgetOfAFirstApply(t *testing.T) {
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, said := ordapplyWith(proxy.Kubeconfig, "apply", "-f", file)
 	require.Equal(t, exitDone, code, said)
-	require.NotContains(t, said, "throttling", "the client's own rate limit is off")
 	patches, others, pairs := 0, map[string]int{}, map[string]bool{}
 	for _, r := range proxy.Requests() {
 		if r.Verb == "patch" {
@@ -73,17 +74,22 @@ func reapplyWithinBudget(t *testing.T, proxy *recorder.Proxy, file string) {
 }
 
 // On random graphs nothing arrives at the API server before everything it
-// needs was answered, edge by edge and wave by wave.
+// needs was answered, edge by edge and wave by wave, nor before it was ready where
+// readiness gates.
 func TestRequestsArriveInOrder(t *testing.T) {
 	cluster := shared.Get(t)
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			stream := randomStream(rand.New(rand.NewPCG(seed, 2)), 300, fmt.Sprintf("random-%d", seed))
 			proxy := recorder.Start(t, cluster.Kubeconfig)
+			watch, err := second.Start(t.Context(), cluster.Kubeconfig)
+			require.NoError(t, err)
 			var out, said bytes.Buffer
 			code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig}, bytes.NewReader(stream), &out, &said)
 			require.Equal(t, exitDone, code, said.String())
-			checkArrival(t, planFor(t, stream), proxy.Requests())
+			plan := planFor(t, stream)
+			checkArrival(t, plan, proxy.Requests())
+			checkGates(t, plan, proxy.Requests(), cluster, watch)
 		})
 	}
 }
@@ -189,4 +195,53 @@ func TestRequestBudgetOfAFailure(t *testing.T) {
 	require.LessOrEqual(t, own, n+4*1+20)
 	require.LessOrEqual(t, asked, 9*8)
 	require.Greater(t, asked, 8)
+}
+
+// The budget holds while something is waited for, too: what comes eight seconds
+// later is seen by a watch, at once.
+func TestRequestBudgetOfAWait(t *testing.T) {
+	cluster := shared.Get(t)
+	for name, c := range map[string]struct{ stream, comes, asked string }{
+		"a webhook's backend": {
+			stream: "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: late.budget.example}\n" +
+				"webhooks:\n- name: late.budget.example\n  admissionReviewVersions: [v1]\n  sideEffects: None\n  failurePolicy: Ignore\n" +
+				"  clientConfig: {caBundle: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCi0tLS0tRU5EIENFUlRJRklDQVRFLS0tLS0K, service: {name: late, namespace: default}}\n" +
+				"  rules:\n  - {apiGroups: [budget.example], apiVersions: [v1], operations: [CREATE], resources: [guarded]}\n",
+			comes: "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: late, namespace: default, labels: {kubernetes.io/service-name: late}}\n" +
+				"addressType: IPv4\nports: [{port: 443}]\nendpoints: [{addresses: [10.0.0.1], conditions: {ready: true}}]\n",
+			asked: "endpointslices",
+		},
+		"a kind that somebody else brings": {
+			stream: "apiVersion: late.budget.example/v1\nkind: Latecomer\nmetadata: {name: one, namespace: default}\n",
+			comes: "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: latecomers.late.budget.example}\n" +
+				"spec: {group: late.budget.example, scope: Namespaced, names: {kind: Latecomer, plural: latecomers}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n",
+			asked: "/apis/late.budget.example/v1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			proxy := recorder.Start(t, cluster.Kubeconfig)
+			came := make(chan time.Time, 1)
+			time.AfterFunc(8*time.Second, func() {
+				kubectlApply(t, cluster, c.comes)
+				came <- time.Now()
+			})
+			code, said := applyThrough(proxy.Kubeconfig, []byte(c.stream))
+			done := time.Now()
+			require.Equal(t, exitDone, code, said)
+			require.Less(t, done.Sub(<-came), 1500*time.Millisecond)
+			total, asked := 0, 0
+			for _, r := range proxy.Requests() {
+				if r.Verb != "review" {
+					total++
+				}
+				if r.Resource == c.asked || r.URL.Path == c.asked {
+					asked++
+				}
+			}
+			t.Logf("%d requests, %d of them about what was waited for", total, asked)
+			require.LessOrEqual(t, total, 1+4*1+20)
+			require.LessOrEqual(t, asked, 8, "not once a second")
+		})
+	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,10 +12,8 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/liveview"
-	"github.com/ordapply/ordapply/internal/terminal"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/state"
 )
 
 // deleteFlags are those of the delete verb.
@@ -90,14 +87,10 @@ func (f *deleteFlags) run(cmd *cobra.Command) error {
 	}
 	if f.set != "" {
 		err = f.dissolve(cmd, measured)
-		if unknown := new(state.UnknownError); f.ignoreNotFound && errors.As(err, &unknown) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "apply set %s is not there\n", terminal.Plain(f.set))
-			err = nil
-		}
 	} else {
 		err = f.deleteManifests(cmd, measured)
 	}
-	return errors.Join(err, measured.err)
+	return reported(err)
 }
 
 func (f *deleteFlags) deleteManifests(cmd *cobra.Command, measured *measure) error {
@@ -105,16 +98,7 @@ func (f *deleteFlags) deleteManifests(cmd *cobra.Command, measured *measure) err
 	if err == nil {
 		return f.carryOut(cmd, d)
 	}
-	f.notBegun(cmd.OutOrStdout(), measured, outcome(apply.Summary{}, nil, err))
-	return err
-}
-
-// notBegun tells programs how a deletion ended of which no plan was told.
-func (f *deleteFlags) notBegun(w io.Writer, measured *measure, o events.Outcome) {
-	measured.end(o)
-	if f.output == "json" {
-		events.NewLog(w).End(o)
-	}
+	return notBegun(cmd.OutOrStdout(), f.output, measured, err)
 }
 
 // deletion is a deletion that is ready to begin.
@@ -171,8 +155,9 @@ func (f *deleteFlags) carryOut(cmd *cobra.Command, d deletion) error {
 	}
 	told := f.tellers(cmd, d, outputs)
 	told.begin()
+	defer told.heed(cmd.Context(), outputs.err)()
 	summary, err := f.remover(d, told.event).Run(cmd.Context(), d.order, d.live)
-	err = timedOut(summary, err)
+	err = d.measured.ended(timedOut(summary, err))
 	told.end(outcome(summary, d.target.warnings.list(), err))
 	return err
 }

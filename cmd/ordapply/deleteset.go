@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/terminal"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
@@ -21,14 +23,21 @@ func (f *deleteFlags) dissolve(cmd *cobra.Command, measured *measure) error {
 	if f.dryRun == "client" && err == nil {
 		return nil
 	}
-	err = timedOut(summary, err)
-	ended := outcome(summary, warned, err)
-	if told == nil {
-		f.notBegun(outputs.out, measured, ended)
-	} else {
-		told.end(ended)
+	unknown := new(state.UnknownError)
+	absent := f.ignoreNotFound && errors.As(err, &unknown)
+	if absent {
+		err = nil
+		fmt.Fprintf(outputs.err, "apply set %s is not there\n", terminal.Plain(f.set))
 	}
-	if err == nil && f.dryRun == "none" {
+	err = measured.ended(timedOut(summary, err))
+	ended := outcome(summary, warned, err)
+	switch {
+	case told != nil:
+		told.end(ended)
+	case f.output == "json":
+		events.NewLog(outputs.out).End(ended)
+	}
+	if err == nil && !absent && f.dryRun == "none" {
 		fmt.Fprintf(outputs.err, "apply set %s is no more\n", terminal.Plain(f.set))
 	}
 	return err
@@ -54,6 +63,7 @@ func (f *deleteFlags) dissolveSet(cmd *cobra.Command, measured *measure, outputs
 			known.order = order
 			*told = f.tellers(cmd, known, outputs)
 			told.begin()
+			told.heed(cmd.Context(), outputs.err)
 		},
 	}
 	order, live, err := d.Order(cmd.Context())

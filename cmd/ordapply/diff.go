@@ -94,12 +94,16 @@ func (p *previewed) pairs() ([]pair, error) {
 	return out, nil
 }
 
-// tellDetails says what there is to know of a difference beside its fields.
+// tellDetails says what there is to know of a difference beside its fields, and
+// of the plan.
 func (p *previewed) tellDetails(w io.Writer) {
 	for _, row := range p.preview.Rows {
 		if row.Detail != "" {
 			fmt.Fprintf(w, "%s: %s: %s\n", terminal.Plain(row.ID.String()), row.Action, terminal.Plain(row.Detail))
 		}
+	}
+	for _, note := range p.plan.Notes {
+		fmt.Fprintf(w, "note: %s\n", terminal.Plain(note))
 	}
 }
 

@@ -23,6 +23,7 @@ type fault struct {
 	inject func(*recorder.Proxy)
 	code   int
 	says   string
+	tried  bool // it says how often and how long
 }
 
 func faults() []fault {
@@ -56,7 +57,15 @@ func faults() []fault {
 		}},
 		{
 			name: "503 for ever", inject: injecting(recorder.Always(recorder.Verb("patch", "configmaps"), recorder.Status(503, "ServiceUnavailable", "busy"))),
-			code: exitFailed, says: "apply ConfigMap NAMESPACE/settings: busy",
+			code: exitFailed, says: "apply ConfigMap NAMESPACE/settings: busy; the API server, or what stands before it, cannot serve for now: ", tried: true,
+		},
+		{
+			name: "429 for ever", inject: injecting(recorder.Always(recorder.Verb("patch", "configmaps"), recorder.TooManyRequests("1"))),
+			code: exitFailed, says: "apply ConfigMap NAMESPACE/settings: too many requests; the API server, or what stands before it, takes no more requests for now: ", tried: true,
+		},
+		{
+			name: "connection resets for ever", inject: injecting(recorder.Always(recorder.Verb("patch", "configmaps"), recorder.Reset)),
+			code: exitFailed, says: "apply ConfigMap NAMESPACE/settings: the API server could not be reached: ", tried: true,
 		},
 		{
 			name: "denied by a webhook", inject: injecting(recorder.Always(recorder.Verb("patch", "configmaps"), recorder.Status(403, "Forbidden", `admission webhook "guard.example" denied the request: no`))),
@@ -86,6 +95,9 @@ func TestFaults(t *testing.T) {
 			require.Equal(t, f.code, code, said)
 			if f.says != "" {
 				require.Contains(t, said, strings.ReplaceAll(f.says, "NAMESPACE", namespace))
+			}
+			if f.tried {
+				require.Regexp(t, `; it was sent \d+ times in (2\d|30)[.\d]*s\n`, said)
 			}
 			proxy.Inject(nil)
 			code, said = applyThrough(proxy.Kubeconfig, stream)

@@ -31,7 +31,7 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) register(flags *pflag.FlagSet) {
-	flags.StringSliceVarP(&f.files, "filename", "f", nil, "file or folder with manifests; - for standard input")
+	flags.StringSliceVarP(&f.files, "filename", "f", nil, "file, folder or URL with manifests; - for standard input")
 	flags.BoolVarP(&f.recursive, "recursive", "R", false, "read folders below a folder too")
 	f.kustomizationFlags.register(flags)
 	flags.StringVarP(&f.selector, "selector", "l", "", "take only the resources whose labels match, as kubectl does: =, ==, !=, in, notin, exists; the others are waited for where resources name them")
@@ -179,6 +179,13 @@ func (f *inputFlags) eachFile(cmd *cobra.Command, name string, visit func(source
 		}
 		return nil
 	}
+	if address := asURL(name); address != nil {
+		text, err := downloads().read(cmd.Context(), address)
+		if err != nil {
+			return err
+		}
+		return visit(address.Redacted(), bytes.NewReader(text))
+	}
 	paths, err := f.expand(name)
 	if err != nil {
 		return err
@@ -247,19 +254,26 @@ func (f *inputFlags) expand(name string) ([]string, error) {
 	if !info.IsDir() {
 		return []string{name}, nil
 	}
-	var paths []string
+	var paths, others []string // what is a manifest by its name, and what is not
 	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case entry.IsDir() && path != name && !f.recursive:
 			return filepath.SkipDir
-		case !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)):
+		case entry.IsDir():
+		case slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)):
 			paths = append(paths, path)
+		default:
+			others = append(others, path)
 		}
 		return nil
 	})
-	if err == nil && len(paths) == 0 {
+	switch {
+	case err != nil || slices.ContainsFunc(paths, func(path string) bool { return !isKustomization(path) }):
+	case len(paths) > 0 || slices.ContainsFunc(others, isKustomization):
+		err = fmt.Errorf("%s holds a kustomization and no manifest: build it with -k %s", name, name)
+	default:
 		err = fmt.Errorf("%s holds no .yaml, .yml or .json file", name)
 	}
 	return paths, err

@@ -2,12 +2,17 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
 )
 
 // kustomizationFlags say how -k builds a kustomization, with kustomize's own
@@ -23,6 +28,19 @@ func (f *kustomizationFlags) register(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.kustomize, "kustomize", "k", "", "folder with a kustomization to build, instead of -f")
 	flags.BoolVar(&f.plugins, "enable-alpha-plugins", false, "with -k, let the kustomization run functions")
 	flags.BoolVar(&f.exec, "enable-exec", false, "with -k and --enable-alpha-plugins, let functions be programs of this machine")
+}
+
+// isKustomization recognises what kustomize reads by its name and content: a
+// resource that another tool calls a Kustomization is one to apply.
+func isKustomization(path string) bool {
+	if !slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path)) {
+		return false
+	}
+	text, err := os.ReadFile(path)
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+	}
+	return err == nil && yaml.Unmarshal(text, &head) == nil && (head.APIVersion == "" || strings.HasPrefix(head.APIVersion, "kustomize.config.k8s.io/"))
 }
 
 // build is what `kustomize build` prints.

@@ -29,12 +29,26 @@ import (
 
 func main() {
 	muteLibraries()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, interrupt := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-ctx.Done()
-		stop() // a second signal ends the process at once
+		<-signals
+		interrupt(interruption{})
+		<-signals
+		os.Exit(exitInterrupted) // at once, also where we are a container's first process, which a signal alone does not end
 	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// interruption is why the context is over: whatever was waited for when it came, the
+// command was interrupted.
+type interruption struct{}
+
+func (interruption) Error() string { return apply.ErrInterrupted.Error() }
+
+func (interruption) Is(target error) bool {
+	return target == apply.ErrInterrupted || target == context.Canceled
 }
 
 // muteLibraries keeps what client-go and net/http remark to themselves off
@@ -67,6 +81,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	err = tellRefusal(cmd, args, err)
 	switch {
 	case err == nil:
 		return exitDone
@@ -86,6 +101,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // printFault prints an error and, below it, what the cluster tells about it.
 func printFault(stderr io.Writer, fault error) {
+	if text := fault.Error(); apply.CredentialsRefused(fault) && !strings.Contains(text, "log in again") {
+		fault = fmt.Errorf("%w; the API server does not accept the credentials of your kubeconfig: log in again", fault)
+	}
 	for line := range strings.Lines(fault.Error()) {
 		fmt.Fprintf(stderr, "error: %s\n", terminal.Plain(strings.TrimSuffix(line, "\n")))
 	}

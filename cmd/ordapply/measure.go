@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,7 +32,6 @@ type measure struct {
 	file    string
 	metrics *metrics.Metrics
 	plan    *ordering.Plan
-	err     error // of writing the file
 }
 
 // newMeasure begins with the preparation of a run. A file that cannot be
@@ -88,12 +88,18 @@ func (m *measure) rollBack(_ int, plan *ordering.Plan) {
 	}
 }
 
-func (m *measure) end(o events.Outcome) {
+// end does nothing: the file is written before anybody is told how the run ended.
+func (m *measure) end(events.Outcome) {}
+
+// ended writes the file of a run that ended with an error, or with none. What it
+// returns is the end of the command: a file that cannot be written fails it.
+func (m *measure) ended(err error) error {
 	if m.file == "" {
-		return
+		return err
 	}
-	m.metrics.End(o.ExitCode)
-	if err := m.metrics.WriteFile(m.file); err != nil {
-		m.err = fmt.Errorf("write the metrics: %w", err)
+	m.metrics.End(exitCode(err))
+	if fault := m.metrics.WriteFile(m.file); fault != nil {
+		return errors.Join(err, fmt.Errorf("write the metrics: %w", fault))
 	}
+	return err
 }

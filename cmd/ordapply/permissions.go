@@ -23,7 +23,7 @@ func (f *applyFlags) permissions(ctx context.Context, j job) []apply.Permission 
 		all.Add(state.Run{
 			Cluster: j.target.cluster, Applier: a, Plan: j.plan, Stream: j.stream,
 			Parent: parent, Kind: gvk, Namespace: j.target.home, TakeOver: f.takeOver, Prune: f.prune,
-		}.Permissions(ctx, kinds))
+		}.Permissions(ctx, j.target.cluster, kinds))
 	}
 	return all.Required
 }

@@ -84,6 +84,9 @@ func (f *planFlags) runOffline(cmd *cobra.Command) error {
 	if !f.ordering {
 		plan = plan.Unordered()
 	}
+	if f.prune {
+		fmt.Fprintln(cmd.ErrOrStderr(), "note: what --prune would delete is known only from the cluster, and --dry-run=client asks none: leave that out to see it")
+	}
 	if f.output == "json" {
 		return plan.WriteJSON(cmd.OutOrStdout())
 	}

@@ -30,6 +30,7 @@ func (f *previewFlags) register(cmd *cobra.Command) {
 	f.inputFlags.register(flags)
 	f.planningFlags.register(flags)
 	f.registerMembership(flags)
+	registerServerSide(flags)
 	addClusterFlags(flags, f.cluster)
 	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name that would own the applied fields")
 	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "show what comes of taking fields that other field managers own")

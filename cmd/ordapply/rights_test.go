@@ -234,6 +234,46 @@ func TestRolesOfAPruneSuffice(t *testing.T) {
 	}
 }
 
+// Under Roles of several namespaces, lists of the whole cluster are refused and
+// done without, and an apply of what nobody changed keeps to 3K + 20 requests all
+// the same.
+func TestRequestBudgetUnderRoles(t *testing.T) {
+	cluster := shared.Get(t)
+	var stream strings.Builder
+	const namespaces, kinds = 4, 3
+	for n := range namespaces {
+		namespace := fmt.Sprintf("rights-budget-%d", n)
+		cluster.Kubectl(t, "create", "namespace", namespace)
+		stream.WriteString(configMapStream(namespace, 2))
+		for _, kind := range []string{"ServiceAccount", "Service"} {
+			fmt.Fprintf(&stream, "---\napiVersion: v1\nkind: %s\nmetadata: {name: web, namespace: %s}\n", kind, namespace)
+			if kind == "Service" {
+				stream.WriteString("spec: {clusterIP: None, selector: {a: b}}\n")
+			}
+		}
+	}
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(stream.String()), 0o600))
+	set := []string{"-f", file, "-n", "rights-budget-0", "--applyset", "shop", "--prune"}
+	roles := rbac(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/budget")...)
+	proxy := recorder.Start(t, deployer(t, cluster, "budget", roles))
+	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exitDone, code, said)
+
+	proxy.Reset()
+	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exitDone, code, said)
+	verbs := map[string]int{}
+	for _, r := range proxy.Requests() {
+		verbs[r.Verb]++
+	}
+	const budget = 3*namespaces*kinds + 20
+	total := len(proxy.Requests()) - verbs["review"]
+	t.Logf("%d pairs: %d requests %v, %d of them refused; the budget is %d", namespaces*kinds, total, verbs, len(refusals(proxy.Requests())), budget)
+	require.Zero(t, verbs["patch"])
+	require.LessOrEqual(t, total, budget)
+}
+
 // withoutVerb is the Role of a namespace without a verb on a resource.
 func withoutVerb(t *testing.T, roles, namespace, resource, verb string) *rbacv1.ClusterRole {
 	t.Helper()

@@ -2,6 +2,9 @@ package main
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -25,6 +28,9 @@ first, then layer after layer, each opened when the one before it is ready.
 			return usagef("nothing to do: pipe manifests in, or name a verb")
 		},
 	}
+	if name := displayName(os.Args[0]); name != "" {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
+	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().String("config", "", "file with values for flags, one a line; environment variables ORDAPPLY_… go before it")
 	root.AddCommand(newApply(), newPlan(), newDiff(), newGraph(), newSort(), newVet(), newExplain(), newConsolidate(), newHealth(), newRBAC(), newVersion())
@@ -33,14 +39,28 @@ first, then layer after layer, each opened when the one before it is ready.
 	return root
 }
 
+// displayName is what a person types to run a program of this file: kubectl runs
+// kubectl-ordapply as its own verb. It is "" where that is the program's name.
+func displayName(file string) string {
+	if strings.TrimSuffix(filepath.Base(file), ".exe") == "kubectl-ordapply" {
+		return "kubectl ordapply"
+	}
+	return ""
+}
+
 // asUsage makes wrong arguments usage errors, for every verb.
 func asUsage(cmd *cobra.Command) {
 	if args := cmd.Args; args != nil {
 		cmd.Args = func(c *cobra.Command, given []string) error {
-			if err := args(c, given); err != nil {
+			err := args(c, given)
+			switch {
+			case err == nil:
+				return nil
+			case len(given) == 1 && c.Flags().Lookup("filename") != nil && !c.HasSubCommands():
+				return usagef("%s takes no argument %q: name files and folders with -f", c.CommandPath(), given[0])
+			default:
 				return &usageError{errors.New(err.Error() + "; see " + c.CommandPath() + " --help")}
 			}
-			return nil
 		}
 	}
 	for _, sub := range cmd.Commands() {

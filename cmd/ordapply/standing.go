@@ -21,6 +21,8 @@ type standing struct {
 	Revision *state.Revision // whose order the sections have; nil when the set has none
 	Sections []section
 	Notes    []string // remarks for people
+	// Until is when it is another though nothing happens; zero: never.
+	Until time.Time
 }
 
 // section is a layer, a stack, an application of a stack or what stands beside
@@ -48,26 +50,54 @@ type observer struct {
 	revision *state.Revision // as it was last read
 }
 
+// endpoints tell whether a Service has an endpoint that is ready.
+type endpoints func(service object.ID) (bool, error)
+
 // observe reads how the set does now.
 func (o *observer) observe(ctx context.Context) (*standing, error) {
-	set, err := o.known(ctx, o.name)
+	set, err := o.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.readRevision(ctx, set.history); err != nil {
-		return nil, err
+	return o.observeMembers(ctx, set, func(service object.ID) (bool, error) { return o.target.cluster.HasEndpoints(ctx, service) })
+}
+
+// open reads the set's parent and its newest revision.
+func (o *observer) open(ctx context.Context) (known, error) {
+	set, err := o.known(ctx, o.name)
+	if err != nil {
+		return known{}, err
 	}
+	return set, o.readRevision(ctx, set.history)
+}
+
+// observeMembers reads how the members of the set do now.
+func (o *observer) observeMembers(ctx context.Context, set known, found endpoints) (*standing, error) {
 	members, err := set.WholeMembers(ctx)
 	if err != nil {
 		return nil, err
 	}
+	return o.standing(set.Parent.ID, members, time.Now(), found), nil
+}
+
+// standing is how a set with these members does at a time. It makes no request
+// but for endpoints.
+func (o *observer) standing(set object.ID, members state.Members, now time.Time, found endpoints) *standing {
+	out := &standing{Set: set, Notes: members.Remarks()}
+	if o.revision != nil {
+		r := *o.revision // which is read again in its place
+		out.Revision = &r
+	}
 	verdicts := map[object.ID]member{}
 	for id, live := range members.Live {
-		verdicts[id] = o.judge(ctx, id, live)
+		m, until := o.judge(id, live, now, found)
+		verdicts[id] = m
+		if !until.IsZero() && (out.Until.IsZero() || until.Before(out.Until)) {
+			out.Until = until
+		}
 	}
-	out := &standing{Set: set.Parent.ID, Revision: o.revision, Notes: members.Remarks()}
-	out.Sections = sections(o.revision, verdicts, members.Unknown)
-	return out, nil
+	out.Sections = sections(out.Revision, verdicts, members.Unknown)
+	return out
 }
 
 // readRevision reads the newest revision, unless it is the one that is known. Its
@@ -90,26 +120,31 @@ func (o *observer) readRevision(ctx context.Context, history state.History) erro
 }
 
 // judge is the verdict on a live object, as a run would have it that waited for
-// it long enough.
-func (o *observer) judge(ctx context.Context, id object.ID, live *unstructured.Unstructured) member {
+// it long enough; and until when it holds if nothing happens, zero for ever.
+func (o *observer) judge(id object.ID, live *unstructured.Unstructured, now time.Time, found endpoints) (m member, until time.Time) {
 	a := o.assessor.Assess(live)
 	kind, _ := o.target.cluster.Kind(live.GroupVersionKind())
-	if a.NoStatus && (!kind.HasStatus || time.Since(live.GetCreationTimestamp().Time) >= o.grace) {
-		a = o.assessor.AfterGrace(a)
+	if a.NoStatus {
+		graceEnds := live.GetCreationTimestamp().Add(o.grace)
+		if kind.HasStatus && now.Before(graceEnds) {
+			until = graceEnds
+		} else {
+			a = o.assessor.AfterGrace(a)
+		}
 	}
 	for _, service := range a.Backends {
 		if a.Verdict != health.Ready {
 			break
 		}
-		found, err := o.target.cluster.HasEndpoints(ctx, service)
+		there, err := found(service)
 		switch {
 		case err != nil:
 			a.Verdict, a.Reason = health.Unknown, fmt.Sprintf("the endpoints of %s cannot be read: %v", service, err)
-		case !found:
+		case !there:
 			a.Verdict, a.Reason = health.Progressing, service.String()+" has no ready endpoint"
 		}
 	}
-	return member{id, a.Verdict, a.Reason, a.Rule}
+	return member{id, a.Verdict, a.Reason, a.Rule}, until
 }
 
 // withRevision lets the health rules count that a revision was applied with.

@@ -98,26 +98,32 @@ func (s *standing) title() string {
 // print prints the table: a line for each section, and of each that is not
 // healthy the worst member and why.
 func (s *standing) print(out io.Writer) error {
-	if _, err := fmt.Fprintln(out, s.title()); err != nil {
-		return err
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var table, text strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "LAYER\tREADY\tHEALTH\tWORST")
 	for _, section := range s.Sections {
 		fmt.Fprintln(w, section.row())
 	}
 	fmt.Fprintln(w, section{Name: "all", Members: s.members()}.counts())
-	for _, note := range s.Notes {
-		fmt.Fprintf(w, "note: %s\n", terminal.Plain(note))
+	if err := w.Flush(); err != nil {
+		return err
 	}
-	return w.Flush()
+	fmt.Fprintln(&text, s.title())
+	for line := range strings.Lines(table.String()) {
+		fmt.Fprintln(&text, strings.TrimRight(line, " \n"))
+	}
+	for _, note := range s.Notes {
+		fmt.Fprintf(&text, "note: %s\n", terminal.Plain(note))
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
 }
 
 // row is a section as a line of the table.
 func (s section) row() string {
 	text := s.counts()
 	if m, others, bad := worst(s.Members); bad && !s.IsStack {
-		text += "\t" + m.words()
+		text += m.words()
 		if others > 0 {
 			text += fmt.Sprintf(" (and %d more)", others)
 		}
@@ -125,12 +131,13 @@ func (s section) row() string {
 	return text
 }
 
+// counts are the cells before the last, which keeps the columns below each other.
 func (s section) counts() string {
 	name := terminal.Plain(s.Name)
 	if s.Stack != "" {
 		name = "  " + name
 	}
-	return fmt.Sprintf("%s\t%d/%d\t%s", name, ready(s.Members), len(s.Members), grade(s.Members))
+	return fmt.Sprintf("%s\t%d/%d\t%s\t", name, ready(s.Members), len(s.Members), grade(s.Members))
 }
 
 // words are a member and the verdict on it.

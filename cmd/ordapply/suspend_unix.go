@@ -28,3 +28,10 @@ func suspend(conts <-chan os.Signal) {
 		<-conts
 	}
 }
+
+// resizes tells when the terminal gets another size, until end is called.
+func resizes() (sizes <-chan os.Signal, end func()) {
+	size := make(chan os.Signal, 1)
+	signal.Notify(size, syscall.SIGWINCH)
+	return size, func() { signal.Stop(size) }
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -99,10 +100,26 @@ func explainConfig(err error) error {
 // explain says of which server a failed first request was.
 func (t *target) explain(err error) error {
 	var urlErr *url.Error
+	switch {
+	case apply.CredentialsRefused(err):
+		return fmt.Errorf("the API server at %s%s does not accept the credentials of your kubeconfig: log in again (%w)", t.server, t.of(), brief(err))
+	case strings.Contains(err.Error(), "x509: "):
+		return fmt.Errorf("the API server at %s%s shows a certificate that the kubeconfig's certificate-authority does not fit: get a new kubeconfig, or see what stands in between (%w)",
+			t.server, t.of(), brief(err))
+	}
 	if errors.As(err, &urlErr) {
 		return fmt.Errorf("the API server at %s%s does not answer: %w; is the cluster up, and is this the context you mean?", t.server, t.of(), urlErr.Err)
 	}
 	return fmt.Errorf("the API server at %s%s refused to say what it serves: %w", t.server, t.of(), err)
+}
+
+// brief leaves out the URL that net/http puts before the cause.
+func brief(err error) error {
+	var urlErr *url.Error
+	if errors.As(err, &urlErr) {
+		return urlErr.Err
+	}
+	return err
 }
 
 func (t *target) of() string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/internal/liveview"
 	"github.com/ordapply/ordapply/internal/outlet"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
@@ -60,6 +61,15 @@ func (t tellers) end(o events.Outcome) {
 	for _, one := range t {
 		one.end(o)
 	}
+}
+
+// heed lets people know at once that an interrupt was heard, until stop is called:
+// what was sent may take its time. What is drawn says so itself.
+func (t tellers) heed(ctx context.Context, stderr io.Writer) (stop func() bool) {
+	if _, drawn := t[len(t)-1].(*live); drawn {
+		return func() bool { return true }
+	}
+	return context.AfterFunc(ctx, func() { fmt.Fprintln(stderr, liveview.Interrupted) })
 }
 
 // outputs are the two streams of a command whose readers may be slow, or leave,

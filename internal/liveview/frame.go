@@ -37,76 +37,22 @@ func (v *View) Frame(columns, rows int, now time.Time) []terminal.Line {
 	}
 	folded -= len(shown)
 	explain := 2*len(shown) <= rows-3-len(footer)
-	names := v.nameWidth(shown, columns)
+	table := v.layout(shown, columns, now)
+	indent := "      "
+	if table.narrow {
+		indent = "    "
+	}
 	for _, row := range shown {
-		lines = append(lines, v.line(row, names, now))
-		if words := v.blocks(row.resource, columns-7); explain && words != "" {
-			lines = append(lines, terminal.Line{Text: "      " + words, Mood: terminal.Faint})
+		lines = append(lines, v.line(row, table, now))
+		if words := v.blocks(row.resource, columns-1-len(indent)); explain && words != "" {
+			lines = append(lines, terminal.Line{Text: indent + words, Mood: terminal.Faint})
 		}
 	}
-	if rest := v.rest(shown, folded); rest != "" {
+	if rest := v.rest(shown, folded, columns-3); rest != "" {
 		lines = append(lines, terminal.Line{Text: "  " + rest, Mood: terminal.Faint})
 	}
 	lines = append(lines, footer...)
 	return lines[:min(len(lines), max(0, rows-1))]
-}
-
-// header says where the run stands, on the left, and since when, on the right.
-func (v *View) header(columns int, now time.Time) string {
-	left, right := "", "run "+clock(now.Sub(v.begin))
-	narrow := columns < 60
-	members := v.waves[max(v.open, 0)]
-	if v.options.Graph || v.open < 0 {
-		members = make([]int, len(v.resources))
-		for i := range members {
-			members[i] = i
-		}
-	} else {
-		left = v.title(v.open) + ": "
-		since := clock(now.Sub(v.opened))
-		if limit := cmp.Or(v.plan.Waves[v.open].Timeout, v.options.WaveTimeout); limit > 0 && !narrow {
-			since += " of " + limit.String()
-		}
-		if right = since + ", " + right; narrow {
-			right = since
-		}
-	}
-	done, bad := v.tally(members)
-	left += fmt.Sprintf("%d of %d %s", done, len(members), v.goal(members))
-	if bad > 0 {
-		left += fmt.Sprintf(", %d failed", bad)
-	}
-	space := columns - 1 - terminal.Width(right)
-	left = terminal.Clip(left, max(0, space-2))
-	return left + strings.Repeat(" ", max(2, space-terminal.Width(left))) + right
-}
-
-// goal is what is waited for: where nothing but deletions goes on, that all is
-// gone.
-func (v *View) goal(of []int) string {
-	goal := "ready"
-	for _, i := range of {
-		switch v.resources[i].state {
-		case apply.Deleting, apply.Deleted, apply.Kept:
-			goal = "gone"
-		case apply.Applying, apply.Waiting, apply.Applied, apply.Ready:
-			return "ready"
-		}
-	}
-	return goal
-}
-
-// tally counts who got there and who will not.
-func (v *View) tally(of []int) (done, bad int) {
-	for _, i := range of {
-		switch v.resources[i].state {
-		case apply.Ready, apply.Applied, apply.Deferred, apply.Deleted, apply.Kept:
-			done++
-		case apply.Failed, apply.TimedOut:
-			bad++
-		}
-	}
-	return done, bad
 }
 
 // worth lists what is worth a line, the most important first. Of many that
@@ -150,22 +96,49 @@ func open(s apply.State) int {
 	return 1
 }
 
-// nameWidth is the width of the column of names: that of the longest, as far as
-// it leaves room for what there is to say.
-func (v *View) nameWidth(rows []row, columns int) int {
-	width := 0
-	for _, row := range rows {
-		width = max(width, terminal.Width(terminal.Plain(v.resources[row.resource].id.String())))
-	}
-	return min(width, columns*11/20)
+// table is how the rows of a frame are laid out.
+type table struct {
+	narrow       bool
+	names, clock int  // widths of columns
+	words        bool // there is room for what resources say
 }
 
-func (v *View) line(row row, names int, now time.Time) terminal.Line {
+// leastWords is how many columns of what a resource says are worth showing.
+const leastWords = 10
+
+// layout gives names as much as leaves room for what there is to say; in a narrow
+// frame, as leaves room for its beginning, or all where both would be too short.
+func (v *View) layout(rows []row, columns int, now time.Time) table {
+	t := table{narrow: columns < narrow, clock: 6, names: columns * 11 / 20, words: true}
+	if t.narrow {
+		t.clock = 0
+		for _, row := range rows {
+			t.clock = max(t.clock, len(clock(v.resources[row.resource].took(now))))
+		}
+		t.names = max(0, columns-1-len("!   ")-t.clock)
+		if t.words = t.names >= leastLabel+2+leastWords; t.words {
+			t.names -= 2 + leastWords
+		}
+	}
+	longest := 0
+	for _, row := range rows {
+		longest = max(longest, terminal.Width(label(v.resources[row.resource].id, t.names)))
+	}
+	t.names = longest
+	return t
+}
+
+// line is a row of the table. What failed is marked in a narrow one, where the
+// word for that may be cut.
+func (v *View) line(row row, t table, now time.Time) terminal.Line {
 	r := &v.resources[row.resource]
-	mood, words := terminal.Busy, r.detail
+	mood, words, mark := terminal.Busy, r.detail, " "
 	switch {
 	case r.state.Final():
 		mood, words = terminal.Bad, said(string(r.state), r.detail)
+		if t.narrow {
+			mark = "!"
+		}
 	case words == "" && r.state == apply.Applying:
 		words = "no answer yet"
 	case words == "" && r.state == apply.Deleting:
@@ -173,14 +146,17 @@ func (v *View) line(row row, names int, now time.Time) terminal.Line {
 	case words == "":
 		words = "not ready yet"
 	}
-	name := label(r.id, names)
-	pad := strings.Repeat(" ", names-terminal.Width(name))
-	return terminal.Line{Text: fmt.Sprintf("  %s%s  %6s  %s", name, pad, clock(r.took(now)), words), Mood: mood}
+	name := label(r.id, t.names)
+	text := fmt.Sprintf("%s %s%s  %*s", mark, name, strings.Repeat(" ", t.names-terminal.Width(name)), t.clock, clock(r.took(now)))
+	if t.words {
+		text += "  " + words
+	}
+	return terminal.Line{Text: text, Mood: mood}
 }
 
-// rest says how many have no line of their own, of what is going on; folded of
-// them would be worth one.
-func (v *View) rest(shown []row, folded int) string {
+// rest says within a number of columns how many have no line of their own, of what
+// is going on; folded of them would be worth one.
+func (v *View) rest(shown []row, folded, columns int) string {
 	visible := map[int]bool{}
 	for _, row := range shown {
 		visible[row.resource] = true
@@ -192,18 +168,21 @@ func (v *View) rest(shown []row, folded int) string {
 		}
 	}
 	var parts []string
+	left := 0
 	for _, name := range []string{"failed", "waiting", "being applied", "being deleted", "not sent yet", "skipped"} {
 		if n := counts[name]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, name))
+			left += n
 		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
+	words, sum := strings.Join(parts, ", "), fmt.Sprintf("%d more", left)
 	if folded > 0 || len(shown) > 0 {
-		return "more: " + strings.Join(parts, ", ")
+		return fitting(columns, "more: "+words, sum)
 	}
-	return strings.Join(parts, ", ")
+	return fitting(columns, words, sum)
 }
 
 // current tells whether a resource belongs to what is going on.
@@ -230,43 +209,4 @@ func group(s apply.State) string {
 		return "skipped"
 	}
 	return "" // not worth counting: ready, or never reached
-}
-
-// footer says what comes then, or that nothing will.
-func (v *View) footer(columns int) []terminal.Line {
-	switch {
-	case v.interrupted:
-		return []terminal.Line{{Text: "interrupted: finishing what was sent; once more ends at once", Mood: terminal.Bad}}
-	case v.over():
-		return []terminal.Line{{Text: "asking the cluster for the causes", Mood: terminal.Faint}}
-	case v.options.Graph || v.open < 0 || v.open == len(v.waves)-1:
-		return nil
-	}
-	if _, bad := v.tally(v.waves[v.open]); bad > 0 {
-		return []terminal.Line{{Text: "no later wave will open", Mood: terminal.Bad}}
-	}
-	text := "then"
-	for n := v.open + 1; n < len(v.waves); n++ {
-		part := fmt.Sprintf(" %s: %d", v.title(n), len(v.waves[n]))
-		if left := len(v.waves) - n; left > 1 {
-			part += ","
-		}
-		more := fmt.Sprintf(" and %d more", len(v.waves)-n)
-		if terminal.Width(text+part)+len(more) > columns-1 && n > v.open+1 {
-			text = strings.TrimSuffix(text, ",") + more
-			break
-		}
-		text += part
-	}
-	return []terminal.Line{{Text: text, Mood: terminal.Faint}}
-}
-
-// over tells whether every resource is in its final state.
-func (v *View) over() bool {
-	for i := range v.resources {
-		if !v.resources[i].state.Final() {
-			return false
-		}
-	}
-	return true
 }

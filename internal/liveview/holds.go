@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/terminal"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -66,16 +67,57 @@ func (v *View) holds(i int, applied bool) []int {
 	return all
 }
 
-// blocks says within a number of columns whom a resource holds up; "" when that
-// is nobody.
+// leastLabel is how many columns it takes to name a resource at all.
+const leastLabel = 16
+
+// blocks says within a number of columns what a resource holds up: others that
+// need it, and waves; "" when that is nothing.
 func (v *View) blocks(i, columns int) string {
-	held := v.blocked(i)
+	held, waves := v.blocked(i), v.closes(i)
 	if len(held) == 0 {
-		return ""
+		if terminal.Width(waves) > columns {
+			return ""
+		}
+		return waves
 	}
 	more := ""
 	if len(held) > 1 {
 		more = fmt.Sprintf(" and %d more", len(held)-1)
 	}
-	return "blocks " + label(v.resources[held[0]].id, columns-len("blocks ")-len(more)) + more
+	room := columns - len("blocks ") - len(more)
+	if room < leastLabel {
+		return fitting(columns, fmt.Sprintf("blocks %d more", len(held)), fmt.Sprintf("blocks %d", len(held)))
+	}
+	first := v.resources[held[0]].id
+	short := "blocks " + label(first, room) + more
+	if waves == "" {
+		return short
+	}
+	return fitting(columns, "blocks "+terminal.Plain(first.String())+more+", "+waves, short+", "+waves, short)
+}
+
+// closes says which waves cannot open before a resource gets further; "" when it
+// holds up none, or none will open any more.
+func (v *View) closes(i int) string {
+	r, step := &v.resources[i], v.plan.Steps[i]
+	if !v.inWave() || v.interrupted || v.stuck() {
+		return ""
+	}
+	first := v.open + 1
+	switch {
+	case r.state.Final(), r.state == apply.Waiting && step.Gate == ordering.Applied:
+		return ""
+	case r.state == apply.Waiting:
+		first = max(first, step.ReadyBy+1)
+	}
+	switch last := len(v.waves); last - first {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("holds up wave %d", last)
+	case 2:
+		return fmt.Sprintf("holds up waves %d and %d", last-1, last)
+	default:
+		return fmt.Sprintf("holds up waves %d to %d", first+1, last)
+	}
 }

@@ -8,9 +8,12 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
+// leastKind is how many columns a name must have for its kind to have some of them.
+const leastKind = 24
+
 // label names a resource within a number of columns: in full if it fits, else
 // without its group, else with the capitals of its kind (CRD, HPA), and only
-// then cut.
+// then cut. In few columns its kind goes, then its namespace.
 func label(id object.ID, columns int) string {
 	full := terminal.Plain(id.String())
 	if terminal.Width(full) <= columns {
@@ -24,7 +27,15 @@ func label(id object.ID, columns int) string {
 	if capitals := initials(id.Kind); len(capitals) > 2 {
 		id.Kind = capitals
 	}
-	return terminal.Clip(terminal.Plain(id.String()), columns)
+	short = terminal.Plain(id.String())
+	if columns >= leastKind || terminal.Width(short) <= columns {
+		return terminal.Clip(short, columns)
+	}
+	name := terminal.Plain(id.Name)
+	if id.Namespace == "" {
+		return fitting(columns, name)
+	}
+	return fitting(columns, terminal.Plain(id.Namespace)+"/"+name, name)
 }
 
 // initials are the capital letters of a kind.

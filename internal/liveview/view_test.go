@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -128,7 +129,7 @@ func happen(t *testing.T, v *View, at time.Time, what string) string {
 }
 
 // parsePlan reads waves and their resources; "<- X" needs X ready, "<~ X"
-// applied.
+// applied. "by 3" is to be ready by wave 3 only, "by none" holds up no wave.
 func parsePlan(t *testing.T, text string) *ordering.Plan {
 	t.Helper()
 	plan := &ordering.Plan{}
@@ -138,7 +139,15 @@ func parsePlan(t *testing.T, text string) *ordering.Plan {
 			plan.Waves = append(plan.Waves, ordering.Wave{Name: strings.TrimSpace(name)})
 			continue
 		}
-		step := ordering.Step{Wave: len(plan.Waves) - 1}
+		step := ordering.Step{Wave: len(plan.Waves) - 1, ReadyBy: len(plan.Waves) - 1}
+		if who, by, ok := strings.Cut(line, " by "); ok {
+			line = who
+			if wave, err := strconv.Atoi(by); err == nil {
+				step.ReadyBy = wave - 1
+			} else {
+				step.Gate = ordering.Applied
+			}
+		}
 		for arrow, gate := range map[string]ordering.Gate{" <- ": ordering.Ready, " <~ ": ordering.Applied} {
 			if who, needed, ok := strings.Cut(line, arrow); ok {
 				line = who
@@ -168,6 +177,26 @@ func duration(t *testing.T, text string) time.Duration {
 	d, err := time.ParseDuration(text)
 	require.NoError(t, err)
 	return d
+}
+
+// However narrow a frame is, each row has its clock, and a mark where it failed.
+func TestNarrowFramesKeepWhatMatters(t *testing.T) {
+	plan := parsePlan(t, "wave\nStatefulSet.apps shop/database-of-the-shop\nDeployment.apps shop/queue\nwave\nJob.batch shop/migrate <- StatefulSet.apps shop/database-of-the-shop\n")
+	v := New(plan, Options{WaveTimeout: time.Minute}, start())
+	happen(t, v, start(), "wave 1")
+	happen(t, v, start(), "StatefulSet.apps shop/database-of-the-shop applying")
+	happen(t, v, start(), "Deployment.apps shop/queue applying")
+	happen(t, v, start().Add(time.Second), "Deployment.apps shop/queue failed: it crashed again and again, and says so at length")
+	for columns := 20; columns < narrow; columns++ {
+		lines := v.Frame(columns, 24, start().Add(134*time.Second))
+		failed, waits := terminal.Clip(lines[1].Text, columns-1), terminal.Clip(lines[2].Text, columns-1)
+		require.Regexp(t, `^! .*queue +1s`, failed)
+		require.Regexp(t, `^  .*data.* 2m14s`, waits)
+		for _, line := range append(lines[:1:1], lines[3:]...) {
+			require.LessOrEqual(t, terminal.Width(line.Text), columns-1, "it is cut: %s", line.Text)
+			require.NotContains(t, line.Text, "…")
+		}
+	}
 }
 
 // Whatever happens, a frame fits, and no line of it could move the cursor.

@@ -232,6 +232,9 @@ func check(obj *unstructured.Unstructured) error {
 	if err := checkKind(obj); err != nil {
 		return err
 	}
+	if err := checkName(obj); err != nil {
+		return err
+	}
 	switch {
 	case obj.GetKind() == "SortOrder" && strings.HasPrefix(obj.GetAPIVersion(), "ordapply.dev/"):
 		return fmt.Errorf("SortOrder %s is a configuration, not a resource: list it under transformers in the kustomization, or pass it with --order", obj.GetName())
@@ -250,7 +253,7 @@ func checkKind(obj *unstructured.Unstructured) error {
 	case obj.GetKind() == "":
 		return errors.New("kind is missing")
 	case obj.GetAPIVersion() == "":
-		return fmt.Errorf("%s %s: apiVersion is missing", obj.GetKind(), obj.GetName())
+		return fmt.Errorf("%s: apiVersion is missing", strings.TrimSpace(obj.GetKind()+" "+obj.GetName()))
 	}
 	return nil
 }

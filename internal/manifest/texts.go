@@ -43,3 +43,20 @@ func checkTexts(obj *unstructured.Unstructured, field string) error {
 	}
 	return nil
 }
+
+// checkName refuses a name or namespace that YAML reads as a number or as true or
+// false.
+func checkName(obj *unstructured.Unstructured) error {
+	for _, field := range []string{"name", "generateName", "namespace"} {
+		value, found, err := unstructured.NestedFieldNoCopy(obj.Object, "metadata", field)
+		if _, isText := value.(string); isText || !found || err != nil || value == nil {
+			continue
+		}
+		switch value.(type) {
+		case map[string]any, []any:
+			return fmt.Errorf("%s: metadata.%s must be a text", obj.GetKind(), field)
+		}
+		return fmt.Errorf("%s: metadata.%s is no text: write \"%v\", in quotes", obj.GetKind(), field, value)
+	}
+	return nil
+}

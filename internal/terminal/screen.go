@@ -29,6 +29,7 @@ type Screen struct {
 	w      io.Writer
 	colour bool
 	drawn  []int // the widths of the lines of the frame that is there
+	width  int   // of the terminal when it was drawn
 }
 
 // NewScreen draws where the cursor is, at the beginning of a line.
@@ -55,11 +56,11 @@ func (s *Screen) Draw(above string, frame []Line, columns, rows int) error {
 	if up := s.height(columns, rows); up > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", up)
 	}
-	if above != "" {
-		b.WriteString(eraseBelow)
+	if above != "" || columns != s.width {
+		b.WriteString(eraseBelow) // a terminal that broke lines remembers which, until it is erased
 		b.WriteString(above)
 	}
-	s.drawn = s.drawn[:0]
+	s.drawn, s.width = s.drawn[:0], columns
 	b.WriteString(wrapOff)
 	for _, line := range frame {
 		text := Clip(line.Text, columns-1)

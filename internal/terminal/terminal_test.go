@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,10 +48,11 @@ func TestDrawnFramesLeaveNothingBehind(t *testing.T) {
 		for n := range 30 {
 			above := ""
 			for range rng.IntN(3) {
-				line := fmt.Sprintf("stays %d x%s", n, strings.Repeat("x", rng.IntN(columns-8)))
-				line = line[:min(len(line), columns)]
-				want = append(want, line)
+				line := fmt.Sprintf("stays %d x%s", n, strings.Repeat("x", rng.IntN(2*columns)))
 				above += line + "\n"
+				for part := range slices.Chunk([]byte(line), columns) { // what stays is never cut
+					want = append(want, strings.TrimRight(string(part), " "))
+				}
 			}
 			frame = frame[:0]
 			for range rng.IntN(rows) {
@@ -92,7 +94,10 @@ func TestANarrowerTerminal(t *testing.T) {
 	require.NoError(t, s.Draw("", []Line{{Text: strings.Repeat("x", 70)}, {Text: "short"}}, 80, 24))
 	out.Reset()
 	require.NoError(t, s.Draw("", []Line{{Text: "now"}}, 30, 24))
-	require.Contains(t, out.String(), "\x1b[4A")
+	require.Contains(t, out.String(), "\x1b[4A\x1b[J", "what was broken is erased, so that a wider terminal does not join it again")
+	out.Reset()
+	require.NoError(t, s.Draw("", []Line{{Text: "now"}}, 30, 24))
+	require.Contains(t, out.String(), "\x1b[1A\x1b[?7l", "a terminal that stays as it is does not flicker")
 	require.NoError(t, s.Draw("", []Line{{Text: strings.Repeat("x", 70)}, {Text: "short"}}, 80, 24))
 	out.Reset()
 	require.NoError(t, s.Draw("", nil, 10, 5))

@@ -1,0 +1,63 @@
+package apply_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+)
+
+// The endpoints of a Service are asked for once, for all that wait for it, and
+// watched from then on; where that may not be they are asked for again, more
+// and more seldom.
+func TestRunSeesEndpointsCome(t *testing.T) {
+	const comes = 2 * time.Minute
+	for name, c := range map[string]struct {
+		unwatchable bool
+		late        time.Duration
+		asked       int
+	}{
+		"watched":            {false, time.Millisecond, 1},
+		"may not be watched": {true, 15 * time.Second, 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				plan, stream := planOf(t, guardedBy("one", "guard"), guardedBy("two", "guard"))
+				start := time.Now()
+				cluster := &scripted{
+					backed:      func() bool { return time.Since(start) >= comes },
+					unwatchable: func(namespace string) bool { return c.unwatchable && namespace == "shop" },
+				}
+				time.AfterFunc(comes/2, func() { cluster.send(endpoints(false)) })
+				time.AfterFunc(comes, func() { cluster.send(endpoints(true)) })
+				_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
+				require.NoError(t, err)
+				require.GreaterOrEqual(t, time.Since(start), comes)
+				require.Less(t, time.Since(start), comes+c.late)
+				require.LessOrEqual(t, cluster.asked, c.asked)
+			})
+		})
+	}
+}
+
+// guardedBy is a webhook configuration that a Service is behind.
+func guardedBy(name, service string) map[string]any {
+	return map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": map[string]any{"name": name},
+		"webhooks": []any{map[string]any{"name": "a.b.c", "clientConfig": map[string]any{
+			"caBundle": "abc", "service": map[string]any{"name": service, "namespace": "shop"},
+		}}},
+	}
+}
+
+// endpoints is a change of an EndpointSlice that has one endpoint.
+func endpoints(ready bool) apply.Change {
+	return apply.Change{Objects: []*unstructured.Unstructured{{Object: map[string]any{
+		"apiVersion": "discovery.k8s.io/v1", "kind": "endpointslices", "metadata": map[string]any{"name": "guard-1", "namespace": "shop"},
+		"endpoints": []any{map[string]any{"conditions": map[string]any{"ready": ready}}},
+	}}}}
+}

@@ -1,0 +1,89 @@
+package apply_test
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+)
+
+// refused is what opening a watch on a server that is not there gives.
+func refused() error { return fmt.Errorf("dial tcp 10.0.0.1:443: %w", syscall.ECONNREFUSED) }
+
+// report tells all watches how they get on.
+func (c *scripted) report(change apply.Change) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.watches {
+		w.changes <- change
+	}
+}
+
+// An API server that goes away while nothing is sent is told of once, and when
+// it is back; a short silence is not.
+func TestRunTellsThatTheServerIsSilent(t *testing.T) {
+	for name, c := range map[string]struct {
+		back  time.Duration // after it went away; 0: never
+		told  []string
+		ended string
+	}{
+		"for good": {0, []string{
+			"the API server cannot be reached since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase",
+		}, "not ready after 1m0s (wave timeout): the API server cannot be reached since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase"},
+		"for a while": {20 * time.Second, []string{
+			"the API server cannot be reached since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase",
+			"the API server answers again; Pod is in the Pending phase",
+		}, "not ready after 1m0s (wave timeout): "},
+		"for a moment": {3 * time.Second, nil, "not ready after 1m0s (wave timeout): Pod is in the Pending phase"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				plan, stream := planOf(t, testPod("a", 0, ""), testPod("b", 0, ""))
+				cluster := &scripted{scripts: map[object.ID]script{pod("a"): {never: true}, pod("b"): {never: true}}}
+				for n := range 3 {
+					time.AfterFunc(10*time.Second+time.Duration(n)*time.Second/2, func() { cluster.report(apply.Change{Lost: refused()}) })
+				}
+				if c.back > 0 {
+					time.AfterFunc(10*time.Second+c.back, func() { cluster.report(apply.Change{Back: true}) })
+				}
+				var told []string
+				_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Events: func(e apply.Event) {
+					if strings.Contains(e.Detail, "API server") && !e.State.Final() {
+						told = append(told, e.Detail)
+					}
+				}}.Run(t.Context(), plan, stream.Objects)
+				for _, name := range []string{"a", "b"} {
+					require.ErrorContains(t, err, "wait for Pod shop/"+name+": "+c.ended)
+				}
+				require.Equal(t, c.told, told)
+			})
+		})
+	}
+}
+
+// So it is told while objects are being deleted.
+func TestRemovalTellsThatTheServerIsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newMortal(pod("a"))
+		cluster.ends[pod("a")] = end{goneAfter: 40 * time.Second}
+		time.AfterFunc(10*time.Second, func() { cluster.report(apply.Change{Lost: refused()}) })
+		time.AfterFunc(30*time.Second, func() { cluster.report(apply.Change{Back: true}) })
+		var told []string
+		_, err := apply.Remover{Cluster: cluster, Events: func(e apply.Event) {
+			if strings.Contains(e.Detail, "API server") {
+				told = append(told, e.Detail)
+			}
+		}}.Run(t.Context(), inWaves(wave(pod("a"))), cluster.found())
+		require.NoError(t, err)
+		require.Len(t, told, 2)
+		require.Contains(t, told[0], "the API server cannot be reached since 00:00:10: ")
+		require.Contains(t, told[1], "the API server answers again")
+	})
+}

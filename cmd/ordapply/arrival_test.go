@@ -1,0 +1,62 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/auditlog"
+	second "github.com/ordapply/ordapply/internal/observer"
+	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// checkGates holds the API server's audit log against the plan: no PATCH arrived
+// before the write that made a Deployment ready, in the eyes of a second watch,
+// which its resource needs ready or its wave waits for.
+func checkGates(t *testing.T, plan *ordering.Plan, requests []recorder.Request, cluster *testcluster.Cluster, watch *second.Observer) {
+	t.Helper()
+	watch.Stop()
+	log, err := auditlog.Read(cluster.AuditLog())
+	require.NoError(t, err)
+	sent := map[auditlog.Key]time.Time{}
+	for _, r := range requests {
+		if r.Verb == "patch" {
+			sent[auditlog.Key{Resource: r.Resource, Namespace: r.Namespace, Name: r.Name}] = r.Arrived
+		}
+	}
+	ready := map[auditlog.Key]time.Time{}
+	for _, s := range plan.Steps {
+		if s.ID.Kind == "Deployment" {
+			version, seen := watch.ReadyAt(auditKey(s))
+			require.True(t, seen, "the second watch never saw %s ready", s.ID)
+			require.Contains(t, log.Writes, version)
+			ready[auditKey(s)] = log.Writes[version]
+		}
+	}
+	gates := 0
+	for _, s := range plan.Steps {
+		arrived := sent[auditKey(s)]
+		require.False(t, arrived.IsZero(), "%s was never sent", s.ID)
+		for _, earlier := range plan.Steps {
+			gated := earlier.ReadyBy < s.Wave
+			for _, need := range s.Needs {
+				gated = gated || need.ID == earlier.ID && need.Gate == ordering.Ready
+			}
+			if gated && earlier.ID.Kind == "Deployment" {
+				gates++
+				require.True(t, arrived.After(ready[auditKey(earlier)]), "%s was sent before %s was ready", s.ID, earlier.ID)
+			}
+		}
+	}
+	require.NotZero(t, gates)
+	t.Logf("%d gates of Deployments, none passed early", gates)
+}
+
+// auditKey names the object of a step of randomStream.
+func auditKey(s ordering.Step) auditlog.Key {
+	resource := map[string]string{"Deployment": "deployments", "ConfigMap": "configmaps", "Secret": "secrets", "Namespace": "namespaces"}[s.ID.Kind]
+	return auditlog.Key{Resource: resource, Namespace: s.ID.Namespace, Name: s.ID.Name}
+}

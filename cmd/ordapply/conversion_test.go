@@ -1,0 +1,116 @@
+package main
+
+import (
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/ordapply/ordapply/internal/recorder"
+)
+
+// What a webhook must convert between versions is sent again until the webhook
+// answers; while it does not, the message names the CRD and the Service. One that
+// answers with an error is not asked twice.
+func TestConversionWebhookDownThenUp(t *testing.T) {
+	address := ownAddress(t)
+	cluster := shared.Get(t)
+	var refuses atomic.Bool
+	port, bundle := converter(t, &refuses)
+	kubectlApply(t, cluster, fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.conversion.example}
+spec:
+  group: conversion.example
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets}
+  conversion:
+    strategy: Webhook
+    webhook:
+      conversionReviewVersions: [v1]
+      clientConfig: {caBundle: %s, service: {name: converter, namespace: default}}
+  versions:
+  - {name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
+  - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`, bundle))
+	t.Cleanup(func() { cluster.Kubectl(t, "delete", "crd", "widgets.conversion.example") }) // else it is in the way of who deletes a Namespace
+	cluster.Kubectl(t, "wait", "--for=condition=Established", "crd/widgets.conversion.example")
+	manifest := []byte("apiVersion: conversion.example/v1\nkind: Widget\nmetadata: {name: one, namespace: default}\n")
+
+	code, said := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
+	require.Equal(t, exitTimedOut, code, said)
+	require.Contains(t, said, "not applied after 3s (wave timeout): ")
+	require.Contains(t, said, `conversion webhook for conversion.example/v1, Kind=Widget failed: Post "https://converter.default.svc:443`)
+	require.Contains(t, said, "; the CustomResourceDefinition of Widget.conversion.example lets Service default/converter convert between its versions, which does not exist: apply it first")
+	require.Contains(t, said, "  Service default/converter: it does not exist\n")
+
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	var sent atomic.Int32
+	proxy.Inject(func(r *recorder.Request) recorder.Fault {
+		if r.Verb == "patch" && sent.Add(1) == 3 {
+			kubectlApply(t, cluster, fmt.Sprintf(`apiVersion: v1
+kind: Service
+metadata: {name: converter, namespace: default}
+spec: {ports: [{name: https, port: 443, targetPort: %[2]d}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: converter, namespace: default, labels: {kubernetes.io/service-name: converter}}
+addressType: IPv4
+ports: [{name: https, port: %[2]d}]
+endpoints: [{addresses: [%[1]q], conditions: {ready: true}}]
+`, address, port))
+		}
+		return nil
+	})
+	code, said = applyThrough(proxy.Kubeconfig, manifest)
+	require.Equal(t, exitDone, code, said)
+
+	refuses.Store(true)
+	proxy.Reset()
+	code, said = applyThrough(proxy.Kubeconfig, []byte("apiVersion: conversion.example/v1\nkind: Widget\nmetadata: {name: two, namespace: default}\n"))
+	require.Equal(t, exitFailed, code, said)
+	require.Contains(t, said, "failed: no such shape; the conversion webhook of the CustomResourceDefinition of Widget.conversion.example answered, with that error")
+	require.Equal(t, 1, patches(proxy.Requests()))
+}
+
+// converter serves conversions for the Service default/converter, with the
+// bundle that its certificate is to be checked by, and refuses all of them while
+// told so.
+func converter(t *testing.T, refuses *atomic.Bool) (port int, bundle string) {
+	t.Helper()
+	certificate, key, err := cert.GenerateSelfSignedCertKey("converter.default.svc", nil, nil)
+	require.NoError(t, err)
+	pair, err := tls.X509KeyPair(certificate, key)
+	require.NoError(t, err)
+	port = serveTLS(t, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+		func(w http.ResponseWriter, r *http.Request) { convert(w, r, refuses.Load()) })
+	return port, base64.StdEncoding.EncodeToString(certificate)
+}
+
+// convert changes no more than the apiVersion.
+func convert(w http.ResponseWriter, r *http.Request, refuse bool) {
+	var review struct {
+		Request struct {
+			UID               string           `json:"uid"`
+			DesiredAPIVersion string           `json:"desiredAPIVersion"`
+			Objects           []map[string]any `json:"objects"`
+		} `json:"request"`
+	}
+	_ = json.NewDecoder(r.Body).Decode(&review)
+	for _, obj := range review.Request.Objects {
+		obj["apiVersion"] = review.Request.DesiredAPIVersion
+	}
+	response := map[string]any{"uid": review.Request.UID, "result": map[string]any{"status": "Success"}, "convertedObjects": review.Request.Objects}
+	if refuse {
+		response["convertedObjects"], response["result"] = []any{}, map[string]any{"status": "Failure", "message": "no such shape"}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response})
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// The API server's process is killed in the middle of a wave and started again two
+// seconds later: while PATCHes are out, and while a Deployment is waited for. The
+// run goes on when it is back.
+func TestAPIServerRestartsInAWave(t *testing.T) {
+	t.Parallel()
+	dir := detachedCluster(t)
+	for name, fits := range map[string]func(*recorder.Request) bool{
+		"sending": recorder.Verb("patch", "configmaps"),
+		"waiting": recorder.Verb("watch", "deployments"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			proxy := recorder.Start(t, filepath.Join(dir, "kubeconfig"))
+			var once sync.Once
+			proxy.Inject(func(r *recorder.Request) recorder.Fault {
+				if fits(r) {
+					once.Do(func() { restartAPIServer(t, dir, 2*time.Second) })
+				}
+				return nil
+			})
+			code, said := applyThrough(proxy.Kubeconfig, faultStream("restart-"+name))
+			require.Equal(t, exitDone, code, said)
+			once.Do(func() { require.Fail(t, "it was never killed", said) })
+			code, said = applyThrough(proxy.Kubeconfig, faultStream("restart-"+name))
+			require.Equal(t, exitDone, code, said)
+			require.Contains(t, said, "unchanged")
+		})
+	}
+}
+
+// detachedCluster is a control plane that goes on when one of its processes ends.
+func detachedCluster(t *testing.T) string {
+	t.Helper()
+	bin, err := testcluster.Find("localcluster")
+	if err != nil {
+		testcluster.Skip(t, "the localcluster command (run `make localcluster`)")
+	}
+	dir := filepath.Join(t.TempDir(), "cluster")
+	said, err := exec.Command(bin, "up", "--dir", dir).CombinedOutput()
+	require.NoError(t, err, string(said))
+	t.Cleanup(func() {
+		if said, err := exec.Command(bin, "down", "--dir", dir).CombinedOutput(); err != nil {
+			t.Errorf("take the cluster down: %v: %s", err, said)
+		}
+	})
+	return dir
+}
+
+// restartAPIServer kills the process and starts the same again after a pause.
+func restartAPIServer(t *testing.T, dir string, pause time.Duration) {
+	file := filepath.Join(dir, "run", "kube-apiserver.pid")
+	text, err := os.ReadFile(file)
+	assert.NoError(t, err)
+	pid, err := strconv.Atoi(string(text))
+	assert.NoError(t, err)
+	again, err := sameCommand(pid)
+	if !assert.NoError(t, err) || !assert.NoError(t, syscall.Kill(pid, syscall.SIGKILL)) {
+		return
+	}
+	time.AfterFunc(pause, func() {
+		if assert.NoError(t, again.Start()) {
+			assert.NoError(t, os.WriteFile(file, []byte(strconv.Itoa(again.Process.Pid)), 0o600), "down ends it by that")
+			_ = again.Wait()
+		}
+	})
+}
+
+// sameCommand is the command of a process, where and with what it runs.
+func sameCommand(pid int) (*exec.Cmd, error) {
+	proc := fmt.Sprintf("/proc/%d/", pid)
+	line, err := os.ReadFile(proc + "cmdline")
+	if err != nil {
+		return nil, err
+	}
+	environ, err := os.ReadFile(proc + "environ")
+	if err != nil {
+		return nil, err
+	}
+	words := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Env = strings.Split(strings.TrimSuffix(string(environ), "\x00"), "\x00")
+	cmd.Dir, err = os.Readlink(proc + "cwd")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd, err
+}

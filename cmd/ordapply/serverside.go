@@ -1,0 +1,28 @@
+package main
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/spf13/pflag"
+)
+
+// serverSide is the value of kubectl's --server-side, which changes nothing here:
+// ordapply applies in no other way.
+type serverSide struct{}
+
+func (serverSide) String() string { return "true" }
+func (serverSide) Type() string   { return "bool" }
+
+func (serverSide) Set(text string) error {
+	if yes, err := strconv.ParseBool(text); err != nil || !yes {
+		return errors.New("ordapply applies server-side, and in no other way: leave it out")
+	}
+	return nil
+}
+
+// registerServerSide takes the flag without showing it.
+func registerServerSide(flags *pflag.FlagSet) {
+	flag := flags.VarPF(serverSide{}, "server-side", "", "as kubectl's; ordapply always does")
+	flag.NoOptDefVal, flag.Hidden = "true", true
+}

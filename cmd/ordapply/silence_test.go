@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/recorder"
+)
+
+// An API server that goes away while the run waits, and sends nothing, is told
+// of; so is its return. When it stays away the error says so, and asks nothing.
+func TestServerGoesAwayDuringAWait(t *testing.T) {
+	cluster := shared.Get(t)
+	for name, c := range map[string]struct {
+		back   time.Duration // after it went away; 0: never
+		says   []string
+		unsaid []string
+	}{
+		"for-good": {0, []string{
+			" waiting: the API server cannot be reached since ",
+			"not ready after 15s (wave timeout): the API server cannot be reached since ",
+			"; before that: Available: 0/1\n  ",
+			"\n  the cause was not asked for: the API server cannot be reached since ",
+		}, []string{"context deadline exceeded", "answers again"}},
+		"for-a-while": {7 * time.Second, []string{
+			" waiting: the API server cannot be reached since ",
+			" waiting: the API server answers again; Available: 0/1",
+			"not ready after 15s (wave timeout): ",
+			"CrashLoopBackOff",
+		}, []string{"context deadline exceeded", "the cause was not asked for"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			proxy := recorder.Start(t, cluster.Kubeconfig)
+			time.AfterFunc(2*time.Second, func() {
+				mend := proxy.Break()
+				if c.back > 0 {
+					time.AfterFunc(c.back, mend)
+				}
+			})
+			code, said := applyThrough(proxy.Kubeconfig, []byte(fmt.Sprintf(`apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[1]s, namespace: default}
+spec:
+  selector: {matchLabels: {app: %[1]s}}
+  template:
+    metadata: {labels: {app: %[1]s}, annotations: {localcluster/behaviour: crash-loop}}
+    spec: {containers: [{name: c, image: c}]}
+`, "silence-"+name)), "--wave-timeout", "15s")
+			require.Equal(t, exitTimedOut, code, said)
+			for _, words := range c.says {
+				require.Contains(t, said, words)
+			}
+			for _, words := range c.unsaid {
+				require.NotContains(t, said, words)
+			}
+		})
+	}
+}

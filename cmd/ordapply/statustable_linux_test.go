@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+const screenStream = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: set-screen, annotations: {ordapply.dev/layer: app/base, ordapply.dev/wave: "0"}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: set-screen, annotations: {ordapply.dev/layer: app/web, ordapply.dev/wave: "1"}}
+spec: {selector: {matchLabels: {a: web}}, template: {metadata: {labels: {a: web}}, spec: {containers: [{name: c, image: c}]}}}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: last, namespace: set-screen, annotations: {ordapply.dev/layer: app/last, ordapply.dev/wave: "2"}}
+`
+
+// On a terminal the table of a set is drawn in its own place, whether it becomes
+// longer, shorter or narrower, below what a shell wrote while it was stopped, and
+// is left clean after an interrupt.
+func TestStatusOnATerminal(t *testing.T) {
+	bin, err := testcluster.Find("ordapply")
+	if err != nil {
+		testcluster.Skip(t, "the ordapply command (run `make build`)")
+	}
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "set-screen")
+	code, said := applyThrough(cluster.Kubeconfig, []byte(screenStream), "--applyset", "shop", "-n", "set-screen")
+	require.Equal(t, exitDone, code, said)
+	p := onTerminal(t, bin, "status", "shop", "-n", "set-screen", "--watch", "--kubeconfig", cluster.Kubeconfig)
+	const healthy = `apply set Secret set-screen/shop, revision 1, deployed, created DATE
+LAYER     READY  HEALTH   WORST
+app/base  1/1    Healthy
+app/web   1/1    Healthy
+app/last  1/1    Healthy
+all       3/3    Healthy`
+	p.awaitScreen(t, healthy)
+
+	label := strings.TrimSpace(cluster.Kubectl(t, "get", "serviceaccount", "last", "-n", "set-screen", "-o", `jsonpath={.metadata.labels.applyset\.kubernetes\.io/part-of}`))
+	kubectlApply(t, cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {name: copied, namespace: set-screen, labels: {applyset.kubernetes.io/part-of: "+label+"}}}")
+	cluster.Kubectl(t, "delete", "serviceaccount", "last", "-n", "set-screen")
+	p.awaitScreen(t, `apply set Secret set-screen/shop, revision 1, deployed, created DATE
+LAYER     READY  HEALTH    WORST
+app/base  1/1    Healthy
+app/web   1/1    Healthy
+app/last  0/1    Degraded  ServiceAccount set-screen/last: missing: it is not …
+all       2/3    Degraded
+note: ConfigMap set-screen/copied carries the label of the apply set and is no
+  member of it: field manager kubectl-client-side-apply wrote that, and not a
+  run of the set; it is left alone`)
+	p.resize(t, 40)
+	require.Eventually(t, func() bool { return strings.Contains(p.shows(), "app/last  0/1    Degraded  ServiceAcco…") }, time.Minute, 50*time.Millisecond, p.shows())
+	p.resize(t, 80)
+	cluster.Kubectl(t, "delete", "configmap", "copied", "-n", "set-screen")
+	code, said = applyThrough(cluster.Kubeconfig, []byte(screenStream), "--applyset", "shop", "-n", "set-screen")
+	require.Equal(t, exitDone, code, said)
+	p.awaitScreen(t, healthy)
+	p.suspend(t)
+	require.Eventually(t, func() bool { return p.shows() == "" }, time.Minute, 50*time.Millisecond, "its table is left")
+	p.shellSays("[1]+  Stopped\r\n$ fg\r\n")
+	cluster.Kubectl(t, "delete", "deployment", "web", "-n", "set-screen")
+	require.NoError(t, p.Process.Signal(syscall.SIGCONT))
+	const degraded = `[1]+  Stopped
+$ fg
+apply set Secret set-screen/shop, revision 1, deployed, created DATE
+LAYER     READY  HEALTH    WORST
+app/base  1/1    Healthy
+app/web   0/1    Degraded  Deployment set-screen/web: missing: it is not there…
+app/last  1/1    Healthy
+all       2/3    Degraded`
+	p.awaitScreen(t, degraded)
+	_, err = p.keyboard.Write([]byte{3}) // Ctrl-C
+	require.NoError(t, err)
+	require.Equal(t, exitInterrupted, p.wait())
+	p.requireClean(t)
+	require.Equal(t, degraded, undated(p.shows()))
+}
+
+// suspend stops the program as Ctrl-Z does.
+func (p *seated) suspend(t *testing.T) {
+	t.Helper()
+	_, err := p.keyboard.Write([]byte{26})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Process.Pid))
+		return err == nil && strings.Contains(string(stat), ") T ")
+	}, time.Minute, 50*time.Millisecond, "it was never stopped")
+}
+
+// awaitScreen waits until the screen shows that and nothing else.
+func (p *seated) awaitScreen(t *testing.T, want string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); undated(p.shows()) != want; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			require.Equal(t, want, undated(p.shows()))
+		}
+	}
+}
+
+// undated is a screen without the time at which a revision was created.
+func undated(screen string) string {
+	return regexp.MustCompile(`created\s+[^ \n]+Z`).ReplaceAllString(screen, "created DATE")
+}
+
+// resize makes the terminal as wide as that, and says so to the program.
+func (p *seated) resize(t *testing.T, columns int) {
+	t.Helper()
+	require.NoError(t, unix.IoctlSetWinsize(int(p.keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(columns)}))
+	require.NoError(t, p.Process.Signal(syscall.SIGWINCH))
+}

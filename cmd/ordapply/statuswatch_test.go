@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+const watchedStream = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, namespace: watched-1}
+data: {colour: blue}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b, namespace: watched-2}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: watched-1}
+spec: {selector: {matchLabels: {a: web}}, template: {metadata: {labels: {a: web}}, spec: {containers: [{name: c, image: c}]}}}
+`
+
+// following is a status --watch that goes on, and what it says.
+type following struct {
+	out, errs <-chan string
+	interrupt context.CancelFunc
+	ended     <-chan int
+}
+
+// follow follows a set until the test ends.
+func follow(t *testing.T, kubeconfig string, args ...string) *following {
+	t.Helper()
+	ctx, interrupt := context.WithCancel(t.Context())
+	out, outPipe := io.Pipe()
+	errs, errPipe := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		code := run(ctx, append([]string{"status", "--watch", "--kubeconfig", kubeconfig}, args...), nil, outPipe, errPipe)
+		_ = outPipe.Close()
+		_ = errPipe.Close()
+		ended <- code
+	}()
+	t.Cleanup(interrupt)
+	return &following{out: linesOf(out), errs: linesOf(errs), interrupt: interrupt, ended: ended}
+}
+
+func linesOf(r io.Reader) <-chan string {
+	lines := make(chan string, 1000)
+	go func() {
+		defer close(lines)
+		for scanner := bufio.NewScanner(r); scanner.Scan(); {
+			lines <- scanner.Text()
+		}
+	}()
+	return lines
+}
+
+// A set in two namespaces is followed by watches: while nothing changes nothing
+// is asked, and what changes is shown at once, a new revision, a new kind and a
+// new namespace too.
+func TestStatusFollowsByWatches(t *testing.T) {
+	cluster := shared.Get(t)
+	applied := func(stream string) {
+		code, said := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "watched", "-n", "watched-1")
+		require.Equal(t, exitDone, code, said)
+	}
+	cluster.Kubectl(t, "create", "namespace", "watched-1")
+	cluster.Kubectl(t, "create", "namespace", "watched-2")
+	applied(watchedStream)
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	f := follow(t, proxy.Kubeconfig, "watched", "-n", "watched-1")
+	awaitLine(t, f.out, "all         3/3    Healthy")
+	quiet(t, proxy)
+	require.Equal(t, []string{"configmaps ", "deployments ", "secrets watched-1"}, watchedPlaces(proxy.Requests()))
+	proxy.Reset()
+	time.Sleep(6 * time.Second)
+	require.Empty(t, proxy.Requests())
+
+	cluster.Kubectl(t, "delete", "configmap", "b", "-n", "watched-2")
+	deleted := time.Now()
+	awaitLine(t, f.out, "ConfigMap watched-2/b: missing: it is not there, or no longer a member of the set")
+	require.Less(t, time.Since(deleted), 3*time.Second)
+	awaitLine(t, f.out, "(no layer): Degraded, 2/3 ready")
+	require.Empty(t, proxy.Requests())
+
+	applied(strings.Replace(watchedStream, "blue", "red", 1))
+	awaitLines(t, f.out, ", revision 2, deployed, ")
+	applied(watchedStream + "---\n" + strings.ReplaceAll(stranger, "copied", "new"))
+	awaitLines(t, f.out, "ServiceAccount watched-1/new: ready", ", revision 3, deployed, ")
+	quiet(t, proxy)
+	t.Run("remarks", func(t *testing.T) { testRemarkOfAWatch(t, cluster, f) })
+	f.interrupt()
+	require.Equal(t, exitInterrupted, <-f.ended)
+	for line := range f.errs {
+		require.Empty(t, line)
+	}
+}
+
+// A kind that is defined while its set is followed is found, and a custom resource
+// that gets no status is taken for ready when its grace is over.
+func TestStatusFollowsADefinedKind(t *testing.T) {
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "set-defined")
+	applied := func(stream string) {
+		code, said := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "shop", "-n", "set-defined", "--status-grace", "1s")
+		require.Equal(t, exitDone, code, said)
+	}
+	two := strings.ReplaceAll(twoOfASet, "set-verbs", "set-defined")
+	applied(two)
+	f := follow(t, cluster.Kubeconfig, "shop", "-n", "set-defined", "--status-grace", "8s")
+	awaitLine(t, f.out, "all         2/2    Healthy")
+	applied(two + definedKind)
+	awaitLine(t, f.out, "Watcher.watched.example set-defined/one: progressing: it has no status yet")
+	awaitLine(t, f.out, "Watcher.watched.example set-defined/one: ready")
+}
+
+const definedKind = `---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: watchers.watched.example}
+spec:
+  group: watched.example
+  scope: Namespaced
+  names: {kind: Watcher, listKind: WatcherList, plural: watchers, singular: watcher}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, properties: {status: {type: object}}}}
+---
+apiVersion: watched.example/v1
+kind: Watcher
+metadata: {name: one, namespace: set-defined}
+`
+
+const stranger = `apiVersion: v1
+kind: ServiceAccount
+metadata: {name: copied, namespace: watched-1}
+`
+
+// What carries the label and is no member is named once.
+func testRemarkOfAWatch(t *testing.T, cluster *testcluster.Cluster, f *following) {
+	label := strings.TrimSpace(cluster.Kubectl(t, "get", "serviceaccount", "new", "-n", "watched-1", "-o", `jsonpath={.metadata.labels.applyset\.kubernetes\.io/part-of}`))
+	kubectlApply(t, cluster, strings.Replace(stranger, "name: copied", "name: copied, labels: {applyset.kubernetes.io/part-of: "+label+"}", 1))
+	awaitLine(t, f.out, "note: ServiceAccount watched-1/copied carries the label of the apply set and is no member of it: field manager kubectl-client-side-apply wrote that, and not a run of the set; it is left alone")
+	cluster.Kubectl(t, "label", "serviceaccount", "copied", "-n", "watched-1", "more=yes")
+	cluster.Kubectl(t, "delete", "configmap", "a", "-n", "watched-1")
+	awaitLine(t, f.out, "(no layer): Degraded, 3/4 ready")
+	require.Empty(t, f.out, "the remark comes once")
+}
+
+// awaitLines reads lines until all of these texts stood in one, in any order.
+func awaitLines(t *testing.T, lines <-chan string, wanted ...string) {
+	t.Helper()
+	for len(wanted) > 0 {
+		select {
+		case line, ok := <-lines:
+			require.True(t, ok, "no %q", wanted)
+			wanted = slices.DeleteFunc(wanted, func(text string) bool { return strings.Contains(line, text) })
+		case <-time.After(time.Minute):
+			require.Fail(t, "no such line", "%q", wanted)
+		}
+	}
+}
+
+// quiet waits until no request has come for two seconds.
+func quiet(t *testing.T, proxy *recorder.Proxy) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		requests := proxy.Requests()
+		return len(requests) > 0 && time.Since(requests[len(requests)-1].Arrived) > 2*time.Second
+	}, time.Minute, 100*time.Millisecond)
+}
+
+// watchedPlaces are what is watched, and in which namespaces, sorted.
+func watchedPlaces(requests []recorder.Request) []string {
+	var out []string
+	for _, r := range requests {
+		if r.Verb == "watch" && r.Code == 200 {
+			out = append(out, r.Resource+" "+r.Namespace)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// An API server that is away for a while ends nothing: that is said once, and
+// what happened meanwhile is shown when it is back. -o json tells each time all.
+func TestStatusOutlivesAnOutage(t *testing.T) {
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "set-outage")
+	code, said := applyThrough(cluster.Kubeconfig, []byte(strings.ReplaceAll(twoOfASet, "set-verbs", "set-outage")), "--applyset", "away", "-n", "set-outage")
+	require.Equal(t, exitDone, code, said)
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	f := follow(t, proxy.Kubeconfig, "away", "-n", "set-outage", "-o", "json")
+	require.Equal(t, "Healthy", awaitDocument(t, f.out).Health)
+	quiet(t, proxy)
+	mend := proxy.Break()
+	line := <-f.errs
+	require.True(t, strings.HasSuffix(line, "; trying again"), line)
+	time.Sleep(5 * time.Second)
+	require.Empty(t, f.errs, "it is said once")
+	cluster.Kubectl(t, "delete", "configmap", "a", "-n", "set-outage")
+	mend()
+	document := awaitDocument(t, f.out)
+	require.Equal(t, "Degraded", document.Health)
+	require.Equal(t, 1, document.Ready)
+	require.Equal(t, "the apply set can be read again", <-f.errs)
+	quiet(t, proxy)
+	cluster.Kubectl(t, "delete", "serviceaccount", "b", "-n", "set-outage")
+	require.Zero(t, awaitDocument(t, f.out).Ready)
+}
+
+func awaitDocument(t *testing.T, lines <-chan string) (document standingJSON) {
+	t.Helper()
+	select {
+	case line := <-lines:
+		require.NoError(t, json.Unmarshal([]byte(line), &document), line)
+	case <-time.After(time.Minute):
+		require.Fail(t, "nothing is told")
+	}
+	return document
+}
+
+// Who may list the members and not watch them sees what changes too, by reading
+// all of it again every two seconds.
+func TestStatusWithoutTheRightToWatch(t *testing.T) {
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "set-unwatched")
+	code, said := applyThrough(cluster.Kubeconfig, []byte(strings.ReplaceAll(twoOfASet, "set-verbs", "set-unwatched")), "--applyset", "shop", "-n", "set-unwatched")
+	require.Equal(t, exitDone, code, said)
+	proxy := recorder.Start(t, deployer(t, cluster, "reader", unwatchedRole))
+	f := follow(t, proxy.Kubeconfig, "shop", "-n", "set-unwatched")
+	awaitLine(t, f.out, "all         2/2    Healthy")
+	cluster.Kubectl(t, "delete", "configmap", "a", "-n", "set-unwatched")
+	awaitLine(t, f.out, "(no layer): Degraded, 1/2 ready")
+	f.interrupt()
+	require.Equal(t, exitInterrupted, <-f.ended)
+}
+
+const unwatchedRole = `apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reader, namespace: set-unwatched}
+rules:
+- {apiGroups: [""], resources: [secrets, configmaps, serviceaccounts], verbs: [get, list]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: reader, namespace: set-unwatched}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}
+subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
+`

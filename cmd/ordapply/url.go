@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// A -f argument may be an HTTP or HTTPS URL. It is read whole before anything is made
+// of it, by a client that knows nothing of the cluster: no credentials go out but
+// those that stand in the URL.
+
+// download is how a URL is read.
+type download struct {
+	timeout time.Duration // for all of it
+	limit   int64         // bytes, unpacked
+}
+
+func downloads() download { return download{timeout: 30 * time.Second, limit: 64 << 20} }
+
+// asURL is a -f argument that is a URL; nil when it is a file.
+func asURL(name string) *url.URL {
+	scheme, _, found := strings.Cut(name, "://")
+	if !found || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return nil
+	}
+	address, err := url.Parse(name)
+	if err != nil || address.Host == "" {
+		return nil
+	}
+	return address
+}
+
+// read gives what a URL leads to. Its errors name the URL, without a password.
+func (d download) read(ctx context.Context, from *url.URL) ([]byte, error) {
+	late := fmt.Errorf("it did not come whole within %s: download it, and name the file", d.timeout)
+	reading, cancel := context.WithTimeoutCause(ctx, d.timeout, late)
+	defer cancel()
+	text, err := d.get(reading, from)
+	switch {
+	case err == nil:
+		return text, nil
+	case ctx.Err() != nil:
+		return nil, ended(ctx)
+	case reading.Err() != nil:
+		err = late
+	}
+	return nil, fmt.Errorf("read %s: %w", from.Redacted(), err)
+}
+
+func (d download) get(ctx context.Context, from *url.URL) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "application/yaml, application/json, text/plain, */*")
+	request.Header.Set("User-Agent", "ordapply")
+	client := http.Client{CheckRedirect: staySecure}
+	response, err := client.Do(request)
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err // the rest says what the caller says
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the server says %s%s", response.Status, meaning(response.StatusCode))
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, d.limit+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case int64(len(text)) > d.limit:
+		return nil, fmt.Errorf("it is larger than %d MiB: download it, and name the file", d.limit>>20)
+	case isWebPage(response.Header.Get("Content-Type"), text):
+		return nil, errors.New("it is a web page, not a manifest: name what its link to the raw file leads to")
+	}
+	return text, nil
+}
+
+// staySecure refuses to be led from HTTPS to HTTP, where anybody on the way could
+// change manifests.
+func staySecure(next *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) >= 10:
+		return errors.New("it leads on and on, ten times by now")
+	case via[0].URL.Scheme == "https" && next.URL.Scheme != "https":
+		return fmt.Errorf("it leads to %s, which is not HTTPS", next.URL.Redacted())
+	}
+	return nil
+}
+
+// meaning is what to do about the usual answers.
+func meaning(code int) string {
+	switch {
+	case code == http.StatusNotFound || code == http.StatusGone:
+		return ": there is nothing of that name; is the version in it one that was released?"
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return ": it wants credentials, and ordapply sends none; download it, and name the file"
+	case code >= 500:
+		return ": that is its own trouble; try again later"
+	}
+	return ""
+}
+
+// isWebPage recognises HTML by what the server calls it, or by how it begins.
+func isWebPage(contentType string, text []byte) bool {
+	kind, _, _ := mime.ParseMediaType(contentType)
+	if kind == "text/html" || kind == "application/xhtml+xml" {
+		return true
+	}
+	beginning := bytes.ToLower(bytes.TrimLeft(text[:min(len(text), 512)], "\ufeff \t\r\n"))
+	return bytes.HasPrefix(beginning, []byte("<!doctype html")) || bytes.HasPrefix(beginning, []byte("<html"))
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const someManifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: from-afar}}\n"
+
+// site answers under paths that say how.
+func site(t *testing.T) (address string, asked *[]*http.Request) {
+	t.Helper()
+	asked = new([]*http.Request)
+	mux := http.NewServeMux()
+	answer := func(path, kind, text string) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			*asked = append(*asked, r)
+			w.Header().Set("Content-Type", kind)
+			_, _ = w.Write([]byte(text))
+		})
+	}
+	answer("/app.yaml", "text/plain", someManifest)
+	answer("/page", "text/html; charset=utf-8", someManifest)
+	answer("/blob/app.yaml", "text/plain", "\n<!DOCTYPE html>\n<html><body>app.yaml</body></html>")
+	answer("/broken.yaml", "text/plain", "kind: ConfigMap\n")
+	mux.Handle("/moved.yaml", http.RedirectHandler("/app.yaml", http.StatusFound))
+	mux.Handle("/loop.yaml", http.RedirectHandler("/loop.yaml", http.StatusFound))
+	mux.HandleFunc("/private.yaml", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	mux.HandleFunc("/ill.yaml", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL, asked
+}
+
+// What a URL leads to is read as a file is, and what is wrong with it is said.
+func TestManifestsFromAURL(t *testing.T) {
+	at, asked := site(t)
+	for path, want := range map[string]string{
+		"/app.yaml":      "",
+		"/moved.yaml":    "",
+		"/none.yaml":     "read " + at + "/none.yaml: the server says 404 Not Found: there is nothing of that name; is the version in it one that was released?",
+		"/page":          "read " + at + "/page: it is a web page, not a manifest: name what its link to the raw file leads to",
+		"/blob/app.yaml": "read " + at + "/blob/app.yaml: it is a web page, not a manifest: name what its link to the raw file leads to",
+		"/private.yaml":  "read " + at + "/private.yaml: the server says 401 Unauthorized: it wants credentials, and ordapply sends none; download it, and name the file",
+		"/ill.yaml":      "read " + at + "/ill.yaml: the server says 502 Bad Gateway: that is its own trouble; try again later",
+		"/loop.yaml":     "read " + at + "/loop.yaml: it leads on and on, ten times by now",
+		"/broken.yaml":   at + "/broken.yaml, document 1 (line 1): ConfigMap: apiVersion is missing",
+	} {
+		var out, said bytes.Buffer
+		code := run(t.Context(), []string{"plan", "--dry-run=client", "-f", at + path}, strings.NewReader(""), &out, &said)
+		if want == "" {
+			require.Equal(t, exitDone, code, said.String())
+			require.Contains(t, out.String(), "ConfigMap default/from-afar")
+			continue
+		}
+		require.Equal(t, exitFailed, code, "%s: %s", path, out.String())
+		require.Equal(t, "error: "+want+"\n", said.String())
+	}
+	for _, request := range *asked {
+		require.Empty(t, request.Header.Get("Authorization"))
+		require.Empty(t, request.Cookies())
+	}
+}
+
+// The credentials of the cluster stay at home, and those of the URL in no message.
+func TestAURLGetsNoCredentialsOfTheCluster(t *testing.T) {
+	at, asked := site(t)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, os.WriteFile(kubeconfig, []byte("{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: '"+at+"'}}], "+
+		"users: [{name: u, user: {token: very-secret}}], contexts: [{name: c, context: {cluster: c, user: u}}]}"), 0o600))
+	code, said := runOn(t.Context(), nil, "plan", "-f", at+"/app.yaml", "--kubeconfig", kubeconfig, "--token", "very-secret")
+	require.Equal(t, exitFailed, code, said)
+	require.NotEmpty(t, *asked)
+	require.Empty(t, (*asked)[0].Header.Get("Authorization"))
+	_, said = runOn(t.Context(), nil, "plan", "--dry-run=client", "-f", strings.Replace(at, "http://", "http://ann:secret@", 1)+"/none.yaml")
+	require.Contains(t, said, "read http://ann:xxxxx@")
+	require.NotContains(t, said, "secret")
+}
+
+// A server that is slow, endless or led elsewhere does not keep anybody.
+func TestAURLHasLimits(t *testing.T) {
+	hung := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/large" {
+			_, _ = w.Write(bytes.Repeat([]byte("# comment\n"), 300_000))
+			return
+		}
+		_, _ = w.Write([]byte("# it begins\n"))
+		w.(http.Flusher).Flush()
+		<-hung
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(hung) })
+	get := func(ctx context.Context, path string) error {
+		address, err := url.Parse(server.URL + path)
+		require.NoError(t, err)
+		_, err = download{timeout: 200 * time.Millisecond, limit: 2 << 20}.read(ctx, address)
+		return err
+	}
+	require.EqualError(t, get(t.Context(), "/hung"), "read "+server.URL+"/hung: it did not come whole within 200ms: download it, and name the file")
+	require.EqualError(t, get(t.Context(), "/large"), "read "+server.URL+"/large: it is larger than 2 MiB: download it, and name the file")
+
+	for _, verb := range [][]string{{"plan", "--dry-run=client"}, {"sort"}, {"apply"}} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, interrupt)
+		code, said := runOn(ctx, nil, append(verb, "-f", server.URL+"/hung")...)
+		require.Equal(t, exitInterrupted, code, "%v: %s", verb, said)
+	}
+}
+
+// Who asks for HTTPS is not led away from it.
+func TestAURLStaysSecure(t *testing.T) {
+	first := &http.Request{URL: &url.URL{Scheme: "https", Host: "here"}}
+	require.EqualError(t, staySecure(&http.Request{URL: &url.URL{Scheme: "http", Host: "there"}}, []*http.Request{first}), "it leads to http://there, which is not HTTPS")
+	require.NoError(t, staySecure(&http.Request{URL: &url.URL{Scheme: "https", Host: "there"}}, []*http.Request{first}))
+}
+
+// What looks like a URL is one only with a scheme that can be read.
+func TestWhatIsAURL(t *testing.T) {
+	for name, is := range map[string]bool{
+		"https://example.com/a.yaml": true, "HTTP://example.com": true,
+		"a.yaml": false, "-": false, "https://": false, "https:/a.yaml": false, "ftp://example.com/a": false, "./http:/x": false,
+	} {
+		require.Equal(t, is, asURL(name) != nil, name)
+	}
+}

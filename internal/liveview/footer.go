@@ -1,0 +1,66 @@
+package liveview
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ordapply/ordapply/internal/terminal"
+)
+
+// Interrupted is what people are told when a run was asked to stop.
+const Interrupted = "interrupted: finishing what was sent; once more ends at once"
+
+// footer says what comes then, or that nothing will.
+func (v *View) footer(columns int) []terminal.Line {
+	say := func(mood terminal.Mood, texts ...string) []terminal.Line {
+		return []terminal.Line{{Text: fitting(columns-1, texts...), Mood: mood}}
+	}
+	switch {
+	case v.interrupted:
+		return say(terminal.Bad, Interrupted, "interrupted; once more ends at once", "interrupted, ending")
+	case v.over():
+		return say(terminal.Faint, "asking the cluster for the causes", "asking for causes")
+	case !v.inWave() || v.open == len(v.waves)-1:
+		return nil
+	case v.stuck():
+		return say(terminal.Bad, "no later wave will open", "no wave opens now")
+	}
+	return say(terminal.Faint, v.then(columns, v.title), v.then(columns, v.number), fmt.Sprintf("then %d more", len(v.waves)-v.open-1))
+}
+
+// stuck tells whether something of the open wave failed, so that no other opens.
+func (v *View) stuck() bool {
+	_, bad := v.tally(v.waves[v.open])
+	return bad > 0
+}
+
+// number is the short title of a wave.
+func (v *View) number(wave int) string { return fmt.Sprintf("wave %d/%d", wave+1, len(v.waves)) }
+
+// then lists the waves to come, by their titles, as far as columns allow, and at
+// least the next one.
+func (v *View) then(columns int, title func(wave int) string) string {
+	text := "then"
+	for n := v.open + 1; n < len(v.waves); n++ {
+		more := fmt.Sprintf(" and %d more", len(v.waves)-n)
+		part := fmt.Sprintf(" %s: %d", title(n), len(v.waves[n]))
+		if left := len(v.waves) - n; left > 1 {
+			part += ","
+		}
+		if terminal.Width(text+part)+len(more) > columns-1 && n > v.open+1 {
+			return strings.TrimSuffix(text, ",") + more
+		}
+		text += part
+	}
+	return text
+}
+
+// over tells whether every resource is in its final state.
+func (v *View) over() bool {
+	for i := range v.resources {
+		if !v.resources[i].state.Final() {
+			return false
+		}
+	}
+	return true
+}
