@@ -26,11 +26,11 @@ func TestKindLeavesThePromiseBeforeItsDefinition(t *testing.T) {
 			"spec": map[string]any{"group": "example.com", "names": map[string]any{"kind": "Gear"}},
 		}}
 		crd.SetName("gears.example.com")
-		crd.SetLabels(cluster.objects["configmaps/shop/a"].GetLabels())
-		crd.SetManagedFields(cluster.objects["configmaps/shop/a"].GetManagedFields())
+		crd.SetLabels(cluster.at("configmaps/shop/a").GetLabels())
+		crd.SetManagedFields(cluster.at("configmaps/shop/a").GetManagedFields())
 		kind, _ := cluster.Kind(crd.GroupVersionKind())
 		kind.Namespaced = false
-		crd = cluster.put(kind, crd)
+		crd = cluster.add(kind, crd)
 		id := apply.Meta(crd).ID
 		require.NoError(t, set.Widen(t.Context(), []object.ID{id}))
 		require.Contains(t, cluster.promise(t), "Gear.example.com")
@@ -49,7 +49,7 @@ func TestKindLeavesThePromiseBeforeItsDefinition(t *testing.T) {
 		_, err = remover.run(t.Context(), map[object.ID]*unstructured.Unstructured{id: crd})
 		require.NoError(t, err)
 		require.Equal(t, "ConfigMap,CustomResourceDefinition.apiextensions.k8s.io", promised)
-		require.NotContains(t, cluster.objects, "customresourcedefinitions.apiextensions.k8s.io//gears.example.com")
+		require.Nil(t, cluster.at("customresourcedefinitions.apiextensions.k8s.io//gears.example.com"))
 	})
 }
 
@@ -84,9 +84,7 @@ func TestRevisionGoesMeanwhile(t *testing.T) {
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))
 		cluster.refuse = func(verb string, _ apply.Kind, _, name string) error {
 			if verb == "get" && name == "ordapply.shop.v1" {
-				cluster.mu.Lock()
-				defer cluster.mu.Unlock()
-				delete(cluster.objects, "secrets/shop/ordapply.shop.v1")
+				cluster.drop("secrets/shop/ordapply.shop.v1")
 			}
 			return nil
 		}

@@ -133,26 +133,23 @@ func TestLabelAloneMakesNoMember(t *testing.T) {
 		set := applyset.Parent{ID: shopSet}.SetID()
 		copied := labelled("copied", "shop", set)
 		strange := labelled("strange", "elsewhere", set)
-		strange.SetManagedFields(cluster.objects["configmaps/shop/old"].GetManagedFields())
+		strange.SetManagedFields(cluster.at("configmaps/shop/old").GetManagedFields())
 		kind, _ := cluster.Kind(copied.GroupVersionKind())
-		cluster.put(kind, copied)
-		cluster.put(kind, strange)
+		cluster.add(kind, copied)
+		cluster.add(kind, strange)
 		cluster.refuse = func(verb string, kind apply.Kind, namespace, name string) error {
-			if verb == "delete" && name == "leaving" && cluster.objects["configmaps/shop/leaving"].GetLabels() != nil {
-				cluster.mu.Lock()
-				defer cluster.mu.Unlock()
-				left := cluster.objects["configmaps/shop/leaving"].DeepCopy()
+			if left := cluster.at("configmaps/shop/leaving"); verb == "delete" && name == "leaving" && left.GetLabels() != nil {
 				left.SetLabels(nil)
-				cluster.put(kind, left)
+				cluster.add(kind, left)
 			}
 			return nil
 		}
 		summary, err := runOf(t, cluster, "ConfigMap shop/a").Do(t.Context())
 		require.NoError(t, err)
-		require.Contains(t, cluster.objects, "configmaps/shop/leaving")
-		require.Contains(t, cluster.objects, "configmaps/shop/copied")
-		require.Contains(t, cluster.objects, "configmaps/elsewhere/strange")
-		require.NotContains(t, cluster.objects, "configmaps/shop/old")
+		require.NotNil(t, cluster.at("configmaps/shop/leaving"))
+		require.NotNil(t, cluster.at("configmaps/shop/copied"))
+		require.NotNil(t, cluster.at("configmaps/elsewhere/strange"))
+		require.Nil(t, cluster.at("configmaps/shop/old"))
 		for _, result := range summary.Results {
 			require.NotContains(t, []string{"copied", "strange"}, result.ID.Name, "it is not spoken of either")
 			if result.ID.Name == "leaving" {
@@ -178,11 +175,11 @@ func TestOneObjectUnderTwoGroups(t *testing.T) {
 		cluster := newStore()
 		done(t, runOf(t, cluster, "Route.old.example shop/web", "Route.old.example shop/other"))
 		next := runOf(t, cluster, "Route.new.example shop/web")
-		uid := cluster.objects["routes.old.example/shop/web"].GetUID()
+		uid := cluster.at("routes.old.example/shop/web").GetUID()
 		kind, _ := cluster.Kind(schema.GroupVersionKind{Group: "new.example", Version: "v1", Kind: "Route"})
-		twin := cluster.objects["routes.old.example/shop/web"].DeepCopy()
+		twin := cluster.at("routes.old.example/shop/web")
 		twin.SetGroupVersionKind(schema.GroupVersionKind{Group: "new.example", Version: "v1", Kind: "Route"})
-		cluster.put(kind, twin)
+		cluster.add(kind, twin)
 		require.Equal(t, uid, twin.GetUID())
 		next.Remover.NoWait = true // nothing watches here
 		done(t, next)
@@ -215,8 +212,10 @@ func TestWhatIsKeptIsStillPromised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount other/kept"))
-		kept := cluster.objects["serviceaccounts/other/kept"]
+		kept := cluster.at("serviceaccounts/other/kept")
 		kept.SetAnnotations(map[string]string{"helm.sh/resource-policy": "keep"})
+		kind, _ := cluster.Kind(kept.GroupVersionKind())
+		cluster.add(kind, kept)
 		summary, err := runOf(t, cluster, "ConfigMap shop/a").Do(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, deletions(cluster))

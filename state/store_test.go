@@ -237,6 +237,28 @@ func (s *store) List(_ context.Context, kind apply.Kind, namespace string, query
 	return found, nil
 }
 
+// at is the object that is kept under a key, nil without one. A test asks here
+// and not in objects: a Lease may be renewed at the same time.
+func (s *store) at(key string) *unstructured.Unstructured {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.objects[key].DeepCopy()
+}
+
+// drop takes an object away, as somebody else might.
+func (s *store) drop(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.objects, key)
+}
+
+// add puts an object there, as somebody else might.
+func (s *store) add(kind apply.Kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.put(kind, obj)
+}
+
 // members lists what says that it is one, as resource/name.
 func (s *store) members() []string {
 	s.mu.Lock()
