@@ -62,7 +62,8 @@ func Connect(config *rest.Config) (*Kubernetes, error) {
 	if err != nil {
 		return nil, err
 	}
-	disco, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
+	hasty := &http.Client{Transport: httpClient.Transport, Timeout: discoverWithin}
+	disco, err := discovery.NewDiscoveryClientForConfigAndClient(config, hasty)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -36,6 +37,15 @@ func TestNothingHangsBeforeARun(t *testing.T) {
 		require.Equal(t, exitInterrupted, code, "%v: %s", args, said)
 		interrupt()
 	}
+}
+
+// A server that takes the first request and never answers is told from one that
+// is not there.
+func TestASilentServerIsSaid(t *testing.T) {
+	t.Parallel()
+	target := &target{server: "https://10.0.0.1:6443", context: "prod"}
+	err := target.explain(&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: context.DeadlineExceeded})
+	require.EqualError(t, err, "the API server at https://10.0.0.1:6443 (context prod) takes connections and gives no answer: is it up and not overloaded, and is this the context you mean?")
 }
 
 func runOn(ctx context.Context, stdin io.Reader, args ...string) (int, string) {

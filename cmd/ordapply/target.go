@@ -107,7 +107,10 @@ func (t *target) explain(err error) error {
 		return fmt.Errorf("the API server at %s%s shows a certificate that the kubeconfig's certificate-authority does not fit: get a new kubeconfig, or see what stands in between (%w)",
 			t.server, t.of(), brief(err))
 	}
-	if errors.As(err, &urlErr) {
+	if errors.As(err, &urlErr) && errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("the API server at %s%s takes connections and gives no answer: is it up and not overloaded, and is this the context you mean?", t.server, t.of())
+	}
+	if urlErr != nil {
 		return fmt.Errorf("the API server at %s%s does not answer: %w; is the cluster up, and is this the context you mean?", t.server, t.of(), urlErr.Err)
 	}
 	return fmt.Errorf("the API server at %s%s refused to say what it serves: %w", t.server, t.of(), err)
