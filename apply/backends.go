@@ -119,7 +119,7 @@ func (r *run) backed(b *backend) {
 		if s := &r.steps[i]; !s.waitsFor(b) {
 			continue
 		} else if s.backends = s.backends[1:]; len(s.backends) == 0 {
-			r.ready(i)
+			r.ready(i, "")
 		} else {
 			r.awaitBackend(i)
 		}

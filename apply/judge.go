@@ -38,6 +38,8 @@ func (r *run) assess(i int, live *unstructured.Unstructured) health.Assessment {
 	a := r.a.Health.Assess(live)
 	s := &r.steps[i]
 	switch {
+	case a.Held && health.AsksToBeHeld(s.obj):
+		return r.a.Health.AfterGrace(a)
 	case a.NoStatus && (!s.kind.HasStatus || r.graceOver(i)):
 		return r.a.Health.AfterGrace(a)
 	case a.Verdict == health.Failed && a.Undated && !r.graceOver(i):
@@ -73,5 +75,9 @@ func (r *run) believe(i int, live *unstructured.Unstructured, a health.Assessmen
 		r.awaitBackend(i)
 		return
 	}
-	r.ready(i)
+	why := ""
+	if a.Assumed {
+		why = a.Reason
+	}
+	r.ready(i, why)
 }

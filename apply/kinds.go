@@ -197,7 +197,7 @@ func (r *run) lookIn(gv schema.GroupVersion, w *kindWait, d time.Duration) bool 
 // custom resource can be sent.
 func (r *run) served(i int) {
 	if r.steps[i].state == Waiting {
-		r.ready(i)
+		r.ready(i, "")
 		return
 	}
 	r.start(i)

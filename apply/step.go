@@ -147,9 +147,10 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 	}
 }
 
-// ready ends a step as it should end, and goes on with who waited for that.
-func (r *run) ready(i int) {
-	r.finish(i, Ready, "")
+// ready ends a step as it should end, and goes on with who waited for that. why
+// is told where it was assumed.
+func (r *run) ready(i int, why string) {
+	r.finish(i, Ready, why)
 	r.pass(i)
 	r.met(i, ordering.Ready)
 }

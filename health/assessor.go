@@ -61,9 +61,9 @@ func (a *Assessor) byOwnRules(obj *unstructured.Unstructured) (Assessment, bool)
 func wellKnown(obj *unstructured.Unstructured) (Assessment, bool) {
 	a, ok := builtin().assess(obj)
 	if ok && a.Verdict == Progressing && isEmpty(obj.Object["status"]) {
-		return noStatus(obj), true
+		a = noStatus(obj)
 	}
-	return a, ok
+	return held(obj, a), ok
 }
 
 // isDated tells whether a status says which generation it is about.
@@ -83,12 +83,16 @@ func isDated(obj *unstructured.Unstructured) bool {
 }
 
 // AfterGrace is what becomes of an assessment with NoStatus when no status has
-// come in time: ready, or unknown when the Assessor is strict. Others stay.
+// come in time, and of one with Held: ready, or unknown when the Assessor is
+// strict. Others stay.
 func (a *Assessor) AfterGrace(given Assessment) Assessment {
-	if !given.NoStatus {
-		return given
+	switch {
+	case given.NoStatus:
+		return a.assume(Assessment{Verdict: Ready, Reason: "assumed: no status", Rule: "no status", Assumed: true})
+	case given.Held:
+		return a.assume(Assessment{Verdict: Ready, Reason: "assumed, for it is held as asked: " + given.Reason, Rule: given.Rule, Assumed: true})
 	}
-	return a.assume(Assessment{Verdict: Ready, Reason: "assumed: no status", Rule: "no status", Assumed: true})
+	return given
 }
 
 // assume makes of an assumption what the user allows.

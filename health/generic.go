@@ -2,10 +2,7 @@ package health
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -13,6 +10,11 @@ import (
 // generic reads a status whose kind is not known, by the words and numbers
 // that controllers commonly write. It does not always have an answer.
 func generic(obj *unstructured.Unstructured) (Assessment, bool) {
+	given, ok := byWords(obj)
+	return held(obj, given), ok
+}
+
+func byWords(obj *unstructured.Unstructured) (Assessment, bool) {
 	status, isMap := obj.Object["status"].(map[string]any)
 	if word, ok := obj.Object["status"].(string); ok { // a few CRDs know one word only
 		status, isMap = map[string]any{"state": word}, true
@@ -73,53 +75,6 @@ func behind(obj *unstructured.Unstructured, status map[string]any) (Assessment, 
 		Verdict: Progressing, Rule: "observedGeneration",
 		Reason: fmt.Sprintf("its controller has seen generation %d, and this is generation %d", seen, obj.GetGeneration()),
 	}, true
-}
-
-// whoAsksForIdle says what of an object wants it paused or suspended: its spec,
-// or an annotation by which operators let people pause one.
-func whoAsksForIdle(obj *unstructured.Unstructured, spec map[string]any) string {
-	if asksForIdle(spec, 0) {
-		return "its spec"
-	}
-	for _, key := range slices.Sorted(maps.Keys(obj.GetAnnotations())) {
-		_, name, _ := strings.Cut(key, "/")
-		value := obj.GetAnnotations()[key]
-		if meaningOf(name) == idle && value != "" && value != "false" {
-			return "annotation " + key
-		}
-	}
-	return ""
-}
-
-// asksForIdle tells whether a spec wants its object paused or suspended.
-func asksForIdle(spec map[string]any, depth int) bool {
-	for key, value := range spec {
-		asks := false
-		switch value := value.(type) {
-		case bool:
-			asks = value && meaningOf(key) == idle || !value && depth == 0 && isSwitch(key)
-		case int64, float64:
-			n, _ := integer(value)
-			asks = n == 0 && depth == 0 && key == "replicas"
-		case string:
-			asks = len(value) < 30 && meaningOf(value) == idle
-		case map[string]any:
-			asks = depth < 4 && asksForIdle(value, depth+1)
-		}
-		if asks {
-			return true
-		}
-	}
-	return false
-}
-
-// isSwitch tells of the fields of a spec that turn an object on and off.
-func isSwitch(key string) bool {
-	switch key {
-	case "running", "enabled", "active", "started", "online":
-		return true
-	}
-	return false
 }
 
 // isOneShot tells whether objects of the kind run to an end. A schedule of such

@@ -65,6 +65,10 @@ type Assessment struct {
 	// Assumed is set with Ready when nothing in the status says that the
 	// object is ready, and nothing that it is not.
 	Assumed bool
+	// Held is set with Progressing when the spec tells the controller to leave the
+	// object alone (suspend, paused): waiting will not help. Who waits for an
+	// object whose manifest asks for that (AsksToBeHeld) takes AfterGrace at once.
+	Held bool
 	// Undated is set for custom resources whose status does not say which
 	// generation of the spec it is about: right after a change the verdict may
 	// still be about the spec before it, and Failed be what the change cures.

@@ -28,7 +28,9 @@ func kubernetes(obj *unstructured.Unstructured) (Assessment, bool) {
 		return webhooks(obj), true
 	case "ReplicationController":
 		return replicationController(obj), true
-	case "PersistentVolumeClaim", "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps",
+	case "Deployment.apps":
+		return held(obj, kstatus(obj)), true
+	case "PersistentVolumeClaim", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps",
 		"CustomResourceDefinition.apiextensions.k8s.io":
 		return kstatus(obj), true
 	}

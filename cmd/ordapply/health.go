@@ -161,6 +161,7 @@ type judgement struct {
 	Rule      string   `json:"rule"`
 	NoStatus  bool     `json:"noStatus,omitempty"`
 	Assumed   bool     `json:"assumed,omitempty"`
+	Held      bool     `json:"held,omitempty"`
 	Endpoints []string `json:"needsEndpoints,omitempty"`
 }
 
@@ -168,7 +169,7 @@ func judge(assessor *health.Assessor, obj *unstructured.Unstructured) judgement 
 	a := assessor.Assess(obj)
 	j := judgement{
 		ID: apply.Meta(obj).ID.String(), Verdict: a.Verdict.String(), Reason: a.Reason, Rule: a.Rule,
-		NoStatus: a.NoStatus, Assumed: a.Assumed,
+		NoStatus: a.NoStatus, Assumed: a.Assumed, Held: a.Held,
 	}
 	for _, backend := range a.Backends {
 		j.Endpoints = append(j.Endpoints, backend.String())

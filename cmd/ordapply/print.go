@@ -113,10 +113,14 @@ func (p *printer) words(e apply.Event) string {
 		}
 		return "waiting: " + e.Detail
 	case apply.Ready:
-		if e.Unchanged {
-			return "ready, unchanged"
+		how := "unchanged"
+		if !e.Unchanged {
+			how = e.Time.Sub(p.started[e.ID]).Round(10 * time.Millisecond).String()
 		}
-		return fmt.Sprintf("ready (%s)", e.Time.Sub(p.started[e.ID]).Round(10*time.Millisecond))
+		if e.Detail != "" {
+			how += "; " + e.Detail
+		}
+		return "ready (" + how + ")"
 	case apply.Applied:
 		if p.dryRun {
 			return "valid (server dry run)"
