@@ -38,7 +38,7 @@ func (f *healthFlags) assessor() (*health.Assessor, error) {
 	if f.rules != "" {
 		data, err := os.ReadFile(f.rules)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the health rules: %w", err)
 		}
 		if assessor.Rules, err = health.ParseRules(data); err != nil {
 			return nil, inFile(f.rules, err)
@@ -47,7 +47,7 @@ func (f *healthFlags) assessor() (*health.Assessor, error) {
 	if f.argocd != "" {
 		data, err := os.ReadFile(f.argocd)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read --argocd-cm: %w", err)
 		}
 		var cm struct {
 			Kind string

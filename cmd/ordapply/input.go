@@ -248,8 +248,11 @@ func (f *inputFlags) sources(cmd *cobra.Command) ([]string, error) {
 // expand lists the manifest files that a -f argument means.
 func (f *inputFlags) expand(name string) ([]string, error) {
 	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("read the manifests: there is no file or folder %s", name)
+	case err != nil:
+		return nil, fmt.Errorf("read the manifests: %w", err)
 	}
 	if !info.IsDir() {
 		return []string{name}, nil
