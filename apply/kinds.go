@@ -223,7 +223,7 @@ func (r *run) nameUnserved() {
 		s := &r.steps[i]
 		gvk := s.obj.GroupVersionKind()
 		if _, served := r.kind(gvk); s.state == Applying && s.unserved > 0 && !served && len(s.MadeBy) == 0 {
-			r.fail(i, Failed, r.unserved(gvk, time.Since(s.begun).Round(time.Millisecond)))
+			r.fail(i, Failed, r.unserved(gvk, time.Since(s.begun).Round(time.Second/10)))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -62,7 +63,7 @@ func Connect(config *rest.Config) (*Kubernetes, error) {
 	if err != nil {
 		return nil, err
 	}
-	hasty := &http.Client{Transport: httpClient.Transport, Timeout: discoverWithin}
+	hasty := &http.Client{Transport: httpClient.Transport, Timeout: cmp.Or(httpClient.Timeout, discoverWithin)}
 	disco, err := discovery.NewDiscoveryClientForConfigAndClient(config, hasty)
 	if err != nil {
 		return nil, err

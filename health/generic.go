@@ -71,6 +71,9 @@ func behind(obj *unstructured.Unstructured, status map[string]any) (Assessment, 
 	if !ok || seen >= obj.GetGeneration() {
 		return Assessment{}, false
 	}
+	if seen < 1 { // some begin with -1
+		return Assessment{Verdict: Progressing, Rule: "observedGeneration", Reason: "its controller has not seen it yet"}, true
+	}
 	return Assessment{
 		Verdict: Progressing, Rule: "observedGeneration",
 		Reason: fmt.Sprintf("its controller has seen generation %d, and this is generation %d", seen, obj.GetGeneration()),

@@ -45,7 +45,7 @@ func TestASilentServerIsSaid(t *testing.T) {
 	t.Parallel()
 	target := &target{server: "https://10.0.0.1:6443", context: "prod"}
 	err := target.explain(&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: context.DeadlineExceeded})
-	require.EqualError(t, err, "the API server at https://10.0.0.1:6443 (context prod) takes connections and gives no answer: is it up and not overloaded, and is this the context you mean?")
+	require.EqualError(t, err, "the API server at https://10.0.0.1:6443 (context prod) does not answer in time: is it up and not overloaded, and is this the context you mean?")
 }
 
 func runOn(ctx context.Context, stdin io.Reader, args ...string) (int, string) {

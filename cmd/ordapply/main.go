@@ -14,7 +14,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -23,7 +22,6 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/outlet"
-	"github.com/ordapply/ordapply/internal/terminal"
 	"github.com/ordapply/ordapply/state"
 )
 
@@ -89,30 +87,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitDifferent
 	}
 	said := outlet.New(stderr)
-	for _, fault := range events.Faults(err) {
-		printFault(said, fault)
-	}
+	printFaults(said, events.Faults(err))
 	_ = said.Close(ctx)
 	if code := exitCode(err); code != exitFailed || cmd.Name() != "diff" {
 		return code
 	}
 	return exitDiffFailed
-}
-
-// printFault prints an error and, below it, what the cluster tells about it.
-func printFault(stderr io.Writer, fault error) {
-	if text := fault.Error(); apply.CredentialsRefused(fault) && !strings.Contains(text, "log in again") {
-		fault = fmt.Errorf("%w; the API server does not accept the credentials of your kubeconfig: log in again", fault)
-	}
-	for line := range strings.Lines(fault.Error()) {
-		fmt.Fprintf(stderr, "error: %s\n", terminal.Plain(strings.TrimSuffix(line, "\n")))
-	}
-	var failure *apply.Error
-	if errors.As(fault, &failure) && failure.Diagnosis != nil {
-		for _, line := range failure.Diagnosis.Lines() {
-			fmt.Fprintf(stderr, "  %s\n", terminal.Plain(line))
-		}
-	}
 }
 
 // exitCode is that of a run's own error, whatever became of a rollback after it.

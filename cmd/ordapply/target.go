@@ -108,7 +108,7 @@ func (t *target) explain(err error) error {
 			t.server, t.of(), brief(err))
 	}
 	if errors.As(err, &urlErr) && errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("the API server at %s%s takes connections and gives no answer: is it up and not overloaded, and is this the context you mean?", t.server, t.of())
+		return fmt.Errorf("the API server at %s%s does not answer in time: is it up and not overloaded, and is this the context you mean?", t.server, t.of())
 	}
 	if urlErr != nil {
 		return fmt.Errorf("the API server at %s%s does not answer: %w; is the cluster up, and is this the context you mean?", t.server, t.of(), urlErr.Err)
