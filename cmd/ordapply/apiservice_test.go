@@ -20,6 +20,7 @@ import (
 // when the object exists: later waves stay closed until then. A broken one
 // stops namespaces from being deleted, so it has a cluster of its own.
 func TestAPIServiceWaitsForItsBackend(t *testing.T) {
+	t.Parallel()
 	address := ownAddress(t)
 	cluster := testcluster.Start(t, "--light") // of its own
 	var up atomic.Bool

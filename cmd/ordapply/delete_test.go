@@ -196,6 +196,7 @@ metadata: {name: protected, namespace: default}
 // A broken APIService stops every Namespace from going. It is named, with what
 // to do; when the run deletes it too, it goes before the Namespace.
 func TestDeleteNamesTheBrokenAPIService(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Start(t) // of its own, since no Namespace goes there meanwhile
 	namespace := `apiVersion: v1
 kind: Namespace

@@ -83,6 +83,7 @@ func refusals(requests []recorder.Request) []string {
 // The example comes and goes in its own namespace, under Roles: with one too few
 // nothing happens, with all of them everything.
 func TestRolesOfAStream(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Start(t) // of its own: other tests use the example's namespace, too
 	cluster.Kubectl(t, "create", "namespace", "shop")
 	t.Run("report what is missing first", func(t *testing.T) { missingPermissionsAreReported(t, cluster) })

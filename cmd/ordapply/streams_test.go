@@ -39,9 +39,10 @@ func realStreams(t *testing.T) []realStream {
 			name: "metallb", without: refusesWrites,
 			first: prometheusCRDs(t),
 			faults: []string{
-				"ServiceMonitor.monitoring.coreos.com metallb-system/controller-monitor: the cluster does not serve kind ServiceMonitor of monitoring.coreos.com/v1",
-				"ServiceMonitor.monitoring.coreos.com metallb-system/frr-k8s-metrics-monitor: the cluster does not serve kind ServiceMonitor of monitoring.coreos.com/v1",
-				"ServiceMonitor.monitoring.coreos.com metallb-system/speaker-monitor: the cluster does not serve kind ServiceMonitor of monitoring.coreos.com/v1",
+				"apply 3 resources: the cluster does not serve kind ServiceMonitor of monitoring.coreos.com/v1",
+				"\n  ServiceMonitor.monitoring.coreos.com metallb-system/controller-monitor\n",
+				"\n  ServiceMonitor.monitoring.coreos.com metallb-system/frr-k8s-metrics-monitor\n",
+				"\n  ServiceMonitor.monitoring.coreos.com metallb-system/speaker-monitor\n",
 			},
 		},
 		{
@@ -72,6 +73,7 @@ func realStreams(t *testing.T) []realStream {
 // where kubectl fails; and as it stands, each fault of it is named in one run.
 // The three are on three clusters, so that a first try is one.
 func TestRealStreams(t *testing.T) {
+	t.Parallel()
 	folder := corpora(t)
 	kubectls, asTheyStand, ours := testcluster.Start(t, "--light"), testcluster.Start(t), testcluster.Start(t)
 	for _, stream := range realStreams(t) {
