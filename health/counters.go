@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // counters compares what is there with what is wanted: readyReplicas with
@@ -144,6 +145,34 @@ func cutFirst(name, word string) (rest string, ok bool) {
 		return name, false
 	}
 	return strings.ToLower(rest[:1]) + rest[1:], true
+}
+
+// isShort tells whether a sentence says that there are fewer than there should
+// be: "2 of 3 nodes are ready", "running (1/3 ready)".
+func isShort(text string) bool {
+	fields := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("()[],;", r) })
+	for i, field := range fields {
+		if field == "of" && i > 0 && i+1 < len(fields) {
+			field = fields[i-1] + "/" + fields[i+1]
+		}
+		if got, want, ok := fraction(field); ok && got < want {
+			return true
+		}
+	}
+	return false
+}
+
+// percentage reads "40%" and "100.0%": how far something has come.
+func percentage(text string) (meaning, bool) {
+	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
+	done, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	switch {
+	case !ok || err != nil:
+		return silent, false
+	case done < 100:
+		return busy, true
+	}
+	return good, true
 }
 
 // fraction reads "1/3": how many of how many.

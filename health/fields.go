@@ -131,6 +131,10 @@ func isErrorKey(key string) bool {
 func (r *reading) state(path, key, value string, depth int) {
 	s := sign{means: r.phrase(value), rank: share(depth), text: path + " is " + value}
 	switch {
+	case depth == 0 && isUndone(value):
+		s.means = trouble
+	case s.means == busy && strings.HasSuffix(value, "%"): // it may tell of a part only
+		s.rank = faint
 	case s.means == good:
 		s.rank = aside
 		if depth == 0 {
@@ -162,16 +166,24 @@ func (r *reading) phrase(value string) meaning {
 		return silent
 	}
 	switch strings.ToLower(value) {
-	case "true", "enabled":
+	case "true", "yes", "enabled":
 		return good
-	case "false", "new":
+	case "current", "latest", "nominal", "live", "steady", "idle", "standby", "in-use", "in_use", "inuse":
+		if !r.oneShot {
+			return good
+		}
+	case "false", "no", "new":
 		return busy
-	case "rolledback", "rolled_back":
+	case "critical", "impaired", "poor", "bad", "suspect", "quarantined", "faulty", "faulted":
 		return trouble
 	}
 	switch lastWord(value) {
 	case "scheduled", "planned", "prepared", "allocated":
 		return busy
+	case "required", "needed": // ApprovalRequired
+		if meaningOf(value) == silent && !isNegated(value) {
+			return busy
+		}
 	}
 	if r.oneShot && isUnderWay(lastWord(value)) {
 		return busy
@@ -179,7 +191,47 @@ func (r *reading) phrase(value string) meaning {
 	if got, want, ok := fraction(value); ok {
 		return enough(got, want)
 	}
-	return meaningOf(value)
+	if means, ok := percentage(value); ok {
+		return means
+	}
+	means := meaningOf(value)
+	if means == good && isShort(value) {
+		return busy
+	}
+	return means
+}
+
+// isUndone tells of states that say of what takes an object away, or takes a
+// change of it back, that it is over: ROLLBACK_COMPLETE, Deleted.
+func isUndone(value string) bool {
+	undoes, before := false, ""
+	for word := range words(value) {
+		switch word {
+		case "rollback", "rolledback", "delete", "deletion", "deleted", "destroyed", "terminated":
+			undoes = true
+		case "back":
+			undoes = undoes || before == "rolled"
+		}
+		before = word
+	}
+	if !undoes || isNegated(value) {
+		return false
+	}
+	switch before {
+	case "rolledback", "deleted", "destroyed", "terminated", "back":
+		return true
+	}
+	return wordMeaning(before) == good
+}
+
+// isNegated tells whether a phrase says no anywhere: NoActionRequired.
+func isNegated(value string) bool {
+	for word := range words(value) {
+		if isNegation(word) {
+			return true
+		}
+	}
+	return false
 }
 
 // isUnderWay tells of words that mean, of what runs to an end, that it has not

@@ -30,21 +30,37 @@ func (m meaning) opposite() meaning {
 	return silent
 }
 
+// negated is what "not" makes of a word: what has not started is still to come.
+func (m meaning) negated(word string) meaning {
+	if word == "started" {
+		return busy
+	}
+	return m.opposite()
+}
+
 // meaningOf reads a word, a CamelCase or snake_case name, or a short phrase.
 // The last word that means something decides, as in "ErrorResolved" and
 // "NetworkingReady"; what is only aimed at does not: "WaitingForReady".
 func meaningOf(text string) meaning {
-	result, negated := silent, false
+	result, negated, limited, before := silent, false, false, ""
 	for word := range words(text) {
 		m := wordMeaning(word)
+		if word == "sync" && before == "in" {
+			m = good
+		}
+		before = word
 		switch {
 		case isNegation(word):
 			negated = true
+		case isLimit(word):
+			limited, result = true, max(result, m)
 		case result > good && isAim(word):
 			return result
 		case m == silent || result != silent && isParticle(word):
 		case negated:
-			result, negated = m.opposite(), false
+			result, negated = m.negated(word), false
+		case limited && m == good:
+			result = busy
 		default:
 			result = m
 		}
@@ -55,6 +71,15 @@ func meaningOf(text string) meaning {
 func isNegation(word string) bool {
 	switch word {
 	case "not", "no", "non", "without", "never", "un":
+		return true
+	}
+	return false
+}
+
+// isLimit tells of words after which good is not yet good enough.
+func isLimit(word string) bool {
+	switch word {
+	case "partial", "partially", "partly", "almost", "nearly", "becoming", "some":
 		return true
 	}
 	return false
@@ -140,6 +165,9 @@ func wordMeaning(word string) meaning {
 	}
 	if isWork(word) || strings.HasSuffix(word, "ing") && len(word) > 5 && !isNoun(word) {
 		return busy
+	}
+	if rest, un := strings.CutPrefix(word, "un"); un { // uninstalled, unpaused
+		return wordMeaning(rest).opposite()
 	}
 	return silent
 }
