@@ -8,12 +8,12 @@ import (
 // condition reads one entry of a list of conditions (Kubernetes API
 // conventions, "Typical status properties").
 func (r *reading) condition(path string, c map[string]any, depth int) {
-	name, _ := c["type"].(string)
+	name, _ := firstOf(c, "type", "name", "conditionType").(string)
 	if name == "" {
 		return
 	}
-	state, hasState := c["status"]
-	if !hasState {
+	state := firstOf(c, "status", "state", "value")
+	if state == nil {
 		state = "True" // some list only what holds now
 	}
 	if seen, ok := integer(c["observedGeneration"]); ok && seen < r.generation {
@@ -22,6 +22,16 @@ func (r *reading) condition(path string, c map[string]any, depth int) {
 		return
 	}
 	r.judge(path, name, fmt.Sprint(state), c, depth)
+}
+
+// firstOf is the first of some fields that is there; nil for none.
+func firstOf(c map[string]any, keys ...string) any {
+	for _, key := range keys {
+		if value, ok := c[key]; ok {
+			return value
+		}
+	}
+	return nil
 }
 
 // outdated is the rank of a condition about an older generation. Once the
@@ -39,7 +49,7 @@ func (r *reading) conditionMap(path string, conditions map[string]any, depth int
 	for name, value := range conditions {
 		switch value := value.(type) {
 		case map[string]any:
-			if state, ok := value["status"]; ok {
+			if state := firstOf(value, "status", "state", "value"); state != nil {
 				r.judge(path, name, fmt.Sprint(state), value, depth)
 			}
 		case string, bool:
@@ -54,6 +64,8 @@ func (r *reading) judge(path, name, state string, c map[string]any, depth int) {
 	s := sign{means: meaningOf(name), rank: share(depth), text: describe(path, name, state, reason, c["message"])}
 	known := s.means != silent
 	switch {
+	case isOffer(name): // there is a newer version, or there is none
+		s.means = silent
 	case known:
 	case soundsGood(name):
 		s.means = good
@@ -61,17 +73,39 @@ func (r *reading) judge(path, name, state string, c map[string]any, depth int) {
 		s.means = trouble
 	}
 	switch strings.ToLower(state) {
-	case "true":
+	case "true", "yes":
 		r.holds(s, name, reason, depth)
-	case "false":
+	case "false", "no":
 		r.doesNotHold(s, name, reason, depth, known)
-	default: // Unknown, or a word of the controller's own
-		switch s.means {
-		case good:
-			r.add(sign{means: busy, rank: unsure(missing(name, depth, known)), text: s.text})
-		case busy:
-			r.add(s)
-		}
+	case "unknown", "":
+		r.isUnknown(s, name, depth, known)
+	default:
+		r.word(s, name, state, depth, known)
+	}
+}
+
+// isUnknown reads a condition of which nobody knows whether it holds.
+func (r *reading) isUnknown(s sign, name string, depth int, known bool) {
+	switch s.means {
+	case good:
+		r.add(sign{means: busy, rank: unsure(missing(name, depth, known)), text: s.text})
+	case busy:
+		r.add(s)
+	}
+}
+
+// word reads a condition whose status is a word of the controller's own, as a
+// list of steps has it: Deploy is Failed. Of what is bad it says nothing that
+// would not be there without it.
+func (r *reading) word(s sign, name, state string, depth int, known bool) {
+	means := r.phrase(state)
+	switch {
+	case s.means > good || means == silent:
+		r.isUnknown(s, name, depth, known)
+	case means == good:
+		r.add(sign{means: good, rank: r.present(name, depth), text: s.text})
+	default:
+		r.add(sign{means: means, rank: missing(name, depth, known), text: s.text})
 	}
 }
 
@@ -122,6 +156,8 @@ func hasWork(name string) bool {
 func (r *reading) doesNotHold(s sign, name, reason string, depth int, known bool) {
 	because := meaningOf(reason)
 	switch {
+	case s.means == good && isUnwanted(reason) && (depth > 0 || !sumsUp(name)): // a part that was not asked for
+		return
 	case s.means == good && because >= trouble:
 		r.add(sign{means: trouble, rank: missing(name, depth, known), text: s.text})
 	case s.means == good && because == idle: // Synced is False, for ReconcilePaused
@@ -133,6 +169,36 @@ func (r *reading) doesNotHold(s sign, name, reason string, depth int, known bool
 	case s.means == silent && because >= trouble:
 		r.add(sign{means: trouble, rank: faint, text: s.text})
 	}
+}
+
+// isUnwanted tells of reasons by which a condition does not hold because nobody
+// asked for what it tells of: Disabled, NotRequired.
+func isUnwanted(reason string) bool {
+	last, before := "", ""
+	for word := range words(reason) {
+		last, before = word, last
+	}
+	switch last {
+	case "disabled", "skipped":
+		return true
+	case "enabled", "requested", "required", "applicable", "needed":
+		return before == "not"
+	}
+	return false
+}
+
+// isOffer tells of conditions that say whether there is something newer:
+// UpdateAvailable.
+func isOffer(name string) bool {
+	last, before := "", ""
+	for word := range words(name) {
+		last, before = word, last
+	}
+	switch before {
+	case "update", "updates", "upgrade", "upgrades", "version":
+		return last == "available"
+	}
+	return false
 }
 
 // present is the rank of a good condition or flag that holds.
