@@ -102,18 +102,23 @@ func wanted(key string, spec, status map[string]any) (int64, bool) {
 	switch key {
 	case "numberReady", "numberAvailable", "updatedNumberScheduled": // as a DaemonSet counts
 		return integer(status["desiredNumberScheduled"])
-	case "ready":
-		return firstInteger(status["desired"], status["total"], status["size"], status["replicas"])
+	case "ready", "healthy":
+		return firstInteger(status["desired"], status["total"], status["size"], status["replicas"], spec["replicas"])
 	}
 	noun, ok := counted(key)
 	if !ok {
 		return 0, false
 	}
 	title := strings.ToUpper(noun[:1]) + noun[1:]
+	var pods any
+	if noun == "pods" { // a spec asks for replicas of them
+		pods = spec["replicas"]
+	}
 	if n, ok := integer(status["expectedUpdated"+title]); ok && strings.HasPrefix(key, "updated") {
 		return n, true // less than all while a partition holds an update back
 	}
-	return firstInteger(spec[noun], status["desired"+title], status["expected"+title], status["total"+title], status["matched"+title], status[noun])
+	return firstInteger(spec[noun], status["desired"+title], status["expected"+title], status["total"+title], status["matched"+title],
+		status[noun+"Desired"], status[noun+"Expected"], status[noun+"Total"], status[noun], pods)
 }
 
 func firstInteger(values ...any) (int64, bool) {
@@ -126,8 +131,13 @@ func firstInteger(values ...any) (int64, bool) {
 }
 
 // counted gives the noun of a counter of things that are as they should be:
-// replicas of readyReplicas and of updatedReadyReplicas.
+// replicas of readyReplicas, of updatedReadyReplicas and of replicasReady.
 func counted(key string) (noun string, ok bool) {
+	for _, suffix := range []string{"Updated", "Ready", "Available", "Healthy"} {
+		if rest, has := strings.CutSuffix(key, suffix); has && rest != "" {
+			return rest, true
+		}
+	}
 	noun = key
 	for _, prefix := range []string{"updated", "ready", "available", "healthy"} {
 		if rest, has := cutFirst(noun, prefix); has {

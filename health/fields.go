@@ -16,6 +16,7 @@ func (r *reading) fields(path string, status map[string]any, depth int) {
 	}
 	for key, value := range status {
 		if isPast(key) {
+			r.past(path+key, key, value, depth)
 			continue
 		}
 		switch value := value.(type) {
@@ -64,6 +65,16 @@ func (r *reading) list(path, key string, items []any, depth int) {
 			r.counters(part, nil, m, mild)
 		}
 	}
+}
+
+// past reads a field that speaks of what was before. The last error is that of
+// now where nothing says that it is over.
+func (r *reading) past(path, key string, value any, depth int) {
+	text, _ := value.(string)
+	if text == "" || depth > 0 || !isErrorKey(key) && key != "lastErrorMessage" {
+		return
+	}
+	r.add(sign{means: trouble, rank: aside, text: path + ": " + text})
 }
 
 // isPast tells whether a field speaks of what was before.
