@@ -285,7 +285,7 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 		Events:         told.event,
 	}
 	summary, err := f.apply(cmd, j, applier, told)
-	err = j.measured.ended(timedOut(summary, err))
+	err = j.measured.ended(timedOut(summary, orInterrupted(cmd.Context(), err)))
 	told.end(outcome(summary, j.target.warnings.list(), err))
 	return err
 }

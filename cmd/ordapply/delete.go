@@ -157,7 +157,7 @@ func (f *deleteFlags) carryOut(cmd *cobra.Command, d deletion) error {
 	told.begin()
 	defer told.heed(cmd.Context(), outputs.err)()
 	summary, err := f.remover(d, told.event).Run(cmd.Context(), d.order, d.live)
-	err = d.measured.ended(timedOut(summary, err))
+	err = d.measured.ended(timedOut(summary, orInterrupted(cmd.Context(), err)))
 	told.end(outcome(summary, d.target.warnings.list(), err))
 	return err
 }

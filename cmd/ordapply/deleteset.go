@@ -29,7 +29,7 @@ func (f *deleteFlags) dissolve(cmd *cobra.Command, measured *measure) error {
 		err = nil
 		fmt.Fprintf(outputs.err, "apply set %s is not there\n", terminal.Plain(f.set))
 	}
-	err = measured.ended(timedOut(summary, err))
+	err = measured.ended(timedOut(summary, orInterrupted(cmd.Context(), err)))
 	ended := outcome(summary, warned, err)
 	switch {
 	case told != nil:

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -14,7 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/state"
 )
 
 // While a request is out, the first interrupt is heard at once, and what was sent may
@@ -77,6 +82,23 @@ func TestInterruptedBeforeTheRun(t *testing.T) {
 		require.Equal(t, exitInterrupted, p.end(), p.said.String())
 		require.Contains(t, p.said.String(), "error: interrupted: ")
 	})
+}
+
+// HTTP/2 says of a request that an interrupt ended no more than that its context was
+// cancelled.
+func TestARequestThatAnInterruptEnded(t *testing.T) {
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	canceled := fmt.Errorf("read the parent of the apply set: %w", context.Canceled)
+	require.Equal(t, canceled, orInterrupted(ctx, canceled), "nobody interrupted it")
+	interrupt(interruption{})
+	require.NoError(t, orInterrupted(ctx, nil))
+	require.EqualError(t, orInterrupted(ctx, canceled), apply.ErrInterrupted.Error())
+	require.Equal(t, exitInterrupted, exitCode(orInterrupted(ctx, canceled)))
+	denied := errors.New("denied")
+	require.Equal(t, denied, orInterrupted(ctx, denied))
+	require.EqualError(t, orInterrupted(ctx, errors.Join(denied, canceled)), apply.ErrInterrupted.Error()+"\ndenied")
+	undone := &state.UndoneError{Failure: denied, Err: canceled}
+	require.Equal(t, error(undone), orInterrupted(ctx, undone), "the rollback tells of its own end")
 }
 
 const heldLease = `apiVersion: coordination.k8s.io/v1

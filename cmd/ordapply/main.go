@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	err = tellRefusal(cmd, args, err)
+	err = tellRefusal(cmd, args, orInterrupted(ctx, err))
 	switch {
 	case err == nil:
 		return exitDone

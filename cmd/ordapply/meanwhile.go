@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/state"
 )
 
 // meanwhile begins something that may take a while. What it returns waits for the
@@ -42,6 +44,22 @@ func ended(ctx context.Context) error {
 		return cause
 	}
 	return apply.ErrInterrupted
+}
+
+// orInterrupted is the error of a command: that it was interrupted, where what it
+// asked the API server then was given up for nothing but that.
+func orInterrupted(ctx context.Context, err error) error {
+	var undone *state.UndoneError
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.Is(err, apply.ErrInterrupted) || errors.As(err, &undone) {
+		return err
+	}
+	kept := []error{ended(ctx)}
+	for _, fault := range events.Faults(err) {
+		if !errors.Is(fault, context.Canceled) {
+			kept = append(kept, fault)
+		}
+	}
+	return errors.Join(kept...)
 }
 
 // answering bounds what the API server is asked before a run begins by --timeout,
