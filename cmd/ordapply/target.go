@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -50,6 +51,9 @@ func connect(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust f
 		t.context = *flags.Context
 	}
 	config.WarningHandler = t.warnings
+	if _, err := rest.TLSConfigFor(config); err != nil {
+		return nil, explainConfig(err)
+	}
 	adjust(config)
 	t.cluster, err = meanwhile(ctx, func() (*apply.Kubernetes, error) { return apply.Connect(config) })()
 	switch {
@@ -101,6 +105,8 @@ func explainConfig(err error) error {
 func (t *target) explain(err error) error {
 	var urlErr *url.Error
 	switch {
+	case pluginMissing(err) != "":
+		return fmt.Errorf("the kubeconfig's user%s logs in with the program %s, which is not in PATH: install it", t.of(), pluginMissing(err))
 	case apply.CredentialsRefused(err):
 		return fmt.Errorf("the API server at %s%s does not accept the credentials of your kubeconfig: log in again (%w)", t.server, t.of(), brief(err))
 	case strings.Contains(err.Error(), "x509: "):
@@ -113,7 +119,34 @@ func (t *target) explain(err error) error {
 	if urlErr != nil {
 		return fmt.Errorf("the API server at %s%s does not answer: %w; is the cluster up, and is this the context you mean?", t.server, t.of(), urlErr.Err)
 	}
+	if why := refusal(t.server, err); why != "" {
+		return fmt.Errorf("the API server at %s%s refused to say what it serves: %s", t.server, t.of(), why)
+	}
 	return fmt.Errorf("the API server at %s%s refused to say what it serves: %w", t.server, t.of(), err)
+}
+
+// refusal puts into words what client-go says too little of; "" for the rest.
+func refusal(server string, err error) string {
+	switch {
+	case apierrors.IsForbidden(err):
+		return "403 Forbidden: the kubeconfig's user has no credentials, so that nobody is logged in, or the account lacks the ClusterRole system:discovery"
+	case apierrors.IsNotFound(err):
+		return "404 Not Found: there is no API server at this address; see cluster.server in the kubeconfig, its path too"
+	case apierrors.IsBadRequest(err) && strings.HasPrefix(server, "http://"):
+		return "400 Bad Request: it may want https where the kubeconfig's cluster.server says http"
+	}
+	return ""
+}
+
+// pluginMissing is the program that a kubeconfig gets its credentials from, when
+// it is not there; "" when that is not the trouble.
+func pluginMissing(err error) string {
+	_, rest, found := strings.Cut(err.Error(), "getting credentials: exec: executable ")
+	name, _, missing := strings.Cut(rest, " not found")
+	if !found || !missing || strings.Contains(name, " failed with ") {
+		return ""
+	}
+	return name
 }
 
 // brief leaves out the URL that net/http puts before the cause.
