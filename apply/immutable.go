@@ -27,7 +27,7 @@ func immutableFields(err error) []string {
 	var fields []string
 	for _, cause := range status.Details.Causes {
 		if saysImmutable(cause.Message) {
-			fields = append(fields, cause.Field)
+			fields = append(fields, cause.Field+exceptions(cause.Message))
 		}
 	}
 	slices.Sort(fields)
@@ -48,15 +48,44 @@ func saysImmutable(message string) bool {
 	}, func(words string) bool { return strings.Contains(message, words) })
 }
 
+// exceptions are the fields that the API server said may change, where it told
+// of no others: of a StatefulSet, a claim or a Pod it names the spec alone.
+func exceptions(message string) string {
+	for _, words := range []string{"fields other than ", "immutable after creation except "} {
+		_, rest, found := strings.Cut(message, words)
+		if !found {
+			continue
+		}
+		rest, _, _ = strings.Cut(rest, "\n")
+		for _, end := range []string{" are forbidden", " for bound claims"} {
+			rest, _, _ = strings.Cut(rest, end)
+		}
+		return " (but for " + strings.NewReplacer("'", "", "`", "", ",spec.", ", spec.", ",`", ", ").Replace(rest) + ")"
+	}
+	return ""
+}
+
 // mayRecreate tells whether the author of a manifest lets its object be deleted.
 func mayRecreate(obj *unstructured.Unstructured) bool {
 	return obj.GetAnnotations()[onImmutableAnnotation] == "recreate"
 }
 
-// cannotChange says what to do about fields that cannot change.
+// cannotChange says what to do about fields that cannot change, and what of it
+// takes more away than the object.
 func cannotChange(fields []string, kind string) error {
-	return fmt.Errorf("%s cannot be changed on a live %s: give it a new name, or let it be deleted and made anew with the annotation %s: recreate",
-		listed(fields), kind, onImmutableAnnotation)
+	return fmt.Errorf("%s cannot be changed on a live %s: give it a new name, or let it be deleted and made anew%s with the annotation %s: recreate",
+		listed(fields), kind, lostWith(kind), onImmutableAnnotation)
+}
+
+// lostWith says what is gone with an object of a kind when it is made anew.
+func lostWith(kind string) string {
+	switch kind {
+	case "PersistentVolumeClaim":
+		return ", without the data on its volume,"
+	case "CustomResourceDefinition":
+		return ", without any of its resources,"
+	}
+	return ""
 }
 
 func listed(fields []string) string { return strings.Join(fields, ", ") }
