@@ -118,12 +118,12 @@ func (o owned) coversList(items []any) bool {
 }
 
 // entryOf is the entry of an item's fields. A key that the item does not have is
-// one that the schema filled in; when more than one entry fits, it cannot be
-// told which, and none does.
+// one that the schema filled in, so that nobody owns it in there; when more than
+// one entry fits, it cannot be told which, and none does.
 func (o owned) entryOf(item any) (string, bool) {
 	found, count := "", 0
 	for name, below := range o.ours {
-		if _, ok := below.(map[string]any); ok && isAbout(name, item) {
+		if fields, ok := below.(map[string]any); ok && isAbout(name, fields, item) {
 			found = name
 			count++
 		}
@@ -131,9 +131,9 @@ func (o owned) entryOf(item any) (string, bool) {
 	return found, count == 1
 }
 
-// isAbout tells whether the entry of a list fits an item: v:value or
-// k:{"key":value,…}.
-func isAbout(entry string, item any) bool {
+// isAbout tells whether the entry of a list, with what is ours in it, fits an
+// item: v:value or k:{"key":value,…}.
+func isAbout(entry string, ours map[string]any, item any) bool {
 	if text, ok := strings.CutPrefix(entry, "v:"); ok {
 		return sameValue(text, item)
 	}
@@ -148,12 +148,14 @@ func isAbout(entry string, item any) bool {
 	}
 	known := false
 	for key, want := range keys {
-		if has, ok := fields[key]; ok {
-			if !sameValue(string(want), has) {
-				return false
-			}
-			known = true
+		has, ok := fields[key]
+		if _, owned := ours["f:"+key]; owned && !ok {
+			return false
 		}
+		if ok && !sameValue(string(want), has) {
+			return false
+		}
+		known = known || ok
 	}
 	return known
 }

@@ -27,7 +27,7 @@ spec:
       - name: web
         image: web:1
         args: [--port, "80"]
-        ports: [{containerPort: 80}, {containerPort: 81, protocol: UDP}]
+        ports: [{containerPort: 80}, {containerPort: 80, protocol: UDP}, {containerPort: 81, protocol: UDP}]
         resources: {}
 `
 
@@ -45,6 +45,7 @@ f:spec:
           f:args: {}
           f:ports:
             k:{"containerPort":80,"protocol":"TCP"}: {.: {}, f:containerPort: {}}
+            k:{"containerPort":80,"protocol":"UDP"}: {.: {}, f:containerPort: {}, f:protocol: {}}
             k:{"containerPort":81,"protocol":"UDP"}: {.: {}, f:containerPort: {}, f:protocol: {}}
           f:resources: {}
 `
@@ -131,7 +132,7 @@ func TestAnyFieldThatIsNoLongerOursIsFound(t *testing.T) {
 		}
 	}
 	without(full)
-	require.Equal(t, 13, taken)
+	require.Equal(t, 16, taken)
 }
 
 // Nobody can own an empty list whose items have owners of their own. One that
