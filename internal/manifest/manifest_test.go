@@ -32,13 +32,13 @@ func TestChartAndText(t *testing.T) {
 // Values that YAML takes for numbers would lose every annotation beside them.
 func TestAnnotationsAreTexts(t *testing.T) {
 	_, err := manifest.Read("STDIN", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {b: c, argocd.argoproj.io/sync-wave: -5}}\n"))
-	require.EqualError(t, err, `STDIN, document 1 (line 1): ConfigMap a: metadata.annotations: the value of argocd.argoproj.io/sync-wave is no text: write "-5", in quotes`)
+	require.EqualError(t, err, `STDIN, document 1 (line 1): ConfigMap a: metadata.annotations: the value of argocd.argoproj.io/sync-wave is no text, YAML reads it as -5: put what is written there in quotes`)
 	_, err = manifest.Read("STDIN", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {enabled: true}}\n"))
-	require.ErrorContains(t, err, `metadata.labels: the value of enabled is no text: write "true", in quotes`)
+	require.ErrorContains(t, err, `metadata.labels: the value of enabled is no text, YAML reads it as true: put what is written there in quotes`)
 	_, err = manifest.Read("STDIN", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 123}\n"))
-	require.EqualError(t, err, `STDIN, document 1 (line 1): ConfigMap: metadata.name is no text: write "123", in quotes`)
-	_, err = manifest.Read("STDIN", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: true}\n"))
-	require.EqualError(t, err, `STDIN, document 1 (line 1): ConfigMap: metadata.namespace is no text: write "true", in quotes`)
+	require.EqualError(t, err, `STDIN, document 1 (line 1): ConfigMap: metadata.name is no text, YAML reads it as 123: put what is written there in quotes`)
+	_, err = manifest.Read("STDIN", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: no}\n"))
+	require.EqualError(t, err, `STDIN, document 1 (line 1): ConfigMap: metadata.namespace is no text, YAML reads it as false: put what is written there in quotes`)
 	manifests, err := manifest.Read("STDIN", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {none: null, helm.sh/depends-on/layers: [database, queue]}}\n"))
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"helm.sh/depends-on/layers": `["database","queue"]`}, manifests[0].GetAnnotations())

@@ -38,7 +38,7 @@ func checkTexts(obj *unstructured.Unstructured, field string) error {
 			}
 			values[key] = string(text)
 		default:
-			return fmt.Errorf("%s %s: metadata.%s: the value of %s is no text: write \"%v\", in quotes", obj.GetKind(), obj.GetName(), field, key, value)
+			return fmt.Errorf("%s %s: metadata.%s: the value of %s is no text, YAML reads it as %v: put what is written there in quotes", obj.GetKind(), obj.GetName(), field, key, value)
 		}
 	}
 	return nil
@@ -56,7 +56,7 @@ func checkName(obj *unstructured.Unstructured) error {
 		case map[string]any, []any:
 			return fmt.Errorf("%s: metadata.%s must be a text", obj.GetKind(), field)
 		}
-		return fmt.Errorf("%s: metadata.%s is no text: write \"%v\", in quotes", obj.GetKind(), field, value)
+		return fmt.Errorf("%s: metadata.%s is no text, YAML reads it as %v: put what is written there in quotes", obj.GetKind(), field, value)
 	}
 	return nil
 }
