@@ -86,7 +86,7 @@ func (q *inquiry) replicaSet(ctx context.Context, deployment *unstructured.Unstr
 			return set
 		}
 	}
-	if ok {
+	if paused, _, _ := unstructured.NestedBool(deployment.Object, "spec", "paused"); ok && !paused {
 		q.find(Meta(deployment).ID, "no ReplicaSet was made for it; does kube-controller-manager run?", "")
 	}
 	return nil
