@@ -77,7 +77,7 @@ func foundType(wanted, got string) string {
 	case strings.HasPrefix(value, "["):
 		return "a list"
 	case wanted == "string":
-		return fmt.Sprintf("%s: write %q, in quotes", value, value)
+		return fmt.Sprintf("%s as YAML reads it: put what is written there in quotes", value) // no for false, 0644 for 420
 	}
 	return quote(value)
 }

@@ -23,7 +23,7 @@ func TestExplainWrongTypes(t *testing.T) {
   .spec.template.spec.containers[name="c"].tty: expected boolean, got &{yes}
   .spec.tamplate: field not declared in schema
 `), `spec.tamplate is no field of its kind; spec.template.spec.containers[name="c"].command must be a list, and is "run"; ` +
-			`spec.template.spec.containers[name="c"].env[name="A"].value must be a text, and is 1: write "1", in quotes; ` +
+			`spec.template.spec.containers[name="c"].env[name="A"].value must be a text, and is 1 as YAML reads it: put what is written there in quotes; ` +
 			`spec.template.spec.containers[name="c"].tty must be true or false, and is "yes"`},
 		"of a Secret": {typed(".data.a: expected string, got another type"), "data.a must be a text, and is of another type"},
 		"a fraction":  {convert + "cannot convert float64 to int32", "a number with a fraction stands where a whole one is wanted; the API server does not say where"},
