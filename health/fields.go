@@ -141,11 +141,16 @@ func isErrorKey(key string) bool {
 // state reads the name of a state.
 func (r *reading) state(path, key, value string, depth int) {
 	s := sign{means: r.phrase(value), rank: share(depth), text: path + " is " + value}
+	done, isPercentage := percentage(value)
 	switch {
+	case isPercentage && lastWord(key) != "progress": // of an availability, none tells what is enough
+		return
+	case isPercentage && done == busy: // it may tell of a part only
+		s.means, s.rank = done, faint
+	case isPercentage:
+		s.means, s.rank = done, aside
 	case depth == 0 && isUndone(value):
 		s.means = trouble
-	case s.means == busy && strings.HasSuffix(value, "%"): // it may tell of a part only
-		s.rank = faint
 	case s.means == good:
 		s.rank = aside
 		if depth == 0 {
@@ -201,9 +206,6 @@ func (r *reading) phrase(value string) meaning {
 	}
 	if got, want, ok := fraction(value); ok {
 		return enough(got, want)
-	}
-	if means, ok := percentage(value); ok {
-		return means
 	}
 	means := meaningOf(value)
 	if means == good && isShort(value) {
