@@ -156,7 +156,7 @@ func hasWork(name string) bool {
 func (r *reading) doesNotHold(s sign, name, reason string, depth int, known bool) {
 	because := meaningOf(reason)
 	switch {
-	case s.means == good && isUnwanted(reason) && (depth > 0 || !sumsUp(name)): // a part that was not asked for
+	case s.means == good && isUnwanted(reason) && missing(name, depth, known) < certain: // a part that was not asked for
 		return
 	case s.means == good && because >= trouble:
 		r.add(sign{means: trouble, rank: missing(name, depth, known), text: s.text})
