@@ -42,21 +42,25 @@ func desired(obj *unstructured.Unstructured, fields map[string]any, scaled bool)
 }
 
 // foldStringData moves a Secret's stringData into data, over keys of the same
-// name, as the API server would.
+// name, as the API server would. What is no text stays where it is, for the API
+// server to refuse.
 func foldStringData(secret map[string]any) {
 	text, ok := secret["stringData"].(map[string]any)
-	if !ok {
+	data, isMap := secret["data"].(map[string]any)
+	if !ok || secret["data"] != nil && !isMap {
 		return
 	}
-	data, _ := secret["data"].(map[string]any)
 	if data == nil {
 		data = map[string]any{}
 	}
 	for key, value := range text {
 		if s, ok := value.(string); ok {
 			data[key] = base64.StdEncoding.EncodeToString([]byte(s))
+			delete(text, key)
 		}
 	}
 	secret["data"] = data
-	delete(secret, "stringData")
+	if len(text) == 0 {
+		delete(secret, "stringData")
+	}
 }

@@ -42,6 +42,25 @@ data: {a: YQ==, b: Yg==}
 `).Object, got.Object)
 }
 
+// What is no text in a Secret's stringData is sent as it is and refused: left out,
+// the Secret would lack it, and nobody would know.
+func TestDesiredKeepsWhatStringDataCannotHold(t *testing.T) {
+	for _, values := range []string{
+		"stringData: {port: 5432}",
+		"stringData: {debug: true}",
+		"stringData: {list: [a]}",
+		"stringData: text",
+		"data: [a]\nstringData: {a: a}",
+	} {
+		secret := parse(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"+values)
+		got := desired(secret, nil, false)
+		delete(got.Object, "data")
+		want := secret.DeepCopy()
+		delete(want.Object, "data")
+		require.Equal(t, want.Object, got.Object, values)
+	}
+}
+
 // Server-side apply refuses a null where create takes it for absent; where the
 // schema says nullable it is a value like any other.
 func TestDesiredDropsNullsUnlessNullable(t *testing.T) {
