@@ -24,6 +24,9 @@ func Permissions(parent object.ID, kind apply.Kind, namespace string, dryRun boo
 		return out
 	}
 	var p apply.Permissions
+	if kind.Resource.Group != "" { // see CheckParentKind
+		p.Add(apply.Permissions{Optional: about(definitionKind(), "", kind.Resource.GroupResource().String(), "get")})
+	}
 	if dryRun {
 		p.Add(apply.Permissions{Required: about(kind, parent.Namespace, parent.Name, "get")})
 		return p

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -133,6 +134,12 @@ func (t *target) parent(ctx context.Context, text string) (schema.GroupVersionKi
 	}
 	if faults := validation.IsDNS1123Subdomain(name); len(faults) > 0 {
 		return gvk, object.ID{}, usagef("--applyset=%s: %q cannot be the name of its parent: %s", text, name, faults[0])
+	}
+	if err := state.CheckParentKind(ctx, t.cluster, gvk); err != nil {
+		if unfit, is := errors.AsType[*state.UnfitParentError](err); is {
+			err = usagef("--applyset=%s: %w", text, unfit)
+		}
+		return gvk, object.ID{}, err
 	}
 	id := object.ID{Group: gvk.Group, Kind: gvk.Kind, Name: name}
 	t.home = t.scope.Namespace
