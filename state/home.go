@@ -34,28 +34,32 @@ func Home(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id 
 }
 
 // claimHome gives a set with a cluster-scoped parent a home, if it has none. It
-// returns the one that it has then: another when another run was faster.
+// returns the one that it has then: another when another run was faster. That the
+// slower one fails is the work of their managers: each home has one of its own, so
+// that it conflicts with any other. A plain create would do the same, and no Role
+// can allow that for a single name.
 func (s *Set) claimHome(ctx context.Context, home string) (string, error) {
 	claim := &unstructured.Unstructured{}
 	claim.SetGroupVersionKind(schema.GroupVersionKind{Group: s.Parent.ID.Group, Version: s.version, Kind: s.Parent.ID.Kind})
 	claim.SetName(s.Parent.ID.Name)
 	claim.SetAnnotations(map[string]string{homeAnnotation: home})
+	options := apply.PatchOptions{Manager: s.Parent.Manager("ordapply") + "@" + home}
 	for {
 		live, err := s.cluster.Get(ctx, s.kind, "", s.Parent.ID.Name)
 		switch {
 		case apierrors.IsNotFound(err):
-			_, err = s.cluster.Create(ctx, s.kind, claim)
+			_, err = s.cluster.Apply(ctx, s.kind, claim, options)
 		case err == nil && live.GetAnnotations()[homeAnnotation] != "":
 			return live.GetAnnotations()[homeAnnotation], nil
 		case err == nil:
 			versioned := claim.DeepCopy()
 			versioned.SetResourceVersion(live.GetResourceVersion())
-			_, err = s.cluster.Apply(ctx, s.kind, versioned, apply.PatchOptions{Manager: s.Parent.Manager("ordapply")})
+			_, err = s.cluster.Apply(ctx, s.kind, versioned, options)
 		}
 		switch {
 		case err == nil:
 			return home, nil
-		case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err):
+		case !apierrors.IsConflict(err):
 			return "", fmt.Errorf("write the parent of apply set %s: %w", s.Parent.ID, err)
 		}
 	}

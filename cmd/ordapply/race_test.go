@@ -60,8 +60,9 @@ func raceFromTwoNamespaces(t *testing.T, lab chaosLab) {
 	require.NoError(t, os.WriteFile(definition, crd, 0o600))
 	lab.cluster.Kubectl(t, "apply", "-f", definition)
 	lab.cluster.Kubectl(t, "wait", "--for=condition=Established", "crd/applysets.ordapply.dev")
-	var bothLocked, runs sync.WaitGroup
+	var bothLocked, bothClaim, runs sync.WaitGroup
 	bothLocked.Add(2)
+	bothClaim.Add(2)
 	names := []string{"race-left", "race-right"}
 	for _, name := range names {
 		lab.create(t, "Namespace", "", name, nil)
@@ -71,10 +72,13 @@ func raceFromTwoNamespaces(t *testing.T, lab chaosLab) {
 		text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: race-left}\n", name)
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		proxy := recorder.Start(t, lab.cluster.Kubeconfig)
-		var first sync.Once
+		var first, claim sync.Once
 		proxy.Inject(func(r *recorder.Request) recorder.Fault {
-			if r.Verb == "create" && r.Resource == "leases" {
+			switch {
+			case r.Verb == "create" && r.Resource == "leases":
 				first.Do(func() { bothLocked.Done(); bothLocked.Wait() })
+			case r.Verb == "patch" && r.Resource == "applysets":
+				claim.Do(func() { bothClaim.Done(); bothClaim.Wait() })
 			}
 			return nil
 		})

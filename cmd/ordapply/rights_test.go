@@ -200,6 +200,25 @@ func TestRolesOfAnApplySetSuffice(t *testing.T) {
 	}
 }
 
+// So they are with a cluster-scoped parent, which these Roles allow by its name
+// alone, also when it is made.
+func TestRolesOfAClusterScopedParentSuffice(t *testing.T) {
+	cluster := shared.Get(t)
+	kubectlApply(t, cluster, parentCRD)
+	cluster.Kubectl(t, "wait", "--for=condition=Established", "crd/applysets.ordapply.dev")
+	cluster.Kubectl(t, "create", "namespace", "keeping-wide")
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream("keeping-wide", 3)), 0o600))
+	set := []string{"-f", file, "-n", "keeping-wide", "--applyset", "applysets.ordapply.dev/keeping"}
+	roles := rbac(t, append(set, "--delete", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/wide")...)
+	proxy := recorder.Start(t, deployer(t, cluster, "wide", roles))
+	for _, args := range [][]string{append([]string{"apply"}, set...), append([]string{"apply"}, set...), append([]string{"delete"}, set[2:]...)} {
+		code, said := ordapplyWith(proxy.Kubeconfig, args...)
+		require.Equal(t, exitDone, code, said)
+		require.Empty(t, refusals(proxy.Requests()))
+	}
+}
+
 // What a set no longer holds is pruned under the Roles too. Who may not prune is
 // told before anything is applied.
 func TestRolesOfAPruneSuffice(t *testing.T) {
