@@ -168,7 +168,7 @@ func (f *rbacFlags) permissions(ctx context.Context, w wanted) (apply.Permission
 		all.Add(state.DissolvePermissions(parent, kind, home))
 	}
 	if f.prune || f.remove { // a deletion also takes the label from what is kept, by patch, as apply gave it
-		promise := applyset.Parent{ID: parent}.Widened(slices.Collect(maps.Keys(w.stream.Objects)))
+		promise := w.promise(ctx, parent, kind).Widened(slices.Collect(maps.Keys(w.stream.Objects)))
 		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "watch", "delete"))
 	}
 	return all, nil
@@ -192,6 +192,22 @@ func (w wanted) parent(ctx context.Context, text string) (object.ID, apply.Kind,
 		}
 	}
 	return object.ID{}, apply.Kind{}, usagef("--applyset=%s: without a cluster write NAME, secret/NAME or configmap/NAME", text)
+}
+
+// promise is what a set has already, of kinds that are served still; without a
+// cluster, or where it may not be read, nothing.
+func (w wanted) promise(ctx context.Context, parent object.ID, kind apply.Kind) applyset.Parent {
+	if w.target == nil {
+		return applyset.Parent{ID: parent}
+	}
+	set, err := state.Open(ctx, w.target.cluster, kind.Resource.GroupVersion().WithKind(parent.Kind), parent, true)
+	if err != nil {
+		return applyset.Parent{ID: parent}
+	}
+	set.Parent.Kinds = slices.DeleteFunc(set.Parent.Kinds, func(gk schema.GroupKind) bool {
+		return len(w.target.cluster.Versions(gk)) == 0
+	})
+	return set.Parent
 }
 
 // remarks are what else must be known of the Roles.

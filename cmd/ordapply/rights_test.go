@@ -254,6 +254,28 @@ func TestRolesOfAPruneSuffice(t *testing.T) {
 	}
 }
 
+// What the set has, and the stream no longer holds, may be pruned under Roles
+// that are printed then: the advice of a refusal helps.
+func TestRolesOfAPruneAllowWhatTheSetHas(t *testing.T) {
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "rights-dropped")
+	cluster.Kubectl(t, "create", "namespace", "rights-dropped-beside")
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	dropped := "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a, namespace: rights-dropped-beside}\n---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: rights-dropped}\nvalue: 1\n"
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-dropped", 1)+dropped), 0o600))
+	set := []string{"-f", file, "-n", "rights-dropped", "--applyset", "shop", "--prune"}
+	code, said := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exitDone, code, said)
+
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-dropped", 1)), 0o600))
+	roles := rbac(t, append(set, "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/dropper")...)
+	kubeconfig := deployer(t, cluster, "dropper", roles)
+	code, said = ordapplyWith(kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exitDone, code, said)
+	_, err := cluster.TryKubectl("get", "serviceaccount", "a", "-n", "rights-dropped-beside")
+	require.Error(t, err)
+}
+
 // Under Roles of several namespaces, lists of the whole cluster are refused and
 // done without, and an apply of what nobody changed keeps to 3K + 20 requests all
 // the same.
