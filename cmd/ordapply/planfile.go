@@ -121,7 +121,11 @@ func (file *planFile) check(ctx context.Context, t *target, preview *apply.Previ
 		delete(planned, now.planID)
 	}
 	for id, was := range planned {
-		moved = append(moved, fmt.Sprintf("%s %s/%s: planned %s, now not in the manifests", id.Kind, id.Namespace, id.Name, was.Action))
+		now := "not in the manifests"
+		if was.Action == apply.WillPrune {
+			now = "gone, or no member of the set"
+		}
+		moved = append(moved, fmt.Sprintf("%s: planned %s, now %s", object.ID{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, was.Action, now))
 	}
 	if len(moved) == 0 {
 		return nil
