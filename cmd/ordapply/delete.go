@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/liveview"
 	"github.com/ordapply/ordapply/object"
@@ -106,6 +107,7 @@ type deletion struct {
 	target *target
 	order  *ordering.Deletion
 	live   map[object.ID]*unstructured.Unstructured // at least their metadata
+	keep   func(live *unstructured.Unstructured) string
 
 	measured *measure
 }
@@ -132,7 +134,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, measured *measure) (d deletion
 	if err != nil {
 		return d, err
 	}
-	options.Elsewhere = stream.Elsewhere
+	options.Elsewhere, d.keep = stream.Elsewhere, protectedIn(stream)
 	if d.order, err = ordering.DeletionOrder(stream.Resources, options); err != nil {
 		return d, err
 	}
@@ -162,6 +164,18 @@ func (f *deleteFlags) carryOut(cmd *cobra.Command, d deletion) error {
 	return err
 }
 
+// protectedIn keeps what its manifest protects: the live object may be older than
+// that.
+func protectedIn(stream *apply.Stream) func(*unstructured.Unstructured) string {
+	return func(live *unstructured.Unstructured) string {
+		manifest := stream.Objects[apply.Meta(live).ID]
+		if manifest == nil || applyset.Protection(manifest) == "" {
+			return ""
+		}
+		return fmt.Sprintf("the annotation %s of its manifest keeps it", applyset.Protection(manifest))
+	}
+}
+
 // remover is what the flags ask for.
 func (f *deleteFlags) remover(d deletion, told func(apply.Event)) apply.Remover {
 	return apply.Remover{
@@ -171,6 +185,7 @@ func (f *deleteFlags) remover(d deletion, told func(apply.Event)) apply.Remover 
 		DryRun:          f.dryRun == "server",
 		NoWait:          !f.wait,
 		PruneNamespaces: f.pruneNamespaces,
+		Keep:            d.keep,
 		NoDiagnosis:     !f.diagnosis,
 		Events:          told,
 	}
