@@ -143,7 +143,7 @@ func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error
 		return explain(withoutSecrets(obj, err))
 	}
 	if live.GetDeletionTimestamp() != nil {
-		return fmt.Errorf("it is being deleted%s: wait until it is gone, then run this again", heldBy(live))
+		return fmt.Errorf("it is being deleted%s: wait until it is gone, then run this again", HeldBy(live))
 	}
 	return nil
 }

@@ -24,13 +24,13 @@ func (r *run) awaitDeletion(i int, live *unstructured.Unstructured) {
 		return
 	}
 	s.vanishing = true
-	r.move(i, Applying, "an older one is being deleted"+heldBy(live)+"; it will be applied again when that is gone")
+	r.move(i, Applying, "an older one is being deleted"+HeldBy(live)+"; it will be applied again when that is gone")
 	r.watch(i)
 	r.after(pollEvery, func() { r.lookAgain(i) }) // an open watch may have told it before
 }
 
 func crdGoing(live *unstructured.Unstructured) error {
-	return fmt.Errorf("the CustomResourceDefinition is being deleted%s, and all its custom resources with it: wait until it is gone, then run this again", heldBy(live))
+	return fmt.Errorf("the CustomResourceDefinition is being deleted%s, and all its custom resources with it: wait until it is gone, then run this again", HeldBy(live))
 }
 
 // findVanishing looks at an object that the API server said is being deleted.
@@ -58,9 +58,10 @@ func (r *run) foundVanishing(answer reply) {
 	r.awaitDeletion(i, answer.live)
 }
 
-// heldBy says what keeps a deleted object alive: its finalizers, or what its
-// own conditions say of the deletion.
-func heldBy(live *unstructured.Unstructured) string {
+// HeldBy says what keeps a deleted object alive: its finalizers, or what its own
+// conditions say of the deletion. The words go behind others; "" where nothing is
+// known.
+func HeldBy(live *unstructured.Unstructured) string {
 	var held []string
 	if names := live.GetFinalizers(); len(names) > 0 {
 		held = append(held, "finalizers "+strings.Join(names, ", "))
@@ -106,7 +107,7 @@ func (r *run) foundNamespace(answer reply) {
 	going := answer.err == nil && answer.live.GetDeletionTimestamp() != nil
 	for _, i := range r.tenants[answer.namespace] {
 		if going && !r.steps[i].state.Final() {
-			r.fail(i, Failed, namespaceGoing(answer.namespace, heldBy(answer.live)))
+			r.fail(i, Failed, namespaceGoing(answer.namespace, HeldBy(answer.live)))
 		}
 		r.release(i)
 	}

@@ -129,6 +129,6 @@ func (r *run) deleted(answer reply) {
 	}
 	s.live = identity{uid: string(answer.live.GetUID())}
 	r.heed(i, answer.live)
-	r.move(i, Applying, "waiting until the old one is gone"+heldBy(answer.live))
+	r.move(i, Applying, "waiting until the old one is gone"+HeldBy(answer.live))
 	r.watch(i)
 }

@@ -25,7 +25,7 @@ func (r *run) judge(i int, live *unstructured.Unstructured) {
 	case health.Failed, health.Unknown: // RFC-DEPLOY-0001 §5: unknown counts as failure
 		r.fail(i, Failed, errors.New(a.Reason))
 	case health.Deleting:
-		r.fail(i, Failed, errors.New("somebody deleted it while we waited for it"+heldBy(live)))
+		r.fail(i, Failed, errors.New("somebody deleted it while we waited for it"+HeldBy(live)))
 	default:
 		r.move(i, Waiting, a.Reason)
 	}

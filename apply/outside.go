@@ -135,7 +135,7 @@ func (r *run) judgeOutside(o *outsider, live *unstructured.Unstructured) {
 	o.live, o.ready, o.why = live, false, "it does not exist"
 	if live != nil {
 		if live.GetDeletionTimestamp() != nil {
-			o.live, o.why = nil, "it is being deleted"+heldBy(live)
+			o.live, o.why = nil, "it is being deleted"+HeldBy(live)
 		} else {
 			r.assessOutside(o)
 		}

@@ -46,7 +46,7 @@ func (r *rehearsal) visitHomes(ctx context.Context) {
 		h := home{made: r.makesNamespace(name), absent: missing(err)}
 		h.fresh = slices.Contains(r.a.Sent, object.ID{Kind: "Namespace", Name: name})
 		if err == nil && live.GetDeletionTimestamp() != nil {
-			h.going, h.held = true, heldBy(live)
+			h.going, h.held = true, HeldBy(live)
 		}
 		r.homes[name] = h
 	}
@@ -102,7 +102,7 @@ func (r *rehearsal) compare(ctx context.Context, i int, kind Kind, sent, live *u
 		if len(definedKinds(live)) > 0 {
 			return r.stop(row, crdGoing(live))
 		}
-		row.Action, row.Detail = WillRecreate, "an older one is being deleted"+heldBy(live)+"; it is made anew when that is gone"
+		row.Action, row.Detail = WillRecreate, "an older one is being deleted"+HeldBy(live)+"; it is made anew when that is gone"
 		row.Live, row.Merged = shown(live), r.anew(ctx, kind, sent, live)
 		return row
 	}

@@ -144,7 +144,7 @@ func (r *removal) pass(i int) {
 
 // waitsUntilGone is what holds an object, as the detail of its state.
 func waitsUntilGone(live *unstructured.Unstructured) string {
-	return "waiting until it is gone" + heldBy(live)
+	return "waiting until it is gone" + HeldBy(live)
 }
 
 // gone ends a step as it should end.

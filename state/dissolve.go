@@ -85,7 +85,11 @@ func (d Dissolution) finish(ctx context.Context) (apply.Summary, error) {
 		d.Planned(d.remnant())
 		err = nil
 	}
-	return summary, errors.Join(err, awaitGone(ctx, d.Cluster, d.Namespace, d.Remover.WaveTimeout))
+	if err == nil {
+		err = awaitGone(ctx, d.Cluster, d.Namespace, d.Remover.WaveTimeout)
+		summary.OutOfTime = overtime(err).OutOfTime
+	}
+	return summary, err
 }
 
 // isRemnant tells whether a set is unknown because an earlier run, or whoever

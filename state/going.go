@@ -1,7 +1,9 @@
 package state
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,17 +30,22 @@ func namespaceKind() apply.Kind {
 }
 
 // awaitGone waits until a Namespace that is being deleted is gone, at most so
-// long; 0 is five minutes.
+// long; 0 is five minutes, less is for ever. Then the error is an *apply.TimeoutError.
 func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Duration) error {
-	if limit <= 0 {
-		limit = 5 * time.Minute
+	waiting, cancel := context.WithCancel(ctx)
+	if limit >= 0 {
+		limit = cmp.Or(limit, 5*time.Minute)
+		waiting, cancel = context.WithTimeout(ctx, limit)
 	}
-	waiting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	last := "waiting until it is gone"
 	for {
 		live, err := cluster.Get(waiting, namespaceKind(), "", name)
 		if apierrors.IsNotFound(err) || err == nil && live.GetDeletionTimestamp() == nil {
 			return nil
+		}
+		if err == nil {
+			last = "waiting until it is gone" + cmp.Or(apply.HeldBy(live), "; see what holds it (kubectl describe namespace "+name+")")
 		}
 		select {
 		case <-time.After(time.Second):
@@ -46,7 +53,14 @@ func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Dur
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return fmt.Errorf("namespace %q, in which the apply set is kept, is being deleted, and was not gone after %s: see what holds it (kubectl describe namespace %s)", name, limit, name)
+			return fmt.Errorf("namespace %q, in which the apply set is kept, is being deleted: %w", name, &apply.TimeoutError{After: limit, Scope: "wave", Last: last, Deletion: true})
 		}
 	}
+}
+
+// overtime is the summary of a run that such a wait has ended, or some other
+// error.
+func overtime(err error) apply.Summary {
+	_, late := errors.AsType[*apply.TimeoutError](err)
+	return apply.Summary{OutOfTime: late}
 }

@@ -66,7 +66,7 @@ func (r Run) Do(ctx context.Context) (apply.Summary, error) {
 	}
 	held, release, err := r.locked(ctx)
 	if err != nil {
-		return apply.Summary{}, err
+		return overtime(err), err
 	}
 	defer release()
 	summary, err := r.apply(held)
