@@ -55,6 +55,9 @@ func (d Dissolution) Do(ctx context.Context) (apply.Summary, error) {
 		}
 		return d.members(ctx, set)
 	}
+	if _, err := Open(ctx, d.Cluster, d.Kind, d.Parent, false); err != nil {
+		return apply.Summary{}, err // before the lock, which is written, too
+	}
 	lock := Lock{Cluster: d.Cluster, Lease: LeaseOf(d.Parent, d.Namespace), Waiting: d.Waiting}
 	held, release, err := lock.Acquire(ctx, d.LockTimeout)
 	switch {

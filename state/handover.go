@@ -28,17 +28,17 @@ const kubectlTooling = "kubectl/v1.36"
 // ToKubectl lets kubectl keep the set, which then promises exactly what it has:
 // kubectl refuses a set with kinds that are not served.
 func (h HandOver) ToKubectl(ctx context.Context) error {
+	if _, err := h.open(ctx); err != nil {
+		return err // before the lock, which is written, too
+	}
 	ctx, release, err := Lock{Cluster: h.Cluster, Lease: LeaseOf(h.Parent, h.Namespace)}.Acquire(ctx, h.LockTimeout)
 	if err != nil {
 		return err
 	}
 	defer release()
-	set, err := Open(ctx, h.Cluster, h.Kind, h.Parent, false)
+	set, err := h.open(ctx)
 	if err != nil {
 		return err
-	}
-	if !set.Exists() {
-		return fmt.Errorf("there is no apply set %s: nothing to hand over", h.Parent)
 	}
 	if err := set.livesIn(h.Namespace); err != nil {
 		return err
@@ -56,6 +56,14 @@ func (h HandOver) ToKubectl(ctx context.Context) error {
 	}
 	next.Tooling = kubectlTooling
 	return set.write(ctx, next)
+}
+
+func (h HandOver) open(ctx context.Context) (*Set, error) {
+	set, err := Open(ctx, h.Cluster, h.Kind, h.Parent, false)
+	if err == nil && !set.Exists() {
+		err = fmt.Errorf("there is no apply set %s: nothing to hand over", h.Parent)
+	}
+	return set, err
 }
 
 // spans says what to do with a set that kubectl would not keep as it is.
