@@ -19,13 +19,13 @@ func slim(live, manifest *unstructured.Unstructured) {
 
 // slimWorkload is slim for an object that says how it stands: of a workload's
 // spec the author's own text is enough, without the server's defaults, unless
-// somebody else scales it. How it finds its Pods stays: a Job's selector is the
-// server's.
+// somebody else scales or pauses it. How it finds its Pods stays: a Job's selector
+// is the server's.
 func slimWorkload(live, manifest *unstructured.Unstructured) {
 	spec, _ := live.Object["spec"].(map[string]any)
 	own, _ := manifest.Object["spec"].(map[string]any)
 	switch workload := spec["template"] != nil && own["template"] != nil; {
-	case workload && spec["replicas"] == own["replicas"]:
+	case workload && spec["replicas"] == own["replicas"] && spec["paused"] == own["paused"]:
 		live.Object["spec"] = withSelector(own, spec["selector"])
 	case workload:
 		spec["template"] = own["template"]

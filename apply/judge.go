@@ -40,7 +40,7 @@ func (r *run) assess(i int, live *unstructured.Unstructured) health.Assessment {
 	switch {
 	case a.Held && health.AsksToBeHeld(s.obj):
 		return r.a.Health.AfterGrace(a)
-	case a.NoStatus && (!s.kind.HasStatus || r.graceOver(i)):
+	case a.NoStatus && (!s.kind.HasStatus || time.Since(s.mute) >= r.a.StatusGrace):
 		return r.a.Health.AfterGrace(a)
 	case a.Verdict == health.Failed && a.Undated && !r.graceOver(i):
 		a.Verdict = health.Progressing
@@ -49,13 +49,29 @@ func (r *run) assess(i int, live *unstructured.Unstructured) health.Assessment {
 	}
 	if !s.graced {
 		s.graced = true
-		r.after(time.Until(s.appliedAt.Add(r.a.StatusGrace)), func() {
+		since := s.appliedAt
+		if a.NoStatus {
+			since = s.mute
+		}
+		r.after(time.Until(since.Add(r.a.StatusGrace)), func() {
 			if s := &r.steps[i]; s.state == Waiting && s.unserved == 0 {
 				r.judge(i, s.last)
 			}
 		})
 	}
 	return a
+}
+
+// muteSince is from when on an object without a status could have got one: since
+// it was made, where this run has found all as it was applied last, and so has
+// started no controller either.
+func (r *run) muteSince(i int, live *unstructured.Unstructured) time.Time {
+	s := &r.steps[i]
+	made := live.GetCreationTimestamp().Time
+	if s.unchanged && !r.wrote && !made.IsZero() && made.Before(s.appliedAt) {
+		return made
+	}
+	return s.appliedAt
 }
 
 func (r *run) graceOver(i int) bool {

@@ -28,8 +28,9 @@ type Remover struct {
 	DryRun bool
 	// NoWait opens the next wave when the deletions of one are accepted.
 	NoWait bool
-	// PruneNamespaces deletes Namespaces with whatever is in them; default: one
-	// that holds what does not go in this run is kept.
+	// PruneNamespaces deletes Namespaces with whatever is in them, but for what is
+	// protected in this removal; default: one that holds what does not go in this
+	// run is kept.
 	PruneNamespaces bool
 	// Keep says of a live object why it must not be deleted; "" when it may.
 	// It is asked again of an object that has changed meanwhile. What the

@@ -25,6 +25,26 @@ func (r *removal) holdsOthers(i int) bool {
 	return isNamespace(id) && !r.PruneNamespaces || isCRD(id)
 }
 
+// stays is why a step's object must not be deleted; "" when it may. A Namespace
+// stays with what is protected in it, also where what is foreign would go.
+func (r *removal) stays(i int) string {
+	s := &r.steps[i]
+	if why := r.kept(s.live); why != "" || !isNamespace(s.ID) || !r.PruneNamespaces {
+		return why
+	}
+	var inside []object.ID
+	for j := range r.steps {
+		other := &r.steps[j]
+		if other.ID.Namespace == s.ID.Name && other.state == Kept && r.kept(other.live) != "" {
+			inside = append(inside, other.ID)
+		}
+	}
+	if len(inside) == 0 {
+		return ""
+	}
+	return "what is kept would go with it: " + names(inside)
+}
+
 // inspect looks into a Namespace or CustomResourceDefinition, and deletes it
 // when nothing else would go with it.
 func (r *removal) inspect(i int) {

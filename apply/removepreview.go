@@ -19,7 +19,7 @@ func (m Remover) Stays(ctx context.Context, order *ordering.Deletion, live map[o
 		if s.live == nil {
 			continue
 		}
-		why := r.kept(s.live)
+		why := r.stays(i)
 		if why == "" && s.live.GetDeletionTimestamp() == nil && r.holdsOthers(i) {
 			found, err := r.contents().of(ctx, s.ID)
 			why = holding(s.ID, found, err)

@@ -29,7 +29,7 @@ func (r *removal) start(i int) {
 		r.finish(i, Deleted, "it was not there")
 		return
 	}
-	if why := r.kept(s.live); why != "" {
+	if why := r.stays(i); why != "" {
 		r.finish(i, Kept, why)
 		return
 	}

@@ -29,6 +29,7 @@ type run struct {
 
 	waves      []tally
 	failures   int                 // steps that failed or timed out
+	wrote      bool                // something was sent to be applied
 	asked      int                 // steps with a request that is out, or will be sent again
 	timed      bool                // a layer has a timeout
 	clocks     map[int]*layerClock // of layers with a timeout, by index
@@ -71,6 +72,7 @@ type step struct {
 	graced    bool     // it will be judged again when the grace for its status is over
 	early     *early   // seen while the PATCH was out
 	appliedAt time.Time
+	mute      time.Time                  // since when it could have got a status
 	last      *unstructured.Unstructured // the live object as last seen
 	backends  []object.ID                // Services that must have endpoints before it is ready
 	kind      Kind

@@ -42,6 +42,7 @@ func (r *run) start(i int) {
 	}
 	s.kind = kind
 	if !r.unchanged(i) {
+		r.wrote = true
 		r.send(opPatch, i)
 	}
 }
@@ -125,6 +126,7 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 	}
 	s.answered = time.Now()
 	s.appliedAt = time.Now()
+	s.mute = r.muteSince(i, live)
 	r.move(i, Waiting, "")
 	r.met(i, ordering.Applied)
 	ungated := r.a.DryRun || r.a.Ungated(s.ID)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -138,4 +139,49 @@ func TestRunOverWhatIsUnchangedTakesNoTime(t *testing.T) {
 			require.Equal(t, 1, cluster.sent)
 		})
 	}
+}
+
+// mutes is keeping with kinds whose objects never get a status.
+type mutes struct{ keeping }
+
+func (c *mutes) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
+	kind, ok := c.keeping.Kind(gvk)
+	kind.HasStatus = true
+	return kind, ok
+}
+
+func (c *mutes) Apply(ctx context.Context, kind apply.Kind, obj *unstructured.Unstructured, o apply.PatchOptions) (*unstructured.Unstructured, error) {
+	id := apply.Meta(obj).ID
+	made := metav1.Now()
+	if before := c.kept[id]; before != nil {
+		made = before.GetCreationTimestamp()
+	}
+	if _, err := c.keeping.Apply(ctx, kind, obj, o); err != nil {
+		return nil, err
+	}
+	delete(c.kept[id].Object, "status")
+	c.kept[id].SetCreationTimestamp(made)
+	return c.kept[id].DeepCopy(), nil
+}
+
+// What never gets a status had its time when it was made: a run that changes
+// nothing does not wait for it again. One that changed something before may have
+// started its controller.
+func TestGraceIsNotWaitedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := &mutes{keeping{kept: map[object.ID]*unstructured.Unstructured{}}}
+		took := func(colour string, wait time.Duration) time.Duration {
+			time.Sleep(wait)
+			first := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "namespace": "shop"}, "spec": map[string]any{"colour": colour}}
+			plan, stream := planOf(t, first, annotated(rocket(), "ordapply.dev/depends-on", "/namespaces/shop/ConfigMap/a"))
+			summary, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
+			require.NoError(t, err)
+			return summary.Took
+		}
+		require.Equal(t, 15*time.Second, took("red", 0))
+		require.Zero(t, took("red", 0))
+		require.Equal(t, 15*time.Second, took("blue", time.Hour))
+		cluster.kept[object.ID{Group: "rockets.example", Kind: "Rocket", Namespace: "shop", Name: "rocket"}].SetCreationTimestamp(metav1.NewTime(time.Now().Add(-5 * time.Second)))
+		require.Equal(t, 10*time.Second, took("blue", 0), "it is young still")
+	})
 }

@@ -189,13 +189,15 @@ func TestGraphWaitsForWholeStacks(t *testing.T) {
 	})
 }
 
+// rocket is a custom resource.
+func rocket() map[string]any {
+	p := plainPod("rocket")
+	p["apiVersion"], p["kind"] = "rockets.example/v1", "Rocket"
+	return p
+}
+
 // Times that are switched off.
 func TestWithoutTimes(t *testing.T) {
-	rocket := func() map[string]any {
-		p := plainPod("rocket")
-		p["apiVersion"], p["kind"] = "rockets.example/v1", "Rocket"
-		return p
-	}
 	took := func(t *testing.T, cluster *scripted, applier apply.Applier, m map[string]any) (time.Duration, error) {
 		plan, stream := planOf(t, m)
 		applier.Cluster = cluster

@@ -171,7 +171,7 @@ func webhooks(obj *unstructured.Unstructured) Assessment {
 			continue
 		}
 		if bundle, _ := client["caBundle"].(string); bundle == "" {
-			reason := fmt.Sprintf("webhook %v has no caBundle yet", webhook["name"])
+			reason := fmt.Sprintf("webhook %v has no caBundle yet; its operator fills it in, or cert-manager's cainjector", webhook["name"])
 			return Assessment{Verdict: Progressing, Reason: reason, Rule: "webhooks"}
 		}
 		id := object.ID{Kind: "Service"}

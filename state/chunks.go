@@ -102,15 +102,20 @@ func secretName(parent object.ID, number, chunk int) string {
 	if parent.Kind != "Secret" {
 		prefix = "ordapply-" + strings.ToLower(parent.GroupKind()) + "."
 	}
-	if len(name) > 180 {
-		sum := sha256.Sum256([]byte(name))
-		name = name[:150] + "-" + hex.EncodeToString(sum[:8])
-	}
-	name = fmt.Sprintf("%s%s.v%d", prefix, name, number)
+	name = fmt.Sprintf("%s%s.v%d", prefix, shortened(name), number)
 	if chunk > 0 {
 		name += "." + strconv.Itoa(chunk)
 	}
 	return name
+}
+
+// shortened leaves of a long name enough for another to begin and end otherwise.
+func shortened(name string) string {
+	if len(name) <= 180 {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return name[:150] + "-" + hex.EncodeToString(sum[:8])
 }
 
 // unpack is the data of one chunk.

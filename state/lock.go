@@ -29,7 +29,7 @@ type Lock struct {
 
 // LeaseOf is the Lease of a set, in a namespace.
 func LeaseOf(parent object.ID, namespace string) object.ID {
-	return object.ID{Group: coordinationv1.GroupName, Kind: "Lease", Namespace: namespace, Name: "ordapply." + strings.ToLower(parent.GroupKind()) + "." + parent.Name}
+	return object.ID{Group: coordinationv1.GroupName, Kind: "Lease", Namespace: namespace, Name: "ordapply." + strings.ToLower(parent.GroupKind()) + "." + shortened(parent.Name)}
 }
 
 // ErrLockLost is the cause of a context that ended because this run no longer
