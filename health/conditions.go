@@ -174,10 +174,7 @@ func (r *reading) doesNotHold(s sign, name, reason string, depth int, known bool
 // isUnwanted tells of reasons by which a condition does not hold because nobody
 // asked for what it tells of: Disabled, NotRequired.
 func isUnwanted(reason string) bool {
-	last, before := "", ""
-	for word := range words(reason) {
-		last, before = word, last
-	}
+	before, last := lastTwo(reason)
 	switch last {
 	case "disabled", "skipped":
 		return true
@@ -190,10 +187,7 @@ func isUnwanted(reason string) bool {
 // isOffer tells of conditions that say whether there is something newer:
 // UpdateAvailable.
 func isOffer(name string) bool {
-	last, before := "", ""
-	for word := range words(name) {
-		last, before = word, last
-	}
+	before, last := lastTwo(name)
 	switch before {
 	case "update", "updates", "upgrade", "upgrades", "version":
 		return last == "available"

@@ -201,9 +201,14 @@ func isNoun(word string) bool {
 
 // lastWord gives the word that says what a name is: status of jobStatus.
 func lastWord(name string) string {
-	last := ""
-	for word := range words(name) {
-		last = word
-	}
+	_, last := lastTwo(name)
 	return last
+}
+
+// lastTwo are the last word of a name and the one before it; "" for none.
+func lastTwo(name string) (before, last string) {
+	for word := range words(name) {
+		before, last = last, word
+	}
+	return before, last
 }

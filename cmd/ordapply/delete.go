@@ -169,10 +169,14 @@ func (f *deleteFlags) carryOut(cmd *cobra.Command, d deletion) error {
 func protectedIn(stream *apply.Stream) func(*unstructured.Unstructured) string {
 	return func(live *unstructured.Unstructured) string {
 		manifest := stream.Objects[apply.Meta(live).ID]
-		if manifest == nil || applyset.Protection(manifest) == "" {
+		if manifest == nil {
 			return ""
 		}
-		return fmt.Sprintf("the annotation %s of its manifest keeps it", applyset.Protection(manifest))
+		protection := applyset.Protection(manifest)
+		if protection == "" {
+			return ""
+		}
+		return fmt.Sprintf("the annotation %s of its manifest keeps it", protection)
 	}
 }
 

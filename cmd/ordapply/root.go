@@ -21,7 +21,7 @@ first, then layer after layer, each opened when the one before it is ready.
   ordapply plan -f app.yaml --order order.yaml    show what that would do`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		Args:              cobra.NoArgs,
+		Args:              knownVerb,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return settle(cmd) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
@@ -31,7 +31,7 @@ first, then layer after layer, each opened when the one before it is ready.
 	if name := displayName(os.Args[0]); name != "" {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(flagMisuse)
 	root.PersistentFlags().String("config", "", "file with values for flags, one a line; environment variables ORDAPPLY_… go before it")
 	root.AddCommand(newApply(), newPlan(), newDiff(), newGraph(), newSort(), newVet(), newExplain(), newConsolidate(), newHealth(), newRBAC(), newVersion())
 	root.AddCommand(newApplySet(), newDelete(), newHistory(), newRollback(), newStatus())
@@ -53,9 +53,10 @@ func asUsage(cmd *cobra.Command) {
 	if args := cmd.Args; args != nil {
 		cmd.Args = func(c *cobra.Command, given []string) error {
 			err := args(c, given)
+			var said *usageError
 			switch {
-			case err == nil:
-				return nil
+			case err == nil, errors.As(err, &said):
+				return err
 			case len(given) == 1 && c.Flags().Lookup("filename") != nil && !c.HasSubCommands():
 				return usagef("%s takes no argument %q: name files and folders with -f", c.CommandPath(), given[0])
 			default:

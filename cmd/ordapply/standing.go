@@ -48,8 +48,6 @@ type observer struct {
 	assessor *health.Assessor
 	grace    time.Duration
 	revision *state.Revision // as it was last read
-	// manifests are those of the revision.
-	manifests map[object.ID]*unstructured.Unstructured
 }
 
 // endpoints tell whether a Service has an endpoint that is ready.
@@ -107,7 +105,7 @@ func (o *observer) standing(set object.ID, members state.Members, now time.Time,
 func (o *observer) readRevision(ctx context.Context, history state.History) error {
 	entries, err := history.List(ctx)
 	if err != nil || len(entries) == 0 {
-		o.revision, o.manifests = nil, nil
+		o.revision = nil
 		return err
 	}
 	newest := entries[len(entries)-1]
@@ -118,7 +116,6 @@ func (o *observer) readRevision(ctx context.Context, history state.History) erro
 	if o.revision, err = history.Read(ctx, newest.Number); err != nil {
 		return err
 	}
-	o.manifests = o.revision.Objects()
 	return withRevision(o.assessor, o.revision)
 }
 
@@ -127,7 +124,7 @@ func (o *observer) readRevision(ctx context.Context, history state.History) erro
 func (o *observer) judge(id object.ID, live *unstructured.Unstructured, now time.Time, found endpoints) (m member, until time.Time) {
 	a := o.assessor.Assess(live)
 	kind, _ := o.target.cluster.Kind(live.GroupVersionKind())
-	if a.Held && health.AsksToBeHeld(o.manifests[id]) {
+	if a.Held && o.revision != nil && health.AsksToBeHeld(o.revision.Objects()[id]) { // few are held
 		a = o.assessor.AfterGrace(a)
 	}
 	if a.NoStatus {
