@@ -69,11 +69,20 @@ bench: build localcluster emit-peers ## measure speed and memory against what th
 	$(GO) run ./internal/bench first-apply chain ordering crds no-op memory
 
 .PHONY: chaos
-chaos: build localcluster ## kill apply, prune, delete and rollback with every request of theirs
-	ORDAPPLY_CHAOS=all $(GO) test -parallel 8 -timeout 60m -run '^TestChaos$$' -v ./cmd/ordapply | grep -v '^=== '
+chaos: build localcluster ## kill and suspend commands with every request of theirs, restart the API server, pause etcd
+	ORDAPPLY_CHAOS=all $(GO) test -parallel 8 -timeout 60m -run '^TestChaos' -v ./cmd/ordapply | grep -v '^=== '
+
+FAULTS ?= 2
+.PHONY: explore
+explore: ## try every history of two runs on a set, with FAULTS=2 faults (hours; with 1, minutes)
+	ORDAPPLY_EXPLORE=$(FAULTS) $(GO) test -timeout 48h -run '^TestEveryHistory$$' -v ./state | grep -v '^=== '
+
+.PHONY: cross
+cross: ## build both programs for the systems that no test runs on
+	for system in windows darwin; do GOOS=$$system $(GO) build -o $(BIN)/cross/ ./cmd/ordapply ./cmd/sortorder || exit 1; done
 
 .PHONY: check
-check: lint test demo ## exactly what CI runs
+check: lint cross test demo ## exactly what CI runs
 
 .PHONY: clean
 clean: ## remove what was built here; the control plane's cache stays

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/object"
@@ -48,8 +49,9 @@ type Applier struct {
 	// established and served; default 60s (KubeVela KEP-0005), negative: its
 	// wave's.
 	CRDTimeout time.Duration
-	// StatusGrace is how long a custom resource may be without a status before
-	// it is judged without one; default 15s, negative: not at all.
+	// StatusGrace is how long a custom resource may be without a status that says
+	// how it is, or with one that may be about the spec before this run changed it,
+	// before it is judged all the same; default 15s, negative: not at all.
 	StatusGrace time.Duration
 	// Health judges live objects; default: by the rules that come with package
 	// health.
@@ -77,10 +79,16 @@ type Result struct {
 	// Unchanged says that nothing was sent: the object was as it had been applied
 	// before, or was not there to be deleted.
 	Unchanged bool
-	Refused   int       // attempts to apply it that failed
-	Sent      time.Time // its first PATCH
-	Applied   time.Time // the answer to its PATCH
-	Done      time.Time // its final state
+	Assumed   bool // ready, though nothing in the object says so
+	// Absent says that the object surely was not there when the run began, and
+	// Created is the uid of the one that the run surely created; "" when it did not,
+	// when that is not known, or when its PATCH was not answered.
+	Absent  bool
+	Created types.UID
+	Refused int       // attempts to apply it that failed
+	Sent    time.Time // its first PATCH
+	Applied time.Time // the answer to its PATCH
+	Done    time.Time // its final state
 }
 
 // Took is how long the resource took from its first PATCH to its final state.
@@ -104,6 +112,18 @@ func (s Summary) Count(state State) int {
 	n := 0
 	for _, r := range s.Results {
 		if r.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// Assumed says how many resources are ready only by assumption: nothing in their
+// status says so.
+func (s Summary) Assumed() int {
+	n := 0
+	for _, r := range s.Results {
+		if r.Assumed {
 			n++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ordapply/ordapply/object"
 )
@@ -45,6 +46,10 @@ type Cluster interface {
 	// Migrate makes manager the owner of the fields that kubectl's client-side
 	// apply and the Apply entries of predecessors own on a live object.
 	Migrate(ctx context.Context, kind Kind, live *unstructured.Unstructured, predecessors []string, manager string) error
+	// Claim makes manager the owner of fields of a live object that others wrote by
+	// updates, so that its next apply removes them, and returns the object. It is
+	// refused when the object is no longer the version that was read.
+	Claim(ctx context.Context, kind Kind, live *unstructured.Unstructured, fields *fieldpath.Set, manager string) (*unstructured.Unstructured, error)
 	// HasEndpoints tells whether a Service has an endpoint that is ready.
 	HasEndpoints(ctx context.Context, service object.ID) (bool, error)
 	// Watch reports the objects of a kind in a namespace, "" for all of them, that

@@ -12,13 +12,12 @@ import (
 // desired is the object as it is sent: without what only the server writes, the
 // annotations whose keys it refuses and the stamps that only the plan needs, and
 // a Secret's stringData as data, so that one field has one owner. Explicit nulls
-// are left out unless the kind's schema, nil when it is not known, calls the
-// field nullable: server-side apply refuses what create would take for absent.
-// What controllers fill is left to them; scaled says that one of them sets the
+// are left out where the kind's schema, nil when it is not known, does not take
+// them. What controllers fill is left to them; scaled says that one of them sets the
 // replicas.
 func desired(obj *unstructured.Unstructured, fields map[string]any, scaled bool) *unstructured.Unstructured {
 	out := obj.DeepCopy()
-	dropNulls(out.Object, fields)
+	dropNulls(out, fields)
 	delete(out.Object, "status")
 	for _, field := range []string{"managedFields", "uid", "resourceVersion", "creationTimestamp", "generation", "selfLink"} {
 		unstructured.RemoveNestedField(out.Object, "metadata", field)

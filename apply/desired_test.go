@@ -62,7 +62,7 @@ func TestDesiredKeepsWhatStringDataCannotHold(t *testing.T) {
 }
 
 // Server-side apply refuses a null where create takes it for absent; where the
-// schema says nullable it is a value like any other.
+// schema says nullable, or says nothing, it is a value like any other.
 func TestDesiredDropsNullsUnlessNullable(t *testing.T) {
 	crd := parse(t, `
 apiVersion: apiextensions.k8s.io/v1
@@ -83,17 +83,30 @@ spec:
               csi: {type: object}
               list: {items: {properties: {kept: {nullable: true}}}}
               map: {additionalProperties: {nullable: true}}
+              values: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {known: {type: string}}}
+              any: {x-kubernetes-preserve-unknown-fields: true}
 `)
 	thing := parse(t, `
 apiVersion: example.com/v1
 kind: Thing
-metadata: {name: a}
-spec: {limit: null, csi: null, unknown: null, list: [{kept: null, dropped: null}, null], map: {x: null}}
+metadata: {name: a, labels: {a: null}}
+spec:
+  limit: null
+  csi: null
+  unknown: null
+  list: [{kept: null, dropped: null}, null]
+  map: {x: null}
+  values: {known: null, cpu: null, deep: {cpu: null, list: [{a: null}]}}
+  any: null
 `)
 	schemas := streamSchemas(map[object.ID]*unstructured.Unstructured{{}: crd})
 	got := desired(thing, schemas[thing.GroupVersionKind()], false)
-	require.Equal(t, parse(t, `{limit: null, list: [{kept: null}, null], map: {x: null}}`).Object, got.Object["spec"])
-	require.Equal(t, parse(t, `{list: [{}, null], map: {}}`).Object, desired(thing, nil, false).Object["spec"])
+	require.Equal(t, parse(t, `{limit: null, list: [{kept: null}, null], map: {x: null}, values: {cpu: null, deep: {cpu: null, list: [{a: null}]}}, any: null}`).Object, got.Object["spec"])
+	unknown := desired(thing, nil, false)
+	require.Equal(t, thing.Object["spec"], unknown.Object["spec"], "the server says which it refuses")
+	require.Equal(t, parse(t, `{name: a, labels: {}}`).Object, unknown.Object["metadata"])
+	role := parse(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}, rules: null}`)
+	require.NotContains(t, desired(role, nil, false).Object, "rules")
 }
 
 // A second apply must not wipe what controllers wrote into the live object.

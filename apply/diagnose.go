@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -18,17 +19,19 @@ const (
 	diagnosed        = 8                // resources at most, in plan order
 	diagnosedAtOnce  = 4                // of them
 	requestsEach     = 9                // at most, for one resource
-	diagnosisTimeout = 10 * time.Second // for one resource
+	diagnosisTimeout = 10 * time.Second // for one resource, and for all of them when the run's time is over
 )
 
 // diagnose asks the cluster about the resources that were applied and did not
 // become ready, and about webhooks that did not let any be applied. It is made after the run, never fails it, and ends at once when
 // ctx does: whoever interrupts wants no explanations.
 func (r *run) diagnose(ctx context.Context) {
+	ctx, cancel := explaining(ctx)
+	defer cancel()
 	if ctx.Err() != nil || r.a.NoDiagnosis {
 		return
 	}
-	secrets := r.secretValues()
+	secrets, known := r.secretValues()
 	var asking sync.WaitGroup
 	turns := make(chan struct{}, diagnosedAtOnce)
 	left, silence := diagnosed, r.reach.silence()
@@ -48,14 +51,15 @@ func (r *run) diagnose(ctx context.Context) {
 			defer func() { <-turns }()
 			ctx, cancel := context.WithTimeout(ctx, diagnosisTimeout)
 			defer cancel()
-			q := &inquiry{cluster: r.a.Cluster, now: time.Now(), left: requestsEach, asked: map[types.UID]bool{}}
+			q := &inquiry{cluster: r.a.Cluster, now: time.Now(), left: requestsEach, asked: map[types.UID]bool{}, known: maps.Clone(known)}
 			if silence != "" {
 				q.left = 0
 				q.missed("the cause was not asked for: " + silence)
 			}
 			blocks := r.blockedBy(i)
+			findings := q.about(ctx, s.last, backends)
 			failure.Diagnosis = &Diagnosis{
-				Of: s.ID, Findings: secrets.hide(q.about(ctx, s.last, backends)),
+				Of: s.ID, Findings: newValues(slices.Concat(secrets, q.values)).hide(findings),
 				Blocks: blocks, Waves: r.laterWaves(i, blocks),
 			}
 		})

@@ -144,6 +144,9 @@ func (c *observed) Get(_ context.Context, kind apply.Kind, namespace, name strin
 	if kind.Resource.Resource != "namespaces" {
 		c.ask()
 	}
+	if err := c.refuses("get", kind.Resource.Resource); err != nil {
+		return nil, err
+	}
 	for _, obj := range c.objects {
 		if is(obj, kind) && obj.GetNamespace() == namespace && obj.GetName() == name {
 			return obj.DeepCopy(), nil

@@ -3,6 +3,7 @@ package apply
 import (
 	"time"
 
+	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -69,8 +70,12 @@ type Event struct {
 	// Unchanged says that nothing was sent: the object is as it was applied last,
 	// or was not there to be deleted.
 	Unchanged bool
-	Detail    string // what it waits for, or why it ended so; "" when there is nothing to say
-	Err       error
+	// Assumed says of Ready that nothing in the object says so.
+	Assumed bool
+	// Health is how the object is, where the run has judged it.
+	Health health.Grade
+	Detail string // what it waits for, or why it ended so; "" when there is nothing to say
+	Err    error
 }
 
 // EndsWave tells whether the event is the good end of a whole wave.

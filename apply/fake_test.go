@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/object"
@@ -242,6 +243,10 @@ func (c *scripted) Delete(context.Context, apply.Kind, *unstructured.Unstructure
 }
 
 func (c *scripted) NamespacedKinds() []schema.GroupVersionKind { return nil }
+
+func (c *scripted) Claim(_ context.Context, _ apply.Kind, live *unstructured.Unstructured, _ *fieldpath.Set, _ string) (*unstructured.Unstructured, error) {
+	return live, nil
+}
 
 func (c *scripted) Migrate(context.Context, apply.Kind, *unstructured.Unstructured, []string, string) error {
 	return nil

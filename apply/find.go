@@ -19,7 +19,7 @@ const findersAtOnce = 32
 
 // Find reads the metadata of those of the resources that the cluster has, with
 // one LIST for each kind and namespace, or one by one where lists are not
-// allowed. A kind that is not served has no objects.
+// allowed. It fails where a kind is not served and may have objects.
 func Find(ctx context.Context, cluster Cluster, resources []ordering.Resource) (map[object.ID]*unstructured.Unstructured, error) {
 	members := map[place][]ordering.Resource{}
 	for _, r := range resources {
@@ -49,15 +49,23 @@ func Find(ctx context.Context, cluster Cluster, resources []ordering.Resource) (
 	return found, errors.Join(errs...)
 }
 
-// findAll finds resources of one kind in one namespace.
-func findAll(ctx context.Context, cluster Cluster, members []ordering.Resource) ([]*unstructured.Unstructured, error) {
-	gvk, kind, served := servedAs(cluster, members[0])
-	switch {
-	case !served:
-		return nil, cluster.Unreadable(schema.GroupVersion{Group: members[0].Group, Version: members[0].Version})
-	case kind.Namespaced != (members[0].Namespace != ""):
-		return nil, nil // it was of another scope when it was written
-	}
+// findAll finds resources of one kind in one namespace. A kind that is not served
+// has no objects only when that is certain, see ReadServed.
+func findAll(ctx context.Context, cluster Cluster, members []ordering.Resource) (found []*unstructured.Unstructured, err error) {
+	first := members[0]
+	gk := schema.GroupKind{Group: first.Group, Kind: first.Kind}
+	err = ReadServed(ctx, cluster, gk, func(gvk schema.GroupVersionKind, kind Kind) (err error) {
+		if kind.Namespaced != (first.Namespace != "") {
+			return nil // it was of another scope when it was written
+		}
+		found, err = findServed(ctx, cluster, gvk, kind, members)
+		return err
+	}, first.Version)
+	return found, err
+}
+
+// findServed finds resources of one kind in one namespace in one version.
+func findServed(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, kind Kind, members []ordering.Resource) ([]*unstructured.Unstructured, error) {
 	query := Query{Metadata: true}
 	if len(members) == 1 {
 		query.Fields = "metadata.name=" + members[0].Name
@@ -66,7 +74,7 @@ func findAll(ctx context.Context, cluster Cluster, members []ordering.Resource) 
 	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) {
 		objects, err = findEach(ctx, cluster, kind, members)
 	}
-	if err != nil && !missing(err) {
+	if err != nil && !IsGone(err) {
 		return nil, err
 	}
 	wanted := make(map[string]bool, len(members))
@@ -91,22 +99,9 @@ func findEach(ctx context.Context, cluster Cluster, kind Kind, members []orderin
 		switch {
 		case err == nil:
 			found = append(found, obj)
-		case !missing(err):
+		case !IsGone(err):
 			return nil, err
 		}
 	}
 	return found, nil
-}
-
-// servedAs is the version in which the cluster serves a resource's kind: its
-// own, or another.
-func servedAs(cluster Cluster, r ordering.Resource) (schema.GroupVersionKind, Kind, bool) {
-	gk := schema.GroupKind{Group: r.Group, Kind: r.Kind}
-	for _, version := range append([]string{r.Version}, cluster.Versions(gk)...) {
-		gvk := gk.WithVersion(version)
-		if kind, served := cluster.Kind(gvk); served {
-			return gvk, kind, true
-		}
-	}
-	return schema.GroupVersionKind{}, Kind{}, false
 }

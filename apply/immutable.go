@@ -1,12 +1,15 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/applyset"
 )
 
 // onImmutableAnnotation says what to do when a manifest changes a field that
@@ -88,6 +91,21 @@ func lostWith(kind string) string {
 	return ""
 }
 
+// mayNotRecreate says why a live object may not be deleted to be made anew, though the
+// author of its manifest allows that; nil when it may.
+func (a Applier) mayNotRecreate(manifest, live *unstructured.Unstructured, fields []string) error {
+	what := fmt.Sprintf("%s cannot be changed on a live %s, and the live object is not deleted and created again", listed(fields), live.GetKind())
+	for _, obj := range []*unstructured.Unstructured{live, manifest} {
+		if protection := applyset.Protection(obj); protection != "" {
+			return fmt.Errorf("%s, because its annotation %s protects it: remove the annotation from the object and from the manifest, or give the resource a new name", what, protection)
+		}
+	}
+	if !a.owns(live) {
+		return fmt.Errorf("%s, because field manager %s never applied it: delete it with kubectl delete, or give the resource a new name", what, a.Manager)
+	}
+	return nil
+}
+
 func listed(fields []string) string { return strings.Join(fields, ", ") }
 
 // immutable deletes a live object to apply it anew, if its author allows that.
@@ -101,16 +119,23 @@ func (r *run) immutable(i int, fields []string) bool {
 		r.fail(i, Failed, cannotChange(fields, s.ID.Kind))
 		return true
 	}
+	s.fixed = fields
 	r.move(i, Applying, "deleting it, to make it anew: "+listed(fields)+" cannot be changed")
 	r.send(opDelete, i)
 	return true
 }
+
+// recreateError is why an object is not deleted to be made anew.
+type recreateError struct{ error }
 
 // deleted waits until the object that was deleted is gone, to apply it anew.
 func (r *run) deleted(answer reply) {
 	i := answer.step
 	switch err := answer.err; {
 	case err == nil, missing(err):
+	case errors.As(err, &recreateError{}):
+		r.fail(i, Failed, err)
+		return
 	case apierrors.IsConflict(err): // it is another object by now
 		r.send(opPatch, i)
 		return

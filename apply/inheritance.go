@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -9,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ordapply/ordapply/applyset"
 )
 
 // A run takes over what predecessors own on an object and applies once more, so
@@ -19,19 +20,15 @@ import (
 // predecessors own on the live one. What it would be if it were made anew tells
 // which of them have a default.
 func (r *rehearsal) withoutInheritance(ctx context.Context, kind Kind, sent, merged, live *unstructured.Unstructured) *unstructured.Unstructured {
-	if live == nil || !r.a.inherits(live) {
+	if live == nil || !r.a.inherits(live) && !r.a.inherits(merged) {
 		return merged
 	}
-	former := r.a.formerOwners(live)
-	inherited, kept := &fieldpath.Set{}, &fieldpath.Set{}
-	for _, entry := range live.GetManagedFields() {
-		if r.a.predecessor(entry.Manager, entry.Operation) || slices.Contains(former, entry.Manager) {
-			inherited = inherited.Union(fieldsOf(entry))
-		}
-	}
+	predecessors := append(r.a.bequeathing(live), r.a.bequeathing(merged)...) // force took the label from some
+	in := inherit(merged, predecessors, append(applyset.Claimants(live), applyset.Claimants(merged)...), r.a.Manager)
+	own := &fieldpath.Set{}
 	for _, entry := range merged.GetManagedFields() {
-		if !r.a.predecessor(entry.Manager, entry.Operation) && !slices.Contains(former, entry.Manager) {
-			kept = kept.Union(fieldsOf(entry))
+		if entry.Manager == r.a.Manager && entry.Operation == metav1.ManagedFieldsOperationApply {
+			own = own.Union(applyset.FieldsOf(entry))
 		}
 	}
 	out := merged.DeepCopy()
@@ -39,18 +36,8 @@ func (r *rehearsal) withoutInheritance(ctx context.Context, kind Kind, sent, mer
 	if anew := r.anew(ctx, kind, sent, live); anew != nil {
 		fresh = anew.Object
 	}
-	drop(out.Object, fresh, inherited, kept)
+	drop(out.Object, fresh, in.Taken, in.Kept.Union(own))
 	return out
-}
-
-// fieldsOf are the fields that an entry of managedFields speaks of; none when it
-// cannot be read.
-func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
-	set := &fieldpath.Set{}
-	if entry.FieldsV1 == nil || set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())) != nil {
-		return &fieldpath.Set{}
-	}
-	return set
 }
 
 // drop removes from a value what is in one set and not in the other, or gives it

@@ -23,6 +23,8 @@ type inquiry struct {
 	now      time.Time
 	left     int
 	asked    map[types.UID]bool // objects whose events were asked for
+	known    map[object.ID]bool // Secrets whose values are hidden, or which do not exist
+	values   []string           // of Secrets that the stream does not hold
 	said     []string           // messages that were told
 	findings []Finding
 	unread   []Finding // what could not be looked at

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordapply/ordapply/object"
 )
 
 // empty is a cluster in which nothing is.
@@ -31,14 +33,14 @@ func TestInquiryKeepsToItsRequests(t *testing.T) {
 	}}
 	for left, asked := range [][]string{nil, {"pods"}, {"pods", "events"}, {"pods", "events"}} {
 		cluster := &empty{}
-		q := &inquiry{cluster: cluster, now: time.Now(), left: left, asked: map[types.UID]bool{}}
+		q := &inquiry{cluster: cluster, now: time.Now(), left: left, asked: map[types.UID]bool{}, known: map[object.ID]bool{}}
 		q.about(t.Context(), daemon, nil)
 		require.Equal(t, asked, cluster.asked)
 	}
 	// Without a selector all Pods of the namespace would be asked for.
 	unstructured.RemoveNestedField(daemon.Object, "spec", "selector")
 	cluster := &empty{}
-	q := &inquiry{cluster: cluster, now: time.Now(), left: requestsEach, asked: map[types.UID]bool{}}
+	q := &inquiry{cluster: cluster, now: time.Now(), left: requestsEach, asked: map[types.UID]bool{}, known: map[object.ID]bool{}}
 	q.about(t.Context(), daemon, nil)
 	require.NotContains(t, cluster.asked, "pods")
 }

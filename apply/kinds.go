@@ -200,6 +200,8 @@ func (r *run) served(i int) {
 		r.ready(i, "")
 		return
 	}
+	r.invalidateReads()
+	r.requireFreshRead(i)
 	r.start(i)
 }
 

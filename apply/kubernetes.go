@@ -23,8 +23,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/csaupgrade"
 
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -50,8 +51,7 @@ func Connect(config *rest.Config) (*Kubernetes, error) {
 	if config.UserAgent == "" {
 		config.UserAgent = rest.DefaultKubernetesUserAgent()
 	}
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return noting{next} })
-	httpClient, err := rest.HTTPClientFor(config)
+	httpClient, err := httpClient(config)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +70,28 @@ func Connect(config *rest.Config) (*Kubernetes, error) {
 	}
 	k := &Kubernetes{client: client, metadata: meta, discovery: disco, kinds: map[schema.GroupVersionKind]Kind{}, broken: map[schema.GroupVersion]error{}}
 	return k, k.discover()
+}
+
+// httpClient makes a client whose requests may have a fence, or a connection of
+// their own.
+func httpClient(config *rest.Config) (*http.Client, error) {
+	fenced := &fences{}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return noting{next, fenced} })
+	own := rest.CopyConfig(config)
+	if config.Dial == nil {
+		config.Dial, own.Dial = dial(), dial() // connections are shared by clients that have the same
+	}
+	config.Dial = fenced.dialer(config.Dial)
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	alone, err := rest.TransportFor(own)
+	if err != nil {
+		return nil, err
+	}
+	client.Transport = lanes{shared: client.Transport, own: alone}
+	return client, nil
 }
 
 func (k *Kubernetes) discover() error {
@@ -180,6 +202,8 @@ func (k *Kubernetes) AllUnreadable() []schema.GroupVersion {
 // Refresh implements Cluster. A group-version that is not served yet is no
 // error.
 func (k *Kubernetes) Refresh(ctx context.Context, versions ...schema.GroupVersion) error {
+	ctx, done := activity.Start(ctx, "reading which kinds the API server serves")
+	defer done()
 	for _, gv := range versions {
 		if gv.Version == "" {
 			if err := k.refreshGroup(ctx, gv.Group); err != nil {
@@ -231,6 +255,8 @@ func (k *Kubernetes) refreshGroup(ctx context.Context, name string) error {
 
 // Apply implements Cluster. Unknown fields are refused, as kubectl does.
 func (k *Kubernetes) Apply(ctx context.Context, kind Kind, obj *unstructured.Unstructured, o PatchOptions) (*unstructured.Unstructured, error) {
+	ctx, done := doing(ctx, "applying", kind, obj.GetNamespace(), obj.GetName())
+	defer done()
 	body, err := obj.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -244,18 +270,24 @@ func (k *Kubernetes) Apply(ctx context.Context, kind Kind, obj *unstructured.Uns
 
 // Create stores a new object; an error when there is one of its name.
 func (k *Kubernetes) Create(ctx context.Context, kind Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	ctx, done := doing(ctx, "creating", kind, obj.GetNamespace(), obj.GetName())
+	defer done()
 	return k.resource(kind, obj.GetNamespace()).Create(ctx, obj, metav1.CreateOptions{})
 }
 
 // Update replaces an object; an error when it is no longer the version that it
 // was read as.
 func (k *Kubernetes) Update(ctx context.Context, kind Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	ctx, done := doing(ctx, "updating", kind, obj.GetNamespace(), obj.GetName())
+	defer done()
 	return k.resource(kind, obj.GetNamespace()).Update(ctx, obj, metav1.UpdateOptions{})
 }
 
 // Unlabel takes a label from an object; a conflict when it is no longer the
 // version that it was read as.
 func (k *Kubernetes) Unlabel(ctx context.Context, kind Kind, live *unstructured.Unstructured, label, manager string) error {
+	ctx, done := doing(ctx, "taking a label from", kind, live.GetNamespace(), live.GetName())
+	defer done()
 	patch, err := json.Marshal([]map[string]string{
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
 		{"op": "remove", "path": "/metadata/labels/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(label)},
@@ -263,17 +295,39 @@ func (k *Kubernetes) Unlabel(ctx context.Context, kind Kind, live *unstructured.
 	if err != nil {
 		return err
 	}
-	_, err = k.resource(kind, live.GetNamespace()).Patch(ctx, live.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	_, err = k.patchJSON(ctx, kind, live, patch, manager)
 	return err
+}
+
+// SetManagedFields changes who owns which fields of an object; a conflict when it
+// is no longer the version that it was read as.
+func (k *Kubernetes) SetManagedFields(ctx context.Context, kind Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, manager string) error {
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
+		{"op": "replace", "path": "/metadata/managedFields", "value": entries},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = k.patchJSON(ctx, kind, live, patch, manager)
+	return err
+}
+
+func (k *Kubernetes) patchJSON(ctx context.Context, kind Kind, live *unstructured.Unstructured, patch []byte, manager string) (*unstructured.Unstructured, error) {
+	return k.resource(kind, live.GetNamespace()).Patch(ctx, live.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: manager})
 }
 
 // Get implements Cluster.
 func (k *Kubernetes) Get(ctx context.Context, kind Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	ctx, done := doing(ctx, "reading", kind, namespace, name)
+	defer done()
 	return k.resource(kind, namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 // List implements Cluster.
 func (k *Kubernetes) List(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error) {
+	ctx, done := doing(ctx, "listing", kind, namespace, "")
+	defer done()
 	if query.Metadata {
 		return k.listMetadata(ctx, kind, namespace, query)
 	}
@@ -332,6 +386,8 @@ func (k *Kubernetes) HasEndpoints(ctx context.Context, service object.ID) (bool,
 
 // Delete implements Cluster.
 func (k *Kubernetes) Delete(ctx context.Context, kind Kind, live *unstructured.Unstructured, o DeleteOptions) error {
+	ctx, done := doing(ctx, "deleting", kind, live.GetNamespace(), live.GetName())
+	defer done()
 	uid, version, propagation := live.GetUID(), live.GetResourceVersion(), metav1.DeletePropagationBackground
 	if o.Foreground {
 		propagation = metav1.DeletePropagationForeground
@@ -347,27 +403,34 @@ func (k *Kubernetes) Delete(ctx context.Context, kind Kind, live *unstructured.U
 }
 
 // Migrate implements Cluster. The PATCH holds the resourceVersion of live, so
-// that it changes nothing when somebody was faster.
+// that it changes nothing when another manager was faster.
 func (k *Kubernetes) Migrate(ctx context.Context, kind Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {
-	live = live.DeepCopy()
-	entries := live.GetManagedFields()
-	for i := range entries { // the library merges what was written by Update
-		if slices.Contains(predecessors, entries[i].Manager) && entries[i].Manager != manager {
-			entries[i].Operation = metav1.ManagedFieldsOperationUpdate
-		}
+	ctx, done := doing(ctx, "taking over the fields of", kind, live.GetNamespace(), live.GetName())
+	defer done()
+	in := inherit(live, predecessors, applyset.Claimants(live), manager)
+	if !in.Changes {
+		return nil
 	}
-	live.SetManagedFields(entries)
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, clientSideManagers().Insert(predecessors...).Delete(manager), manager)
-	if err != nil || patch == nil {
-		return err
-	}
-	_, err = k.resource(kind, live.GetNamespace()).Patch(ctx, live.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: manager})
-	return err
+	return k.SetManagedFields(ctx, kind, live, in.Entries, manager)
 }
 
 // clientSideManagers are the field managers of kubectl's client-side apply.
 func clientSideManagers() sets.Set[string] {
-	return sets.New("kubectl-client-side-apply", "before-first-apply")
+	return sets.New("kubectl-client-side-apply", applyset.BeforeFirstApply)
+}
+
+// doing notes a request, in case the time of the command is over before its answer.
+func doing(ctx context.Context, verb string, kind Kind, namespace, name string) (context.Context, func()) {
+	text := verb + " " + kind.Resource.GroupResource().String()
+	switch {
+	case name != "" && namespace != "":
+		text += " " + namespace + "/" + name
+	case name != "":
+		text += " " + name
+	case namespace != "":
+		text += " in namespace " + namespace
+	}
+	return activity.Start(ctx, text)
 }
 
 func (k *Kubernetes) metadataOf(kind Kind, namespace string) metadata.ResourceInterface {

@@ -190,7 +190,7 @@ func (r *run) gone(i int) {
 	case s.state.Final():
 	case s.vanishing:
 		s.vanishing = false
-		r.forget()
+		r.requireAllFresh()
 		r.start(i)
 	case s.state == Waiting:
 		s.last = nil

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -13,6 +14,7 @@ type loop struct {
 	over     bool // nothing is left to do
 	stopping bool // no further work is handed out
 	ended    endCause
+	cause    error // of the context that ended it
 
 	queue    []work // waits for a worker
 	inFlight int
@@ -42,6 +44,7 @@ const (
 	byFailure
 	byRunTimeout
 	byInterrupt
+	byFence // it may no longer write, see ErrFenced
 )
 
 // grace is how long requests in flight may take to finish once the run has
@@ -86,13 +89,50 @@ func (l *loop) keep(ctx context.Context, advance func()) {
 			then()
 		case <-interrupted:
 			interrupted = nil
-			l.stop(byInterrupt)
+			l.end(endOf(ctx), context.Cause(ctx))
 		}
 		advance()
 	}
 	l.cancel()
 	close(l.todo)
 	l.workers.Wait()
+}
+
+// fencedOff ends the run as it may no longer write.
+func (l *loop) fencedOff(err error) {
+	cause := err
+	for inner := errors.Unwrap(cause); inner != nil && errors.Is(inner, ErrFenced) && !errors.Is(ErrFenced, inner); inner = errors.Unwrap(cause) {
+		cause = inner // without what it was that was not sent
+	}
+	l.end(byFence, cause)
+}
+
+// end stops the run, unless it is stopping already.
+func (l *loop) end(how endCause, cause error) {
+	if !l.stopping {
+		l.cause = cause
+	}
+	l.stop(how)
+}
+
+// endOf is how a context that is over ends a run.
+func endOf(ctx context.Context) endCause {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, ErrFenced):
+		return byFence
+	case errors.Is(cause, context.DeadlineExceeded):
+		return byRunTimeout
+	}
+	return byInterrupt
+}
+
+// runTimeout is how long a run may take: what it was given, or as long as its
+// context lasts; 0 when neither has an end.
+func runTimeout(ctx context.Context, given time.Duration) time.Duration {
+	if deadline, limited := ctx.Deadline(); limited && given <= 0 {
+		return time.Until(deadline)
+	}
+	return given
 }
 
 // next is the work to hand out; a nil channel when there is none.

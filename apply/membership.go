@@ -81,7 +81,7 @@ func (r *run) refusal(i int, named func(set, namespace string) string) error {
 	if live := r.steps[i].found; live != nil {
 		return r.a.Membership.refuses(live, named)
 	}
-	return nil
+	return r.a.Membership.refusesUnread(r.steps[i].unread)
 }
 
 // Refuses tells what Run would refuse because of whose it is. It reads what there
@@ -116,16 +116,39 @@ func (a Applier) ofAnotherSet(manager string) bool {
 	return ok && strings.HasPrefix(manager, base+":")
 }
 
-// inherits tells whether a live object has fields of a predecessor. It is asked
-// of every answer, and reads no more of managedFields than it must.
+// inherits reports whether a live object has fields of a predecessor that become
+// ours. It is asked of every answer, and reads no more of managedFields than it
+// must.
 func (a Applier) inherits(live *unstructured.Unstructured) bool {
 	entries, _, _ := unstructured.NestedFieldNoCopy(live.Object, "metadata", "managedFields")
 	list, _ := entries.([]any)
-	return len(a.formerOwners(live)) > 0 || slices.ContainsFunc(list, func(entry any) bool {
+	candidate := len(a.formerOwners(live)) > 0 || slices.ContainsFunc(list, func(entry any) bool {
 		fields, _ := entry.(map[string]any)
 		manager, _ := fields["manager"].(string)
 		operation, _ := fields["operation"].(string)
 		return fields["subresource"] == nil && a.predecessor(manager, metav1.ManagedFieldsOperationType(operation))
+	})
+	return candidate && a.inherit(live).Changes
+}
+
+// inherit is what becomes of managedFields of a live object when the fields of
+// predecessors become ours.
+func (a Applier) inherit(live *unstructured.Unstructured) applyset.Inheritance {
+	return inherit(live, a.bequeathing(live), applyset.Claimants(live), a.Manager)
+}
+
+// inherit lets a manager take over what predecessors own by apply, kubectl's
+// client-side apply included, whatever field manager that goes by where it is one
+// of those that made the object a member.
+func inherit(live *unstructured.Unstructured, predecessors, claimants []string, manager string) applyset.Inheritance {
+	return applyset.Inherit(live, manager, func(entry metav1.ManagedFieldsEntry) bool {
+		switch {
+		case entry.Manager == manager:
+			return false
+		case entry.Operation == metav1.ManagedFieldsOperationUpdate:
+			return clientSideManagers().Has(entry.Manager) || slices.Contains(predecessors, entry.Manager) && slices.Contains(claimants, entry.Manager)
+		}
+		return slices.Contains(predecessors, entry.Manager)
 	})
 }
 
@@ -149,10 +172,14 @@ func (a Applier) bequeathing(live *unstructured.Unstructured) []string {
 	return owners
 }
 
-// onlyPredecessors tells whether every field in conflict belongs to one, or to
-// who made a member of another set of what may be taken: those are taken over
-// once, not fought for.
+// onlyPredecessors reports whether every field in conflict belongs to one, or to
+// the manager of another set whose members may be taken: those are taken over
+// once, not fought for. Membership itself is taken from no other set unless that
+// is allowed.
 func (a Applier) onlyPredecessors(err error) bool {
+	if contestsMembership(err) && a.Membership.Adopt != AdoptAny {
+		return false
+	}
 	found := conflicts(err)
 	owners := map[string]bool{}
 	for _, c := range found {
@@ -178,6 +205,17 @@ func (a Applier) mayForce(err error) bool {
 // another.
 func contestsMembership(err error) bool {
 	return slices.ContainsFunc(conflicts(err), conflict.contestsMembership)
+}
+
+// owns reports whether a live object is one that runs with this set, or without
+// any, have applied: not one that would be adopted.
+func (a Applier) owns(live *unstructured.Unstructured) bool {
+	base, _, _ := strings.Cut(a.Manager, ":")
+	owner := applyset.Owner(live)
+	return (owner == "" || owner == a.Membership.Set) && slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" &&
+			(entry.Manager == a.Manager || entry.Manager == base || applyset.IsManager(entry.Manager, a.Membership.Set))
+	})
 }
 
 func (c conflict) contestsMembership() bool {

@@ -27,6 +27,7 @@ type outsider struct {
 	why     string                     // it has not passed the gate ready
 	ready   bool
 	graced  bool
+	late    bool  // it was not ready when it was first looked at
 	waiters []int // steps that start when it passes their gate
 }
 
@@ -142,7 +143,13 @@ func (r *run) judgeOutside(o *outsider, live *unstructured.Unstructured) {
 	}
 	waiters := o.waiters
 	o.waiters = nil
+	if o.late = o.late || !o.ready; o.late {
+		r.invalidateReads()
+	}
 	for _, i := range waiters {
+		if o.late {
+			r.requireFreshRead(i)
+		}
 		r.start(i)
 	}
 }
@@ -152,8 +159,12 @@ func (r *run) assessOutside(o *outsider) {
 		o.seen = time.Now()
 	}
 	a := r.a.Health.Assess(o.live)
-	if a.NoStatus {
-		if left := time.Until(o.seen.Add(r.a.StatusGrace)); !o.kind.HasStatus || left <= 0 {
+	if a.NeedsTime() {
+		since := o.seen
+		if made := o.live.GetCreationTimestamp().Time; a.Neutral && made.Before(since) { // its controller has begun, and not for this run
+			since = made
+		}
+		if left := time.Until(since.Add(r.a.StatusGrace)); a.NoStatus && !o.kind.HasStatus || left <= 0 {
 			a = r.a.Health.AfterGrace(a)
 		} else if !o.graced {
 			o.graced = true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
@@ -42,6 +43,22 @@ func TestRunWaitsForWhatIsOutside(t *testing.T) {
 				require.Equal(t, want, time.Since(start))
 				require.Equal(t, entry{pod("other"), "sent"}, cluster.happened()[0], "who does not need it does not wait")
 			})
+		})
+	}
+}
+
+// A status that says nothing of what is outside is given time from when the object
+// was created.
+func TestRunWaitsForANeutralStatusOutside(t *testing.T) {
+	for age, want := range map[time.Duration]time.Duration{time.Hour: 0, 5 * time.Second: 10 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			plan, stream := planOf(t, needing("web", "external:rockets.example/namespaces/shop/Rocket/rocket"))
+			live := &unstructured.Unstructured{Object: rocket()}
+			live.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-age)))
+			live.Object["status"] = map[string]any{"observedGeneration": int64(1)}
+			summary, err := apply.Applier{Cluster: &scripted{outside: map[object.ID]*unstructured.Unstructured{rocketID(): live}}}.Run(t.Context(), plan, stream.Objects)
+			require.NoError(t, err)
+			require.Equal(t, want, summary.Took)
 		})
 	}
 }

@@ -152,7 +152,7 @@ func (q *inquiry) pods(ctx context.Context, workload *unstructured.Unstructured,
 		q.find(about, text, kind.message)
 		if !logged && kind.container != "" {
 			logged = true
-			q.log(ctx, about, kind)
+			q.log(ctx, kind.pods[0], kind)
 		}
 	}
 	if len(kinds) == 0 {
@@ -211,11 +211,13 @@ func (q *inquiry) claim(ctx context.Context, claim *unstructured.Unstructured) {
 	q.events(ctx, claim)
 }
 
-// log asks for the last lines of a container's log.
-func (q *inquiry) log(ctx context.Context, pod object.ID, kind podTrouble) {
-	if !q.allowed() {
+// log asks for the last lines of a container's log, once the values of the Secrets
+// that its Pod uses are known.
+func (q *inquiry) log(ctx context.Context, of *unstructured.Unstructured, kind podTrouble) {
+	if !q.learnSecrets(ctx, of) || !q.allowed() {
 		return
 	}
+	pod := Meta(of).ID
 	lines, err := q.cluster.Logs(ctx, pod, kind.container, LogOptions{Previous: kind.previous, Lines: logLines})
 	switch {
 	case apierrors.IsForbidden(err):

@@ -76,11 +76,11 @@ func (r *rehearsal) row(ctx context.Context, i int) Row {
 	if err := misencoded(s.obj); err != nil {
 		return r.stop(row, err)
 	}
-	sent := r.sent(i)
-	if err := mark(sent); err != nil {
+	sent, err := r.patchOf(i)
+	if err != nil {
 		return r.stop(row, err)
 	}
-	if s.found != nil && !r.a.inherits(s.found) && applyset.Unchanged(sent, s.found, r.a.Manager) {
+	if s.found != nil && r.prove(i, s.found) == applyset.Same {
 		row.Action = WillStay
 		return row
 	}
@@ -136,11 +136,18 @@ func (r *rehearsal) compare(ctx context.Context, i int, kind Kind, sent, live *u
 func (r *rehearsal) refused(ctx context.Context, i int, kind Kind, sent, live *unstructured.Unstructured, row Row, err error) Row {
 	s := &r.steps[i]
 	fields := immutableFields(err)
+	if live != nil && len(fields) == 0 && apierrors.IsInvalid(err) {
+		if blockers := blockersOf(live, sent, err, r.a.Manager); len(blockers) > 0 {
+			return r.unblocks(sent, live, row, &blocked{err, blockers})
+		}
+	}
 	switch missing := missingNamespace(err); {
 	case missing != "" && r.makesNamespace(missing):
 		return r.later(i, row, "its Namespace comes earlier in this stream")
 	case r.makesAccount(missingAccount(err)):
 		return r.later(i, row, "its ServiceAccount comes earlier in this stream")
+	case len(fields) > 0 && live != nil && mayRecreate(s.obj) && r.a.mayNotRecreate(s.obj, live, fields) != nil:
+		return r.stop(row, r.a.mayNotRecreate(s.obj, live, fields))
 	case len(fields) > 0 && live != nil && mayRecreate(s.obj):
 		row.Action, row.Detail = WillRecreate, listed(fields)+" cannot be changed"
 		row.Live, row.Merged = shown(live), r.anew(ctx, kind, sent, live)
@@ -149,6 +156,17 @@ func (r *rehearsal) refused(ctx context.Context, i int, kind Kind, sent, live *u
 		return r.stop(row, cannotChange(fields, s.ID.Kind))
 	}
 	return r.stop(row, r.explain(err))
+}
+
+// unblocks is a row whose PATCH is refused because of fields that the run would
+// remove.
+func (r *rehearsal) unblocks(sent, live *unstructured.Unstructured, row Row, why *blocked) Row {
+	if !r.a.mayRemove(why.blockers) {
+		return r.stop(row, why)
+	}
+	row.Action, row.Detail = WillUpdate, "this removes "+describe(why.blockers)+", beside which the manifest cannot be applied"
+	row.Live, row.Merged = shown(live), shown(unblocked(live, sent, why.blockers))
+	return row
 }
 
 // anew is what a live resource would be if it were made anew. The server is asked
@@ -190,7 +208,7 @@ func renamed(value any, names map[string]string) any {
 // at once is tried again.
 func (r *rehearsal) rehearse(ctx context.Context, kind Kind, sent *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
 	options := PatchOptions{Manager: r.a.Manager, Force: force, DryRun: true}
-	return Persist(ctx, func() (*unstructured.Unstructured, error) { return r.a.Cluster.Apply(ctx, kind, sent, options) })
+	return Persist(ctx, func() (*unstructured.Unstructured, error) { return r.a.patch(ctx, kind, sent, options) })
 }
 
 // live is the whole live object of a step, nil when there is none.

@@ -92,7 +92,7 @@ func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstruc
 func (r *removal) execute(ctx context.Context) (Summary, error) {
 	r.employ(ctx, min(r.Workers, max(1, len(r.steps))))
 	r.begin = time.Now()
-	if r.Timeout > 0 {
+	if r.Timeout = runTimeout(ctx, r.Timeout); r.Timeout > 0 {
 		r.after(r.Timeout, func() { r.stop(byRunTimeout) })
 	}
 	r.openWave(0)
@@ -184,6 +184,6 @@ func (r *removal) summary(took time.Duration) (Summary, error) {
 			Unchanged: st.absent, Refused: st.retries, Sent: st.sent, Applied: st.answered, Done: st.done,
 		})
 	}
-	err := s.join(r.ended, r.Timeout)
+	err := s.join(&r.loop, r.Timeout)
 	return s, err
 }

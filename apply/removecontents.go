@@ -143,17 +143,14 @@ func (c contents) of(ctx context.Context, id object.ID) ([]object.ID, error) {
 
 // ofKind lists the custom resources of a CustomResourceDefinition.
 func (c contents) ofKind(ctx context.Context, id object.ID) ([]*unstructured.Unstructured, error) {
-	crds, ok := c.cluster.Kind(schema.GroupVersionKind{Group: id.Group, Version: "v1", Kind: id.Kind})
-	if !ok {
+	crd, err := c.cluster.Get(ctx, definitionKind("customresourcedefinitions"), "", id.Name)
+	if IsGone(err) {
 		return nil, nil
 	}
-	crd, err := c.cluster.Get(ctx, crds, "", id.Name)
 	if err != nil {
-		if missing(err) {
-			return nil, nil
-		}
 		return nil, err
 	}
+	crd.SetGroupVersionKind(definitions()[0])
 	for _, gvk := range definedKinds(crd) {
 		_, known := c.cluster.Kind(gvk)
 		if !known { // it may be newer than what is known of the cluster
@@ -165,7 +162,7 @@ func (c contents) ofKind(ctx context.Context, id object.ID) ([]*unstructured.Uns
 		if !served {
 			continue
 		}
-		if found, err := c.list(ctx, gvk, kind, ""); !missing(err) {
+		if found, err := c.list(ctx, gvk, kind, ""); !notServed(err) {
 			return found, err
 		}
 	}
@@ -178,17 +175,13 @@ func (c contents) ofKind(ctx context.Context, id object.ID) ([]*unstructured.Uns
 // wasServed tells whether the kind of a live CustomResourceDefinition was ever
 // served, so that there may be objects of it.
 func wasServed(crd *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
-	return slices.ContainsFunc(conditions, func(c any) bool {
-		condition, _ := c.(map[string]any)
-		return condition["type"] == "Established" && condition["status"] == "True"
-	})
+	return conditionOf(crd, "Established")["status"] == "True"
 }
 
 // in lists what is in a namespace, of every kind but those that Kubernetes
 // itself fills.
 func (c contents) in(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
-	if err := c.unreadable(ctx); err != nil {
+	if err := (completeness{cluster: c.cluster, without: c.unserved, namespaced: true}).check(ctx); err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
@@ -197,19 +190,18 @@ func (c contents) in(ctx context.Context, namespace string) ([]*unstructured.Uns
 	var listing sync.WaitGroup
 	turns := make(chan struct{}, 8)
 	for _, gvk := range c.cluster.NamespacedKinds() {
-		kind, ok := c.cluster.Kind(gvk)
-		if !ok || selfMadeKind(gvk.GroupKind()) {
+		if selfMadeKind(gvk.GroupKind()) {
 			continue
 		}
 		listing.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			objects, err := c.list(ctx, gvk, kind, namespace)
+			objects, err := c.served(ctx, gvk, namespace)
 			mu.Lock()
 			defer mu.Unlock()
 			found = append(found, objects...)
-			if err != nil && !missing(err) && first == nil { // one that went meanwhile has none
-				first = fmt.Errorf("list %s: %w", kind.Resource.GroupResource(), err)
+			if err != nil && first == nil {
+				first = fmt.Errorf("list %s: %w", gvk.GroupKind(), err)
 			}
 		})
 	}
@@ -217,22 +209,14 @@ func (c contents) in(ctx context.Context, namespace string) ([]*unstructured.Uns
 	return found, first
 }
 
-// unreadable names a group-version of which nobody can tell what a namespace
-// holds: what serves it does not answer. One whose APIService goes in this run is
-// no part of any namespace then.
-func (c contents) unreadable(ctx context.Context) error {
-	for _, gv := range c.cluster.AllUnreadable() {
-		if c.unserved[gv.Version+"."+gv.Group] {
-			continue
-		}
-		// By now it may answer, or be no more; if not, that is no trouble to try
-		// again: it keeps the Namespace.
-		_ = c.cluster.Refresh(ctx, gv)
-		if err := c.cluster.Unreadable(gv); err != nil {
-			return errors.New("nobody knows what there is of " + gv.String() + ", which an APIService promises: " + brief(err).Error())
-		}
-	}
-	return nil
+// served lists what a namespace holds of a kind; nothing when the kind is gone by
+// now.
+func (c contents) served(ctx context.Context, listed schema.GroupVersionKind, namespace string) (found []*unstructured.Unstructured, err error) {
+	err = ReadServed(ctx, c.cluster, listed.GroupKind(), func(gvk schema.GroupVersionKind, kind Kind) (err error) {
+		found, err = c.list(ctx, gvk, kind, namespace)
+		return err
+	}, listed.Version)
+	return found, err
 }
 
 // list reads the metadata of a kind's objects.
@@ -265,7 +249,10 @@ func (c contents) goes(ctx context.Context, obj *unstructured.Unstructured, up i
 		gvk := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
 		kind, ok := c.cluster.Kind(gvk)
 		if !ok {
-			continue
+			kind, ok = KindsOf(c.cluster)(gvk.GroupKind().WithVersion(""))
+		}
+		if !ok {
+			return false // the owner may exist
 		}
 		namespace := ""
 		if kind.Namespaced {
@@ -273,7 +260,7 @@ func (c contents) goes(ctx context.Context, obj *unstructured.Unstructured, up i
 		}
 		owner, err := c.cluster.Get(ctx, kind, namespace, o.Name)
 		switch {
-		case err != nil && !missing(err):
+		case err != nil && !IsGone(err):
 			return false
 		case err == nil && owner.GetUID() == o.UID && !c.goes(ctx, owner, up-1):
 			return false

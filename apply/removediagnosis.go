@@ -11,6 +11,8 @@ import (
 // diagnose asks the cluster who should let go of what was not gone in time. It
 // is made after the run, never fails it, and ends at once when ctx does.
 func (r *removal) diagnose(ctx context.Context) {
+	ctx, cancel := explaining(ctx)
+	defer cancel()
 	if ctx.Err() != nil || r.NoDiagnosis {
 		return
 	}

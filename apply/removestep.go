@@ -40,14 +40,21 @@ func (r *removal) start(i int) {
 	}
 	s.sent = time.Now()
 	r.move(i, Deleting, "")
-	switch {
-	case s.live.GetDeletionTimestamp() != nil:
+	if s.live.GetDeletionTimestamp() != nil {
 		r.accept(i)
-	case r.holdsOthers(i):
-		r.inspect(i)
-	default:
-		r.delete(i)
+		return
 	}
+	r.inspectAndDelete(i)
+}
+
+// inspectAndDelete deletes the object as it was last read. What takes other
+// objects with it is looked into first.
+func (r *removal) inspectAndDelete(i int) {
+	if r.holdsOthers(i) {
+		r.inspect(i)
+		return
+	}
+	r.delete(i)
 }
 
 // delete asks for the deletion of the object as it was last read.
@@ -84,14 +91,19 @@ func (r *removal) asked(i int, err error) {
 	s := &r.steps[i]
 	switch {
 	case s.state.Final(): // a watch was faster, or its time is over
+	case errors.Is(err, ErrFenced): // it was not sent after all, and the run ends now
+		s.asked = s.retries > 0
+		r.fencedOff(err)
 	case err == nil && r.DryRun:
 		r.finish(i, Deleted, "")
 	case err == nil && r.goneAtOnce(i):
 		r.gone(i)
 	case err == nil:
 		r.accept(i)
-	case missing(err) && !notServed(err):
+	case IsGone(err):
 		r.gone(i)
+	case notServed(err): // which proves nothing of the object
+		r.confirm(i, err)
 	case apierrors.IsConflict(err): // it has changed since it was read, or is another
 		r.trouble(i, err, func() { r.look(i) })
 	default:
@@ -170,8 +182,10 @@ func (r *removal) looked(i int, live *unstructured.Unstructured, err error) {
 	s := &r.steps[i]
 	switch {
 	case s.state.Final():
-	case err != nil && missing(err) && !notServed(err):
+	case IsGone(err):
 		r.gone(i)
+	case notServed(err):
+		r.confirm(i, err)
 	case err != nil && s.accepted: // a watch or the next look tells
 		r.after(pollEvery, func() { r.lookAgain(i) })
 	case err != nil:
@@ -187,11 +201,11 @@ func (r *removal) looked(i int, live *unstructured.Unstructured, err error) {
 		r.after(pollEvery, func() { r.lookAgain(i) })
 	default:
 		s.live = live
-		if why := r.kept(live); why != "" {
+		if why := r.stays(i); why != "" {
 			r.finish(i, Kept, why)
 			return
 		}
-		r.delete(i)
+		r.inspectAndDelete(i)
 	}
 }
 
@@ -212,11 +226,7 @@ func (r *removal) trouble(i int, cause error, again func()) {
 	}
 	pause := max(backoff(s.retries), retryAfter(cause))
 	if r.stopping || time.Since(s.troubled)+pause > patience(cause) {
-		if notServed(cause) { // nothing of a kind that is not served is left
-			r.gone(i)
-			return
-		}
-		r.fail(i, Failed, afterAttempts(explain(cause), s.retries, s.troubled))
+		r.fail(i, Failed, afterAttempts(explainDeletion(cause), s.retries, s.troubled))
 		return
 	}
 	s.refusal = cause
@@ -299,7 +309,7 @@ func (r *removal) timeOut(i int, after time.Duration, scope string) {
 func (r *removal) undeletedBecause(i int) string {
 	switch s := &r.steps[i]; {
 	case s.refusal != nil:
-		return explain(s.refusal).Error()
+		return explainDeletion(s.refusal).Error()
 	case s.detail != "":
 		return s.detail
 	}

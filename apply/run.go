@@ -7,7 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -31,6 +33,9 @@ type run struct {
 	failures   int                 // steps that failed or timed out
 	wrote      bool                // something was sent to be applied
 	asked      int                 // steps with a request that is out, or will be sent again
+	epoch      int                 // see relist.go
+	active     bool                // something was sent or waited for
+	toRead     []int               // steps whose objects must be read again
 	timed      bool                // a layer has a timeout
 	clocks     map[int]*layerClock // of layers with a timeout, by index
 	wires      [][]wire            // per node, who waits for it: steps, then layers
@@ -54,43 +59,62 @@ type run struct {
 
 type step struct {
 	ordering.Step
-	obj       *unstructured.Unstructured // as the author wrote it
-	found     *unstructured.Unstructured // what there was before the run; nil when nothing was, or nobody knows
-	listed    *surveyed                  // the list that said so; nil when nobody knows
-	unchanged bool                       // nothing had to be sent
-	state     State
-	detail    string
-	err       error
-	asked     bool     // a request of its is out or due; it is not answered for good
-	passed    bool     // nobody's wave waits for it any longer
-	unserved  int      // kinds that it waits for discovery to serve
-	watch     watchKey // that reports it
-	stray     bool     // it does not carry the label of the set
-	vanishing bool     // an older object of its ID is being deleted; applied again when that is gone
-	migrated  bool     // fields of predecessors were taken over, or tried to
-	forced    bool     // its PATCH may take fields from others
-	graced    bool     // it will be judged again when the grace for its status is over
-	early     *early   // seen while the PATCH was out
-	appliedAt time.Time
-	mute      time.Time                  // since when it could have got a status
-	last      *unstructured.Unstructured // the live object as last seen
-	backends  []object.ID                // Services that must have endpoints before it is ready
-	kind      Kind
-	live      identity  // of the object that the PATCH returned
-	begun     time.Time // all that it needs of the stream was there
-	sent      time.Time // its PATCH was handed to a worker first
-	answered  time.Time // its PATCH, with success
-	done      time.Time
-	patience  time.Duration // that its author gave this one resource or its kind; 0: none
-	retries   int
-	troubled  time.Time // of the first failed attempt
-	refusal   error     // why its PATCH will be sent again
+	obj         *unstructured.Unstructured // as the author wrote it
+	found       *unstructured.Unstructured // what there was before the run; nil when nothing was, or nobody knows
+	listed      *surveyed                  // the list that said so; nil when nobody knows
+	known       bool                       // found says whether there was one
+	unread      error                      // why that is not known
+	refused     error                      // why the object that was read may not be written
+	readIn      int                        // the epoch after the one in which it was read; 0: it was not
+	freshFrom   int                        // the epoch from which on it must have been read to be judged by that
+	reading     bool                       // it is being read again
+	fromRead    bool                       // it is judged by what was read of it
+	surveyed    bool                       // a list said, before the run, whether it was there
+	absent      bool                       // and it was not
+	createdUID  types.UID                  // of the object that this run has proven to have created, see noteCreated
+	unchanged   bool                       // nothing had to be sent
+	grade       health.Grade               // of the live object as last judged
+	assumed     bool                       // ready, though nothing in the object says so
+	state       State
+	detail      string
+	err         error
+	asked       bool      // a request of its is out or due; it is not answered for good
+	passed      bool      // nobody's wave waits for it any longer
+	unserved    int       // kinds that it waits for discovery to serve
+	watch       watchKey  // that reports it
+	stray       bool      // it does not carry the label of the set
+	vanishing   bool      // an older object of its ID is being deleted; applied again when that is gone
+	repaired    bool      // what blocked its PATCH was looked for
+	migrated    bool      // fields of predecessors were taken over, or tried to
+	fixed       []string  // fields that cannot be changed, for which it is deleted
+	forced      bool      // its PATCH may take fields from others
+	graced      time.Time // when it will be judged again, as the grace for its status is over then
+	early       *early    // seen while the PATCH was out
+	appliedAt   time.Time
+	mute        time.Time                  // since when it could have got a status
+	last        *unstructured.Unstructured // the live object as last seen
+	backends    []object.ID                // Services that must have endpoints before it is ready
+	kind        Kind
+	live        identity  // of the object that the PATCH returned
+	before      identity  // of the object that was read before the PATCH; zero when none was
+	isNew       bool      // this run made the object, as far as its age and what was read before say
+	specChanged bool      // this run changed the spec of an object that was there before
+	answer      any       // the status in the answer to the PATCH, where it may be about the spec before
+	begun       time.Time // all that it needs of the stream was there
+	sent        time.Time // its PATCH was handed to a worker first
+	answered    time.Time // its PATCH, with success
+	done        time.Time
+	patience    time.Duration // that its author gave this one resource or its kind; 0: none
+	retries     int
+	troubled    time.Time // of the first failed attempt
+	refusal     error     // why its PATCH will be sent again
 }
 
 // identity tells events of the object that we applied from those of its past.
 type identity struct {
 	uid        string
 	generation int64
+	version    string // resourceVersion; of an object that was read before its PATCH
 }
 
 func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) *run {
@@ -132,10 +156,11 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 func (r *run) execute(ctx context.Context) (Summary, error) {
 	r.employ(ctx, min(r.a.Workers, max(1, len(r.steps))))
 	r.begin = time.Now()
-	if r.a.Timeout > 0 {
+	if r.a.Timeout = runTimeout(ctx, r.a.Timeout); r.a.Timeout > 0 {
 		r.after(r.a.Timeout, func() { r.stop(byRunTimeout) })
 	}
 	r.survey(ctx)
+	r.noteAbsent()
 	begun := r.mayBegin(ctx)
 	r.keep(ctx, r.advance)
 	for i := range r.steps {
@@ -155,7 +180,7 @@ func (r *run) mayBegin(ctx context.Context) error {
 	if r.over {
 		return nil
 	}
-	if r.a.Timeout > 0 && time.Since(r.begin) >= r.a.Timeout {
+	if r.a.Timeout > 0 && time.Since(r.begin) >= r.a.Timeout || ctx.Err() != nil && endOf(ctx) == byRunTimeout {
 		r.stop(byRunTimeout)
 		r.over = true
 		return nil

@@ -65,6 +65,7 @@ func (r *run) advance() {
 	default:
 		r.advanceWave()
 	}
+	r.relist()
 }
 
 // underway tells whether answers to requests are outstanding. After a failure only

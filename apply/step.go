@@ -41,10 +41,7 @@ func (r *run) start(i int) {
 		return
 	}
 	s.kind = kind
-	if !r.unchanged(i) {
-		r.wrote = true
-		r.send(opPatch, i)
-	}
+	r.proceed(i)
 }
 
 func withoutNamespace(kind string) error {
@@ -114,19 +111,24 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
 	s.live = identity{uid: string(live.GetUID()), generation: live.GetGeneration()}
 	r.heed(i, live)
+	r.noteCreated(i, live)
 	if live.GetDeletionTimestamp() != nil {
 		r.awaitDeletion(i, live)
 		return
 	}
 	if !r.a.DryRun && !s.migrated && r.a.inherits(live) {
-		s.migrated = true
+		s.migrated, s.forced = true, false
 		r.move(i, Applying, "taking over what another manager owned")
 		r.send(opMigrate, i)
 		return
 	}
+	if !s.fromRead {
+		r.invalidateReads()
+	}
 	s.answered = time.Now()
 	s.appliedAt = time.Now()
 	s.mute = r.muteSince(i, live)
+	r.noteChange(i, live)
 	r.move(i, Waiting, "")
 	r.met(i, ordering.Applied)
 	ungated := r.a.DryRun || r.a.Ungated(s.ID)
@@ -152,6 +154,9 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 // ready ends a step as it should end, and goes on with who waited for that. why
 // is told where it was assumed.
 func (r *run) ready(i int, why string) {
+	if !r.steps[i].fromRead {
+		r.invalidateReads()
+	}
 	r.finish(i, Ready, why)
 	r.pass(i)
 	r.met(i, ordering.Ready)
@@ -182,7 +187,7 @@ func (r *run) move(i int, state State, detail string) {
 	}
 	op := opOf(s.state, state)
 	s.state, s.detail = state, detail
-	r.emit(Event{Op: op, ID: s.ID, Layer: s.Layer, Wave: s.Wave, State: state, Unchanged: s.unchanged, Detail: detail, Err: s.err})
+	r.emit(Event{Op: op, ID: s.ID, Layer: s.Layer, Wave: s.Wave, State: state, Unchanged: s.unchanged, Assumed: s.assumed && state == Ready, Health: s.grade, Detail: detail, Err: s.err})
 }
 
 // finish moves a step to a final state.

@@ -12,17 +12,17 @@ func (r *run) summary(took time.Duration, begun error) (Summary, error) {
 		st := &r.steps[i]
 		s.Results = append(s.Results, Result{
 			ID: st.ID, Layer: st.Layer, Wave: st.Wave, State: st.state, Detail: st.detail, Err: st.err,
-			Unchanged: st.unchanged, Refused: st.retries, Sent: st.sent, Applied: st.answered, Done: st.done,
+			Unchanged: st.unchanged, Assumed: st.assumed, Absent: r.wasAbsent(i), Created: st.createdUID, Refused: st.retries, Sent: st.sent, Applied: st.answered, Done: st.done,
 		})
 	}
-	err := s.join(r.ended, r.a.Timeout)
+	err := s.join(&r.loop, r.a.Timeout)
 	return s, errors.Join(begun, err)
 }
 
 // join gives the failures of a run in plan order, and then what ended it before
 // its plan did. A run whose time was over is not done as long as something is
 // left, even when nothing that it began went wrong.
-func (s *Summary) join(ended endCause, timeout time.Duration) error {
+func (s *Summary) join(l *loop, timeout time.Duration) error {
 	var errs []error
 	var left []Result
 	for _, r := range s.Results {
@@ -34,9 +34,11 @@ func (s *Summary) join(ended endCause, timeout time.Duration) error {
 		}
 	}
 	switch {
-	case ended == byInterrupt:
+	case l.ended == byFence:
+		errs = append(errs, l.cause)
+	case l.ended == byInterrupt:
 		errs = append(errs, ErrInterrupted)
-	case ended == byRunTimeout && len(left) > 0:
+	case l.ended == byRunTimeout && len(left) > 0:
 		s.OutOfTime = true
 		errs = append(errs, &RunTimeoutError{After: timeout, Left: left, NothingSent: len(left) == len(s.Results)})
 	}

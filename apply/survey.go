@@ -11,6 +11,7 @@ import (
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/activity"
 )
 
 // Before the first write a run reads what there is of its stream, with one LIST
@@ -40,9 +41,13 @@ func (r *run) survey(ctx context.Context) {
 	if r.a.Timeout > 0 {
 		limit = min(limit, r.a.Timeout)
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(activity.For(ctx, "to see what there is already"), limit)
 	defer cancel()
-	lists := r.surveyLists()
+	all := make([]int, len(r.steps))
+	for i := range all {
+		all[i] = i
+	}
+	lists := r.surveyLists(all)
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	places := make(chan struct{}, r.a.Workers)
@@ -50,27 +55,24 @@ func (r *run) survey(ctx context.Context) {
 		group.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			objects, err := r.a.Cluster.List(ctx, l.kind, l.namespace, l.query(r.steps))
-			if err != nil {
-				return
-			}
+			seen := r.readProof(ctx, l)
 			mu.Lock()
 			defer mu.Unlock()
-			r.found(l, objects)
+			r.found(l, seen, r.epoch)
 		})
 	}
 	group.Wait()
 }
 
-// surveyLists puts the steps together by kind and namespace.
-func (r *run) surveyLists() []*surveyed {
+// surveyLists puts steps together by kind and namespace.
+func (r *run) surveyLists(steps []int) []*surveyed {
 	type key struct {
 		gvk       schema.GroupVersionKind
 		namespace string
 	}
 	byKey := map[key]*surveyed{}
 	var lists []*surveyed
-	for i := range r.steps {
+	for _, i := range steps {
 		obj := r.steps[i].obj
 		gvk := obj.GroupVersionKind()
 		kind, served := r.kind(gvk)
@@ -97,30 +99,28 @@ func (r *run) existsIsReady(i int) bool {
 	return r.a.Health.Assess(obj).Rule == health.Exists || len(definedKinds(obj)) > 0
 }
 
-// query asks for no more than it must: one object by its name.
-func (l *surveyed) query(steps []step) Query {
-	q := Query{Metadata: l.metadata}
-	if len(l.members) == 1 {
-		q.Fields = "metadata.name=" + steps[l.members[0]].ID.Name
-	}
-	return q
-}
-
-// found keeps what a list says of the steps.
-func (r *run) found(l *surveyed, objects []*unstructured.Unstructured) {
-	byName := make(map[string]*unstructured.Unstructured, len(objects))
-	for _, obj := range objects {
-		obj.SetGroupVersionKind(l.gvk)
-		byName[obj.GetName()] = obj
-	}
+// found keeps what was read of the steps of a list. What could not be read is not
+// known: nothing that was read before stands for it.
+func (r *run) found(l *surveyed, seen readResult, epoch int) {
+	l.metadata = l.metadata && !seen.each
 	for _, i := range l.members {
-		r.steps[i].found, r.steps[i].listed = byName[r.steps[i].ID.Name], l
+		s := &r.steps[i]
+		s.found, s.listed, s.known, s.unread, s.readIn = nil, nil, false, seen.failed[s.ID.Name], epoch+1
+		if s.unread == nil {
+			s.found, s.listed, s.known = seen.objects[s.ID.Name], l, true
+		}
 	}
 }
 
-// mark writes the fingerprint into what is sent.
+// mark writes the fingerprint into what is sent. The uid and the resourceVersion that
+// a PATCH may hold are no part of it.
 func mark(desired *unstructured.Unstructured) error {
+	uid, version := desired.GetUID(), desired.GetResourceVersion()
+	desired.SetUID("")
+	desired.SetResourceVersion("")
 	print, err := applyset.Fingerprint(desired)
+	desired.SetUID(uid)
+	desired.SetResourceVersion(version)
 	if err != nil {
 		return err
 	}
@@ -133,29 +133,26 @@ func mark(desired *unstructured.Unstructured) error {
 	return nil
 }
 
+// asAppliedLast reports whether a step's object, as it was read, is surely as it
+// was applied last.
+func (r *run) asAppliedLast(i int) bool {
+	s := &r.steps[i]
+	live := s.found
+	return live != nil && r.prove(i, live) == applyset.Same
+}
+
 // unchanged goes on with a step whose object is as it was applied last, as if
 // its PATCH had been answered; false when it is not surely so.
 func (r *run) unchanged(i int) bool {
 	s := &r.steps[i]
-	live := s.found
-	s.found = nil
-	if live == nil || r.a.inherits(live) {
-		return false
-	}
-	wanted := desired(s.obj, r.schemas[s.obj.GroupVersionKind()], r.scaled[s.ID])
-	r.a.Membership.label(wanted)
-	if mark(wanted) != nil || !applyset.Unchanged(wanted, live, r.a.Manager) {
+	same, live := r.asAppliedLast(i), s.found
+	s.found, s.before = nil, identityOf(live)
+	if !same {
 		return false
 	}
 	s.unchanged = !slices.Contains(r.a.Sent, s.ID)
+	s.fromRead = true
 	r.applied(i, live)
+	s.fromRead = false
 	return true
-}
-
-// forget lets go of what was read before the run: an object that was going has
-// gone since, and whatever was in it or belonged to it with it.
-func (r *run) forget() {
-	for i := range r.steps {
-		r.steps[i].found = nil
-	}
 }

@@ -36,9 +36,15 @@ func (c *keeping) Apply(_ context.Context, _ apply.Kind, obj *unstructured.Unstr
 	defer c.mu.Unlock()
 	c.sent++
 	live := liveObject(obj, true)
+	owned := map[string]any{}
+	for key := range obj.Object {
+		if key != "apiVersion" && key != "kind" {
+			owned["f:"+key] = map[string]any{}
+		}
+	}
 	live.Object["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{
 		"manager": o.Manager, "operation": "Apply", "apiVersion": obj.GetAPIVersion(),
-		"fieldsV1": map[string]any{"f:metadata": map[string]any{}, "f:spec": map[string]any{}},
+		"fieldsV1": owned,
 	}}
 	if c.going && obj.GetKind() == "Namespace" {
 		c.going = false

@@ -231,3 +231,42 @@ func TestTimeoutsThatAreNone(t *testing.T) {
 	_, err := apply.NewStream([]apply.Input{{Object: &unstructured.Unstructured{Object: annotated(plainPod("a"), "ordapply.dev/timeout", "soon")}, Source: "a.yaml"}}, apply.Scope{Namespace: "shop"})
 	require.EqualError(t, err, `a.yaml: Pod a: annotation ordapply.dev/timeout: "soon" is not a duration such as 90s`)
 }
+
+// All five levels in one table: each row has one level less, from the most specific
+// on, and the first that is left holds, though those below it are shorter. The run's
+// own bounds them all.
+func TestTheMostSpecificTimeoutHolds(t *testing.T) {
+	for _, c := range []struct {
+		levels int // that are given, counted from the least specific
+		after  time.Duration
+		says   string
+	}{
+		{5, 50 * time.Second, "(resource timeout)"},
+		{4, 40 * time.Second, "(kind timeout)"},
+		{3, 30 * time.Second, "(layer app/l0 timeout)"},
+		{2, 20 * time.Second, "(wave timeout)"},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				slow, options := testPod("slow", 0, ""), ordering.Options{}
+				applier := apply.Applier{WaveTimeout: 20 * time.Second, Timeout: 10 * time.Minute}
+				if c.levels >= 3 {
+					annotated(slow, "ordapply.dev/layer-timeout", "30s")
+				}
+				if c.levels >= 4 {
+					options.KindTimeouts = []ordering.KindTimeout{{Kind: "Pod", Timeout: 40 * time.Second}}
+				}
+				if c.levels >= 5 {
+					annotated(slow, "ordapply.dev/timeout", "50s")
+				}
+				took, err := runFor(t, 0, applier, options, slow)
+				require.ErrorContains(t, err, c.says)
+				require.Equal(t, c.after, took)
+				applier.Timeout = 10 * time.Second
+				took, err = runFor(t, 0, applier, options, slow)
+				require.ErrorContains(t, err, "not ready after 10s (run timeout)")
+				require.Equal(t, 10*time.Second, took)
+			})
+		})
+	}
+}

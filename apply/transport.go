@@ -28,8 +28,12 @@ func (silentError) Temporary() bool { return true }
 
 // noting tells whoever asked by onAttempt of each attempt at a request. The
 // client repeats some of them by itself, and takes a watch that broke at once for
-// one that saw nothing. It also gives up on a server that does not answer.
-type noting struct{ next http.RoundTripper }
+// one that saw nothing. It also asks the fence of a request that has one, and gives
+// up on a server that does not answer.
+type noting struct {
+	next   http.RoundTripper
+	fences *fences
+}
 
 type attemptKey struct{}
 
@@ -41,7 +45,12 @@ func onAttempt(ctx context.Context, tried func(error)) context.Context {
 
 // RoundTrip implements http.RoundTripper.
 func (n noting) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := n.answered(request)
+	admitted, end, err := n.fences.begin(request)
+	if err != nil {
+		return nil, err
+	}
+	response, err := n.answered(admitted)
+	end()
 	if tried, ok := request.Context().Value(attemptKey{}).(func(error)); ok && request.Context().Err() == nil {
 		tried(err)
 	}

@@ -29,7 +29,7 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 		began := time.Now()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://mute", nil)
 		require.NoError(t, err)
-		_, err = (&http.Client{Transport: noting{mute{}}}).Do(request)
+		_, err = (&http.Client{Transport: noting{mute{}, &fences{}}}).Do(request)
 		require.Equal(t, answerWithin, time.Since(began))
 		require.True(t, isConnectionTrouble(err))
 		require.ErrorContains(t, unreached(err), "the API server could not be reached: there was no answer for 1m15s; see whether it is up")
@@ -69,7 +69,7 @@ func TestSlowAnswerIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://slow", nil)
 		require.NoError(t, err)
-		response, err := (&http.Client{Transport: noting{slow{}}}).Do(request)
+		response, err := (&http.Client{Transport: noting{slow{}, &fences{}}}).Do(request)
 		require.NoError(t, err)
 		text, err := io.ReadAll(response.Body)
 		require.NoError(t, err)

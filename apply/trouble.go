@@ -2,9 +2,11 @@ package apply
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -28,7 +30,12 @@ func (r *run) trouble(i int, answer reply) {
 	if r.settleConflict(i, answer.err) {
 		return
 	}
-	if r.immutable(i, immutableFields(answer.err)) {
+	pause := max(backoff(s.retries), retryAfter(answer.err))
+	oldSchema := r.meetsOldSchema(i, answer.err) && time.Since(s.troubled)+pause <= newSchemaWithin
+	if !oldSchema && r.immutable(i, immutableFields(answer.err)) {
+		return
+	}
+	if !oldSchema && r.repair(i, answer.err) {
 		return
 	}
 	if beingDeleted(answer.err) && !r.a.DryRun {
@@ -39,12 +46,16 @@ func (r *run) trouble(i int, answer reply) {
 	if missing != "" && r.makesNamespace(missing) {
 		limit = 10 * time.Second
 	}
-	pause := max(backoff(s.retries), retryAfter(answer.err))
+	if oldSchema {
+		limit = newSchemaWithin
+	}
 	if time.Since(s.troubled)+pause > limit {
 		r.fail(i, Failed, afterAttempts(r.explain(answer.err), s.retries, s.troubled))
 		return
 	}
 	s.refusal = answer.err
+	r.invalidateReads()
+	r.requireFreshRead(i)
 	r.move(i, Applying, "will be sent again: "+inWords(answer.err).Error())
 	r.after(pause, func() {
 		if !r.steps[i].state.Final() {
@@ -58,6 +69,9 @@ func (r *run) trouble(i int, answer reply) {
 func (r *run) settleConflict(i int, err error) bool {
 	s := &r.steps[i]
 	switch ours := r.a.onlyPredecessors(err); {
+	case r.a.onlyBeforeFirstApply(err) && !r.a.DryRun && !s.forced:
+		s.forced, s.migrated = true, false // what the manifest does not hold is taken over after that
+		r.send(opPatch, i)
 	case ours && !r.a.DryRun && !s.migrated:
 		s.migrated = true
 		r.send(opMigrate, i)
@@ -68,6 +82,15 @@ func (r *run) settleConflict(i int, err error) bool {
 		return false
 	}
 	return true
+}
+
+// onlyBeforeFirstApply reports whether all fields in conflict are only noted as
+// having been there: no manager is known that wrote them, and the object may become
+// a member.
+func (a Applier) onlyBeforeFirstApply(err error) bool {
+	found := conflicts(err)
+	free := a.Membership.Adopt == AdoptAny || !contestsMembership(err)
+	return len(found) > 0 && free && !slices.ContainsFunc(found, func(c conflict) bool { return c.manager != applyset.BeforeFirstApply })
 }
 
 // makesAccount tells whether the plan holds a ServiceAccount, given as

@@ -46,6 +46,7 @@ func (r *run) openWave(wave int) {
 	}
 	r.wave, r.waveOpen = wave, time.Now()
 	members := r.waves[wave].members
+	r.requireFreshReads(members)
 	r.emit(Event{Wave: wave, State: Applying, Detail: count(len(members), "resource")})
 	if limit := r.waveTimeout(wave); limit > 0 {
 		r.after(limit, func() { r.waveExpired(wave, limit) })

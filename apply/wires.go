@@ -54,6 +54,9 @@ func (r *run) wireLayers() {
 func (r *run) met(node int, gate ordering.Gate) {
 	for _, w := range r.wires[node] {
 		if w.gate == gate {
+			if w.to < len(r.steps) {
+				r.inheritFreshness(w.to, node, gate)
+			}
 			r.release(w.to)
 		}
 	}

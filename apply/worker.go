@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,6 +21,7 @@ const (
 	opDelete              // delete the live object, and give back what it was
 	opEndpoints           // see whether a Service has a ready endpoint
 	opLook                // read the object id, which is not of the stream
+	opRepair              // make ours what blocks a PATCH, and send it again
 	opMigrate             // take over what predecessors own on the live object
 )
 
@@ -32,9 +34,12 @@ type request struct {
 	obj       *unstructured.Unstructured // as the author wrote it
 	fields    map[string]any             // the schema of its kind, nil when it is not known
 	scaled    bool                       // a controller sets its replicas
+	fixed     []string                   // why opDelete deletes it: fields that cannot be changed
 	options   PatchOptions
+	read      identity // of the object that opPatch must find as it was read; zero: any
 	discover  schema.GroupVersion
 	namespace string    // the Namespace to get, when step is -1
+	refusal   error     // that opRepair is about
 	id        object.ID // of what opEndpoints and opLook are about
 }
 
@@ -72,7 +77,10 @@ func (a Applier) do(ctx context.Context, q request) (*unstructured.Unstructured,
 		if err != nil {
 			return nil, err
 		}
-		return live, a.Cluster.Delete(ctx, q.kind, live, DeleteOptions{Foreground: true}) // a Job made anew must not meet the Pods of the old one
+		if err := a.mayNotRecreate(q.obj, live, q.fixed); err != nil {
+			return nil, recreateError{err}
+		}
+		return live, a.Cluster.Delete(ctx, q.kind, live, DeleteOptions{Unchanged: true, Foreground: true}) // a Job made anew must not meet the Pods of the old one
 	case opMigrate:
 		live, err := a.Cluster.Get(ctx, q.kind, q.obj.GetNamespace(), q.obj.GetName())
 		if err != nil {
@@ -85,12 +93,17 @@ func (a Applier) do(ctx context.Context, q request) (*unstructured.Unstructured,
 	if err := mark(sent); err != nil {
 		return nil, err
 	}
-	return a.Cluster.Apply(ctx, q.kind, sent, q.options)
+	if q.op == opRepair {
+		return a.unblock(ctx, q, sent)
+	}
+	return a.patchAsRead(ctx, q, sent)
 }
 
 // take goes on with what a reply is for.
 func (r *run) take(answer reply) {
 	switch {
+	case errors.Is(answer.err, ErrFenced):
+		r.withheld(answer)
 	case answer.op == opDiscover:
 		r.discovered(answer.discover) // an error shows as kinds that stay unserved
 	case answer.op == opLook:
@@ -110,6 +123,18 @@ func (r *run) take(answer reply) {
 		r.trouble(answer.step, answer)
 	default:
 		r.applied(answer.step, answer.live)
+	}
+}
+
+// withheld notes that a request was not sent after all, as the run may no longer
+// write; it ends now.
+func (r *run) withheld(answer reply) {
+	r.fencedOff(answer.err)
+	if answer.step < 0 {
+		return
+	}
+	if s := &r.steps[answer.step]; s.retries == 0 {
+		s.sent = time.Time{}
 	}
 }
 
@@ -139,14 +164,28 @@ func (r *run) handedOut(q request) {
 	}
 }
 
-// send lets a worker do something for a step.
-func (r *run) send(op op, i int) {
-	s := &r.steps[i]
-	if s.state == Applying && !s.asked {
+// expectAnswer notes that a request of a step's is out or due.
+func (r *run) expectAnswer(i int) {
+	if s := &r.steps[i]; s.state == Applying && !s.asked {
 		s.asked = true
 		r.asked++
 	}
-	r.hand(request{op: op, step: i, kind: s.kind, obj: s.obj, fields: r.schemas[s.obj.GroupVersionKind()], scaled: r.scaled[s.ID], options: PatchOptions{
+}
+
+// send lets a worker do something for a step.
+func (r *run) send(op op, i int) { r.sendRefused(op, i, nil) }
+
+// sendRefused is send about a PATCH that was refused.
+func (r *run) sendRefused(op op, i int, refusal error) {
+	q := r.requestOf(op, i)
+	q.refusal = refusal
+	r.expectAnswer(i)
+	r.hand(q)
+}
+
+func (r *run) requestOf(op op, i int) request {
+	s := &r.steps[i]
+	return request{op: op, step: i, kind: s.kind, obj: s.obj, fields: r.schemas[s.obj.GroupVersionKind()], scaled: r.scaled[s.ID], fixed: s.fixed, options: PatchOptions{
 		Manager: r.a.Manager, Force: s.forced, DryRun: r.a.DryRun,
-	}})
+	}}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -38,37 +37,4 @@ func unmarked(desired *unstructured.Unstructured) *unstructured.Unstructured {
 	}
 	out.SetAnnotations(annotations)
 	return out
-}
-
-// Unchanged tells whether a PATCH of desired, which carries its fingerprint,
-// would surely change nothing about a live object: what manager applied last is
-// this very object, and it still owns every field. Whoever else writes a field
-// takes it from us; what others do to fields that are not ours is no change. In
-// doubt the answer is no. Only metadata is looked at in live, so it may be a
-// PartialObjectMetadata.
-func Unchanged(desired, live *unstructured.Unstructured, manager string) bool {
-	print := desired.GetAnnotations()[AppliedAnnotation]
-	if print == "" || live.GetAnnotations()[AppliedAnnotation] != print || live.GetDeletionTimestamp() != nil {
-		return false
-	}
-	var o owned
-	mine := false
-	for _, entry := range live.GetManagedFields() {
-		if entry.FieldsV1 == nil {
-			continue
-		}
-		var fields map[string]any
-		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
-			return false
-		}
-		if entry.Manager != manager || entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" {
-			o.others = append(o.others, fields)
-			continue
-		}
-		if entry.APIVersion != desired.GetAPIVersion() {
-			return false
-		}
-		o.ours, mine = fields, true
-	}
-	return mine && o.coversObject(desired.Object)
 }

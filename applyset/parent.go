@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ordapply/ordapply/object"
 )
@@ -72,15 +73,27 @@ func ReadParent(live *unstructured.Unstructured) (Parent, error) {
 	var errs []error
 	for _, text := range split(annotations[GroupKindsAnnotation]) {
 		kind := schema.ParseGroupKind(text)
-		if kind.Kind == "" {
+		if !isGroupKind(kind) {
 			errs = append(errs, fmt.Errorf("annotation %s of %s: %q is no Kind.group", GroupKindsAnnotation, p.ID, text))
 			continue
 		}
 		p.Kinds = append(p.Kinds, kind)
 	}
-	p.Namespaces = split(annotations[NamespacesAnnotation])
+	for _, namespace := range split(annotations[NamespacesAnnotation]) {
+		if len(validation.IsDNS1123Label(namespace)) > 0 {
+			errs = append(errs, fmt.Errorf("annotation %s of %s: %q is no namespace", NamespacesAnnotation, p.ID, namespace))
+			continue
+		}
+		p.Namespaces = append(p.Namespaces, namespace)
+	}
 	p.tidy()
 	return p, errors.Join(errs...)
+}
+
+// isGroupKind reports whether an API server can serve a kind of that name.
+func isGroupKind(gk schema.GroupKind) bool {
+	kind := len(validation.IsDNS1035Label(strings.ToLower(gk.Kind))) == 0
+	return kind && (gk.Group == "" || len(validation.IsDNS1123Subdomain(gk.Group)) == 0)
 }
 
 // Silent tells whether a live parent does not say of which kinds its members

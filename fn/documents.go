@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ordapply/ordapply/internal/jsonstream"
+	"github.com/ordapply/ordapply/internal/yamltext"
 )
 
 // parseDocuments reads a stream as kyaml does: documents are cut at lines that
@@ -28,6 +29,9 @@ func parseDocuments(in []byte) ([]*yaml.Node, error) {
 			return nil, fmt.Errorf("document %d: %w", i+1, err)
 		}
 		for _, part := range parts {
+			if line := yamltext.Failure(part); line != "" {
+				return nil, fmt.Errorf("document %d: %w", i+1, yamltext.Failed(line))
+			}
 			read, err := parseText(part)
 			if err != nil {
 				return nil, fmt.Errorf("document %d is not YAML: %s", i+1, strings.TrimPrefix(err.Error(), "yaml: "))

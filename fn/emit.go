@@ -19,6 +19,10 @@ type emitter struct {
 	first    []bool           // a prerequisite that no selector placed: in the first wave, and needs nothing
 	members  map[string][]int // the resources of each layer, ours and others', by order/layer
 	findings *Findings
+
+	direct map[int][]string       // directNeeds of each wave
+	kptOf  map[int]dependsOnValue // of each wave
+	kptOff bool                   // the values of kpt are too large together
 }
 
 // emitTool writes the annotations of one tool for a resource. It may return
@@ -29,6 +33,7 @@ func newEmitter(d Decider, metas []object.Meta, out *Decision, stamps []ordering
 	e := &emitter{
 		order: d.Order, metas: metas, findings: &out.Findings,
 		waves: make([]int, len(metas)), first: make([]bool, len(metas)), members: map[string][]int{},
+		direct: map[int][]string{}, kptOf: map[int]dependsOnValue{},
 	}
 	for i, s := range stamps {
 		e.waves[i] = -1
@@ -47,6 +52,9 @@ func newEmitter(d Decider, metas []object.Meta, out *Decision, stamps []ordering
 	}
 	for _, members := range e.members { // by name, so that nothing depends on how the resources came
 		slices.SortStableFunc(members, func(a, b int) int { return object.Compare(metas[a].ID, metas[b].ID) })
+	}
+	if slices.Contains(d.Order.Emit, "kpt") {
+		e.boundKpt()
 	}
 	return e
 }
@@ -136,7 +144,15 @@ func (e *emitter) directNeeds(i int) []string {
 	if e.first[i] {
 		return nil
 	}
-	needs := e.needs(e.waves[i])
+	wave := e.waves[i]
+	if _, known := e.direct[wave]; !known {
+		e.direct[wave] = e.directNeedsOf(wave)
+	}
+	return e.direct[wave]
+}
+
+func (e *emitter) directNeedsOf(wave int) []string {
+	needs := e.needs(wave)
 	covered := map[string]bool{}
 	for _, need := range needs {
 		for _, further := range e.needsOf(need) {

@@ -16,25 +16,68 @@ const dependsOn = "config.kubernetes.io/depends-on"
 // resource together may have 256 KiB.
 const maxDependsOn = 128 << 10
 
+// maxDependsOnSum bounds these lists on all resources together, in bytes: each
+// member of a layer lists all members of another, and all of it is held in
+// memory.
+const maxDependsOnSum = 64 << 20
+
+// dependsOnValue is the list of the members of the layers right before a wave.
+type dependsOnValue struct {
+	text  string
+	count int // of resources in it
+}
+
 // kpt makes every resource depend on every resource of the layers right before.
 func (e *emitter) kpt(i int) map[string]string {
-	var references []string
-	for _, layer := range e.directNeeds(i) {
-		for _, n := range e.members[layer] {
-			references = append(references, reference(e.metas[n].ID))
-		}
-	}
-	value := strings.Join(references, ",")
-	if len(value) > maxDependsOn {
+	value := e.kptValue(i)
+	if len(value.text) > maxDependsOn {
 		e.findings.add(Finding{Severity: Error, Object: &e.metas[i], Message: fmt.Sprintf(
 			"would get a %s of %d KiB, on %d resources; at most %d KiB fit: make smaller layers, or take kpt out of emit",
-			dependsOn, len(value)>>10, len(references), maxDependsOn>>10)})
+			dependsOn, len(value.text)>>10, value.count, maxDependsOn>>10)})
 		return nil
 	}
-	if value == "" {
+	if value.text == "" || e.kptOff {
 		return nil
 	}
-	return map[string]string{dependsOn: value}
+	return map[string]string{dependsOn: value.text}
+}
+
+// kptValue is the list for a resource, which it shares with all others of its
+// wave.
+func (e *emitter) kptValue(i int) dependsOnValue {
+	if e.first[i] {
+		return dependsOnValue{}
+	}
+	value, known := e.kptOf[e.waves[i]]
+	if !known {
+		var references []string
+		for _, layer := range e.directNeeds(i) {
+			for _, n := range e.members[layer] {
+				references = append(references, reference(e.metas[n].ID))
+			}
+		}
+		value = dependsOnValue{strings.Join(references, ","), len(references)}
+		e.kptOf[e.waves[i]] = value
+	}
+	return value
+}
+
+// boundKpt reports, once, lists that are too large together.
+func (e *emitter) boundKpt() {
+	sum, resources := 0, 0
+	for i := range e.metas {
+		if e.waves[i] < 0 {
+			continue
+		}
+		if size := len(e.kptValue(i).text); size > 0 && size <= maxDependsOn {
+			sum, resources = sum+size, resources+1
+		}
+	}
+	if e.kptOff = sum > maxDependsOnSum; e.kptOff {
+		e.findings.add(Finding{Severity: Error, Field: "emit", Message: fmt.Sprintf(
+			"%s on %d resources would add %d MiB to the stream, of which at most %d MiB are written: make smaller layers, or take kpt out of emit",
+			dependsOn, resources, sum>>20, maxDependsOnSum>>20)})
+	}
 }
 
 // reference is an ID as cli-utils spells it.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
@@ -20,7 +21,7 @@ func (o Output) Explanation() string {
 	}
 	var b strings.Builder
 	for _, i := range o.decision.Sorted {
-		b.WriteString(o.explain(i) + "\n")
+		plain.Fprintln(&b, o.explain(i))
 	}
 	var placed []sortorder.Placement
 	for i, p := range o.decision.Placements {
@@ -30,7 +31,7 @@ func (o Output) Explanation() string {
 	}
 	for _, i := range o.order.Unused(placed) {
 		if m, ok := o.order.Example(i); ok {
-			fmt.Fprintf(&b, "%s won nothing; it would win %s\n", o.order.Describe(i), describe(m))
+			plain.Fprintf(&b, "%s won nothing; it would win %s\n", o.order.Describe(i), describe(m))
 		}
 	}
 	return b.String()

@@ -1,13 +1,16 @@
 package fn
 
-// VerbatimItems are the texts of the resources when the input is read by lines;
-// ok is false when it is not.
+// VerbatimItems are the texts of the resources when the input is read by lines, and
+// each is plainly laid out; ok is false when it is not.
 func VerbatimItems(in []byte) (items []string, ok bool) {
 	v, ok := readVerbatim(withoutMarks(in))
 	if !ok {
 		return nil, false
 	}
 	for _, item := range v.items {
+		if item.anew {
+			return nil, false
+		}
 		items = append(items, string(item.before)+string(item.text))
 	}
 	return items, true

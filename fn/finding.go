@@ -1,8 +1,10 @@
 package fn
 
 import (
+	"errors"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -33,7 +35,7 @@ func (f Finding) String() string {
 	if f.Field != "" {
 		parts = append(parts, f.Field)
 	}
-	return strings.Join(append(parts, strings.ReplaceAll(f.Message, "\n", " ")), ": ")
+	return plain.Line(strings.Join(append(parts, f.Message), ": "))
 }
 
 // Findings are what a run has to tell, in the order found.
@@ -61,6 +63,15 @@ func (fs Findings) Lines() string {
 		}
 	}
 	return b.String()
+}
+
+// Err is an error of one line for each finding, errors first; nil without findings.
+func (fs Findings) Err() error {
+	var errs []error
+	for line := range strings.Lines(fs.Lines()) {
+		errs = append(errs, errors.New(strings.TrimSuffix(line, "\n")))
+	}
+	return errors.Join(errs...)
 }
 
 func (fs *Findings) add(f Finding) { *fs = append(*fs, f) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/ordapply/ordapply/internal/yamltext"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -33,6 +34,11 @@ func (t text) joined() []byte { return bytes.Join(t, nil) }
 
 // read reads any input that kustomize or kpt would.
 func read(in []byte) (input, error) {
+	in, err := yamltext.Decode(in)
+	if err != nil {
+		return nil, err
+	}
+	in = yamltext.Clean(in)
 	if at := invalidByte(in); at < len(in) {
 		return nil, fmt.Errorf("the input is not UTF-8 text, at byte %d in line %d", at+1, bytes.Count(in[:at], []byte("\n"))+1)
 	}

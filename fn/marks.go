@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -57,11 +58,11 @@ func join(documents []text, layers []string) text {
 			out = append(out, []byte("---\n"))
 		}
 		if layer := at(i); layer != "" && layer != at(i-1) {
-			out = append(out, []byte(startMark+layer+"\n"))
+			out = append(out, []byte(startMark+plain.Line(layer)+"\n"))
 		}
 		out = append(out, document...)
 		if layer := at(i); layer != "" && layer != at(i+1) {
-			out = append(out, []byte(endMark+layer+"\n"))
+			out = append(out, []byte(endMark+plain.Line(layer)+"\n"))
 		}
 	}
 	return out

@@ -81,6 +81,24 @@ func sameContent(a, b *yaml.Node) bool {
 	return true
 }
 
+// contentKey is a text that two nodes share when sameContent holds of them.
+func contentKey(node *yaml.Node) string {
+	var key []byte
+	var write func(n *yaml.Node)
+	write = func(n *yaml.Node) {
+		value := n.Value
+		if isNull(n) {
+			value = ""
+		}
+		key = fmt.Appendf(key, "%d %q %q %q %d;", n.Kind, tag(n), n.Anchor, value, len(n.Content))
+		for _, inner := range n.Content {
+			write(inner)
+		}
+	}
+	write(node)
+	return string(key)
+}
+
 // tag is a node's resolved tag. A merge key is known by its text.
 func tag(node *yaml.Node) string {
 	if node.Tag == "" && node.Value == "<<" && node.Style == 0 {

@@ -1,8 +1,6 @@
 package fn
 
 import (
-	"slices"
-
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -40,9 +38,11 @@ func addResults(list *yaml.Node, findings Findings) error {
 
 // missingResults are the findings that a ResourceList's results do not hold.
 func missingResults(list *yaml.Node, findings Findings) ([]*yaml.Node, error) {
-	var said []*yaml.Node
+	said := map[string]bool{}
 	if results := field(list, "results"); results != nil {
-		said = slices.Clone(results.Content)
+		for _, entry := range results.Content {
+			said[contentKey(entry)] = true
+		}
 	}
 	var missing []*yaml.Node
 	for _, f := range findings {
@@ -50,8 +50,9 @@ func missingResults(list *yaml.Node, findings Findings) ([]*yaml.Node, error) {
 		if err := entry.Encode(f.result()); err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(said, func(s *yaml.Node) bool { return sameContent(s, entry) }) {
-			said, missing = append(said, entry), append(missing, entry)
+		if key := contentKey(entry); !said[key] {
+			said[key] = true
+			missing = append(missing, entry)
 		}
 	}
 	return missing, nil

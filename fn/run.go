@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/ordapply/ordapply/internal/yamltext"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/sortorder"
 )
@@ -74,6 +75,9 @@ func (f Function) Run(in []byte) Output {
 // start reads the input and its order. When that failed, the output is what is
 // to be written.
 func (f Function) start(in []byte) (input, Decider, Output) {
+	if utf8, err := yamltext.Decode(in); err == nil {
+		in = utf8
+	}
 	source, err := read(withoutMarks(in))
 	if err != nil {
 		return nil, Decider{}, failed(err)
@@ -102,6 +106,9 @@ func (d Decider) output(source input) Output {
 // write prints the source as decided. Where nothing changes, that is the input
 // itself: printers are not always of one mind about comments.
 func (f Function) write(in []byte, out Output, source input) Output {
+	if decoded, err := yamltext.Decode(in); err == nil {
+		in = decoded // what is printed is UTF-8, also where nothing changes
+	}
 	if out.decision.isNothing(out.metas) && source.settled(out.Findings) && !f.Marks && len(withoutMarks(in)) == len(in) {
 		out.stream = text{in}
 		return out
@@ -109,7 +116,7 @@ func (f Function) write(in []byte, out Output, source input) Output {
 	var err error
 	out.stream, err = f.print(out, source)
 	if errors.Is(err, errNotPlain) {
-		if source, err = readTree(withoutMarks(in)); err == nil {
+		if source, err = readAsTree(in); err == nil {
 			out.stream, err = f.print(out, source)
 		}
 	}
@@ -117,6 +124,15 @@ func (f Function) write(in []byte, out Output, source input) Output {
 		return failed(err)
 	}
 	return out
+}
+
+// readAsTree reads input that is not plainly laid out.
+func readAsTree(in []byte) (input, error) {
+	in, err := yamltext.Decode(in)
+	if err != nil {
+		return nil, err
+	}
+	return readTree(withoutMarks(yamltext.Clean(in)))
 }
 
 func (f Function) print(out Output, source input) (text, error) {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // textItem is the text of one resource and where in it annotations are written.
@@ -28,6 +29,9 @@ type textItem struct {
 	ours        map[string]span // lines of annotations that a run may change
 	others      int             // annotations that no run changes
 	alone       bool            // metadata holds nothing but annotations
+
+	column int  // of the keys; 0 in a document of its own
+	anew   bool // not plainly laid out: printed by the tree where something changes
 }
 
 // span is a run of bytes of a text.
@@ -44,7 +48,7 @@ func newTextItem(text []byte, body *yaml.Node, line, column int) (item textItem,
 	if err != nil {
 		return item, meta, false
 	}
-	item = textItem{text: text, first: line}
+	item = textItem{text: text, first: line, column: column}
 	return item, meta, item.locate(body)
 }
 
@@ -121,9 +125,10 @@ func (t *textItem) locateAnnotations(key, annotations *yaml.Node, alone bool) bo
 	return true
 }
 
-// isWritten tells whether a run writes annotations of this key.
+// isWritten reports whether a run writes annotations of this key. Others of
+// ordapply.dev/ are their author's.
 func isWritten(key string) bool {
-	return strings.HasPrefix(key, "ordapply.dev/") || key == indexAnnotation || key == legacyIndexAnnotation || belongsTo("argocd", key) || belongsTo("kpt", key) || belongsTo("kapp", key)
+	return slices.Contains(ordering.StampAnnotations(), key) || key == indexAnnotation || key == legacyIndexAnnotation || belongsTo("argocd", key) || belongsTo("kpt", key) || belongsTo("kapp", key)
 }
 
 // entry is a key of a mapping with its value; nil when it is not there.
@@ -185,7 +190,13 @@ type edit struct {
 // changed is the text with the annotations changed, in pieces: those that are
 // there in their place, new ones before all others.
 func (t *textItem) changed(c Change) ([][]byte, error) {
+	if t.anew {
+		return t.printedAnew(c)
+	}
 	edits, err := t.edits(c)
+	if errors.Is(err, errNotPlain) {
+		return t.printedAnew(c)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/ordapply/ordapply/internal/yamltext"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -24,6 +24,7 @@ type verbatim struct {
 	tail     []byte     // of a ResourceList, behind its items; of a plain stream, comments at its end
 	items    []textItem
 	resolved []object.Meta
+	exploded bool // a List was taken apart
 }
 
 // readVerbatim reads input that is plainly laid out; ok is false for any other.
@@ -52,20 +53,39 @@ func readVerbatim(in []byte) (v *verbatim, ok bool) {
 		case isComment(chunk):
 			comments = append(comments, chunk...)
 		default:
-			body, ok := parser.parse(chunk, 0, func(root *yaml.Node) []*yaml.Node { return []*yaml.Node{root} })
+			items, metas, ok := v.document(&parser, chunk)
 			if !ok {
 				return nil, false
 			}
-			item, meta, ok := newTextItem(chunk, body, 1, 0)
-			if !ok || strings.HasSuffix(meta.Kind, "List") {
-				return nil, false
-			}
-			item.before, comments = comments, nil
-			v.items, v.resolved = append(v.items, item), append(v.resolved, meta)
+			items[0].before, comments = comments, nil
+			v.items, v.resolved = append(v.items, items...), append(v.resolved, metas...)
 		}
 	}
 	v.tail = comments
 	return v, true
+}
+
+// document is what a document of a plain stream holds: a resource, or the entries of
+// a List.
+func (v *verbatim) document(parser *briefParser, chunk []byte) (items []textItem, metas []object.Meta, ok bool) {
+	body, ok := parser.parse(chunk, 0, func(root *yaml.Node) []*yaml.Node { return []*yaml.Node{root} })
+	if !ok {
+		return nil, nil, false
+	}
+	if isExploded(body) {
+		v.exploded = true
+		items, metas, ok = explodedItems(chunk)
+		return items, metas, ok && len(items) > 0
+	}
+	item, meta, ok := newTextItem(chunk, body, 1, 0)
+	if ok {
+		return []textItem{item}, []object.Meta{meta}, true
+	}
+	if meta, err := metaOf(body); err == nil && body.Kind == yaml.MappingNode && !sharesMetadata(body) && kindOf(body) != kio.ResourceListKind && yamltext.Failure(chunk) == "" {
+		return []textItem{{text: chunk, anew: true}}, []object.Meta{meta}, true
+	}
+	item, meta, ok = newAnewItem(chunk, 0)
+	return []textItem{item}, []object.Meta{meta}, ok
 }
 
 // withoutSeparators drops the separators and blank lines a chunk begins with.
@@ -159,6 +179,9 @@ func (v *verbatim) addRun(parser *briefParser, chunk []byte, found itemLines, n,
 		}
 		item, meta, ok := newTextItem(text, body, line, found.column)
 		if !ok {
+			item, meta, ok = newAnewItem(text, found.column)
+		}
+		if !ok {
 			return false
 		}
 		v.items, v.resolved = append(v.items, item), append(v.resolved, meta)
@@ -251,6 +274,9 @@ func (v *verbatim) config() []byte { return functionConfig(v.root) }
 func (v *verbatim) settled(findings Findings) bool {
 	if v.root == nil {
 		return true
+	}
+	if v.exploded {
+		return false
 	}
 	missing, err := missingResults(v.root, findings)
 	return err == nil && len(missing) == 0

@@ -46,7 +46,7 @@ func (a *Assessor) byAnnotation(obj *unstructured.Unstructured) (Assessment, boo
 	if len(annotations) == 0 {
 		return Assessment{}, false
 	}
-	p := pair{failedRule: "annotation " + failedWhen, readyRule: "annotation " + readyWhen}
+	p := conditions{failedRule: "annotation " + failedWhen, readyRule: "annotation " + readyWhen}
 	var err error
 	if p.failed, err = a.expression(annotations[failedWhen]); err != nil {
 		return unusable(p.failedRule, err), true
@@ -54,10 +54,8 @@ func (a *Assessor) byAnnotation(obj *unstructured.Unstructured) (Assessment, boo
 	if p.ready, err = a.expression(annotations[readyWhen]); err != nil {
 		return unusable(p.readyRule, err), true
 	}
-	if p.failed != nil || p.ready != nil {
-		if assessment, ok := p.assess(obj); ok {
-			return assessment, true
-		}
+	if assessment, ok := p.assess(obj); ok && p.speaks() {
+		return assessment, true
 	}
 	success, hasSuccess := annotations[helmSuccess]
 	failure, hasFailure := annotations[helmFailure]

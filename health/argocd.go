@@ -1,8 +1,10 @@
 package health
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,8 +26,9 @@ const (
 // Customizations are the health checks in Lua of an argocd-cm ConfigMap. A nil
 // *Customizations has none.
 type Customizations struct {
-	exact map[string]customization // by group/Kind, Kind alone for the core group
-	wild  []customization          // with * in group or kind, in the order of their keys
+	source string                   // in front of the key in a rule: argocd-cm
+	exact  map[string]customization // by group/Kind, Kind alone for the core group
+	wild   []customization          // with * in group or kind, in the order of their keys
 }
 
 type customization struct {
@@ -41,27 +44,63 @@ func ParseArgoCD(data map[string]string) (*Customizations, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Customizations{exact: map[string]customization{}}
+	c := &Customizations{source: "argocd-cm", exact: map[string]customization{}}
 	var errs []error
-	for key, s := range scripts {
-		if s.Script == "" {
-			continue
-		}
-		script, err := compileLua(key, s.Script)
-		if err != nil {
+	for _, key := range slices.Sorted(maps.Keys(scripts)) {
+		if err := c.add(key, scripts[key]); err != nil {
 			errs = append(errs, fmt.Errorf("argocd-cm: health of %s: %w", key, err))
-			continue
-		}
-		one := customization{key, script, s.OpenLibs}
-		if strings.Contains(key, "*") {
-			c.wild = append(c.wild, one)
-		} else {
-			c.exact[key] = one
 		}
 	}
-	slices.SortFunc(c.wild, func(a, b customization) int { return strings.Compare(a.key, b.key) })
-	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	c.sort(strings.Compare)
 	return c, errors.Join(errs...)
+}
+
+// ParseArgoCDFiles reads the health checks that come with Argo CD, the files
+// <group>/<Kind>/health.lua of its folder resource_customizations by their paths
+// below it. Other files are left alone. As there, _ in a path stands for any run
+// of characters, and the scripts have all libraries. Of several that match, the
+// one with the longest path decides.
+func ParseArgoCDFiles(files map[string]string) (*Customizations, error) {
+	c := &Customizations{source: "argocd", exact: map[string]customization{}}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		key, ok := strings.CutSuffix(name, "/health.lua")
+		if !ok {
+			continue
+		}
+		key = strings.ReplaceAll(key, "_", "*")
+		if err := c.add(key, argoScript{Script: files[name], OpenLibs: true}); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	c.sort(func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	return c, errors.Join(errs...)
+}
+
+// Len is how many checks there are.
+func (c *Customizations) Len() int { return len(c.exact) + len(c.wild) }
+
+// add compiles a script; one without text is none.
+func (c *Customizations) add(key string, s argoScript) error {
+	if s.Script == "" {
+		return nil
+	}
+	script, err := compileLua(key, s.Script)
+	if err != nil {
+		return err
+	}
+	one := customization{key, script, s.OpenLibs}
+	if strings.Contains(key, "*") {
+		c.wild = append(c.wild, one)
+	} else {
+		c.exact[key] = one
+	}
+	return nil
+}
+
+// sort puts the checks with wildcards in the order in which they are asked.
+func (c *Customizations) sort(compare func(a, b string) int) {
+	slices.SortFunc(c.wild, func(a, b customization) int { return compare(a.key, b.key) })
 }
 
 type argoScript struct {
@@ -120,7 +159,7 @@ func (c *Customizations) assess(obj *unstructured.Unstructured) (Assessment, boo
 	if !ok {
 		return Assessment{}, false
 	}
-	rule := "argocd-cm " + one.key
+	rule := c.source + " " + one.key
 	status, message, err := one.run(obj)
 	if err != nil {
 		return unusable(rule, fmt.Errorf("the Lua script cannot be run: %w", err)), true
@@ -134,10 +173,15 @@ func (c *Customizations) assess(obj *unstructured.Unstructured) (Assessment, boo
 		return Assessment{}, false
 	case "Healthy":
 		a.Verdict = Ready
-	case "Progressing", "Suspended", "Missing":
+	case "Progressing":
 		a.Verdict = Progressing
+	case "Suspended":
+		a.Verdict, a.Health = Progressing, Suspended
+		a = held(obj, a)
+	case "Missing":
+		a.Verdict, a.Health = Progressing, Absent
 	case "Degraded":
-		a.Verdict = Failed
+		a.Verdict, a.Health = Failed, Degraded
 	case "Unknown":
 	default:
 		a.Reason = fmt.Sprintf("the Lua script gave the status %q, which Argo CD does not know", status)

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Assessor judges objects by the user's rules and the built-in ones. The zero
@@ -18,6 +19,13 @@ type Assessor struct {
 	Rules *Rules
 	// ArgoCD holds the health customizations of an argocd-cm ConfigMap.
 	ArgoCD *Customizations
+	// ArgoCDFolder holds those that come with Argo CD (ParseArgoCDFiles); ArgoCD
+	// goes before it.
+	ArgoCDFolder *Customizations
+	// ColumnsOf gives the printer columns of a kind's CRD, by which its status is
+	// read where no rule knows the kind; nil where they are not known. It is
+	// called from several goroutines; nil stands for no columns at all.
+	ColumnsOf func(schema.GroupVersionKind) []Column
 	// Strict makes Unknown of what would be assumed to be ready.
 	Strict bool
 
@@ -38,13 +46,13 @@ func (a *Assessor) Assess(obj *unstructured.Unstructured) Assessment {
 // climb goes through the rungs that rules stand on.
 func (a *Assessor) climb(obj *unstructured.Unstructured) Assessment {
 	for _, rung := range []func(*unstructured.Unstructured) (Assessment, bool){
-		a.byAnnotation, a.byOwnRules, a.Rules.assess, a.ArgoCD.assess, wellKnown, kubernetes, generic,
+		a.byAnnotation, a.byOwnRules, a.Rules.assess, a.ArgoCD.assess, a.ArgoCDFolder.assess, wellKnown, kubernetes, a.generic,
 	} {
 		if assessment, ok := rung(obj); ok {
 			return assessment
 		}
 	}
-	return a.assume(assumed(obj))
+	return held(obj, neutral(obj))
 }
 
 // byOwnRules judges by the rules that are for this object alone.
@@ -82,33 +90,47 @@ func isDated(obj *unstructured.Unstructured) bool {
 	return false
 }
 
-// AfterGrace is what becomes of an assessment with NoStatus when no status has
-// come in time, and of one with Held: ready, or unknown when the Assessor is
-// strict. Others stay.
+// AfterGrace is what becomes of an assessment with NoStatus or Neutral when its
+// controller was given its time, and of one with Held: ready, or unknown when the
+// Assessor is strict. Others stay.
 func (a *Assessor) AfterGrace(given Assessment) Assessment {
 	switch {
 	case given.NoStatus:
 		return a.assume(Assessment{Verdict: Ready, Reason: "assumed: no status", Rule: "no status", Assumed: true})
+	case given.Neutral:
+		return a.assume(Assessment{Verdict: Ready, Reason: "assumed: " + given.Reason, Rule: given.Rule, Assumed: true})
 	case given.Held:
-		return a.assume(Assessment{Verdict: Ready, Reason: "assumed, for it is held as asked: " + given.Reason, Rule: given.Rule, Assumed: true})
+		return a.assume(Assessment{Verdict: Ready, Health: Suspended, Reason: "suspended by its manifest: " + given.Reason, Rule: given.Rule, Assumed: true})
 	}
 	return given
+}
+
+// Unconfirmed is what becomes of a Ready that may be about an older spec when the
+// status has not changed in time: ready, but assumed, or unknown when the Assessor
+// is strict. Others stay.
+func (a *Assessor) Unconfirmed(given Assessment) Assessment {
+	if given.Verdict != Ready {
+		return given
+	}
+	given.Assumed = true
+	given.Reason = "assumed: " + given.Reason + ", which may be about the spec before the change: its status has not changed since"
+	return a.assume(given)
 }
 
 // assume makes of an assumption what the user allows.
 func (a *Assessor) assume(given Assessment) Assessment {
 	if a.Strict && given.Assumed {
-		given.Verdict, given.Assumed = Unknown, false
+		given.Verdict, given.Health, given.Assumed = Unknown, Ungraded, false
 		given.Reason += "; strict readiness assumes nothing: say when it is ready with the annotation " + readyWhen + " or a rules file"
 	}
 	return given
 }
 
-// assumed is the last rung: kstatus, which knows next to nothing of kinds that
-// are not Kubernetes' own, and takes them for ready.
-func assumed(obj *unstructured.Unstructured) Assessment {
+// neutral is the last rung: kstatus, which takes for ready what says nothing. A
+// controller that has just begun says nothing either, so it is given time.
+func neutral(obj *unstructured.Unstructured) Assessment {
 	if a := kstatus(obj); a.Verdict == Progressing || a.Verdict == Failed {
 		return a
 	}
-	return Assessment{Verdict: Ready, Reason: "assumed: nothing in its status tells how it is", Rule: "kstatus", Assumed: true}
+	return Assessment{Verdict: Progressing, Reason: "nothing in its status says whether it is ready", Rule: "kstatus", Neutral: true}
 }

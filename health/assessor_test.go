@@ -31,6 +31,24 @@ func TestUndatedStatusesAreMarked(t *testing.T) {
 	require.False(t, health.Assess(parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")).Undated)
 }
 
+// A controller has given up on a spec where it says so of this very generation.
+func TestFinalFailures(t *testing.T) {
+	for status, final := range map[string]bool{
+		`{observedGeneration: 2, conditions: [{type: Stalled, status: "True"}]}`:                                     true,
+		`{conditions: [{type: Stalled, status: "True", observedGeneration: 2}]}`:                                     true,
+		`{conditions: [{type: Stalled, status: "True"}]}`:                                                            false,
+		`{observedGeneration: 2, phase: InstallFailed}`:                                                              true,
+		`{phase: InstallFailed}`:                                                                                     false,
+		`{observedGeneration: 2, conditions: [{type: Degraded, status: "True"}]}`:                                    false,
+		`{observedGeneration: 2, conditions: [{type: Stalled, status: "False"}]}`:                                    false,
+		`{observedGeneration: 2, phase: Failed, conditions: [{type: Ready, status: "True", observedGeneration: 2}]}`: true,
+	} {
+		a := health.Assess(parse(t, "{apiVersion: shop.example.com/v1, kind: Store, metadata: {name: a, generation: 2}, status: "+status+"}"))
+		require.Equal(t, final, a.Final, "%s: %+v", status, a)
+		require.True(t, !a.Final || a.Verdict == health.Failed, status)
+	}
+}
+
 func TestOnlyNoStatusEndsWithTheGraceTime(t *testing.T) {
 	var assessor health.Assessor
 	waiting := assessor.Assess(parse(t, "{apiVersion: shop.example.com/v1, kind: Store, metadata: {name: a}, status: {phase: Pending}}"))

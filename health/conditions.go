@@ -62,6 +62,12 @@ func (r *reading) conditionMap(path string, conditions map[string]any, depth int
 func (r *reading) judge(path, name, state string, c map[string]any, depth int) {
 	reason, _ := c["reason"].(string)
 	s := sign{means: meaningOf(name), rank: share(depth), text: describe(path, name, state, reason, c["message"])}
+	_, dated := integer(c["observedGeneration"]) // an older one is not judged
+	s.final = name == "Stalled" && (r.seen || dated)
+	if s.means == silent && isAspect(lastWord(name)) { // Health is True
+		s.means = good
+	}
+	s.degraded = lastWord(name) == "degraded"
 	known := s.means != silent
 	switch {
 	case isOffer(name): // there is a newer version, or there is none
@@ -88,7 +94,11 @@ func (r *reading) judge(path, name, state string, c map[string]any, depth int) {
 func (r *reading) isUnknown(s sign, name string, depth int, known bool) {
 	switch s.means {
 	case good:
-		r.add(sign{means: busy, rank: unsure(missing(name, depth, known)), text: s.text})
+		rank := unsure(missing(name, depth, known))
+		if before, _ := lastTwo(name); before != "" && !sumsUp(name) {
+			rank = faint // PropertiesApplied is about a part of the spec
+		}
+		r.add(sign{means: busy, rank: rank, text: s.text})
 	case busy:
 		r.add(s)
 	}
@@ -128,12 +138,31 @@ func (r *reading) holds(s sign, name, reason string, depth int) {
 		return
 	case s.means == busy && !hasWork(name):
 		s.rank = faint
-	case s.means == good && r.oneShot && isUnderWay(name):
+	case s.means == good && r.oneShot && isUnderWay(lastWord(name)):
 		s.means, s.rank = busy, faint
 	case s.means == good:
 		s.rank = r.present(name, depth)
 	}
 	r.add(s)
+}
+
+// isProgress reports whether a condition is about all work on an object.
+func isProgress(name string) bool {
+	switch lastWord(name) {
+	case "progressing", "reconciling":
+		return true
+	}
+	return false
+}
+
+// isAspect reports whether a word names what a condition is about rather than a
+// state: the condition Health is True when all is well.
+func isAspect(last string) bool {
+	switch last {
+	case "health", "readiness", "availability", "connectivity", "connection":
+		return true
+	}
+	return false
 }
 
 // hasWork tells whether a name speaks of a change under way, and not of what
@@ -158,14 +187,18 @@ func (r *reading) doesNotHold(s sign, name, reason string, depth int, known bool
 	switch {
 	case s.means == good && isUnwanted(reason) && missing(name, depth, known) < certain: // a part that was not asked for
 		return
+	case s.means == good && r.ended && depth == 0 && sumsUpEnd(name): // it has run, and not succeeded
+		r.add(sign{means: fatal, rank: certain, text: s.text})
 	case s.means == good && because >= trouble:
 		r.add(sign{means: trouble, rank: missing(name, depth, known), text: s.text})
 	case s.means == good && because == idle: // Synced is False, for ReconcilePaused
 		r.add(sign{means: idle, rank: missing(name, depth, known), text: s.text})
 	case s.means == good:
 		r.add(sign{means: busy, rank: missing(name, depth, known), text: s.text})
-	case s.means == busy && because >= trouble:
+	case s.means == busy && because >= trouble && isProgress(name):
 		r.add(sign{means: because, rank: s.rank, text: s.text})
+	case s.means == busy && because >= trouble: // Issuing and ContinuousArchiving are one thing of several
+		r.add(sign{means: trouble, rank: min(s.rank, mild), text: s.text})
 	case s.means == silent && because >= trouble:
 		r.add(sign{means: trouble, rank: faint, text: s.text})
 	}
@@ -237,6 +270,15 @@ func sumsUp(name string) bool {
 	return false
 }
 
+// sumsUpEnd reports whether a condition says how what runs to an end has ended.
+func sumsUpEnd(name string) bool {
+	switch strings.ToLower(name) {
+	case "succeeded", "complete", "completed", "ready":
+		return true
+	}
+	return false
+}
+
 // tellsOfSpec tells of conditions that no Ready outranks: Ready speaks of the
 // object as it is, they of whether it is as it was asked to be.
 func tellsOfSpec(name string) bool {
@@ -279,4 +321,20 @@ func describe(path, name, state, reason string, message any) string {
 		text += ": " + message
 	}
 	return text
+}
+
+// unconfirmed reads the conditions of Crossplane's runtime, also of kinds that
+// users compose with it: Synced says that the provider was asked, and only Ready,
+// which comes later, that what it made is there.
+func (r *reading) unconfirmed(status map[string]any) {
+	list, _ := status["conditions"].([]any)
+	synced, told := false, false
+	for _, entry := range list {
+		c, _ := entry.(map[string]any)
+		synced = synced || c["type"] == "Synced" && c["reason"] == "ReconcileSuccess"
+		told = told || c["type"] == "Ready"
+	}
+	if synced && !told {
+		r.add(sign{means: busy, rank: faint, text: "condition Synced is True (ReconcileSuccess), and there is no condition Ready yet"})
+	}
 }

@@ -24,6 +24,9 @@ func (r *reading) counters(path string, spec, status map[string]any, rank rank) 
 		if want, ok := wanted(key, spec, status); ok {
 			r.count(key, got, want, rank, fmt.Sprintf("%s%s: %d of %d", path, key, got, want))
 		}
+		if isTroubled(key) && got > 0 {
+			r.add(sign{means: trouble, rank: mild, text: fmt.Sprintf("%s%s: %d", path, key, got)})
+		}
 		if noun, ok := awaited(key); ok && got > 0 && !isCounted(noun, status) {
 			r.add(sign{means: busy, rank: mild, text: fmt.Sprintf("%s%s: none of %d", path, key, got)})
 		}
@@ -75,6 +78,20 @@ func awaited(key string) (string, bool) {
 	return "", false
 }
 
+// isTroubled reports whether a field counts what is broken: failedNodes.
+func isTroubled(key string) bool {
+	switch firstWord(key) {
+	case "failed", "unhealthy", "degraded", "faulty", "unready":
+	default:
+		return false
+	}
+	switch lastWord(key) {
+	case "replicas", "nodes", "instances", "members", "workers", "machines", "shards", "components":
+		return true
+	}
+	return false
+}
+
 // isSize tells of fields by which a spec says how many there should be, and a
 // status how many there are, ready or not.
 func isSize(key string) bool {
@@ -117,7 +134,7 @@ func wanted(key string, spec, status map[string]any) (int64, bool) {
 	if n, ok := integer(status["expectedUpdated"+title]); ok && strings.HasPrefix(key, "updated") {
 		return n, true // less than all while a partition holds an update back
 	}
-	return firstInteger(spec[noun], status["desired"+title], status["expected"+title], status["total"+title], status["matched"+title],
+	return firstInteger(spec[noun], status["desired"+title], status["expected"+title], status["total"+title], status["matched"+title], status["observed"+title],
 		status[noun+"Desired"], status[noun+"Expected"], status[noun+"Total"], status[noun], pods)
 }
 

@@ -53,7 +53,7 @@ func TestDocumentationIsComplete(t *testing.T) {
 	require.NoError(t, err)
 	for _, word := range []string{
 		"ordapply.dev/ready-when", "failed-when", "helm.sh/readiness-success", "--health-rules", "--argocd-cm",
-		"--strict-readiness", "readyWhen", "failedWhen", "source", "useOpenLibs",
+		"--argocd-health", "degradedWhen", "--strict-readiness", "readyWhen", "failedWhen", "source", "useOpenLibs",
 	} {
 		require.True(t, strings.Contains(string(page), word), word)
 	}

@@ -49,7 +49,7 @@ func (r *reading) list(path, key string, items []any, depth int) {
 	switch {
 	case conditions && len(items) == 0:
 		r.add(sign{means: busy, rank: faint, text: path + key + " is still empty"})
-	case len(items) > 0 && isErrorKey(key):
+	case len(items) > 0 && (isErrorKey(key) || listsTrouble(key)):
 		r.add(sign{means: trouble, rank: mild, text: path + key + " is not empty"})
 	}
 	gone := leftOver(items, r.generation)
@@ -67,25 +67,73 @@ func (r *reading) list(path, key string, items []any, depth int) {
 	}
 }
 
-// past reads a field that speaks of what was before. The last error is that of
-// now where nothing says that it is over.
+// past reads a field about what was before. The last error, and how the last
+// operation ended, are those of now where nothing says that it is over.
 func (r *reading) past(path, key string, value any, depth int) {
-	text, _ := value.(string)
-	if text == "" || depth > 0 || !isErrorKey(key) && key != "lastErrorMessage" {
+	if depth > 0 {
 		return
 	}
-	r.add(sign{means: trouble, rank: aside, text: path + ": " + text})
+	switch value := value.(type) {
+	case string:
+		r.pastText(path, key, value)
+	case map[string]any: // lastOperation: {state: Succeeded}
+		for _, field := range []string{"state", "status", "phase", "result"} {
+			if text, ok := value[field].(string); ok && firstWord(key) == "last" {
+				r.lastEnded(key, text, path+"."+field+" is "+text)
+			}
+		}
+	}
+}
+
+func (r *reading) pastText(path, key, value string) {
+	switch {
+	case value == "":
+	case isErrorKey(key), key == "lastErrorMessage":
+		if !isNoError(value) {
+			r.add(sign{means: trouble, rank: aside, text: path + ": " + value})
+		}
+	case firstWord(key) == "last" && isStateKey(lastWord(key)) && isName(value):
+		r.lastEnded(key, value, path+" is "+value)
+	}
+}
+
+// lastEnded reads how the last operation on an object, or on a part of it, ended.
+func (r *reading) lastEnded(key, value, text string) {
+	s := sign{means: r.phrase(value), rank: aside, text: text}
+	for word := range words(key) {
+		switch word {
+		case "operation", "update", "reconcile", "reconciliation", "sync", "apply", "deployment", "release":
+			if s.means > good {
+				s.rank = mild
+			}
+		}
+	}
+	r.add(s)
+}
+
+// firstWord is the word that a name begins with.
+func firstWord(name string) string {
+	for word := range words(name) {
+		return word
+	}
+	return ""
 }
 
 // isPast tells whether a field speaks of what was before.
 func isPast(key string) bool {
+	past, before := false, ""
 	for word := range words(key) {
 		switch word {
 		case "last", "previous", "prev", "history", "old", "past", "initial":
-			return true
+			past = true
+		case "observed", "known", "reported", "seen":
+			if before == "last" { // lastObservedState is the state now
+				past = false
+			}
 		}
+		before = word
 	}
-	return false
+	return past
 }
 
 // text reads a string field: phase, state, health and the like, and errors.
@@ -97,21 +145,53 @@ func (r *reading) text(path, key, value string, depth int) {
 	case isStateKey(last):
 		r.state(path, key, value, depth)
 	case isErrorKey(key):
-		r.add(sign{means: trouble, rank: share(depth), text: path + ": " + value})
+		if !isNoError(value) {
+			r.add(sign{means: trouble, rank: share(depth), text: path + ": " + value})
+		}
+	case depth > 1 && (key == "level" || key == "severity") && meaningOf(value) >= trouble && !isWarning(value): // of one message of several
+		r.add(sign{means: trouble, rank: mild, text: path + " is " + value})
 	case last == "replicas":
 		if got, want, ok := fraction(value); ok {
 			r.count(key, got, want, share(depth), path+" is "+value)
 		}
 	case depth == 0 && (key == "reason" || key == "message"):
-		if means := meaningOf(opening(value)); means >= trouble {
-			r.add(sign{means: means, rank: faint, text: path + ": " + value})
-		}
+		r.remark(path, key, value)
 	}
 }
 
-// opening gives the first words of a message, which tell what kind it is.
+// remark reads a reason or a message about the whole object.
+func (r *reading) remark(path, key, value string) {
+	s := sign{means: meaningOf(opening(value)), rank: faint, text: path + ": " + value}
+	switch {
+	case s.means >= trouble:
+	case key == "reason" && s.means == silent: // a reason is given for what is not as it should be
+		s.means, s.rank = busy, aside
+	case s.means == good && len(strings.Fields(value)) <= 6 && !isShort(value):
+		s.rank = aside
+	default:
+		return
+	}
+	r.add(s)
+}
+
+// isNoError reports whether the value of an error field says that there is none.
+func isNoError(value string) bool {
+	switch strings.ToLower(value) {
+	case "none", "nil", "null", "n/a", "-", "{}", "[]", "false", "0":
+		return true
+	}
+	return len(strings.Fields(value)) <= 2 && meaningOf(value) == good
+}
+
+func isWarning(value string) bool { return strings.HasPrefix(strings.ToLower(value), "warn") }
+
+// opening gives the first words of a message, which say what kind it is. A short
+// message is read whole.
 func opening(message string) string {
 	fields := strings.Fields(message)
+	if len(fields) <= 6 {
+		return message
+	}
 	return strings.Join(fields[:min(2, len(fields))], " ")
 }
 
@@ -119,10 +199,20 @@ func opening(message string) string {
 func isStateKey(last string) bool {
 	switch last {
 	case "phase", "state", "status", "health", "stage", "result", "outcome", "readiness", "availability", "progress",
-		"lifecycle", "condition", "connection", "sync":
+		"lifecycle", "condition", "connection", "sync", "verdict", "robustness":
 		return true
 	}
 	return wordMeaning(last) == good // compliant: NonCompliant
+}
+
+// listsTrouble reports whether a list holds what is not as it should be:
+// failedNamespaces, unreadyMembers.
+func listsTrouble(key string) bool {
+	switch firstWord(key) {
+	case "failed", "failing", "unhealthy", "unready", "missing", "faulty":
+		return lastWord(key) != firstWord(key)
+	}
+	return false
 }
 
 // isErrorKey tells whether a field holds what is wrong.
@@ -141,30 +231,88 @@ func isErrorKey(key string) bool {
 // state reads the name of a state.
 func (r *reading) state(path, key, value string, depth int) {
 	s := sign{means: r.phrase(value), rank: share(depth), text: path + " is " + value}
-	done, isPercentage := percentage(value)
-	switch {
-	case isPercentage && lastWord(key) != "progress": // of an availability, none tells what is enough
-		return
-	case isPercentage && done == busy: // it may tell of a part only
-		s.means, s.rank = done, faint
-	case isPercentage:
-		s.means, s.rank = done, aside
-	case depth == 0 && isUndone(value):
-		s.means = trouble
-	case s.means == good:
-		s.rank = aside
-		if depth == 0 {
-			s.rank = faint
-		}
-		if depth == 0 && r.oneShot {
-			s.rank = mild
-		}
-	case s.means == silent && depth == 0 && (key == "phase" || key == "state") && isName(value) && !isParticiple(value):
-		s = sign{means: busy, rank: mild, text: s.text, hint: ", which may or may not mean ready"}
-	case depth > 1 && strings.EqualFold(value, "unknown"): // of a part, it says that nobody looks at it
+	s.degraded = lastWord(value) == "degraded"
+	s.final = r.seen && lastWord(value) == "failed"
+	whole := depth == 0 && namesState(key)
+	if done, ok := percentage(value); ok {
+		r.progress(s, key, done)
 		return
 	}
+	switch {
+	case strings.EqualFold(value, "unknown") && (depth > 1 || !namesState(key) && !sumsUpState(key)): // of a part, it says that nothing looks at it
+		return
+	case strings.EqualFold(value, "disabled") && !whole: // a part that was not asked for
+		return
+	case depth == 0 && isUndone(value):
+		s.means = trouble
+	case depth == 0 && r.oneShot && s.means == trouble && endsBadly(lastWord(value)):
+		s.means = fatal
+	case depth == 0 && !whole && !r.oneShot && s.means > good && s.means < fatal && !sumsUpState(key): // printableStatus: one view of several
+		s.rank = mild
+	case s.means == good:
+		s.rank = r.reached(depth)
+	case s.means == silent:
+		s = r.unheard(s, value, whole)
+	}
 	r.add(s)
+}
+
+// reached is the rank of a state that is good.
+func (r *reading) reached(depth int) rank {
+	switch {
+	case depth > 0:
+		return aside
+	case r.oneShot:
+		return mild
+	}
+	return faint
+}
+
+// progress reads a state that is a percentage. Of an availability, none says what
+// is enough.
+func (r *reading) progress(s sign, key string, done meaning) {
+	if lastWord(key) != "progress" {
+		return
+	}
+	s.means, s.rank = done, aside
+	if done == busy { // it may be about a part only
+		s.rank = faint
+	}
+	r.add(s)
+}
+
+// unheard reads a state whose name is not in the dictionary: one that the spec
+// asks for is good, and so is one that says what has been done; another one of the
+// whole object may or may not mean ready.
+func (r *reading) unheard(s sign, value string, whole bool) sign {
+	switch {
+	case r.asked[strings.ToLower(value)]:
+		s.means, s.rank = good, faint
+	case whole && soundsGood(value) && !r.oneShot: // Created
+		s.means, s.rank = good, aside
+	case whole && len(value) <= 100 && !isParticiple(lastWord(value)):
+		return sign{means: busy, rank: mild, text: s.text, hint: ", which may or may not mean ready"}
+	}
+	return s
+}
+
+// namesState reports whether a field at the top of a status says in a word of
+// its own how the object is: a word that is not known does not mean ready.
+func namesState(key string) bool {
+	switch lastWord(key) {
+	case "phase", "state":
+		return true
+	}
+	return key == "status"
+}
+
+// sumsUpState reports whether a field says how all of an object is.
+func sumsUpState(key string) bool {
+	switch strings.ToLower(key) {
+	case "health", "healthstatus", "readiness", "currentstate", "currentstatus", "lifecyclestate", "currentphase":
+		return true
+	}
+	return false
 }
 
 // isName tells whether a value is the name of a state and not a sentence.
@@ -173,12 +321,19 @@ func isName(value string) bool {
 }
 
 // isParticiple tells whether a name says what has been done: "Imported".
-func isParticiple(name string) bool { return strings.HasSuffix(strings.ToLower(name), "ed") }
+func isParticiple(name string) bool {
+	name = strings.ToLower(name)
+	switch name {
+	case "found", "built", "met", "sent", "written":
+		return true
+	}
+	return strings.HasSuffix(name, "ed")
+}
 
 // phrase is the meaning of a state's name. One-shot kinds are not there while
 // they run.
 func (r *reading) phrase(value string) meaning {
-	if len(value) > 200 {
+	if len(value) > 200 || isHash(value) {
 		return silent
 	}
 	switch strings.ToLower(value) {
@@ -190,7 +345,9 @@ func (r *reading) phrase(value string) meaning {
 		}
 	case "false", "no", "new":
 		return busy
-	case "critical", "impaired", "poor", "bad", "suspect", "quarantined", "faulty", "faulted":
+	case "disabled":
+		return idle
+	case "critical", "impaired", "poor", "bad", "suspect", "quarantined", "faulty", "faulted", "abnormal":
 		return trouble
 	}
 	switch lastWord(value) {
@@ -208,10 +365,42 @@ func (r *reading) phrase(value string) meaning {
 		return enough(got, want)
 	}
 	means := meaningOf(value)
+	if means == silent {
+		means = r.idiom(value)
+	}
 	if means == good && isShort(value) {
 		return busy
 	}
 	return means
+}
+
+// endsBadly reports whether a word says of what runs to an end that it ended, and
+// not well. Of what goes on for ever, Error passes.
+func endsBadly(word string) bool {
+	switch word {
+	case "error", "errored", "inconclusive", "denied", "rejected", "invalid", "killed", "expired":
+		return true
+	}
+	return false
+}
+
+// idiom is the meaning of phrases whose words mean nothing alone.
+func (r *reading) idiom(value string) meaning {
+	before, last := "", ""
+	for word := range words(value) {
+		before, last = last, word
+		if word == "latest" && !r.oneShot { // AtLatestKnown
+			return good
+		}
+	}
+	if before != "no" {
+		return silent
+	}
+	switch last {
+	case "quorum", "leader", "primary", "master", "endpoints", "backends", "members", "nodes", "replicas", "capacity", "data":
+		return trouble
+	}
+	return silent
 }
 
 // isUndone tells of states that say of what takes an object away, or takes a
@@ -247,6 +436,13 @@ func isNegated(value string) bool {
 	return false
 }
 
+// isHash reports whether a value is a commit or a checksum, whose letters may
+// happen to spell a word.
+func isHash(value string) bool {
+	return len(value) >= 7 && strings.ContainsAny(value, "0123456789") &&
+		strings.Trim(strings.TrimPrefix(value, "sha256:"), "0123456789abcdef") == ""
+}
+
 // isUnderWay tells of words that mean, of what runs to an end, that it has not
 // come there.
 func isUnderWay(name string) bool {
@@ -263,10 +459,14 @@ func (r *reading) flag(path, key string, value bool, depth int) {
 	text := fmt.Sprintf("%s is %t", path, value)
 	switch last := lastWord(key); {
 	case last == "active": // or inactive by choice
+	case depth == 0 && (key == "status" || key == "state"): // a word to others
+		r.state(path, key, fmt.Sprint(value), depth)
 	case means == good && value:
 		r.add(sign{means: good, rank: r.present(key, depth), text: text})
 	case means == good:
-		r.add(sign{means: busy, rank: missing(key, depth, depth == 0), text: text})
+		r.add(sign{means: busy, rank: missing(key, depth, depth == 0 && sumsUp(last)), text: text})
+	case means == silent && !value && soundsGood(key):
+		r.add(sign{means: busy, rank: aside, text: text})
 	case value && means == busy && depth == 0 && hasWork(key):
 		r.add(sign{means: means, rank: mild, text: text})
 	case value && means == busy:

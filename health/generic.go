@@ -9,12 +9,20 @@ import (
 
 // generic reads a status whose kind is not known, by the words and numbers
 // that controllers commonly write. It does not always have an answer.
-func generic(obj *unstructured.Unstructured) (Assessment, bool) {
-	given, ok := byWords(obj)
+func generic(obj *unstructured.Unstructured, columns []Column) (Assessment, bool) {
+	given, ok := byWords(obj, columns)
 	return held(obj, given), ok
 }
 
-func byWords(obj *unstructured.Unstructured) (Assessment, bool) {
+// generic reads a status with the printer columns of its kind, where they are known.
+func (a *Assessor) generic(obj *unstructured.Unstructured) (Assessment, bool) {
+	if a.ColumnsOf == nil {
+		return generic(obj, nil)
+	}
+	return generic(obj, a.ColumnsOf(obj.GroupVersionKind()))
+}
+
+func byWords(obj *unstructured.Unstructured, columns []Column) (Assessment, bool) {
 	status, isMap := obj.Object["status"].(map[string]any)
 	if word, ok := obj.Object["status"].(string); ok { // a few CRDs know one word only
 		status, isMap = map[string]any{"state": word}, true
@@ -27,9 +35,10 @@ func byWords(obj *unstructured.Unstructured) (Assessment, bool) {
 	}
 	spec, _ := obj.Object["spec"].(map[string]any)
 	r := read(obj, spec, status)
+	r.columns(obj.Object, columns)
 	if r.idle != "" && r.bad.means < fatal {
 		if asker := whoAsksForIdle(obj, spec); asker != "" {
-			return Assessment{Verdict: Ready, Reason: r.idle + ", as " + asker + " asks", Rule: "generic"}, true
+			return Assessment{Verdict: Ready, Health: Suspended, Reason: r.idle + ", as " + asker + " asks", Rule: "generic"}, true
 		}
 	}
 	return r.decide()
@@ -40,20 +49,26 @@ func read(obj *unstructured.Unstructured, spec, status map[string]any) reading {
 	r := reading{generation: obj.GetGeneration(), oneShot: isOneShot(obj.GetKind())}
 	seen, dated := integer(status["observedGeneration"])
 	r.seen = dated && seen >= r.generation
-	r.fields("", status, 0)
-	r.counters("", spec, status, certain)
+	r.asked = askedStates(spec)
 	r.unfinished(status)
+	r.fields("", status, 0)
+	r.targets(status)
+	r.parents(spec, status)
+	r.counters("", spec, status, certain)
+	r.unconfirmed(status)
+	r.labels(obj)
 	return r
 }
 
-// complaint is what a status says is wrong or not done yet; "" for nothing.
-func complaint(obj *unstructured.Unstructured) string {
+// complaint is what a status says is wrong or not done yet, and how grave that
+// is; "" for nothing.
+func complaint(obj *unstructured.Unstructured) (string, Grade) {
 	status, _ := obj.Object["status"].(map[string]any)
 	spec, _ := obj.Object["spec"].(map[string]any)
 	if r := read(obj, spec, status); r.isBad() {
-		return r.bad.text
+		return r.bad.text, r.bad.grade()
 	}
-	return ""
+	return "", Ungraded
 }
 
 // noStatus is the verdict before a controller has written anything. What runs
@@ -67,7 +82,7 @@ func noStatus(obj *unstructured.Unstructured) Assessment {
 
 // behind tells whether the controller has not seen the newest spec yet.
 func behind(obj *unstructured.Unstructured, status map[string]any) (Assessment, bool) {
-	seen, ok := integer(status["observedGeneration"])
+	seen, ok := observedGeneration(status)
 	if !ok || seen >= obj.GetGeneration() {
 		return Assessment{}, false
 	}
@@ -78,6 +93,18 @@ func behind(obj *unstructured.Unstructured, status map[string]any) (Assessment, 
 		Verdict: Progressing, Rule: "observedGeneration",
 		Reason: fmt.Sprintf("its controller has seen generation %d, and this is generation %d", seen, obj.GetGeneration()),
 	}, true
+}
+
+// observedGeneration is the generation that a status says it is about, under any
+// of the names that controllers use.
+func observedGeneration(status map[string]any) (int64, bool) {
+	for _, key := range []string{"observedGeneration", "reconciledGeneration", "lastReconciledGeneration", "lastObservedGeneration", "processedGeneration"} {
+		if seen, ok := integer(status[key]); ok {
+			return seen, true
+		}
+	}
+	generations, _ := status["generations"].(map[string]any)
+	return integer(generations["reconciled"])
 }
 
 // isOneShot tells whether objects of the kind run to an end. A schedule of such
@@ -116,9 +143,10 @@ func (r *reading) unfinished(status map[string]any) {
 			begun = key
 		}
 	}
-	for _, key := range []string{"completionTime", "completionTimestamp", "finishedAt", "finishTime", "endTime", "stopTime"} {
+	for _, key := range []string{"completionTime", "completionTimestamp", "finishedAt", "finishTime", "endTime", "stopTime", "failureTime"} {
 		ended = ended || !isEmpty(status[key])
 	}
+	r.ended = ended
 	if begun != "" && !ended {
 		r.add(sign{means: busy, rank: faint, text: begun + " is set, and no time of completion"})
 	}

@@ -57,13 +57,21 @@ type Assessment struct {
 	Verdict Verdict
 	Reason  string // what the object says, for people; it may quote the object's messages
 	Rule    string // "annotation ordapply.dev/ready-when", "rule Certificate.cert-manager.io", "kstatus", …
+	// Health is how the object is, where the verdict alone does not say so:
+	// Degraded with Progressing or Failed, Suspended with Ready or Progressing,
+	// Absent with Progressing. The method Grade gives it for every assessment.
+	Health Grade
 
 	// NoStatus is set with Progressing when the object has no status at all.
 	// Whoever watches it gives its controller some time to write one, and then
 	// takes AfterGrace for the verdict; at once where the kind has no status.
 	NoStatus bool
-	// Assumed is set with Ready when nothing in the status says that the
-	// object is ready, and nothing that it is not.
+	// Neutral is set with Progressing when there is a status and nothing in it says
+	// whether the object is ready: as a rule the first thing that a controller
+	// writes, an observedGeneration or a version. It is given time as NoStatus is.
+	Neutral bool
+	// Assumed is set with Ready when the object was given its time, and nothing in
+	// its status says that it is ready, and nothing that it is not.
 	Assumed bool
 	// Held is set with Progressing when the spec tells the controller to leave the
 	// object alone (suspend, paused): waiting will not help. Who waits for an
@@ -73,10 +81,17 @@ type Assessment struct {
 	// generation of the spec it is about: right after a change the verdict may
 	// still be about the spec before it, and Failed be what the change cures.
 	Undated bool
+	// Final is set with Failed when the controller has given up on this very
+	// generation of the spec: waiting will not help, not even right after a change.
+	Final bool
 	// Backends are Services that must have a ready endpoint before Ready holds:
 	// those behind a webhook configuration. Health cannot see them.
 	Backends []object.ID
 }
+
+// NeedsTime reports whether the controller is to be given time to write a status,
+// or more of one, before AfterGrace gives the verdict.
+func (a Assessment) NeedsTime() bool { return a.NoStatus || a.Neutral }
 
 // Assess judges an object, as the API server returned it, by the rules that
 // come with this package. An Assessor does it by the user's rules too.

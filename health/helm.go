@@ -58,10 +58,10 @@ func parseHelmConditions(key, text string) ([]helmCondition, error) {
 
 func parseHelmCondition(source string) (helmCondition, error) {
 	c := helmCondition{source: strings.TrimSpace(source)}
-	rest, ok := strings.CutPrefix(c.source, "{")
+	rest, ok := strings.CutPrefix(braced(c.source), "{")
 	path, rest, closed := cutPath(rest)
 	if !ok || !closed {
-		return c, fmt.Errorf(`%q: a condition is written {.path} == value`, source)
+		return c, fmt.Errorf(`%q: write a condition as {.path} == value or path==value`, source)
 	}
 	rest = strings.TrimSpace(rest)
 	for _, operator := range []string{"==", "!=", "<=", ">=", "<", ">"} {
@@ -82,6 +82,20 @@ func parseHelmCondition(source string) (helmCondition, error) {
 		return c, fmt.Errorf("%q: %w", source, err)
 	}
 	return c, nil
+}
+
+// braced writes succeeded==1, the notation of the proposal's example, as
+// {.succeeded}==1.
+func braced(source string) string {
+	at := strings.IndexAny(source, "=!<>")
+	if at <= 0 {
+		return source
+	}
+	path := strings.TrimSpace(source[:at])
+	if strings.Trim(strings.ToLower(path), "abcdefghijklmnopqrstuvwxyz0123456789_-.[]") != "" {
+		return source
+	}
+	return "{." + strings.TrimPrefix(path, ".") + "}" + source[at:]
 }
 
 // cutPath cuts at the brace that closes the path; braces in quotes do not.
@@ -128,7 +142,7 @@ func (h helmReadiness) assess(obj *unstructured.Unstructured) Assessment {
 	}
 	for _, c := range h.failure {
 		if c.holds(obj.Object) {
-			return Assessment{Verdict: Failed, Reason: explain(obj, c.source+" holds"), Rule: "annotation " + helmFailure}
+			return explained(obj, Assessment{Verdict: Failed, Reason: c.source + " holds", Rule: "annotation " + helmFailure})
 		}
 	}
 	var sources []string
@@ -138,7 +152,7 @@ func (h helmReadiness) assess(obj *unstructured.Unstructured) Assessment {
 		}
 		sources = append(sources, c.source)
 	}
-	return Assessment{Verdict: Progressing, Reason: explain(obj, "not yet "+strings.Join(sources, " or ")), Rule: "annotation " + helmSuccess}
+	return explained(obj, Assessment{Verdict: Progressing, Reason: "not yet " + strings.Join(sources, " or "), Rule: "annotation " + helmSuccess})
 }
 
 // holds compares as HIP-0025 says: numbers as numbers, true and false as such,

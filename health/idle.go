@@ -13,8 +13,14 @@ import (
 // was in the middle of something.
 func held(obj *unstructured.Unstructured, given Assessment) Assessment {
 	spec, _ := obj.Object["spec"].(map[string]any)
+	if given.Verdict == Ready && asksForPause(spec, 0) { // it is ready as it is, and stays so
+		given.Health = Suspended
+	}
 	if key := holdKey(spec); key != "" && given.Verdict == Progressing {
 		given.Held = true
+		if given.Grade() == Underway {
+			given.Health = Suspended
+		}
 		given.Reason += "; spec." + key + " is true: it moves when that is taken back"
 	}
 	return given
@@ -39,6 +45,23 @@ func holdKey(spec map[string]any) string {
 		}
 	}
 	return ""
+}
+
+// asksForPause reports whether a spec, or a part of it, tells a controller to pause.
+func asksForPause(spec map[string]any, depth int) bool {
+	for key, value := range spec {
+		switch value := value.(type) {
+		case bool:
+			if value && meaningOf(key) == idle {
+				return true
+			}
+		case map[string]any:
+			if depth < 2 && asksForPause(value, depth+1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // whoAsksForIdle says what of an object wants it paused or suspended: its spec,
@@ -68,7 +91,7 @@ func asksForIdle(spec map[string]any, depth int) bool {
 			n, _ := integer(value)
 			asks = n == 0 && depth == 0 && key == "replicas"
 		case string:
-			asks = len(value) < 30 && meaningOf(value) == idle
+			asks = len(value) < 30 && (meaningOf(value) == idle || strings.EqualFold(value, "disabled") && isStateKey(lastWord(key)))
 		case map[string]any:
 			asks = depth < 4 && asksForIdle(value, depth+1)
 		}
@@ -77,6 +100,18 @@ func asksForIdle(spec map[string]any, depth int) bool {
 		}
 	}
 	return false
+}
+
+// askedStates are the states that a spec asks for, in lower case: of
+// replicationState: primary that is "primary".
+func askedStates(spec map[string]any) map[string]bool {
+	asked := map[string]bool{}
+	for key, value := range spec {
+		if text, ok := value.(string); ok && isStateKey(lastWord(key)) {
+			asked[strings.ToLower(text)] = true
+		}
+	}
+	return asked
 }
 
 // isSwitch tells of the fields of a spec that turn an object on and off.

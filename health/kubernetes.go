@@ -30,7 +30,9 @@ func kubernetes(obj *unstructured.Unstructured) (Assessment, bool) {
 		return replicationController(obj), true
 	case "Deployment.apps":
 		return held(obj, kstatus(obj)), true
-	case "PersistentVolumeClaim", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps",
+	case "DaemonSet.apps":
+		return daemonSet(obj), true
+	case "PersistentVolumeClaim", "StatefulSet.apps", "ReplicaSet.apps",
 		"CustomResourceDefinition.apiextensions.k8s.io":
 		return kstatus(obj), true
 	}
@@ -181,6 +183,27 @@ func webhooks(obj *unstructured.Unstructured) Assessment {
 			seen[id] = true
 			a.Backends = append(a.Backends, id)
 		}
+	}
+	return a
+}
+
+// daemonSet leaves out whether the Pods are up to date where the strategy is
+// OnDelete: they are not replaced until someone deletes them. kstatus does so for
+// StatefulSets only.
+func daemonSet(obj *unstructured.Unstructured) Assessment {
+	strategy, _, _ := unstructured.NestedString(obj.Object, "spec", "updateStrategy", "type")
+	want, _, _ := unstructured.NestedInt64(obj.Object, "status", "desiredNumberScheduled")
+	updated, _, _ := unstructured.NestedInt64(obj.Object, "status", "updatedNumberScheduled")
+	if strategy != "OnDelete" || updated >= want {
+		return kstatus(obj)
+	}
+	current := obj.DeepCopy()
+	if err := unstructured.SetNestedField(current.Object, want, "status", "updatedNumberScheduled"); err != nil {
+		return kstatus(obj)
+	}
+	a := kstatus(current)
+	if a.Verdict == Ready {
+		a.Reason += fmt.Sprintf("; %d of %d Pods are up to date, the others are replaced when they are deleted (updateStrategy OnDelete)", updated, want)
 	}
 	return a
 }

@@ -72,7 +72,7 @@ func outcome(t *testing.T, archive *txtar.Archive) (name, text string) {
 func line(assessor *health.Assessor, obj *unstructured.Unstructured) string {
 	a := assessor.Assess(obj)
 	text := fmt.Sprintf("%s: %s: %s (%s)\n", obj.GetName(), a.Verdict, a.Reason, a.Rule)
-	if a.NoStatus {
+	if a.NeedsTime() {
 		later := assessor.AfterGrace(a)
 		text += fmt.Sprintf("%s, after the grace time: %s: %s (%s)\n", obj.GetName(), later.Verdict, later.Reason, later.Rule)
 	}

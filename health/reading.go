@@ -4,8 +4,11 @@ package health
 type sign struct {
 	means meaning
 	rank  rank
+	final bool   // with fatal: about this generation, and the controller has given up
 	text  string // the sign as people read it
 	hint  string // what to think of it
+
+	degraded bool // with fatal: it says Degraded, and not Failed
 }
 
 // rank is how much of the object a sign speaks for. A bad sign counts unless a
@@ -22,8 +25,10 @@ const (
 // reading collects the signs of one status, keeping the worst and the best.
 type reading struct {
 	generation int64
-	oneShot    bool // running means not done yet
-	seen       bool // the controller says that it has seen this generation
+	oneShot    bool            // running means not done yet
+	seen       bool            // the controller says that it has seen this generation
+	ended      bool            // of what runs to an end: it has a time of completion
+	asked      map[string]bool // states that the spec asks for, in lower case
 	bad, good  sign
 	idle       string // what says that the object is paused
 }
@@ -80,7 +85,23 @@ func (s sign) assessment() Assessment {
 	case s.means == fatal && s.rank == certain:
 		verdict = Failed
 	}
-	return Assessment{Verdict: verdict, Reason: s.text + s.hint, Rule: "generic"}
+	return Assessment{Verdict: verdict, Final: verdict == Failed && s.final, Health: s.grade(), Reason: s.text + s.hint, Rule: "generic"}
+}
+
+// grade is the health that a sign speaks of.
+func (s sign) grade() Grade {
+	switch s.means {
+	case idle:
+		return Suspended
+	case trouble:
+		return Degraded
+	case fatal:
+		if s.rank == certain && !s.degraded {
+			return Broken
+		}
+		return Degraded
+	}
+	return Ungraded
 }
 
 // share is the rank of a bad sign by where it stands: at the top of a status it

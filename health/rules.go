@@ -33,9 +33,14 @@ type rule struct {
 	FailedWhen string  `json:"failedWhen"`
 	Source     string  `json:"source"` // where the project documents that status; not read
 
-	place    string               // in the file: rules[3]
-	name     string               // group/Kind
-	compiled func() (pair, error) // compiles once
+	DegradedWhen  string `json:"degradedWhen"`  // halts a run as failedWhen does
+	UnknownWhen   string `json:"unknownWhen"`   // and so does this
+	SuspendedWhen string `json:"suspendedWhen"` // not ready, for someone asks for that
+	MissingWhen   string `json:"missingWhen"`   // not ready, for what it makes is not there
+
+	place    string                     // in the file: rules[3]
+	name     string                     // group/Kind
+	compiled func() (conditions, error) // compiles once
 }
 
 type rulesFile struct {
@@ -95,7 +100,7 @@ func (r *rule) complete() error {
 	switch {
 	case r.Kind == "":
 		return fmt.Errorf("%s.kind: it is missing; * stands for every kind", r.place)
-	case r.ReadyWhen == "" && r.FailedWhen == "":
+	case r.ReadyWhen+r.FailedWhen+r.DegradedWhen+r.UnknownWhen+r.SuspendedWhen+r.MissingWhen == "":
 		return fmt.Errorf("%s: it says nothing; give readyWhen, failedWhen or both", r.place)
 	case strings.ContainsAny(group+r.Kind, `?[]\/`):
 		return fmt.Errorf("%s: %s is no pattern for a kind: only * is special", r.place, r.name)
@@ -104,21 +109,26 @@ func (r *rule) complete() error {
 	return nil
 }
 
-// compile compiles both conditions.
-func (r *rule) compile() (p pair, err error) {
-	p.failedRule, p.readyRule = "rule "+r.name, "rule "+r.name
+// compile compiles the conditions.
+func (r *rule) compile() (conditions, error) {
+	c := conditions{failedRule: "rule " + r.name, readyRule: "rule " + r.name}
 	var errs []error
-	if r.FailedWhen != "" {
-		if p.failed, err = compile(r.FailedWhen); err != nil {
-			errs = append(errs, fmt.Errorf("%s.failedWhen: %w", r.place, err))
+	for _, field := range []struct {
+		name, source string
+		into         **expression
+	}{
+		{"failedWhen", r.FailedWhen, &c.failed}, {"degradedWhen", r.DegradedWhen, &c.degraded}, {"unknownWhen", r.UnknownWhen, &c.unknown},
+		{"readyWhen", r.ReadyWhen, &c.ready}, {"suspendedWhen", r.SuspendedWhen, &c.suspended}, {"missingWhen", r.MissingWhen, &c.missing},
+	} {
+		if field.source == "" {
+			continue
+		}
+		var err error
+		if *field.into, err = compile(field.source); err != nil {
+			errs = append(errs, fmt.Errorf("%s.%s: %w", r.place, field.name, err))
 		}
 	}
-	if r.ReadyWhen != "" {
-		if p.ready, err = compile(r.ReadyWhen); err != nil {
-			errs = append(errs, fmt.Errorf("%s.readyWhen: %w", r.place, err))
-		}
-	}
-	return p, errors.Join(errs...)
+	return c, errors.Join(errs...)
 }
 
 // groupKind is group/Kind, and Kind alone for the core group.

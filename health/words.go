@@ -44,10 +44,7 @@ func (m meaning) negated(word string) meaning {
 func meaningOf(text string) meaning {
 	result, negated, limited, before := silent, false, false, ""
 	for word := range words(text) {
-		m := wordMeaning(word)
-		if word == "sync" && before == "in" {
-			m = good
-		}
+		m := inContext(word, before, result)
 		before = word
 		switch {
 		case isNegation(word):
@@ -56,7 +53,7 @@ func meaningOf(text string) meaning {
 			limited, result = true, max(result, m)
 		case result > good && isAim(word):
 			return result
-		case m == silent || result != silent && isParticle(word):
+		case m == silent, result != silent && isParticle(word) && m < fatal:
 		case negated:
 			result, negated = m.negated(word), false
 		case limited && m == good:
@@ -66,6 +63,25 @@ func meaningOf(text string) meaning {
 		}
 	}
 	return result
+}
+
+// inContext is the meaning of a word after another one: "in sync", "out of",
+// "timed out". "Scaled down" and "rolled out" say where something went, and not
+// that it is down or out; "conflict free" is free of it.
+func inContext(word, before string, result meaning) meaning {
+	switch {
+	case word == "sync" && before == "in", word == "service" && before == "in":
+		return good
+	case word == "of" && before == "out":
+		return trouble
+	case word == "out" && (before == "timed" || before == "time"):
+		return fatal
+	case word == "down" && isParticiple(before):
+		return silent
+	case word == "free" && result >= trouble:
+		return good
+	}
+	return wordMeaning(word)
 }
 
 func isNegation(word string) bool {
@@ -144,7 +160,7 @@ func wordMeaning(word string) meaning {
 		"installed", "provisioned", "initialized", "configured", "connected", "attached", "applied", "resolved", "valid",
 		"validated", "verified", "approved", "fulfilled", "registered", "joined", "published", "operational", "stable",
 		"normal", "green", "working", "converged", "ensured", "satisfied", "compliant", "admitted", "listening", "streaming",
-		"operating", "processed":
+		"operating", "processed", "reachable", "passing", "optimal":
 		return good
 	case "paused", "pause", "suspend", "suspended", "stopped", "hibernated", "halted", "inactive", "frozen":
 		return idle
@@ -153,7 +169,7 @@ func wordMeaning(word string) meaning {
 		"unsynced", "unreconciled", "unresolved", "rollout", "retry", "backoff", "yellow", "progressed", "unscheduled":
 		return busy
 	case "error", "errors", "errored", "err", "unhealthy", "unavailable", "missing", "unreachable", "blocked", "pressure",
-		"warning", "warn", "out", "down", "offline", "disconnected", "outofsync", "outdated", "inconsistent", "violation", "violated",
+		"warning", "warn", "down", "abnormal", "sealed", "offline", "disconnected", "outofsync", "outdated", "inconsistent", "violation", "violated",
 		"insufficient", "unschedulable", "unauthorized", "forbidden", "problem", "problems", "warnings", "violations", "issues", "red", "stuck", "mismatch", "unstable",
 		"absent", "lost", "orphaned", "uncertain", "limit", "inconclusive", "notfound", "unaccepted", "noncompliant",
 		"conflict", "conflicts", "conflicted", "drifted", "unprogrammed", "irreconcilable", "failing", "crash", "crashing",

@@ -40,7 +40,9 @@ func TestMeaningOf(t *testing.T) {
 		"RunningWithErrors": trouble, "NonCompliant": trouble,
 		"InProgress": busy, "WaitingForReady": busy, "Scaling up": busy, "ScalingDown": busy, "RollingOut": busy, "Deleting": busy,
 		"PendingUpgrade": busy, "ReadyToStartRestoring": busy,
-		"CreateFailed": fatal, "RetriesExhausted": fatal, "ProgressDeadlineExceeded": fatal, "ErrImagePullFailed": fatal, "TimedOut": trouble, "InvalidSpec": trouble,
+		"CreateFailed": fatal, "RetriesExhausted": fatal, "ProgressDeadlineExceeded": fatal, "ErrImagePullFailed": fatal, "TimedOut": fatal, "InvalidSpec": trouble,
+		"RolledOut": silent, "ScaledDown": silent, "ScaledOut": silent, "ConflictFree": good, "OutOfService": trouble, "InService": good,
+		"Unsealed": good, "Sealed": trouble, "Passing": good, "Reachable": good, "Unreachable": trouble, "Abnormal": trouble,
 		"Paused": idle, "Suspend": idle,
 	} {
 		require.Equal(t, want, meaningOf(name), name)

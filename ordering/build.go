@@ -16,6 +16,9 @@ type Options struct {
 	// SkipHooks leaves out Helm hooks, and Argo CD hooks that no sync creates,
 	// instead of refusing them.
 	SkipHooks bool
+	// KeepHooks plans hooks as any other resource: what is deleted may hold some,
+	// whichever way they came into the cluster.
+	KeepHooks bool
 	// NoPrerequisites lets CRDs and Namespaces that nothing placed go out like
 	// everything else.
 	NoPrerequisites bool
@@ -60,6 +63,7 @@ type builder struct {
 	*declarations
 	edges       []edge // that hold
 	dropped     []contradiction
+	searched    int // edges that searches for contradictions looked at
 	skipped     []Skipped
 	graph       *graph          // of the edges that hold
 	readyVertex map[int32]int32 // of resources that are ready only later; see ready.go
@@ -87,17 +91,12 @@ func newBuilder(resources []Resource, options Options) (*builder, error) {
 	edges := slices.Concat(b.declarations.edges, b.setEdges(), b.prerequisiteEdges(), b.lastEdges(), soft)
 	b.bound(edges)
 	resolved := b.resolveEdges(edges)
-	b.edges, b.dropped = resolved.kept, resolved.dropped
+	b.edges, b.dropped, b.searched = resolved.kept, resolved.dropped, resolved.searched
 	errs := append([]error{err}, b.errs...)
 	for _, cycle := range resolved.cycles {
 		errs = append(errs, b.cycleError(cycle))
 	}
-	for _, c := range resolved.dropped {
-		if c.edge.strength >= exists {
-			errs = append(errs, errors.New(b.contradiction(c)))
-		}
-	}
-	return b, errors.Join(errs...)
+	return b, errors.Join(append(errs, b.refusals()...)...)
 }
 
 // neededBy tells of each resource whether another one needs it.

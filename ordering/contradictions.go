@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -27,9 +28,9 @@ func (e CycleEdge) String() string {
 
 func (e *CycleError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "a cycle of %d: none of these can be first; remove one of the edges", len(e.Cycle))
+	plain.Fprintf(&b, "a cycle of %d: none of these can be first; remove one of the edges", len(e.Cycle))
 	for _, edge := range e.Cycle {
-		fmt.Fprintf(&b, "\n  %s", edge)
+		plain.Fprintf(&b, "\n  %s", edge)
 	}
 	return b.String()
 }
@@ -82,12 +83,16 @@ func (b *builder) contradiction(c contradiction) string {
 		}
 		return fmt.Sprintf("%s needs %s (%s), and would wait for ever, because %s; remove one of these edges", needer, needed, c.edge.why.Located(), strings.Join(steps, ", and "))
 	}
-	outcome := early.title() + " would wait for ever"
-	if c.edge.strength == exists {
-		outcome = "the API server would refuse it"
-	}
 	return fmt.Sprintf("%s (%s) needs %s (%s), which %s places after it: %s; %s",
-		needer, early.title(), needed, c.edge.why, late.title(), outcome, b.fix(early, needed))
+		needer, early.title(), needed, c.edge.why, late.title(), outcome(c.edge, early), b.fix(early, needed.String()))
+}
+
+// outcome says what would happen if an edge were given up.
+func outcome(e edge, early set) string {
+	if e.strength == exists {
+		return "the API server would refuse it"
+	}
+	return early.title() + " would wait for ever"
 }
 
 // ends are the two resources of an edge.
@@ -109,7 +114,7 @@ func (b *builder) layersBetween(e edge) (early, late set, ok bool) {
 }
 
 // fix says how to place a resource before one that needs it.
-func (b *builder) fix(early set, needed object.ID) string {
+func (b *builder) fix(early set, needed string) string {
 	switch early.kind {
 	case ArgoWave:
 		return fmt.Sprintf("give %s the hook and wave of %s or of an earlier one", needed, early.name)
@@ -124,13 +129,7 @@ func (b *builder) fix(early set, needed object.ID) string {
 // remarks are the notes of a plan: those about declarations, and resources
 // that go out before something that they need.
 func (b *builder) remarks() []string {
-	notes := slices.Clone(b.notes)
-	for _, c := range b.dropped {
-		if c.edge.strength == required {
-			notes = append(notes, b.goesFirst(c))
-		}
-	}
-	return notes
+	return slices.Concat(b.notes, b.notesOfEarly())
 }
 
 func (b *builder) goesFirst(c contradiction) string {

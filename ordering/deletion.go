@@ -76,8 +76,9 @@ func (s DeletionStep) because() Reason {
 }
 
 // DeletionOrder plans the deletion of resources, such as those of an earlier
-// stream. Hooks are left out, as they are from an apply. The error is what Build
-// would say of the resources, or a *CycleError of rules about deleting.
+// stream. Hooks are left out, as they are from an apply, unless the options keep
+// them. The error is what Build would say of the resources, or a *CycleError of
+// rules about deleting.
 func DeletionOrder(resources []Resource, options Options) (*Deletion, error) {
 	options.SkipHooks = true
 	b, err := newBuilder(resources, options)
@@ -85,7 +86,7 @@ func DeletionOrder(resources []Resource, options Options) (*Deletion, error) {
 		return nil, err
 	}
 	edges := slices.Concat(b.deleteEdges(), b.reversed(), b.customFirst(), b.apiServicesFirst())
-	resolved := resolve(len(b.resources)+2*len(b.sets), edges)
+	resolved := resolve(len(b.resources)+2*len(b.sets), edges, b.isSetVertex)
 	var errs []error
 	for _, cycle := range resolved.cycles {
 		errs = append(errs, &CycleError{Cycle: b.readable(cycle)})

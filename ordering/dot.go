@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // WriteDOT writes the picture in Graphviz' language: waves from left to right,
@@ -72,7 +74,7 @@ func (b Box) labelDOT() string {
 }
 
 func escapeXML(text string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(plain.Line(text))
 }
 
 func quoteDOT(text string) string {

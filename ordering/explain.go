@@ -1,11 +1,11 @@
 package ordering
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -20,10 +20,10 @@ func (p *Plan) Explain(w io.Writer, id object.ID) (ok bool, err error) {
 		return p.explainSkipped(w, id)
 	}
 	s := p.Steps[at]
-	fmt.Fprintf(&b, "%s\n", s.ID)
+	plain.Fprintf(&b, "%s\n", s.ID)
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "  %-9s %s\n", label, text)
+			plain.Fprintf(&b, "  %-9s %s\n", label, text)
 		}
 	}
 	line("source", s.Source)
@@ -44,7 +44,7 @@ func (p *Plan) Explain(w io.Writer, id object.ID) (ok bool, err error) {
 func (p *Plan) explainSkipped(w io.Writer, id object.ID) (bool, error) {
 	for _, s := range p.Skipped {
 		if s.ID == id {
-			_, err := fmt.Fprintf(w, "%s\n  left out  %s\n", id, s.Why.Located())
+			_, err := plain.Fprintf(w, "%s\n  left out  %s\n", id, s.Why.Located())
 			return true, err
 		}
 	}
@@ -81,13 +81,13 @@ func (p *Plan) explainNeeds(b *strings.Builder, s Step, index map[object.ID]int)
 	}
 	b.WriteString("needs\n")
 	for _, n := range s.Needs {
-		fmt.Fprintf(b, "  %s, %s, of %s: %s%s\n", n.ID, n.Gate, p.WaveTitle(p.Steps[index[n.ID]].Wave), s.located(n.Why), hardWords(n))
+		plain.Fprintf(b, "  %s, %s, of %s: %s%s\n", n.ID, n.Gate, p.WaveTitle(p.Steps[index[n.ID]].Wave), s.located(n.Why), hardWords(n))
 	}
 	for _, n := range s.External {
-		fmt.Fprintf(b, "  %s, %s, from outside the stream: %s\n", n.ID, n.Gate, s.located(n.Why))
+		plain.Fprintf(b, "  %s, %s, from outside the stream: %s\n", n.ID, n.Gate, s.located(n.Why))
 	}
 	for _, a := range s.After {
-		fmt.Fprintf(b, "  all of %s: %s\n", p.Layers[a.Layer].Name, s.located(a.Why))
+		plain.Fprintf(b, "  all of %s: %s\n", p.Layers[a.Layer].Name, s.located(a.Why))
 	}
 }
 
@@ -111,7 +111,7 @@ func (p *Plan) explainNeeders(b *strings.Builder, s Step) {
 	for _, other := range p.Steps {
 		for _, n := range other.Needs {
 			if n.ID == s.ID {
-				lines = append(lines, fmt.Sprintf("  %s, %s: %s\n", other.ID, n.Gate, n.Why))
+				lines = append(lines, plain.Sprintf("  %s, %s: %s\n", other.ID, n.Gate, n.Why))
 			}
 		}
 	}
@@ -126,9 +126,9 @@ func (p *Plan) explainDropped(b *strings.Builder, s Step) {
 		if d.ID != s.ID && d.Need.ID != s.ID {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("  %s needs %s (%s), but\n", d.ID, d.Need.ID, d.Need.Why))
+		lines = append(lines, plain.Sprintf("  %s needs %s (%s), but\n", d.ID, d.Need.ID, d.Need.Why))
 		for _, e := range d.Because {
-			lines = append(lines, "    "+e.String()+"\n")
+			lines = append(lines, plain.Sprintf("    %s\n", e))
 		}
 	}
 	if len(lines) > 0 {

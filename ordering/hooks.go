@@ -14,8 +14,11 @@ const (
 
 // withoutHooks takes out what is no part of an apply: objects that Argo CD or
 // Helm create at other times than an apply, or not at all. They are refused
-// unless they are to be skipped.
+// unless they are to be skipped, or kept.
 func withoutHooks(resources []Resource, options Options) (kept []Resource, skipped []Skipped, err error) {
+	if options.KeepHooks {
+		return resources, nil, nil
+	}
 	var errs []error
 	kept = make([]Resource, 0, len(resources))
 	byArgo := options.Frame == FrameArgoCD || options.Frame == FrameAuto && argoRules(resources)

@@ -1,10 +1,10 @@
 package ordering
 
 import (
-	"encoding/json"
 	"io"
 	"time"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -110,10 +110,7 @@ func (p *Plan) WriteJSON(w io.Writer) error {
 		}
 		out.Dropped = append(out.Dropped, dropped)
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(out)
+	return plain.WriteJSON(w, out, "  ")
 }
 
 func (s Step) inJSON() jsonStep {

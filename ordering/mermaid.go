@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // WriteMermaid writes the picture in Mermaid's language: thick arrows for what
@@ -40,5 +42,5 @@ func (d *Drawing) WriteMermaid(w io.Writer) error {
 }
 
 func quoteMermaid(text string) string {
-	return `"` + strings.NewReplacer(`"`, "#quot;", "<br/>", "<br/>", "<", "#lt;", ">", "#gt;").Replace(text) + `"`
+	return `"` + strings.NewReplacer(`"`, "#quot;", "<br/>", "<br/>", "<", "#lt;", ">", "#gt;").Replace(plain.Line(text)) + `"`
 }

@@ -12,10 +12,13 @@ import "slices"
 // resolveEdges finds out which edges hold.
 func (b *builder) resolveEdges(edges []edge) resolution {
 	size := len(b.resources) + 2*len(b.sets)
-	out := resolve(size, edges)
+	out := resolve(size, edges, b.isSetVertex)
 	early := slices.ContainsFunc(out.dropped, func(c contradiction) bool { return c.edge.strength == required })
 	if early && len(out.cycles) == 0 {
-		return resolve(b.splitReadiness(edges, size))
+		size, edges = b.splitReadiness(edges, size)
+		split := resolve(size, edges, b.isSetVertex)
+		split.searched += out.searched
+		return split
 	}
 	return out
 }

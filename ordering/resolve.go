@@ -10,9 +10,10 @@ import (
 
 // resolution is what comes of a set of edges.
 type resolution struct {
-	kept    []edge
-	dropped []contradiction
-	cycles  [][]edge // of declared edges
+	kept     []edge
+	dropped  []contradiction
+	cycles   [][]edge // of declared edges
+	searched int      // edges that searches for contradictions looked at
 }
 
 // contradiction is an edge that was not kept, and the road by which what it
@@ -22,11 +23,14 @@ type contradiction struct {
 	road []edge
 }
 
-func resolve(size int, edges []edge) resolution {
+// resolve takes edges between vertices 0..size-1; isSetVertex reports whether
+// one is the entry or the exit of a set.
+func resolve(size int, edges []edge, isSetVertex func(v int32) bool) resolution {
 	r := &resolver{
 		graph: newGraph(size, edges), circleOf: make([]int32, size), position: make([]int, size), waiting: make([]int, size),
 		inForce: make([]bool, len(edges)),
 	}
+	r.roads = newDeclaredRoads(r, isSetVertex)
 	var out resolution
 	gone := make([]bool, len(edges))
 	for n, vertices := range r.circles() {
@@ -48,6 +52,7 @@ func resolve(size int, edges []edge) resolution {
 			out.kept = append(out.kept, e)
 		}
 	}
+	out.searched = r.searched
 	slices.SortFunc(out.dropped, func(a, b contradiction) int { return strongestFirst(a.edge, b.edge) })
 	return out
 }
@@ -60,6 +65,8 @@ type resolver struct {
 	position []int   // of each vertex, in an order of its circle that every edge in force follows; -1: none yet
 	waiting  []int   // of each vertex, edges in force from vertices without a position
 	inForce  []bool  // of each edge
+	roads    *declaredRoads
+	searched int
 }
 
 // sortHard puts the declared edges of a circle in force and sorts its vertices
@@ -137,12 +144,15 @@ func (r *resolver) addSoft(vertices []int32) []refused {
 // ends move). When a road leads from its end to its start already, it gives
 // that road and changes nothing.
 func (r *resolver) makeRoom(e edge) []edge {
+	if road := r.roads.find(e.to, e.from); road != nil {
+		return road
+	}
 	low, high := r.position[e.to], r.position[e.from]
-	after, came := r.reach(e.to, r.out, func(e *edge) int32 { return e.to }, func(p int) bool { return p <= high })
+	after, came := r.reach(e.to, r.out, edgeTo, func(p int) bool { return p <= high })
 	if _, ok := came[e.from]; ok {
 		return r.road(e.to, e.from, came)
 	}
-	before, _ := r.reach(e.from, r.in, func(e *edge) int32 { return e.from }, func(p int) bool { return p >= low })
+	before, _ := r.reach(e.from, r.in, edgeFrom, func(p int) bool { return p >= low })
 	r.reorder(before, after)
 	return nil
 }
@@ -154,6 +164,7 @@ func (r *resolver) reach(start int32, edges adjacency, end func(*edge) int32, in
 	found := []int32{start}
 	for next := 0; next < len(found); next++ {
 		for _, i := range edges.of(found[next]) {
+			r.searched++
 			to := end(&r.edges[i])
 			if _, seen := came[to]; seen || !r.inForce[i] || !inRange(r.position[to]) {
 				continue

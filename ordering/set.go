@@ -39,6 +39,12 @@ func (d *declarations) join(resource, set int, in, out strength) {
 func (d *declarations) entry(set int) int32 { return int32(len(d.resources) + 2*set) }
 func (d *declarations) exit(set int) int32  { return d.entry(set) + 1 }
 
+// isSetVertex reports whether a vertex is the entry or the exit of a set.
+func (d *declarations) isSetVertex(v int32) bool {
+	first := len(d.resources)
+	return int(v) >= first && int(v) < first+2*len(d.sets)
+}
+
 // setEdges are the edges that the sets and their members make.
 func (d *declarations) setEdges() []edge {
 	var edges []edge

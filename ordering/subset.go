@@ -1,6 +1,10 @@
 package ordering
 
-import "github.com/ordapply/ordapply/object"
+import (
+	"slices"
+
+	"github.com/ordapply/ordapply/object"
+)
 
 // Of is the deletion of some of the resources only, in the same order. A wave of
 // which nothing is left is left out.
@@ -26,4 +30,23 @@ func (d *Deletion) Of(wanted func(object.ID) bool) *Deletion {
 		out.Steps = append(out.Steps, s)
 	}
 	return out
+}
+
+// With is the deletion with those of the resources that it does not hold, in a last
+// wave: whoever plans a deletion by what is known of resources leaves none out.
+func (d *Deletion) With(resources []object.ID) *Deletion {
+	held := make(map[object.ID]bool, len(d.Steps))
+	for _, s := range d.Steps {
+		held[s.ID] = true
+	}
+	out := *d
+	out.Steps = slices.Clone(d.Steps)
+	for _, id := range slices.SortedFunc(slices.Values(resources), object.Compare) {
+		if !held[id] {
+			held[id] = true
+			out.Steps = append(out.Steps, DeletionStep{ID: id, Wave: d.Waves})
+			out.Waves = d.Waves + 1
+		}
+	}
+	return &out
 }

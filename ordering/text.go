@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // WriteText prints the plan for people: each wave, its resources, and because
@@ -12,18 +14,18 @@ func (p *Plan) WriteText(w io.Writer) error {
 	var b strings.Builder
 	width := p.idWidth()
 	for n := range p.Waves {
-		fmt.Fprintf(&b, "%s\n", p.WaveTitle(n))
+		plain.Fprintf(&b, "%s\n", p.WaveTitle(n))
 		for _, s := range p.Steps {
 			if s.Wave == n {
-				fmt.Fprintf(&b, "  %-*s  %s\n", width, s.ID, s.Why)
+				plain.Fprintf(&b, "  %-*s  %s\n", width, s.ID, s.Why)
 			}
 		}
 	}
 	for _, s := range p.Skipped {
-		fmt.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
+		plain.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
 	}
 	for _, note := range p.Notes {
-		fmt.Fprintf(&b, "note: %s\n", note)
+		plain.Fprintf(&b, "note: %s\n", note)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -1,6 +1,7 @@
 package sortorder
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -28,6 +29,15 @@ func (ps Problems) Error() string {
 		lines[i] = p.String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives each fault as an error of its own.
+func (ps Problems) Unwrap() []error {
+	errs := make([]error, len(ps))
+	for i, p := range ps {
+		errs[i] = errors.New(p.String())
+	}
+	return errs
 }
 
 // add notes a fault, unless the field at path or one below it has one already:

@@ -22,6 +22,12 @@ func Schema() []byte {
 	metadata := properties["metadata"].(map[string]any)
 	metadata["additionalProperties"] = true
 	metadata["required"] = []string{"name"}
+	pattern(metadata["properties"].(map[string]any), "name", nameForm)
+	properties["timeouts"].(map[string]any)["additionalProperties"] = map[string]any{"type": "string", "pattern": durationForm}
+	root["allOf"] = []any{ // "of" goes with carry, and carry: unpack with "of"
+		map[string]any{"anyOf": []any{withoutField("of"), withField("carry")}},
+		map[string]any{"anyOf": []any{withoutField("carry"), having("carry", map[string]any{"enum": []string{string(Pack)}}), withField("of")}},
+	}
 	out, _ := json.MarshalIndent(root, "", "  ") // maps of strings always marshal
 	return append(out, '\n')
 }
@@ -30,7 +36,11 @@ func Schema() []byte {
 func schemaOf(t reflect.Type) map[string]any {
 	if t == reflect.TypeFor[typeOrderSpec]() {
 		object := structSchema(t)
-		narrow(object["properties"].(map[string]any), "default", typeOrderNames()...)
+		fields := object["properties"].(map[string]any)
+		narrow(fields, "default", typeOrderNames()...)
+		for _, name := range []string{"first", "last"} {
+			fields[name].(map[string]any)["items"] = map[string]any{"type": "string", "pattern": kindForm}
+		}
 		return map[string]any{"oneOf": []any{map[string]any{"enum": typeOrderNames()}, object}}
 	}
 	switch t.Kind() {
@@ -56,16 +66,87 @@ func structSchema(t reflect.Type) map[string]any {
 		property["description"] = field.Tag.Get("doc")
 		properties[field.Tag.Get("json")] = property
 	}
+	out := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	if _, has := properties["timeout"]; has {
+		pattern(properties, "timeout", durationForm)
+	}
 	switch t {
 	case reflect.TypeFor[requirement]():
 		narrow(properties, "operator", "In", "NotIn", "Exists", "DoesNotExist")
+		notEmpty(properties, "key")
+		out["required"] = []string{"key", "operator"}
+		out["oneOf"] = []any{
+			map[string]any{"properties": map[string]any{"operator": map[string]any{"enum": []string{"In", "NotIn"}}, "values": map[string]any{"minItems": 1}}, "required": []string{"values"}},
+			map[string]any{"properties": map[string]any{"operator": map[string]any{"enum": []string{"Exists", "DoesNotExist"}}, "values": map[string]any{"maxItems": 0}}},
+		}
+	case reflect.TypeFor[labelSelector]():
+		out["minProperties"] = 1
 	case reflect.TypeFor[selectorSpec]():
 		narrow(properties, "gate", "ready", "applied")
-		annotations := properties["matchAnnotations"].(map[string]any)
-		annotations["minProperties"] = 1
-		annotations["additionalProperties"] = map[string]any{"type": "string", "minLength": 1}
+		pattern(properties, "layer", nameForm)
+		notEmpty(properties, "kind", "name")
+		selecting(properties)
+		out["anyOf"] = anyOf("matchAnnotations", "matchExpressions", "labelSelector", "group", "kind", "namespace", "name", "unmatched")
+	case reflect.TypeFor[layerSpec]():
+		notEmpty(properties, "name")
+		out["required"] = []string{"name"}
+	case reflect.TypeFor[stackSpec]():
+		notEmpty(properties, "name")
+		out["required"] = []string{"name"}
+	case reflect.TypeFor[applicationSpec]():
+		notEmpty(properties, "name", "kind", "resourceName")
+		selecting(properties)
+		out["required"] = []string{"name"}
+		out["anyOf"] = anyOf("matchAnnotations", "matchExpressions", "labelSelector", "group", "kind", "namespace", "resourceName")
+	case reflect.TypeFor[healthRule]():
+		notEmpty(properties, "kind")
+		out["required"] = []string{"kind"}
 	}
-	return map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	return out
+}
+
+// The forms of texts, as regular expressions.
+const (
+	nameForm     = `^[A-Za-z0-9._=+-]+$`
+	kindForm     = `^[^.]+(\..*)?$`
+	durationForm = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$`
+)
+
+// selecting says of the conditions of a selector that none is empty.
+func selecting(properties map[string]any) {
+	annotations := properties["matchAnnotations"].(map[string]any)
+	annotations["minProperties"] = 1
+	annotations["additionalProperties"] = map[string]any{"type": "string", "minLength": 1}
+	properties["matchExpressions"].(map[string]any)["minItems"] = 1
+}
+
+func notEmpty(properties map[string]any, names ...string) {
+	for _, name := range names {
+		properties[name].(map[string]any)["minLength"] = 1
+	}
+}
+
+func pattern(properties map[string]any, name, form string) {
+	properties[name].(map[string]any)["pattern"] = form
+}
+
+// withField is an object that has a field, withoutField is one that has not, and having one
+// whose field is like this.
+func withField(name string) map[string]any { return map[string]any{"required": []string{name}} }
+
+func withoutField(name string) map[string]any { return map[string]any{"not": withField(name)} }
+
+func having(name string, like map[string]any) map[string]any {
+	return map[string]any{"properties": map[string]any{name: like}, "required": []string{name}}
+}
+
+// anyOf are objects that have one of these fields.
+func anyOf(names ...string) []any {
+	var out []any
+	for _, name := range names {
+		out = append(out, withField(name))
+	}
+	return out
 }
 
 // narrow allows only these values of a property.

@@ -11,7 +11,13 @@ type healthRule struct {
 	Kind       string  `json:"kind" doc:"The kind; * stands for any run of characters."`
 	ReadyWhen  string  `json:"readyWhen" doc:"The resource is ready when this CEL condition over self holds."`
 	FailedWhen string  `json:"failedWhen" doc:"The resource has failed when this CEL condition over self holds."`
-	Source     string  `json:"source" doc:"Where that status is documented; for readers."`
+
+	DegradedWhen  string `json:"degradedWhen" doc:"The resource has failed, and its health is Degraded, when this CEL condition over self holds."`
+	UnknownWhen   string `json:"unknownWhen" doc:"The resource has failed, and its health is Unknown, when this CEL condition over self holds."`
+	SuspendedWhen string `json:"suspendedWhen" doc:"The resource is not ready, and its health is Suspended, when this CEL condition over self holds."`
+	MissingWhen   string `json:"missingWhen" doc:"The resource is not ready, and its health is Missing, when this CEL condition over self holds."`
+
+	Source string `json:"source" doc:"Where that status is documented; for readers."`
 }
 
 // stackSpec is one entry of stacks.

@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -23,4 +24,7 @@ type Cluster interface {
 	// Unlabel takes a label from an object; a conflict when it is no longer the
 	// version that it was read as.
 	Unlabel(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, label, manager string) error
+	// SetManagedFields changes who owns which fields of an object; a conflict when
+	// it is no longer the version that it was read as.
+	SetManagedFields(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, manager string) error
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -69,9 +70,7 @@ func (d Dissolution) Do(ctx context.Context) (apply.Summary, error) {
 		return apply.Summary{}, err
 	}
 	summary, err := d.dissolve(held)
-	if errors.Is(context.Cause(held), ErrLockLost) {
-		err = errors.Join(ErrLockLost, err)
-	}
+	err = orLost(held, err)
 	release()
 	var unknown *UnknownError
 	if err != nil && !errors.As(err, &unknown) {
@@ -142,7 +141,7 @@ func (d Dissolution) dissolve(ctx context.Context) (apply.Summary, error) {
 	if err := d.letGo(ctx, set, summary); err != nil {
 		return summary, err
 	}
-	if err := d.history().Drop(ctx); err != nil {
+	if err := d.history().Drop(activity.For(ctx, "of the history")); err != nil {
 		return summary, err
 	}
 	return summary, set.Drop(ctx)
@@ -150,7 +149,10 @@ func (d Dissolution) dissolve(ctx context.Context) (apply.Summary, error) {
 
 func (d Dissolution) open(ctx context.Context) (*Set, error) {
 	set, err := Open(ctx, d.Cluster, d.Kind, d.Parent, false)
-	if err == nil && !set.Exists() {
+	if err == nil && (set.Exists() || !beingDeleted(ctx, d.Cluster, d.Namespace)) {
+		err = set.Recover(ctx, d.history())
+	}
+	if err == nil && !set.Known() {
 		err = d.unknown()
 	}
 	return set, err
@@ -169,7 +171,7 @@ func (e *UnknownError) Error() string {
 
 // members deletes all members of the set.
 func (d Dissolution) members(ctx context.Context, set *Set) (apply.Summary, error) {
-	members, err := set.Members(ctx)
+	members, err := set.Members(activity.For(ctx, "for the deletion"))
 	if err != nil {
 		return apply.Summary{}, err
 	}
@@ -183,7 +185,7 @@ func (d Dissolution) members(ctx context.Context, set *Set) (apply.Summary, erro
 // removal deletes members of the set, of which none must stay for its sake.
 func (d Dissolution) removal(set *Set, members Members) removal {
 	keep := func(object.ID) string { return "" }
-	return removal{set: set, history: d.history(), remover: d.Remover, keep: keep, planned: d.Planned, remarks: members.Remarks()}
+	return removal{set: set, history: d.history(), remover: d.Remover, keep: keep, planned: d.Planned, remarks: set.withRemark(members.Remarks())}
 }
 
 // letGo takes the label from members that were kept: nobody owns them now.
@@ -202,12 +204,12 @@ func (d Dissolution) letGo(ctx context.Context, set *Set, summary apply.Summary)
 func (d Dissolution) unlabel(ctx context.Context, set *Set, id object.ID) error {
 	gvk, served := set.served(schema.GroupKind{Group: id.Group, Kind: id.Kind})
 	if !served {
-		return nil
+		return errors.New("the API server does not serve its kind now")
 	}
 	kind, _ := d.Cluster.Kind(gvk)
 	for {
 		live, err := d.Cluster.Get(ctx, kind, id.Namespace, id.Name)
-		if apierrors.IsNotFound(err) {
+		if apply.IsGone(err) {
 			return nil
 		}
 		if err != nil {

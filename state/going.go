@@ -25,6 +25,13 @@ func beingDeleted(ctx context.Context, cluster Cluster, name string) bool {
 	return err == nil && live.GetDeletionTimestamp() != nil
 }
 
+// goingOrGone reports whether a Namespace is being deleted or not there, as far
+// as that may be read.
+func goingOrGone(ctx context.Context, cluster Cluster, name string) bool {
+	live, err := cluster.Get(ctx, namespaceKind(), "", name)
+	return apierrors.IsNotFound(err) || err == nil && live.GetDeletionTimestamp() != nil
+}
+
 func namespaceKind() apply.Kind {
 	return apply.Kind{Resource: corev1.SchemeGroupVersion.WithResource("namespaces")}
 }
@@ -41,7 +48,7 @@ func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Dur
 	last := "waiting until it is gone"
 	for {
 		live, err := cluster.Get(waiting, namespaceKind(), "", name)
-		if apierrors.IsNotFound(err) || err == nil && live.GetDeletionTimestamp() == nil {
+		if apply.IsGone(err) || err == nil && live.GetDeletionTimestamp() == nil {
 			return nil
 		}
 		if err == nil {

@@ -31,11 +31,16 @@ func (h HandOver) ToKubectl(ctx context.Context) error {
 	if _, err := h.open(ctx); err != nil {
 		return err // before the lock, which is written, too
 	}
-	ctx, release, err := Lock{Cluster: h.Cluster, Lease: LeaseOf(h.Parent, h.Namespace)}.Acquire(ctx, h.LockTimeout)
+	held, release, err := Lock{Cluster: h.Cluster, Lease: LeaseOf(h.Parent, h.Namespace)}.Acquire(ctx, h.LockTimeout)
 	if err != nil {
 		return err
 	}
 	defer release()
+	return orLost(held, h.give(held))
+}
+
+// give does what is done under the lock.
+func (h HandOver) give(ctx context.Context) error {
 	set, err := h.open(ctx)
 	if err != nil {
 		return err
@@ -50,7 +55,7 @@ func (h HandOver) ToKubectl(ctx context.Context) error {
 	if err := members.answering("hand it over: kubectl refuses it as it is"); err != nil {
 		return err
 	}
-	next := set.Parent.Holding(slices.Collect(maps.Keys(members.Live)))
+	next := set.Parent.Holding(slices.Concat(slices.Collect(maps.Keys(members.Live)), members.doubtful()))
 	if h.Parent.Namespace != "" && len(next.Namespaces) > 0 {
 		return h.spans(next.Namespaces)
 	}
@@ -60,7 +65,10 @@ func (h HandOver) ToKubectl(ctx context.Context) error {
 
 func (h HandOver) open(ctx context.Context) (*Set, error) {
 	set, err := Open(ctx, h.Cluster, h.Kind, h.Parent, false)
-	if err == nil && !set.Exists() {
+	if err == nil {
+		err = set.Recover(ctx, History{Cluster: h.Cluster, Parent: set.Parent, Namespace: h.Namespace})
+	}
+	if err == nil && !set.Known() {
 		err = fmt.Errorf("there is no apply set %s: nothing to hand over", h.Parent)
 	}
 	return set, err

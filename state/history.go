@@ -40,11 +40,11 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	c, err := r.content()
+	resources, err := r.storeResources()
 	if err != nil {
 		return 0, h.fault("encode a revision", err)
 	}
-	digest, err := c.digest()
+	digest, err := r.digest(resources)
 	if err != nil {
 		return 0, h.fault("encode a revision", err)
 	}
@@ -55,7 +55,7 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 		return 0, err
 	}
 	n := stored.highest + 1
-	data, err := r.encode(c)
+	data, err := r.encode(resources)
 	if err != nil {
 		return 0, h.fault("encode a revision", err)
 	}

@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,7 +25,7 @@ const homeAnnotation = "ordapply.dev/home"
 func Home(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id object.ID) (string, error) {
 	kind, _ := cluster.Kind(gvk)
 	live, err := cluster.Get(ctx, kind, id.Namespace, id.Name)
-	if apierrors.IsNotFound(err) {
+	if apply.IsGone(err) {
 		return "", nil
 	}
 	if err != nil {
@@ -44,10 +45,10 @@ func (s *Set) claimHome(ctx context.Context, home string) (string, error) {
 	claim.SetName(s.Parent.ID.Name)
 	claim.SetAnnotations(map[string]string{homeAnnotation: home})
 	options := apply.PatchOptions{Manager: s.Parent.Manager("ordapply") + "@" + home}
-	for {
+	for n := 1; ; n++ {
 		live, err := s.cluster.Get(ctx, s.kind, "", s.Parent.ID.Name)
 		switch {
-		case apierrors.IsNotFound(err):
+		case apply.IsGone(err):
 			_, err = s.cluster.Apply(ctx, s.kind, claim, options)
 		case err == nil && live.GetAnnotations()[homeAnnotation] != "":
 			return live.GetAnnotations()[homeAnnotation], nil
@@ -59,10 +60,33 @@ func (s *Set) claimHome(ctx context.Context, home string) (string, error) {
 		switch {
 		case err == nil:
 			return home, nil
-		case !apierrors.IsConflict(err):
-			return "", fmt.Errorf("write the parent of apply set %s: %w", s.Parent.ID, err)
+		case !apierrors.IsConflict(err) || n == homeAttempts:
+			return "", s.unclaimed(live, home, err)
+		}
+		select {
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		case <-time.After(time.Duration(n) * 100 * time.Millisecond):
 		}
 	}
+}
+
+// homeAttempts is how often claimHome tries while others change the parent.
+const homeAttempts = 8
+
+// unclaimed says why a set got no home, and what to do when its annotation is there
+// and empty: another field manager owns it then, and no run fills it in.
+func (s *Set) unclaimed(live *unstructured.Unstructured, home string, err error) error {
+	err = fmt.Errorf("write the parent of apply set %s: %w", s.Parent.ID, err)
+	if live == nil {
+		return err
+	}
+	if value, there := live.GetAnnotations()[homeAnnotation]; there && value == "" {
+		resource := s.kind.Resource.GroupResource()
+		err = fmt.Errorf("%w; its annotation %s is empty and owned by another field manager: name the namespace of the set's Lease and history there (kubectl annotate %s %s %s=%s --overwrite), then run this again",
+			err, homeAnnotation, resource, s.Parent.ID.Name, homeAnnotation, home)
+	}
+	return err
 }
 
 // livesIn fails when a set got another home than the one whose lock we have.

@@ -1,124 +1,109 @@
 package state
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/object"
 )
 
-// leaseRecord is the Lease of a lock as package leaderelection wants it. It
-// remembers what it saw last, for those who have to be told.
-type leaseRecord struct {
-	cluster Cluster
-	id      object.ID
-	holder  string
-	refused chan struct{} // closed when the API server will not let us have it
-	busy    chan struct{} // closed when somebody else was seen to have it
-	taken   func()        // called when somebody else has what was ours
-
-	mu   sync.Mutex
-	ours bool // it was, when it was seen last
-	live *unstructured.Unstructured
-	seen resourcelock.LeaderElectionRecord
-	err  error
-}
-
-func newLeaseRecord(cluster Cluster, id object.ID, holder string) *leaseRecord {
-	return &leaseRecord{cluster: cluster, id: id, holder: holder, refused: make(chan struct{}), busy: make(chan struct{})}
+// leaseAccess reads and writes the Lease of a lock. What it writes is what
+// client-go's leader election writes, so that other versions and other tools read
+// it right. Each write replaces what was read or written before it and fails
+// when anything else was written since: a renewal that gets through proves that
+// no other run had the lock in between.
+type leaseAccess struct {
+	cluster  Cluster
+	id       object.ID
+	holder   string
+	lifetime time.Duration
 }
 
 func leaseKind() apply.Kind {
 	return apply.Kind{Resource: coordinationv1.SchemeGroupVersion.WithResource("leases"), Namespaced: true}
 }
 
-// Get implements resourcelock.Interface.
-func (l *leaseRecord) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+// retryPeriod is how often a Lease is renewed, and how often one that another
+// run holds is read.
+func (l leaseAccess) retryPeriod() time.Duration { return l.lifetime / 5 }
+
+// within is how long after its last renewal a Lease still lets requests out.
+// Another run takes it after its whole lifetime: what is left in between is for
+// requests on their way.
+func (l leaseAccess) within() time.Duration { return l.lifetime * 2 / 3 }
+
+// read reads the Lease, as it is and what it says.
+func (l leaseAccess) read(ctx context.Context) (*unstructured.Unstructured, coordinationv1.LeaseSpec, error) {
 	live, err := l.cluster.Get(ctx, leaseKind(), l.id.Namespace, l.id.Name)
-	if err = l.note(live, err); err != nil {
-		return nil, nil, err
-	}
-	lease := &coordinationv1.Lease{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, lease); err != nil {
-		return nil, nil, err
-	}
-	record := resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec)
-	raw, err := json.Marshal(*record)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.seen = *record
-	if record.HolderIdentity != "" && record.HolderIdentity != l.holder {
-		if l.ours {
-			l.taken()
-		}
-		shut(l.busy)
-	}
-	l.ours = record.HolderIdentity == l.holder
-	return record, raw, err
-}
-
-// Create implements resourcelock.Interface.
-func (l *leaseRecord) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	lease, err := l.write(&unstructured.Unstructured{}, record)
 	if err != nil {
-		return err
+		return nil, coordinationv1.LeaseSpec{}, err
 	}
-	live, err := l.cluster.Create(ctx, leaseKind(), lease)
-	if l.isLast(err) {
-		return nil
-	}
-	return l.wrote(record, l.note(live, err))
+	spec, err := leaseSpec(live)
+	return live, spec, err
 }
 
-// Update implements resourcelock.Interface. It replaces what Get or the last
-// write saw, and fails when somebody was faster.
-func (l *leaseRecord) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	l.mu.Lock()
-	before := l.live
-	l.mu.Unlock()
-	if before == nil {
-		return errors.New("the Lease was not read yet")
+func leaseSpec(live *unstructured.Unstructured) (coordinationv1.LeaseSpec, error) {
+	lease := coordinationv1.Lease{}
+	if live == nil {
+		return lease.Spec, nil
 	}
-	lease, err := l.write(before.DeepCopy(), record)
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &lease)
+	return lease.Spec, err
+}
+
+// create makes the Lease, which is ours then.
+func (l leaseAccess) create(ctx context.Context) (*unstructured.Unstructured, error) {
+	lease, err := l.written(&unstructured.Unstructured{}, l.taken(coordinationv1.LeaseSpec{}))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	live, err := l.cluster.Update(ctx, leaseKind(), lease)
-	return l.wrote(record, l.note(live, err))
+	return l.cluster.Create(ctx, leaseKind(), lease)
 }
 
-// wrote remembers whose the Lease is after a write of ours.
-func (l *leaseRecord) wrote(record resourcelock.LeaderElectionRecord, err error) error {
-	if err == nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.ours = record.HolderIdentity == l.holder
+// update writes what the Lease says over what it said.
+func (l leaseAccess) update(ctx context.Context, before *unstructured.Unstructured, spec coordinationv1.LeaseSpec) (*unstructured.Unstructured, error) {
+	lease, err := l.written(before.DeepCopy(), spec)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return l.cluster.Update(ctx, leaseKind(), lease)
 }
 
-// isLast tells whether the Lease went with its Namespace while it was ours:
-// nobody else can have it then.
-func (l *leaseRecord) isLast(err error) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.ours && (apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || missingNamespace(err) != "")
+// taken is what a Lease says when this run takes it.
+func (l leaseAccess) taken(before coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
+	now, turns := metav1.NowMicro(), int32(0)
+	if before.LeaseTransitions != nil {
+		turns = *before.LeaseTransitions + 1
+	}
+	seconds := int32((l.lifetime + time.Second - 1) / time.Second)
+	return coordinationv1.LeaseSpec{HolderIdentity: &l.holder, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now, LeaseTransitions: &turns}
 }
 
-func (l *leaseRecord) write(lease *unstructured.Unstructured, record resourcelock.LeaderElectionRecord) (*unstructured.Unstructured, error) {
-	spec := resourcelock.LeaderElectionRecordToLeaseSpec(&record)
+// renewed is what a Lease of ours says when it is renewed.
+func renewed(before coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
+	now := metav1.NowMicro()
+	before.RenewTime = &now
+	return before
+}
+
+// free is what a Lease says when it was given back.
+func free(before coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
+	before = renewed(before)
+	holder, seconds := "", int32(1)
+	before.HolderIdentity, before.LeaseDurationSeconds = &holder, &seconds
+	return before
+}
+
+func (l leaseAccess) written(lease *unstructured.Unstructured, spec coordinationv1.LeaseSpec) (*unstructured.Unstructured, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec)
 	if err != nil {
 		return nil, err
@@ -131,61 +116,35 @@ func (l *leaseRecord) write(lease *unstructured.Unstructured, record resourceloc
 	return lease, nil
 }
 
-// note remembers an answer. What no waiting will mend is told at once.
-func (l *leaseRecord) note(live *unstructured.Unstructured, err error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err == nil {
-		l.live, l.err = live, nil
-		return nil
+// holderOf is the run that holds a Lease; "" when none does.
+func holderOf(spec coordinationv1.LeaseSpec) string {
+	if spec.HolderIdentity == nil {
+		return ""
 	}
-	if notFound := apierrors.IsNotFound(err); notFound && live == nil && l.live != nil {
-		l.live = nil // somebody deleted it
-	}
-	l.err = err
-	if apierrors.IsForbidden(err) || missingNamespace(err) != "" {
-		shut(l.refused)
-	}
-	return err
+	return *spec.HolderIdentity
 }
 
-// shut closes a channel once; its caller holds the lock.
-func shut(c chan struct{}) {
-	select {
-	case <-c:
-	default:
-		close(c)
+// lifetimeOf is how long the holder of a Lease is believed to be alive.
+func lifetimeOf(spec coordinationv1.LeaseSpec, otherwise time.Duration) time.Duration {
+	var seconds int32
+	if spec.LeaseDurationSeconds != nil {
+		seconds = *spec.LeaseDurationSeconds
 	}
+	return cmp.Or(time.Duration(max(seconds, 0))*time.Second, otherwise)
 }
 
-// failure is why there will be no lock.
-func (l *leaseRecord) failure() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return fmt.Errorf("lock %s: %w", l.id, l.err)
+// timeOf is a time of a Lease, or none.
+func timeOf(t *metav1.MicroTime) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
 }
 
-// held is why there is no lock yet.
-func (l *leaseRecord) held(waited time.Duration) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.seen.HolderIdentity != "" {
-		return &HeldError{Lease: l.id, Holder: l.seen.HolderIdentity, Since: l.seen.AcquireTime.Time, Seen: l.seen.RenewTime.Time, Waited: waited}
-	}
-	if l.err == nil {
-		return fmt.Errorf("lock %s: the API server did not answer within %s", l.id, firstLook)
-	}
-	return fmt.Errorf("lock %s: %w", l.id, l.err)
+// refusedForGood recognises an answer that no waiting will change.
+func refusedForGood(err error) bool {
+	return apierrors.IsForbidden(err) || missingNamespace(err) != ""
 }
-
-// Identity implements resourcelock.Interface.
-func (l *leaseRecord) Identity() string { return l.holder }
-
-// Describe implements resourcelock.Interface.
-func (l *leaseRecord) Describe() string { return l.id.String() }
-
-// RecordEvent implements resourcelock.Interface; nobody reads such Events.
-func (l *leaseRecord) RecordEvent(string) {}
 
 // missingNamespace is the Namespace that a request did not find, "" when that
 // was not its trouble.

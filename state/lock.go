@@ -9,12 +9,13 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	"k8s.io/client-go/tools/leaderelection"
 
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/object"
 )
 
-// Lock keeps two runs on one set apart: whoever holds its Lease may write.
+// Lock keeps two runs on one set apart: the run that holds its Lease may write.
 type Lock struct {
 	Cluster Cluster
 	Lease   object.ID // its namespace and name
@@ -23,7 +24,7 @@ type Lock struct {
 	// Lifetime is how long a holder that no longer renews its Lease is believed
 	// to be alive; default 15s. It is at least a second.
 	Lifetime time.Duration
-	// Waiting is told, once, that another holder is waited for; default: nobody.
+	// Waiting is called once when another holder is waited for; default: not.
 	Waiting func(*HeldError)
 }
 
@@ -32,12 +33,57 @@ func LeaseOf(parent object.ID, namespace string) object.ID {
 	return object.ID{Group: coordinationv1.GroupName, Kind: "Lease", Namespace: namespace, Name: "ordapply." + strings.ToLower(parent.GroupKind()) + "." + shortened(parent.Name)}
 }
 
-// ErrLockLost is the cause of a context that ended because this run no longer
-// held its Lease: somebody broke it, or the API server did not let it be
-// renewed in time.
-var ErrLockLost = errors.New("the lock was lost: somebody deleted its Lease or took it over, or it could not be renewed in time; nothing more was sent. Run this again")
+// ErrLockLost is what a *LockLostError is to errors.Is.
+var ErrLockLost = errors.New("the lock was lost")
 
-// HeldError says who keeps a run from beginning.
+// LockLostError is the cause of a context that ended because this run no longer
+// holds its Lease. Nothing was sent after that was noticed.
+type LockLostError struct {
+	Lease object.ID
+	How   string // what happened to it
+}
+
+func (e *LockLostError) Error() string {
+	return fmt.Sprintf("this run lost its lock (Lease %s/%s): %s; it stopped at once, and what it had sent before stays applied. Another run may have begun since: let it finish, then run this again",
+		e.Lease.Namespace, e.Lease.Name, e.How)
+}
+
+// Is lets package apply know that nothing more may be written.
+func (e *LockLostError) Is(target error) bool {
+	return target == ErrLockLost || target == apply.ErrFenced
+}
+
+// orLost is the error of what was done under a lock: that the lock was lost, where
+// it was, and beside that only what had failed by itself.
+func orLost(held context.Context, err error) error {
+	lost := context.Cause(held)
+	undone := new(UndoneError)
+	if !errors.Is(lost, ErrLockLost) || errors.As(err, &undone) && errors.Is(undone.Err, ErrLockLost) {
+		return err
+	}
+	kept := []error{lost}
+	for _, fault := range faults(err) {
+		if !errors.Is(fault, apply.ErrFenced) && !errors.Is(fault, context.Canceled) {
+			kept = append(kept, fault)
+		}
+	}
+	return errors.Join(kept...)
+}
+
+// faults are the errors that were joined.
+func faults(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only where nothing is said around them
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, one := range joined.Unwrap() {
+		all = append(all, faults(one)...)
+	}
+	return all
+}
+
+// HeldError says which run holds the lock.
 type HeldError struct {
 	Lease  object.ID
 	Holder string
@@ -53,9 +99,10 @@ func (e *HeldError) Error() string {
 
 func age(t time.Time) string { return time.Since(t).Round(time.Second).String() }
 
-// Acquire takes the lock, waiting for another holder at most so long. The
-// context that it returns ends with ErrLockLost when the lock does; release
-// gives the lock back and ends it.
+// Acquire takes the lock, waiting for another holder at most so long. Requests
+// that write, with the context that it returns, go out only while the lock is
+// held; it ends with a *LockLostError when the lock is lost. release gives the
+// lock back and ends it.
 func (l Lock) Acquire(ctx context.Context, wait time.Duration) (held context.Context, release func(), err error) {
 	if l.Lifetime < time.Second {
 		l.Lifetime = 15 * time.Second
@@ -63,70 +110,29 @@ func (l Lock) Acquire(ctx context.Context, wait time.Duration) (held context.Con
 	if l.Holder == "" {
 		l.Holder = thisRun()
 	}
-	lease := newLeaseRecord(l.Cluster, l.Lease, l.Holder)
-	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
-	held, lost := context.WithCancelCause(ctx)
-	lease.taken = func() { lost(ErrLockLost) }
-	began, ended := make(chan struct{}), make(chan struct{})
-	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lease, LeaseDuration: l.Lifetime, RenewDeadline: l.Lifetime * 2 / 3, RetryPeriod: l.Lifetime / 5,
-		ReleaseOnCancel: true,
-		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(context.Context) { close(began) },
-			OnStoppedLeading: func() { lost(ErrLockLost) },
-		},
-	})
+	lease := leaseAccess{cluster: l.Cluster, id: l.Lease, holder: l.Holder, lifetime: l.Lifetime}
+	live, taken, err := (&contender{leaseAccess: lease, wait: wait, waiting: l.Waiting}).take(ctx)
 	if err != nil {
-		stop()
-		lost(nil)
 		return nil, nil, err
 	}
-	go func() { defer close(ended); elector.Run(electing) }()
+	held, end := context.WithCancelCause(ctx)
+	k := newKeeper(lease, live, taken, end)
+	renewing, stop := context.WithCancel(activity.Unrecorded(apply.OnOwnConnection(context.WithoutCancel(ctx))))
+	ended := make(chan struct{})
+	go func() { defer close(ended); k.run(renewing) }()
 	release = func() {
-		lost(context.Canceled)
 		stop()
 		<-ended
+		k.giveBack(context.WithoutCancel(ctx))
 	}
-	if err := l.await(ctx, lease, began, wait); err != nil {
-		release()
-		return nil, nil, err
-	}
-	return held, release, nil
-}
-
-// await returns when the lock is ours, or why it is not.
-func (l Lock) await(ctx context.Context, lease *leaseRecord, began <-chan struct{}, wait time.Duration) error {
-	deadline := time.NewTimer(firstLook)
-	defer deadline.Stop()
-	busy := lease.busy
-	for {
-		select {
-		case <-began:
-			return nil
-		case <-lease.refused: // no waiting will help
-			return lease.failure()
-		case <-busy:
-			busy = nil
-			deadline.Reset(wait)
-			if wait <= 0 {
-				return lease.held(0)
-			}
-			if held, ok := errors.AsType[*HeldError](lease.held(0)); ok && l.Waiting != nil {
-				l.Waiting(held)
-			}
-		case <-deadline.C:
-			return lease.held(max(wait, 0))
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+	return apply.WithFence(held, k.pass), release, nil
 }
 
 // firstLook bounds how long the API server may take to say whether the lock is
 // free.
 const firstLook = 30 * time.Second
 
-// thisRun names this process to whoever finds its lock.
+// thisRun names this process to runs that find its lock.
 func thisRun() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,19 +87,131 @@ func TestLockIsGivenBack(t *testing.T) {
 	})
 }
 
-// A holder that can no longer renew its Lease stops before anybody else begins.
-func TestLockIsLostBeforeAnotherHasIt(t *testing.T) {
+// A holder that can no longer renew its Lease writes nothing by the time that
+// another run may have the lock, and nothing after that.
+func TestNothingIsWrittenWhenAnotherHasTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster, down := newStore(), make(chan struct{})
 		held, release, err := lockOf(cut{cluster, down}, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		defer release()
 		time.AfterFunc(time.Minute, func() { close(down) })
+		var passed time.Time // the last time that ann could have written
+		go func() {
+			for apply.MayWrite(held) == nil {
+				passed = time.Now()
+				time.Sleep(10 * time.Millisecond)
+			}
+		}()
 		_, releaseBob, err := lockOf(cluster, "bob").Acquire(t.Context(), 10*time.Minute)
 		require.NoError(t, err)
-		defer releaseBob()
+		taken := time.Now()
+		<-held.Done()
+		releaseBob()
+		require.Greater(t, taken.Sub(passed), 4*time.Second, "what was sent last has that long to arrive")
 		require.ErrorIs(t, context.Cause(held), ErrLockLost)
+		require.ErrorContains(t, apply.MayWrite(held), "it could not be renewed for ")
+		require.ErrorContains(t, context.Cause(held), "(cut off)")
 	})
+}
+
+// A holder that was cut off while it had nothing to write goes on when it can renew
+// its Lease again, and no other run took it.
+func TestALockThatNoOtherRunTookIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var away bool
+		cluster := newStore()
+		cluster.refuse = func(string, apply.Kind, string, string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if away {
+				return apierrors.NewServiceUnavailable("cut off")
+			}
+			return nil
+		}
+		cutOff := func(now bool) { mu.Lock(); defer mu.Unlock(); away = now }
+		held, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		cutOff(true)
+		time.Sleep(5 * time.Minute)
+		require.NoError(t, held.Err(), "it has nothing to write")
+		time.AfterFunc(20*time.Second, func() { cutOff(false) })
+		begin := time.Now()
+		require.NoError(t, apply.MayWrite(held))
+		require.GreaterOrEqual(t, time.Since(begin), 20*time.Second, "it wrote before the Lease was renewed")
+		release()
+		require.ErrorContains(t, apply.MayWrite(held), "given back")
+		_, releaseBob, err := lockOf(cluster, "bob").Acquire(t.Context(), 0)
+		require.NoError(t, err, "the lock was given back")
+		releaseBob()
+	})
+}
+
+// However another run came to have the lock, the first one writes nothing more,
+// and says what happened. It takes nothing back.
+func TestWaysToLoseALock(t *testing.T) {
+	bob := func(t *testing.T, cluster *store, holder string) {
+		live := cluster.at(theLease)
+		require.NoError(t, unstructured.SetNestedField(live.Object, holder, "spec", "holderIdentity"))
+		cluster.add(leaseKind(), live)
+	}
+	for name, c := range map[string]struct {
+		happens func(t *testing.T, cluster *store)
+		says    string
+	}{
+		"deleted":      {func(_ *testing.T, cluster *store) { cluster.drop(theLease) }, "its Lease was deleted, by hand or by another run"},
+		"stolen":       {func(t *testing.T, cluster *store) { bob(t, cluster, "bob") }, "bob took it "},
+		"taken, freed": {func(t *testing.T, cluster *store) { bob(t, cluster, "") }, "another run took it and has ended since"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := newStore()
+				namespace := &unstructured.Unstructured{}
+				namespace.SetName("shop")
+				cluster.add(namespaceKind(), namespace)
+				held, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
+				require.NoError(t, err)
+				require.NoError(t, apply.MayWrite(held))
+				c.happens(t, cluster)
+				<-held.Done()
+				after := cluster.at(theLease)
+				require.ErrorIs(t, context.Cause(held), apply.ErrFenced)
+				require.ErrorContains(t, apply.MayWrite(held), c.says)
+				release()
+				require.Equal(t, after, cluster.at(theLease))
+			})
+		})
+	}
+}
+
+// Labels that other programs put on the Lease do not cost the lock.
+func TestALabelledLeaseIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		held, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
+		require.NoError(t, err)
+		defer release()
+		live := cluster.at(theLease)
+		live.SetLabels(map[string]string{"team": "shop"})
+		cluster.add(leaseKind(), live)
+		time.Sleep(time.Minute)
+		require.NoError(t, held.Err())
+		require.Equal(t, "shop", cluster.at(theLease).GetLabels()["team"])
+	})
+}
+
+// The clock that the fence goes by counts the time in which a process is suspended.
+func TestAMomentAges(t *testing.T) {
+	then := thisMoment()
+	then.boot -= time.Hour // as if the machine had slept: its monotonic clock stood still
+	if then.boot+time.Hour > 0 {
+		require.GreaterOrEqual(t, then.ago(), time.Hour)
+	}
+	then = thisMoment()
+	then.monotonic = then.monotonic.Round(0).Add(-time.Hour) // no monotonic clock at all
+	require.GreaterOrEqual(t, then.ago(), time.Hour)
 }
 
 // A lock that somebody broke, and another took, is lost at the next look.

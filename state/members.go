@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,8 +23,8 @@ import (
 type Members struct {
 	// Live holds them, by ID: their metadata, or the whole of them.
 	Live map[object.ID]*unstructured.Unstructured
-	// Unknown are kinds of which nobody can tell now, with the reason: what
-	// serves them does not answer. The set goes on promising them.
+	// Unknown are kinds that are not served now and may have members, with the
+	// reason. The set goes on promising them.
 	Unknown map[schema.GroupKind]error
 	// Strangers carry the label of the set where it promises its members, and are
 	// none, sorted by ID. Those that a controller owns are left out.
@@ -32,7 +34,8 @@ type Members struct {
 // Members lists what the set has, wherever it promises that something may be:
 // one LIST for each kind, in the set's namespace where it has but one, or one for
 // each kind and namespace where the whole cluster may not be read. A kind that is
-// no longer served has no members. What is read of each is its metadata.
+// not served has no members only when that is certain, see apply.ReadServed. What
+// is read of each is its metadata.
 func (s *Set) Members(ctx context.Context) (Members, error) { return s.members(ctx, true) }
 
 // WholeMembers are the same, with all there is of each.
@@ -40,26 +43,25 @@ func (s *Set) WholeMembers(ctx context.Context) (Members, error) { return s.memb
 
 func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
 	found := Members{Live: map[object.ID]*unstructured.Unstructured{}, Unknown: map[schema.GroupKind]error{}}
+	s.gone = map[schema.GroupKind]bool{}
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	var errs []error
 	for _, gk := range s.Parent.Kinds {
-		gvk, ok := s.served(gk)
-		if !ok {
-			if err := s.unreadable(gk.Group); err != nil {
-				found.Unknown[gk] = err
-			}
-			continue
-		}
 		group.Go(func() {
-			objects, err := s.list(ctx, gvk, metadata)
+			objects, err := s.ofKind(ctx, gk, metadata)
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil {
+			unserved, unknown := errors.AsType[*apply.UnservedError](err)
+			switch {
+			case unknown:
+				found.Unknown[gk] = unserved
+			case err != nil:
 				errs = append(errs, fmt.Errorf("list the %s of apply set %s: %w", gk, s.Parent.ID, err))
+			default:
+				s.gone[gk] = objects == nil
 			}
 			for _, obj := range objects {
-				obj.SetGroupVersionKind(gvk)
 				found.add(s, obj)
 			}
 		})
@@ -67,6 +69,22 @@ func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
 	group.Wait()
 	slices.SortFunc(found.Strangers, func(a, b Stranger) int { return object.Compare(a.ID, b.ID) })
 	return found, errors.Join(errs...)
+}
+
+// ofKind reads the members of one kind; nil when nothing of the kind can exist.
+func (s *Set) ofKind(ctx context.Context, gk schema.GroupKind, metadata bool) (found []*unstructured.Unstructured, err error) {
+	err = apply.ReadServed(ctx, s.cluster, gk, func(gvk schema.GroupVersionKind, _ apply.Kind) error {
+		objects, err := s.list(ctx, gvk, metadata)
+		if err != nil {
+			return err
+		}
+		for _, obj := range objects {
+			obj.SetGroupVersionKind(gvk)
+		}
+		found = append([]*unstructured.Unstructured{}, objects...)
+		return nil
+	})
+	return found, err
 }
 
 // add takes up an object that carries the label of a set.
@@ -89,13 +107,19 @@ func (s *Set) claims(live *unstructured.Unstructured) bool {
 	return s.Parent.Claims(live)
 }
 
-// answering is an error while nobody can tell what members of some kind there
-// are; then says what to do when that is mended.
+// answering is an error while there are kinds of which it is unknown what members
+// exist; then says what to do when that is repaired.
 func (m Members) answering(then string) error {
-	for gk, err := range m.Unknown {
-		return fmt.Errorf("the set has %s, and what serves them does not answer, so nobody knows what is left of them: see to its APIService, then %s: %w", gk, then, err)
+	var errs []error
+	for _, gk := range m.unknownKinds() {
+		errs = append(errs, fmt.Errorf("the apply set has members of kind %s that cannot be listed: %w. Repair that, then %s", gk, m.Unknown[gk], then))
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// unknownKinds are the kinds that cannot be listed, sorted.
+func (m Members) unknownKinds() []schema.GroupKind {
+	return slices.SortedFunc(maps.Keys(m.Unknown), func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
 }
 
 // served is the newest version under which a kind is served.
@@ -107,16 +131,6 @@ func (s *Set) served(gk schema.GroupKind) (schema.GroupVersionKind, bool) {
 	return gk.WithVersion(versions[0]), true
 }
 
-// unreadable is why discovery cannot tell of a group; nil when it can.
-func (s *Set) unreadable(group string) error {
-	for _, gv := range s.cluster.AllUnreadable() {
-		if gv.Group == group {
-			return s.cluster.Unreadable(gv)
-		}
-	}
-	return nil
-}
-
 // list reads the members of one kind.
 func (s *Set) list(ctx context.Context, gvk schema.GroupVersionKind, metadata bool) ([]*unstructured.Unstructured, error) {
 	kind, _ := s.cluster.Kind(gvk)
@@ -125,12 +139,12 @@ func (s *Set) list(ctx context.Context, gvk schema.GroupVersionKind, metadata bo
 	if namespaces := s.namespaces(); s.silent || !kind.Namespaced || len(namespaces) > 1 {
 		all, err := s.cluster.List(ctx, kind, "", query)
 		if !apierrors.IsForbidden(err) || !kind.Namespaced {
-			return all, notThere(err)
+			return all, existing(err)
 		}
 	}
 	for _, namespace := range s.namespaces() {
 		some, err := s.cluster.List(ctx, kind, namespace, query)
-		if err = notThere(err); err != nil {
+		if err = existing(err); err != nil {
 			return nil, err
 		}
 		objects = append(objects, some...)
@@ -138,10 +152,10 @@ func (s *Set) list(ctx context.Context, gvk schema.GroupVersionKind, metadata bo
 	return objects, nil
 }
 
-// notThere takes the answer that a kind or a namespace is gone for an empty
-// list.
-func notThere(err error) error {
-	if apierrors.IsNotFound(err) {
+// existing takes the answer that an object or a namespace is gone for an empty
+// one. A bare 404 proves nothing of the kind.
+func existing(err error) error {
+	if apply.IsGone(err) {
 		return nil
 	}
 	return err

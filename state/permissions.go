@@ -45,6 +45,7 @@ func MemberPermissions(promise applyset.Parent, kinds apply.Kinds, verbs ...stri
 	namespaces := (&Set{Parent: promise}).namespaces()
 	var p apply.Permissions
 	for _, gk := range promise.Kinds {
+		p.Add(apply.UnservedPermissions(gk))
 		kind, known := kinds(gk.WithVersion(""))
 		if !known {
 			p.Unknown = append(p.Unknown, gk)
@@ -59,6 +60,22 @@ func MemberPermissions(promise applyset.Parent, kinds apply.Kinds, verbs ...stri
 				p.Required = append(p.Required, apply.Permission{Verb: verb, Resource: kind.Resource, Namespace: namespace})
 			}
 		}
+	}
+	return p
+}
+
+// ViewPermissions are those for showing a set and its members, once or as they
+// change.
+func ViewPermissions(promise applyset.Parent, kind apply.Kind, namespace string, kinds apply.Kinds) apply.Permissions {
+	var p apply.Permissions
+	p.Add(MemberPermissions(promise, kinds, "list"))
+	watched := MemberPermissions(promise, kinds, "watch")
+	p.Add(apply.Permissions{Optional: watched.Required})
+	for _, verb := range []string{"list", "watch"} {
+		p.Add(apply.Permissions{Optional: []apply.Permission{
+			{Verb: verb, Resource: kind.Resource, Namespace: promise.ID.Namespace, Name: promise.ID.Name},
+			{Verb: verb, Resource: secretKind().Resource, Namespace: namespace},
+		}})
 	}
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
@@ -39,7 +40,10 @@ func (r Run) preview(ctx context.Context) (*apply.Preview, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !set.Exists() {
+	if err := r.recovered(ctx, set); err != nil && !apierrors.IsForbidden(err) {
+		return nil, err
+	}
+	if !set.Known() {
 		if err := r.homed(ctx); err != nil {
 			return nil, err
 		}
@@ -48,7 +52,7 @@ func (r Run) preview(ctx context.Context) (*apply.Preview, error) {
 		return nil, err
 	}
 	preview, err := r.Applier.Preview(ctx, r.Plan, r.Stream.Objects)
-	if err != nil || !r.Prune || !set.Exists() {
+	if err != nil || !r.Prune || !set.Known() {
 		return preview, err
 	}
 	pruning, gone, err := r.foreseen(ctx, set)
@@ -66,7 +70,7 @@ func (r Run) foreseen(ctx context.Context, set *Set) (removal, map[object.ID]*un
 	if err != nil {
 		return removal{}, nil, fmt.Errorf("find what would be pruned: %w", err)
 	}
-	pruning := removal{set: set, history: r.history(), remover: r.Remover, keep: r.essential, ends: r.Plan, remarks: members.Remarks()}
+	pruning := removal{set: set, history: r.history(), remover: r.Remover, keep: r.keeping(members), ends: r.Plan, remarks: set.withRemark(members.Remarks())}
 	return pruning, r.leftOver(members), nil
 }
 
@@ -78,8 +82,14 @@ func (r Run) Outline(ctx context.Context) (*ordering.Plan, error) {
 	r.Remover.Cluster = r.Cluster
 	r = r.prepared()
 	set, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver)
-	if err != nil || !r.Prune || !set.Exists() {
+	if err != nil || !r.Prune {
 		return r.Plan, err
+	}
+	if err := r.recovered(ctx, set); err != nil && !apierrors.IsForbidden(err) {
+		return nil, err
+	}
+	if !set.Known() {
+		return r.Plan, nil
 	}
 	pruning, gone, err := r.foreseen(ctx, set)
 	if err != nil {

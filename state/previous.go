@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -41,14 +42,25 @@ func (h History) ReadPrevious(ctx context.Context, p Previous) (*Revision, error
 	return r, err
 }
 
-// deployedBefore is the last revision that was deployed before the newest one, and
-// is another: to go back to what a rollback went back to is to stay.
+// deployedBefore is the last revision that was deployed before the newest one and
+// has another content: to go back to what a rollback went back to is to stay. Where
+// the newest failed and is the same as what was deployed last, it is for the user to
+// say which one is meant.
 func deployedBefore(entries []Entry) (Entry, error) {
-	last := max(0, len(entries)-1)
-	for _, e := range slices.Backward(entries[:last]) {
-		if (e.Status == Deployed || e.Status == Superseded) && e.digest != entries[last].digest {
+	if len(entries) == 0 {
+		return Entry{}, errNothingBefore
+	}
+	newest := entries[len(entries)-1]
+	for _, e := range slices.Backward(entries[:len(entries)-1]) {
+		switch {
+		case e.Status != Deployed && e.Status != Superseded:
+		case e.digest != newest.digest:
 			return e, nil
+		case newest.Status != Deployed:
+			return Entry{}, fmt.Errorf("revision %d, the last, did not get ready and is the same as revision %d, which was deployed before it: name the one to go back to with --to-revision", newest.Number, e.Number)
 		}
 	}
-	return Entry{}, errors.New("there is nothing to go back to: no revision before the last was deployed")
+	return Entry{}, errNothingBefore
 }
+
+var errNothingBefore = errors.New("there is nothing to go back to: no revision before the last was deployed")

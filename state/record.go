@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/ordapply/ordapply/internal/activity"
 )
 
 // Memory says what the history keeps of a run, beside its plan and its stream.
@@ -33,6 +35,7 @@ func (r Run) record(set *Set) *record {
 
 // begin stores the revision, before the first write of the run.
 func (c *record) begin(ctx context.Context) (err error) {
+	ctx = activity.For(ctx, "for the history")
 	if c.revision.Cluster, err = ClusterID(ctx, c.history.Cluster); err != nil {
 		return err
 	}
@@ -40,18 +43,22 @@ func (c *record) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// end records how the run ended, with which error, and adds its own. One that was
-// interrupted is given some time for it; one that lost its lock writes nothing
-// more, and the next run clears up.
+// end records how the run ended, with which error. One that was interrupted is
+// given some time for it; one that lost its lock writes nothing more, and the next
+// run clears up.
 func (c *record) end(ctx context.Context, ended error) error {
 	if c.number == 0 || errors.Is(context.Cause(ctx), ErrLockLost) {
-		return ended
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	limit := 30 * time.Second
+	if ctx.Err() != nil {
+		limit = 10 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	status := Deployed
 	if ended != nil {
 		status = Failed
 	}
-	return errors.Join(ended, c.history.End(ctx, c.number, status))
+	return c.history.End(ctx, c.number, status)
 }

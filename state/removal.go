@@ -112,16 +112,17 @@ func (r removal) order(ctx context.Context, live map[object.ID]*unstructured.Uns
 			defined[resource.ID] = gk
 		}
 	}
+	past.Options.KeepHooks = true
 	deletion, err := ordering.DeletionOrder(past.Resources, past.Options)
 	if err != nil { // what different revisions say need not fit together
 		for i := range past.Resources {
 			past.Resources[i] = withoutRules(past.Resources[i])
 		}
-		if deletion, err = ordering.DeletionOrder(past.Resources, ordering.Options{}); err != nil {
+		if deletion, err = ordering.DeletionOrder(past.Resources, ordering.Options{KeepHooks: true}); err != nil {
 			return nil, nil, fmt.Errorf("plan the deletion: %w", err)
 		}
 	}
-	deletion = deletion.Of(func(id object.ID) bool { return live[id] != nil })
+	deletion = deletion.Of(func(id object.ID) bool { return live[id] != nil }).With(slices.Collect(maps.Keys(live)))
 	deletion.Notes = append(deletion.Notes, r.remarks...)
 	return deletion, defined, nil
 }

@@ -3,13 +3,10 @@ package state
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -64,130 +61,121 @@ func (r *Revision) Objects() map[object.ID]*unstructured.Unstructured {
 	return out
 }
 
-// format is that of an encoded revision. One that is not known is not guessed
-// at.
-const format = "v1"
+// Formats of an encoded revision. Every one that was ever written is read; only
+// the last is written.
+const (
+	formatV1 = "v1"
+	formatV2 = "v2"
+)
 
-// document is a revision as it is stored.
-type document struct {
-	Format  string `json:"format"`
-	Cluster string `json:"cluster,omitempty"`
-	content
-	Plan *ordering.Plan `json:"plan"`
-}
+// maxText is how large a revision may be before it is compressed. It bounds what
+// a Secret that another program wrote can make this one allocate.
+const maxText = 512 << 20
 
-// content is what makes two revisions of one cluster the same.
-type content struct {
-	Waves     [][]object.ID    `json:"waves"`
+// documentV2 is a revision as it is stored.
+type documentV2 struct {
+	Format    string           `json:"format"`
+	Cluster   string           `json:"cluster,omitempty"`
 	Resources []storedResource `json:"resources"`
 	Options   storedOptions    `json:"options"`
 	OrderFile string           `json:"orderFile,omitempty"`
+	Plan      *storedPlan      `json:"plan"`
 }
 
-type storedResource struct {
-	Object      json.RawMessage `json:"object"`
-	Chart       string          `json:"chart,omitempty"`
-	Application string          `json:"application,omitempty"`
-}
-
-// storedOptions are ordering.Options without the function; what it says of each
-// resource stands with the resource.
-type storedOptions struct {
-	Frame             ordering.Frame         `json:"frame,omitempty"`
-	SkipHooks         bool                   `json:"skipHooks,omitempty"`
-	NoPrerequisites   bool                   `json:"noPrerequisites,omitempty"`
-	PrerequisiteKinds []string               `json:"prerequisiteKinds,omitempty"`
-	Charts            []ordering.Chart       `json:"charts,omitempty"`
-	Stacks            []ordering.Stack       `json:"stacks,omitempty"`
-	KindTimeouts      []ordering.KindTimeout `json:"kindTimeouts,omitempty"`
-}
-
-// content is what makes the revision the same as another one of the cluster. It
-// does not depend on where the manifests stood.
-func (r *Revision) content() (content, error) {
-	o := r.Options
-	out := content{OrderFile: r.OrderFile, Options: storedOptions{
-		o.Frame, o.SkipHooks, o.NoPrerequisites, o.PrerequisiteKinds, o.Charts, o.Stacks, o.KindTimeouts,
-	}}
-	out.Waves = make([][]object.ID, len(r.Plan.Waves))
-	for _, step := range r.Plan.Steps {
-		out.Waves[step.Wave] = append(out.Waves[step.Wave], step.ID)
+func (d documentV2) revision() (*Revision, error) {
+	if d.Plan == nil {
+		return nil, errNoPlan
 	}
-	sorted := slices.SortedFunc(slices.Values(r.Resources), func(a, b ordering.Resource) int { return object.Compare(a.ID, b.ID) })
-	for _, resource := range sorted {
-		text, err := json.Marshal(resource.Object)
-		if err != nil {
-			return out, fmt.Errorf("%s: %w", resource.ID, err)
-		}
-		stored := storedResource{Object: text, Chart: resource.Chart}
-		if o.ApplicationOf != nil {
-			stored.Application = o.ApplicationOf(resource.Meta)
-		}
-		out.Resources = append(out.Resources, stored)
-	}
-	return out, nil
-}
-
-// digest names the content. Two revisions with the same one apply the same.
-func (c content) digest() (string, error) {
-	text, err := json.Marshal(c)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(text)
-	return "sha256:" + base64.RawURLEncoding.EncodeToString(sum[:]), nil
+	return &Revision{Cluster: d.Cluster, OrderFile: d.OrderFile, Options: d.Options.options(), Plan: d.Plan.plan()}, nil
 }
 
 // encode is the revision as it is stored, compressed. The same revision always
 // gives the same bytes.
-func (r *Revision) encode(c content) ([]byte, error) {
-	var out bytes.Buffer
-	zipped := gzip.NewWriter(&out)
-	if err := json.NewEncoder(zipped).Encode(document{format, r.Cluster, c, r.Plan}); err != nil {
+func (r *Revision) encode(resources []storedResource) ([]byte, error) {
+	plan := storePlan(r.Plan)
+	text, err := json.Marshal(documentV2{formatV2, r.Cluster, resources, storeOptions(r.Options), r.OrderFile, &plan})
+	if err != nil {
 		return nil, err
 	}
-	if err := zipped.Close(); err != nil {
+	if len(text) > maxText {
+		return nil, fmt.Errorf("it has %d MiB, and a revision may have %d: split the stream into several apply sets", len(text)>>20, maxText>>20)
+	}
+	var out bytes.Buffer
+	zipped := gzip.NewWriter(&out)
+	_, err = zipped.Write(text)
+	if err = errors.Join(err, zipped.Close()); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), nil
 }
 
-// decode reads a revision; number, time and status are not part of what is
-// stored.
+// decode reads a revision of any format; number, time and status are not part of
+// what is stored.
 func decode(data []byte) (*Revision, error) {
+	text, err := unzip(data, maxText)
+	if err != nil {
+		return nil, err
+	}
+	r, resources, err := decodeText(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.restore(resources); err != nil {
+		return nil, err
+	}
+	return r, errors.Join(checkFrame(r.Options.Frame), checkPlan(r.Plan, r.Resources))
+}
+
+// decodeText reads the document that a revision is stored as.
+func decodeText(text []byte) (*Revision, []storedResource, error) {
+	var head struct {
+		Format string `json:"format"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, nil, err
+	}
+	switch head.Format {
+	case formatV1:
+		var d documentV1
+		if err := json.Unmarshal(text, &d); err != nil {
+			return nil, nil, err
+		}
+		r, err := d.revision()
+		return r, d.Resources, err
+	case formatV2:
+		var d documentV2
+		strict := json.NewDecoder(bytes.NewReader(text))
+		strict.DisallowUnknownFields()
+		if err := strict.Decode(&d); err != nil {
+			return nil, nil, err
+		}
+		r, err := d.revision()
+		return r, d.Resources, err
+	}
+	if strings.HasPrefix(head.Format, "v") {
+		return nil, nil, &laterFormatError{head.Format}
+	}
+	return nil, nil, fmt.Errorf("%q is no format of a revision", head.Format)
+}
+
+// unzip decompresses up to limit bytes.
+func unzip(data []byte, limit int64) ([]byte, error) {
 	zipped, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(zipped)
-	if err != nil {
-		return nil, err
+	text, err := io.ReadAll(io.LimitReader(zipped, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("it is larger than %d MiB when it is decompressed", limit>>20)
 	}
-	var d document
-	if err := json.Unmarshal(text, &d); d.Format != format && strings.HasPrefix(d.Format, "v") {
-		return nil, &laterFormatError{d.Format}
-	} else if err != nil {
-		return nil, err
-	}
-	if d.Plan == nil {
-		return nil, errors.New("it holds no plan")
-	}
-	r := &Revision{Cluster: d.Cluster, Plan: d.Plan, OrderFile: d.OrderFile, Options: d.Options.options()}
-	return r, r.restore(d.Resources)
+	return text, err
 }
 
 // laterFormatError says that a revision is whole and not for this version.
 type laterFormatError struct{ format string }
 
 func (e *laterFormatError) Error() string {
-	return fmt.Sprintf("it is of format %s, and this ordapply reads %s: a later version of ordapply wrote it", e.format, format)
-}
-
-func (o storedOptions) options() ordering.Options {
-	return ordering.Options{
-		Frame: o.Frame, SkipHooks: o.SkipHooks, NoPrerequisites: o.NoPrerequisites, PrerequisiteKinds: o.PrerequisiteKinds,
-		Charts: o.Charts, Stacks: o.Stacks, KindTimeouts: o.KindTimeouts,
-	}
+	return fmt.Sprintf("it is of format %s, and this ordapply reads up to %s: a later version of ordapply wrote it", e.format, formatV2)
 }
 
 // restore reads the resources, and what the options said of each.
@@ -199,6 +187,9 @@ func (r *Revision) restore(stored []storedResource) error {
 			return fmt.Errorf("resource %d: %w", i, err)
 		}
 		meta := apply.Meta(obj)
+		if meta.Kind == "" || meta.Name == "" {
+			return fmt.Errorf("resource %d has no kind or no name", i)
+		}
 		r.Resources = append(r.Resources, ordering.Resource{Meta: meta, Object: obj.Object, Chart: s.Chart})
 		applications[meta.ID] = s.Application
 	}

@@ -76,18 +76,18 @@ func stacked() ordering.Options {
 
 func encoded(t *testing.T, r Revision) []byte {
 	t.Helper()
-	c, err := r.content()
+	resources, err := r.storeResources()
 	require.NoError(t, err)
-	data, err := r.encode(c)
+	data, err := r.encode(resources)
 	require.NoError(t, err)
 	return data
 }
 
 func digestOf(t *testing.T, r Revision) string {
 	t.Helper()
-	c, err := r.content()
+	resources, err := r.storeResources()
 	require.NoError(t, err)
-	digest, err := c.digest()
+	digest, err := r.digest(resources)
 	require.NoError(t, err)
 	return digest
 }
@@ -141,33 +141,6 @@ func TestDigestIsThatOfTheContent(t *testing.T) {
 	} {
 		require.NotEqual(t, want, digestOf(t, other), name)
 	}
-}
-
-func TestLaterFormatIsRefused(t *testing.T) {
-	data := encoded(t, revisionOf(t, resources(t, stream), ordering.Options{}))
-	_, err := decode(data[:len(data)/2])
-	require.Error(t, err, "cut off")
-	for text, want := range map[string]string{
-		`{"format":"v2","plan":[]}`: "a later version of ordapply wrote it",
-		`{"format":"v1"}`:           "holds no plan",
-	} {
-		_, err := decode(zip(t, text))
-		require.ErrorContains(t, err, want)
-	}
-}
-
-// Whatever stands in a Secret, reading it ends with a revision or an error.
-func FuzzDecode(f *testing.F) {
-	f.Add(`{"format":"v1","plan":{},"resources":[{"object":{"kind":"A"}}]}`)
-	f.Add(`{"format":"v1","plan":{},"resources":[{"object":[]}]}`)
-	f.Add(`[]`)
-	f.Fuzz(func(t *testing.T, text string) {
-		if r, err := decode(zip(t, text)); err == nil {
-			require.NotNil(t, r.Plan)
-			r.Objects()
-		}
-		_, _ = decode([]byte(text))
-	})
 }
 
 func TestChunks(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
@@ -38,6 +39,8 @@ type Run struct {
 	LockTimeout time.Duration
 	// Waiting is told, once, that another run is waited for; default: nobody.
 	Waiting func(*HeldError)
+	// Note is told what people should know of the set; default: nobody.
+	Note func(string)
 	// Memory says what the history keeps of the run beside its plan and stream.
 	Memory Memory
 	// Check is shown, under the lock and before the first write, what Do is about
@@ -46,8 +49,18 @@ type Run struct {
 	Check func(ctx context.Context, preview *apply.Preview, made []object.ID) error
 	// Undo makes the run that goes back to a revision of the set; it is called
 	// under the lock when this one failed, and the error is then an *UndoneError.
-	// Default: the set stays as the failure left it.
+	// Where no revision was deployed before, it is not called, and what this run
+	// created is deleted. Default: the set stays as the failure left it.
 	Undo func(context.Context, *Revision) (Run, error)
+	// Removing is called before what a failed first run created is deleted, with
+	// the plan of that; default: nothing.
+	Removing func(*ordering.Plan)
+
+	// created are to be deleted when all of the stream is ready: the run that this
+	// one undoes created them.
+	created []apply.Result
+	// removeAfter is the plan that their deletion is the end of; nil: none.
+	removeAfter *ordering.Plan
 }
 
 // Do applies the stream. Before the first write to a member the set promises all
@@ -69,14 +82,11 @@ func (r Run) Do(ctx context.Context) (apply.Summary, error) {
 		return overtime(err), err
 	}
 	defer release()
-	summary, err := r.apply(held)
-	if err != nil {
-		err = r.undone(held, summary, err)
+	tried, err := r.attempt(held)
+	if tried.failure != nil {
+		err = errors.Join(r.undone(held, tried), err)
 	}
-	if errors.Is(context.Cause(held), ErrLockLost) && !errors.Is(err, ErrLockLost) {
-		err = errors.Join(ErrLockLost, err)
-	}
-	return summary, err
+	return tried.summary, orLost(held, err)
 }
 
 // parentApart refuses a stream that holds the set's parent.
@@ -104,24 +114,48 @@ func (r Run) prepared() Run {
 	if r.Pruning == nil {
 		r.Pruning = func(*ordering.Plan) {}
 	}
+	if r.Removing == nil {
+		r.Removing = func(*ordering.Plan) {}
+	}
 	if r.Namespace == "" {
 		r.Namespace = r.Parent.Namespace
 	}
 	return r
 }
 
-// apply does what is done under the lock.
+// apply does what is done under the lock, or without one for a dry run.
 func (r Run) apply(ctx context.Context) (apply.Summary, error) {
+	if !r.Applier.DryRun {
+		tried, err := r.attempt(ctx)
+		return tried.summary, errors.Join(tried.failure, err)
+	}
 	set, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver)
 	if err != nil {
 		return apply.Summary{}, err
 	}
-	if r.Applier.DryRun {
-		if err := r.asClaimed(ctx, set); err != nil {
-			return apply.Summary{}, err
-		}
-		return r.rehearse(ctx, set)
+	if err := r.recovered(ctx, set); err != nil {
+		return apply.Summary{}, err
 	}
+	if err := r.asClaimed(ctx, set); err != nil {
+		return apply.Summary{}, err
+	}
+	return r.rehearse(ctx, set)
+}
+
+// attempt applies the stream and prunes. The error is that of what surrounds it:
+// the set could not be read, or how the run ended not be recorded.
+func (r Run) attempt(ctx context.Context) (attempt, error) {
+	set, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver)
+	if err != nil {
+		return attempt{}, err
+	}
+	if err := r.recovered(ctx, set); err != nil {
+		return attempt{}, err
+	}
+	if remark := set.Remark(); remark != "" && r.Note != nil {
+		r.Note(remark)
+	}
+	tried := attempt{set: set}
 	memory, checked := r.record(set), r.checked
 	r.Applier.Begin = func(ctx context.Context) error {
 		if err := checked(ctx); err != nil {
@@ -133,15 +167,37 @@ func (r Run) apply(ctx context.Context) (apply.Summary, error) {
 		if err := set.claim(ctx, r.Applier.Manager); err != nil {
 			return err
 		}
-		return set.Widen(ctx, r.members())
+		err := set.Widen(ctx, r.members())
+		tried.began = err == nil
+		return err
 	}
-	summary, err := r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
-	if err == nil && r.Prune {
-		var pruned apply.Summary
-		pruned, err = r.prune(ctx, set)
-		summary = summary.And(pruned)
+	tried.summary, tried.failure = r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
+	if tried.failure == nil {
+		var deleted apply.Summary
+		deleted, tried.failure = r.clean(ctx, set)
+		tried.summary = tried.summary.And(deleted)
 	}
-	return summary, memory.end(ctx, err)
+	tried.revision = memory.number
+	return tried, memory.end(ctx, tried.failure)
+}
+
+// clean deletes what is to go when all of the stream is ready.
+func (r Run) clean(ctx context.Context, set *Set) (apply.Summary, error) {
+	if r.Prune {
+		return r.prune(ctx, set)
+	}
+	r.Removing, r.removeAfter = r.Pruning, r.Plan
+	return r.removeCreated(ctx, set, r.created)
+}
+
+// recovered finds out what the set has when its parent was deleted or changed by
+// hand. A run that writes nothing may lack the permission to read the history.
+func (r Run) recovered(ctx context.Context, set *Set) error {
+	err := set.Recover(ctx, r.history())
+	if r.Applier.DryRun && apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
 }
 
 func (r Run) history() History {

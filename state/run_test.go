@@ -97,7 +97,7 @@ func TestKindsThatAreNotServed(t *testing.T) {
 		require.Equal(t, "ConfigMap,Limit.silent.example", cluster.promise(t))
 
 		_, err := Dissolution{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret"), Remover: apply.Remover{Cluster: cluster}}.Do(t.Context())
-		require.ErrorContains(t, err, "the set has Limit.silent.example, and what serves them does not answer")
+		require.ErrorContains(t, err, "the apply set has members of kind Limit.silent.example that cannot be listed: ")
 		require.Equal(t, []string{"configmaps/old"}, deletions(cluster))
 		require.Equal(t, "ConfigMap,Limit.silent.example", cluster.promise(t))
 	})

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
 )
 
@@ -15,8 +16,8 @@ import (
 // they are: among those of some resources, or, where none are named, among all
 // that can be listed. From then on the set promises what was found.
 func (s *Set) search(ctx context.Context, resources []string) error {
-	if gvs := s.cluster.AllUnreadable(); len(gvs) > 0 {
-		return s.unsearchable(fmt.Errorf("what serves %s does not answer: %w", gvs[0], s.cluster.Unreadable(gvs[0])))
+	if err := apply.CompleteDiscovery(ctx, s.cluster); err != nil {
+		return s.unsearchable(err)
 	}
 	s.Parent.Kinds = nil
 	for _, gvk := range s.cluster.StoredKinds() {
@@ -27,6 +28,9 @@ func (s *Set) search(ctx context.Context, resources []string) error {
 	}
 	s.Parent = s.Parent.Widened(nil) // sorted
 	members, err := s.Members(ctx)
+	if err == nil {
+		err = members.answering("run this again")
+	}
 	if err != nil {
 		return s.unsearchable(err)
 	}

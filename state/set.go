@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -25,6 +24,7 @@ type Set struct {
 	kind    apply.Kind // of the parent
 	version string     // of the parent's kind
 	exists  bool
+	readAt  readVersion // of the parent, as it was last read or written
 	// foreign is a set that another tool keeps: its members are those that the
 	// tool made. Of one of ours they are those that its own field managers made.
 	foreign bool
@@ -34,6 +34,13 @@ type Set struct {
 	// home is the namespace of its Lease and its history, where the parent has
 	// none itself.
 	home string
+	// lost is a parent that was deleted by hand, and edited one that was changed; see
+	// Recover. digest is what it says of its own contents.
+	lost, edited bool
+	digest       string
+	// gone are the kinds of which nothing can exist, as far as the members were
+	// listed.
+	gone map[schema.GroupKind]bool
 }
 
 // Open reads the parent of a set, which need not be there yet. A parent that
@@ -45,7 +52,7 @@ func Open(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id 
 	}
 	s := &Set{cluster: cluster, kind: kind, version: gvk.Version, Parent: applyset.Parent{ID: id}}
 	live, err := cluster.Get(ctx, kind, id.Namespace, id.Name)
-	if apierrors.IsNotFound(err) {
+	if apply.IsGone(err) {
 		return s, nil
 	}
 	if err != nil {
@@ -55,7 +62,7 @@ func Open(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id 
 	if err := s.read(live, takeOver); err != nil {
 		return nil, err
 	}
-	if s.silent = applyset.Silent(live); s.silent {
+	if s.silent = !s.edited && (applyset.Silent(live) || emptied(live)); s.silent {
 		err = s.search(ctx, applyset.Resources(live))
 	}
 	return s, err
@@ -63,7 +70,7 @@ func Open(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id 
 
 // read takes what a live parent says.
 func (s *Set) read(live *unstructured.Unstructured, takeOver bool) error {
-	parent, err := applyset.ReadParent(live)
+	parent, err := s.readContents(live)
 	if err != nil {
 		return fmt.Errorf("apply set: %w", err)
 	}
@@ -77,7 +84,7 @@ func (s *Set) read(live *unstructured.Unstructured, takeOver bool) error {
 	case s.foreign && !takeOver:
 		return fmt.Errorf("apply set %s is kept by %s: go on with that tool, or make it ours with --take-over", parent.ID, tool)
 	}
-	s.Parent, s.exists, s.home = parent, true, live.GetAnnotations()[homeAnnotation]
+	s.Parent, s.exists, s.home, s.readAt = parent, true, live.GetAnnotations()[homeAnnotation], readVersionOf(live)
 	return nil
 }
 
@@ -118,47 +125,17 @@ func (s *Set) narrowed(members []object.ID, unknown map[schema.GroupKind]error) 
 func (s *Set) forget(ctx context.Context, gk schema.GroupKind) error {
 	next := s.Parent
 	next.Kinds = slices.DeleteFunc(slices.Clone(next.Kinds), func(k schema.GroupKind) bool { return k == gk })
+	if !s.exists { // a lost parent is not written only to be deleted
+		s.Parent = next
+		return nil
+	}
 	return s.promise(ctx, next)
 }
 
 func (s *Set) promise(ctx context.Context, next applyset.Parent) error {
 	next.Tooling = applyset.Tooling
-	if s.exists && !s.silent && next.Equal(s.Parent) {
+	if s.exists && !s.silent && !s.edited && s.digest != "" && next.Equal(s.Parent) {
 		return nil
 	}
 	return s.write(ctx, next)
-}
-
-// write stores what the parent says. Its fields are ours even where another
-// tool wrote them last: it was asked before, by Open.
-func (s *Set) write(ctx context.Context, next applyset.Parent) error {
-	parent := &unstructured.Unstructured{}
-	parent.SetGroupVersionKind(schema.GroupVersionKind{Group: next.ID.Group, Version: s.version, Kind: next.ID.Kind})
-	parent.SetNamespace(next.ID.Namespace)
-	parent.SetName(next.ID.Name)
-	parent.SetLabels(map[string]string{applyset.IDLabel: next.SetID()})
-	annotations := next.Annotations()
-	if next.ID.Namespace == "" && s.home != "" {
-		annotations[homeAnnotation] = s.home
-	}
-	parent.SetAnnotations(annotations)
-	_, err := s.cluster.Apply(ctx, s.kind, parent, apply.PatchOptions{Manager: next.Manager("ordapply"), Force: true})
-	if err != nil {
-		return fmt.Errorf("write the parent of apply set %s: %w", next.ID, err)
-	}
-	s.Parent, s.exists, s.foreign, s.silent = next, true, !isOurs(next.Tooling), false
-	return nil
-}
-
-// Drop deletes the parent. Nothing may be left that says it is a member.
-func (s *Set) Drop(ctx context.Context) error {
-	live, err := s.cluster.Get(ctx, s.kind, s.Parent.ID.Namespace, s.Parent.ID.Name)
-	if err == nil {
-		err = s.cluster.Delete(ctx, s.kind, live, apply.DeleteOptions{})
-	}
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("delete the parent of apply set %s: %w", s.Parent.ID, err)
-	}
-	s.exists = false
-	return nil
 }

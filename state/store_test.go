@@ -29,22 +29,27 @@ import (
 // every member is known to its set. What an API server decides is tested on a
 // real one.
 type store struct {
-	Cluster    // of which no more than below is called
-	gone       map[schema.GroupKind]bool
-	unreadable map[string]bool // groups that nobody answers for
+	Cluster                              // of which no more than below is called
+	gone       map[schema.GroupKind]bool // kinds that are not served
+	late       map[schema.GroupKind]bool // of these, those that discovery lists when it is read again
+	unreadable map[string]bool           // groups that nobody answers for
 	// refuse is asked before each request; nil: none is refused.
 	refuse func(verb string, kind apply.Kind, namespace, name string) error
 
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured
 	created map[string]*unstructured.Unstructured // as they were, by Create
-	version int
-	log     []string // of writes
-	unknown []string // members that their set did not promise, after a write
+	version map[string]int                        // how often each was written; a name used again goes on counting
+	log     []string                              // of writes
+	unknown []string                              // members that their set did not promise, after a write
+	changed chan struct{}                         // closed at the next write
 }
 
 func newStore() *store {
-	return &store{objects: map[string]*unstructured.Unstructured{}, created: map[string]*unstructured.Unstructured{}}
+	return &store{
+		objects: map[string]*unstructured.Unstructured{}, created: map[string]*unstructured.Unstructured{},
+		version: map[string]int{}, changed: make(chan struct{}),
+	}
 }
 
 func key(kind apply.Kind, namespace, name string) string {
@@ -52,8 +57,10 @@ func key(kind apply.Kind, namespace, name string) string {
 }
 
 func (s *store) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	resource := gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s")
-	return apply.Kind{Resource: resource, Namespaced: gvk.Kind != "Namespace", Stored: true}, !s.gone[gvk.GroupKind()] && !s.unreadable[gvk.Group]
+	return apply.Kind{Resource: resource, Namespaced: gvk.Kind != "Namespace" && gvk.Kind != "CustomResourceDefinition", Stored: true}, !s.gone[gvk.GroupKind()] && !s.unreadable[gvk.Group]
 }
 
 func (s *store) Versions(gk schema.GroupKind) []string {
@@ -78,9 +85,32 @@ func (s *store) AllUnreadable() []schema.GroupVersion {
 	return all
 }
 
-func (s *store) Refresh(context.Context, ...schema.GroupVersion) error { return nil }
+func (s *store) Refresh(_ context.Context, versions ...schema.GroupVersion) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, "discover")
+	for gk := range s.late {
+		if slices.ContainsFunc(versions, func(gv schema.GroupVersion) bool { return gv.Group == gk.Group }) {
+			delete(s.gone, gk)
+		}
+	}
+	return nil
+}
 
 func (s *store) NamespacedKinds() []schema.GroupVersionKind { return nil }
+
+// StoredKinds are those of the objects that are there.
+func (s *store) StoredKinds() []schema.GroupVersionKind {
+	s.mu.Lock()
+	var kinds []schema.GroupVersionKind
+	for _, obj := range s.objects {
+		if gvk := obj.GroupVersionKind(); gvk.Kind != "" && !slices.Contains(kinds, gvk) {
+			kinds = append(kinds, gvk)
+		}
+	}
+	s.mu.Unlock()
+	return slices.DeleteFunc(kinds, func(gvk schema.GroupVersionKind) bool { _, served := s.Kind(gvk); return !served })
+}
 
 func (s *store) Watch(ctx context.Context, _ apply.Kind, _ string, _ apply.Query, _ func(apply.Change)) {
 	<-ctx.Done()
@@ -96,7 +126,12 @@ func (s *store) begin(verb string, kind apply.Kind, namespace, name string) (end
 	s.mu.Lock()
 	if verb != "get" && verb != "list" {
 		s.log = append(s.log, verb+" "+kind.Resource.Resource+"/"+name)
-		return func() { s.look(); s.mu.Unlock() }, nil
+		return func() {
+			s.look()
+			close(s.changed)
+			s.changed = make(chan struct{})
+			s.mu.Unlock()
+		}, nil
 	}
 	return s.mu.Unlock, nil
 }
@@ -120,13 +155,14 @@ func (s *store) look() {
 }
 
 func (s *store) put(kind apply.Kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
-	s.version++
+	at := key(kind, obj.GetNamespace(), obj.GetName())
+	s.version[at]++
 	obj = obj.DeepCopy()
-	obj.SetResourceVersion(strconv.Itoa(s.version))
+	obj.SetResourceVersion(strconv.Itoa(s.version[at]))
 	if obj.GetUID() == "" {
-		obj.SetUID(types.UID(strconv.Itoa(s.version)))
+		obj.SetUID(types.UID(at + "#" + strconv.Itoa(s.version[at])))
 	}
-	s.objects[key(kind, obj.GetNamespace(), obj.GetName())] = obj
+	s.objects[at] = obj
 	return obj.DeepCopy()
 }
 
@@ -138,7 +174,11 @@ func (s *store) Apply(_ context.Context, kind apply.Kind, obj *unstructured.Unst
 	defer end()
 	obj = obj.DeepCopy()
 	at := key(kind, obj.GetNamespace(), obj.GetName())
-	if before := s.objects[at]; before != nil {
+	before := s.objects[at]
+	if !met(obj, before) {
+		return nil, apierrors.NewConflict(kind.Resource.GroupResource(), obj.GetName(), nil)
+	}
+	if before != nil {
 		obj.SetUID(before.GetUID())
 	}
 	if base := s.created[at]; base != nil {
@@ -157,6 +197,16 @@ func (s *store) Apply(_ context.Context, kind apply.Kind, obj *unstructured.Unst
 		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields),
 	}})
 	return s.put(kind, obj), nil
+}
+
+// met reports whether an object is there as the uid and the resourceVersion of
+// a PATCH demand.
+func met(patch, before *unstructured.Unstructured) bool {
+	if before == nil {
+		return patch.GetUID() == "" && patch.GetResourceVersion() == ""
+	}
+	return (patch.GetUID() == "" || patch.GetUID() == before.GetUID()) &&
+		(patch.GetResourceVersion() == "" || patch.GetResourceVersion() == before.GetResourceVersion())
 }
 
 func (s *store) Create(_ context.Context, kind apply.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
@@ -202,6 +252,45 @@ func (s *store) Delete(_ context.Context, kind apply.Kind, live *unstructured.Un
 	delete(s.objects, at)
 	delete(s.created, at)
 	return nil
+}
+
+// edit changes an object that is still the version that was read.
+func (s *store) edit(verb string, kind apply.Kind, live *unstructured.Unstructured, change func(*unstructured.Unstructured)) error {
+	end, err := s.begin(verb, kind, live.GetNamespace(), live.GetName())
+	if err != nil {
+		return err
+	}
+	defer end()
+	before := s.objects[key(kind, live.GetNamespace(), live.GetName())]
+	if before == nil {
+		return apierrors.NewNotFound(kind.Resource.GroupResource(), live.GetName())
+	}
+	if before.GetResourceVersion() != live.GetResourceVersion() {
+		return apierrors.NewConflict(kind.Resource.GroupResource(), live.GetName(), nil)
+	}
+	after := before.DeepCopy()
+	change(after)
+	s.put(kind, after)
+	return nil
+}
+
+func (s *store) Migrate(_ context.Context, kind apply.Kind, live *unstructured.Unstructured, _ []string, manager string) error {
+	return s.edit("migrate", kind, live, func(obj *unstructured.Unstructured) {
+		entries := obj.GetManagedFields()
+		for i := range entries {
+			entries[i].Manager = manager
+		}
+		obj.SetManagedFields(entries)
+	})
+}
+
+func (s *store) Unlabel(_ context.Context, kind apply.Kind, live *unstructured.Unstructured, label, _ string) error {
+	return s.edit("unlabel", kind, live, func(obj *unstructured.Unstructured) {
+		labels := obj.GetLabels()
+		delete(labels, label)
+		obj.SetLabels(labels)
+		obj.SetManagedFields(nil)
+	})
 }
 
 func (s *store) Get(_ context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
@@ -299,13 +388,20 @@ func runOf(t *testing.T, cluster *store, objects ...string) Run {
 		obj.SetName(name)
 		inputs = append(inputs, apply.Input{Object: obj, Source: "test"})
 	}
+	r := runFor(t, inputs)
+	r.Cluster, r.Applier.Cluster, r.Remover.Cluster = cluster, cluster, cluster
+	return r
+}
+
+// runFor is such a run on a cluster that is still to be named.
+func runFor(t *testing.T, inputs []apply.Input) Run {
+	t.Helper()
 	parsed, err := apply.NewStream(inputs, apply.Scope{Namespace: "shop"})
 	require.NoError(t, err)
 	plan, err := ordering.Build(parsed.Resources, ordering.Options{})
 	require.NoError(t, err)
 	return Run{
-		Cluster: cluster, Applier: apply.Applier{Cluster: cluster}, Plan: plan, Stream: parsed,
+		Plan: plan, Stream: parsed, Prune: true,
 		Parent: shopSet, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
-		Prune: true, Remover: apply.Remover{Cluster: cluster},
 	}
 }

@@ -28,9 +28,13 @@ func (s Stranger) String() string {
 	return fmt.Sprintf("%s carries the label of the apply set and is no member of it: field manager %s wrote that, and not a run of the set; it is left alone", s.ID, strings.Join(s.Writers, ", "))
 }
 
-// Remarks say of each stranger that it is none of the members.
+// Remarks say which members are unknown, and of each stranger that it is none of
+// the members.
 func (m Members) Remarks() []string {
 	var out []string
+	for _, gk := range m.unknownKinds() {
+		out = append(out, fmt.Sprintf("members of kind %s are left as they are, and the apply set keeps the kind: %v", gk, m.Unknown[gk]))
+	}
 	for _, stranger := range m.Strangers {
 		out = append(out, stranger.String())
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
@@ -54,21 +54,21 @@ func (s *Set) claim(ctx context.Context, manager string) error {
 	return s.claimParent(ctx)
 }
 
-// claimParent makes ours what the other tool owned on the parent; else what it
-// promised would live on there when the set promises less.
+// claimParent makes ours what others own of the set's labels and annotations on the
+// parent; else what they promised would live on there when the set promises less.
+// What else the parent holds stays theirs.
 func (s *Set) claimParent(ctx context.Context) error {
+	own := s.Parent.Manager("ordapply")
 	for {
 		live, err := s.cluster.Get(ctx, s.kind, s.Parent.ID.Namespace, s.Parent.ID.Name)
 		if err != nil {
-			return notThere(err)
+			return existing(err)
 		}
-		own, former := s.Parent.Manager("ordapply"), []string{}
-		for _, entry := range live.GetManagedFields() {
-			if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Manager != own {
-				former = append(former, entry.Manager)
-			}
+		entries := applyset.WithParentFields(live.GetManagedFields(), own)
+		if equality.Semantic.DeepEqual(entries, live.GetManagedFields()) {
+			return nil
 		}
-		if err = s.cluster.Migrate(ctx, s.kind, live, former, own); !apierrors.IsConflict(err) {
+		if err = s.cluster.SetManagedFields(ctx, s.kind, live, entries, own); !apierrors.IsConflict(err) {
 			return err
 		}
 	}
@@ -80,10 +80,10 @@ func (s *Set) claimOne(ctx context.Context, live *unstructured.Unstructured, man
 	for s.claims(live) && !s.Parent.Claims(live) {
 		err := s.cluster.Migrate(ctx, kind, live, applyset.Claimants(live), manager)
 		if !apierrors.IsConflict(err) {
-			return notThere(err)
+			return existing(err)
 		}
 		if live, err = s.cluster.Get(ctx, kind, live.GetNamespace(), live.GetName()); err != nil {
-			return notThere(err)
+			return existing(err)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -69,8 +70,8 @@ func (s *Set) Apart(v View) []View {
 	return views
 }
 
-// Unserved are the kinds of the set that no view shows: nobody serves them, or
-// what serves them does not answer.
+// Unserved are the kinds of the set that no view shows: discovery does not list
+// them, or what serves them does not answer.
 func (s *Set) Unserved() []schema.GroupKind {
 	var kinds []schema.GroupKind
 	for _, gk := range s.Parent.Kinds {
@@ -82,12 +83,13 @@ func (s *Set) Unserved() []schema.GroupKind {
 }
 
 // Sift tells which of the objects that carry the label of the set are its
-// members, as WholeMembers does. It makes no request.
+// members, as WholeMembers does. It makes no request: a kind that is not served is
+// gone if the last call of WholeMembers proved it.
 func (s *Set) Sift(objects []*unstructured.Unstructured) Members {
 	found := Members{Live: map[object.ID]*unstructured.Unstructured{}, Unknown: map[schema.GroupKind]error{}}
 	for _, gk := range s.Unserved() {
-		if err := s.unreadable(gk.Group); err != nil {
-			found.Unknown[gk] = err
+		if !s.gone[gk] {
+			found.Unknown[gk] = errors.New("the API server does not serve its kind now")
 		}
 	}
 	for _, obj := range objects {

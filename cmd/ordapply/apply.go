@@ -15,6 +15,7 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/liveview"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
@@ -68,6 +69,9 @@ func newApply() *cobra.Command {
 			return f.run(cmd, func(cmd *cobra.Command, measured *measure) (job, error) {
 				j, err := f.prepare(cmd, measured)
 				j.planned = planned
+				if err == nil && planned != nil {
+					j.plan.Notes = append(j.plan.Notes, planned.notes()...)
+				}
 				return j, err
 			})
 		},
@@ -106,7 +110,7 @@ func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.wait, "wait", true, "wait until resources are ready; with false each holds up others only until it is applied")
 	f.runView.register(flags)
 	flags.DurationVar(&f.timeout, "timeout", 0, "longest the whole run may take; 0 is no limit beyond the waves' own")
-	flags.DurationVar(&f.statusGrace, "status-grace", 15*time.Second, "how long a custom resource may be without a status before it is taken for ready; 0: not at all")
+	flags.DurationVar(&f.statusGrace, "status-grace", 15*time.Second, "how long a custom resource may be without a status that says how it is, before it is judged all the same; 0: not at all")
 	flags.DurationVar(&f.crdTimeout, "crd-timeout", time.Minute, "longest a CustomResourceDefinition may take until its kinds are served; 0: as long as its wave")
 	flags.DurationVar(&f.kindTimeout, "kind-timeout", 30*time.Second, "longest to wait for a kind that neither the cluster nor the stream defines; 0: not at all")
 	flags.BoolVar(&f.diagnosis, "diagnosis", true, "ask the cluster why something did not become ready: its Pods, their logs and events")
@@ -118,7 +122,7 @@ func (f *applyFlags) run(cmd *cobra.Command, prepare func(*cobra.Command, *measu
 	if err := oneOf("output", f.output, "text", "name", "json"); err != nil {
 		return err
 	}
-	measured, err := newMeasure(f.metricsFile)
+	measured, err := newMeasure(f.metricsFile, seriesLabels(f.cluster, f.set, f.metricsLabels))
 	if err != nil {
 		return err
 	}
@@ -189,7 +193,7 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 		return j, err
 	}
 	f.lean = true
-	ctx, cancel := answering(cmd.Context(), f.timeout)
+	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	connecting := meanwhile(ctx, func() (*target, error) { return connect(ctx, f.cluster, measured.watch) })
 	inputs, err := f.read(cmd)
@@ -223,9 +227,14 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 
 // permit asks whether the account may do all that a job asks for.
 func (f *applyFlags) permit(ctx context.Context, j job) error {
-	ctx, cancel := answering(ctx, f.timeout)
-	defer cancel()
-	return j.target.permit(ctx, func() []apply.Permission { return f.permissions(ctx, j) }, f.rolesFlags(j.target.scope.Namespace)...)
+	back, err := f.undoTarget(ctx, j)
+	if err != nil {
+		return fmt.Errorf("--rollback-on-failure: %w", err)
+	}
+	required := func() []apply.Permission {
+		return append(f.permissions(ctx, j), f.undoPermissions(ctx, j, back)...)
+	}
+	return j.target.permit(ctx, required, f.rolesFlags(j.target.scope.Namespace)...)
 }
 
 // outline prints what --dry-run=client is asked for: the plan, and where --prune
@@ -252,12 +261,12 @@ func (f *applyFlags) showPlan(w io.Writer, plan *ordering.Plan) error {
 	case "name":
 		var b strings.Builder
 		for _, s := range plan.Steps {
-			fmt.Fprintln(&b, resourceName(s.ID))
+			plain.Fprintln(&b, resourceName(s.ID))
 		}
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	return printEscaped(w, plan.WriteText)
+	return plan.WriteText(w)
 }
 
 // carryOut runs a plan on a cluster and tells what happens.
@@ -315,9 +324,7 @@ func (f *applyFlags) apply(cmd *cobra.Command, j job, applier apply.Applier, tol
 		}
 	}
 	if f.rollback {
-		run.Undo = func(ctx context.Context, r *state.Revision) (state.Run, error) {
-			return f.undo(ctx, cmd, j, applier, told, r)
-		}
+		f.undoing(&run, cmd, j, applier, told)
 	}
 	return run.Do(cmd.Context())
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/state"
 )
 
@@ -94,7 +94,7 @@ ordapply refuses the set afterwards; apply --take-over takes it back.`,
 			if err := h.ToKubectl(cmd.Context()); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is kept by kubectl now; take it back with ordapply apply --applyset %s --take-over\n", resourceName(id), args[0])
+			_, err = plain.Fprintf(cmd.OutOrStdout(), "%s is kept by kubectl now; take it back with ordapply apply --applyset %s --take-over\n", resourceName(id), args[0])
 			return err
 		},
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -72,11 +72,9 @@ func printFaults(stderr io.Writer, faults []error) {
 		if apply.CredentialsRefused(c.first) && !strings.Contains(text, "log in again") {
 			text += "; the API server does not accept the credentials of your kubeconfig: log in again"
 		}
-		for line := range strings.Lines(text) {
-			fmt.Fprintf(stderr, "error: %s\n", terminal.Plain(strings.TrimSuffix(line, "\n")))
-		}
+		plain.Message(stderr, "error: ", text)
 		for _, line := range slices.Concat(c.struck(), c.hints) {
-			fmt.Fprintf(stderr, "  %s\n", terminal.Plain(line))
+			plain.Fprintf(stderr, "  %s\n", line)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,19 +32,29 @@ import (
 // Every request of each act is tried on a small set, and twenty of each on a
 // large one; `make chaos` tries every request on both.
 func TestChaos(t *testing.T) {
-	bin, err := testcluster.Find("ordapply")
-	if err != nil {
-		testcluster.Skip(t, "the ordapply command (run `make build`)")
-	}
-	lab := newChaosLab(t, bin, testcluster.Start(t)) // of its own: how many requests an act makes depends on the kinds that are served
+	lab := newChaosLab(t, chaosCommand(t), testcluster.Start(t)).withWidgets(t) // of its own: how many requests an act makes depends on the kinds that are served
+	lab.summarize(t, "runs killed")
 	for _, act := range chaosActs() {
 		t.Run(act.name, func(t *testing.T) {
 			for _, size := range []int{12, 60} {
-				some := (size > 12 || act.kubectls) && os.Getenv("ORDAPPLY_CHAOS") != "all"
+				some := (size > 12 || act.kubectls) && !allChaos()
 				lab.tryAll(t, act, size, some)
 			}
 		})
 	}
+}
+
+// allChaos tells whether everything is to be tried, as `make chaos` does.
+func allChaos() bool { return os.Getenv("ORDAPPLY_CHAOS") == "all" }
+
+// chaosCommand is the ordapply that is tried.
+func chaosCommand(t *testing.T) string {
+	t.Helper()
+	bin, err := testcluster.Find("ordapply")
+	if err != nil {
+		testcluster.Skip(t, "the ordapply command (run `make build`)")
+	}
+	return bin
 }
 
 // chaosAct is one command on a set, which is killed.
@@ -58,9 +69,6 @@ type chaosAct struct {
 }
 
 func chaosActs() []chaosAct {
-	applies := func(stream string) []string {
-		return []string{"apply", "-f", stream, "--applyset", "set", "-n", "NAMESPACE", "--prune"}
-	}
 	return []chaosAct{
 		{name: "apply", command: applies("old.yaml"), after: "old"},
 		{name: "prune", before: [][]string{applies("old.yaml")}, command: applies("new.yaml"), after: "new"},
@@ -73,19 +81,78 @@ func chaosActs() []chaosAct {
 	}
 }
 
+// applies is the command that applies a stream to the set.
+func applies(stream string) []string {
+	return []string{"apply", "-f", stream, "--applyset", "set", "-n", "NAMESPACE", "--prune"}
+}
+
 // chaosLab is where commands are killed.
 type chaosLab struct {
 	bin     string
 	cluster *testcluster.Cluster
 	client  *apply.Kubernetes
+	tally   *chaosTally
+	widgets bool // the streams have some
+}
+
+// chaosTally counts the trials of a lab.
+type chaosTally struct{ trials, failures atomic.Int32 }
+
+// summarize prints how many trials there were, and how many of them failed, when
+// all have ended.
+func (lab chaosLab) summarize(t *testing.T, what string) {
+	t.Cleanup(func() {
+		fmt.Printf("chaos: %s: %d trials, %d failures\n", what, lab.tally.trials.Load(), lab.tally.failures.Load())
+	})
+}
+
+// counted makes a test one of the trials.
+func (lab chaosLab) counted(t *testing.T) {
+	lab.tally.trials.Add(1)
+	t.Cleanup(func() {
+		if t.Failed() {
+			lab.tally.failures.Add(1)
+		}
+	})
 }
 
 func newChaosLab(t *testing.T, bin string, cluster *testcluster.Cluster) chaosLab {
-	lab := chaosLab{bin: bin, cluster: cluster}
+	lab := chaosLab{bin: bin, cluster: cluster, tally: &chaosTally{}}
 	config, err := clientcmd.BuildConfigFromFlags("", lab.cluster.Kubeconfig)
 	require.NoError(t, err)
 	lab.client, err = apply.Connect(config)
 	require.NoError(t, err)
+	return lab
+}
+
+// chaosWidget is a kind of the streams that a CustomResourceDefinition makes,
+// which is of no set.
+var chaosWidget = schema.GroupVersionKind{Group: "chaos.example.com", Version: "v1", Kind: "Widget"}
+
+// withWidgets makes that kind, on a cluster of its own.
+func (lab chaosLab) withWidgets(t *testing.T) chaosLab {
+	t.Helper()
+	const crd = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.chaos.example.com}
+spec:
+  group: chaos.example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`
+	obj := &unstructured.Unstructured{}
+	require.NoError(t, yaml.Unmarshal([]byte(crd), &obj.Object))
+	kind, _ := lab.client.Kind(obj.GroupVersionKind())
+	_, err := lab.client.Apply(t.Context(), kind, obj, apply.PatchOptions{Manager: "chaos"})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		_ = lab.client.Refresh(t.Context(), chaosWidget.GroupVersion())
+		_, served := lab.client.Kind(chaosWidget)
+		return served
+	}, time.Minute, 100*time.Millisecond)
+	lab.widgets = true
 	return lab
 }
 
@@ -105,6 +172,7 @@ func (lab chaosLab) tryAll(t *testing.T, act chaosAct, size int, some bool) {
 	for _, k := range ks {
 		t.Run(fmt.Sprintf("%d objects, request %d", size, k), func(t *testing.T) {
 			t.Parallel()
+			lab.counted(t)
 			lab.try(t, act, size, k)
 		})
 	}
@@ -171,8 +239,8 @@ func (lab chaosLab) newTrial(t *testing.T, act chaosAct, size int, name string) 
 	foreign := tr.namespace + "-foreign"
 	lab.create(t, "Namespace", "", foreign, nil)
 	lab.create(t, "ConfigMap", foreign, "theirs", map[string]string{applyset.PartOfLabel: tr.parent().SetID()})
-	for name, members := range map[string][]string{"old": tr.members("old"), "new": tr.members("new")} {
-		text := chaosStream(tr.namespace, members)
+	for name, members := range map[string][]string{"old": tr.members("old"), "new": tr.members("new"), "second": tr.members("old")} {
+		text := chaosStream(tr.namespace, name, members)
 		require.NoError(t, os.WriteFile(filepath.Join(tr.dir, name+".yaml"), []byte(text), 0o600))
 	}
 	if act.kubectls {
@@ -196,7 +264,7 @@ func (tr trial) applyAsKubectl(t *testing.T) {
 	}
 	promise := tr.parent()
 	promise.Tooling = "kubectl/v1.36"
-	for text := range strings.SplitSeq(chaosStream(tr.namespace, tr.members("old")), "---\n") {
+	for text := range strings.SplitSeq(chaosStream(tr.namespace, "old", tr.members("old")), "---\n") {
 		obj := &unstructured.Unstructured{}
 		require.NoError(t, yaml.Unmarshal([]byte(text), &obj.Object))
 		obj.SetLabels(map[string]string{applyset.PartOfLabel: promise.SetID()})
@@ -235,6 +303,9 @@ func (tr trial) command(kubeconfig string, args []string) *exec.Cmd {
 // more before the first write and less after the last deletion.
 func (tr trial) members(stream string) []string {
 	var out []string
+	if stream == "old" && tr.widgets {
+		out = append(out, "widget-old")
+	}
 	for i := range tr.size - 1 { // and the Namespace
 		kind := []string{"configmap", "secret", "serviceaccount", "service", "deployment"}[i%5]
 		if stream == "old" || i%2 == 0 && kind != "service" {
@@ -248,8 +319,8 @@ func (tr trial) members(stream string) []string {
 }
 
 // chaosStream is a Namespace and objects of several kinds in it, the last of
-// them, unless it is new, in a foreign one.
-func chaosStream(namespace string, members []string) string {
+// them, unless it is new, in a foreign one. Each says of which stream it is.
+func chaosStream(namespace, stream string, members []string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", namespace)
 	for i, name := range members {
@@ -257,13 +328,15 @@ func chaosStream(namespace string, members []string) string {
 		if i == len(members)-1 && !strings.HasSuffix(name, "-new") {
 			where += "-foreign"
 		}
-		meta := fmt.Sprintf("metadata: {name: %s, namespace: %s, annotations: {ordapply.dev/layer: app/l%d, ordapply.dev/wave: %q}}", name, where, i%3, fmt.Sprint(i%3))
+		meta := fmt.Sprintf("metadata: {name: %s, namespace: %s, annotations: {chaos: %s, ordapply.dev/layer: app/l%d, ordapply.dev/wave: %q}}", name, where, stream, i%3, fmt.Sprint(i%3))
 		kind, _, _ := strings.Cut(name, "-")
 		switch kind {
 		case "configmap":
 			fmt.Fprintf(&out, "---\napiVersion: v1\nkind: ConfigMap\n%s\n", meta)
 		case "secret":
 			fmt.Fprintf(&out, "---\napiVersion: v1\nkind: Secret\n%s\n", meta)
+		case "widget":
+			fmt.Fprintf(&out, "---\napiVersion: chaos.example.com/v1\nkind: Widget\n%s\n", meta)
 		case "limitrange":
 			fmt.Fprintf(&out, "---\napiVersion: v1\nkind: LimitRange\n%s\n", meta)
 		case "serviceaccount":
@@ -302,10 +375,14 @@ func (tr trial) found(t *testing.T) (members []*unstructured.Unstructured, paren
 func (tr trial) objects(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	var found []*unstructured.Unstructured
-	for _, gvk := range []schema.GroupVersionKind{
+	kinds := []schema.GroupVersionKind{
 		{Version: "v1", Kind: "Namespace"}, {Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"},
 		{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "Service"}, {Version: "v1", Kind: "LimitRange"}, {Group: "apps", Version: "v1", Kind: "Deployment"},
-	} {
+	}
+	if tr.widgets {
+		kinds = append(kinds, chaosWidget)
+	}
+	for _, gvk := range kinds {
 		kind, _ := tr.client.Kind(gvk)
 		for _, namespace := range []string{tr.namespace, tr.namespace + "-foreign"} {
 			query := apply.Query{Metadata: true}
@@ -388,12 +465,15 @@ func (tr trial) rolledBack(t *testing.T) bool {
 
 // breakLock does what a person would who knows that the holder is dead.
 func (tr trial) breakLock(t *testing.T) {
-	leases := apply.Kind{Resource: schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, Namespaced: true}
-	lease, err := tr.client.Get(t.Context(), leases, tr.namespace, "ordapply.secret.set")
+	lease, err := tr.client.Get(t.Context(), leaseKind(), tr.namespace, "ordapply.secret.set")
 	if err == nil {
-		err = tr.client.Delete(t.Context(), leases, lease, apply.DeleteOptions{})
+		err = tr.client.Delete(t.Context(), leaseKind(), lease, apply.DeleteOptions{})
 	}
 	if !apierrors.IsNotFound(err) {
 		require.NoError(t, err)
 	}
+}
+
+func leaseKind() apply.Kind {
+	return apply.Kind{Resource: schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, Namespaced: true}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -35,7 +36,7 @@ manifests with the new numbers.`,
 				return err
 			}
 			if output == "text" {
-				return printEscaped(cmd.OutOrStdout(), func(w io.Writer) error { return tell(w, consolidation) })
+				return tell(cmd.OutOrStdout(), consolidation)
 			}
 			texts, err := documents(stream, inputs)
 			if err != nil {
@@ -71,18 +72,18 @@ func tell(w io.Writer, c *ordering.Consolidation) error {
 	unproven := 0
 	for _, wave := range c.Waves {
 		now[fmt.Sprint(wave.Phase, wave.To)] = true
-		fmt.Fprintf(&out, "%s wave %d, %s: now %d", wave.Phase, wave.Wave, plural(wave.Resources, "resource"), wave.To)
+		plain.Fprintf(&out, "%s wave %d, %s: now %d", wave.Phase, wave.Wave, plural(wave.Resources, "resource"), wave.To)
 		if wave.Because != "" {
-			fmt.Fprintf(&out, "; %s: %s", boundaryWords(wave.Boundary), wave.Because)
+			plain.Fprintf(&out, "; %s: %s", boundaryWords(wave.Boundary), wave.Because)
 		}
 		if wave.Boundary == ordering.Unproven {
 			unproven++
 		}
 		out.WriteByte('\n')
 	}
-	fmt.Fprintf(&out, "%s become %d, %s changed", plural(len(c.Waves), "wave"), len(now), plural(len(c.Renumbered), "resource"))
+	plain.Fprintf(&out, "%s become %d, %s changed", plural(len(c.Waves), "wave"), len(now), plural(len(c.Renumbered), "resource"))
 	if unproven > 0 {
-		fmt.Fprintf(&out, "; %d more could be merged with --assume-independent", unproven)
+		plain.Fprintf(&out, "; %d more could be merged with --assume-independent", unproven)
 	}
 	out.WriteByte('\n')
 	_, err := w.Write(out.Bytes())

@@ -82,7 +82,7 @@ func (f *deleteFlags) run(cmd *cobra.Command) error {
 			return usagef("--wait=false: an apply set is forgotten only when its members are gone")
 		}
 	}
-	measured, err := newMeasure(f.metricsFile)
+	measured, err := newMeasure(f.metricsFile, seriesLabels(f.cluster, f.set, f.metricsLabels))
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, measured *measure) (d deletion
 	required := func() []apply.Permission {
 		return apply.RemovalPermissions(d.live, apply.KindsOf(d.target.cluster)).Required
 	}
-	return d, d.target.permit(cmd.Context(), required, append(f.same(), "--delete")...)
+	return d, d.target.permit(cmd.Context(), required, append(f.inputFlags.same(), "--delete")...)
 }
 
 // carryOut deletes, or shows in which order it would, and tells what happens.

@@ -30,6 +30,7 @@ func TestDelete(t *testing.T) {
 	t.Run("is the reverse of apply", func(t *testing.T) { t.Parallel(); deleteInReverse(t, cluster) })
 	t.Run("spares what took its place", func(t *testing.T) { t.Parallel(); deleteSpares(t, cluster) })
 	t.Run("through faults", func(t *testing.T) { t.Parallel(); deleteThroughFaults(t, cluster) })
+	t.Run("answered by a proxy", func(t *testing.T) { t.Parallel(); deleteAnsweredByAProxy(t, cluster) })
 	t.Run("interrupted", func(t *testing.T) { t.Parallel(); deleteInterrupted(t, cluster) })
 	for _, k := range []int32{1, 3, 5} {
 		t.Run(fmt.Sprint("killed at delete ", k), func(t *testing.T) { t.Parallel(); deleteKilled(t, cluster, k) })

@@ -2,13 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/events"
-	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
 )
@@ -27,7 +26,7 @@ func (f *deleteFlags) dissolve(cmd *cobra.Command, measured *measure) error {
 	absent := f.ignoreNotFound && errors.As(err, &unknown)
 	if absent {
 		err = nil
-		fmt.Fprintf(outputs.err, "apply set %s is not there\n", terminal.Plain(f.set))
+		plain.Fprintf(outputs.err, "apply set %s is not there\n", f.set)
 	}
 	err = measured.ended(timedOut(summary, orInterrupted(cmd.Context(), err)))
 	ended := outcome(summary, warned, err)
@@ -38,7 +37,7 @@ func (f *deleteFlags) dissolve(cmd *cobra.Command, measured *measure) error {
 		events.NewLog(outputs.out).End(ended)
 	}
 	if err == nil && !absent && f.dryRun == "none" {
-		fmt.Fprintf(outputs.err, "apply set %s is no more\n", terminal.Plain(f.set))
+		plain.Fprintf(outputs.err, "apply set %s is no more\n", f.set)
 	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 func newDiff() *cobra.Command {
@@ -99,11 +99,11 @@ func (p *previewed) pairs() ([]pair, error) {
 func (p *previewed) tellDetails(w io.Writer) {
 	for _, row := range p.preview.Rows {
 		if row.Detail != "" {
-			fmt.Fprintf(w, "%s: %s: %s\n", terminal.Plain(row.ID.String()), row.Action, terminal.Plain(row.Detail))
+			plain.Fprintf(w, "%s: %s: %s\n", row.ID.String(), row.Action, row.Detail)
 		}
 	}
 	for _, note := range p.plan.Notes {
-		fmt.Fprintf(w, "note: %s\n", terminal.Plain(note))
+		plain.Fprintf(w, "note: %s\n", note)
 	}
 }
 
@@ -146,7 +146,7 @@ func (p *previewed) show(cmd *cobra.Command, pairs []pair) (different bool, err 
 
 // write prints a pair as `diff -u -N` does.
 func (one pair) write(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "diff -u -N LIVE/%[1]s MERGED/%[1]s\n", one.name); err != nil {
+	if _, err := plain.Fprintf(w, "diff -u -N LIVE/%[1]s MERGED/%[1]s\n", one.name); err != nil {
 		return err
 	}
 	return difflib.WriteUnifiedDiff(w, difflib.UnifiedDiff{

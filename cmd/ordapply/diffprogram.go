@@ -67,6 +67,9 @@ func compareFolders(cmd *cobra.Command, folders []string) (different bool, err e
 	arguments := slices.DeleteFunc(slices.Clone(words[1:]), func(word string) bool { return !plain.MatchString(word) })
 	program := exec.CommandContext(cmd.Context(), words[0], append(folders, arguments...)...)
 	program.Stdout, program.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if file := fileOf(program.Stdout); file != nil {
+		program.Stdout = file // its own, so that it sees whether that is a terminal
+	}
 	program.Cancel = func() error { return program.Process.Signal(os.Interrupt) }
 	program.WaitDelay = 5 * time.Second // then it is killed
 	err = program.Run()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -37,10 +36,8 @@ func newExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printEscaped(cmd.OutOrStdout(), func(w io.Writer) error {
-				_, err := plan.Explain(w, id)
-				return err
-			})
+			_, err = plan.Explain(cmd.OutOrStdout(), id)
+			return err
 		},
 	}
 	in.register(cmd)

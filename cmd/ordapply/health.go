@@ -1,34 +1,39 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/manifest"
-	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // healthFlags say what the user knows about the health of kinds.
 type healthFlags struct {
 	rules  string
 	argocd string
+	folder string
 	strict bool
 }
 
 func (f *healthFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.rules, "health-rules", "", "file with HealthRules: when objects of a kind are ready, in CEL")
 	flags.StringVar(&f.argocd, "argocd-cm", "", "file with Argo CD's argocd-cm ConfigMap, for its health checks in Lua")
+	flags.StringVar(&f.folder, "argocd-health", "", "checkout of Argo CD's folder resource_customizations, for the health checks that come with Argo CD")
 	flags.BoolVar(&f.strict, "strict-readiness", false, "call unknown what would be assumed to be ready")
 }
 
@@ -63,7 +68,46 @@ func (f *healthFlags) assessor() (*health.Assessor, error) {
 			return nil, inFile(f.argocd, err)
 		}
 	}
+	if f.folder != "" {
+		var err error
+		if assessor.ArgoCDFolder, err = readArgoCDFolder(f.folder); err != nil {
+			return nil, err
+		}
+	}
 	return assessor, nil
+}
+
+// readArgoCDFolder reads the health checks of a checkout of Argo CD: the folder
+// resource_customizations, or the one that holds it.
+func readArgoCDFolder(dir string) (*health.Customizations, error) {
+	if inner := filepath.Join(dir, "resource_customizations"); isFolder(inner) {
+		dir = inner
+	}
+	files := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || entry.Name() != "health.lua" {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
+		files[path] = string(data)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read --argocd-health: %w", err)
+	}
+	checks, err := health.ParseArgoCDFiles(files)
+	switch {
+	case err != nil:
+		return nil, inFile(dir, err)
+	case checks.Len() == 0:
+		return nil, fmt.Errorf("--argocd-health: there is no GROUP/KIND/health.lua in %s: name a checkout of Argo CD's folder resource_customizations", dir)
+	}
+	return checks, nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // inFile says of each line of a message in which file the fault is.
@@ -115,6 +159,7 @@ cluster. Where apply would wait, it tells what for.
 func judgeAll(cmd *cobra.Command, in *inputFlags, assessor *health.Assessor, output string) error {
 	objects, err := in.readLive(cmd)
 	errs := []error{err}
+	assessor.ColumnsOf = columnsIn(objects)
 	for _, obj := range objects {
 		j := judge(assessor, obj)
 		if err := j.print(cmd.OutOrStdout(), output); err != nil {
@@ -128,6 +173,18 @@ func judgeAll(cmd *cobra.Command, in *inputFlags, assessor *health.Assessor, out
 		return errors.New("there are no objects to judge")
 	}
 	return errors.Join(errs...)
+}
+
+// columnsIn gives the printer columns of the kinds whose CustomResourceDefinitions
+// are among some objects.
+func columnsIn(objects []*unstructured.Unstructured) func(schema.GroupVersionKind) []health.Column {
+	known := map[schema.GroupVersionKind][]health.Column{}
+	for _, obj := range objects {
+		if obj.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
+			maps.Copy(known, health.ColumnsOf(obj))
+		}
+	}
+	return func(gvk schema.GroupVersionKind) []health.Column { return known[gvk] }
 }
 
 // readLive gives the objects of all files as they stand there. Unlike manifests
@@ -157,19 +214,25 @@ func (f *inputFlags) readLive(cmd *cobra.Command) ([]*unstructured.Unstructured,
 type judgement struct {
 	ID        string   `json:"id"`
 	Verdict   string   `json:"verdict"`
+	Health    string   `json:"health"`
 	Reason    string   `json:"reason"`
 	Rule      string   `json:"rule"`
 	NoStatus  bool     `json:"noStatus,omitempty"`
 	Assumed   bool     `json:"assumed,omitempty"`
 	Held      bool     `json:"held,omitempty"`
 	Endpoints []string `json:"needsEndpoints,omitempty"`
+
+	word string // verdict and health in one
 }
 
 func judge(assessor *health.Assessor, obj *unstructured.Unstructured) judgement {
 	a := assessor.Assess(obj)
+	if a.Neutral { // an object in a file was given all the time there is
+		a = assessor.AfterGrace(a)
+	}
 	j := judgement{
-		ID: apply.Meta(obj).ID.String(), Verdict: a.Verdict.String(), Reason: a.Reason, Rule: a.Rule,
-		NoStatus: a.NoStatus, Assumed: a.Assumed, Held: a.Held,
+		ID: apply.Meta(obj).ID.String(), Verdict: a.Verdict.String(), Health: a.Grade().String(), Reason: a.Reason, Rule: a.Rule,
+		word: wordOf(a.Verdict, a.Grade()), NoStatus: a.NoStatus, Assumed: a.Assumed, Held: a.Held,
 	}
 	for _, backend := range a.Backends {
 		j.Endpoints = append(j.Endpoints, backend.String())
@@ -179,13 +242,11 @@ func judge(assessor *health.Assessor, obj *unstructured.Unstructured) judgement 
 
 func (j judgement) print(out io.Writer, output string) error {
 	if output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(j)
+		return writeJSON(out, j)
 	}
-	_, err := fmt.Fprintf(out, "%-11s  %s  %s (%s)\n", j.Verdict, terminal.Plain(j.ID), terminal.Plain(j.Reason), terminal.Plain(j.Rule))
+	_, err := plain.Fprintf(out, "%-11s  %s  %s (%s)\n", j.word, j.ID, j.Reason, j.Rule)
 	for _, service := range j.Endpoints {
-		_, err = fmt.Fprintf(out, "%-11s  %s  needs a ready endpoint of %s\n", "", terminal.Plain(j.ID), terminal.Plain(service))
+		_, err = plain.Fprintf(out, "%-11s  %s  needs a ready endpoint of %s\n", "", j.ID, service)
 	}
 	return err
 }

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
@@ -64,14 +63,17 @@ func listRevisions(cmd *cobra.Command, set known, output string) error {
 		return writeJSON(cmd.OutOrStdout(), append([]state.Entry{}, entries...))
 	}
 	if len(entries) == 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "apply set %s has no revisions\n", set.Parent.ID.Name)
+		plain.Fprintf(cmd.ErrOrStderr(), "apply set %s has no revisions\n", set.Parent.ID.Name)
 		return nil
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "REVISION\tCREATED\tSTATUS\tRESOURCES\tLAYERS\tWAVES\tNOTE")
+	plain.Fprintf(w, "REVISION\tCREATED\tSTATUS\tRESOURCES\tLAYERS\tWAVES\tNOTE\n")
 	for _, e := range entries {
-		line := fmt.Sprintf("%d\t%s\t%s\t%d\t%d\t%d\t%s", e.Number, e.Created.Format(time.RFC3339), e.Status, e.Resources, e.Layers, e.Waves, note(e.Rollback))
-		fmt.Fprintln(w, strings.TrimRight(line, "\t"))
+		plain.Fprintf(w, "%d\t%s\t%s\t%d\t%d\t%d", e.Number, e.Created.Format(time.RFC3339), e.Status, e.Resources, e.Layers, e.Waves)
+		if e.Rollback != 0 {
+			plain.Fprintf(w, "\t%s", note(e.Rollback))
+		}
+		plain.Fprintf(w, "\n")
 	}
 	return w.Flush()
 }
@@ -87,14 +89,14 @@ func note(rollback int) string {
 // printRevision prints the waves of a revision: names and reasons, nothing of
 // what the resources hold.
 func printRevision(w io.Writer, r *state.Revision) error {
-	head := fmt.Sprintf("revision %d, %s, created %s\n", r.Number, r.Status, r.Created.Format(time.RFC3339))
+	head := fmt.Sprintf("revision %d, %s, created %s", r.Number, r.Status, r.Created.Format(time.RFC3339))
 	if r.Rollback > 0 {
-		head = strings.TrimSuffix(head, "\n") + ": " + note(r.Rollback) + "\n"
+		head += ": " + note(r.Rollback)
 	}
-	if _, err := io.WriteString(w, head); err != nil {
+	if _, err := plain.Fprintln(w, head); err != nil {
 		return err
 	}
-	return printEscaped(w, r.Plan.WriteText)
+	return r.Plan.WriteText(w)
 }
 
 // revisionJSON is a revision as programs read it.
@@ -139,7 +141,5 @@ func inJSON(id object.ID, layer string) resourceJSON {
 
 // writeJSON writes a value on one line.
 func writeJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
+	return plain.WriteJSON(w, value, "")
 }

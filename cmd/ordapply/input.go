@@ -16,7 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/internal/yamltext"
 )
 
 // inputFlags say where the manifests come from and how they are ordered.
@@ -56,7 +58,9 @@ func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
 	var inputs []apply.Input
 	var errs []error
 	for _, file := range files {
-		manifests, err := meanwhile(cmd.Context(), func() ([]manifest.Manifest, error) { return f.readOne(cmd, file) })()
+		ctx, done := activity.Start(cmd.Context(), f.reading(file))
+		manifests, err := meanwhile(ctx, func() ([]manifest.Manifest, error) { return f.readOne(cmd, file) })()
+		done()
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -164,6 +168,19 @@ func gcPercent(size int) int {
 	return 20
 }
 
+// reading names what is waited for while a -f argument is read.
+func (f *inputFlags) reading(name string) string {
+	switch address := asURL(name); {
+	case f.kustomize != "":
+		return "building the kustomization " + name
+	case name == "-":
+		return "reading standard input"
+	case address != nil:
+		return "reading " + address.Redacted()
+	}
+	return "reading " + name
+}
+
 // eachFile opens every file that a -f argument means.
 func (f *inputFlags) eachFile(cmd *cobra.Command, name string, visit func(source string, stream io.Reader) error) error {
 	if f.kustomize != "" {
@@ -219,7 +236,7 @@ func (f *inputFlags) bytes(cmd *cobra.Command) ([]byte, error) {
 			if stream.Len() > 0 {
 				stream.WriteString("\n---\n")
 			}
-			_, err := stream.ReadFrom(text)
+			_, err := stream.ReadFrom(yamltext.NewReader(text))
 			return err
 		})
 		if err != nil {

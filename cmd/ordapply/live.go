@@ -54,11 +54,11 @@ func liveTerminal(cmd *cobra.Command, output string) *os.File {
 	if !ok || !term.IsTerminal(int(errs.Fd())) {
 		return nil
 	}
-	if kind := os.Getenv("TERM"); kind == "" || kind == "dumb" || os.Getenv("CI") != "" {
+	if !mayDraw() {
 		return nil
 	}
-	out, ok := cmd.OutOrStdout().(*os.File)
-	if !ok {
+	out := fileOf(cmd.OutOrStdout())
+	if out == nil {
 		return nil
 	}
 	info, err := out.Stat()
@@ -71,18 +71,25 @@ func liveTerminal(cmd *cobra.Command, output string) *os.File {
 	return errs
 }
 
+// mayDraw reports whether a terminal understands what draws on it: not where TERM names
+// none, as under cron and on consoles of Windows, nor in CI.
+func mayDraw() bool {
+	kind := os.Getenv("TERM")
+	return kind != "" && kind != "dumb" && os.Getenv("CI") == ""
+}
+
 // newLive draws on a terminal what told, which is p or made of it, would print
 // there. Results that would appear between the frames are left out: the frames
 // say it.
 func newLive(cmd *cobra.Command, told account, p *printer, options liveview.Options, on *os.File) *live {
-	if out, ok := cmd.OutOrStdout().(*os.File); ok && term.IsTerminal(int(out.Fd())) {
+	if out := fileOf(cmd.OutOrStdout()); out != nil && term.IsTerminal(int(out.Fd())) {
 		p.results = noResults
 	}
 	l := &live{
 		account: told, stays: &bytes.Buffer{}, terminal: on,
 		options:     options,
 		screen:      terminal.NewScreen(on, os.Getenv("NO_COLOR") == ""),
-		interrupted: cmd.Context().Done(),
+		interrupted: interruptOf(cmd.Context()),
 		ending:      make(chan struct{}), ended: make(chan struct{}),
 	}
 	l.view = liveview.New(p.plan, l.options, time.Now())

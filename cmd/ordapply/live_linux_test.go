@@ -46,19 +46,17 @@ func TestLiveOnATerminal(t *testing.T) {
 		require.Equal(t, exitInterrupted, p.wait())
 		p.requireClean(t, `^wave 2/3 \(first\): ended after `, `^  Deployment live/stuck: unsettled`, `^2 ready, 1 unsettled, 1 not started, in `, `^error: interrupted: `)
 	})
+	t.Run("orphaned", func(t *testing.T) { testOrphaned(t, bin, args) })
 	t.Run("suspended", func(t *testing.T) {
-		p := onTerminal(t, bin, args...)
+		p := underShell(t, bin, args...)
 		p.await(t, "Deployment live/stuck")
 		_, err := p.keyboard.Write([]byte{26}) // Ctrl-Z
 		require.NoError(t, err)
-		require.Eventually(t, func() bool {
-			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Process.Pid))
-			return err == nil && strings.Contains(string(stat), ") T ")
-		}, time.Minute, 50*time.Millisecond, "it was never stopped")
+		require.Eventually(t, p.stopped, time.Minute, 50*time.Millisecond, "it was never stopped")
 		require.Eventually(t, func() bool { return !strings.Contains(p.shows(), "of 2 ready") }, time.Minute, 50*time.Millisecond, "its frame is left")
 		require.True(t, p.screen.Sane())
 		p.shellSays("[1]+  Stopped\r\n$ fg\r\n")
-		require.NoError(t, p.Process.Signal(syscall.SIGCONT))
+		p.signal(t, syscall.SIGCONT)
 		require.Eventually(t, func() bool { return strings.Contains(p.shows(), "of 2 ready") }, time.Minute, 50*time.Millisecond, "it is not drawn again")
 		require.Contains(t, p.shows(), "$ fg\n", "what the shell wrote is still there")
 		_, err = p.keyboard.Write([]byte{3})
@@ -124,6 +122,7 @@ spec:
 // seated is a program at a terminal of 80 columns and 24 rows.
 type seated struct {
 	*exec.Cmd
+	pid      int // of the program
 	keyboard *os.File
 	mu       sync.Mutex
 	raw      strings.Builder
@@ -140,17 +139,32 @@ func onTerminal(t *testing.T, bin string, args ...string) *seated {
 	return p
 }
 
+// atTerminal is a program that begins a session on a terminal: no shell could
+// continue it.
 func atTerminal(t *testing.T, bin string, args ...string) *seated {
+	t.Helper()
+	p := prepared(t, bin, args...)
+	p.start(t)
+	p.pid = p.Process.Pid
+	return p
+}
+
+// prepared is a program with a terminal, not started.
+func prepared(t *testing.T, bin string, args ...string) *seated {
 	t.Helper()
 	master, slave := openTerminal(t)
 	p := &seated{Cmd: exec.Command(bin, args...), keyboard: master, screen: vt.New(80, 24), read: make(chan struct{})}
 	p.Stdin, p.Stdout, p.Stderr = slave, slave, slave
 	p.Env = append(os.Environ(), "TERM=xterm", "CI=", "NO_COLOR=1")
 	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	require.NoError(t, p.Start())
-	require.NoError(t, slave.Close())
-	t.Cleanup(func() { _ = p.Process.Kill(); master.Close() })
 	return p
+}
+
+func (p *seated) start(t *testing.T) {
+	t.Helper()
+	require.NoError(t, p.Start())
+	require.NoError(t, p.Stdin.(*os.File).Close())
+	t.Cleanup(func() { _ = p.Process.Kill(); p.keyboard.Close() })
 }
 
 // look shows on the screen what the program writes, until it closes.

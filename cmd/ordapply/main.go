@@ -76,10 +76,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	out := &checkedOutput{to: stdout}
+	root.SetOut(out)
 	root.SetErr(stderr)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	cmd, err := root.ExecuteContextC(ctx)
-	err = tellRefusal(cmd, args, orInterrupted(ctx, err))
+	saySlow(cmd.Context(), nil)
+	err = out.failed(tellRefusal(cmd, args, orInterrupted(cmd.Context(), err)))
 	switch {
 	case err == nil:
 		return exitDone

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	muteLibraries()
-	testscript.Main(allTests{m}, map[string]func(){"ordapply": main, "kubectl-ordapply": main})
+	testscript.Main(allTests{m}, map[string]func(){"ordapply": main, "kubectl-ordapply": main, "jobshell": jobShell})
 }
 
 // shared is the control plane of every test that has no reason for one of its
@@ -57,6 +57,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
+			"lost":  lost,
 			"page":  followPage,
 			"cluster": func(ts *testscript.TestScript, _ bool, _ []string) {
 				cluster := shared.Get(t)

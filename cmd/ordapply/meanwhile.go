@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/events"
@@ -50,7 +48,7 @@ func ended(ctx context.Context) error {
 // asked the API server then was given up for nothing but that.
 func orInterrupted(ctx context.Context, err error) error {
 	var undone *state.UndoneError
-	if ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.Is(err, apply.ErrInterrupted) || errors.As(err, &undone) {
+	if err = orTimedOut(ctx, err); ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.Is(err, apply.ErrInterrupted) || errors.As(err, &undone) {
 		return err
 	}
 	kept := []error{ended(ctx)}
@@ -60,14 +58,4 @@ func orInterrupted(ctx context.Context, err error) error {
 		}
 	}
 	return errors.Join(kept...)
-}
-
-// answering bounds what the API server is asked before a run begins by --timeout,
-// which bounds the run; 0 is no bound.
-func answering(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	if timeout <= 0 {
-		return context.WithCancel(ctx)
-	}
-	cause := fmt.Errorf("the API server did not answer within %s (--timeout), so nothing was begun: is it up, and is this the context you mean?", timeout)
-	return context.WithTimeoutCause(ctx, timeout, &timeoutError{cause})
 }

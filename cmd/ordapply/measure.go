@@ -1,10 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
@@ -12,18 +11,21 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/metrics"
+	"github.com/ordapply/ordapply/internal/outfile"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 // runView says how a run is shown beside its results.
 type runView struct {
-	noLive      bool
-	metricsFile string
+	noLive        bool
+	metricsFile   string
+	metricsLabels map[string]string
 }
 
 func (v *runView) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&v.noLive, "no-live", false, "on a terminal, print a line per transition instead of drawing what is going on")
 	flags.StringVar(&v.metricsFile, "metrics-file", "", "file to write metrics of the run to, in Prometheus' text format, however it ends")
+	flags.StringToStringVar(&v.metricsLabels, "metrics-label", nil, "NAME=VALUE: label of every series in --metrics-file, beside context and applyset; may be repeated. An empty value leaves the label out")
 }
 
 // measure keeps the metrics of a run and writes them to a file when it ends,
@@ -36,17 +38,18 @@ type measure struct {
 
 // newMeasure begins with the preparation of a run. A file that cannot be
 // written is refused while nothing is lost yet.
-func newMeasure(file string) (*measure, error) {
+func newMeasure(file string, labels map[string]string) (*measure, error) {
 	if file == "" {
 		return &measure{}, nil
 	}
-	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-		return nil, usagef("--metrics-file=%s: there is no folder %s", file, filepath.Dir(file))
+	if err := outfile.Check(file); err != nil {
+		return nil, usagef("--metrics-file=%s: %w", file, err)
 	}
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return nil, usagef("--metrics-file=%s: it is there and no plain file", file)
+	m := &measure{file: file, metrics: metrics.New()}
+	if err := m.metrics.Label(labels); err != nil {
+		return nil, usagef("--metrics-label: %w", err)
 	}
-	return &measure{file: file, metrics: metrics.New()}, nil
+	return m, nil
 }
 
 // watch counts the requests of a client.
@@ -98,8 +101,17 @@ func (m *measure) ended(err error) error {
 		return err
 	}
 	m.metrics.End(exitCode(err))
-	if fault := m.metrics.WriteFile(m.file); fault != nil {
-		return errors.Join(err, fmt.Errorf("write the metrics: %w", fault))
+	if fault := m.write(); fault != nil {
+		return errors.Join(err, fmt.Errorf("--metrics-file=%s: %w", m.file, fault))
 	}
 	return err
+}
+
+// write writes the file, also when the run was interrupted.
+func (m *measure) write() error {
+	text, err := m.metrics.Text()
+	if err != nil {
+		return err
+	}
+	return outfile.Write(context.Background(), m.file, 0o644, text)
 }

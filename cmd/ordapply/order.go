@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
@@ -19,8 +20,7 @@ type orderFile struct {
 	stackFile
 }
 
-// readOrderFile reads the file of --order. Its fields about stacks are read
-// here; all others are the SortOrder's.
+// readOrderFile reads the file of --order.
 func readOrderFile(name string) (*orderFile, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -29,15 +29,48 @@ func readOrderFile(name string) (*orderFile, error) {
 	return parseOrderFile(name, text)
 }
 
-// parseOrderFile reads the text of such a file; name is for messages.
+// parseOrderFile reads the text of such a file; name is for messages. All of it is
+// a SortOrder, whatever else it has: what is misspelt or does not belong there is
+// refused, and never half a file applied.
 func parseOrderFile(name string, text []byte) (*orderFile, error) {
-	file := &orderFile{}
-	rest, err := file.takeStacks(text)
-	if err == nil && rest != nil {
-		file.order, err = sortorder.Parse(rest)
+	order, malformed := sortorder.Parse(text)
+	file := &orderFile{order: order}
+	ordered, err := file.readStacksOf(text)
+	if err := together(malformed, err); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s is refused", name), err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s is refused:\n%w", name, err)
+	if !ordered {
+		file.order = nil
+	}
+	return file, nil
+}
+
+// together joins what is wrong with the form of a file and with what it means. A
+// field that is named by the first is not named twice.
+func together(malformed, wrong error) error {
+	if malformed == nil || wrong == nil {
+		return errors.Join(malformed, wrong)
+	}
+	named := map[string]bool{}
+	for line := range strings.Lines(malformed.Error()) {
+		field, _, _ := strings.Cut(line, ":")
+		named[field] = true
+	}
+	errs := []error{malformed}
+	for line := range strings.Lines(wrong.Error()) {
+		if field, _, _ := strings.Cut(line, ":"); !named[field] {
+			errs = append(errs, errors.New(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// storedOrderFile reads what a revision keeps of such a file. It was checked when
+// it was applied, by the rules of that time.
+func storedOrderFile(name string, text []byte) (*orderFile, error) {
+	file := &orderFile{}
+	if _, err := file.readStacksOf(text); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s is refused", name), err)
 	}
 	return file, nil
 }
@@ -67,7 +100,7 @@ func stamp(inputs []apply.Input, file string, stderr io.Writer) error {
 	}
 	decision := fn.Decider{Order: read.order}.Decide(metas)
 	if decision.Findings.Failed() {
-		return errors.New(decision.Findings.Lines())
+		return decision.Findings.Err()
 	}
 	fmt.Fprint(stderr, decision.Findings.Lines())
 	for i, change := range decision.Changes {

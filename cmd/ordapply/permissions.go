@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/state"
 )
 
@@ -31,6 +34,8 @@ func (f *applyFlags) permissions(ctx context.Context, j job) []apply.Permission 
 // permit refuses a run for which permissions lack, before the first write; flags
 // are those with which rbac prints what the run takes.
 func (t *target) permit(ctx context.Context, required func() []apply.Permission, flags ...string) error {
+	ctx, done := activity.Start(ctx, "asking the API server what the account may do")
+	defer done()
 	err := apply.CheckAccess(ctx, t.cluster, required)
 	if err != nil && ctx.Err() != nil {
 		return ended(ctx)
@@ -48,21 +53,76 @@ func (t *target) permit(ctx context.Context, required func() []apply.Permission,
 
 // rolesFlags are those with which rbac prints what this run takes.
 func (f *applyFlags) rolesFlags(namespace string) []string {
-	flags := f.inputFlags.same()
+	flags := slices.Concat(f.inputFlags.same(), f.planningFlags.same(), f.healthFlags.same())
 	if f.set != "" {
-		flags = append(flags, "-n", namespace, "--applyset", f.set)
+		flags = append(flags, "-n", namespace, "--applyset", quoted(f.set))
 	}
-	if f.prune {
-		flags = append(flags, "--prune")
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{
+		{"--prune", f.prune}, {"--take-over", f.takeOver}, {"--rollback-on-failure", f.rollback}, {"--diagnosis=false", !f.diagnosis},
+	} {
+		if flag.given {
+			flags = append(flags, flag.name)
+		}
 	}
 	return flags
 }
 
-// same are the flags that name the same manifests.
+// same are the flags by which the manifests are planned in the same way.
+func (f *planningFlags) same() []string {
+	var flags []string
+	if f.frame != "" {
+		flags = append(flags, "--frame", quoted(f.frame))
+	}
+	if f.hooks != "refuse" {
+		flags = append(flags, "--hooks", quoted(f.hooks))
+	}
+	if !f.prerequisites {
+		flags = append(flags, "--prerequisites=false")
+	}
+	for _, kind := range f.prerequisiteKinds {
+		flags = append(flags, "--prerequisite-kinds", quoted(kind))
+	}
+	for _, folder := range f.charts {
+		flags = append(flags, "--chart", quoted(folder))
+	}
+	return flags
+}
+
+// same are the flags by which the same is waited for.
+func (f *healthFlags) same() []string {
+	var flags []string
+	if f.rules != "" {
+		flags = append(flags, "--health-rules", quoted(f.rules))
+	}
+	if f.argocd != "" {
+		flags = append(flags, "--argocd-cm", quoted(f.argocd))
+	}
+	if f.strict {
+		flags = append(flags, "--strict-readiness")
+	}
+	return flags
+}
+
+// quoted is a word as a shell reads it back.
+func quoted(word string) string {
+	if regexp.MustCompile(`^[-\w./,:=@%+]+$`).MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// same are the flags that name the same manifests, and their order.
 func (f *inputFlags) same() []string {
-	flags := []string{"-f", cmp.Or(strings.Join(f.files, ","), "-")}
+	files := slices.Clone(f.files)
+	for i := range files {
+		files[i] = keptURL(files[i])
+	}
+	flags := []string{"-f", quoted(cmp.Or(strings.Join(files, ","), "-"))}
 	if f.kustomize != "" {
-		flags = []string{"-k", f.kustomize}
+		flags = []string{"-k", quoted(keptURL(f.kustomize))}
 	}
 	if f.plugins {
 		flags = append(flags, "--enable-alpha-plugins")
@@ -74,7 +134,10 @@ func (f *inputFlags) same() []string {
 		flags = append(flags, "-R")
 	}
 	if f.selector != "" {
-		flags = append(flags, "-l", "'"+f.selector+"'")
+		flags = append(flags, "-l", "'"+strings.ReplaceAll(f.selector, "'", `'\''`)+"'")
+	}
+	if f.order != "" {
+		flags = append(flags, "--order", quoted(f.order))
 	}
 	return flags
 }

@@ -3,12 +3,12 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/outfile"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // planFlags are those of the plan verb.
@@ -54,6 +54,11 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	default:
 		return usagef("--dry-run=%s: write server or client", f.dryRun)
 	}
+	if f.out != "" {
+		if err := outfile.Check(f.out); err != nil {
+			return usagef("--out=%s: %w", f.out, err)
+		}
+	}
 	p, err := f.preview(cmd)
 	if err != nil {
 		return err
@@ -61,14 +66,15 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	if f.output == "json" {
 		err = p.writeJSON(cmd.OutOrStdout())
 	} else {
-		fmt.Fprintf(cmd.ErrOrStderr(), "planning for %s%s; nothing is written\n", p.target.server, p.target.of())
-		err = printEscaped(cmd.OutOrStdout(), p.writeText)
+		plain.Fprintf(cmd.ErrOrStderr(), "planning for %s%s; nothing is written\n", p.target.server, p.target.of())
+		err = p.writeText(cmd.OutOrStdout())
 	}
 	p.warn(cmd.ErrOrStderr())
 	if err = errors.Join(err, p.preview.Err()); err != nil || f.out == "" {
 		return err
 	}
-	return p.save(cmd.Context(), f.out, plannedFlags(cmd))
+	flags, build := plannedFlags(cmd)
+	return p.save(cmd.Context(), f.out, flags, build)
 }
 
 // runOffline plans without a cluster.
@@ -85,26 +91,20 @@ func (f *planFlags) runOffline(cmd *cobra.Command) error {
 		plan = plan.Unordered()
 	}
 	if f.prune {
-		fmt.Fprintln(cmd.ErrOrStderr(), "note: what --prune would delete is known only from the cluster, and --dry-run=client asks none: leave that out to see it")
+		plain.Fprintln(cmd.ErrOrStderr(), "note: what --prune would delete is known only from the cluster, and --dry-run=client asks none: leave that out to see it")
 	}
 	if f.output == "json" {
 		return plan.WriteJSON(cmd.OutOrStdout())
 	}
-	return printEscaped(cmd.OutOrStdout(), plan.WriteText)
+	return plan.WriteText(cmd.OutOrStdout())
 }
 
-// printEscaped prints text for a terminal: names and reasons come from the
-// manifests.
+// printEscaped prints a text whose line breaks and tabs mean something.
 func printEscaped(out io.Writer, write func(io.Writer) error) error {
 	var text bytes.Buffer
 	if err := write(&text); err != nil {
 		return err
 	}
-	var safe bytes.Buffer
-	for line := range bytes.Lines(text.Bytes()) {
-		safe.WriteString(terminal.Plain(string(bytes.TrimSuffix(line, []byte("\n")))))
-		safe.WriteByte('\n')
-	}
-	_, err := out.Write(safe.Bytes())
+	_, err := out.Write(plain.Lines(text.Bytes()))
 	return err
 }

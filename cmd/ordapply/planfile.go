@@ -1,31 +1,40 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/outfile"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
 
-// planFile is a plan that somebody looked at, to be applied as it is or not at
-// all. It holds no manifests, and so no Secrets: of each resource a seal, which
-// another preview must bring forth again.
+// planFile is a plan that was looked at, to be applied as it is or not at all. It
+// is data: it says what is applied, and cannot make apply run a program, use other
+// credentials or ask another server. It holds no manifests, and nothing that is
+// made of the values of Secrets: of each resource a seal, which another preview
+// must bring forth again.
 type planFile struct {
 	Version   int                 `json:"version"`
 	Server    string              `json:"server"`
 	Cluster   string              `json:"cluster,omitempty"` // uid of its namespace kube-system, where that may be read
-	Flags     map[string][]string `json:"flags,omitempty"`   // that the plan was made with
-	Salt      []byte              `json:"salt"`
+	Flags     map[string][]string `json:"flags,omitempty"`   // that apply takes from the file
+	Build     *planBuild          `json:"build,omitempty"`   // nil: the manifests are not built
 	Resources []sealedResource    `json:"resources"`
+}
+
+// planBuild says how the manifests were built, for messages alone.
+type planBuild struct {
+	Kustomize string   `json:"kustomize"`
+	Allowed   []string `json:"allowed,omitempty"` // flags that let it run functions
 }
 
 type sealedResource struct {
@@ -36,63 +45,97 @@ type sealedResource struct {
 }
 
 // planFileVersion is that of what a plan file says, and how.
-const planFileVersion = 1
+const planFileVersion = 2
 
-// save writes the plan to a file that only the user can read. One that shows an
-// error is not for applying.
-func (p *previewed) save(ctx context.Context, name string, flags map[string][]string) error {
+// maxPlanFile bounds what is read of a file that is said to be a plan.
+const maxPlanFile = 256 << 20
+
+// save writes the plan to a file, which only the user can read if it is new. One that
+// shows an error is not for applying.
+func (p *previewed) save(ctx context.Context, name string, flags map[string][]string, build *planBuild) error {
 	cluster, err := state.ClusterID(ctx, p.target.cluster)
 	if err != nil {
 		return err
 	}
-	out := planFile{Version: planFileVersion, Server: p.target.server, Cluster: cluster, Flags: flags, Salt: make([]byte, 32)}
-	if _, err := rand.Read(out.Salt); err != nil {
-		return fmt.Errorf("make a salt for the plan: %w", err)
-	}
+	out := planFile{Version: planFileVersion, Server: keptURL(p.target.server), Cluster: cluster, Flags: flags, Build: build}
 	for _, row := range p.preview.Rows {
-		out.Resources = append(out.Resources, sealed(row, out.Salt))
+		out.Resources = append(out.Resources, sealed(row))
 	}
 	text, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write the plan: %w", err)
 	}
-	return writePrivate(name, append(text, '\n'))
-}
-
-func sealed(row apply.Row, salt []byte) sealedResource {
-	return sealedResource{planID: idInJSON(row.ID), Wave: row.Wave, Action: row.Action, Seal: row.Seal(salt)}
-}
-
-// writePrivate writes a file of mode 0600, whole or not at all, whatever was
-// there.
-func writePrivate(name string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-")
-	if err != nil {
-		return fmt.Errorf("write the plan: %w", err)
-	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write the plan: %w", err), os.Remove(file.Name()))
+	if err := outfile.Write(ctx, name, 0o600, append(text, '\n')); err != nil {
+		return fmt.Errorf("--out=%s: %w", name, err)
 	}
 	return nil
 }
 
+func sealed(row apply.Row) sealedResource {
+	return sealedResource{planID: idInJSON(row.ID), Wave: row.Wave, Action: row.Action, Seal: row.Seal()}
+}
+
 func readPlanFile(name string) (*planFile, error) {
-	text, err := os.ReadFile(name)
+	opened, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the plan: %w", err)
 	}
-	file := &planFile{}
-	if err := json.Unmarshal(text, file); err != nil || file.Version == 0 {
+	defer opened.Close()
+	text, err := io.ReadAll(io.LimitReader(opened, maxPlanFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	if len(text) > maxPlanFile {
+		return nil, fmt.Errorf("%s is no plan: it is larger than %d MiB", name, maxPlanFile>>20)
+	}
+	return parsePlanFile(name, text)
+}
+
+// parsePlanFile reads the text of a plan file; name is for messages.
+func parsePlanFile(name string, text []byte) (*planFile, error) {
+	var head struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil || head.Version == 0 {
 		return nil, fmt.Errorf("%s is no plan: write one with ordapply plan --out %s", name, name)
 	}
-	if file.Version != planFileVersion {
+	if head.Version != planFileVersion {
 		return nil, fmt.Errorf("%s was written by another version of ordapply: plan again", name)
 	}
+	file := &planFile{}
+	strict := json.NewDecoder(bytes.NewReader(text))
+	strict.DisallowUnknownFields()
+	err := strict.Decode(file)
+	if err == nil {
+		err = errors.Join(checkPlannedFlags(file.Flags), checkSealed(file.Resources))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is not as ordapply plan wrote it: plan again: %w", name, err)
+	}
 	return file, nil
+}
+
+// checkSealed refuses resources that no plan has.
+func checkSealed(resources []sealedResource) error {
+	seen := map[planID]bool{}
+	for n, r := range resources {
+		switch {
+		case r.Kind == "" || r.Name == "":
+			return fmt.Errorf("resources[%d] has no kind or no name", n)
+		case seen[r.planID]:
+			return fmt.Errorf("resources[%d]: %s is there already", n, r.id())
+		case !slices.Contains(apply.Actions(), r.Action) || r.Action == apply.WillFail:
+			return fmt.Errorf("resources[%d]: %q is nothing that apply does", n, r.Action)
+		case r.Seal == "":
+			return fmt.Errorf("resources[%d] has no seal", n)
+		}
+		seen[r.planID] = true
+	}
+	return nil
+}
+
+func (id planID) id() object.ID {
+	return object.ID{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 }
 
 // check refuses to go on unless a new preview says the very same, but for what
@@ -102,19 +145,59 @@ func (file *planFile) check(ctx context.Context, t *target, preview *apply.Previ
 	if err != nil {
 		return err
 	}
-	if file.Cluster != "" && now != "" && now != file.Cluster {
-		return fmt.Errorf("the plan was made for another cluster, at %s: nothing was applied", file.Server)
+	if err := file.sameCluster(now, keptURL(t.server)); err != nil {
+		return err
 	}
 	if err := preview.Err(); err != nil {
 		return err
 	}
+	moved := file.moved(preview.Rows, made)
+	if len(moved) == 0 {
+		return nil
+	}
+	errs := []error{errors.New("the cluster or the manifests are not what they were when the plan was made: nothing was applied, plan again")}
+	for _, one := range moved {
+		errs = append(errs, errors.New(one))
+	}
+	return errors.Join(errs...)
+}
+
+// sameCluster refuses another cluster than the one that the plan was made for: by
+// its identity, or by its address where one of the two could not be read.
+func (file *planFile) sameCluster(cluster, server string) error {
+	const remedy = "nothing was applied; name the cluster with --context or --kubeconfig, which a plan does not keep, or plan again"
+	switch known := file.Cluster != "" && cluster != ""; {
+	case known && cluster != file.Cluster:
+		return fmt.Errorf("the plan was made for another cluster, at %s, and this is %s: %s", file.Server, server, remedy)
+	case !known && server != file.Server:
+		return fmt.Errorf("the plan was made for the cluster at %s, this is %s, and whether that is the same cluster cannot be read (namespace kube-system): %s", file.Server, server, remedy)
+	}
+	return nil
+}
+
+// notes say what the file does not pin down.
+func (file *planFile) notes() []string {
+	var names []string
+	for _, r := range file.Resources {
+		if r.Kind == "Secret" && r.Group == "" && r.Action != apply.WillStay && r.Action != apply.WillPrune {
+			names = append(names, r.id().String())
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"a plan holds nothing of the values of Secrets: " + strings.Join(names, ", ") + " will have those that the manifests have now"}
+}
+
+// moved lists the rows of a new preview that are not as they were planned.
+func (file *planFile) moved(rows []apply.Row, made []object.ID) []string {
 	planned := map[planID]sealedResource{}
 	for _, r := range file.Resources {
 		planned[r.planID] = r
 	}
 	var moved []string
-	for _, row := range preview.Rows {
-		now := sealed(row, file.Salt)
+	for _, row := range rows {
+		now := sealed(row)
 		if was := planned[now.planID]; was != now && !slices.Contains(made, row.ID) {
 			moved = append(moved, fmt.Sprintf("%s: %s", row.ID, was.difference(now)))
 		}
@@ -125,13 +208,10 @@ func (file *planFile) check(ctx context.Context, t *target, preview *apply.Previ
 		if was.Action == apply.WillPrune {
 			now = "gone, or no member of the set"
 		}
-		moved = append(moved, fmt.Sprintf("%s: planned %s, now %s", object.ID{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, was.Action, now))
-	}
-	if len(moved) == 0 {
-		return nil
+		moved = append(moved, fmt.Sprintf("%s: planned %s, now %s", id.id(), was.Action, now))
 	}
 	slices.Sort(moved)
-	return fmt.Errorf("the cluster or the manifests are not what they were when the plan was made: nothing was applied, plan again\n%s", strings.Join(moved, "\n"))
+	return moved
 }
 
 // difference says what is not as it was planned.

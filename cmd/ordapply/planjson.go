@@ -1,11 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/fielddiff"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -73,10 +73,7 @@ func (p *previewed) writeJSON(w io.Writer) error {
 	for _, s := range p.plan.Skipped {
 		out.Skipped = append(out.Skipped, planSkipped{idInJSON(s.ID), s.Why.String()})
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(out)
+	return plain.WriteJSON(w, out, "  ")
 }
 
 func resourceInJSON(row apply.Row) planResource {

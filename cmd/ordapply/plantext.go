@@ -8,7 +8,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/fielddiff"
-	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // How much of one change a plan shows: characters of a line, and lines of a
@@ -28,20 +28,20 @@ func (p *previewed) writeText(w io.Writer) error {
 	for _, row := range p.preview.Rows {
 		if row.Wave != wave {
 			wave = row.Wave
-			fmt.Fprintln(&b, p.waveTitle(wave))
+			plain.Fprintln(&b, p.waveTitle(wave))
 		}
-		fmt.Fprintf(&b, "  %-9s  %-*s  %s\n", row.Action, width, row.ID, row.Why)
+		plain.Fprintf(&b, "  %-9s  %-*s  %s\n", row.Action, width, row.ID, row.Why)
 		for _, line := range details(row) {
-			fmt.Fprintf(&b, "             %s\n", cut(line))
+			plain.Fprintf(&b, "             %s\n", cut(line))
 		}
 	}
 	for _, s := range p.plan.Skipped {
-		fmt.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
+		plain.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
 	}
 	for _, note := range p.plan.Notes {
-		fmt.Fprintf(&b, "note: %s\n", note)
+		plain.Fprintf(&b, "note: %s\n", note)
 	}
-	fmt.Fprintln(&b, p.totals())
+	plain.Fprintln(&b, p.totals())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -91,7 +91,7 @@ func (p *previewed) totals() string {
 // warn tells what the server warned about.
 func (p *previewed) warn(w io.Writer) {
 	for _, text := range p.target.warnings.list() {
-		fmt.Fprintf(w, "warning from the server: %s\n", terminal.Plain(text))
+		plain.Fprintf(w, "warning from the server: %s\n", text)
 	}
 }
 

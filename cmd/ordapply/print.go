@@ -8,7 +8,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/events"
-	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -43,26 +43,26 @@ func newPrinter(j job, o outputs, dryRun bool) *printer {
 }
 
 func (p *printer) begin() {
-	fmt.Fprintf(p.err, "applying %s in %s to %s%s\n", count(len(p.plan.Steps), "resource"), count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
+	plain.Fprintf(p.err, "applying %s in %s to %s%s\n", count(len(p.plan.Steps), "resource"), count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
 	p.notes(p.plan.Notes)
 }
 
 func (p *printer) notes(notes []string) {
 	for _, note := range notes {
-		fmt.Fprintf(p.err, "note: %s\n", terminal.Plain(note))
+		plain.Fprintf(p.err, "note: %s\n", note)
 	}
 }
 
 func (p *printer) event(e apply.Event) {
 	if e.ID == (object.ID{}) {
-		fmt.Fprintf(p.err, "%s: %s\n", terminal.Plain(p.plan.WaveTitle(e.Wave)), p.waveWords(e))
+		plain.Fprintf(p.err, "%s: %s\n", p.plan.WaveTitle(e.Wave), p.waveWords(e))
 		return
 	}
 	if e.State == apply.Applying && e.Detail == "" {
 		p.started[e.ID] = e.Time
 	}
 	if words := p.words(e); words != "" {
-		fmt.Fprintf(p.err, "  %-*s  %s\n", p.width, terminal.Plain(e.ID.String()), terminal.Plain(words))
+		plain.Fprintf(p.err, "  %-*s  %s\n", p.width, e.ID.String(), words)
 	}
 	p.result(e)
 }
@@ -72,7 +72,7 @@ func (p *printer) extend(plan *ordering.Plan) {
 	more, notes := len(plan.Steps)-len(p.plan.Steps), plan.Notes[len(p.plan.Notes):]
 	p.plan = plan
 	if more > 0 {
-		fmt.Fprintf(p.err, "pruning %s that the apply set had and the stream does not\n", count(more, "resource"))
+		plain.Fprintf(p.err, "pruning %s that the apply set had and the stream does not\n", count(more, "resource"))
 	}
 	p.notes(notes)
 }
@@ -80,9 +80,13 @@ func (p *printer) extend(plan *ordering.Plan) {
 // rollBack tells that the run failed, and which plan follows.
 func (p *printer) rollBack(revision int, plan *ordering.Plan) {
 	p.plan = plan
-	fmt.Fprintf(p.err, "it failed; rolling back to revision %d: applying %s in %s\n", revision, count(len(plan.Steps), "resource"), count(len(plan.Waves), "wave"))
+	if revision == 0 {
+		plain.Fprintf(p.err, "it failed, and no revision was deployed before: deleting %s that it created\n", count(len(plan.Steps), "resource"))
+	} else {
+		plain.Fprintf(p.err, "it failed; rolling back to revision %d: applying %s in %s\n", revision, count(len(plan.Steps), "resource"), count(len(plan.Waves), "wave"))
+	}
 	for _, note := range plan.Notes {
-		fmt.Fprintf(p.err, "note: %s\n", terminal.Plain(note))
+		plain.Fprintf(p.err, "note: %s\n", note)
 	}
 }
 
@@ -160,28 +164,37 @@ func (p *printer) result(e apply.Event) {
 			line += " (server dry run)"
 		}
 	}
-	fmt.Fprintln(p.out, line)
+	plain.Fprintln(p.out, line)
 }
 
 // resourceName is the name that kubectl prints and takes: "deployment.apps/web".
 func resourceName(id object.ID) string {
-	return terminal.Plain(strings.ToLower(id.GroupKind()) + "/" + id.Name)
+	return plain.Line(strings.ToLower(id.GroupKind()) + "/" + id.Name)
 }
 
 // end tells how the run ended, in one line, and how its rollback did, and what the
 // server warned about.
 func (p *printer) end(o events.Outcome) {
 	for _, text := range o.Warnings {
-		fmt.Fprintf(p.err, "warning from the server: %s\n", terminal.Plain(text))
+		plain.Fprintf(p.err, "warning from the server: %s\n", text)
 	}
 	if words := p.sumUp(o.Summary); words != "" { // else it did not begin; the error says why
-		fmt.Fprintln(p.err, words)
+		plain.Fprintln(p.err, words)
 	}
 	if back := o.Rollback; back != nil {
 		if words := p.sumUp(back.Summary); words != "" {
-			fmt.Fprintf(p.err, "rollback to revision %d: %s\n", back.Revision, words)
+			plain.Fprintf(p.err, "%s: %s\n", undoing(back.Revision), words)
 		}
 	}
+}
+
+// undoing names what follows a failure: a rollback, or, where no revision was
+// deployed before, deleting what the run created.
+func undoing(revision int) string {
+	if revision == 0 {
+		return "deleting what it created"
+	}
+	return fmt.Sprintf("rollback to revision %d", revision)
 }
 
 // sumUp counts how resources ended, and tells in which time.
@@ -198,6 +211,9 @@ func (p *printer) sumUp(s apply.Summary) string {
 	took := s.Took.Round(10 * time.Millisecond).String()
 	if n := s.Unchanged(); n > 0 {
 		took += fmt.Sprintf("; %d unchanged", n)
+	}
+	if n := s.Assumed(); n > 0 {
+		took += fmt.Sprintf("; %d only assumed ready", n)
 	}
 	return fmt.Sprintf("%s, in %s", strings.Join(parts, ", "), took)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -18,20 +18,20 @@ func (p *deletionPrinter) begin() {
 	if p.dryRun {
 		doing = "checking the deletion of"
 	}
-	fmt.Fprintf(p.err, "%s %s in %s from %s%s\n", doing, count(len(p.plan.Steps), "resource"), count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
+	plain.Fprintf(p.err, "%s %s in %s from %s%s\n", doing, count(len(p.plan.Steps), "resource"), count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
 	p.notes(p.plan.Notes)
 }
 
 func (p *deletionPrinter) event(e apply.Event) {
 	if e.ID == (object.ID{}) {
-		fmt.Fprintf(p.err, "%s: %s\n", terminal.Plain(p.plan.WaveTitle(e.Wave)), p.waveWords(e))
+		plain.Fprintf(p.err, "%s: %s\n", p.plan.WaveTitle(e.Wave), p.waveWords(e))
 		return
 	}
 	if _, begun := p.started[e.ID]; !begun {
 		p.started[e.ID] = e.Time
 	}
 	if words := p.words(e); words != "" {
-		fmt.Fprintf(p.err, "  %-*s  %s\n", p.width, terminal.Plain(e.ID.String()), terminal.Plain(words))
+		plain.Fprintf(p.err, "  %-*s  %s\n", p.width, e.ID.String(), words)
 	}
 	p.result(e)
 }
@@ -58,7 +58,7 @@ func (p *deletionPrinter) result(e apply.Event) {
 	}
 	deleted := e.State == apply.Deleted && !e.Unchanged
 	if p.results == namesOnly && deleted {
-		fmt.Fprintln(p.out, resourceName(e.ID))
+		plain.Fprintln(p.out, resourceName(e.ID))
 	}
 	if p.results != kubectlLines {
 		return
@@ -76,7 +76,7 @@ func (p *deletionPrinter) result(e apply.Event) {
 	default:
 		return
 	}
-	fmt.Fprintln(p.out, resourceName(e.ID)+" "+end)
+	plain.Fprintln(p.out, resourceName(e.ID)+" "+end)
 }
 
 // show prints the order in which a deletion would go.
@@ -88,7 +88,7 @@ func (f *deleteFlags) show(w io.Writer, d deletion) error {
 	case "name":
 		for _, s := range plan.Steps {
 			if d.live[s.ID] != nil {
-				fmt.Fprintln(w, resourceName(s.ID))
+				plain.Fprintln(w, resourceName(s.ID))
 			}
 		}
 		return nil

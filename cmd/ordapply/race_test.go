@@ -106,7 +106,7 @@ func TestRollbackOnFailureKeepsTheLock(t *testing.T) {
 		return []string{"apply", "-f", stream + ".yaml", "--applyset", "set", "-n", "NAMESPACE", "--prune"}
 	}
 	trial := lab.newTrial(t, chaosAct{name: "undo", before: [][]string{applies("old")}}, 12, "two")
-	broken := chaosStream(trial.namespace, trial.members("old")) + brokenConfigMap(trial.namespace)
+	broken := chaosStream(trial.namespace, "old", trial.members("old")) + brokenConfigMap(trial.namespace)
 	require.NoError(t, os.WriteFile(filepath.Join(trial.dir, "broken.yaml"), []byte(broken), 0o600))
 	waits, goesBack := make(chan struct{}), make(chan struct{})
 	first, second := recorder.Start(t, lab.cluster.Kubeconfig), recorder.Start(t, lab.cluster.Kubeconfig)

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,7 +15,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
@@ -29,11 +27,9 @@ type rbacFlags struct {
 	planningFlags
 	healthFlags
 	subjectFlags
+	rbacSetFlags
 	cluster   *genericclioptions.ConfigFlags
 	name      string
-	set       string
-	prune     bool
-	remove    bool
 	diagnosis bool
 }
 
@@ -60,9 +56,7 @@ where there is one, and for Kubernetes' own kinds by what is known of them.`,
 	f.subjectFlags.register(flags)
 	addClusterFlags(flags, f.cluster)
 	flags.StringVar(&f.name, "name", "ordapply", "name of the Roles and their bindings")
-	flags.StringVar(&f.set, "applyset", "", "allow keeping this apply set, too: NAME of a Secret that is its parent, or KIND/NAME")
-	flags.BoolVar(&f.prune, "prune", false, "allow pruning what the apply set no longer holds, too")
-	flags.BoolVar(&f.remove, "delete", false, "allow deleting the manifests' objects, too")
+	f.rbacSetFlags.register(flags)
 	flags.BoolVar(&f.diagnosis, "diagnosis", true, "allow asking why something did not become ready, too")
 	return cmd
 }
@@ -73,24 +67,21 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	guess := &guesses{}
-	if f.prune && f.set == "" {
-		return usagef("--prune deletes what an apply set no longer holds: name it with --applyset")
-	}
-	if err := f.checkSet(f.set); err != nil {
+	if err := errors.Join(f.rbacSetFlags.check(), f.checkSet(f.set)); err != nil {
 		return err
 	}
 	w, err := f.load(cmd, guess.kind)
 	if err != nil {
 		return err
 	}
-	needed, err := f.permissions(cmd.Context(), w)
+	needed, notes, err := f.permissions(cmd.Context(), w)
 	if err != nil {
 		return err
 	}
 	rules := rulesByNamespace(needed)
 	var out strings.Builder
-	for _, line := range slices.Concat(f.remarks(w.plan, rules), guess.remarks(), unbound(subject)) {
-		fmt.Fprintln(&out, "#", terminal.Plain(line))
+	for _, line := range slices.Concat(f.remarks(w.plan, rules), notes, guess.remarks(), unbound(subject)) {
+		plain.Fprintln(&out, "#", line)
 	}
 	out.WriteString(writeRoles(f.name, rules, subject))
 	_, err = cmd.OutOrStdout().Write([]byte(out.String()))
@@ -125,7 +116,7 @@ func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (w wanted, err e
 	case errors.Is(err, apply.ErrInterrupted):
 		return w, err
 	case !errors.Is(err, errNoCluster):
-		fmt.Fprintf(cmd.ErrOrStderr(), "without a cluster: %s\n", terminal.Plain(err.Error()))
+		plain.Fprintf(cmd.ErrOrStderr(), "without a cluster: %s\n", err.Error())
 	}
 	w.scope.Kind, w.scope.Enforce = w.kinds, w.scope.Enforce && f.set == ""
 	if w.stream, err = apply.NewStream(inputs, w.scope); err != nil {
@@ -136,15 +127,15 @@ func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (w wanted, err e
 	return w, err
 }
 
-// permissions are those of all that is asked for.
-func (f *rbacFlags) permissions(ctx context.Context, w wanted) (apply.Permissions, error) {
+// permissions are those of all that is asked for, and remarks on them.
+func (f *rbacFlags) permissions(ctx context.Context, w wanted) (apply.Permissions, []string, error) {
 	assessor, err := f.assessor()
 	if err != nil {
-		return apply.Permissions{}, err
+		return apply.Permissions{}, nil, err
 	}
 	ungated, err := gates(w.plan, w.stream, true)
 	if err != nil {
-		return apply.Permissions{}, err
+		return apply.Permissions{}, nil, err
 	}
 	applier := apply.Applier{Health: assessor, NoDiagnosis: !f.diagnosis, Ungated: ungated}
 	all := applier.Permissions(w.plan, w.stream.Objects, w.kinds)
@@ -153,25 +144,15 @@ func (f *rbacFlags) permissions(ctx context.Context, w wanted) (apply.Permission
 	}
 	all = byKind(all)
 	if f.set == "" {
-		return all, nil
+		return all, nil, nil
 	}
-	parent, kind, err := w.parent(ctx, f.set)
+	applier.Ungated = nil // of a revision that is gone back to all is waited for
+	more, notes, err := f.setPermissions(ctx, w, applier)
 	if err != nil {
-		return all, err
+		return all, nil, err
 	}
-	home := w.scope.Namespace
-	if w.target != nil {
-		home = w.target.home
-	}
-	all.Add(state.Permissions(parent, kind, home, false))
-	if f.remove {
-		all.Add(state.DissolvePermissions(parent, kind, home))
-	}
-	if f.prune || f.remove { // a deletion also takes the label from what is kept, by patch, as apply gave it
-		promise := w.promise(ctx, parent, kind).Widened(slices.Collect(maps.Keys(w.stream.Objects)))
-		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "watch", "delete"))
-	}
-	return all, nil
+	all.Add(more)
+	return all, notes, nil
 }
 
 // parent finds a set's parent; without a cluster it is a Secret or a ConfigMap.

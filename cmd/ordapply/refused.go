@@ -32,7 +32,7 @@ func tellRefusal(cmd *cobra.Command, args []string, err error) error {
 	if err == nil || cmd.Flags().Lookup("metrics-file") == nil || errors.As(err, &told) {
 		return err
 	}
-	measured, refused := newMeasure(asked(cmd, args, "metrics-file"))
+	measured, refused := newMeasure(asked(cmd, args, "metrics-file"), refusedLabels(cmd, args))
 	if refused != nil {
 		measured = &measure{}
 	}

@@ -46,6 +46,7 @@ func TestAPIServerRestartsInAWave(t *testing.T) {
 			require.Contains(t, said, "unchanged")
 		})
 	}
+	unservedKinds(t, dir)
 }
 
 // detachedCluster is a control plane that goes on when one of its processes ends.

@@ -69,7 +69,7 @@ func (f *applyFlags) prepareRollback(ctx context.Context, measured *measure, num
 		if err != nil {
 			return j, err
 		}
-		return f.again(ctx, j, r)
+		return f.again(ctx, j, r, "--rollback")
 	}
 	previous, err := set.history.Previous(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (f *applyFlags) prepareRollback(ctx context.Context, measured *measure, num
 	if previous.Resumed {
 		r.Plan.Notes = append(r.Plan.Notes, fmt.Sprintf("this goes on with the rollback to revision %d, which did not get through; another: --to-revision", r.Number))
 	}
-	j, err = f.again(ctx, j, r)
+	j, err = f.again(ctx, j, r, "--rollback")
 	j.stillDue = func(ctx context.Context) error { return stillPrevious(ctx, set.history, r.Number) }
 	return j, err
 }
@@ -97,26 +97,16 @@ func stillPrevious(ctx context.Context, history state.History, number int) error
 	return fmt.Errorf("another run ended meanwhile: this was to go back to revision %d, and the one before the last is now %d; nothing was changed. Name the one that you mean with --to-revision", number, now.Number)
 }
 
-// undo makes the run that goes back to a revision after this one failed.
-func (f *applyFlags) undo(ctx context.Context, cmd *cobra.Command, j job, applier apply.Applier, told tellers, r *state.Revision) (state.Run, error) {
-	j, err := f.again(ctx, j, r)
-	if err != nil {
-		return state.Run{}, err
-	}
-	told.rollBack(r.Number, j.plan)
-	applier.Ungated, applier.Begin = j.ungated, nil
-	return f.setFlags.open(ctx, j, applier, told, cmd.ErrOrStderr())
-}
-
-// again makes a job of a revision. What the revision lacks is pruned.
-func (f *applyFlags) again(ctx context.Context, j job, r *state.Revision) (job, error) {
+// again makes a job of a revision; flag is the one with which rbac prints what that
+// takes.
+func (f *applyFlags) again(ctx context.Context, j job, r *state.Revision, flag string) (job, error) {
 	if err := sameCluster(ctx, j.target, r); err != nil {
 		return j, err
 	}
 	if err := withRevision(j.assessor, r); err != nil {
 		return j, err
 	}
-	f.prune, j.planned = true, nil
+	j.planned = nil
 	j.stream, j.plan = &apply.Stream{Resources: r.Resources, Objects: r.Objects()}, r.Plan
 	j.memory = state.Memory{Limit: f.limit, Revision: state.Revision{
 		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number,
@@ -127,7 +117,7 @@ func (f *applyFlags) again(ctx context.Context, j job, r *state.Revision) (job, 
 		return j, err
 	}
 	return j, j.target.permit(ctx, func() []apply.Permission { return f.permissions(ctx, j) },
-		"-f", "MANIFESTS", "-n", j.target.scope.Namespace, "--applyset", f.set, "--prune")
+		"-f", "MANIFESTS", "-n", j.target.scope.Namespace, "--applyset", f.set, flag)
 }
 
 // sameCluster refuses a revision that was applied to another cluster, such as

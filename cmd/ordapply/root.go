@@ -19,10 +19,16 @@ first, then layer after layer, each opened when the one before it is ready.
   kustomize build . | ordapply                    apply what kustomize prints
   ordapply apply -f app.yaml --order order.yaml   order it by a SortOrder
   ordapply plan -f app.yaml --order order.yaml    show what that would do`,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		Args:              knownVerb,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return settle(cmd) },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          knownVerb,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := settle(cmd); err != nil {
+				return err
+			}
+			limitTime(cmd)
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
 			return usagef("nothing to do: pipe manifests in, or name a verb")

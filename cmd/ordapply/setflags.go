@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
@@ -34,7 +34,7 @@ type setFlags struct {
 
 func (f *setFlags) register(flags *pflag.FlagSet) {
 	f.registerMembership(flags)
-	flags.BoolVar(&f.rollback, "rollback-on-failure", false, "when the run fails, apply the revision of the apply set that was deployed last again, in its order and under the same lock; the exit code stays that of the failure")
+	flags.BoolVar(&f.rollback, "rollback-on-failure", false, "when the run fails, apply the revision of the apply set that was deployed last again and delete what the run created; on a first install, delete what it created. The exit code stays that of the failure")
 	f.registerHistory(flags)
 	f.registerLock(flags)
 }
@@ -73,7 +73,7 @@ func registerLockTimeout(flags *pflag.FlagSet, d *time.Duration) {
 // waitingFor tells that another run has the set.
 func waitingFor(set string, said io.Writer) func(*state.HeldError) {
 	return func(held *state.HeldError) {
-		fmt.Fprintf(said, "waiting for another run on apply set %s: %s\n", set, held.Holder)
+		plain.Fprintf(said, "waiting for another run on apply set %s: %s\n", set, held.Holder)
 	}
 }
 
@@ -86,6 +86,8 @@ func (f *setFlags) check() error {
 		return err
 	}
 	switch {
+	case f.takeOver && f.adopt == "never":
+		return usagef("--take-over makes members of what the other tool keeps, and --adopt=never refuses that: leave one of them out")
 	case f.set == "" && f.rollback:
 		return usagef("--rollback-on-failure goes back to what an apply set had before: name it with --applyset")
 	case f.set == "" && f.takeOver:
@@ -168,5 +170,6 @@ func (f *setFlags) open(ctx context.Context, j job, applier apply.Applier, told 
 			PruneNamespaces: f.pruneSpaces, Events: told.event,
 		},
 		Waiting: waitingFor(f.set, said),
+		Note:    func(text string) { plain.Fprintf(said, "note: %s\n", text) },
 	}, err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -29,6 +29,7 @@ func settle(cmd *cobra.Command) error {
 		return err
 	}
 	var errs []error
+	given := commandLine(cmd)
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed {
 			return
@@ -46,6 +47,7 @@ func settle(cmd *cobra.Command) error {
 	})
 	remarkOnVariables(cmd)
 	errs = append(errs, negativeTimes(cmd)...)
+	errs = append(errs, contradictions(cmd, given)...)
 	return errors.Join(errs...)
 }
 
@@ -81,7 +83,7 @@ func remarkOnVariables(cmd *cobra.Command) {
 			continue
 		}
 		if near := ordering.DidYouMean(word, slices.Sorted(maps.Keys(known))); near != "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "note: the environment variable %s sets nothing: no flag is called --%s%s\n", name, word, near)
+			plain.Fprintf(cmd.ErrOrStderr(), "note: the environment variable %s sets nothing: no flag is called --%s%s\n", name, word, near)
 		}
 	}
 }
@@ -114,7 +116,7 @@ func readConfig(cmd *cobra.Command) (configFile, error) {
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return configFile{}, fmt.Errorf("read the config file: %w", err)
+		return configFile{}, usagef("read the config file: %w", err)
 	}
 	var raw map[string]yaml.Node
 	if err := yaml.Unmarshal(text, &raw); err != nil {

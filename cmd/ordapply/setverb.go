@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 
@@ -45,7 +46,13 @@ func (t *target) known(ctx context.Context, name string) (known, error) {
 		return known{}, err
 	}
 	set, err := state.Open(ctx, t.cluster, gvk, id, true)
-	if err == nil && !set.Exists() {
+	if err == nil {
+		err = set.Recover(ctx, t.historyOf(set))
+	}
+	if apierrors.IsForbidden(err) && !set.Exists() { // what may not be read is not there, to this account
+		err = nil
+	}
+	if err == nil && !set.Known() {
 		err = fmt.Errorf("there is no apply set %s: its parent, %s, does not exist (-n names its namespace; ordapply apply --applyset %s makes one)", name, id, name)
 	}
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
 	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -54,7 +54,7 @@ func sortByOrder(cmd *cobra.Command, in *offline, marks bool) error {
 	}
 	out := fn.Function{Order: order, Marks: marks}.Run(data)
 	if out.Findings.Failed() {
-		return errors.New(out.Findings.Lines())
+		return out.Findings.Err()
 	}
 	fmt.Fprint(cmd.ErrOrStderr(), out.Findings.Lines())
 	var stream bytes.Buffer
@@ -102,7 +102,7 @@ func sortByPlan(cmd *cobra.Command, in *offline, marks bool) error {
 		return err
 	}
 	for _, s := range plan.Skipped {
-		fmt.Fprintf(cmd.ErrOrStderr(), "left out: %s (%s)\n", s.ID, s.Why.Detail)
+		plain.Fprintf(cmd.ErrOrStderr(), "left out: %s (%s)\n", s.ID, s.Why.Detail)
 	}
 	var out bytes.Buffer
 	sequence := plan.Sequence()
@@ -117,11 +117,11 @@ func sortByPlan(cmd *cobra.Command, in *offline, marks bool) error {
 			out.WriteString("---\n")
 		}
 		if l := layer(i); l != "" && l != layer(i-1) {
-			fmt.Fprintf(&out, "## START layer: %s\n", l)
+			plain.Fprintf(&out, "## START layer: %s\n", l)
 		}
 		out.Write(texts[plan.Steps[at].ID])
 		if l := layer(i); l != "" && l != layer(i+1) {
-			fmt.Fprintf(&out, "## END layer: %s\n", l)
+			plain.Fprintf(&out, "## END layer: %s\n", l)
 		}
 	}
 	_, err = cmd.OutOrStdout().Write(out.Bytes())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,22 +59,15 @@ type appSpec struct {
 	Health    []json.RawMessage `json:"health"`
 }
 
-// takeStacks reads the fields about stacks and gives the file without them;
-// nil when nothing else is in it that orders anything. A file without such
-// fields comes back as it is.
-func (f *stackFile) takeStacks(text []byte) (rest []byte, err error) {
+// readStacksOf reads the fields about stacks of a file, and reports whether the
+// file orders anything by itself: one with such fields alone does not.
+func (f *stackFile) readStacksOf(text []byte) (ordered bool, err error) {
 	var fields map[string]json.RawMessage
 	if yaml.Unmarshal(text, &fields) != nil || fields["stacks"] == nil && fields["timeouts"] == nil && fields["health"] == nil {
-		return text, nil
+		return true, nil
 	}
-	err = errors.Join(f.readStacks(fields["stacks"]), f.readTimeouts(fields["timeouts"]), f.health.readFile(fields["health"]), f.health.compile())
-	delete(fields, "stacks")
-	delete(fields, "timeouts")
-	delete(fields, "health")
-	if err != nil || fields["sortOrder"] == nil {
-		return nil, err
-	}
-	return json.Marshal(fields)
+	ordered = slices.ContainsFunc([]string{"sortOrder", "layers", "typeOrder"}, func(name string) bool { return fields[name] != nil })
+	return ordered, errors.Join(f.readStacks(fields["stacks"]), f.readTimeouts(fields["timeouts"]), f.health.readFile(fields["health"]), f.health.compile())
 }
 
 func (f *stackFile) readTimeouts(raw json.RawMessage) error {
@@ -85,8 +79,8 @@ func (f *stackFile) readTimeouts(raw json.RawMessage) error {
 		return errors.New("timeouts: a mapping of kinds to durations is needed, such as {Job: 10m}")
 	}
 	var errs []error
-	kinds := slices.SortedFunc(maps.Keys(timeouts), func(a, b string) int { // "Kind.group" before "Kind"
-		return strings.Count(b, ".") - strings.Count(a, ".") + 2*strings.Compare(a, b)
+	kinds := slices.SortedFunc(maps.Keys(timeouts), func(a, b string) int { // "Kind.group" before "Kind": the first counts
+		return cmp.Or(cmp.Compare(strings.Count(b, "."), strings.Count(a, ".")), strings.Compare(a, b))
 	})
 	for _, kind := range kinds {
 		d, err := readDuration("timeouts."+kind, timeouts[kind])

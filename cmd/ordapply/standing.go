@@ -38,7 +38,17 @@ type section struct {
 type member struct {
 	ID           object.ID
 	Verdict      health.Verdict
+	Grade        health.Grade // Ungraded: that of the verdict
+	Assumed      bool         // with Ready: nothing says so
 	Reason, Rule string
+}
+
+// grade is the health of the member.
+func (m member) grade() health.Grade {
+	if m.Grade != health.Ungraded {
+		return m.Grade
+	}
+	return m.Verdict.Grade()
 }
 
 // observer looks at a set again and again. What it needs once it keeps.
@@ -77,7 +87,11 @@ func (o *observer) observeMembers(ctx context.Context, set known, found endpoint
 	if err != nil {
 		return nil, err
 	}
-	return o.standing(set.Parent.ID, members, time.Now(), found), nil
+	now := o.standing(set.Parent.ID, members, time.Now(), found)
+	if remark := set.Remark(); remark != "" {
+		now.Notes = append([]string{remark}, now.Notes...)
+	}
+	return now, nil
 }
 
 // standing is how a set with these members does at a time. It makes no request
@@ -127,9 +141,9 @@ func (o *observer) judge(id object.ID, live *unstructured.Unstructured, now time
 	if a.Held && o.revision != nil && health.AsksToBeHeld(o.revision.Objects()[id]) { // few are held
 		a = o.assessor.AfterGrace(a)
 	}
-	if a.NoStatus {
+	if a.NeedsTime() {
 		graceEnds := live.GetCreationTimestamp().Add(o.grace)
-		if kind.HasStatus && now.Before(graceEnds) {
+		if (kind.HasStatus || a.Neutral) && now.Before(graceEnds) {
 			until = graceEnds
 		} else {
 			a = o.assessor.AfterGrace(a)
@@ -142,12 +156,12 @@ func (o *observer) judge(id object.ID, live *unstructured.Unstructured, now time
 		there, err := found(service)
 		switch {
 		case err != nil:
-			a.Verdict, a.Reason = health.Unknown, fmt.Sprintf("the endpoints of %s cannot be read: %v", service, err)
+			a.Verdict, a.Health, a.Reason = health.Unknown, health.Ungraded, fmt.Sprintf("the endpoints of %s cannot be read: %v", service, err)
 		case !there:
-			a.Verdict, a.Reason = health.Progressing, service.String()+" has no ready endpoint"
+			a.Verdict, a.Health, a.Reason = health.Progressing, health.Ungraded, service.String()+" has no ready endpoint"
 		}
 	}
-	return member{id, a.Verdict, a.Reason, a.Rule}, until
+	return member{ID: id, Verdict: a.Verdict, Grade: a.Grade(), Assumed: a.Assumed, Reason: a.Reason, Rule: a.Rule}, until
 }
 
 // withRevision lets the health rules count that a revision was applied with.
@@ -156,7 +170,7 @@ func withRevision(assessor *health.Assessor, r *state.Revision) error {
 	if r.OrderFile == "" {
 		return nil
 	}
-	file, err := parseOrderFile(fmt.Sprintf("the order of revision %d", r.Number), []byte(r.OrderFile))
+	file, err := storedOrderFile(fmt.Sprintf("the order of revision %d", r.Number), []byte(r.OrderFile))
 	if err != nil {
 		return err
 	}
@@ -197,7 +211,7 @@ func lookUp(id object.ID, found map[object.ID]member, unknown map[schema.GroupKi
 		return m
 	}
 	if err := unknown[schema.GroupKind{Group: id.Group, Kind: id.Kind}]; err != nil {
-		return member{ID: id, Verdict: health.Unknown, Reason: "nobody can tell: " + err.Error()}
+		return member{ID: id, Verdict: health.Unknown, Reason: "its kind cannot be read: " + err.Error()}
 	}
 	return member{ID: id, Verdict: health.Missing, Reason: "it is not there, or no longer a member of the set"}
 }
@@ -270,11 +284,11 @@ func sectionOf(step ordering.Step) string {
 
 // grade is the aggregated health of members.
 func grade(members []member) health.Grade {
-	verdicts := make([]health.Verdict, len(members))
+	grades := make([]health.Grade, len(members))
 	for i, m := range members {
-		verdicts[i] = m.Verdict
+		grades[i] = m.grade()
 	}
-	return health.Aggregate(verdicts...)
+	return health.Aggregate(grades...)
 }
 
 // ready counts the members that are.
@@ -288,15 +302,19 @@ func ready(members []member) int {
 	return n
 }
 
-// worst is the first of the members with the worst verdict, and how many others
-// are not ready; false when all are.
+// worst is the first of the members that are not ready with the worst grade, and
+// how many others are not ready; false when all are.
 func worst(members []member) (member, int, bool) {
 	bad := len(members) - ready(members)
 	if bad == 0 {
 		return member{}, 0, false
 	}
-	g := grade(members)
-	at := slices.IndexFunc(members, func(m member) bool { return m.Verdict.Grade() == g })
+	at := -1
+	for i, m := range members {
+		if m.Verdict != health.Ready && (at < 0 || m.grade() > members[at].grade()) {
+			at = i
+		}
+	}
 	return members[at], bad - 1, true
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
@@ -29,10 +29,12 @@ func newStatus() *cobra.Command {
 		Use:   "status NAME",
 		Short: "Show the health of an apply set, layer by layer",
 		Long: `status judges every member of an apply set as it is now, and shows the health of
-its layers and stacks in the order that they were applied in. One that failed
-makes its layer Failed, else one that is missing or going away Degraded, else one
-on its way Progressing. It ends with code 0 when all is ready, else with 1. NAME
-is that of the set's parent, a Secret, or KIND/NAME.
+its layers and stacks in the order that they were applied in. One that failed or
+is unknown makes its layer Failed, else one that is missing, degraded or being
+deleted Degraded, else one on its way Progressing, else one that is suspended
+Suspended. It ends with code 0 when all are ready, with 3 when the others are only
+Progressing or Suspended, so that waiting may help, and with 1 otherwise. NAME is
+that of the set's parent, a Secret, or KIND/NAME.
 
   ordapply status shop
   ordapply status shop --watch    go on, and tell what changes`,
@@ -42,7 +44,7 @@ is that of the set's parent, a Secret, or KIND/NAME.
 	f.setVerb.register(cmd)
 	f.healthFlags.register(cmd.Flags())
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "go on until interrupted: draw it anew on a terminal, elsewhere print a line for what changes")
-	cmd.Flags().DurationVar(&f.grace, "status-grace", 15*time.Second, "how long a custom resource may be without a status before it is taken for ready; 0: not at all")
+	cmd.Flags().DurationVar(&f.grace, "status-grace", 15*time.Second, "how long a custom resource may be without a status that says how it is, before it is judged all the same; 0: not at all")
 	return cmd
 }
 
@@ -81,14 +83,19 @@ func (s *standing) fault() error {
 		return fmt.Errorf("apply set %s has no members", s.Set.Name)
 	}
 	if left := len(members) - ready(members); left > 0 {
-		return fmt.Errorf("apply set %s is %s: %d of %s not ready", s.Set.Name, grade(members), left, count(len(members), "resource"))
+		all := grade(members)
+		err := fmt.Errorf("apply set %s is %s: %d of %s not ready", s.Set.Name, all, left, count(len(members), "resource"))
+		if all <= health.Underway { // waiting may help
+			return &timeoutError{err}
+		}
+		return err
 	}
 	return nil
 }
 
 // title tells what the table is about.
 func (s *standing) title() string {
-	id := terminal.Plain(s.Set.String())
+	id := plain.Line(s.Set.String())
 	if s.Revision == nil {
 		return fmt.Sprintf("apply set %s, without a revision", id)
 	}
@@ -100,53 +107,66 @@ func (s *standing) title() string {
 func (s *standing) print(out io.Writer) error {
 	var table, text strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "LAYER\tREADY\tHEALTH\tWORST")
+	plain.Fprintf(w, "LAYER\tREADY\tHEALTH\tWORST\n")
 	for _, section := range s.Sections {
-		fmt.Fprintln(w, section.row())
+		section.writeRow(w)
 	}
-	fmt.Fprintln(w, section{Name: "all", Members: s.members()}.counts())
+	section{Name: "all", Members: s.members()}.writeCounts(w, "")
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(&text, s.title())
+	plain.Fprintln(&text, s.title())
 	for line := range strings.Lines(table.String()) {
-		fmt.Fprintln(&text, strings.TrimRight(line, " \n"))
+		plain.Fprintln(&text, strings.TrimRight(line, " \n"))
 	}
 	for _, note := range s.Notes {
-		fmt.Fprintf(&text, "note: %s\n", terminal.Plain(note))
+		plain.Fprintf(&text, "note: %s\n", note)
 	}
 	_, err := io.WriteString(out, text.String())
 	return err
 }
 
-// row is a section as a line of the table.
-func (s section) row() string {
-	text := s.counts()
+// writeRow writes a section as a line of the table.
+func (s section) writeRow(w io.Writer) {
+	text := ""
 	if m, others, bad := worst(s.Members); bad && !s.IsStack {
-		text += m.words()
+		text = m.words()
 		if others > 0 {
 			text += fmt.Sprintf(" (and %d more)", others)
 		}
 	}
-	return text
+	s.writeCounts(w, text)
 }
 
-// counts are the cells before the last, which keeps the columns below each other.
-func (s section) counts() string {
-	name := terminal.Plain(s.Name)
+// writeCounts writes the cells of a section, and a last one beside them.
+func (s section) writeCounts(w io.Writer, last string) {
+	name := s.Name
 	if s.Stack != "" {
 		name = "  " + name
 	}
-	return fmt.Sprintf("%s\t%d/%d\t%s\t", name, ready(s.Members), len(s.Members), grade(s.Members))
+	plain.Fprintf(w, "%s\t%d/%d\t%s\t%s\n", name, ready(s.Members), len(s.Members), grade(s.Members), last)
 }
 
 // words are a member and the verdict on it.
 func (m member) words() string {
-	text := fmt.Sprintf("%s: %s", m.ID, m.Verdict)
+	text := fmt.Sprintf("%s: %s", m.ID, wordOf(m.Verdict, m.grade()))
 	if m.Reason != "" && m.Verdict != health.Ready {
 		text += ": " + strings.Join(strings.Fields(m.Reason), " ")
 	}
-	return terminal.Plain(text)
+	return plain.Line(text)
+}
+
+// wordOf is the word for a verdict and a grade: the verdict's, unless the grade
+// says more.
+func wordOf(verdict health.Verdict, grade health.Grade) string {
+	switch grade {
+	case verdict.Grade(), health.Ungraded, health.Healthy:
+		return verdict.String()
+	}
+	if verdict == health.Ready { // suspended as its manifest asks
+		return verdict.String() + ", " + strings.ToLower(grade.String())
+	}
+	return strings.ToLower(grade.String())
 }
 
 // standingJSON is a standing as programs read it.
@@ -174,6 +194,8 @@ type sectionJSON struct {
 type memberJSON struct {
 	resourceJSON
 	Verdict string `json:"verdict"`
+	Health  string `json:"health"`
+	Assumed bool   `json:"assumed,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Rule    string `json:"rule,omitempty"`
 }
@@ -200,7 +222,7 @@ func (s *standing) inJSON() standingJSON {
 }
 
 func (m member) inJSON() memberJSON {
-	return memberJSON{inJSON(m.ID, ""), m.Verdict.String(), m.Reason, m.Rule}
+	return memberJSON{inJSON(m.ID, ""), m.Verdict.String(), m.grade().String(), m.Assumed, m.Reason, m.Rule}
 }
 
 // verdicts are those on all members, by ID.

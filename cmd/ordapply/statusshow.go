@@ -2,15 +2,13 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // shower shows a set to whoever reads. All of it is called from one goroutine.
@@ -29,7 +27,7 @@ func (f *statusFlags) shower(cmd *cobra.Command) (show shower, end func()) {
 	if f.output == "json" {
 		return &standingLines{out: out, errs: cmd.ErrOrStderr(), print: func(w io.Writer, now, _ *standing) error { return writeJSON(w, now.inJSON()) }}, func() {}
 	}
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
+	if file := fileOf(out); file != nil && term.IsTerminal(int(file.Fd())) && mayDraw() {
 		t := newStatusTable(file)
 		return t, t.end
 	}
@@ -64,10 +62,10 @@ func (c *standingLines) trouble(err error) error {
 	text := ""
 	switch {
 	case err == nil:
-		fmt.Fprintln(c.errs, "the apply set can be read again")
+		plain.Fprintln(c.errs, "the apply set can be read again")
 	case err.Error() != c.troubled:
 		text = err.Error()
-		fmt.Fprintf(c.errs, "%s; trying again\n", terminal.Plain(text))
+		plain.Fprintf(c.errs, "%s; trying again\n", text)
 	default:
 		text = c.troubled
 	}
@@ -84,28 +82,28 @@ func printChanges(w io.Writer, now, before *standing) error {
 		return now.print(w)
 	}
 	if now.title() != before.title() {
-		fmt.Fprintln(w, now.title())
+		plain.Fprintln(w, now.title())
 	}
 	was, is := before.verdicts(), now.verdicts()
 	for _, m := range now.members() {
 		if old, ok := was[m.ID]; !ok || old.Verdict != m.Verdict || old.Reason != m.Reason {
-			fmt.Fprintln(w, m.words())
+			plain.Fprintln(w, m.words())
 		}
 	}
 	for _, m := range before.members() {
 		if _, ok := is[m.ID]; !ok {
-			fmt.Fprintln(w, terminal.Plain(m.ID.String())+": gone")
+			plain.Fprintln(w, m.ID.String()+": gone")
 		}
 	}
 	for _, s := range now.Sections {
 		at := slices.IndexFunc(before.Sections, func(old section) bool { return old.Name == s.Name })
 		if at < 0 || grade(before.Sections[at].Members) != grade(s.Members) {
-			fmt.Fprintf(w, "%s: %s, %d/%d ready\n", terminal.Plain(s.Name), grade(s.Members), ready(s.Members), len(s.Members))
+			plain.Fprintf(w, "%s: %s, %d/%d ready\n", s.Name, grade(s.Members), ready(s.Members), len(s.Members))
 		}
 	}
 	for _, note := range now.Notes {
 		if !slices.Contains(before.Notes, note) {
-			fmt.Fprintf(w, "note: %s\n", terminal.Plain(note))
+			plain.Fprintf(w, "note: %s\n", note)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/terminal"
 )
 
@@ -138,7 +139,7 @@ func (s *standing) lines(fault error, columns, rows int) []terminal.Line {
 		}
 	}
 	if fault != nil {
-		for _, part := range wrapped("note: "+terminal.Plain(fault.Error())+"; trying again", columns) {
+		for _, part := range wrapped("note: "+plain.Line(fault.Error())+"; trying again", columns) {
 			lines = append(lines, terminal.Line{Text: part, Mood: terminal.Bad})
 		}
 	}
@@ -153,7 +154,7 @@ func mood(g health.Grade) terminal.Mood {
 	switch g {
 	case health.Healthy:
 		return terminal.Neutral
-	case health.Underway:
+	case health.Suspended, health.Underway:
 		return terminal.Busy
 	}
 	return terminal.Bad

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"syscall"
@@ -42,7 +40,7 @@ func TestStatusOnATerminal(t *testing.T) {
 	cluster.Kubectl(t, "create", "namespace", "set-screen")
 	code, said := applyThrough(cluster.Kubeconfig, []byte(screenStream), "--applyset", "shop", "-n", "set-screen")
 	require.Equal(t, exitDone, code, said)
-	p := onTerminal(t, bin, "status", "shop", "-n", "set-screen", "--watch", "--kubeconfig", cluster.Kubeconfig)
+	p := underShell(t, bin, "status", "shop", "-n", "set-screen", "--watch", "--kubeconfig", cluster.Kubeconfig)
 	const healthy = `apply set Secret set-screen/shop, revision 1, deployed, created DATE
 LAYER     READY  HEALTH   WORST
 app/base  1/1    Healthy
@@ -74,7 +72,7 @@ note: ConfigMap set-screen/copied carries the label of the apply set and is no
 	require.Eventually(t, func() bool { return p.shows() == "" }, time.Minute, 50*time.Millisecond, "its table is left")
 	p.shellSays("[1]+  Stopped\r\n$ fg\r\n")
 	cluster.Kubectl(t, "delete", "deployment", "web", "-n", "set-screen")
-	require.NoError(t, p.Process.Signal(syscall.SIGCONT))
+	p.signal(t, syscall.SIGCONT)
 	const degraded = `[1]+  Stopped
 $ fg
 apply set Secret set-screen/shop, revision 1, deployed, created DATE
@@ -96,10 +94,7 @@ func (p *seated) suspend(t *testing.T) {
 	t.Helper()
 	_, err := p.keyboard.Write([]byte{26})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Process.Pid))
-		return err == nil && strings.Contains(string(stat), ") T ")
-	}, time.Minute, 50*time.Millisecond, "it was never stopped")
+	require.Eventually(t, p.stopped, time.Minute, 50*time.Millisecond, "it was never stopped")
 }
 
 // awaitScreen waits until the screen shows that and nothing else.
@@ -121,5 +116,5 @@ func undated(screen string) string {
 func (p *seated) resize(t *testing.T, columns int) {
 	t.Helper()
 	require.NoError(t, unix.IoctlSetWinsize(int(p.keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(columns)}))
-	require.NoError(t, p.Process.Signal(syscall.SIGWINCH))
+	p.signal(t, syscall.SIGWINCH)
 }

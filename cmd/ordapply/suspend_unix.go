@@ -6,10 +6,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
-// suspensions tells when the person at the terminal wants the process to stop
-// (Ctrl-Z), and when it goes on, until end is called.
+// suspensions gives the signals by which a terminal stops the process (Ctrl-Z)
+// and by which it continues, until end is called.
 func suspensions() (stops, conts <-chan os.Signal, end func()) {
 	stop, cont := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTSTP)
@@ -17,19 +18,34 @@ func suspensions() (stops, conts <-chan os.Signal, end func()) {
 	return stop, cont, func() { signal.Stop(stop); signal.Stop(cont) }
 }
 
-// suspend stops the process until the shell lets it go on. It is not SIGTSTP
-// again: that has a handler here, and stops nobody whom no shell would continue.
+// suspend stops the process, and returns when it continues. Where no shell could
+// continue it (an orphaned process group, the first process of a container) the
+// kernel ignores the signal, and suspend returns after a moment.
+//
+// The signal is SIGTTIN, because the kernel treats it as SIGTSTP, and the Go
+// runtime leaves it its default action: it never gives SIGTSTP its own back, once
+// that was asked for.
 func suspend(conts <-chan os.Signal) {
 	select {
-	case <-conts: // of the past
+	case <-conts: // of an earlier stop
 	default:
 	}
-	if syscall.Kill(os.Getpid(), syscall.SIGSTOP) == nil {
-		<-conts
+	if syscall.Kill(os.Getpid(), syscall.SIGTTIN) != nil {
+		return
+	}
+	// The signal may reach another thread a little later. These are many short
+	// waits, so that the time spent stopped counts as one of them.
+	for range 20 {
+		select {
+		case <-conts:
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
 	}
 }
 
-// resizes tells when the terminal gets another size, until end is called.
+// resizes gives the signal of a terminal that changes its size, until end is
+// called.
 func resizes() (sizes <-chan os.Signal, end func()) {
 	size := make(chan os.Signal, 1)
 	signal.Notify(size, syscall.SIGWINCH)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/activity"
 )
 
 // target is the cluster that a command speaks to.
@@ -55,6 +56,8 @@ func connect(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust f
 		return nil, explainConfig(err)
 	}
 	adjust(config)
+	ctx, done := activity.Start(ctx, "waiting for the API server at "+t.server+t.of()+" to list what it serves: is it up, and is this the context you mean?")
+	defer done()
 	t.cluster, err = meanwhile(ctx, func() (*apply.Kubernetes, error) { return apply.Connect(config) })()
 	switch {
 	case err != nil && ctx.Err() != nil:

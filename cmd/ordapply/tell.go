@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -15,6 +14,7 @@ import (
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/liveview"
 	"github.com/ordapply/ordapply/internal/outlet"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
 )
@@ -66,10 +66,28 @@ func (t tellers) end(o events.Outcome) {
 // heed lets people know at once that an interrupt was heard, until stop is called:
 // what was sent may take its time. What is drawn says so itself.
 func (t tellers) heed(ctx context.Context, stderr io.Writer) (stop func() bool) {
-	if _, drawn := t[len(t)-1].(*live); drawn {
+	if l, drawn := t[len(t)-1].(*live); drawn {
+		saySlow(ctx, func(text string) { l.later(func() { plain.Fprintln(l.stays, text) }) })
 		return func() bool { return true }
 	}
-	return context.AfterFunc(ctx, func() { fmt.Fprintln(stderr, liveview.Interrupted) })
+	return onInterrupt(ctx, func() { plain.Fprintln(stderr, liveview.Interrupted) })
+}
+
+// onInterrupt calls a function when a context ends by an interrupt, and not when
+// its --timeout is over.
+func onInterrupt(ctx context.Context, do func()) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			do()
+		}
+	})
+}
+
+// interruptOf is closed by such an interrupt.
+func interruptOf(ctx context.Context) <-chan struct{} {
+	heard := make(chan struct{})
+	onInterrupt(ctx, func() { close(heard) })
+	return heard
 }
 
 // outputs are the two streams of a command whose readers may be slow, or leave,
@@ -81,15 +99,17 @@ type outputs struct{ out, err *outlet.Outlet }
 func openOutputs(cmd *cobra.Command) outputs {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	out, err := outlet.Pair(cmd.OutOrStdout(), cmd.ErrOrStderr())
+	saySlow(cmd.Context(), func(text string) { plain.Fprintln(err, text) })
 	return outputs{out, err}
 }
 
 // close waits for the readers as long as they read.
 func (o outputs) close(ctx context.Context) {
-	if err := o.out.Close(ctx); err != nil && o.out != o.err {
-		fmt.Fprintf(o.err, "standard output: %v\n", err)
-	}
-	_ = o.err.Close(ctx) // there is nobody left to tell
+	unread := new(outlet.UnreadError)
+	if err := o.out.Close(ctx); errors.As(err, &unread) && o.out != o.err {
+		plain.Fprintf(o.err, "standard output: %v\n", err)
+	} // checkedOutput has any other error
+	_ = o.err.Close(ctx) // standard error has no place to report its own
 }
 
 // eventLines tells a run to programs, as -o json.

@@ -2,11 +2,12 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // programVersion says what program this is.
@@ -31,7 +32,7 @@ func newVersion() *cobra.Command {
 			if output == "json" {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(v)
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "ordapply", v.Version)
+			_, err := plain.Fprintln(cmd.OutOrStdout(), "ordapply", v.Version)
 			return err
 		},
 	}

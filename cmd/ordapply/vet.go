@@ -3,11 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -45,9 +44,7 @@ func report(cmd *cobra.Command, found []ordering.Finding, strict bool) error {
 			word = "problem"
 			problems++
 		}
-		for line := range strings.Lines(word + ": " + f.Text) {
-			fmt.Fprintln(cmd.OutOrStdout(), terminal.Plain(strings.TrimSuffix(line, "\n")))
-		}
+		plain.Message(cmd.OutOrStdout(), word+": ", f.Text)
 	}
 	switch {
 	case problems > 0:

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
@@ -20,17 +22,20 @@ type filterFlags struct {
 func filter(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags, err := parseFilter(args)
 	if err != nil {
-		fmt.Fprintf(stderr, "sortorder: %v\n\n%s", err, usage)
+		plain.Fprintf(stderr, "sortorder: %v\n\n", err)
+		fmt.Fprint(stderr, usage)
 		return 2
 	}
 	function, err := functionOf(flags.order)
 	if err != nil {
-		fmt.Fprintln(stderr, err)
+		for line := range strings.Lines(err.Error()) { // a fault a line
+			plain.Fprintln(stderr, strings.TrimSuffix(line, "\n"))
+		}
 		return 1
 	}
 	in, err := readAll(stdin)
 	if err != nil {
-		fmt.Fprintf(stderr, "sortorder: read stdin: %v\n", err)
+		plain.Fprintf(stderr, "sortorder: read stdin: %v\n", err)
 		return 1
 	}
 	function.Marks = flags.marks
@@ -84,12 +89,12 @@ func functionOf(file string) (fn.Function, error) {
 // strip takes all stamps off the stream on stdin.
 func strip(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) > 0 {
-		fmt.Fprintf(stderr, "sortorder strip: unexpected argument %q: the stream is read from stdin\n", args[0])
+		plain.Fprintf(stderr, "sortorder strip: unexpected argument %q: the stream is read from stdin\n", args[0])
 		return 2
 	}
 	in, err := readAll(stdin)
 	if err != nil {
-		fmt.Fprintf(stderr, "sortorder: read stdin: %v\n", err)
+		plain.Fprintf(stderr, "sortorder: read stdin: %v\n", err)
 		return 1
 	}
 	return write(fn.Strip(in), stdout, stderr)
@@ -98,17 +103,17 @@ func strip(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 // carry prints an order as the two passes of a kustomize build.
 func carry(args []string, stdout, stderr io.Writer) int {
 	if len(args) != 1 {
-		fmt.Fprintln(stderr, "sortorder carry: name one file, the SortOrder")
+		plain.Fprintln(stderr, "sortorder carry: name one file, the SortOrder")
 		return 2
 	}
 	text, err := os.ReadFile(args[0])
 	if err != nil {
-		fmt.Fprintf(stderr, "sortorder carry: read the order: %v\n", err)
+		plain.Fprintf(stderr, "sortorder carry: read the order: %v\n", err)
 		return 1
 	}
 	passes, err := fn.TwoPasses(text)
 	if err != nil {
-		fmt.Fprintf(stderr, "sortorder carry: %s: %v\n", args[0], err)
+		plain.Message(stderr, "sortorder carry: "+args[0]+": ", err.Error())
 		return 1
 	}
 	return printText(passes, stdout, stderr)

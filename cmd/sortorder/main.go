@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
@@ -109,6 +110,6 @@ func exitCode(err error, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "sortorder: write stdout: %v\n", err)
+	plain.Fprintf(stderr, "sortorder: write stdout: %v\n", err)
 	return 1
 }

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -23,6 +24,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("ORDAPPLY_GOLDEN") != "",
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"full": full},
 		Condition: func(tool string) (bool, error) {
 			if tool == "container" {
 				return image(), nil
@@ -35,6 +37,18 @@ func TestScripts(t *testing.T) {
 			return linkPeers(dir)
 		},
 	})
+}
+
+// full runs a command on app.yaml whose standard output takes nothing, and checks that
+// it says so and fails: full sortorder strip.
+func full(ts *testscript.TestScript, _ bool, args []string) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		return
+	}
+	err := ts.Exec("sh", append([]string{"-c", `test -c /dev/full && exec "$@" <app.yaml >/dev/full`, "sh"}, args...)...)
+	if err == nil || !strings.Contains(ts.ReadFile("stderr"), "sortorder: write stdout: ") {
+		ts.Fatalf("%v does not say that its output was lost: %v", args, err)
+	}
 }
 
 // buildImage makes the container image where a Docker engine answers.

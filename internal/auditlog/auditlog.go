@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,6 +36,11 @@ func (r record) key() Key {
 	return Key{r.ObjectRef.Resource, r.ObjectRef.Namespace, r.ObjectRef.Name}
 }
 
+// writes reports whether a request changes something, or tries to.
+func (r record) writes() bool {
+	return slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb)
+}
+
 // Key names an object as audit logs do; its Namespace and Name are those of the
 // object, its Resource the plural of its kind.
 type Key struct{ Resource, Namespace, Name string }
@@ -52,6 +58,15 @@ type Log struct {
 	Written map[Version]time.Time // when that write was answered
 	Created map[Key]time.Time     // when the POST of an object arrived, whoever sent it
 	Deleted map[Key]time.Time     // when the first DELETE of an object arrived
+	Sent    []Write               // what ordapply wrote, or tried to, in the order of the answers
+}
+
+// Write is one request that writes.
+type Write struct {
+	Key
+	Verb    string
+	Arrived time.Time
+	Code    int // of the answer
 }
 
 // Read reads the log that is in a file.
@@ -78,6 +93,9 @@ func Read(path string) (*Log, error) {
 }
 
 func (a *Log) take(r record) {
+	if r.Stage == "ResponseComplete" && r.writes() && strings.HasPrefix(r.UserAgent, "ordapply/") {
+		a.Sent = append(a.Sent, Write{r.key(), r.Verb, r.RequestReceivedTimestamp, r.ResponseStatus.Code})
+	}
 	if r.Stage != "ResponseComplete" || r.ResponseStatus.Code >= 300 {
 		return
 	}

@@ -35,7 +35,7 @@ type RunStart struct {
 // the first line: a plan of its own, whose waves are numbered from 1.
 type RollbackStart struct {
 	Head
-	Revision  int    `json:"revision" doc:"of the apply set, that is gone back to"`
+	Revision  int    `json:"revision" doc:"of the apply set, that is gone back to; 0: none was deployed before, and what the run created is deleted"`
 	Resources int    `json:"resources" doc:"how many the revision has"`
 	Waves     []Wave `json:"waves" doc:"all waves of its plan, in order"`
 }
@@ -80,6 +80,8 @@ type Resource struct {
 	State     string  `json:"state" doc:"where it stands now" enum:"applying,waiting,applied,ready,deferred,deleting,deleted,kept,failed,timedOut,skipped,notStarted,unsettled"`
 	Final     bool    `json:"final" doc:"it stays there; each resource has exactly one final line"`
 	Unchanged bool    `json:"unchanged,omitempty" doc:"nothing was sent: it is as it was applied last, or was not there to be deleted"`
+	Assumed   bool    `json:"assumed,omitempty" doc:"it is ready, and nothing in the object says so"`
+	Health    string  `json:"health,omitempty" doc:"how the object is, where the run has judged it" enum:"Healthy,Suspended,Progressing,Missing,Degraded,Unknown,Failed"`
 	Message   string  `json:"message,omitempty" doc:"what it waits for, or why it ended so"`
 	Seconds   float64 `json:"seconds" doc:"since it was first sent; 0 when it was not"`
 }
@@ -118,12 +120,13 @@ type RunEnd struct {
 	ExitCode int            `json:"exitCode" doc:"of the command"`
 	Seconds  float64        `json:"seconds" doc:"from the first wave to the end; 0 when the run did not begin"`
 	Counts   map[string]int `json:"counts" doc:"how many resources ended in each state"`
+	Assumed  int            `json:"assumed,omitempty" doc:"how many of them are ready, and nothing in the object says so"`
 	Rollback *RollbackEnd   `json:"rollback,omitempty" doc:"how the rollback ended that followed the failure; all else is of what failed"`
 }
 
 // RollbackEnd is how a rollback ended.
 type RollbackEnd struct {
-	Revision int            `json:"revision" doc:"that was gone back to"`
+	Revision int            `json:"revision" doc:"that was gone back to; 0: none was deployed before, and what the run created was deleted"`
 	State    string         `json:"state" doc:"how it ended" enum:"done,failed,timedOut,interrupted"`
 	Seconds  float64        `json:"seconds" doc:"how long it took"`
 	Counts   map[string]int `json:"counts" doc:"how many resources ended in each state"`

@@ -1,17 +1,15 @@
 package events
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -139,7 +137,8 @@ func (l *Log) resource(e apply.Event) {
 	}
 	line := Resource{
 		Head: head(TypeResource, e.Time), ID: id(e.ID), Wave: e.Wave + 1, Layer: e.Layer,
-		Operation: operation(e.Op), State: state(e.State), Final: e.State.Final(), Unchanged: e.Unchanged, Message: e.Detail,
+		Operation: operation(e.Op), State: state(e.State), Final: e.State.Final(), Unchanged: e.Unchanged,
+		Assumed: e.Assumed, Health: e.Health.String(), Message: e.Detail,
 	}
 	if !p.sent.IsZero() {
 		line.Seconds = e.Time.Sub(p.sent).Seconds()
@@ -191,7 +190,7 @@ func (l *Log) End(o Outcome) {
 	for _, err := range Faults(o.Err) {
 		l.write(run.failure(err, now))
 	}
-	end := RunEnd{Head: head(TypeRunEnd, now), State: o.State, ExitCode: o.ExitCode, Seconds: o.Summary.Took.Seconds(), Counts: counts(o.Summary)}
+	end := RunEnd{Head: head(TypeRunEnd, now), State: o.State, ExitCode: o.ExitCode, Seconds: o.Summary.Took.Seconds(), Counts: counts(o.Summary), Assumed: o.Summary.Assumed()}
 	if back := o.Rollback; back != nil {
 		for _, err := range Faults(back.Err) {
 			line := l.failure(err, now)
@@ -305,21 +304,5 @@ func (l *Log) write(line any) {
 	if err != nil { // the types of this package have nothing that could fail
 		panic(err)
 	}
-	_, _ = l.w.Write(append(harmless(text), '\n'))
-}
-
-// harmless escapes the control characters that encoding/json leaves as they
-// are, for lines that reach a terminal.
-func harmless(text []byte) []byte {
-	var out bytes.Buffer
-	for len(text) > 0 {
-		r, n := utf8.DecodeRune(text)
-		if r >= 0x7f && r < 0xa0 {
-			fmt.Fprintf(&out, `\u%04x`, r)
-		} else {
-			out.Write(text[:n])
-		}
-		text = text[n:]
-	}
-	return out.Bytes()
+	_, _ = l.w.Write(append(plain.JSON(text), '\n'))
 }

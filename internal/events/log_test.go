@@ -136,3 +136,18 @@ func checkLines(t *testing.T, lines []byte) {
 	bad := map[string]any{"version": 1, "type": "runEnd", "timestamp": "2000-01-01T00:00:00Z", "state": "happy", "exitCode": 0, "seconds": 0, "counts": map[string]any{}}
 	require.Error(t, validator.Validate(bad).AsError(), "the schema holds nothing back")
 }
+
+// A line says how the object is, and the last one how many are only assumed ready.
+func TestHealthOfResources(t *testing.T) {
+	var out bytes.Buffer
+	id := object.ID{Kind: "Store", Name: "main"}
+	plan := &ordering.Plan{Steps: []ordering.Step{{ID: id}}, Waves: make([]ordering.Wave, 1)}
+	log := NewLog(&out) // the grades 5 and 1 are Degraded and Healthy
+	log.Begin(plan, RunStart{})
+	log.Event(apply.Event{ID: id, State: apply.Waiting, Op: apply.OpWait, Health: 5, Detail: "it is dark"})
+	log.Event(apply.Event{ID: id, State: apply.Ready, Op: apply.OpWait, Health: 1, Assumed: true})
+	log.End(Outcome{State: "done", Summary: apply.Summary{Results: []apply.Result{{ID: id, State: apply.Ready, Assumed: true}}}})
+	require.Contains(t, out.String(), `"health":"Degraded","message":"it is dark"`)
+	require.Contains(t, out.String(), `"assumed":true,"health":"Healthy"`)
+	require.Contains(t, out.String(), `"assumed":1`)
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/terminal"
 )
 
@@ -66,13 +67,13 @@ func (v *View) standings(columns int) []string {
 	if bad > 0 {
 		failed = fmt.Sprintf(", %d failed", bad)
 	}
-	words := counts + " " + v.goal(members) + failed
+	words := counts + " " + v.goal(members) + v.guessed(members) + failed
 	if !v.inWave() {
 		return []string{words, counts + failed}
 	}
 	number := fmt.Sprintf("%d/%d", v.open+1, len(v.waves))
 	forms := []string{v.title(v.open) + ": " + words}
-	name := terminal.Plain(v.plan.Waves[v.open].Name)
+	name := plain.Line(v.plan.Waves[v.open].Name)
 	if room := columns - terminal.Width("wave "+number+" (): "+words); name != "" && room >= leastName {
 		forms = append(forms, "wave "+number+" ("+terminal.Clip(name, room)+"): "+words)
 	}
@@ -92,6 +93,20 @@ func fitting(columns int, texts ...string) string {
 		}
 	}
 	return terminal.Clip(texts[len(texts)-1], max(0, columns))
+}
+
+// guessed says how many are ready only by assumption; "" for none.
+func (v *View) guessed(of []int) string {
+	n := 0
+	for _, i := range of {
+		if v.resources[i].assumed {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d only assumed)", n)
 }
 
 // goal is what is waited for: where nothing but deletions goes on, that all is

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/terminal"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -93,7 +94,7 @@ func (v *View) blocks(i, columns int) string {
 	if waves == "" {
 		return short
 	}
-	return fitting(columns, "blocks "+terminal.Plain(first.String())+more+", "+waves, short+", "+waves, short)
+	return fitting(columns, "blocks "+plain.Line(first.String())+more+", "+waves, short+", "+waves, short)
 }
 
 // closes says which waves cannot open before a resource gets further; "" when it

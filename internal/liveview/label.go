@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/terminal"
 	"github.com/ordapply/ordapply/object"
 )
@@ -15,27 +16,27 @@ const leastKind = 24
 // without its group, else with the capitals of its kind (CRD, HPA), and only
 // then cut. In few columns its kind goes, then its namespace.
 func label(id object.ID, columns int) string {
-	full := terminal.Plain(id.String())
+	full := plain.Line(id.String())
 	if terminal.Width(full) <= columns {
 		return full
 	}
 	id.Group = ""
-	short := terminal.Plain(id.String())
+	short := plain.Line(id.String())
 	if terminal.Width(short) <= columns {
 		return short
 	}
 	if capitals := initials(id.Kind); len(capitals) > 2 {
 		id.Kind = capitals
 	}
-	short = terminal.Plain(id.String())
+	short = plain.Line(id.String())
 	if columns >= leastKind || terminal.Width(short) <= columns {
 		return terminal.Clip(short, columns)
 	}
-	name := terminal.Plain(id.Name)
+	name := plain.Line(id.Name)
 	if id.Namespace == "" {
 		return fitting(columns, name)
 	}
-	return fitting(columns, terminal.Plain(id.Namespace)+"/"+name, name)
+	return fitting(columns, plain.Line(id.Namespace)+"/"+name, name)
 }
 
 // initials are the capital letters of a kind.

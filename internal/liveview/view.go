@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -48,6 +48,8 @@ type resource struct {
 	detail string // plain
 	sent   time.Time
 	ended  time.Time
+
+	assumed bool // ready, and nothing in the object says so
 }
 
 // took is how long a resource took, or takes by now.
@@ -102,11 +104,11 @@ func (v *View) Take(e apply.Event) string {
 		return ""
 	}
 	r := &v.resources[i]
-	if r.state, r.detail = e.State, terminal.Plain(e.Detail); r.sent.IsZero() && (e.State == apply.Applying || e.State == apply.Deleting) {
+	if r.state, r.detail = e.State, plain.Line(e.Detail); r.sent.IsZero() && (e.State == apply.Applying || e.State == apply.Deleting) {
 		r.sent = e.Time
 	}
 	if e.State.Final() {
-		r.ended = e.Time
+		r.ended, r.assumed = e.Time, e.Assumed
 	}
 	return ""
 }
@@ -128,11 +130,11 @@ func (v *View) End() string {
 			continue
 		}
 		if left++; left <= mostRows {
-			fmt.Fprintf(&b, "  %s: %s\n", terminal.Plain(r.id.String()), said(string(r.state), r.detail))
+			plain.Fprintf(&b, "  %s: %s\n", r.id.String(), said(string(r.state), r.detail))
 		}
 	}
 	if left > mostRows {
-		fmt.Fprintf(&b, "  and %d more\n", left-mostRows)
+		plain.Fprintf(&b, "  and %d more\n", left-mostRows)
 	}
 	return b.String()
 }
@@ -150,14 +152,14 @@ func (v *View) endWave(how string, at time.Time) string {
 			return int(v.resources[a].took(at) - v.resources[b].took(at))
 		})
 		if v.resources[slowest].took(at) >= time.Second {
-			line += ", slowest " + terminal.Plain(v.resources[slowest].id.String())
+			line += ", slowest " + plain.Line(v.resources[slowest].id.String())
 		}
 	}
 	v.open = -1
 	return line + "\n"
 }
 
-func (v *View) title(wave int) string { return terminal.Plain(v.plan.WaveTitle(wave)) }
+func (v *View) title(wave int) string { return plain.Line(v.plan.WaveTitle(wave)) }
 
 // counts says how many resources are in which state, as "3 ready, 1 failed".
 func (v *View) counts(of []int) string {

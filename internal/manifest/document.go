@@ -12,6 +12,7 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 
 	"github.com/ordapply/ordapply/internal/jsonstream"
+	"github.com/ordapply/ordapply/internal/yamltext"
 )
 
 // document is one YAML document or JSON value and where it began.
@@ -28,20 +29,27 @@ type document struct {
 // ends the stream.
 func documents(stream io.Reader) iter.Seq2[document, error] {
 	return func(yield func(document, error) bool) {
-		lines := bufio.NewReaderSize(stream, 64<<10)
+		lines := bufio.NewReaderSize(yamltext.NewReader(stream), 64<<10)
 		c := cutter{yield: yield, number: 1}
 		var text []byte
-		first := 1 // line of text
+		first := 1     // line of text
+		begun := false // text has content
 		for line := 1; ; line++ {
 			next, err := lines.ReadBytes('\n')
-			if line == 1 {
-				next = bytes.TrimPrefix(next, []byte("\xef\xbb\xbf"))
+			if !begun {
+				next = yamltext.WithoutMark(next)
+				if yamltext.IsVersion(next) {
+					next = []byte("\n") // lines keep their numbers
+				}
 			}
 			if isMarker(next) {
 				if !c.cut(text, first) {
 					return
 				}
-				text, first, next = nil, line, next[len("---"):]
+				text, first, next, begun = nil, line, next[len("---"):], false
+			}
+			if !begun {
+				_, begun = beforeContent(next)
 			}
 			text = append(text, next...)
 			if err == io.EOF {

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/internal/yamltext"
 )
 
 // Manifest is one object of a stream.
@@ -52,7 +54,9 @@ func ReadFrom(name string, stream io.Reader) ([]Manifest, error) {
 // that are to be applied they may lack a name. What it gives stands for all that
 // could be read, also beside an error.
 func ReadLive(name string, stream io.Reader) ([]Manifest, error) {
-	return readAll(name, stream, func(obj *unstructured.Unstructured) (bool, error) { return true, checkKind(obj) })
+	return readAll(name, stream, func(obj *unstructured.Unstructured) (bool, error) {
+		return true, errors.Join(checkKind(obj), checkTexts(obj, "annotations"))
+	})
 }
 
 // wanted tells whether an object is wanted, and what is wrong with it.
@@ -133,12 +137,15 @@ func decode(doc document) (*unstructured.Unstructured, error) {
 	if doc.fault != nil {
 		return nil, doc.fault
 	}
+	if line := yamltext.Failure(doc.text); line != "" {
+		return nil, yamltext.Failed(line)
+	}
 	body, err := yaml.YAMLToJSONStrict(doc.text)
 	if err == nil {
 		err = nothingBehind(doc.text)
 	}
 	if err != nil {
-		return nil, atLine(withoutValues(err), doc.line)
+		return nil, atLine(withoutValues(err, doc.text), doc.line)
 	}
 	var value any
 	if err := utiljson.Unmarshal(body, &value); err != nil {
@@ -173,6 +180,9 @@ func explode(obj *unstructured.Unstructured) ([]*unstructured.Unstructured, erro
 	}
 	itemKind, isList := strings.CutSuffix(obj.GetKind(), "List")
 	items, hasItems := obj.Object["items"].([]any)
+	if value, there := obj.Object["items"]; isList && there && value == nil {
+		return nil, nil // kubectl prints an empty list so
+	}
 	if !isList || !hasItems {
 		return []*unstructured.Unstructured{obj}, nil
 	}

@@ -55,7 +55,7 @@ func TestFaultsRepeatNoValues(t *testing.T) {
 		"password: *hunter2secret":                           "unknown anchor",
 		"password: 'hunter2secret\n":                         "line ",
 		"password: a: hunter2secret":                         "line 5: mapping values are not allowed in this context",
-		"password: hunter2secret\n  password: hunter2secret": `key "password" already set in map`,
+		"password: hunter2secret\n  password: hunter2secret": "line 6: a key stands there twice",
 		"password: @hunter2secret":                           "line 5: found character that cannot start any token",
 	}
 	for text, want := range cases {

@@ -42,7 +42,7 @@ func newMeters(registry *prometheus.Registry) meters {
 	waits := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: "ordapply", Name: "readiness_wait_seconds",
 		Help:    "From a resource's being applied until its final state.",
-		Buckets: []float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600},
+		Buckets: []float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
 	}, []string{"phase", "kind", "state"})
 	registry.MustRegister(crds, waits)
 	return meters{

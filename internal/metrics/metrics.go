@@ -6,17 +6,21 @@
 //	config.Wrap(m.Transport)             // counts requests
 //	applier.Cluster = m.Cluster(cluster) // tells what each request is for
 //	m.Begin(plan); …; m.Event(e); …; m.End(summary, exitCode)
-//	err := m.WriteFile("ordapply.prom")
+//	text, err := m.Text()
 //
 // docs/metrics.md lists all of them and is made by `make golden`.
 package metrics
 
 import (
+	"bytes"
+	"maps"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/object"
@@ -46,7 +50,8 @@ type Metrics struct {
 	rolling bool                    // the run failed and goes back
 	open    int                     // the open wave; -1 when none is
 	opened  time.Time
-	last    time.Time // of the events
+	last    time.Time         // of the events
+	labels  map[string]string // of every series
 	retries
 }
 
@@ -63,6 +68,17 @@ func New() *Metrics {
 	m.meters = newMeters(m.registry)
 	m.phase.Store(Prepare)
 	return m
+}
+
+// Label adds labels to every series. The error names the first that cannot be.
+func (m *Metrics) Label(labels map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		if err := checkLabel(name); err != nil {
+			return err
+		}
+	}
+	m.labels = labels
+	return nil
 }
 
 // Begin ends the preparation.
@@ -137,7 +153,7 @@ func (m *Metrics) final(phase string, e apply.Event) {
 	}
 	waited := e.Time.Sub(answered).Seconds()
 	m.readinessWait.WithLabelValues(phase, e.ID.GroupKind(), state).Observe(waited)
-	if e.State == apply.Ready && e.ID.Kind == "CustomResourceDefinition" {
+	if e.State == apply.Ready && e.ID.Kind == "CustomResourceDefinition" && e.ID.Group == "apiextensions.k8s.io" {
 		m.crdEstablishment.Observe(waited)
 	}
 }
@@ -183,8 +199,18 @@ func (m *Metrics) End(exitCode int) {
 	m.end.Set(float64(now.UnixMilli()) / 1000)
 }
 
-// WriteFile writes all metrics in Prometheus' text format. The file is there
-// whole or not at all.
-func (m *Metrics) WriteFile(path string) error {
-	return prometheus.WriteToTextfile(path, m.registry)
+// Text gives all metrics in Prometheus' text format.
+func (m *Metrics) Text() ([]byte, error) {
+	families, err := m.registry.Gather()
+	if err != nil {
+		return nil, err
+	}
+	withLabels(families, m.labels)
+	var text bytes.Buffer
+	for _, family := range families {
+		if _, err := expfmt.MetricFamilyToText(&text, family); err != nil {
+			return nil, err
+		}
+	}
+	return text.Bytes(), nil
 }

@@ -78,9 +78,7 @@ func aRun(t *testing.T) *Metrics {
 func TestARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := aRun(t)
-		path := filepath.Join(t.TempDir(), "run.prom")
-		require.NoError(t, m.WriteFile(path))
-		text, err := os.ReadFile(path)
+		text, err := m.Text()
 		require.NoError(t, err)
 		for _, line := range []string{
 			`ordapply_run_duration_seconds 3.3`,
@@ -212,4 +210,26 @@ func table(families []*dto.MetricFamily) string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.GetName(), strings.ToLower(f.GetType().String()), strings.Join(labels, " "), f.GetHelp())
 	}
 	return b.String() + "\n"
+}
+
+// The files of two runs in one folder have no series in common.
+func TestLabelsTellRunsApart(t *testing.T) {
+	seen := map[string]bool{}
+	for _, set := range []string{"shop/a", "shop/b"} {
+		synctest.Test(t, func(t *testing.T) {
+			m := aRun(t)
+			require.NoError(t, m.Label(map[string]string{"applyset": set}))
+			text, err := m.Text()
+			require.NoError(t, err)
+			for line := range strings.Lines(string(text)) {
+				if !strings.HasPrefix(line, "#") {
+					series := line[:strings.LastIndexByte(line, ' ')]
+					require.False(t, seen[series], series)
+					seen[series] = true
+				}
+			}
+		})
+	}
+	require.ErrorContains(t, New().Label(map[string]string{"a-b": "c"}), `"a-b" is not a label name`)
+	require.ErrorContains(t, New().Label(map[string]string{"le": "c"}), "label le has a meaning of its own")
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/object"
@@ -183,6 +184,10 @@ func (c *counted) Delete(ctx context.Context, kind apply.Kind, live *unstructure
 
 func (c *counted) Migrate(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {
 	return c.Cluster.Migrate(c.of(ctx, live, "migrate"), kind, live, predecessors, manager)
+}
+
+func (c *counted) Claim(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, fields *fieldpath.Set, manager string) (*unstructured.Unstructured, error) {
+	return c.Cluster.Claim(c.of(ctx, live, "migrate"), kind, live, fields, manager)
 }
 
 func (c *counted) List(ctx context.Context, kind apply.Kind, namespace string, query apply.Query) ([]*unstructured.Unstructured, error) {

@@ -64,16 +64,21 @@ func Pair(out, err io.Writer) (*Outlet, *Outlet) {
 }
 
 func same(a, b io.Writer) bool {
-	if f, ok := a.(*os.File); ok {
-		g, ok := b.(*os.File)
-		if !ok {
-			return false
-		}
-		left, errLeft := f.Stat()
-		right, errRight := g.Stat()
-		return errLeft == nil && errRight == nil && os.SameFile(left, right)
+	left, right := statOf(a), statOf(b)
+	return left != nil && right != nil && os.SameFile(left, right)
+}
+
+// statOf describes the file behind a writer; nil where there is none.
+func statOf(w io.Writer) os.FileInfo {
+	file, ok := w.(interface{ Stat() (os.FileInfo, error) })
+	if !ok {
+		return nil
 	}
-	return false
+	info, err := file.Stat()
+	if err != nil {
+		return nil
+	}
+	return info
 }
 
 // Write takes p and returns at once, always with success.
@@ -102,7 +107,17 @@ func (o *Outlet) Close(ctx context.Context) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return fmt.Errorf("nobody read the output for %s: %d bytes of it were given up", waited, len(o.pending))
+	return &UnreadError{Waited: waited, Bytes: len(o.pending)}
+}
+
+// UnreadError is the end of an outlet whose reader takes nothing and is still there.
+type UnreadError struct {
+	Waited time.Duration
+	Bytes  int // that were not written
+}
+
+func (e *UnreadError) Error() string {
+	return fmt.Sprintf("not read for %s: the last %d bytes are lost", e.Waited, e.Bytes)
 }
 
 // Await returns 0 when done is closed, or how long it waited in vain: Patience

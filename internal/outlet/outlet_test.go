@@ -61,7 +61,7 @@ func TestAReaderThatNeverReadsIsGivenUp(t *testing.T) {
 		o := New(writer)
 		fmt.Fprint(o, "nobody wants this")
 		begin := time.Now()
-		require.EqualError(t, o.Close(t.Context()), "nobody read the output for 1m0s: 17 bytes of it were given up")
+		require.EqualError(t, o.Close(t.Context()), "not read for 1m0s: the last 17 bytes are lost")
 		require.Equal(t, Patience, time.Since(begin))
 		reader.Close() // lets the goroutine end
 	})

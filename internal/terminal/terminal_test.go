@@ -13,18 +13,6 @@ import (
 	"github.com/ordapply/ordapply/internal/vt"
 )
 
-func TestPlainTextIsHarmless(t *testing.T) {
-	for text, want := range map[string]string{
-		"\x1b[2Jgone\x07":      " [2Jgone ",
-		"a\u009b31mb\x7f":      "a 31mb ",
-		"user\u202etxt.exe":    "user txt.exe",
-		"two\r\nlines\ttabs":   "two  lines\ttabs",
-		"Ünïcode 世界 🙂 is fine": "Ünïcode 世界 🙂 is fine",
-	} {
-		require.Equal(t, want, Plain(text))
-	}
-}
-
 func TestClip(t *testing.T) {
 	require.Equal(t, "short", Clip("short", 5))
 	require.Equal(t, "shor…", Clip("shorter", 5))

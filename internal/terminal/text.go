@@ -10,17 +10,6 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Plain makes text from manifests and servers harmless for a terminal: control
-// characters, and those that turn the direction of writing, become spaces.
-func Plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cc, r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
 // Width is how many columns a line of plain text takes.
 func Width(text string) int {
 	columns := 0

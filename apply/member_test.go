@@ -1,0 +1,183 @@
+package apply_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+)
+
+// labelConflict is how the API server refuses to move a member.
+func labelConflict(manager string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: 409, Reason: metav1.StatusReasonConflict, Details: &metav1.StatusDetails{
+		Causes: []metav1.StatusCause{{
+			Type: metav1.CauseTypeFieldManagerConflict, Field: ".metadata.labels." + applyset.PartOfLabel, Message: `conflict with "` + manager + `" using v1`,
+		}},
+	}}}
+}
+
+// Membership moves only where that is asked for, whatever may be read, and whoever
+// the other set is kept by.
+func TestMembershipDoesNotMove(t *testing.T) {
+	own := apply.Membership{Set: "applyset-mine-v1"}
+	never := apply.Membership{Set: "applyset-mine-v1", Adopt: apply.AdoptNever}
+	theirs := func(live *unstructured.Unstructured) {
+		live.SetLabels(map[string]string{applyset.PartOfLabel: "applyset-theirs-v1"})
+	}
+	for name, c := range map[string]struct {
+		membership apply.Membership
+		there      func(*unstructured.Unstructured) // nil: it does not exist
+		list, get  bool                             // allowed
+		conflict   string                           // the manager that owns the label
+		patches    int
+		fails      string
+	}{
+		"of another set, no list":                     {own, theirs, false, true, "", 0, "it is a member of another apply set"},
+		"of another set, no list, no get":             {own, theirs, false, false, "kubectl-client-side-apply", 1, "it is a member of another apply set"},
+		"of another set, no records, nothing read":    {own, theirs, false, false, applyset.BeforeFirstApply, 1, "it is a member of another apply set"},
+		"of another set since it was read":            {own, nil, true, true, "kubectl-client-side-apply", 1, "it is a member of another apply set"},
+		"of none, never, no list":                     {never, func(*unstructured.Unstructured) {}, false, true, "", 0, "--adopt=never leaves such objects alone"},
+		"of none, never, no list, no get":             {never, func(*unstructured.Unstructured) {}, false, false, "", 0, "it cannot be read, so it may exist already"},
+		"there is none, never, no list":               {never, nil, false, true, "", 1, ""},
+		"of none, no list":                            {own, func(*unstructured.Unstructured) {}, false, true, "", 1, ""},
+		"of none, no list, no get":                    {own, func(*unstructured.Unstructured) {}, false, false, "", 1, ""},
+		"of another set, without a set, with no list": {apply.Membership{}, theirs, false, true, "", 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := newControlled()
+				if c.there != nil {
+					live := liveObject(&unstructured.Unstructured{Object: plainPod("b")}, true)
+					c.there(live)
+					cluster.kept[pod("b")] = live
+				}
+				if !c.list {
+					cluster.unlistable = forbidden
+				}
+				if !c.get {
+					cluster.unreadable = forbidden
+				}
+				if c.conflict != "" {
+					cluster.refuse = func(obj *unstructured.Unstructured) error {
+						if obj.GetName() == "b" {
+							return labelConflict(c.conflict)
+						}
+						return nil
+					}
+				}
+				for _, force := range []bool{false, true} {
+					_, err := cluster.run(t, apply.Applier{Manager: "ordapply:mine", Membership: c.membership, ForceConflicts: force, NoDiagnosis: true}, plainPod("b"))
+					require.Equal(t, c.patches, cluster.patches["b"])
+					if c.fails == "" {
+						require.NoError(t, err)
+						return
+					}
+					require.ErrorContains(t, err, c.fails)
+				}
+			})
+		})
+	}
+}
+
+// With --adopt=never nothing is adopted that came while the run went on.
+func TestWhatCameMeanwhileIsNotAdopted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newControlled()
+		cluster.slowly(func() {
+			cluster.mu.Lock()
+			defer cluster.mu.Unlock()
+			cluster.kept[pod("b")] = liveObject(&unstructured.Unstructured{Object: plainPod("b")}, true)
+		})
+		a := apply.Applier{Manager: "ordapply:mine", Membership: apply.Membership{Set: "applyset-mine-v1", Adopt: apply.AdoptNever}, NoDiagnosis: true}
+		_, err := cluster.run(t, a, shopNamespace(), testPod("a", 0, ""), testPod("b", 1, ""))
+		require.ErrorContains(t, err, "--adopt=never leaves such objects alone")
+		require.Zero(t, cluster.patches["b"])
+	})
+}
+
+// Fields of which it is only known that they were there are taken: with
+// --adopt=any the membership of another set, too.
+func TestConflictsWithWhatWasThereBefore(t *testing.T) {
+	for field, adopt := range map[string]apply.Adopt{".spec.image": apply.AdoptUnowned, ".metadata.labels." + applyset.PartOfLabel: apply.AdoptAny} {
+		synctest.Test(t, func(t *testing.T) {
+			cluster := newControlled()
+			cluster.refuse = func(*unstructured.Unstructured) error {
+				if cluster.patches["b"] > 1 {
+					return nil
+				}
+				conflict, _ := errors.AsType[*apierrors.StatusError](labelConflict(applyset.BeforeFirstApply))
+				conflict.ErrStatus.Details.Causes[0].Field = field
+				return conflict
+			}
+			a := apply.Applier{Manager: "ordapply:mine", Membership: apply.Membership{Set: "applyset-mine-v1", Adopt: adopt}}
+			cluster.mustRun(t, a, plainPod("b"))
+			require.Equal(t, 2, cluster.patches["b"])
+		})
+	}
+}
+
+// An object is deleted to be made anew only where that is sure to be ours and
+// unprotected at that moment.
+func TestRecreateSparesWhatIsNotOursOrProtected(t *testing.T) {
+	immutable := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 422, Reason: metav1.StatusReasonInvalid, Details: &metav1.StatusDetails{
+		Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.image", Message: "field is immutable"}},
+	}}}
+	for name, c := range map[string]struct {
+		meanwhile func(*unstructured.Unstructured)
+		fails     string
+	}{
+		"ours": {func(*unstructured.Unstructured) {}, ""},
+		"protected": {func(live *unstructured.Unstructured) {
+			live.SetAnnotations(map[string]string{"ordapply.dev/lifecycle": "keep"})
+		}, "protects it"},
+		"made by another": {func(live *unstructured.Unstructured) {
+			live.SetUID("another")
+			unstructured.RemoveNestedField(live.Object, "metadata", "managedFields")
+		}, "because field manager ordapply never applied it"},
+		"of another set now": {func(live *unstructured.Unstructured) {
+			live.SetLabels(map[string]string{applyset.PartOfLabel: "applyset-theirs-v1"})
+		}, "because field manager ordapply never applied it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := newControlled()
+				author := annotated(imaged(plainPod("b"), "old"), "ordapply.dev/on-immutable", "recreate")
+				cluster.mustRun(t, apply.Applier{}, author)
+				cluster.refuse = func(*unstructured.Unstructured) error {
+					if len(cluster.deletions()) == 0 {
+						time.Sleep(time.Second)
+						cluster.change(pod("b"), c.meanwhile)
+						return immutable
+					}
+					return nil
+				}
+				author = annotated(imaged(plainPod("b"), "new"), "ordapply.dev/on-immutable", "recreate")
+				plan, stream := planOf(t, author)
+				cluster.reset()
+				ended := make(chan error, 1)
+				go func() {
+					_, err := apply.Applier{Cluster: cluster, NoDiagnosis: true}.Run(t.Context(), plan, stream.Objects)
+					ended <- err
+				}()
+				time.Sleep(10 * time.Second)
+				if c.fails != "" {
+					require.ErrorContains(t, <-ended, c.fails)
+					require.Empty(t, cluster.deletions())
+					return
+				}
+				require.Equal(t, []string{"b"}, cluster.deletions())
+				gone := liveObject(&unstructured.Unstructured{Object: plainPod("b")}, true)
+				cluster.send(apply.Change{Deleted: true, Objects: []*unstructured.Unstructured{gone}})
+				require.NoError(t, <-ended)
+			})
+		})
+	}
+}

@@ -1,0 +1,197 @@
+package apply_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// bare404 is what client-go makes of "404 page not found".
+func bare404() error {
+	return apierrors.NewGenericServerResponse(404, "delete", schema.GroupResource{}, "", "404 page not found", 0, true)
+}
+
+// times are so many answers of one kind.
+func times(n int, err error) (out []error) {
+	for range n {
+		out = append(out, err)
+	}
+	return out
+}
+
+// defining is a cluster with CustomResourceDefinitions.
+type defining struct {
+	*mortal
+	definitions []*unstructured.Unstructured
+	forbidden   bool // to list them
+}
+
+func (c defining) List(_ context.Context, kind apply.Kind, _ string, _ apply.Query) ([]*unstructured.Unstructured, error) {
+	switch {
+	case kind.Resource.Resource != "customresourcedefinitions":
+		return nil, nil
+	case c.forbidden:
+		return nil, apierrors.NewForbidden(kind.Resource.GroupResource(), "", nil)
+	}
+	return c.definitions, nil
+}
+
+func (c defining) Get(ctx context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	for _, crd := range c.definitions {
+		if crd.GetName() == name {
+			return crd.DeepCopy(), nil
+		}
+	}
+	return c.mortal.Get(ctx, kind, namespace, name)
+}
+
+func things() *unstructured.Unstructured {
+	crd := &unstructured.Unstructured{Object: map[string]any{
+		"spec":   map[string]any{"group": "example.com", "scope": "Namespaced", "names": map[string]any{"kind": "Thing"}, "versions": []any{map[string]any{"name": "v1", "served": true}}},
+		"status": map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}},
+	}}
+	crd.SetName("things.example.com")
+	return crd
+}
+
+// The bare 404 of a path proves nothing of the object: only an answer that names the
+// object does, or that its kind is gone.
+func TestBareNotFoundIsNoDeletion(t *testing.T) {
+	thing := object.ID{Group: "example.com", Kind: "Thing", Namespace: "shop", Name: "one"}
+	account := object.ID{Kind: "ServiceAccount", Namespace: "shop", Name: "one"}
+	for name, tc := range map[string]struct {
+		id      object.ID
+		cluster defining
+		answers int // that are bare
+		gone    bool
+	}{
+		"a proxy, for ever":       {id: account, answers: 1000},
+		"a proxy, for a while":    {id: account, answers: 3, gone: true},
+		"its kind, for ever":      {id: thing, cluster: defining{definitions: []*unstructured.Unstructured{things()}}, answers: 1000},
+		"its kind, for a while":   {id: thing, cluster: defining{definitions: []*unstructured.Unstructured{things()}}, answers: 3, gone: true},
+		"its kind is gone":        {id: thing, answers: 1000, gone: true},
+		"its kind cannot be read": {id: thing, cluster: defining{forbidden: true}, answers: 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := tc.cluster
+				cluster.mortal = newMortal(tc.id)
+				cluster.ends[tc.id] = end{errs: times(tc.answers, bare404())}
+				summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(tc.id)), cluster.found())
+				if tc.gone {
+					require.NoError(t, err)
+					require.Equal(t, apply.Deleted, summary.Results[0].State)
+					return
+				}
+				require.ErrorContains(t, err, "it was answered with a bare 404")
+				require.Equal(t, apply.Failed, summary.Results[0].State)
+			})
+		})
+	}
+}
+
+// Manifests name an object of a kind that is not served now.
+func TestFindOfAnUnservedKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		thing := object.ID{Group: "example.com", Kind: "Thing", Namespace: "shop", Name: "one"}
+		cluster := defining{mortal: newMortal(thing)}
+		cluster.served = func(kind string) bool { return kind != "Thing" }
+		resources := []ordering.Resource{{Meta: object.Meta{ID: thing, Version: "v1"}}}
+		found, err := apply.Find(t.Context(), cluster, resources)
+		require.NoError(t, err)
+		require.Empty(t, found)
+
+		cluster.definitions = []*unstructured.Unstructured{things()}
+		_, err = apply.Find(t.Context(), cluster, resources)
+		require.ErrorContains(t, err, "CustomResourceDefinition things.example.com serves v1, and the API server does not answer for that yet")
+		cluster.definitions, cluster.forbidden = nil, true
+		_, err = apply.Find(t.Context(), cluster, resources)
+		require.ErrorContains(t, err, "grant get and list on customresourcedefinitions.apiextensions.k8s.io")
+	})
+}
+
+// joining is a Namespace that somebody puts something into, and changes, just
+// before its DELETE arrives.
+type joining struct{ full }
+
+func (c joining) Delete(ctx context.Context, kind apply.Kind, read *unstructured.Unstructured, o apply.DeleteOptions) error {
+	late := object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "late"}
+	c.mu.Lock()
+	if c.live[late] == nil {
+		c.create(late)
+		c.change(apply.Meta(read).ID, func(obj *unstructured.Unstructured) { obj.SetLabels(map[string]string{"changed": "yes"}) })
+	}
+	c.mu.Unlock()
+	return c.full.Delete(ctx, kind, read, o)
+}
+
+// A Namespace that has changed since it was looked into is looked into again.
+func TestChangedNamespaceIsLookedIntoAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		namespace := object.ID{Kind: "Namespace", Name: "shop"}
+		cluster := joining{full{mortal: newMortal(namespace)}}
+		summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), cluster.found())
+		require.NoError(t, err)
+		require.Equal(t, apply.Kept, summary.Results[0].State)
+		require.Contains(t, summary.Results[0].Detail, "it holds what is no part of this deletion: ConfigMap shop/late")
+	})
+}
+
+// hiding is a Namespace in which a kind has objects that discovery does not list.
+type hiding struct {
+	full
+	definitions []*unstructured.Unstructured
+}
+
+func (c hiding) List(ctx context.Context, kind apply.Kind, namespace string, query apply.Query) ([]*unstructured.Unstructured, error) {
+	if kind.Resource.Resource == "customresourcedefinitions" {
+		return c.definitions, nil
+	}
+	return c.full.List(ctx, kind, namespace, query)
+}
+
+func (c hiding) Get(ctx context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	return defining{mortal: c.mortal, definitions: c.definitions}.Get(ctx, kind, namespace, name)
+}
+
+// What a Namespace holds is not known while a kind is not served.
+func TestUnservedKindKeepsANamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		namespace := object.ID{Kind: "Namespace", Name: "shop"}
+		crd := things()
+		_ = unstructured.SetNestedSlice(crd.Object, []any{map[string]any{"name": "v1", "served": false}}, "spec", "versions")
+		cluster := hiding{full: full{mortal: newMortal(namespace)}, definitions: []*unstructured.Unstructured{crd}}
+		cluster.served = func(kind string) bool { return kind != "Thing" }
+		summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), cluster.found())
+		require.NoError(t, err)
+		require.Equal(t, apply.Kept, summary.Results[0].State)
+		require.Contains(t, summary.Results[0].Detail, "what would go with it cannot be read: the API server does not serve Thing.example.com now")
+	})
+}
+
+// What an object of a kind that is not served owns does not go by itself.
+func TestOwnerOfAnUnservedKindMayExist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		namespace, owned := object.ID{Kind: "Namespace", Name: "shop"}, object.ID{Kind: "Secret", Namespace: "shop", Name: "owned"}
+		cluster := full{mortal: newMortal(namespace)}
+		cluster.served = func(kind string) bool { return kind != "Thing" }
+		found := cluster.found()
+		cluster.create(owned)
+		cluster.change(owned, func(obj *unstructured.Unstructured) {
+			obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Thing", Name: "one", UID: "uid"}})
+		})
+		summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), found)
+		require.NoError(t, err)
+		require.Equal(t, apply.Kept, summary.Results[0].State)
+	})
+}

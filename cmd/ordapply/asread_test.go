@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/recorder"
+)
+
+// Between the moment in which a run reads an object and its PATCH, a controller may
+// write it, and a person delete it and make it anew: one PATCH more brings it to what
+// the manifest says. Where nothing happens, no PATCH is sent twice.
+func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
+	lab := newChaosLab(t, "", battered.Get(t))
+	kind, _ := lab.client.Kind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
+	change := func(name string) error {
+		live, err := lab.client.Get(t.Context(), kind, "as-read", name)
+		if err != nil {
+			return err
+		}
+		_ = unstructured.SetNestedField(live.Object, "theirs", "data", "controller")
+		_, err = lab.client.Update(t.Context(), kind, live)
+		return err
+	}
+	remove := func(name string) error {
+		live, err := lab.client.Get(t.Context(), kind, "as-read", name)
+		if err != nil {
+			return err
+		}
+		return lab.client.Delete(t.Context(), kind, live, apply.DeleteOptions{})
+	}
+	lab.create(t, "Namespace", "", "as-read", nil)
+	for name, c := range map[string]struct {
+		meanwhile func(name string) error
+		patches   int
+		adopt     string
+		says      string
+	}{
+		"nothing":    {func(string) error { return nil }, 1, "unowned", ""},
+		"changed":    {change, 2, "unowned", ""},
+		"deleted":    {remove, 2, "unowned", ""},
+		"kept-apart": {change, 2, "never", ""},
+		"made-anew": {func(name string) error {
+			if err := remove(name); err != nil {
+				return err
+			}
+			lab.create(t, "ConfigMap", "as-read", name, nil)
+			return nil
+		}, 2, "unowned", ""},
+		"not-ours": {func(name string) error {
+			if err := remove(name); err != nil {
+				return err
+			}
+			lab.create(t, "ConfigMap", "as-read", name, nil)
+			return nil
+		}, 1, "never", "it exists and belongs to no apply set"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			manifest := func(value string) []byte {
+				return fmt.Appendf(nil, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: as-read}\ndata: {value: %s}\n", name, value)
+			}
+			flags := []string{"--applyset", "set-" + name, "-n", "as-read", "--adopt", c.adopt}
+			code, said := applyThrough(lab.cluster.Kubeconfig, manifest("one"), flags...)
+			require.Equal(t, exitDone, code, said)
+			proxy := recorder.Start(t, lab.cluster.Kubeconfig)
+			done := false
+			proxy.Inject(func(r *recorder.Request) recorder.Fault {
+				if r.Verb == "patch" && r.Resource == "configmaps" && !done {
+					done = true
+					require.NoError(t, c.meanwhile(name))
+				}
+				return nil
+			})
+			code, said = applyThrough(proxy.Kubeconfig, manifest("two"), flags...)
+			sent := 0
+			for _, r := range proxy.Requests() {
+				if r.Verb == "patch" && r.Resource == "configmaps" {
+					sent++
+				}
+			}
+			require.Equal(t, c.patches, sent, said)
+			live, err := lab.client.Get(t.Context(), kind, "as-read", name)
+			require.NoError(t, err)
+			value, _, _ := unstructured.NestedString(live.Object, "data", "value")
+			if c.says != "" {
+				require.Equal(t, exitFailed, code, said)
+				require.Contains(t, said, c.says)
+				require.Empty(t, value)
+				return
+			}
+			require.Equal(t, exitDone, code, said)
+			require.Equal(t, "two", value)
+			proxy.Reset()
+			code, said = applyThrough(proxy.Kubeconfig, manifest("two"), flags...)
+			require.Equal(t, exitDone, code, said)
+			require.Zero(t, patches(proxy.Requests()), "the version that was sent is no part of the fingerprint")
+		})
+	}
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// The bare 404 of something between ordapply and the API server is no proof that an
+// object is gone: the object is read, the set keeps it, and the next run deletes it.
+func deleteAnsweredByAProxy(t *testing.T, cluster *testcluster.Cluster) {
+	const namespace = "bare404"
+	cluster.Kubectl(t, "create", "namespace", namespace)
+	stream := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stays}\n"
+	flags := []string{"-n", namespace, "--applyset", "s", "--prune"}
+	code, said := applyThrough(cluster.Kubeconfig, []byte(stream+"---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: goes}\n"), flags...)
+	require.Equal(t, exitDone, code, said)
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	proxy.Inject(recorder.Always(recorder.Verb("delete", "serviceaccounts"), recorder.NotServed))
+	code, said = applyThrough(proxy.Kubeconfig, []byte(stream), flags...)
+	require.Equal(t, exitFailed, code, said)
+	require.Contains(t, said, "delete ServiceAccount bare404/goes: it was answered with a bare 404")
+	require.Contains(t, said, "look at what stands between you and the API server")
+	require.Equal(t, "ConfigMap,ServiceAccount", cluster.Kubectl(t, "get", "secret", "s", "-n", namespace, "-o", `jsonpath={.metadata.annotations.applyset\.kubernetes\.io/contains-group-kinds}`))
+	code, said = applyThrough(cluster.Kubeconfig, []byte(stream), flags...)
+	require.Equal(t, exitDone, code, said)
+	require.Contains(t, said, "ServiceAccount bare404/goes  deleted")
+}

@@ -1,0 +1,416 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/auditlog"
+	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// A run that is suspended with any of its requests, until another run on its set
+// has ended, writes nothing more when it goes on, and says that it failed: every
+// object is as the other run applied it. That one waited until the Lease expired,
+// or the Lease was deleted by hand, or was another's for a while.
+func TestChaosSuspended(t *testing.T) {
+	t.Parallel()
+	lab := newChaosLab(t, chaosCommand(t), testcluster.Start(t)).withWidgets(t)
+	lab.summarize(t, "runs suspended while another ran")
+	witness := &witness{lab: lab}
+	t.Run("trials", func(t *testing.T) {
+		for _, act := range suspendable() {
+			for _, size := range []int{12, 60} {
+				requests := lab.requestsOf(t, act, size)
+				writes := len(slices.DeleteFunc(slices.Clone(requests), func(r recorder.Request) bool { return !isWrite(&r) }))
+				for _, k := range requestsToTry(requests, size) {
+					t.Run(fmt.Sprintf("%s, %d objects, request %d", act.name, size, k), func(t *testing.T) {
+						t.Parallel()
+						lab.counted(t)
+						lab.suspend(t, act, size, k, writes, witness)
+					})
+				}
+			}
+		}
+	})
+	witness.check(t)
+}
+
+// suspendable are the acts that are suspended: in `make test` one of them.
+func suspendable() []chaosAct {
+	acts := slices.DeleteFunc(chaosActs(), func(act chaosAct) bool { return act.kubectls })
+	if !allChaos() {
+		acts = slices.DeleteFunc(acts, func(act chaosAct) bool { return act.name != "prune" })
+	}
+	return acts
+}
+
+// requestsToTry are all requests of a small set and some of a large one, from
+// that on which takes the lock; in `make test` four and one.
+func requestsToTry(requests []recorder.Request, size int) []int {
+	locked := slices.IndexFunc(requests, func(r recorder.Request) bool { return r.Resource == "leases" && r.Verb != "get" })
+	n := len(requests) - locked
+	switch {
+	case size > 12 && allChaos():
+		n = 15
+	case size > 12:
+		n = 1
+	case !allChaos():
+		n = 4
+	}
+	rng := rand.New(rand.NewPCG(uint64(size), 3))
+	ks := rng.Perm(len(requests) - locked)
+	for i := range ks {
+		ks[i] += locked + 1
+	}
+	ks = ks[:min(n, len(ks))]
+	slices.Sort(ks)
+	return ks
+}
+
+// requestsOf runs an act to its end, and tells which requests it makes.
+func (lab chaosLab) requestsOf(t *testing.T, act chaosAct, size int) []recorder.Request {
+	t.Helper()
+	trial := lab.newTrial(t, act, size, "measure")
+	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
+	said, err := trial.command(proxy.Kubeconfig, act.command).CombinedOutput()
+	require.NoError(t, err, string(said))
+	return proxy.Requests()
+}
+
+// believedAlive is for how long a run that is suspended is believed to be alive.
+const believedAlive = 15 * time.Second
+
+// suspend suspends an act with its k-th request, lets another run apply what it
+// wants, and lets the first go on.
+func (lab chaosLab) suspend(t *testing.T, act chaosAct, size, k, writes int, seen *witness) {
+	trial := lab.newTrial(t, act, size, fmt.Sprintf("stop-%d", k))
+	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
+	first := trial.command(proxy.Kubeconfig, act.command)
+	var said bytes.Buffer
+	first.Stdout, first.Stderr = &said, &said
+	stopped, ended := stopWith(t, first, proxy, k)
+	select {
+	case <-stopped:
+	case <-ended: // it made fewer requests than the one that was measured
+	}
+	began := time.Now()
+	switch k % 3 {
+	case 0:
+		trial.breakLock(t)
+	case 1:
+		trial.stealLock(t)
+	}
+	second := act
+	second.after = "old"
+	other, err := trial.command(lab.cluster.Kubeconfig, applies("second.yaml")).CombinedOutput()
+	time.Sleep(time.Until(began.Add(believedAlive + time.Second)))
+	goesOn := time.Now()
+	_ = first.Process.Signal(syscall.SIGCONT)
+	<-ended
+	require.NoError(t, err, string(other))
+	seen.expectNothing(trial.namespace, goesOn)
+	sent := 0
+	for _, r := range proxy.Requests() {
+		if isWrite(&r) {
+			require.False(t, r.Arrived.After(goesOn), "%s, after it went on: %s", r, said.String())
+			sent++
+		}
+	}
+	if sent < writes {
+		require.NotEqual(t, exitDone, first.ProcessState.ExitCode(), "it had not sent all: %s", said.String())
+	}
+	trial.knowsAll(t)
+	trial.converged(t, second)
+	trial.allSay(t, "second")
+}
+
+// stopWith starts a command that is suspended with its k-th request.
+func stopWith(t *testing.T, cmd *exec.Cmd, proxy *recorder.Proxy, k int) (stopped, ended chan struct{}) {
+	stopped, ended = make(chan struct{}), make(chan struct{})
+	started := make(chan struct{})
+	var arrived atomic.Int32
+	proxy.Inject(func(*recorder.Request) recorder.Fault {
+		if arrived.Add(1) == int32(k) {
+			<-started
+			_ = cmd.Process.Signal(syscall.SIGSTOP)
+			close(stopped)
+		}
+		return nil
+	})
+	require.NoError(t, cmd.Start())
+	close(started)
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait()
+	}()
+	t.Cleanup(func() { // however the test ends
+		_ = cmd.Process.Signal(syscall.SIGCONT)
+		_ = cmd.Process.Kill()
+	})
+	return stopped, ended
+}
+
+// stealLock makes another the holder of the set's Lease, for as long as it is
+// believed to be alive.
+func (tr trial) stealLock(t *testing.T) {
+	t.Helper()
+	lease, err := tr.client.Get(t.Context(), leaseKind(), tr.namespace, "ordapply.secret.set")
+	if err != nil {
+		return // the run is not so far
+	}
+	require.NoError(t, unstructured.SetNestedField(lease.Object, "thief", "spec", "holderIdentity"))
+	require.NoError(t, unstructured.SetNestedField(lease.Object, time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"), "spec", "renewTime"))
+	_, err = tr.client.Update(t.Context(), leaseKind(), lease)
+	require.NoError(t, err)
+}
+
+// allSay fails unless every member is of a stream.
+func (tr trial) allSay(t *testing.T, stream string) {
+	t.Helper()
+	members, _ := tr.found(t)
+	for _, obj := range members {
+		if obj.GetKind() != "Namespace" {
+			require.Equal(t, stream, obj.GetAnnotations()["chaos"], "%s %s", obj.GetKind(), obj.GetName())
+		}
+	}
+}
+
+// witness is what the API server itself says of who wrote after a run went on.
+type witness struct {
+	lab    chaosLab
+	mu     sync.Mutex
+	goesOn map[string]time.Time // by namespace
+}
+
+// expectNothing says that nothing may be written in a namespace from a moment on.
+func (w *witness) expectNothing(namespace string, from time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.goesOn == nil {
+		w.goesOn = map[string]time.Time{}
+	}
+	w.goesOn[namespace] = from
+}
+
+func (w *witness) check(t *testing.T) {
+	log, err := auditlog.Read(w.lab.cluster.AuditLog())
+	require.NoError(t, err)
+	for _, write := range log.Sent {
+		from, known := w.goesOn[strings.TrimSuffix(write.Namespace, "-foreign")]
+		late := known && write.Resource != "leases" && write.Arrived.After(from)
+		assert.False(t, late, "the first run wrote after it went on: %v", write)
+	}
+}
+
+// The API server is killed and started again at every phase of a prune and of a
+// deletion, and another run begins the moment it listens: what discovery does not
+// show yet is neither forgotten nor taken for deleted.
+func TestChaosRestarts(t *testing.T) {
+	t.Parallel()
+	dir := detachedCluster(t)
+	lab := newChaosLab(t, chaosCommand(t), &testcluster.Cluster{Dir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig")}).withWidgets(t)
+	lab.summarize(t, "API server restarted")
+	for _, act := range chaosActs() {
+		if act.name != "prune" && act.name != "delete" {
+			continue
+		}
+		for _, size := range []int{12, 60} {
+			if size > 12 && !allChaos() {
+				continue
+			}
+			for phase, k := range phasesToTry(lab.requestsOf(t, act, size)) {
+				t.Run(fmt.Sprintf("%s, %d objects, %s", act.name, size, phase), func(t *testing.T) {
+					lab.counted(t)
+					lab.restart(t, act, size, k)
+				})
+			}
+		}
+	}
+}
+
+// phasesToTry are the first requests of each sort, by their number; in `make
+// test` one of them.
+func phasesToTry(requests []recorder.Request) map[string]int {
+	phases := map[string]int{}
+	for i, r := range requests {
+		name := r.Verb + " " + r.Resource
+		if _, known := phases[name]; !known && r.Verb != "watch" {
+			phases[name] = i + 1
+		}
+	}
+	if !allChaos() {
+		return map[string]int{"delete widgets": phases["delete widgets"]}
+	}
+	return phases
+}
+
+// restart restarts the API server with the k-th request of an act, and begins the
+// act again as soon as it listens.
+func (lab chaosLab) restart(t *testing.T, act chaosAct, size, k int) {
+	trial := lab.newTrial(t, act, size, fmt.Sprintf("restart-%d", k))
+	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
+	first, again := trial.command(proxy.Kubeconfig, act.command), trial.command(lab.cluster.Kubeconfig, act.command)
+	var arrived atomic.Int32
+	proxy.Inject(func(*recorder.Request) recorder.Fault {
+		if arrived.Add(1) == int32(k) {
+			restartAPIServer(t, lab.cluster.Dir, 100*time.Millisecond)
+		}
+		return nil
+	})
+	require.NoError(t, first.Start())
+	var running sync.WaitGroup
+	running.Go(func() { _ = first.Wait() })
+	require.Eventually(t, func() bool { return arrived.Load() >= int32(k) }, time.Minute, time.Millisecond)
+	lab.awaitListening(t)
+	running.Go(func() { _ = again.Run() })
+	running.Wait()
+	lab.recovered(t, trial, act)
+}
+
+// awaitListening returns when something listens where the API server does.
+func (lab chaosLab) awaitListening(t *testing.T) {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", lab.cluster.Kubeconfig)
+	require.NoError(t, err)
+	server, err := url.Parse(config.Host)
+	require.NoError(t, err)
+	time.Sleep(200 * time.Millisecond) // the old one has gone
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", server.Host)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	}, time.Minute, 5*time.Millisecond)
+}
+
+// recovered looks at what faults have left of an act, and runs it once more.
+func (lab chaosLab) recovered(t *testing.T, trial trial, act chaosAct) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		kind, _ := lab.client.Kind(chaosWidget)
+		_, err := lab.client.List(t.Context(), kind, trial.namespace, apply.Query{Limit: 1})
+		return err == nil
+	}, time.Minute, 100*time.Millisecond)
+	trial.knowsAll(t)
+	if act.over != nil && act.over(trial, t) {
+		trial.converged(t, act)
+		return
+	}
+	trial.breakLock(t)
+	said, err := trial.command(lab.cluster.Kubeconfig, act.command).CombinedOutput()
+	if act.after != "" || err == nil {
+		require.NoError(t, err, string(said))
+	} else {
+		require.Contains(t, string(said), "there is no apply set")
+		require.Eventually(t, func() bool { return !trial.exists(t) }, 3*time.Minute, 200*time.Millisecond)
+	}
+	trial.knowsAll(t)
+	trial.converged(t, act)
+}
+
+// exists tells whether the trial's Namespace does.
+func (tr trial) exists(t *testing.T) bool {
+	return slices.ContainsFunc(tr.objects(t), func(obj *unstructured.Unstructured) bool {
+		return obj.GetKind() == "Namespace" && obj.GetName() == tr.namespace
+	})
+}
+
+// etcd does not answer for longer than a Lease lasts, while runs of all sorts are
+// under way: none leaves anything that its set does not know of.
+func TestChaosStorageStops(t *testing.T) {
+	t.Parallel()
+	rounds := 1
+	if allChaos() {
+		rounds = 6
+	}
+	lab := newChaosLab(t, chaosCommand(t), testcluster.Start(t)).withWidgets(t)
+	lab.summarize(t, "etcd paused")
+	for round := range rounds {
+		t.Run(fmt.Sprintf("round %d", round), func(t *testing.T) { lab.pauseStorage(t, round) })
+	}
+}
+
+// underWay is a command that etcd is paused under.
+type underWay struct {
+	trial trial
+	act   chaosAct
+	cmd   *exec.Cmd
+}
+
+// pauseStorage starts all acts, and suspends etcd when the last of them has sent
+// some of its requests.
+func (lab chaosLab) pauseStorage(t *testing.T, round int) {
+	rng := rand.New(rand.NewPCG(uint64(round), 2))
+	var all []underWay
+	var some sync.WaitGroup
+	for _, act := range chaosActs() {
+		for _, size := range []int{12, 60} {
+			if size > 12 && !allChaos() {
+				continue
+			}
+			trial := lab.newTrial(t, act, size, fmt.Sprintf("etcd-%d", round))
+			proxy := recorder.Start(t, lab.cluster.Kubeconfig)
+			var arrived atomic.Int32
+			at := 1 + rng.Int32N(30)
+			some.Add(1)
+			proxy.Inject(func(*recorder.Request) recorder.Fault {
+				if arrived.Add(1) == at {
+					some.Done()
+					some.Wait() // so that all of them are in the middle
+				}
+				return nil
+			})
+			all = append(all, underWay{trial, act, trial.command(proxy.Kubeconfig, act.command)})
+		}
+	}
+	var running sync.WaitGroup
+	for _, u := range all {
+		require.NoError(t, u.cmd.Start())
+		running.Go(func() { _ = u.cmd.Wait() })
+	}
+	some.Wait()
+	time.Sleep(time.Duration(rng.IntN(100)) * time.Millisecond)
+	lab.stopStorage(t, 20*time.Second)
+	running.Wait()
+	for _, u := range all {
+		t.Run(fmt.Sprintf("%s, %d objects", u.act.name, u.trial.size), func(t *testing.T) {
+			t.Parallel()
+			lab.counted(t)
+			lab.recovered(t, u.trial, u.act)
+		})
+	}
+}
+
+// stopStorage suspends the cluster's etcd for a while.
+func (lab chaosLab) stopStorage(t *testing.T, pause time.Duration) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(lab.cluster.Dir, "run", "etcd.pid"))
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(string(text))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	defer func() { require.NoError(t, syscall.Kill(pid, syscall.SIGCONT)) }()
+	time.Sleep(pause)
+}

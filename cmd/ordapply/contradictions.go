@@ -1,0 +1,43 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// commandLine are the flags that the command line gave, before the environment and
+// the config file are read.
+func commandLine(cmd *cobra.Command) []string {
+	var given []string
+	cmd.Flags().Visit(func(flag *pflag.Flag) { given = append(given, flag.Name) })
+	return given
+}
+
+// contradictions refuses flags of the command line that would do nothing without
+// another one, and flags that exclude each other. What the environment or the config
+// file says is for many runs, and may do nothing in this one.
+func contradictions(cmd *cobra.Command, given []string) []error {
+	value := func(name string) string {
+		if flag := cmd.Flags().Lookup(name); flag != nil {
+			return flag.Value.String()
+		}
+		return ""
+	}
+	var errs []error
+	if cmd.Flags().Lookup("applyset") != nil && value("applyset") == "" && value("plan") == "" {
+		for _, name := range []string{"adopt", "lock-timeout", "history-limit"} {
+			if slices.Contains(given, name) {
+				errs = append(errs, usagef("--%s is about an apply set: name it with --applyset", name))
+			}
+		}
+	}
+	if slices.Contains(given, "enable-exec") && value("kustomize") == "" {
+		errs = append(errs, usagef("--enable-exec lets a kustomization run programs: name it with -k"))
+	}
+	if value("ordering") == "false" && value("require-order") == "true" {
+		errs = append(errs, usagef("--require-order refuses a stream without an order, and --ordering=false applies it without one: leave one of them out"))
+	}
+	return errs
+}

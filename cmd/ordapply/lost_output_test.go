@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+// lost runs a command whose standard output takes nothing, and checks that it says so
+// and how it exits: lost 1 ordapply version.
+func lost(ts *testscript.TestScript, neg bool, args []string) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		return
+	}
+	command := `test -c /dev/full && exec "$@" >/dev/full`
+	exits(ts, neg, append([]string{args[0], "sh", "-c", command, "sh"}, args[1:]...))
+	said := ts.ReadFile("stderr")
+	if strings.Count(said, "error: write standard output: no space left on device\n") != 1 {
+		ts.Fatalf("%v does not say once that its output was lost:\n%s", args[1:], said)
+	}
+}
+
+// The scripts lose the output of every verb that there is.
+func TestEveryVerbLosesItsOutput(t *testing.T) {
+	var lines strings.Builder
+	for _, name := range []string{"output_full.txtar", "cluster_output_full.txtar"} {
+		text, err := os.ReadFile(filepath.Join("testdata", "script", name))
+		require.NoError(t, err)
+		lines.Write(text)
+	}
+	var each func(cmd *cobra.Command)
+	each = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			each(sub)
+		}
+		if !cmd.HasSubCommands() {
+			require.Regexp(t, `(?m)^lost \d `+regexp.QuoteMeta(cmd.CommandPath())+`\b`, lines.String())
+		}
+	}
+	each(newRoot())
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+)
+
+// The command that a refusal prints plans the same manifests in the same way, and
+// rbac takes each of its flags.
+func TestTheCommandOfARefusal(t *testing.T) {
+	f := applyFlags{cluster: genericclioptions.NewConfigFlags(true)}
+	cmd := &cobra.Command{}
+	f.inputFlags.register(cmd.Flags())
+	f.planningFlags.register(cmd.Flags())
+	f.setFlags.register(cmd.Flags())
+	f.registerRun(cmd.Flags())
+	given := []string{
+		"-f", "a b.yaml,https://jane:hunter2@example.com/c.yaml", "-R", "--order", "order.yaml", "--frame", "helm", "--hooks", "skip", "--chart", "./shop", "--prerequisites=false",
+		"--prerequisite-kinds", "StorageClass,Issuer.cert-manager.io", "--applyset", "shop", "--prune", "--take-over", "--rollback-on-failure",
+		"--health-rules", "rules.yaml", "--diagnosis=false",
+	}
+	require.NoError(t, cmd.ParseFlags(given))
+	printed := f.rolesFlags("prod")
+	require.Equal(t, "-f 'a b.yaml,https://xxxxx@example.com/c.yaml' -R --order order.yaml --frame helm --hooks skip --prerequisites=false"+
+		" --prerequisite-kinds StorageClass --prerequisite-kinds Issuer.cert-manager.io --chart ./shop --health-rules rules.yaml"+
+		" -n prod --applyset shop --prune --take-over --rollback-on-failure --diagnosis=false", strings.Join(printed, " "))
+	require.NoError(t, newRBAC().ParseFlags(printed))
+
+	plain := applyFlags{cluster: genericclioptions.NewConfigFlags(true)}
+	cmd = &cobra.Command{}
+	plain.inputFlags.register(cmd.Flags())
+	plain.planningFlags.register(cmd.Flags())
+	plain.registerRun(cmd.Flags())
+	require.Equal(t, []string{"-f", "-"}, plain.rolesFlags("prod"))
+}

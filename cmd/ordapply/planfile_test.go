@@ -1,0 +1,123 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+)
+
+// Each flag of plan is either kept, or leads to a cluster, starts a build or says how
+// the plan is shown: who adds a flag says which.
+func TestEveryFlagOfPlanIsKeptOrNot(t *testing.T) {
+	neither := append(buildFlags(),
+		"out", "output", "dry-run", "help", // how it is shown
+		"kubeconfig", "context", "cluster", "server", "tls-server-name", "certificate-authority", "insecure-skip-tls-verify", "request-timeout", "disable-compression", "cache-dir",
+		"user", "token", "client-certificate", "client-key", "as", "as-group", "as-uid", "as-user-extra")
+	newPlan().Flags().VisitAll(func(flag *pflag.Flag) {
+		kept, not := slices.Contains(recalledFlags(), flag.Name), slices.Contains(neither, flag.Name)
+		require.NotEqual(t, kept, not, "--%s", flag.Name)
+	})
+	for _, name := range recalledFlags() {
+		require.NotNil(t, newPlan().Flags().Lookup(name), name)
+		require.NotNil(t, newApply().Flags().Lookup(name), name)
+	}
+}
+
+// Nothing that may be a credential is in a plan file.
+func TestNoCredentialIsKept(t *testing.T) {
+	for from, want := range map[string]string{
+		"https://jane:hunter2@example.com/app.yaml":    "https://xxxxx@example.com/app.yaml",
+		"https://hunter2@example.com/app.yaml":         "https://xxxxx@example.com/app.yaml",
+		"https://example.com/app.yaml?token=hunter2":   "https://example.com/app.yaml?xxxxx",
+		"https://example.com/app.yaml#hunter2":         "https://example.com/app.yaml",
+		"HTTPS://jane:hunter2%zz@example.com/app.yaml": "HTTPS://xxxxx",
+		"https://example.com/app.yaml":                 "https://example.com/app.yaml",
+		"a?token=b.yaml":                               "a?token=b.yaml",
+		"-":                                            "-",
+	} {
+		require.Equal(t, want, keptURL(from))
+		require.Equal(t, strings.Contains(want, "xxxxx"), !isKept(keptURL(from)))
+	}
+	cmd := newPlan()
+	require.NoError(t, cmd.ParseFlags([]string{
+		"-f", "https://jane:hunter2@example.com/app.yaml", "-n", "shop", "--as", "root", "--token", "hunter2", "--kubeconfig", "hunter2",
+		"--context", "hunter2", "--server", "https://hunter2", "--insecure-skip-tls-verify", "-k", "https://jane:hunter2@example.com/base", "--enable-exec", "--prune",
+	}))
+	flags, build := plannedFlags(cmd)
+	require.Equal(t, map[string][]string{"filename": {"https://xxxxx@example.com/app.yaml"}, "namespace": {"shop"}, "prune": {"true"}}, flags)
+	require.Equal(t, &planBuild{Kustomize: "https://xxxxx@example.com/base", Allowed: []string{"enable-exec"}}, build)
+
+	apply := newApply()
+	err := (&planFile{Flags: map[string][]string{"filename": {"https://xxxxx@example.com/app.yaml"}}}).recall(apply)
+	require.EqualError(t, err, "the plan was made from https://xxxxx@example.com/app.yaml, and what may be a credential in it is not kept: name it again with -f")
+}
+
+func TestMalformedPlanFiles(t *testing.T) {
+	const head = `{"version":2,"server":"s",`
+	for text, want := range map[string]string{
+		``:               "is no plan",
+		`[]`:             "is no plan",
+		`{}`:             "is no plan",
+		`{"version":1}`:  "another version",
+		`{"version":99}`: "another version",
+		head + `"flags":{"namespace":[]},"resources":[]}`:                             "it has 0 values for --namespace",
+		head + `"flags":{"namespace":["a","b"]},"resources":[]}`:                      "it has 2 values for --namespace",
+		head + `"flags":{"namespace":"a"},"resources":[]}`:                            "cannot unmarshal",
+		head + `"flags":{"enable-exec":["true"]},"resources":[]}`:                     "it sets --enable-exec, which a plan cannot",
+		head + `"flags":{"token":["a"]},"resources":[]}`:                              "it sets --token, which a plan cannot",
+		head + `"flags":{"nothing":["a"]},"resources":[]}`:                            "it sets --nothing, which a plan cannot",
+		head + `"flags":{"prune":["perhaps"]},"resources":[]}`:                        "--prune: ",
+		head + `"salt":"","resources":[]}`:                                            `unknown field "salt"`,
+		head + `"resources":[{}]}`:                                                    "has no kind or no name",
+		head + `"resources":[{"kind":"A","name":"a","action":"destroy","seal":"x"}]}`: `"destroy" is nothing that apply does`,
+		head + `"resources":[{"kind":"A","name":"a","action":"error","seal":"x"}]}`:   `"error" is nothing that apply does`,
+		head + `"resources":[{"kind":"A","name":"a","action":"create"}]}`:             "has no seal",
+		head + `"resources":[{"kind":"A","name":"a","action":"create","seal":"x"},{"kind":"A","name":"a","action":"create","seal":"x"}]}`: "A a is there already",
+	} {
+		_, err := parsePlanFile("plan.json", []byte(text))
+		require.ErrorContains(t, err, want, text)
+	}
+	_, err := parsePlanFile("plan.json", []byte(head+`"resources":[]} {}`))
+	require.Error(t, err)
+}
+
+func TestAPlanIsForOneCluster(t *testing.T) {
+	file := planFile{Cluster: "one", Server: "https://a"}
+	require.NoError(t, file.sameCluster("one", "https://b"), "the same by another way")
+	require.ErrorContains(t, file.sameCluster("two", "https://a"), "the plan was made for another cluster")
+	require.NoError(t, file.sameCluster("", "https://a"))
+	require.ErrorContains(t, file.sameCluster("", "https://b"), "cannot be read")
+}
+
+// Whatever a plan file holds, it is refused or sets flags of the manifests alone,
+// and comparing it ends.
+func FuzzPlanFile(f *testing.F) {
+	f.Add(`{"version":2,"server":"https://a","flags":{"namespace":["shop"],"filename":["a.yaml","b.yaml"],"prune":["true"]},"resources":[{"kind":"ConfigMap","namespace":"shop","name":"a","wave":1,"action":"update","seal":"x"}]}`)
+	f.Add(`{"version":2,"flags":{"namespace":[]},"resources":null}`)
+	f.Add(`{"version":2,"flags":{"enable-exec":["true"],"kubeconfig":["x"]},"build":{"kustomize":"x","allowed":["enable-exec"]}}`)
+	f.Add(`{"version":1,"salt":"","resources":[]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		file, err := parsePlanFile("plan.json", []byte(text))
+		if err != nil {
+			return
+		}
+		cmd := newApply()
+		cmd.SetIn(os.Stdin)
+		if file.recall(cmd) == nil {
+			cmd.Flags().Visit(func(flag *pflag.Flag) {
+				require.Contains(t, recalledFlags(), flag.Name)
+				require.NotContains(t, buildFlags(), flag.Name)
+			})
+		}
+		file.notes()
+		file.moved([]apply.Row{{ID: object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Wave: 1, Action: apply.WillUpdate}}, nil)
+		_ = file.sameCluster("one", "https://b")
+	})
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state"
+)
+
+// rbacSetFlags say what is done with an apply set beside keeping it.
+type rbacSetFlags struct {
+	set       string
+	prune     bool
+	remove    bool
+	takeOver  bool
+	onFailure bool
+	rollback  bool
+	status    bool
+}
+
+func (f *rbacSetFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.set, "applyset", "", "allow keeping this apply set, too: NAME of a Secret that is its parent, or KIND/NAME")
+	flags.BoolVar(&f.prune, "prune", false, "allow pruning what the apply set no longer holds, too")
+	flags.BoolVar(&f.remove, "delete", false, "allow deleting the manifests' objects, too")
+	flags.BoolVar(&f.takeOver, "take-over", false, "allow taking over the apply set from another tool, too")
+	flags.BoolVar(&f.onFailure, "rollback-on-failure", false, "allow undoing a run that failed, too: deleting what it created, and applying the revision that is deployed now")
+	flags.BoolVar(&f.rollback, "rollback", false, "allow the verb rollback, too: applying any revision that the apply set keeps, and pruning")
+	flags.BoolVar(&f.status, "status", false, "allow the verbs status and history, too")
+}
+
+// check refuses flags that mean nothing without a set.
+func (f *rbacSetFlags) check() error {
+	for flag, given := range map[string]bool{
+		"prune": f.prune, "take-over": f.takeOver, "rollback-on-failure": f.onFailure, "rollback": f.rollback, "status": f.status,
+	} {
+		if given && f.set == "" {
+			return usagef("--%s is about an apply set: name it with --applyset", flag)
+		}
+	}
+	return nil
+}
+
+// setPermissions are those that keeping the set asks for, and what is done with it.
+func (f *rbacSetFlags) setPermissions(ctx context.Context, w wanted, applier apply.Applier) (apply.Permissions, []string, error) {
+	var all apply.Permissions
+	parent, kind, err := w.parent(ctx, f.set)
+	if err != nil {
+		return all, nil, err
+	}
+	home := w.scope.Namespace
+	if w.target != nil {
+		home = w.target.home
+	}
+	all.Add(state.Permissions(parent, kind, home, false))
+	if f.remove {
+		all.Add(state.DissolvePermissions(parent, kind, home))
+	}
+	promise := w.promise(ctx, parent, kind).Widened(slices.Collect(maps.Keys(w.stream.Objects)))
+	if f.takeOver {
+		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "patch"))
+	}
+	back, notes, err := f.backPermissions(ctx, w, applier, parent, home, &promise)
+	if err != nil {
+		return all, nil, err
+	}
+	all.Add(byKind(back))
+	if f.prune || f.remove || f.rollback { // a deletion also takes the label from what is kept, by patch, as apply gave it
+		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "watch", "delete"))
+	}
+	if f.status {
+		all.Add(state.ViewPermissions(promise, kind, home, w.kinds))
+	}
+	return all, notes, nil
+}
+
+// backPermissions are those for going back to revisions of the set; promise grows by
+// what they hold.
+func (f *rbacSetFlags) backPermissions(ctx context.Context, w wanted, applier apply.Applier, parent object.ID, home string, promise *applyset.Parent) (apply.Permissions, []string, error) {
+	var all apply.Permissions
+	if !f.onFailure && !f.rollback {
+		return all, nil, nil
+	}
+	if f.onFailure {
+		all.Add(creationPermissions(w.stream.Objects, w.kinds))
+	}
+	if w.target == nil {
+		return all, []string{"Going back applies a revision of the apply set: without a cluster no Role allows kinds that only a revision holds."}, nil
+	}
+	revisions, err := f.revisions(ctx, state.History{Cluster: w.target.cluster, Parent: applyset.Parent{ID: parent}, Namespace: home})
+	if err != nil {
+		return all, nil, err
+	}
+	for _, r := range revisions {
+		kinds := apply.StreamKinds(r.Objects()).Or(w.kinds)
+		all.Add(applier.Permissions(r.Plan, r.Objects(), kinds))
+		*promise = promise.Widened(slices.Collect(maps.Keys(r.Objects())))
+	}
+	return all, nil, nil
+}
+
+// revisions are those that may be gone back to: all, or the one that is deployed.
+func (f *rbacSetFlags) revisions(ctx context.Context, history state.History) ([]*state.Revision, error) {
+	if !f.rollback {
+		r, err := history.Last(ctx, state.Deployed)
+		if r == nil || err != nil {
+			return nil, err
+		}
+		return []*state.Revision{r}, nil
+	}
+	entries, err := history.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []*state.Revision
+	for _, e := range entries {
+		r, err := history.Read(ctx, e.Number)
+		if err != nil {
+			return nil, fmt.Errorf("--rollback: %w", err)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/internal/recorder"
+)
+
+// serviceStream is a Service without Pods.
+func serviceStream(namespace string) string {
+	return "---\napiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: " + namespace + "}\nspec: {clusterIP: None, selector: {a: b}}\n"
+}
+
+// onlyWideLists refuses refusals other than of lists of the whole cluster, which are
+// done without.
+func onlyWideLists(t *testing.T, requests []recorder.Request) {
+	t.Helper()
+	for _, r := range requests {
+		if r.Code == 403 {
+			require.Contains(t, []string{"list", "watch"}, r.Verb, "%s", r)
+			require.Empty(t, r.Namespace, "%s", r)
+		}
+	}
+}
+
+// An account with exactly the Roles that rbac prints goes back by itself when a run
+// fails, by rollback when it is told to, and shows how the set does. What is missing
+// for going back is reported before anything is written.
+func TestRolesOfARollbackSuffice(t *testing.T) {
+	cluster := shared.Get(t)
+	const namespace = "rights-back"
+	cluster.Kubectl(t, "create", "namespace", namespace)
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	account := "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: before, namespace: rights-back}\n"
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)+account), 0o600))
+	set := []string{"-f", file, "-n", namespace, "--applyset", "shop"}
+	code, said := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exitDone, code, said)
+
+	broken := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: broken, namespace: rights-back}\ndata: {number: 1}\n"
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 1)+serviceStream(namespace)+broken), 0o600))
+	roles := rbac(t, append(set, "--rollback-on-failure", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/undoer")...)
+	proxy := recorder.Start(t, deployer(t, cluster, "undoer", roles))
+	run := append([]string{"apply", "--rollback-on-failure"}, set...)
+
+	for resource, verb := range map[string]string{"services": "delete", "serviceaccounts": "patch"} {
+		replaceRole(t, cluster, withoutVerb(t, roles, namespace, resource, verb))
+		proxy.Reset()
+		code, said = ordapplyWith(proxy.Kubeconfig, run...)
+		require.Equal(t, exitFailed, code, said)
+		require.NotEmpty(t, denials(said), said)
+		require.Contains(t, strings.Join(denials(said), "\n"), "may not "+verb+" "+resource)
+		require.Contains(t, said, "ordapply rbac -f "+file+" -n rights-back --applyset shop --rollback-on-failure --service-account default/undoer\n")
+		for _, r := range proxy.Requests() {
+			require.NotContains(t, []string{"create", "update", "patch", "delete"}, r.Verb, "nothing is written: %s", r)
+		}
+	}
+
+	kubectlApply(t, cluster, roles)
+	proxy.Reset()
+	code, said = ordapplyWith(proxy.Kubeconfig, run...)
+	require.Equal(t, exitFailed, code, said)
+	require.Contains(t, said, "error: rolled back to revision 1\n")
+	onlyWideLists(t, proxy.Requests())
+	cluster.Kubectl(t, "get", "serviceaccount", "before", "-n", namespace)
+	_, err := cluster.TryKubectl("get", "service", "web", "-n", namespace)
+	require.Error(t, err, "what the failed run created is deleted")
+
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 1)), 0o600))
+	code, said = ordapplyWith(cluster.Kubeconfig, append([]string{"apply", "--prune"}, set...)...)
+	require.Equal(t, exitDone, code, said)
+	roles = rbac(t, append(set, "--rollback", "--status", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/keeper-of-shop")...)
+	proxy = recorder.Start(t, deployer(t, cluster, "keeper-of-shop", roles))
+	for _, args := range [][]string{{"rollback", "shop"}, {"rollback", "shop", "--to-revision", "1"}, {"history", "shop"}, {"status", "shop"}} {
+		code, said = ordapplyWith(proxy.Kubeconfig, append(args, "-n", namespace)...)
+		require.Equal(t, exitDone, code, said)
+	}
+	onlyWideLists(t, proxy.Requests())
+}
+
+// A set that another tool kept is taken over under the Roles that rbac prints.
+func TestRolesOfATakeOverSuffice(t *testing.T) {
+	cluster := shared.Get(t)
+	const namespace = "rights-taken"
+	cluster.Kubectl(t, "create", "namespace", namespace)
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)+serviceStream(namespace)), 0o600))
+	set := []string{"-f", file, "-n", namespace, "--applyset", "shop"}
+	code, said := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exitDone, code, said)
+	code, said = ordapplyWith(cluster.Kubeconfig, "applyset", "hand-over", "shop", "-n", namespace, "--to", "kubectl")
+	require.Equal(t, exitDone, code, said)
+
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)), 0o600))
+	roles := rbac(t, append(set, "--take-over", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/taker")...)
+	proxy := recorder.Start(t, deployer(t, cluster, "taker", roles))
+	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply", "--take-over"}, set...)...)
+	require.Equal(t, exitDone, code, said)
+	onlyWideLists(t, proxy.Requests())
+}
+
+// Nothing beyond: each verb that is printed, taken away, is missed: the run is
+// refused for it, or the API server refuses a request. A sample of them, or with
+// ORDAPPLY_RIGHTS=all each.
+func TestEveryPrintedVerbIsUsed(t *testing.T) {
+	cluster := shared.Get(t)
+	const namespace = "rights-each"
+	cluster.Kubectl(t, "create", "namespace", namespace)
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	job := "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: once, namespace: rights-each, annotations: {ordapply.dev/timeout: 1s}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: c}]}}}\n"
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)+job), 0o600))
+	args := []string{"-f", file, "-n", namespace, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/each"}
+	roles := rbac(t, args...)
+	proxy := recorder.Start(t, deployer(t, cluster, "each", roles))
+	checked := 0
+	for document := range strings.SplitSeq(roles, "---\n") {
+		var role rbacv1.ClusterRole
+		require.NoError(t, yaml.Unmarshal([]byte(document), &role))
+		for n, rule := range role.Rules {
+			for v, verb := range rule.Verbs {
+				if os.Getenv("ORDAPPLY_RIGHTS") != "all" && (n+v)%4 != 0 {
+					continue
+				}
+				checked++
+				less := role.DeepCopy()
+				less.Rules[n].Verbs = append(append([]string{}, rule.Verbs[:v]...), rule.Verbs[v+1:]...)
+				if len(less.Rules[n].Verbs) == 0 {
+					less.Rules = append(less.Rules[:n], less.Rules[n+1:]...)
+				}
+				replaceRole(t, cluster, less)
+				cluster.Kubectl(t, "delete", "configmaps,jobs", "--all", "-n", namespace, "--wait=true")
+				proxy.Reset()
+				code, said := ordapplyWith(proxy.Kubeconfig, "apply", "-f", file, "-n", namespace)
+				refused := len(refusals(proxy.Requests()))
+				require.True(t, len(denials(said)) > 0 || refused > 0, "%s on %v is printed and not used (exit %d):\n%s", verb, rule.Resources, code, said)
+				replaceRole(t, cluster, &role)
+			}
+		}
+	}
+	require.Greater(t, checked, 2)
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A request that gets no answer is named on standard error after 10 seconds, with
+// and without --timeout, while the command goes on waiting.
+func TestWhatTakesLongIsSaid(t *testing.T) {
+	lab := newChaosLab(t, "", battered.Get(t))
+	var waiting sync.WaitGroup
+	tried := map[string]*hungPhase{}
+	for name, p := range phases() {
+		if name != "prune" && name != "delete a set" && name != "rollback" {
+			continue
+		}
+		h := newHungPhase(t, lab, "slow-"+strings.ReplaceAll(name, " ", "-"), p, true)
+		tried[name] = h
+		waiting.Go(func() {
+			interrupted, interrupt := context.WithCancelCause(t.Context())
+			time.AfterFunc(slowAfter+waits, func() { interrupt(interruption{}) })
+			h.ended = h.watched(interrupted, h.args...)
+		})
+	}
+	waiting.Wait()
+	for name, h := range tried {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, exitInterrupted, h.ended.code, h.ended.said)
+			require.Regexp(t, "(?m)^"+h.words.Replace("still "+h.doing)+"[^\n]*, after 1[01]s$", h.ended.said)
+			require.Equal(t, 1, strings.Count(h.ended.said, "still "), "once, not every second: %s", h.ended.said)
+		})
+	}
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// A kind that the API server does not serve for the moment, or does not list yet
+// because it has just started, has its objects still: they are neither forgotten
+// nor called deleted. These tests run one after the other on a cluster whose API
+// server they restart.
+func unservedKinds(t *testing.T, dir string) {
+	t.Run("unserved kind", func(t *testing.T) { unservedKind(t, dir) })
+	t.Run("kind installed meanwhile", func(t *testing.T) { installedMeanwhile(t, dir) })
+	t.Run("just started, prune", func(t *testing.T) { justStartedPrune(t, dir) })
+	t.Run("just started, delete", func(t *testing.T) { justStartedDelete(t, dir) })
+}
+
+// gadgets is a CustomResourceDefinition in a group of its own.
+func gadgets(group string, served bool) string {
+	return fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.%[1]s}
+spec:
+  group: %[1]s
+  scope: Namespaced
+  names: {kind: Gadget, listKind: GadgetList, plural: gadgets, singular: gadget}
+  versions:
+  - {name: v1, served: %[2]v, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`, group, served)
+}
+
+const oneSetting = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n"
+
+func gadget(group string) string {
+	return fmt.Sprintf("apiVersion: %s/v1\nkind: Gadget\nmetadata: {name: g}\n", group)
+}
+
+// kubectlOn runs kubectl on a detached cluster.
+func kubectlOn(t *testing.T, dir, stdin string, args ...string) (string, error) {
+	t.Helper()
+	bin, err := testcluster.Find("localcluster")
+	require.NoError(t, err)
+	cmd := exec.Command(bin, append([]string{"kubectl", "--dir", dir, "--"}, args...)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func mustKubectl(t *testing.T, dir, stdin string, args ...string) string {
+	t.Helper()
+	out, err := kubectlOn(t, dir, stdin, args...)
+	require.NoError(t, err, out)
+	return out
+}
+
+// serve lets the kind be served or not, and waits until discovery says so.
+func serve(t *testing.T, dir, group string, served bool) {
+	t.Helper()
+	mustKubectl(t, dir, gadgets(group, served), "apply", "-f", "-")
+	require.Eventually(t, func() bool {
+		_, err := kubectlOn(t, dir, "", "get", "--raw", "/apis/"+group+"/v1")
+		return (err == nil) == served
+	}, 30*time.Second, 200*time.Millisecond)
+}
+
+// setOf makes a namespace with a set that holds a ConfigMap and a Gadget.
+func setOf(t *testing.T, dir, namespace, group string) (kubeconfig string, flags []string) {
+	t.Helper()
+	serve(t, dir, group, true)
+	mustKubectl(t, dir, "", "create", "namespace", namespace)
+	letGo(t, dir, group, namespace)
+	kubeconfig, flags = filepath.Join(dir, "kubeconfig"), []string{"--applyset", "s", "-n", namespace, "--prune", "--status-grace", "0s"}
+	code, said := applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
+	require.Equal(t, exitDone, code, said)
+	return kubeconfig, flags
+}
+
+func promised(t *testing.T, dir, namespace string) string {
+	t.Helper()
+	return mustKubectl(t, dir, "", "get", "secret", "s", "-n", namespace, "-o", `jsonpath={.metadata.annotations.applyset\.kubernetes\.io/contains-group-kinds}`)
+}
+
+func unservedKind(t *testing.T, dir string) {
+	const group, namespace = "unserved.example", "unserved"
+	kubeconfig, flags := setOf(t, dir, namespace, group)
+	serve(t, dir, group, false)
+
+	code, said := applyThrough(kubeconfig, []byte(oneSetting), flags...)
+	require.Equal(t, exitDone, code, said)
+	require.Contains(t, said, "members of kind Gadget.unserved.example are left as they are")
+	require.Contains(t, said, "set served: true for one of them (kubectl edit crd gadgets.unserved.example)")
+	require.Equal(t, "ConfigMap,Gadget.unserved.example", promised(t, dir, namespace))
+
+	code, _, said = deleteThrough(kubeconfig, nil, "-f", "-") // an empty stream
+	require.Equal(t, exitFailed, code, said)
+	code, out, said := deleteThrough(kubeconfig, []byte(gadget(group)), "-n", namespace)
+	require.Equal(t, exitFailed, code, said)
+	require.Contains(t, said, "the API server does not serve Gadget.unserved.example now, and its objects may still exist")
+	require.NotContains(t, out, "not found")
+
+	code, said = deleteSet(kubeconfig, "s", namespace)
+	require.Equal(t, exitFailed, code, said)
+	require.Contains(t, said, "the apply set has members of kind Gadget.unserved.example that cannot be listed")
+	mustKubectl(t, dir, "", "get", "configmap", "m", "-n", namespace)
+	mustKubectl(t, dir, "", "get", "secret", "ordapply.s.v1", "-n", namespace)
+
+	// What its Namespace holds is not known either.
+	code, _, said = deleteThrough(kubeconfig, []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: "+namespace+"}\n"))
+	require.Equal(t, exitDone, code, said)
+	require.Contains(t, said, "kept: what would go with it cannot be read: the API server does not serve Gadget.unserved.example now")
+
+	serve(t, dir, group, true)
+	code, said = applyThrough(kubeconfig, []byte(oneSetting), flags...)
+	require.Equal(t, exitDone, code, said)
+	require.Contains(t, said, "Gadget.unserved.example unserved/g  deleted")
+	require.Equal(t, "ConfigMap", promised(t, dir, namespace))
+
+	// A kind whose definition is gone is gone.
+	code, said = applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
+	require.Equal(t, exitDone, code, said)
+	mustKubectl(t, dir, "", "delete", "crd", "gadgets."+group)
+	code, out, said = deleteThrough(kubeconfig, []byte(gadget(group)), "-n", namespace)
+	require.Equal(t, exitDone, code, said)
+	require.Contains(t, out, "not found")
+	code, said = deleteSet(kubeconfig, "s", namespace)
+	require.Equal(t, exitDone, code, said)
+}
+
+// deleteSet deletes an apply set.
+func deleteSet(kubeconfig, name, namespace string) (int, string) {
+	var out, said strings.Builder
+	code := run(context.Background(), []string{"delete", "--applyset", name, "-n", namespace, "--kubeconfig", kubeconfig, "--wave-timeout", "60s"}, strings.NewReader(""), &out, &said)
+	return code, said.String()
+}
+
+// A run that begins as soon as the API server answers again does all that it says.
+func justStartedPrune(t *testing.T, dir string) {
+	const group, namespace = "started.example", "started"
+	kubeconfig, flags := setOf(t, dir, namespace, group)
+	restartAPIServer(t, dir, time.Second)
+	code, said := onceItAnswers(t, func() (int, string) { return applyThrough(kubeconfig, []byte(oneSetting), flags...) })
+	t.Logf("exit code %d: %s", code, said)
+	if left, _ := kubectlOn(t, dir, "", "get", "gadgets."+group, "-n", namespace, "-o", "name"); strings.Contains(left, "gadget") {
+		require.Contains(t, promised(t, dir, namespace), "Gadget", "it lives and is forgotten")
+	}
+	code, said = applyThrough(kubeconfig, []byte(oneSetting), flags...)
+	require.Equal(t, exitDone, code, said)
+	require.Empty(t, strings.TrimSpace(mustKubectl(t, dir, "", "get", "gadgets."+group, "-n", namespace, "-o", "name")))
+}
+
+func justStartedDelete(t *testing.T, dir string) {
+	const group, namespace = "again.example", "again"
+	kubeconfig, _ := setOf(t, dir, namespace, group)
+	restartAPIServer(t, dir, time.Second)
+	code, said := onceItAnswers(t, func() (int, string) { return deleteSet(kubeconfig, "s", namespace) })
+	t.Logf("exit code %d: %s", code, said)
+	if code != exitDone {
+		mustKubectl(t, dir, "", "get", "secret", "s", "-n", namespace)
+		code, said = deleteSet(kubeconfig, "s", namespace)
+		require.Equal(t, exitDone, code, said)
+	}
+	require.Empty(t, strings.TrimSpace(mustKubectl(t, dir, "", "get", "gadgets."+group, "-n", namespace, "-o", "name")))
+}
+
+// onceItAnswers does something as soon as the API server answers at all.
+func onceItAnswers(t *testing.T, do func() (int, string)) (code int, said string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		code, said = do()
+		return !strings.Contains(said, "does not answer") && !strings.Contains(said, "refused to say what it serves") && !strings.Contains(said, "forbidden")
+	}, time.Minute, 20*time.Millisecond)
+	return code, said
+}
+
+// A run that read discovery before another installed a kind, and waited for its
+// lock meanwhile, knows the other's members.
+func installedMeanwhile(t *testing.T, dir string) {
+	const group, namespace = "meanwhile.example", "meanwhile"
+	mustKubectl(t, dir, "", "create", "namespace", namespace)
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	flags := []string{"--applyset", "s", "-n", namespace, "--prune", "--status-grace", "0s"}
+	proxy := recorder.Start(t, kubeconfig)
+	var once sync.Once
+	proxy.Inject(func(r *recorder.Request) recorder.Fault {
+		if r.Resource == "leases" {
+			once.Do(func() {
+				serve(t, dir, group, true)
+				code, said := applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
+				assert.Equal(t, exitDone, code, said)
+				letGo(t, dir, group, namespace)
+			})
+		}
+		return nil
+	})
+	code, said := applyThrough(proxy.Kubeconfig, []byte(oneSetting), flags...)
+	require.Equal(t, exitDone, code, said)
+	require.Contains(t, said, "Gadget.meanwhile.example meanwhile/g  deleted")
+}
+
+// letGo takes the finalizer of a foreground deletion from a Gadget, until the test
+// ends: the garbage collector needs half a minute to learn of a new kind.
+func letGo(t *testing.T, dir, group, namespace string) {
+	t.Helper()
+	ended := make(chan struct{})
+	t.Cleanup(func() { close(ended) })
+	go func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-time.After(time.Second):
+			}
+			if held, _ := kubectlOn(t, dir, "", "get", "gadgets."+group, "g", "-n", namespace, "-o", "jsonpath={.metadata.deletionTimestamp}{.metadata.finalizers}"); strings.Contains(held, "foregroundDeletion") {
+				_, _ = kubectlOn(t, dir, "", "patch", "gadgets."+group, "g", "-n", namespace, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+			}
+		}
+	}()
+}

@@ -1,0 +1,100 @@
+package fn_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/sortorder"
+)
+
+// A plain resource whose text no printer would give back as it is.
+const oddlyPlain = `# above %[1]d
+apiVersion:   v1
+kind: ConfigMap   # the kind
+metadata:
+    name: "plain-%[1]d"
+data:
+    text: 'single'   # quoted
+    folded: >-
+        one
+        two
+`
+
+// Resources that are not plainly laid out, or are annotated by their author under
+// ordapply.dev/: each alone may be printed anew.
+func oddities() map[string]string {
+	return map[string]string{
+		"flow":           "{apiVersion: v1, kind: ConfigMap, metadata: {name: odd}}\n",
+		"flow metadata":  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: odd}\n",
+		"no annotations": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: odd\n  annotations: {}\n",
+		"null":           "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: odd\n  annotations:\n",
+		"a kind of List": "apiVersion: v1\nkind: AllowList\nmetadata:\n  name: odd\n",
+		"its own":        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: odd\n  annotations:\n    ordapply.dev/ready-when: \"self.status.phase == \\\"Ready\\\"\"\n    ordapply.dev/depends-on: >-\n      v1/ConfigMap/a\n    ordapply.dev/x: y # why\n",
+	}
+}
+
+// One resource that is not plainly laid out changes no byte of the others.
+func TestOnlyWhatIsNotPlainIsPrintedAnew(t *testing.T) {
+	order, err := sortorder.Parse([]byte("apiVersion: ordapply.dev/v1alpha1\nkind: SortOrder\nmetadata: {name: shop}\nsortOrder: [{unmatched: true, layer: all}]\n"))
+	require.NoError(t, err)
+	plainOne, plainTwo := fmt.Sprintf(oddlyPlain, 1), fmt.Sprintf(oddlyPlain, 2)
+	for name, odd := range oddities() {
+		in := strings.Join([]string{plainOne, odd, plainTwo}, "---\n")
+		out := fn.Function{Order: order}.Run([]byte(in))
+		require.False(t, out.Findings.Failed(), "%s: %s", name, out.Findings.Lines())
+		requireUntouched(t, name, string(out.Stream()), plainOne, plainTwo)
+		if name == "its own" {
+			requireUntouched(t, name, string(out.Stream()), odd)
+		}
+		again := fn.Function{Order: order}.Run(out.Stream())
+		require.Equal(t, string(out.Stream()), string(again.Stream()), name)
+		if strings.Contains(odd, "\r") {
+			continue
+		}
+		list := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+		for _, one := range []string{plainOne, odd, plainTwo} {
+			list += entry(one)
+		}
+		out = fn.Function{Order: order}.Run([]byte(list))
+		require.False(t, out.Findings.Failed(), "%s: %s", name, out.Findings.Lines())
+		requireUntouched(t, name, string(out.Stream()), entry(plainOne), entry(plainTwo))
+	}
+}
+
+// entry makes a document an item of a ResourceList.
+func entry(document string) string {
+	var b strings.Builder
+	begun := false
+	for line := range strings.Lines(document) {
+		switch {
+		case strings.HasPrefix(line, "#"):
+			b.WriteString(line)
+		case !begun:
+			begun = true
+			b.WriteString("- " + line)
+		default:
+			b.WriteString("  " + line)
+		}
+	}
+	return b.String()
+}
+
+// requireUntouched demands the lines of each text, in order, with nothing but lines of
+// stamps between them.
+func requireUntouched(t *testing.T, name, stream string, texts ...string) {
+	var bare strings.Builder
+	for line := range strings.Lines(stream) {
+		word := strings.TrimSpace(line)
+		stamp := strings.HasPrefix(word, "ordapply.dev/layer:") || strings.HasPrefix(word, "ordapply.dev/wave:") || strings.HasPrefix(word, "ordapply.dev/unmatched:")
+		if !stamp && word != "annotations:" {
+			bare.WriteString(line)
+		}
+	}
+	for _, text := range texts {
+		require.Contains(t, bare.String(), strings.ReplaceAll(text, "  annotations:\n", ""), name)
+	}
+}

@@ -1,0 +1,145 @@
+package architecture
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// libraries are the packages that return errors and events, and nothing else.
+func isLibrary(pkg string) bool {
+	_, listed := allowed()[pkg]
+	return listed && !strings.HasPrefix(pkg, "cmd/")
+}
+
+// Libraries print nothing: what a person reads goes through the writers that a command
+// passes on.
+func TestLibrariesPrintNothing(t *testing.T) {
+	eachFile(t, func(pkg, path string, file *ast.File) {
+		if !isLibrary(pkg) {
+			return
+		}
+		require.NotContains(t, importsOf(file), "log", path)
+		ast.Inspect(file, func(n ast.Node) bool {
+			of, name := selected(n)
+			require.False(t, of == "os" && slices.Contains([]string{"Stdout", "Stderr", "Stdin", "Exit"}, name), "%s uses os.%s", path, name)
+			require.False(t, of == "fmt" && slices.Contains([]string{"Print", "Println", "Printf"}, name), "%s uses fmt.%s", path, name)
+			require.False(t, of == "klog", "%s logs", path)
+			if call, ok := n.(*ast.CallExpr); ok {
+				if f, ok := call.Fun.(*ast.Ident); ok {
+					require.False(t, f.Name == "print" || f.Name == "println", "%s uses %s", path, f.Name)
+				}
+			}
+			return true
+		})
+	})
+}
+
+// Libraries keep no state in their packages: a package variable is an error to compare
+// with, an embedded file, or what sync.OnceValue makes of one.
+func TestLibrariesKeepNoPackageState(t *testing.T) {
+	eachFile(t, func(pkg, path string, file *ast.File) {
+		if !isLibrary(pkg) {
+			return
+		}
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok {
+				require.False(t, f.Name.Name == "init" && f.Recv == nil, "%s has an init function", path)
+			}
+			group, ok := decl.(*ast.GenDecl)
+			if !ok || group.Tok != token.VAR {
+				continue
+			}
+			embedded := group.Doc != nil && slices.ContainsFunc(group.Doc.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:embed ") })
+			for _, spec := range group.Specs {
+				require.True(t, embedded || isFixed(spec.(*ast.ValueSpec)), "%s: package variable %s", path, spec.(*ast.ValueSpec).Names[0].Name)
+			}
+		}
+	})
+}
+
+// isFixed reports whether a variable never changes: an interface check, an error, or
+// a value made once.
+func isFixed(spec *ast.ValueSpec) bool {
+	if len(spec.Names) == 1 && spec.Names[0].Name == "_" {
+		return true
+	}
+	return len(spec.Values) == len(spec.Names) && !slices.ContainsFunc(spec.Values, func(value ast.Expr) bool {
+		call, ok := value.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		of, name := selected(call.Fun)
+		return !slices.Contains([]string{"errors.New", "fmt.Errorf", "sync.OnceValue", "sync.OnceValues"}, of+"."+name)
+	})
+}
+
+// Only internal/outfile writes files that flags name. The program of
+// KUBECTL_EXTERNAL_DIFF gets files in a folder that is made for it.
+func TestOnePackageWritesFiles(t *testing.T) {
+	writers := []string{"Create", "CreateTemp", "WriteFile", "OpenFile", "Rename", "Truncate", "Link", "Symlink", "Remove", "RemoveAll"}
+	own := []string{"internal/outfile/outfile.go", "cmd/ordapply/diffprogram.go"}
+	eachFile(t, func(pkg, path string, file *ast.File) {
+		if _, product := allowed()[pkg]; !product || slices.Contains(own, path) {
+			return
+		}
+		require.NotContains(t, importsOf(file), "io/ioutil", path)
+		ast.Inspect(file, func(n ast.Node) bool {
+			of, name := selected(n)
+			require.False(t, of == "os" && slices.Contains(writers, name), "%s uses os.%s: write files with internal/outfile", path, name)
+			require.False(t, name == "WriteToTextfile", "%s: write files with internal/outfile", path)
+			return true
+		})
+	})
+}
+
+// selected is "os", "Stdout" for os.Stdout.
+func selected(n ast.Node) (of, name string) {
+	if s, ok := n.(*ast.SelectorExpr); ok {
+		if x, ok := s.X.(*ast.Ident); ok {
+			return x.Name, s.Sel.Name
+		}
+		return "", s.Sel.Name
+	}
+	return "", ""
+}
+
+func importsOf(file *ast.File) []string {
+	var paths []string
+	for _, spec := range file.Imports {
+		paths = append(paths, strings.Trim(spec.Path.Value, `"`))
+	}
+	return paths
+}
+
+// eachFile calls visit for every Go file of the module that is no test.
+func eachFile(t *testing.T, visit func(pkg, path string, file *ast.File)) {
+	root := filepath.Join("..", "..")
+	visited := 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		if entry.IsDir() {
+			return skipFolder(root, path)
+		}
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		require.NoError(t, err)
+		rel, err := filepath.Rel(root, path)
+		require.NoError(t, err)
+		rel = filepath.ToSlash(rel)
+		visit(filepath.ToSlash(filepath.Dir(rel)), rel, parsed)
+		visited++
+		return nil
+	})
+	require.NoError(t, err)
+	require.Greater(t, visited, 100)
+}

@@ -1,0 +1,55 @@
+package architecture
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What people read is printed by internal/plain, which lets no text from a manifest or
+// a cluster begin a line or steer the terminal. Files that print something else, such
+// as YAML, JSON or a picture with its own quotes, are listed with what that is.
+func TestOnePackagePrintsTexts(t *testing.T) {
+	other := map[string]string{
+		"cmd/ordapply/roleyaml.go": "YAML, in which scalar quotes",
+		"cmd/ordapply/stdout.go":   "passes on what others print",
+		"ordering/dot.go":          "DOT, in which quoteDOT quotes",
+		"ordering/mermaid.go":      "Mermaid, in which quoteMermaid quotes",
+		"internal/svg/svg.go":      "SVG, in which escape quotes",
+		"internal/plain/plain.go":  "the package itself",
+	}
+	printing := []string{"cmd/ordapply", "cmd/sortorder", "ordering", "fn", "internal/liveview", "internal/svg", "internal/plain"}
+	eachFile(t, func(pkg, path string, file *ast.File) {
+		if _, listed := other[path]; listed || !slices.Contains(printing, pkg) {
+			return
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			of, name := selected(call.Fun)
+			if of != "fmt" || !strings.HasPrefix(name, "Fprint") {
+				return true
+			}
+			require.True(t, name == "Fprint" && isOurs(call.Args[1]), "%s calls fmt.%s: print texts with internal/plain", path, name)
+			return true
+		})
+	})
+}
+
+// isOurs reports whether what is printed is a constant of the program, or lines that
+// internal/plain made.
+func isOurs(arg ast.Expr) bool {
+	switch arg := arg.(type) {
+	case *ast.Ident:
+		return arg.Name == "usage"
+	case *ast.CallExpr:
+		_, name := selected(arg.Fun)
+		return name == "Lines" || name == "Explanation"
+	}
+	return false
+}

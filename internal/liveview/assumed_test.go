@@ -1,0 +1,24 @@
+package liveview
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// The header counts what is ready only by assumption.
+func TestAssumedIsCounted(t *testing.T) {
+	web, store := object.ID{Group: "apps", Kind: "Deployment", Name: "web"}, object.ID{Kind: "Store", Name: "main"}
+	plan := &ordering.Plan{Steps: []ordering.Step{{ID: web}, {ID: store}}, Waves: make([]ordering.Wave, 1)}
+	v := New(plan, Options{WaveTimeout: time.Minute}, start())
+	v.Take(apply.Event{Time: start(), State: apply.Applying})
+	v.Take(apply.Event{Time: start(), ID: web, State: apply.Ready})
+	require.Contains(t, v.header(80, start()), ": 1 of 2 ready  ")
+	v.Take(apply.Event{Time: start(), ID: store, State: apply.Ready, Assumed: true})
+	require.Contains(t, v.header(80, start()), ": 2 of 2 ready (1 only assumed)  ")
+}

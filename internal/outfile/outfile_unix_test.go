@@ -1,0 +1,207 @@
+//go:build unix
+
+package outfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func mode(t *testing.T, path string) fs.FileMode {
+	info, err := os.Lstat(path)
+	require.NoError(t, err)
+	return info.Mode()
+}
+
+func content(t *testing.T, path string) string {
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestANewFileGetsItsModeAndAnOldOneKeepsIts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "plan.json")
+	require.NoError(t, Write(t.Context(), file, 0o600, []byte("one")))
+	require.Equal(t, fs.FileMode(0o600), mode(t, file))
+	require.NoError(t, os.Chmod(file, 0o640))
+	require.NoError(t, Write(t.Context(), file, 0o600, []byte("two")))
+	require.Equal(t, fs.FileMode(0o640), mode(t, file))
+	require.Equal(t, "two", content(t, file))
+	left, err := os.ReadDir(filepath.Dir(file))
+	require.NoError(t, err)
+	require.Len(t, left, 1, "no temporary file is left")
+}
+
+// A symbolic link stays, wherever it leads.
+func TestASymbolicLinkStays(t *testing.T) {
+	for name, target := range map[string]string{"file": "there", "dangling": "absent", "folder": "below/there", "chain": "link2", "up": "elsewhere/../there"} {
+		dir := t.TempDir()
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, "below", "inner"), 0o755))
+		require.NoError(t, os.Symlink(filepath.Join(dir, "below", "inner"), filepath.Join(dir, "elsewhere")))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "there"), []byte("old"), 0o644))
+		require.NoError(t, os.Symlink("there", filepath.Join(dir, "link2")))
+		link := filepath.Join(dir, "link")
+		require.NoError(t, os.Symlink(target, link))
+		require.NoError(t, Check(link), name)
+		require.NoError(t, Write(t.Context(), link, 0o644, []byte("new")), name)
+		require.NotZero(t, mode(t, link)&fs.ModeSymlink, name)
+		require.Equal(t, "new", content(t, link), name)
+		if name == "up" {
+			require.Equal(t, "new", content(t, filepath.Join(dir, "below", "there")), "as the system follows the link")
+			require.Equal(t, "old", content(t, filepath.Join(dir, "there")))
+		}
+	}
+}
+
+func TestWhatTakesNoTextIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink("loop", filepath.Join(dir, "loop")))
+	require.NoError(t, os.Symlink(dir, filepath.Join(dir, "tofolder")))
+	short, err := os.MkdirTemp("", "s")
+	require.NoError(t, err)
+	defer os.RemoveAll(short)
+	socket, err := net.Listen("unix", filepath.Join(short, "socket"))
+	require.NoError(t, err)
+	defer socket.Close()
+	for path, why := range map[string]string{
+		dir:                              "is a folder",
+		filepath.Join(dir, "tofolder"):   "is a folder",
+		filepath.Join(dir, "no", "file"): "there is no folder",
+		filepath.Join(dir, "new") + "/":  "is no folder",
+		filepath.Join(dir, "loop"):       "too many symbolic links",
+		filepath.Join(short, "socket"):   "is a socket",
+	} {
+		require.ErrorContains(t, Check(path), why)
+		require.ErrorContains(t, Write(t.Context(), path, 0o644, []byte("x")), why)
+	}
+}
+
+func TestAFIFOIsWrittenTo(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	require.NoError(t, Check(fifo))
+	text := bytes.Repeat([]byte("x"), 1<<20) // more than it holds
+	got := make(chan []byte)
+	go func() {
+		file, err := os.Open(fifo)
+		if err != nil {
+			panic(err)
+		}
+		read, _ := io.ReadAll(file)
+		got <- read
+	}()
+	require.NoError(t, Write(t.Context(), fifo, 0o600, text))
+	require.Equal(t, len(text), len(<-got))
+	require.NotZero(t, mode(t, fifo)&fs.ModeNamedPipe)
+}
+
+func TestAFIFOWithoutAReaderEndsWithTheContext(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	require.ErrorContains(t, Write(ctx, fifo, 0o600, []byte("x")), "no program reads this FIFO")
+
+	stuck, err := os.OpenFile(fifo, os.O_RDWR, 0) // has it open and reads nothing
+	require.NoError(t, err)
+	defer stuck.Close()
+	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, Write(ctx, fifo, 0o600, make([]byte, 1<<20)), os.ErrDeadlineExceeded)
+}
+
+// The nodes are made in a folder of the test: no device of this machine is named.
+func TestADeviceIsWrittenToAndStays(t *testing.T) {
+	node := func(name string, kind uint32, major, minor int) string {
+		path := filepath.Join(t.TempDir(), name)
+		err := syscall.Mknod(path, kind|0o600, major<<8|minor)
+		if errors.Is(err, fs.ErrPermission) {
+			t.Skip("only root makes devices")
+		}
+		require.NoError(t, err)
+		return path
+	}
+	null, full := node("null", syscall.S_IFCHR, 1, 3), node("full", syscall.S_IFCHR, 1, 7)
+	file, err := os.OpenFile(null, os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("this file system holds no devices")
+	}
+	file.Close()
+	require.NoError(t, Write(t.Context(), null, 0o600, []byte("x")))
+	require.ErrorIs(t, Write(t.Context(), full, 0o600, []byte("x")), syscall.ENOSPC)
+	block := node("loop", syscall.S_IFBLK, 7, 250)
+	require.ErrorContains(t, Check(block), "is a block device")
+	require.ErrorContains(t, Write(t.Context(), block, 0o600, []byte("x")), "is a block device")
+	for _, path := range []string{null, full, block} {
+		require.NotZero(t, mode(t, path)&fs.ModeDevice, path)
+	}
+}
+
+// /dev/stdout of this process is what it was started with, so another one writes.
+func TestStandardOutputIsWrittenTo(t *testing.T) {
+	if name := os.Getenv("OUTFILE_WRITE"); name != "" {
+		os.Stdout.WriteString("before\n")
+		if err := Write(context.Background(), name, 0o644, []byte("text\n")); err != nil {
+			panic(err)
+		}
+		os.Stdout.WriteString("later\n")
+		os.Exit(0)
+	}
+	if _, err := os.Stat("/dev/stdout"); err != nil {
+		t.Skip("no /dev/stdout here")
+	}
+	for _, name := range []string{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"} {
+		child := exec.Command(os.Args[0], "-test.run=^TestStandardOutputIsWrittenTo$")
+		child.Env = append(os.Environ(), "OUTFILE_WRITE="+name)
+		out, err := child.Output() // a pipe
+		require.NoError(t, err, name)
+		require.Equal(t, "before\ntext\nlater\n", string(out), name)
+
+		path := filepath.Join(t.TempDir(), "out")
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+		require.NoError(t, err)
+		child = exec.Command(os.Args[0], "-test.run=^TestStandardOutputIsWrittenTo$")
+		child.Env, child.Stdout = append(os.Environ(), "OUTFILE_WRITE="+name), file
+		require.NoError(t, child.Run(), name)
+		_, err = file.WriteString("after\n")
+		require.NoError(t, errors.Join(err, file.Close()))
+		require.Equal(t, "before\ntext\nlater\nafter\n", content(t, path), "it is still the file that the parent has open")
+	}
+}
+
+// A reader sees the text before or the text after, never a part of one.
+func TestAFileAppearsWhole(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "run.prom")
+	texts := []string{strings.Repeat("a", 1<<16), strings.Repeat("b", 1<<18)}
+	require.NoError(t, Write(t.Context(), file, 0o644, []byte(texts[0])))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 100 {
+			if err := Write(context.Background(), file, 0o644, []byte(texts[i%2])); err != nil {
+				panic(err)
+			}
+		}
+	}()
+	for {
+		require.Contains(t, texts, content(t, file))
+		select {
+		case <-done:
+			return
+		default:
+		}
+	}
+}

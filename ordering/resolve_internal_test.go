@@ -1,0 +1,66 @@
+package ordering
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// Twice the references between two layers that contradict them cost at most
+// three times the search, whether they are refused (Deployments before their
+// Secrets) or only reported (with gate applied).
+func TestSearchesAreLinear(t *testing.T) {
+	for _, gate := range []string{"", "applied"} {
+		t.Run("gate "+gate, func(t *testing.T) {
+			once, _, _ := contradict(500, gate)
+			twice, b, err := contradict(1000, gate)
+			t.Logf("edges looked at: %d for 500 references, %d for 1000", once, twice)
+			require.Positive(t, once)
+			require.Less(t, twice, 3*once)
+			if gate == "" {
+				require.EqualError(t, err, "layer app/web has 1000 references to layer app/data, which is placed after it: "+
+					"Deployment shop/web-0000 needs Secret shop/web-0000 (pod-template: container c env A names Secret web-0000), "+
+					"Deployment shop/web-0001 needs Secret shop/web-0001 (pod-template: container c env A names Secret web-0001), "+
+					"Deployment shop/web-0002 needs Secret shop/web-0002 (pod-template: container c env A names Secret web-0002), and 997 more; "+
+					"layer app/web would wait for ever; let a selector of web or of an earlier layer match each needed resource, or let none match it so that it goes where it is needed")
+				return
+			}
+			require.NoError(t, err)
+			require.Len(t, b.plan().Notes, 1)
+			require.Contains(t, b.plan().Notes[0], "layer app/web has 1000 references to layer app/data")
+			require.Len(t, b.plan().Dropped, 1000)
+		})
+	}
+}
+
+// contradict plans n Deployments, each in a layer before that of the Secret that
+// it uses.
+func contradict(n int, gate string) (searched int, b *builder, err error) {
+	var stream []Resource
+	for i := range n {
+		name := fmt.Sprintf("web-%04d", i)
+		stream = append(stream,
+			layered("v1", "Secret", name, "data", "1", gate, nil),
+			layered("apps/v1", "Deployment", name, "web", "0", gate, map[string]any{"template": map[string]any{"spec": map[string]any{
+				"containers": []any{map[string]any{"name": "c", "env": []any{map[string]any{
+					"name": "A", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": name, "key": "a"}},
+				}}}},
+			}}}))
+	}
+	b, err = newBuilder(stream, Options{})
+	return b.searched, b, err
+}
+
+func layered(apiVersion, kind, name, layer, wave, gate string, spec map[string]any) Resource {
+	group, version := object.SplitAPIVersion(apiVersion)
+	r := Resource{Object: map[string]any{"apiVersion": apiVersion, "kind": kind, "spec": spec}}
+	r.Group, r.Version, r.Kind, r.Namespace, r.Name = group, version, kind, "shop", name
+	r.Annotations = map[string]string{LayerAnnotation: "app/" + layer, WaveAnnotation: wave}
+	if gate != "" {
+		r.Annotations[GateAnnotation] = gate
+	}
+	return r
+}

@@ -1,0 +1,16 @@
+package state
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sinceBoot goes on while the machine is suspended.
+func sinceBoot() time.Duration {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		return 0
+	}
+	return time.Duration(now.Nano())
+}

@@ -1,0 +1,293 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+)
+
+// client is the way of one run to the store. Every request waits there until the
+// exploration lets it go on: all of it, or only as far as the server.
+type client struct {
+	Cluster // of which no more than below is called
+	world   *world
+	actor   *actor
+}
+
+// request is one that waits.
+type request struct {
+	actor  *actor
+	verb   string
+	kind   apply.Kind
+	name   string // namespace/name
+	holder string // whom a write to a Lease makes its holder
+	grant  chan verdict
+	born   int // how many requests were carried out before it was asked
+}
+
+// verdict is what becomes of a request.
+type verdict int
+
+const (
+	granted verdict = iota
+	lost            // it is carried out, and the answer does not arrive
+	crashed         // it is carried out, and its run ends before the answer
+	never           // its run has ended
+)
+
+var errCrashed = errors.New("the run was killed")
+
+func (q *request) isWrite() bool {
+	return !slices.Contains([]string{"get", "list", "discover"}, q.verb)
+}
+
+func (q *request) isOf(resource string) bool { return q.kind.Resource.Resource == resource }
+
+// at is the key of the store that the request is about.
+func (q *request) at() string { return q.kind.Resource.GroupResource().String() + "/" + q.name }
+
+func (q *request) isLease() bool { return q.isOf("leases") }
+
+// label names the request in a trace; requests of one run with one label come
+// one after the other.
+func (q *request) label() string {
+	verb := q.verb
+	if q.isLease() && q.isWrite() {
+		switch q.holder {
+		case "":
+			verb = "release"
+		case q.actor.identity:
+			verb = "renew"
+		default:
+			verb = "take"
+		}
+	}
+	return q.actor.name + ": " + strings.TrimSpace(verb+" "+q.kind.Resource.GroupResource().String()+" "+q.name)
+}
+
+// ask sends one request when its turn comes.
+func ask[T any](ctx context.Context, c *client, q request, do func() (T, error)) (answer T, err error) {
+	q.actor = c.actor
+	how, err := c.world.sent(ctx, &q)
+	if err != nil {
+		return answer, err
+	}
+	if c.world.store.gone[kindOf(q.kind)] && q.verb != "discover" {
+		err, c.actor.blind = notServedNow(q), true
+	} else {
+		answer, err = do()
+	}
+	c.world.note(&q, err)
+	switch how {
+	case lost:
+		var none T
+		answer, err = none, &url.Error{Op: q.verb, URL: q.name, Err: syscall.ECONNRESET}
+	case crashed:
+		c.world.kill(c.actor)
+		return answer, errCrashed
+	}
+	c.world.learn(&q, answer, err)
+	return answer, err
+}
+
+// sent returns when a request is carried out, and what becomes of it then. What
+// the product asks right before it sends anything is asked at that moment; when
+// that has to be waited for, the request waits for another turn.
+func (w *world) sent(ctx context.Context, q *request) (verdict, error) {
+	how := granted
+	for {
+		if how = max(how, w.wait(ctx, q)); how == never {
+			return how, errCrashed
+		}
+		turn := w.turn()
+		if err := mayBeSent(ctx, q); err != nil {
+			return how, &url.Error{Op: q.verb, URL: q.name, Err: err}
+		}
+		if turn == w.turn() {
+			return how, nil
+		}
+	}
+}
+
+// mayBeSent is what the product asks, as close to the request as it can.
+func mayBeSent(ctx context.Context, q *request) error {
+	if ctx.Err() != nil || !q.isWrite() {
+		return ctx.Err()
+	}
+	return apply.MayWrite(ctx)
+}
+
+// kindOf is the kind of the store that a resource is of; the exploration takes
+// away no other than the Widgets.
+func kindOf(kind apply.Kind) schema.GroupKind {
+	if kind.Resource.Resource == "widgets" {
+		return widget
+	}
+	return schema.GroupKind{}
+}
+
+// notServedNow is the bare 404 of a path that the API server does not know.
+func notServedNow(q request) error {
+	_, name, _ := strings.Cut(q.name, "/")
+	return apierrors.NewGenericServerResponse(404, q.verb, q.kind.Resource.GroupResource(), name, "404 page not found", 0, true)
+}
+
+func at(verb string, kind apply.Kind, namespace, name string) request {
+	return request{verb: verb, kind: kind, name: strings.TrimSuffix(namespace+"/"+name, "/")}
+}
+
+func (c *client) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
+	kind, _ := c.world.store.Kind(gvk)
+	return kind, !c.actor.unserved[gvk.GroupKind()]
+}
+
+func (c *client) Versions(gk schema.GroupKind) []string {
+	if c.actor.unserved[gk] {
+		return nil
+	}
+	return []string{"v1"}
+}
+
+func (c *client) Unreadable(schema.GroupVersion) error { return nil }
+
+func (c *client) AllUnreadable() []schema.GroupVersion { return nil }
+
+func (c *client) NamespacedKinds() []schema.GroupVersionKind { return nil }
+
+func (c *client) StoredKinds() []schema.GroupVersionKind {
+	kinds := []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ServiceAccount"}}
+	if !c.actor.unserved[widget] {
+		kinds = append(kinds, widget.WithVersion("v1"))
+	}
+	return kinds
+}
+
+// Refresh reads discovery. Who does not ask again goes on believing what it
+// read, as the real client does.
+func (c *client) Refresh(ctx context.Context, gvs ...schema.GroupVersion) error {
+	if !slices.ContainsFunc(gvs, func(gv schema.GroupVersion) bool { return gv.Group == widget.Group }) {
+		return nil
+	}
+	_, err := ask(ctx, c, request{verb: "discover"}, func() (bool, error) {
+		c.actor.unserved = map[schema.GroupKind]bool{widget: c.world.store.gone[widget]}
+		c.actor.blind = c.actor.blind || c.world.store.gone[widget]
+		return c.world.store.gone[widget], nil
+	})
+	return err
+}
+
+func (c *client) Apply(ctx context.Context, kind apply.Kind, obj *unstructured.Unstructured, o apply.PatchOptions) (*unstructured.Unstructured, error) {
+	return ask(ctx, c, at("apply", kind, obj.GetNamespace(), obj.GetName()), func() (*unstructured.Unstructured, error) {
+		return c.world.store.Apply(ctx, kind, obj, o)
+	})
+}
+
+func (c *client) Create(ctx context.Context, kind apply.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	q := at("create", kind, obj.GetNamespace(), obj.GetName())
+	q.holder = leaseHolder(obj)
+	return ask(ctx, c, q, func() (*unstructured.Unstructured, error) { return c.world.store.Create(ctx, kind, obj) })
+}
+
+func (c *client) Update(ctx context.Context, kind apply.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	q := at("update", kind, obj.GetNamespace(), obj.GetName())
+	q.holder = leaseHolder(obj)
+	return ask(ctx, c, q, func() (*unstructured.Unstructured, error) { return c.world.store.Update(ctx, kind, obj) })
+}
+
+// leaseHolder is the holder of a Lease; "" without one.
+func leaseHolder(lease *unstructured.Unstructured) string {
+	holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity")
+	return holder
+}
+
+func (c *client) Get(ctx context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	return ask(ctx, c, at("get", kind, namespace, name), func() (*unstructured.Unstructured, error) {
+		return c.world.store.Get(ctx, kind, namespace, name)
+	})
+}
+
+func (c *client) List(ctx context.Context, kind apply.Kind, namespace string, query apply.Query) ([]*unstructured.Unstructured, error) {
+	q := at("list", kind, namespace, "")
+	q.name = strings.TrimSpace(q.name + " " + query.Fields)
+	return ask(ctx, c, q, func() ([]*unstructured.Unstructured, error) {
+		return c.world.store.List(ctx, kind, namespace, query)
+	})
+}
+
+func (c *client) Delete(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, o apply.DeleteOptions) error {
+	_, err := ask(ctx, c, at("delete", kind, live.GetNamespace(), live.GetName()), func() (bool, error) {
+		return true, c.world.store.Delete(ctx, kind, live, o)
+	})
+	return err
+}
+
+func (c *client) Migrate(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {
+	_, err := ask(ctx, c, at("migrate", kind, live.GetNamespace(), live.GetName()), func() (bool, error) {
+		return true, c.world.store.Migrate(ctx, kind, live, predecessors, manager)
+	})
+	return err
+}
+
+func (c *client) SetManagedFields(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, _ []metav1.ManagedFieldsEntry, manager string) error {
+	return c.Migrate(ctx, kind, live, nil, manager)
+}
+
+func (c *client) Unlabel(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, label, manager string) error {
+	_, err := ask(ctx, c, at("unlabel", kind, live.GetNamespace(), live.GetName()), func() (bool, error) {
+		return true, c.world.store.Unlabel(ctx, kind, live, label, manager)
+	})
+	return err
+}
+
+// Watch reports at once what changes. It is no request that could come sooner or
+// later: what it reports is only ever waited for.
+func (c *client) Watch(ctx context.Context, kind apply.Kind, namespace string, query apply.Query, changed func(apply.Change)) {
+	seen := map[string]*unstructured.Unstructured{}
+	for first := true; ; first = false {
+		now, next := c.world.store.watched(kind, namespace, query)
+		if first {
+			changed(apply.Change{Listed: true, Objects: now})
+		}
+		there := map[string]*unstructured.Unstructured{}
+		for _, obj := range now {
+			at := obj.GetNamespace() + "/" + obj.GetName()
+			there[at] = obj
+			if old := seen[at]; !first && (old == nil || old.GetResourceVersion() != obj.GetResourceVersion()) {
+				changed(apply.Change{Objects: []*unstructured.Unstructured{obj}})
+			}
+		}
+		for at, old := range seen {
+			if there[at] == nil {
+				changed(apply.Change{Deleted: true, Objects: []*unstructured.Unstructured{old}})
+			}
+		}
+		seen = there
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// watched is what a watch sees, and what says that it may have changed.
+func (s *store) watched(kind apply.Kind, namespace string, query apply.Query) ([]*unstructured.Unstructured, <-chan struct{}) {
+	s.mu.Lock()
+	next := s.changed
+	s.mu.Unlock()
+	objects, _ := s.List(context.Background(), kind, namespace, query)
+	return slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool {
+		name, one := strings.CutPrefix(query.Fields, "metadata.name=")
+		return one && obj.GetName() != name
+	}), next
+}

@@ -1,0 +1,83 @@
+package state
+
+import "strings"
+
+// event is a request that was carried out, and what went wrong with it.
+type event struct {
+	request  *request
+	label    string
+	accident string
+	at       int // how many requests had been carried out before
+}
+
+// read is the event that an option stands for; its request is nil when the
+// option is no request.
+func (w *world) read(option string) (*event, *request) {
+	e := &event{label: option, at: w.requests}
+	for _, accident := range []string{unanswered, killed, unserved, restored, replaced, broken} {
+		if rest, ok := strings.CutPrefix(option, accident); ok {
+			e.label, e.accident = rest, accident
+		}
+	}
+	for _, q := range w.waiting() {
+		if q.label() == e.label {
+			e.request = q
+			return e, q
+		}
+	}
+	return e, nil
+}
+
+// covered tells whether the same history, but for the order of two events that
+// have nothing to do with each other, is explored too: the option could have come
+// before what came last, and its label sorts before that one's.
+func (w *world) covered(option string) bool {
+	if w.last == nil || w.last.request == nil {
+		return false
+	}
+	e, q := w.read(option)
+	if q == nil || q.born > w.last.at || e.label >= w.last.label {
+		return false
+	}
+	if e.accident == killed && q.actor == w.last.request.actor {
+		return false
+	}
+	return !depends(e, w.last)
+}
+
+// depends tells whether it matters which of two events comes first: one writes
+// what the other reads or writes, or both write what an invariant is about.
+func depends(a, b *event) bool {
+	p, q := a.request, b.request
+	switch {
+	case a.accident == broken || b.accident == broken:
+		return true
+	case (a.mends() || b.mends()) && p.ofWidgets() && q.ofWidgets():
+		return true
+	case (a.accident == replaced || b.accident == replaced) && p.ofSwapped() && q.ofSwapped():
+		return true
+	case p.verb == "discover" && q.isLease() || q.verb == "discover" && p.isLease():
+		return true // the look at the Lease comes right after it
+	case !p.isWrite() && !q.isWrite():
+		return false
+	case p.isWrite() && q.isWrite() && p.isOfSet() && q.isOfSet() && p.actor != q.actor:
+		return true
+	}
+	return p.kind.Resource == q.kind.Resource && (p.name == q.name || p.verb == "list" || q.verb == "list")
+}
+
+// mends tells whether Widgets are served before the event and not after, or the
+// other way round.
+func (e *event) mends() bool { return e.accident == unserved || e.accident == restored }
+
+func (q *request) ofWidgets() bool { return q.verb == "discover" || q.isOf("widgets") }
+
+func (q *request) ofSwapped() bool {
+	return q.at() == swapKey || q.isOf("serviceaccounts") && q.verb == "list"
+}
+
+// isOfSet tells whether a request is about a member or the parent: not about the
+// Lease or the history.
+func (q *request) isOfSet() bool {
+	return !q.isLease() && (!q.isOf("secrets") || q.name == "shop/shop")
+}

@@ -1,0 +1,425 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// exploration tries every history of two runs: which request goes first, again
+// and again, and what goes wrong with it. It carries out each from the beginning,
+// up to a choice that is not tried yet, and goes no further where an earlier
+// history was in the same state with as many faults to come.
+type exploration struct {
+	scenario scenario
+	faults   int      // that one history may have
+	sorts    []string // of faults; nil: all
+
+	path    []choice
+	visited map[uint64]int // faults that were used, by state
+	found   map[string]violation
+
+	histories, whole, requests, diverged int
+}
+
+// choice is what may come next, and what was chosen.
+type choice struct {
+	options []string
+	taken   int
+}
+
+// violation is a history that broke an invariant.
+type violation struct {
+	faults int
+	trace  []string
+}
+
+// run explores all there is.
+func (e *exploration) run(t *testing.T) {
+	e.visited, e.found = map[uint64]int{}, map[string]violation{}
+	told := time.Now()
+	for {
+		synctest.Test(t, func(*testing.T) { e.once() })
+		if e.histories++; time.Since(told) > time.Minute {
+			told = time.Now()
+			fmt.Printf("two runs, %s: %d histories, about %.1f %% of all\n", e.scenario.name, e.histories, 100*e.progress())
+		}
+		for len(e.path) > 0 && e.path[len(e.path)-1].taken+1 == len(e.path[len(e.path)-1].options) {
+			e.path = e.path[:len(e.path)-1]
+		}
+		if len(e.path) == 0 {
+			return
+		}
+		e.path[len(e.path)-1].taken++
+	}
+}
+
+// progress is how much is done, if every option led to as many histories.
+func (e *exploration) progress() float64 {
+	done, part := 0.0, 1.0
+	for _, c := range e.path {
+		part /= float64(len(c.options))
+		done += part * float64(c.taken)
+	}
+	return done
+}
+
+// once carries out one history.
+func (e *exploration) once() {
+	w := newWorld(e.scenario.before)
+	for _, a := range e.scenario.runs() {
+		w.start(a)
+	}
+	depth := 0
+	for w.violation == "" {
+		synctest.Wait()
+		options := slices.DeleteFunc(w.options(e.faults-w.faults), e.isLeftOut)
+		if len(options) == 0 {
+			w.finish(e.scenario.later.apply("later"))
+			e.whole++
+			break
+		}
+		if options = slices.DeleteFunc(options, w.covered); len(options) == 0 {
+			break
+		}
+		option := options[0]
+		if len(options) > 1 {
+			var ok bool
+			if option, ok = e.choose(w, depth, options); !ok {
+				break
+			}
+			depth++
+		}
+		w.perform(option)
+	}
+	e.requests += w.requests
+	if w.violation != "" {
+		e.report(w)
+	}
+	w.end()
+}
+
+// isLeftOut tells whether an option is a fault of a sort that is not tried.
+func (e *exploration) isLeftOut(option string) bool {
+	if e.sorts == nil {
+		return false
+	}
+	for _, sort := range []string{unanswered, killed, unserved, replaced, broken} {
+		if strings.HasPrefix(option, sort) {
+			return !slices.Contains(e.sorts, sort)
+		}
+	}
+	return strings.HasSuffix(option, suspended) && !slices.Contains(e.sorts, suspended)
+}
+
+// choose is the next thing to happen; false where an earlier history has been.
+func (e *exploration) choose(w *world, depth int, options []string) (string, bool) {
+	if depth < len(e.path) {
+		c := e.path[depth]
+		option := c.options[c.taken]
+		if !slices.Contains(options, option) {
+			e.diverged++
+			e.path = e.path[:depth+1]
+			return "", false
+		}
+		return option, true
+	}
+	state := w.state(options)
+	if used, been := e.visited[state]; been && used <= w.faults {
+		return "", false
+	}
+	e.visited[state] = w.faults
+	e.path = append(e.path, choice{options: options})
+	return options[0], true
+}
+
+// report keeps the shortest history that breaks an invariant.
+func (e *exploration) report(w *world) {
+	before, known := e.found[w.violation]
+	if !known {
+		fmt.Printf("two runs, %s: broken: %s\n", e.scenario.name, w.violation)
+	}
+	if !known || w.faults < before.faults || w.faults == before.faults && switches(w.trace) < switches(before.trace) {
+		e.found[w.violation] = violation{w.faults, w.trace}
+	}
+}
+
+// switches counts how often a trace goes from one run to the other, and then its
+// length.
+func switches(trace []string) int {
+	n, last := len(trace), ""
+	for _, line := range trace {
+		if actor, _, _ := strings.Cut(line, ":"); actor != last {
+			n, last = n+100, actor
+		}
+	}
+	return n
+}
+
+// suspension is how long a suspended run stands still: longer than it is
+// believed to be alive.
+const suspension = 20 * time.Second
+
+// options are what may come next; none when both runs have ended.
+func (w *world) options(faults int) []string {
+	var out []string
+	live, sleeping := 0, false
+	for _, a := range w.actors {
+		if !a.dead && !a.ended {
+			live++
+			sleeping = sleeping || len(a.waiting) == 0 && slices.Contains(w.held, a)
+		}
+	}
+	waiting := w.waiting()
+	for _, q := range waiting {
+		if !w.matters(q) {
+			return []string{q.label()}
+		}
+	}
+	last := map[*actor]bool{} // whose first request stands for all that it asks at once
+	var turns []*request
+	for _, q := range slices.DeleteFunc(waiting, func(q *request) bool { return w.mayComeLater(q, faults) }) {
+		if last[q.actor] {
+			if faults > 0 && q.isWrite() {
+				out = append(out, killed+q.label())
+			}
+			continue
+		}
+		last[q.actor] = w.alone(q.actor)
+		turns = append(turns, q)
+	}
+	for _, q := range turns {
+		out = append(out, w.accidents(q, faults)...)
+	}
+	if live > 0 && (sleeping || len(waiting) == 0) {
+		out = append([]string{passing}, out...)
+	}
+	for _, q := range slices.Backward(turns) {
+		out = append([]string{q.label()}, out...)
+	}
+	return out
+}
+
+// alone tells whether no other run can write before this one has done something:
+// what it asks at once may then come in any order. It may be killed in between.
+func (w *world) alone(a *actor) bool {
+	return !a.late && !slices.ContainsFunc(w.actors, func(other *actor) bool {
+		shut := w.holder == a && other.isAtLock()
+		return other != a && !other.ended && !other.dead && (other == w.holder || other.late || len(other.waiting) > 0 && !shut)
+	})
+}
+
+// isAtLock tells whether all that the run asks is for the lock.
+func (a *actor) isAtLock() bool {
+	return !slices.ContainsFunc(a.waiting, func(q *request) bool { return !q.isLease() && q.verb != "discover" })
+}
+
+// mayComeLater tells whether a request of a run that wants the lock need not come
+// before what its holder does next, which has nothing to do with it. It does not
+// get the lock before the holder gives it back, is killed or is suspended.
+func (w *world) mayComeLater(q *request, faults int) bool {
+	holder := w.holder
+	if holder == nil || holder == q.actor || holder.dead || holder.late || q.actor.late || !q.actor.isAtLock() || len(holder.waiting) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(holder.waiting, func(p *request) bool {
+		return p.isLease() || q.verb == "discover" && p.ofWidgets() && (faults > 0 || w.store.gone[widget])
+	})
+}
+
+// passing lets time pass until a run asks something.
+const passing = "time passes"
+
+// waiting are the requests that may go on, in some order.
+func (w *world) waiting() []*request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []*request
+	for _, a := range w.actors {
+		if !a.stalled {
+			out = append(out, a.waiting...)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *request) int { return strings.Compare(a.label(), b.label()) })
+	return out
+}
+
+// matters tells whether it makes a difference when a request is carried out.
+// Nobody writes the Namespace that names the cluster; the holder of the Lease
+// may renew it whenever it likes, and who waits for it look. What a run reads
+// before it looks at the Lease first, it reads right before that.
+func (w *world) matters(q *request) bool {
+	switch {
+	case q.isOf("namespaces"), !q.actor.looked && q.verb != "discover":
+		return false
+	case q.isLease() && q.verb == "get" && q.actor.looked && q.actor != w.holder:
+		return false
+	case q.isLease() && q.verb == "update" && q.holder == q.actor.identity && q.actor == w.holder:
+		return q.actor.late
+	}
+	return true
+}
+
+// accidents are what may go wrong with a request, or right before it.
+func (w *world) accidents(q *request, faults int) []string {
+	var out []string
+	if q.ofWidgets() && w.store.gone[widget] && q.actor.asked[q.label()] < 2 { // it may be asked for long
+		out = append(out, restored+q.label())
+	}
+	if faults <= 0 {
+		return out
+	}
+	if q.isWrite() {
+		out = append(out, unanswered+q.label(), killed+q.label())
+	}
+	if (w.holder == q.actor || q.isLease() && q.isWrite()) && q.actor.waiting[0] == q {
+		out = append(out, q.actor.name+suspended)
+	}
+	if q.ofWidgets() && !w.store.gone[widget] {
+		out = append(out, unserved+q.label())
+	}
+	if obj := w.store.objects[swapKey]; obj != nil && obj.GetUID() != "theirs" && q.ofSwapped() {
+		out = append(out, replaced+q.label())
+	}
+	if h := w.holder; q.isLease() && h != nil && h != q.actor && (h.dead || h.late) {
+		out = append(out, broken+q.label())
+	}
+	return out
+}
+
+// What may go wrong, or be mended, with the next request or before it.
+const (
+	unanswered = "no answer to "
+	killed     = "killed with "
+	unserved   = "Widgets are not served from here on; "
+	restored   = "Widgets are served again; "
+	replaced   = "another user replaces " + swapKey + "; "
+	broken     = "another user deletes the Lease; "
+	suspended  = ": is suspended"
+)
+
+// perform lets an option happen.
+func (w *world) perform(option string) {
+	w.trace = append(w.trace, option)
+	e, q := w.read(option)
+	if q == nil || w.matters(q) {
+		w.last = e
+	}
+	switch {
+	case option == passing:
+		w.pass()
+		return
+	case strings.HasSuffix(option, suspended):
+		w.faults++
+		w.suspend(w.named(option))
+		return
+	}
+	how := granted
+	switch e.accident {
+	case unanswered:
+		how = lost
+	case killed:
+		how = crashed
+	case unserved, restored:
+		w.store.gone[widget] = e.accident == unserved
+	case replaced:
+		w.swap()
+	case broken:
+		w.store.drop(theLease)
+		w.rehash(theLease)
+		w.holder = nil
+	}
+	if e.accident != "" && e.accident != restored {
+		w.faults++
+	}
+	w.let(q, how)
+}
+
+func (w *world) named(option string) *actor {
+	return w.actors[slices.IndexFunc(w.actors, func(a *actor) bool { return strings.HasPrefix(option, a.name+":") })]
+}
+
+// pass waits until a run asks something or ends.
+func (w *world) pass() {
+	select {
+	case <-w.poke:
+	default:
+	}
+	select {
+	case <-w.poke:
+	case <-time.After(time.Hour):
+		w.violate("every run ends")
+	}
+}
+
+// suspend stops a process for so long that its lock may be another's. What it
+// was about to send is sent when it goes on, or found out to be too late.
+func (w *world) suspend(a *actor) {
+	w.mu.Lock()
+	a.stalled, a.late = true, true
+	w.mu.Unlock()
+	until := time.NewTimer(suspension)
+	for over := false; !over; {
+		select {
+		case <-w.poke:
+		case <-until.C:
+			over = true
+		}
+		synctest.Wait()
+		for _, q := range w.waiting() {
+			if !w.matters(q) {
+				w.let(q, granted)
+			}
+		}
+	}
+	w.mu.Lock()
+	a.stalled = false
+	w.mu.Unlock()
+}
+
+// finish looks at the end of a history, and lets a later run make all good.
+func (w *world) finish(later *actor) {
+	for _, a := range w.actors {
+		<-a.done
+	}
+	if n := len(w.held); n > 0 && !w.held[n-1].dead && w.held[n-1].err == nil {
+		if err := w.as(w.held[n-1]); err != nil {
+			w.violate(err.Error())
+			return
+		}
+	}
+	w.store.gone[widget] = false
+	w.start(later)
+	for synctest.Wait(); w.violation == ""; synctest.Wait() {
+		if waiting := w.waiting(); len(waiting) > 0 {
+			w.let(waiting[0], granted)
+		} else if later.ended {
+			break
+		} else {
+			w.pass()
+		}
+	}
+	if w.violation != "" {
+		return
+	}
+	err := later.err
+	if err == nil {
+		err = w.as(later)
+	}
+	if err != nil {
+		w.violate("a later run: " + err.Error())
+	}
+}
+
+// end stops whatever is left of a history.
+func (w *world) end() {
+	for _, a := range w.actors {
+		w.kill(a)
+	}
+	for _, a := range w.actors {
+		<-a.done
+	}
+}

@@ -1,0 +1,398 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+)
+
+// actor is one run of a history.
+type actor struct {
+	name   string
+	do     func(context.Context, Cluster) error
+	says   map[string]string // what is there when it is done: values by key of the store
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error // of do
+
+	unserved map[schema.GroupKind]bool // as it read discovery last
+	identity string                    // of its Lease
+	waiting  []*request
+	ended    bool           // do has returned
+	dead     bool           // it was killed
+	stalled  bool           // it is suspended
+	blind    bool           // it was answered once that Widgets are not served
+	late     bool           // it was, and has not renewed its Lease since
+	looked   bool           // it has read the Lease once
+	lease    uint64         // what it saw there last
+	knows    uint64         // all that it asked and was answered, in whatever order
+	asked    map[string]int // how often it asked each thing
+}
+
+// world is one history: the cluster, and the runs on it.
+type world struct {
+	mu     sync.Mutex
+	store  *store
+	actors []*actor
+	poke   chan struct{}
+
+	holder    *actor
+	held      []*actor // who had the lock, one after the other
+	faults    int
+	foreign   map[string]string // what was never of the set: versions by key of the store
+	theirs    bool              // what another user put in the place of a member must stay
+	exempt    bool              // and was put there after the last run had begun
+	trace     []string
+	violation string
+	requests  int
+	last      *event            // what happened last, if something else may come before it as well
+	hashes    map[string]uint64 // of the objects, by key of the store
+}
+
+func newWorld(from *store) *world {
+	s := newStore()
+	s.objects, s.created, s.version = maps.Clone(from.objects), maps.Clone(from.created), maps.Clone(from.version)
+	s.gone = map[schema.GroupKind]bool{}
+	w := &world{store: s, poke: make(chan struct{}, 1), foreign: map[string]string{}, hashes: map[string]uint64{}}
+	for at, obj := range s.objects {
+		if obj.GetAnnotations()["owner"] != "" {
+			w.foreign[at] = obj.GetResourceVersion()
+		}
+		w.rehash(at)
+	}
+	return w
+}
+
+// start lets a run begin, as far as its first request.
+func (w *world) start(a *actor) {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.cancel, a.done, a.asked = cancel, make(chan struct{}), map[string]int{}
+	w.actors = append(w.actors, a)
+	c := &client{world: w, actor: a}
+	go func() {
+		defer close(a.done)
+		err := c.Refresh(ctx, schema.GroupVersion{Group: widget.Group}) // discovery comes before all else
+		if err == nil {
+			err = a.do(ctx, c)
+		}
+		w.mu.Lock()
+		a.err, a.ended = err, true
+		w.mu.Unlock()
+		w.wake()
+	}()
+}
+
+func (w *world) wake() {
+	select {
+	case w.poke <- struct{}{}:
+	default:
+	}
+}
+
+// wait holds a request until it is its turn, or its context ends. That of a
+// suspended run is held in any case: the process would not notice.
+func (w *world) wait(ctx context.Context, q *request) verdict {
+	w.mu.Lock()
+	a := q.actor
+	if a.dead {
+		w.mu.Unlock()
+		return never
+	}
+	q.grant, q.born = make(chan verdict, 1), w.requests
+	a.waiting = append(a.waiting, q)
+	w.mu.Unlock()
+	w.wake()
+	select {
+	case how := <-q.grant:
+		return how
+	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	if !a.stalled {
+		a.waiting = slices.DeleteFunc(a.waiting, func(other *request) bool { return other == q })
+		w.mu.Unlock()
+		select {
+		case how := <-q.grant:
+			return how
+		default:
+			return granted // and refused at once, as its context has ended
+		}
+	}
+	w.mu.Unlock()
+	return <-q.grant
+}
+
+// let lets a request go on, and all that follows from it as far as the next ones.
+func (w *world) let(q *request, how verdict) {
+	w.mu.Lock()
+	q.actor.waiting = slices.DeleteFunc(q.actor.waiting, func(other *request) bool { return other == q })
+	w.requests++
+	w.mu.Unlock()
+	q.grant <- how
+	synctest.Wait()
+	time.Sleep(time.Microsecond) // no two runs have a moment in common: it is part of their names
+	synctest.Wait()
+}
+
+// turn counts the requests that were let go on.
+func (w *world) turn() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.requests
+}
+
+// kill ends a run: nothing of it is sent or answered any more.
+func (w *world) kill(a *actor) {
+	w.mu.Lock()
+	a.dead, a.stalled = true, false
+	for _, q := range a.waiting {
+		q.grant <- never
+	}
+	a.waiting = nil
+	w.mu.Unlock()
+	a.cancel()
+}
+
+// note looks after each request at what it did.
+func (w *world) note(q *request, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if q.isLease() && q.isWrite() && err == nil {
+		switch {
+		case q.holder == "" && w.holder == q.actor:
+			w.holder = nil
+		case q.holder != "":
+			if w.holder != q.actor {
+				w.held = append(w.held, q.actor)
+				w.exempt = false
+			}
+			w.holder, q.actor.identity, q.actor.late = q.actor, q.holder, false
+		}
+	}
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	if q.isWrite() {
+		w.rehash(q.at())
+	}
+	if len(w.store.unknown) > 0 {
+		w.violate("no member unknown to its set: " + w.store.unknown[0])
+	}
+	if w.theirs && q.verb == "apply" && err == nil && q.at() == swapKey {
+		w.theirs = false // a run has adopted it
+	}
+	if obj := w.store.objects[swapKey]; w.theirs && (obj == nil || obj.GetUID() != "theirs") {
+		w.violate("nothing foreign deleted: " + swapKey)
+	}
+	for at, version := range w.foreign {
+		if obj := w.store.objects[at]; obj == nil || obj.GetResourceVersion() != version {
+			w.violate("nothing foreign deleted: " + at)
+		}
+	}
+}
+
+func (w *world) violate(what string) {
+	if w.violation == "" {
+		w.violation = what
+	}
+}
+
+// learn adds an answer to what the run knows. Looks at the Lease while another
+// has it count once, however many there are.
+func (w *world) learn(q *request, answer any, err error) {
+	a, h := q.actor, fnv.New64a()
+	fmt.Fprint(h, w.answerHash(q, answer), reason(err))
+	if q.isLease() && q.verb == "get" {
+		poll := a.looked
+		a.looked, a.lease = true, h.Sum64()
+		if poll {
+			return
+		}
+	}
+	label := q.label()
+	a.asked[label]++
+	fmt.Fprint(h, label, a.asked[label])
+	a.knows += h.Sum64()
+}
+
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return cmp.Or(string(apierrors.ReasonForError(err)), "other")
+}
+
+func (w *world) answerHash(q *request, answer any) uint64 {
+	switch answer := answer.(type) {
+	case *unstructured.Unstructured:
+		return w.hashes[q.at()]
+	case []*unstructured.Unstructured:
+		sum := uint64(len(answer))
+		for _, obj := range answer {
+			sum += w.hashes[key(q.kind, obj.GetNamespace(), obj.GetName())]
+		}
+		return sum
+	case bool:
+		if answer {
+			return 1
+		}
+	}
+	return 0
+}
+
+// rehash takes note of an object that was written.
+func (w *world) rehash(at string) {
+	if obj := w.store.objects[at]; obj != nil {
+		w.hashes[at] = objectHash(at, obj)
+	} else {
+		delete(w.hashes, at)
+	}
+}
+
+// objectHash is of what matters of an object: not of when something happened,
+// nor of what a run calls itself.
+func objectHash(at string, obj *unstructured.Unstructured) uint64 {
+	h := fnv.New64a()
+	fmt.Fprint(h, at, obj.GetUID(), obj.GetResourceVersion(), obj.GetLabels(), obj.GetAnnotations(), obj.Object["data"] != nil)
+	if obj.GetLabels()[revisionLabel] == "" {
+		fmt.Fprint(h, obj.Object["data"])
+	}
+	entries, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "managedFields")
+	fmt.Fprint(h, entries)
+	return h.Sum64()
+}
+
+// state tells histories apart by what can still follow from them.
+func (w *world) state(options []string) uint64 {
+	h := fnv.New64a()
+	sum := uint64(0)
+	for _, hash := range w.hashes {
+		sum += hash
+	}
+	fmt.Fprint(h, options, sum, w.store.gone[widget], w.theirs, w.exempt)
+	if w.holder != nil {
+		fmt.Fprint(h, w.holder.name)
+	}
+	for _, a := range w.held {
+		fmt.Fprint(h, "held", a.name)
+	}
+	for _, a := range w.actors {
+		fmt.Fprint(h, a.name, a.knows, a.lease, a.ended, a.err == nil, a.dead, a.late, a.blind, a.unserved[widget], labelsOf(a.waiting))
+	}
+	return h.Sum64()
+}
+
+func labelsOf(waiting []*request) []string {
+	var out []string
+	for _, q := range waiting {
+		out = append(out, q.label())
+	}
+	slices.Sort(out)
+	return out
+}
+
+// as is an error unless the cluster is as a run that ended well says.
+func (w *world) as(a *actor) error {
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	var faults []string
+	set := applyset.Parent{ID: shopSet}
+	for at, obj := range w.store.objects {
+		unseen := a.blind && at == keyC // it may be left, and the set knows of it: see store.look
+		if set.Claims(obj) && a.says[at] == "" && !unseen {
+			faults = append(faults, at+" is still a member")
+		}
+	}
+	for at, want := range a.says {
+		obj := w.store.objects[at]
+		if at == swapKey && w.exempt {
+			continue
+		}
+		if obj == nil {
+			faults = append(faults, at+" is not there")
+			continue
+		}
+		if got, _, _ := unstructured.NestedString(obj.Object, "data", "v"); got != want {
+			faults = append(faults, fmt.Sprintf("%s has the value of %s", at, got))
+		}
+		if !set.Claims(obj) {
+			faults = append(faults, at+" is no member")
+		}
+	}
+	faults = append(faults, w.remembered(a)...)
+	if len(faults) == 0 {
+		return nil
+	}
+	slices.Sort(faults)
+	return fmt.Errorf("after the last run everything is as that run says: %s", strings.Join(faults, ", "))
+}
+
+// remembered tells what is wrong with what the set itself says.
+func (w *world) remembered(a *actor) []string {
+	parent := w.store.objects["secrets/shop/shop"]
+	if len(a.says) == 0 { // it deleted the set
+		if parent != nil {
+			return []string{"the parent is still there"}
+		}
+		return nil
+	}
+	if parent == nil {
+		return []string{"there is no parent"}
+	}
+	promise, err := applyset.ReadParent(parent)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	kinds := map[string]bool{}
+	for at := range a.says {
+		kinds[exploredObject(at, "").GetKind()] = true
+	}
+	var out []string
+	for _, gk := range promise.Kinds {
+		unsure := gk.Kind == "ServiceAccount" || a.blind && gk == widget // what is not the set's now, or not seen
+		if !kinds[gk.Kind] && !unsure {
+			out = append(out, "the set still promises "+gk.String())
+		}
+	}
+	newest, number := "", 0
+	for _, obj := range w.store.objects {
+		if n := numberOf(obj); n > number && obj.GetLabels()[statusLabel] != "" {
+			newest, number = obj.GetLabels()[statusLabel], n
+		}
+	}
+	if newest != string(Deployed) {
+		out = append(out, "its newest revision is "+newest)
+	}
+	return out
+}
+
+var widget = schema.GroupKind{Group: "example.com", Kind: "Widget"}
+
+// swapKey is what another user may put in the place of.
+const swapKey = "serviceaccounts/other/b"
+
+// swap lets another user take away an object of the set and make one of its name.
+func (w *world) swap() {
+	kind := apply.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}, Namespaced: true}
+	theirs := w.store.at(swapKey)
+	theirs.SetLabels(nil)
+	theirs.SetManagedFields(nil)
+	theirs.SetUID("theirs")
+	theirs.Object["data"] = map[string]any{"v": "theirs"}
+	w.store.add(kind, theirs)
+	w.rehash(swapKey)
+	w.theirs, w.exempt = true, true
+}

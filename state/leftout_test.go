@@ -1,0 +1,97 @@
+package state
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// annotate gives annotations to a live object, and forgets the history, as of a set
+// that was taken over from another tool.
+func annotate(t *testing.T, cluster *store, at string, annotations map[string]string) {
+	t.Helper()
+	live := cluster.at(at)
+	live.SetAnnotations(annotations)
+	kind, _ := cluster.Kind(live.GroupVersionKind())
+	cluster.add(kind, live)
+	cluster.drop("secrets/shop/ordapply.shop.v1")
+}
+
+// A member that carries the annotation of a hook goes with its set: what another
+// tool does with hooks says nothing of what the set has.
+func TestMemberThatIsAHookGoesWithItsSet(t *testing.T) {
+	for _, annotation := range []string{"helm.sh/hook", "argocd.argoproj.io/hook"} {
+		synctest.Test(t, func(t *testing.T) {
+			cluster := newStore()
+			done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/hooked"))
+			annotate(t, cluster, "serviceaccounts/shop/hooked", map[string]string{annotation: "test"})
+			_, err := dissolution(cluster).Do(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, cluster.members())
+
+			cluster = newStore()
+			done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/hooked"))
+			annotate(t, cluster, "serviceaccounts/shop/hooked", map[string]string{annotation: "PreSync"})
+			done(t, runOf(t, cluster, "ConfigMap shop/a"))
+			require.Equal(t, []string{"configmaps/a"}, cluster.members())
+		})
+	}
+}
+
+// Every live member is in exactly one step of its set's deletion, whatever its
+// annotations say and whatever the history remembers.
+func TestEveryMemberIsInOneStep(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 11))
+	pick := func(from ...string) string { return from[random.IntN(len(from))] }
+	for n := range 500 {
+		cluster := newStore()
+		live := map[object.ID]*unstructured.Unstructured{}
+		for i := range 1 + random.IntN(12) {
+			obj := &unstructured.Unstructured{Object: map[string]any{}}
+			gvk := schema.ParseGroupKind(pick("ConfigMap", "Job.batch", "Deployment.apps", "Gear.example.com", "Namespace", "CustomResourceDefinition.apiextensions.k8s.io", "Pod")).WithVersion("v1")
+			obj.SetGroupVersionKind(gvk)
+			obj.SetName(fmt.Sprint("m", i))
+			if gvk.Kind != "Namespace" && gvk.Kind != "CustomResourceDefinition" {
+				obj.SetNamespace(pick("shop", "other"))
+			}
+			annotations := map[string]string{}
+			for range random.IntN(4) {
+				key := pick("helm.sh/hook", "argocd.argoproj.io/hook", "argocd.argoproj.io/sync-wave", "ordapply.dev/layer", "ordapply.dev/wave", "ordapply.dev/depends-on",
+					"config.kubernetes.io/depends-on", "kapp.k14s.io/change-rule", "kapp.k14s.io/change-group", "helm.sh/resource-group", "helm.sh/depends-on/resource-groups", "config.kubernetes.io/local-config")
+				annotations[key] = pick("test", "pre-install", "PreSync", "Skip", "PostDelete", "1", "-3", "app/l1", "true", "ConfigMap/m1", "/namespaces/shop/Pod/m0", "upsert before deleting g", "delete after deleting g", "g", `["g"]`, "no such thing")
+			}
+			obj.SetAnnotations(annotations)
+			live[apply.Meta(obj).ID] = obj
+		}
+		r := removal{set: &Set{Parent: shopParent(), cluster: cluster}, history: History{Cluster: cluster, Parent: shopParent()}}
+		order, _, err := r.order(t.Context(), live)
+		require.NoError(t, err, n)
+		steps := map[object.ID]int{}
+		for _, step := range order.Steps {
+			steps[step.ID]++
+			require.Less(t, step.Wave, order.Waves)
+		}
+		require.Len(t, steps, len(live), n)
+		require.Len(t, order.Steps, len(live), n)
+	}
+}
+
+// What a plan leaves out is deleted in a last wave.
+func TestDeletionWithWhatItsPlanLeavesOut(t *testing.T) {
+	a, b, c := object.ID{Kind: "ConfigMap", Name: "a"}, object.ID{Kind: "ConfigMap", Name: "b"}, object.ID{Kind: "ConfigMap", Name: "c"}
+	plan := &ordering.Deletion{Steps: []ordering.DeletionStep{{ID: b}}, Waves: 1}
+	got := plan.With([]object.ID{c, b, a})
+	require.Equal(t, []ordering.DeletionStep{{ID: b}, {ID: a, Wave: 1}, {ID: c, Wave: 1}}, got.Steps)
+	require.Equal(t, 2, got.Waves)
+	require.Equal(t, plan, plan.With([]object.ID{b}))
+	require.Len(t, plan.Steps, 1)
+}

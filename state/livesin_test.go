@@ -1,0 +1,35 @@
+package state
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The stream no longer holds a Namespace, and still holds what lives in it: it is
+// another's now, and goes with no flag.
+func TestNamespaceOfTheStreamsResourcesIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		done(t, runOf(t, cluster, "Namespace /data", "ConfigMap data/precious", "ConfigMap shop/a"))
+		run := runOf(t, cluster, "ConfigMap data/precious", "ConfigMap shop/a")
+		run.Remover.PruneNamespaces = true
+		run.Remover.NoWait = true // nothing watches here
+		outline, err := run.Outline(t.Context())
+		require.NoError(t, err)
+		require.Contains(t, outline.Notes, "Namespace data stays, though the stream no longer holds it: ConfigMap data/precious of this stream lives in it")
+		preview, err := run.Preview(t.Context())
+		require.NoError(t, err)
+		require.NotEmpty(t, preview)
+		done(t, run)
+		require.Empty(t, deletions(cluster))
+		require.Equal(t, "ConfigMap,Namespace data", cluster.promise(t))
+
+		run = runOf(t, cluster, "ConfigMap shop/a")
+		run.Remover.PruneNamespaces = true
+		run.Remover.NoWait = true
+		done(t, run)
+		require.ElementsMatch(t, []string{"configmaps/precious", "namespaces/data"}, deletions(cluster))
+	})
+}

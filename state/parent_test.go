@@ -1,0 +1,105 @@
+package state
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/object"
+)
+
+// openShop opens the set of the store, as a run does.
+func openShop(t *testing.T, cluster Cluster) *Set {
+	t.Helper()
+	set, err := Open(t.Context(), cluster, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"}, false)
+	require.NoError(t, err)
+	return set
+}
+
+// promised are the kinds that the parent says the set has.
+func promised(t *testing.T, cluster *store) string {
+	t.Helper()
+	return cluster.at("secrets/shop/shop").GetAnnotations()[applyset.GroupKindsAnnotation]
+}
+
+// lateCluster hands writes of a parent on when deliver is called: as a network
+// does that delays them.
+type lateCluster struct {
+	*store
+	deliver func() error
+}
+
+func (c *lateCluster) Apply(ctx context.Context, kind apply.Kind, obj *unstructured.Unstructured, o apply.PatchOptions) (*unstructured.Unstructured, error) {
+	c.deliver = func() error { _, err := c.store.Apply(ctx, kind, obj, o); return err }
+	return nil, context.DeadlineExceeded
+}
+
+// What a run sent while it had the lock may arrive when another has written the
+// parent: the kinds that the other one promises stay.
+func TestALateWriteOfTheParentChangesNothing(t *testing.T) {
+	a, b, c := object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, object.ID{Kind: "Service", Namespace: "shop", Name: "b"}, object.ID{Kind: "ServiceAccount", Namespace: "shop", Name: "c"}
+	for name, send := range map[string]func(*Set) error{
+		"narrow": func(s *Set) error { return s.Narrow(t.Context(), []object.ID{b}, nil) },
+		"widen":  func(s *Set) error { return s.Widen(t.Context(), []object.ID{b}) },
+	} {
+		for outcome, meanwhile := range map[string]func(*testing.T, *store){
+			"written": func(t *testing.T, cluster *store) {
+				require.NoError(t, openShop(t, cluster).Widen(t.Context(), []object.ID{c}))
+			},
+			"deleted": deleteParent,
+			"made anew": func(t *testing.T, cluster *store) {
+				deleteParent(t, cluster)
+				require.NoError(t, openShop(t, cluster).Widen(t.Context(), []object.ID{a, c}))
+			},
+		} {
+			t.Run(name+", "+outcome, func(t *testing.T) {
+				cluster := newStore()
+				require.NoError(t, openShop(t, cluster).Widen(t.Context(), []object.ID{a}))
+				network := &lateCluster{store: cluster}
+				require.Error(t, send(openShop(t, network)))
+				meanwhile(t, cluster)
+				before := cluster.at("secrets/shop/shop")
+				require.True(t, apierrors.IsConflict(network.deliver()))
+				require.Equal(t, before, cluster.at("secrets/shop/shop"))
+			})
+		}
+	}
+}
+
+// Where the parent was changed since it was read, a run that has the lock reads it
+// again: what was added is kept, and what does not concern the set is no trouble.
+func TestAParentThatWasChangedIsWrittenAgain(t *testing.T) {
+	a, b, c := object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, object.ID{Kind: "Service", Namespace: "shop", Name: "b"}, object.ID{Kind: "ServiceAccount", Namespace: "other", Name: "c"}
+	cluster := newStore()
+	require.NoError(t, openShop(t, cluster).Widen(t.Context(), []object.ID{a}))
+
+	set := openShop(t, cluster)
+	live := cluster.at("secrets/shop/shop")
+	live.SetLabels(map[string]string{applyset.IDLabel: set.Parent.SetID(), "team": "web"})
+	cluster.add(secretKind(), live)
+	writes := len(cluster.log)
+	require.NoError(t, set.Widen(t.Context(), []object.ID{b}))
+	require.Equal(t, []string{"apply secrets/shop", "apply secrets/shop"}, cluster.log[writes:], "one more than without that")
+	require.Equal(t, "ConfigMap,Service", promised(t, cluster))
+
+	require.NoError(t, openShop(t, cluster).Widen(t.Context(), []object.ID{c}))
+	require.NoError(t, set.Narrow(t.Context(), []object.ID{b}, nil))
+	require.Equal(t, "Service,ServiceAccount", promised(t, cluster), "what was promised since is kept, and what is gone is not")
+	require.Equal(t, []string{"other"}, set.Parent.Namespaces)
+	require.Equal(t, contentsDigest(set.Parent), cluster.at("secrets/shop/shop").GetAnnotations()[digestAnnotation])
+
+	writes = len(cluster.log)
+	require.NoError(t, set.Narrow(t.Context(), []object.ID{b}, nil))
+	require.Len(t, cluster.log[writes:], 1, "what was written is known")
+
+	live = cluster.at("secrets/shop/shop")
+	live.SetAnnotations(map[string]string{applyset.ToolingAnnotation: kubectlTooling})
+	cluster.add(secretKind(), live)
+	require.EqualError(t, set.Widen(t.Context(), []object.ID{a}), "write the parent of apply set Secret shop/shop: "+kubectlTooling+" took it over meanwhile: go on with that tool, or run this again with --take-over")
+}

@@ -1,0 +1,111 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// errNoPlan says of a revision that it cannot be applied.
+var errNoPlan = errors.New("it holds no plan")
+
+// checkPlan refuses a plan that was read and is not one for these resources: each
+// of them is a step or is left out, every reference leads somewhere, and every
+// word is one that this version knows. A plan that lacks a resource would let a
+// rollback prune it.
+func checkPlan(p *ordering.Plan, resources []ordering.Resource) error {
+	if err := errors.Join(checkFrame(p.Frame), checkLayers(p.Layers)); err != nil {
+		return err
+	}
+	left := map[object.ID]bool{}
+	for _, r := range resources {
+		if left[r.ID] {
+			return fmt.Errorf("it holds %s twice", r.ID)
+		}
+		left[r.ID] = true
+	}
+	waves := map[object.ID]int{}
+	for _, s := range p.Steps {
+		if !left[s.ID] {
+			return fmt.Errorf("its plan does not fit its resources: %s is a step, and is not one of the resources or is a step twice", s.ID)
+		}
+		delete(left, s.ID)
+		waves[s.ID] = s.Wave
+	}
+	for _, s := range p.Skipped {
+		delete(left, s.ID)
+	}
+	for id := range left {
+		return fmt.Errorf("its plan does not fit its resources: %s is in no step", id)
+	}
+	for i, s := range p.Steps {
+		if err := checkStep(p, i, waves); err != nil {
+			return fmt.Errorf("the step of %s: %w", s.ID, err)
+		}
+	}
+	return nil
+}
+
+// checkStep checks the references of one step.
+func checkStep(p *ordering.Plan, i int, waves map[object.ID]int) error {
+	s := p.Steps[i]
+	switch {
+	case s.Wave < 0 || s.Wave >= len(p.Waves), s.ReadyBy < s.Wave || s.ReadyBy >= len(p.Waves):
+		return fmt.Errorf("wave %d, ready by wave %d: there are %d", s.Wave+1, s.ReadyBy+1, len(p.Waves))
+	case i > 0 && p.Steps[i-1].Wave > s.Wave:
+		return errors.New("it stands after a step of a later wave")
+	}
+	for _, n := range s.Needs {
+		wave, found := waves[n.ID]
+		if !found || wave > s.Wave {
+			return fmt.Errorf("it needs %s, which is not applied before it", n.ID)
+		}
+	}
+	for _, id := range s.MadeBy {
+		if _, found := waves[id]; !found {
+			return fmt.Errorf("its kind is made by %s, which is not in the plan", id)
+		}
+	}
+	for _, layer := range slices.Concat(s.Layers, barriers(s.After)) {
+		if layer < 0 || layer >= len(p.Layers) {
+			return fmt.Errorf("layer %d: there are %d", layer, len(p.Layers))
+		}
+	}
+	return nil
+}
+
+func checkLayers(layers []ordering.Layer) error {
+	known := []ordering.LayerKind{
+		ordering.Prerequisites, ordering.Stamped, ordering.ArgoWave, ordering.HelmGroup, ordering.HelmChart,
+		ordering.StackLayer, ordering.Application, ordering.ChangeGroup, ordering.Everything,
+	}
+	for _, l := range layers {
+		if !slices.Contains(known, l.Kind) {
+			return fmt.Errorf("layer %q is of kind %q, which this version does not know", l.Name, l.Kind)
+		}
+		if l.Within < -1 || l.Within >= len(layers) {
+			return fmt.Errorf("layer %q is within layer %d: there are %d", l.Name, l.Within, len(layers))
+		}
+		for _, after := range barriers(l.After) {
+			if after < 0 || after >= len(layers) {
+				return fmt.Errorf("layer %q is after layer %d: there are %d", l.Name, after, len(layers))
+			}
+		}
+	}
+	return nil
+}
+
+func checkFrame(f ordering.Frame) error {
+	known := []ordering.Frame{ordering.FrameAuto, ordering.FrameStamps, ordering.FrameArgoCD, ordering.FrameHelm, ordering.FrameNone}
+	if !slices.Contains(known, f) {
+		return fmt.Errorf("frame %q is not one that this version knows", f)
+	}
+	return nil
+}
+
+func barriers(list []ordering.Barrier) []int {
+	return converted(list, func(b ordering.Barrier) int { return b.Layer })
+}

@@ -1,0 +1,136 @@
+package state
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+)
+
+// withMembers is a cluster with a set that has members of three kinds in two
+// namespaces.
+func withMembers(t *testing.T) *store {
+	t.Helper()
+	cluster := newStore()
+	done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount other/b", "LimitRange shop/c"))
+	return cluster
+}
+
+// rewritten changes the annotations of the set's parent by hand.
+func rewritten(t *testing.T, cluster *store, annotations map[string]string) {
+	t.Helper()
+	live := cluster.at("secrets/shop/shop")
+	all := live.GetAnnotations()
+	for key, value := range annotations {
+		if all[key] = value; value == "-" {
+			delete(all, key)
+		}
+	}
+	live.SetAnnotations(all)
+	cluster.add(secretKind(), live)
+}
+
+// deleteParent takes the parent of the set away, by hand.
+func deleteParent(_ *testing.T, cluster *store) { cluster.drop("secrets/shop/shop") }
+
+// contradicted gives an annotation of the parent another value, by hand.
+func contradicted(key, value string) func(*testing.T, *store) {
+	return func(t *testing.T, cluster *store) { rewritten(t, cluster, map[string]string{key: value}) }
+}
+
+// ways are those in which a parent loses what it says of the members.
+func ways() map[string]func(*testing.T, *store) {
+	return map[string]func(*testing.T, *store){
+		"deleted":       deleteParent,
+		"emptied":       contradicted(applyset.GroupKindsAnnotation, ""),
+		"truncated":     contradicted(applyset.GroupKindsAnnotation, "ConfigMap"),
+		"no kinds":      contradicted(applyset.GroupKindsAnnotation, "garbage.."),
+		"malformed":     contradicted(applyset.GroupKindsAnnotation, ".example.com"),
+		"no namespaces": contradicted(applyset.NamespacesAnnotation, "-"),
+		"without":       contradicted(applyset.GroupKindsAnnotation, "-"),
+	}
+}
+
+// Whatever was done to the parent by hand, the next run knows the members: they are
+// pruned, or known still, as without that.
+func TestMembersAreFoundAgain(t *testing.T) {
+	for name, lose := range ways() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := withMembers(t)
+				lose(t, cluster)
+				run := runOf(t, cluster, "ConfigMap shop/a")
+				preview, err := run.Preview(t.Context())
+				require.NoError(t, err)
+				require.NotEmpty(t, preview)
+				run.Prune = false
+				noted := ""
+				run.Note = func(text string) { noted = text }
+				done(t, run)
+				require.Contains(t, cluster.promise(t), "ConfigMap,LimitRange,ServiceAccount")
+				require.Contains(t, cluster.promise(t), " other")
+				require.Contains(t, noted, "were found by")
+
+				cluster = withMembers(t)
+				lose(t, cluster)
+				done(t, runOf(t, cluster, "ConfigMap shop/a"))
+				require.Equal(t, []string{"configmaps/a"}, cluster.members())
+				require.Equal(t, "ConfigMap", cluster.promise(t))
+
+				cluster = withMembers(t)
+				lose(t, cluster)
+				_, err = dissolution(cluster).Do(t.Context())
+				require.NoError(t, err)
+				require.Empty(t, cluster.members())
+			})
+		})
+	}
+}
+
+// An account that may not look at all kinds finds what the history holds, as long as
+// that is all there was. Else it is told how to go on.
+func TestMembersThatMayNotBeLookedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := withMembers(t)
+		deleteParent(t, cluster)
+		cluster.refuse = forbidding("leases", "", "shop")
+		done(t, runOf(t, cluster, "ConfigMap shop/a"))
+		require.Equal(t, []string{"configmaps/a"}, cluster.members())
+
+		for range 12 {
+			cluster.refuse = nil
+			done(t, runOf(t, cluster, "ConfigMap shop/a"))
+			done(t, runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/b"))
+		}
+		deleteParent(t, cluster)
+		cluster.refuse = forbidding("leases", "", "shop")
+		_, err := runOf(t, cluster, "ConfigMap shop/a").Do(t.Context())
+		require.ErrorContains(t, err, "its history no longer begins with its first revision")
+		require.ErrorContains(t, err, "kubectl label secrets shop -n shop applyset.kubernetes.io/id="+shopParent().SetID())
+		require.True(t, apierrors.IsForbidden(err), "%v", err)
+		require.Nil(t, cluster.at("secrets/shop/shop"))
+	})
+}
+
+// A set that has what its parent says asks for nothing more.
+func TestParentAsItWasWrittenIsBelieved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := withMembers(t)
+		cluster.refuse = func(verb string, kind apply.Kind, _, name string) error {
+			require.False(t, verb == "get" && kind.Resource.Resource == "secrets" && name == "ordapply.shop.v1", "the history is not read")
+			return nil
+		}
+		run := runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount other/b", "LimitRange shop/c")
+		run.Note = func(text string) { require.Empty(t, text) }
+		done(t, run)
+		cluster.refuse = nil
+		// One of an older version is, too, and gets a digest.
+		rewritten(t, cluster, map[string]string{digestAnnotation: "-"})
+		done(t, run)
+		require.NotEmpty(t, cluster.at("secrets/shop/shop").GetAnnotations()[digestAnnotation])
+	})
+}

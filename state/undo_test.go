@@ -1,0 +1,232 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// undoing is a run over a set that goes back when it fails, and does not prune
+// unless that is wanted.
+func undoing(t *testing.T, cluster *store, prune bool, objects ...string) Run {
+	r := runOf(t, cluster, objects...)
+	r.Prune = prune
+	r.Undo = func(_ context.Context, to *Revision) (Run, error) {
+		back := runOf(t, cluster)
+		back.Plan, back.Stream = to.Plan, &apply.Stream{Resources: to.Resources, Objects: to.Objects()}
+		back.Memory.Revision = Revision{Options: to.Options, OrderFile: to.OrderFile, Rollback: to.Number}
+		back.Prune = prune
+		return back, nil
+	}
+	return r
+}
+
+// keeping applies objects and prunes nothing.
+func keeping(t *testing.T, cluster *store, objects ...string) {
+	r := runOf(t, cluster, objects...)
+	r.Prune = false
+	done(t, r)
+}
+
+// refusing refuses to apply an object, as the API server does what is invalid.
+func refusing(name string) func(string, apply.Kind, string, string) error {
+	return func(verb string, _ apply.Kind, _, asked string) error {
+		if verb == "apply" && asked == name {
+			return apierrors.NewBadRequest("wrong")
+		}
+		return nil
+	}
+}
+
+func undoneBy(t *testing.T, r Run) *UndoneError {
+	t.Helper()
+	_, err := r.Do(t.Context())
+	undone, ok := errors.AsType[*UndoneError](err)
+	require.True(t, ok, "%v", err)
+	return undone
+}
+
+// What is deployed is applied again and fails: older revisions are no matter.
+func TestUndoStaysAtWhatIsDeployed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		done(t, runOf(t, cluster, "ConfigMap shop/a"))                        // 1
+		done(t, runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/data")) // 2: deployed
+		cluster.refuse = refusing("a")
+		_, err := runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/data", "ConfigMap shop/b").Do(t.Context()) // 3: fails
+		require.Error(t, err)
+		undone := undoneBy(t, undoing(t, cluster, true, "ConfigMap shop/a", "ConfigMap shop/data")) // 4: what is deployed, once more
+		require.ErrorIs(t, undone.Err, errDeployedLast)
+		require.Zero(t, undone.Revision)
+		require.Contains(t, cluster.members(), "configmaps/data")
+	})
+}
+
+// Only what the failed run created goes: what the set had before and the revision
+// does not hold stays, unless pruning was asked for.
+func TestUndoDeletesWhatTheRunCreated(t *testing.T) {
+	for name, c := range map[string]struct {
+		prune bool
+		left  []string
+	}{
+		"kept":   {false, []string{"configmaps/app", "configmaps/old"}},
+		"pruned": {true, []string{"configmaps/app"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := newStore()
+				keeping(t, cluster, "ConfigMap shop/app", "ConfigMap shop/old") // 1
+				keeping(t, cluster, "ConfigMap shop/app")                       // 2: old stays a member
+				cluster.refuse = refusing("bad")
+				undone := undoneBy(t, undoing(t, cluster, c.prune, "ConfigMap shop/app", "ConfigMap shop/old", "ConfigMap shop/new", "ConfigMap shop/bad"))
+				require.NoError(t, undone.Err)
+				require.Equal(t, 2, undone.Revision)
+				require.Equal(t, c.left, cluster.members())
+				require.Empty(t, cluster.unknown)
+			})
+		})
+	}
+}
+
+// An object that was there before, and that the failed run made a member, is left
+// and named: nobody knows what it held.
+func TestUndoLeavesWhatWasThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		keeping(t, cluster, "ConfigMap shop/app")
+		foreign := resources(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: found, namespace: shop}}")[0]
+		kind, _ := cluster.Kind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
+		cluster.add(kind, &unstructured.Unstructured{Object: foreign.Object})
+		cluster.refuse = refusing("bad")
+		undone := undoneBy(t, undoing(t, cluster, false, "ConfigMap shop/app", "ConfigMap shop/found", "ConfigMap shop/bad"))
+		require.NotNil(t, cluster.at("configmaps/shop/found"))
+		require.Equal(t, []object.ID{foreign.ID}, undone.Left)
+		require.EqualError(t, undone.Outcome(), "rolled back to revision 1; not changed back, because they may have been there before the run: ConfigMap shop/found")
+	})
+}
+
+// Where the objects may not be listed, each is read by its name: what the run created
+// is known all the same. Where they may not be read either, it is not known, and
+// nothing is deleted.
+func TestUndoDeletesNothingItDidNotSee(t *testing.T) {
+	for verb, left := range map[string][]string{"list": {"configmaps/app"}, "get": {"configmaps/app", "configmaps/new"}} {
+		t.Run(verb, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := newStore()
+				keeping(t, cluster, "ConfigMap shop/app")
+				bad, began := refusing("bad"), atomic.Bool{}
+				cluster.refuse = func(v string, kind apply.Kind, namespace, name string) error {
+					if v == "apply" && kind.Resource.Resource == "configmaps" {
+						began.Store(true)
+					}
+					if kind.Resource.Resource == "configmaps" && (v == "list" || v == verb && !began.Load()) {
+						return apierrors.NewForbidden(kind.Resource.GroupResource(), name, nil)
+					}
+					return bad(v, kind, namespace, name)
+				}
+				undone := undoneBy(t, undoing(t, cluster, false, "ConfigMap shop/app", "ConfigMap shop/new", "ConfigMap shop/bad"))
+				require.NoError(t, undone.Err)
+				require.Equal(t, left, cluster.members())
+				require.Len(t, undone.Left, len(left)-1)
+			})
+		})
+	}
+}
+
+// A first install that fails leaves nothing of what it applied.
+func TestUndoOfAFirstInstall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		cluster.refuse = refusing("bad")
+		r := undoing(t, cluster, false, "ServiceAccount extra/web", "ConfigMap shop/a", "ConfigMap shop/bad")
+		r.Undo = func(context.Context, *Revision) (Run, error) {
+			return Run{}, errors.New("there is no revision to go back to")
+		}
+		told := 0
+		r.Removing = func(p *ordering.Plan) { told = len(p.Steps) }
+		undone := undoneBy(t, r)
+		require.NoError(t, undone.Err)
+		require.Zero(t, undone.Revision)
+		require.Empty(t, cluster.members())
+		require.Equal(t, 2, told)
+		require.EqualError(t, undone.Outcome(), "no revision was deployed before: what the run created is deleted")
+		entries, err := r.history().List(t.Context())
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+		require.Equal(t, Failed, entries[0].Status)
+
+		again := undoneBy(t, undoing(t, cluster, false, "ConfigMap shop/bad"))
+		require.EqualError(t, again.Outcome(), "--rollback-on-failure: no revision was deployed before, and the run created nothing")
+	})
+}
+
+// The second run over a stream that does not get ready sends nothing, and goes
+// back all the same.
+func TestUndoWhenNothingWasSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		keeping(t, cluster, "ConfigMap shop/app")
+		failed := attempt{set: &Set{}, began: true, revision: 2, failure: errors.New("not ready in time")}
+		cluster.refuse = refusing("bad")
+		_, err := runOf(t, cluster, "ConfigMap shop/app", "ConfigMap shop/bad").Do(t.Context())
+		require.Error(t, err)
+		r := undoing(t, cluster, false, "ConfigMap shop/app", "ConfigMap shop/bad").prepared()
+		undone, ok := errors.AsType[*UndoneError](r.undone(t.Context(), failed))
+		require.True(t, ok)
+		require.NoError(t, undone.Err)
+		require.Equal(t, 1, undone.Revision)
+
+		failed.began = false
+		require.Equal(t, failed.failure, r.undone(t.Context(), failed), "a run that might not begin changed nothing")
+	})
+}
+
+// Deployed is deployed, though the status could not be written: that is no reason
+// to go back.
+func TestNoUndoWhenOnlyTheRecordFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		keeping(t, cluster, "ConfigMap shop/app")
+		cluster.refuse = refusing("ordapply.shop.v2")
+		_, err := undoing(t, cluster, false, "ConfigMap shop/app", "ConfigMap shop/more").Do(t.Context())
+		require.ErrorContains(t, err, "mark revision 2 as deployed")
+		_, undone := errors.AsType[*UndoneError](err)
+		require.False(t, undone)
+		require.Equal(t, []string{"configmaps/app", "configmaps/more"}, cluster.members())
+	})
+}
+
+func TestDeployedBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		entries []Entry
+		number  int
+		err     string
+	}{
+		"the one before":     {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Deployed, digest: "b"}}, 1, ""},
+		"not a failed one":   {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Failed, digest: "b"}, {Number: 3, Status: Deployed, digest: "c"}}, 1, ""},
+		"before a failure":   {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Deployed, digest: "b"}, {Number: 3, Status: Failed, digest: "c"}}, 2, ""},
+		"not the same":       {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Superseded, digest: "b"}, {Number: 3, Status: Deployed, digest: "b"}}, 1, ""},
+		"deployed, as it is": {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Deployed, digest: "b"}, {Number: 3, Status: Failed, digest: "c"}, {Number: 4, Status: Failed, digest: "b"}}, 0, "revision 4, the last, did not get ready and is the same as revision 2"},
+		"nothing":            {nil, 0, "there is nothing to go back to"},
+		"only one":           {[]Entry{{Number: 1, Status: Deployed, digest: "a"}}, 0, "there is nothing to go back to"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, err := deployedBefore(c.entries)
+			require.Equal(t, c.number, e.Number)
+			if c.err != "" {
+				require.ErrorContains(t, err, c.err)
+			}
+		})
+	}
+}

@@ -1,0 +1,193 @@
+package state
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+)
+
+// gear is the kind that the tests take away.
+func gear() schema.GroupKind { return schema.GroupKind{Group: "example.com", Kind: "Gear"} }
+
+// withGear is a cluster with a set that holds a ConfigMap and a Gear, whose kind is
+// not served from then on.
+func withGear(t *testing.T) *store {
+	t.Helper()
+	cluster := newStore()
+	done(t, runOf(t, cluster, "ConfigMap shop/a", "Gear.example.com shop/one"))
+	cluster.gone = map[schema.GroupKind]bool{gear(): true}
+	return cluster
+}
+
+// define adds the CustomResourceDefinition of Gear.
+func define(t *testing.T, cluster *store, served bool) {
+	t.Helper()
+	crd := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": "gears.example.com"},
+		"spec": map[string]any{
+			"group": "example.com", "scope": "Namespaced", "names": map[string]any{"kind": "Gear", "plural": "gears"},
+			"versions": []any{map[string]any{"name": "v1", "served": served, "storage": true}},
+		},
+		"status": map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}},
+	}}
+	kind, _ := cluster.Kind(crd.GroupVersionKind())
+	cluster.add(kind, crd)
+}
+
+func dissolution(cluster *store) Dissolution {
+	return Dissolution{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret"), Remover: apply.Remover{Cluster: cluster, NoWait: true}} // nothing watches here
+}
+
+// A kind whose CustomResourceDefinition serves no version has its objects still.
+func TestKindWithoutAServedVersionStaysPromised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := withGear(t)
+		define(t, cluster, false)
+		var notes []string
+		run := runOf(t, cluster, "ConfigMap shop/a")
+		outline, err := run.Outline(t.Context())
+		require.NoError(t, err)
+		notes = outline.Notes
+		require.Len(t, notes, 1)
+		require.Contains(t, notes[0], "members of kind Gear.example.com are left as they are")
+		require.Contains(t, notes[0], "set served: true for one of them (kubectl edit crd gears.example.com)")
+		done(t, run)
+		require.Equal(t, "ConfigMap,Gear.example.com", cluster.promise(t))
+
+		_, err = dissolution(cluster).Do(t.Context())
+		require.ErrorContains(t, err, "the apply set has members of kind Gear.example.com that cannot be listed")
+		require.Equal(t, "ConfigMap,Gear.example.com", cluster.promise(t))
+		require.Empty(t, deletions(cluster))
+		require.NotNil(t, cluster.at("secrets/shop/ordapply.shop.v1"), "the history stays")
+
+		cluster.gone = nil
+		_, err = dissolution(cluster).Do(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, cluster.members())
+	})
+}
+
+// The API server has just started: it lists the kind a second later. Discovery may
+// also be older than the kind.
+func TestKindThatDiscoveryListsLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := withGear(t)
+		cluster.late = map[schema.GroupKind]bool{gear(): true}
+		run := runOf(t, cluster, "ConfigMap shop/a")
+		run.Remover.NoWait = true // nothing watches here
+		done(t, run)
+		require.Equal(t, []string{"gears/one"}, deletions(cluster))
+		require.Equal(t, "ConfigMap", cluster.promise(t))
+	})
+}
+
+// Only when neither discovery, read again, nor a CustomResourceDefinition knows the
+// kind nothing of it exists.
+func TestKindThatIsGoneLeavesThePromise(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := withGear(t)
+		done(t, runOf(t, cluster, "ConfigMap shop/a"))
+		require.Equal(t, "ConfigMap", cluster.promise(t))
+	})
+}
+
+// What may not be read proves nothing.
+func TestKindWhoseDefinitionMayNotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, resource := range []string{"customresourcedefinitions", "apiservices"} {
+			cluster := withGear(t)
+			cluster.refuse = forbidding(resource, "")
+			done(t, runOf(t, cluster, "ConfigMap shop/a"))
+			require.Equal(t, "ConfigMap,Gear.example.com", cluster.promise(t), resource)
+			_, err := dissolution(cluster).Do(t.Context())
+			require.ErrorContains(t, err, "grant get and list on "+resource)
+		}
+	})
+}
+
+// A kind of another API server, of which that says nothing now.
+func TestKindOfAnotherServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := withGear(t)
+		service := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": "v1.example.com"},
+			"spec": map[string]any{"group": "example.com", "version": "v1", "service": map[string]any{"namespace": "gears", "name": "api"}},
+		}}
+		kind, _ := cluster.Kind(service.GroupVersionKind())
+		cluster.add(kind, service)
+		done(t, runOf(t, cluster, "ConfigMap shop/a"))
+		require.Equal(t, "ConfigMap,Gear.example.com", cluster.promise(t))
+	})
+}
+
+// A run over kinds that are all served asks discovery and for definitions nothing.
+func TestServedKindsCostNothingMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		done(t, runOf(t, cluster, "ConfigMap shop/a", "Gear.example.com shop/one"))
+		cluster.log = nil
+		cluster.refuse = func(verb string, kind apply.Kind, _, _ string) error {
+			require.NotContains(t, []string{"customresourcedefinitions", "apiservices"}, kind.Resource.Resource)
+			return nil
+		}
+		done(t, runOf(t, cluster, "ConfigMap shop/a", "Gear.example.com shop/one"))
+		require.NotContains(t, cluster.log, "discover")
+	})
+}
+
+// The bare 404 of a path, as a proxy gives it, is no empty list.
+func TestBareNotFoundIsNoEmptyList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/old"))
+		cluster.refuse = func(verb string, kind apply.Kind, _, _ string) error {
+			if verb == "list" && kind.Resource.Resource == "serviceaccounts" {
+				return bareNotFound()
+			}
+			return nil
+		}
+		done(t, runOf(t, cluster, "ConfigMap shop/a"))
+		require.Equal(t, "ConfigMap,ServiceAccount", cluster.promise(t))
+		_, err := dissolution(cluster).Do(t.Context())
+		require.ErrorContains(t, err, "look at what stands between you and the API server")
+		require.NotNil(t, cluster.at("secrets/shop/shop"))
+	})
+}
+
+// bareNotFound is what client-go makes of "404 page not found".
+func bareNotFound() error {
+	return apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{}, "", "404 page not found", 0, true)
+}
+
+// A member that is kept when its set is deleted loses the label, or the set stays.
+func TestKeptMemberOfAnUnservedKindHoldsTheSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := withGear(t)
+		cluster.gone = nil
+		live := cluster.at("gears.example.com/shop/one")
+		live.SetAnnotations(map[string]string{"ordapply.dev/lifecycle": "keep"})
+		kind, _ := cluster.Kind(live.GroupVersionKind())
+		cluster.add(kind, live)
+		cluster.refuse = func(verb string, kind apply.Kind, _, _ string) error {
+			if verb == "get" && kind.Resource.Resource == "gears" {
+				return bareNotFound()
+			}
+			return nil
+		}
+		_, err := dissolution(cluster).Do(t.Context())
+		require.Error(t, err)
+		require.NotNil(t, cluster.at("secrets/shop/shop"), "its parent is dropped only when nothing carries the label")
+		require.Equal(t, shopParent().SetID(), applyset.Owner(cluster.at("gears.example.com/shop/one")))
+	})
+}
+
+func shopParent() applyset.Parent { return applyset.Parent{ID: shopSet} }
