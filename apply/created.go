@@ -1,6 +1,10 @@
 package apply
 
 import (
+	"iter"
+	"slices"
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -47,20 +51,44 @@ func (r *run) wasAbsent(i int) bool {
 // other wrote it. Times of managed fields are whole seconds: the same second is no
 // proof. Writes to subresources follow the creation and do not count.
 func WrittenFirstBy(live *unstructured.Unstructured, manager string) bool {
-	entries := live.GetManagedFields()
-	var own *metav1.ManagedFieldsEntry
-	for i, e := range entries {
-		if e.Manager == manager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" {
-			own = &entries[i]
+	var own *writer
+	var others []time.Time
+	for w := range writers(live) {
+		switch {
+		case w.subresource != "":
+		case w.manager != manager:
+			others = append(others, w.time)
+		case w.operation == metav1.ManagedFieldsOperationApply:
+			own = &w
 		}
 	}
-	if own == nil {
-		return false
-	}
-	for _, e := range entries {
-		if e.Manager != manager && e.Subresource == "" && !own.Time.Before(e.Time) {
-			return false
+	return own != nil && !slices.ContainsFunc(others, func(other time.Time) bool { return !own.time.Before(other) })
+}
+
+// writer is who wrote fields of an object, and when, without which fields: these
+// take long to read.
+type writer struct {
+	manager     string
+	operation   metav1.ManagedFieldsOperationType
+	subresource string
+	time        time.Time
+}
+
+// writers are those of an object's managedFields.
+func writers(live *unstructured.Unstructured) iter.Seq[writer] {
+	entries, _, _ := unstructured.NestedFieldNoCopy(live.Object, "metadata", "managedFields")
+	list, _ := entries.([]any)
+	return func(yield func(writer) bool) {
+		for _, entry := range list {
+			fields, _ := entry.(map[string]any)
+			manager, _ := fields["manager"].(string)
+			operation, _ := fields["operation"].(string)
+			subresource, _ := fields["subresource"].(string)
+			written, _ := fields["time"].(string)
+			at, _ := time.Parse(time.RFC3339, written)
+			if !yield(writer{manager, metav1.ManagedFieldsOperationType(operation), subresource, at}) {
+				return
+			}
 		}
 	}
-	return true
 }

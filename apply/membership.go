@@ -120,14 +120,10 @@ func (a Applier) ofAnotherSet(manager string) bool {
 // ours. It is asked of every answer, and reads no more of managedFields than it
 // must.
 func (a Applier) inherits(live *unstructured.Unstructured) bool {
-	entries, _, _ := unstructured.NestedFieldNoCopy(live.Object, "metadata", "managedFields")
-	list, _ := entries.([]any)
-	candidate := len(a.formerOwners(live)) > 0 || slices.ContainsFunc(list, func(entry any) bool {
-		fields, _ := entry.(map[string]any)
-		manager, _ := fields["manager"].(string)
-		operation, _ := fields["operation"].(string)
-		return fields["subresource"] == nil && a.predecessor(manager, metav1.ManagedFieldsOperationType(operation))
-	})
+	candidate := len(a.formerOwners(live)) > 0
+	for w := range writers(live) {
+		candidate = candidate || w.subresource == "" && a.predecessor(w.manager, w.operation)
+	}
 	return candidate && a.inherit(live).Changes
 }
 
