@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -95,6 +96,29 @@ func TestOnePackageWritesFiles(t *testing.T) {
 			of, name := selected(n)
 			require.False(t, of == "os" && slices.Contains(writers, name), "%s uses os.%s: write files with internal/outfile", path, name)
 			require.False(t, name == "WriteToTextfile", "%s: write files with internal/outfile", path)
+			return true
+		})
+	})
+}
+
+// `make test` runs these packages without the race detector: they start no goroutine.
+func TestSequentialPackagesStartNoGoroutine(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	require.NoError(t, err)
+	_, list, found := strings.Cut(string(makefile), "\nSEQUENTIAL := ")
+	require.True(t, found)
+	list, _, _ = strings.Cut(list, "\n")
+	sequential := strings.Fields(list)
+	require.NotEmpty(t, sequential)
+	eachFile(t, func(pkg, path string, file *ast.File) {
+		if !slices.Contains(sequential, pkg) {
+			return
+		}
+		require.NotContains(t, importsOf(file), "sync", path)
+		require.NotContains(t, importsOf(file), "sync/atomic", path)
+		ast.Inspect(file, func(n ast.Node) bool {
+			_, starts := n.(*ast.GoStmt)
+			require.False(t, starts, "%s starts a goroutine: take %s off SEQUENTIAL in the Makefile", path, pkg)
 			return true
 		})
 	})
