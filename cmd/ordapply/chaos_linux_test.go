@@ -312,7 +312,7 @@ func (lab chaosLab) recovered(t *testing.T, trial trial, act chaosAct) {
 		kind, _ := lab.client.Kind(chaosWidget)
 		_, err := lab.client.List(t.Context(), kind, trial.namespace, apply.Query{Limit: 1})
 		return err == nil
-	}, time.Minute, 100*time.Millisecond)
+	}, 3*time.Minute, 100*time.Millisecond)
 	trial.knowsAll(t)
 	if act.over != nil && act.over(trial, t) {
 		trial.converged(t, act)
