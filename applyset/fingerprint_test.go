@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
@@ -189,4 +190,20 @@ func TestInDoubtItHasChanged(t *testing.T) {
 		changed.Object["metadata"].(map[string]any)["managedFields"].([]any)[1].(map[string]any)["apiVersion"] = "v1"
 		require.False(t, applyset.Unchanged(desired, changed, "ordapply"), name)
 	}
+}
+
+// The API server writes the stringData that another manager applies over data, and
+// goes on calling the values ours.
+func TestStringDataOfAnotherManager(t *testing.T) {
+	secret := marked(t, "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}, data: {a: YQ==}}")
+	live := secret.DeepCopy()
+	live.SetManagedFields([]metav1.ManagedFieldsEntry{
+		{Manager: "m", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:a":{}},"f:metadata":{"f:annotations":{"f:ordapply.dev/applied":{}}}}`)},
+		{Manager: "x", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsV1: metav1.NewFieldsV1(`{"f:stringData":{"f:a":{}}}`)},
+	})
+	require.Equal(t, applyset.Same, applyset.Prove(secret, live, "m"))
+	live.Object["data"] = map[string]any{"a": "ZXZpbA=="}
+	require.Equal(t, applyset.Differs, applyset.Prove(secret, live, "m"))
+	delete(live.Object, "data")
+	require.Equal(t, applyset.Unseen, applyset.Prove(secret, live, "m"), "metadata alone")
 }

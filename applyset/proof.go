@@ -2,6 +2,7 @@ package applyset
 
 import (
 	"encoding/json"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,7 +36,8 @@ func Unchanged(desired, live *unstructured.Unstructured, manager string) bool {
 // list items, and in a custom resource `f:image: {}` is either a value that is
 // owned as a whole or a map entry of which another manager took every field. So
 // the order of list items is compared with the live object, and so are all values
-// of custom resources. Values of Kubernetes' own kinds are not compared: the API
+// of custom resources, and those of a Secret to which another manager applied
+// stringData. Values of Kubernetes' own kinds are not compared: the API
 // server stores some of them in another form (1000m as 1).
 //
 // live may be a PartialObjectMetadata; then the answer is Unseen where the body
@@ -96,14 +98,24 @@ func (p place) proveObject(object map[string]any, body bool) Proof {
 		}
 	}
 	rest["metadata"] = ownMetadata(object["metadata"])
+	writtenAsText := p.hasStringData()
 	return p.proveFields(rest, func(key string, below place) place {
 		if key == "metadata" {
 			below.declared = true // every kind has the same metadata
-		} else {
-			below.seen = body
+			return below
+		}
+		below.seen = body
+		if key == "data" && writtenAsText {
+			below.declared = false
 		}
 		return below
 	})
+}
+
+// hasStringData reports whether another manager applied a Secret's stringData. The
+// API server copies its values to data and leaves the owners of data as they are.
+func (p place) hasStringData() bool {
+	return p.declared && slices.ContainsFunc(p.others, func(set map[string]any) bool { return set["f:stringData"] != nil })
 }
 
 func ownMetadata(metadata any) map[string]any {
