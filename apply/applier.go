@@ -82,8 +82,11 @@ type Result struct {
 	Assumed   bool // ready, though nothing in the object says so
 	// Absent says that the object surely was not there when the run began, and
 	// Created is the uid of the one that the run surely created; "" when it did not,
-	// when that is not known, or when its PATCH was not answered.
+	// when that is not known, or when its PATCH was not answered. Member says that it
+	// surely was there as a member of the set, and Adopted that it was there as none.
 	Absent  bool
+	Member  bool
+	Adopted bool
 	Created types.UID
 	Refused int       // attempts to apply it that failed
 	Sent    time.Time // its first PATCH

@@ -7,18 +7,25 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/applyset"
 )
 
 // A run that is rolled back deletes what it created. What it created is proven,
 // never guessed: a LIST right before the first write did not have the object, and
 // in the answer to the PATCH no other field manager wrote it before this one.
 
-// noteAbsent keeps which objects the survey did not find.
+// noteAbsent keeps which objects the survey did not find, and which of those that it
+// found were members of the set.
 func (r *run) noteAbsent() {
 	for i := range r.steps {
 		s := &r.steps[i]
 		s.surveyed = s.listed != nil
 		s.absent = s.surveyed && s.found == nil
+		if s.surveyed && s.found != nil && r.a.Membership.Set != "" {
+			s.member = applyset.Owner(s.found) == r.a.Membership.Set
+			s.adopted = !s.member
+		}
 	}
 }
 

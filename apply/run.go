@@ -71,6 +71,8 @@ type step struct {
 	fromRead    bool                       // it is judged by what was read of it
 	surveyed    bool                       // a list said, before the run, whether it was there
 	absent      bool                       // and it was not
+	member      bool                       // it was, as a member of the set
+	adopted     bool                       // it was, and was no member of the set
 	createdUID  types.UID                  // of the object that this run has proven to have created, see noteCreated
 	unchanged   bool                       // nothing had to be sent
 	grade       health.Grade               // of the live object as last judged

@@ -12,7 +12,7 @@ func (r *run) summary(took time.Duration, begun error) (Summary, error) {
 		st := &r.steps[i]
 		s.Results = append(s.Results, Result{
 			ID: st.ID, Layer: st.Layer, Wave: st.Wave, State: st.state, Detail: st.detail, Err: st.err,
-			Unchanged: st.unchanged, Assumed: st.assumed, Absent: r.wasAbsent(i), Created: st.createdUID, Refused: st.retries, Sent: st.sent, Applied: st.answered, Done: st.done,
+			Unchanged: st.unchanged, Assumed: st.assumed, Absent: r.wasAbsent(i), Member: st.member, Adopted: st.adopted, Created: st.createdUID, Refused: st.retries, Sent: st.sent, Applied: st.answered, Done: st.done,
 		})
 	}
 	err := s.join(&r.loop, r.a.Timeout)

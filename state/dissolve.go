@@ -194,35 +194,11 @@ func (d Dissolution) letGo(ctx context.Context, set *Set, summary apply.Summary)
 		if result.State != apply.Kept {
 			continue
 		}
-		if err := d.unlabel(ctx, set, result.ID); err != nil {
+		if err := set.unlabel(ctx, result.ID); err != nil {
 			return fmt.Errorf("let go of %s, which is kept: %w", result.ID, err)
 		}
 	}
 	return nil
-}
-
-func (d Dissolution) unlabel(ctx context.Context, set *Set, id object.ID) error {
-	gvk, served := set.served(schema.GroupKind{Group: id.Group, Kind: id.Kind})
-	if !served {
-		return errors.New("the API server does not serve its kind now")
-	}
-	kind, _ := d.Cluster.Kind(gvk)
-	for {
-		live, err := d.Cluster.Get(ctx, kind, id.Namespace, id.Name)
-		if apply.IsGone(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if applyset.Owner(live) != set.Parent.SetID() {
-			return nil
-		}
-		err = d.Cluster.Unlabel(ctx, kind, live, applyset.PartOfLabel, set.Parent.Manager("ordapply"))
-		if !apierrors.IsConflict(err) {
-			return err
-		}
-	}
 }
 
 func (d Dissolution) history() History {

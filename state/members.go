@@ -131,6 +131,31 @@ func (s *Set) served(gk schema.GroupKind) (schema.GroupVersionKind, bool) {
 	return gk.WithVersion(versions[0]), true
 }
 
+// unlabel makes an object no member of the set, if it is there and is one.
+func (s *Set) unlabel(ctx context.Context, id object.ID) error {
+	gvk, served := s.served(schema.GroupKind{Group: id.Group, Kind: id.Kind})
+	if !served {
+		return errors.New("the API server does not serve its kind now")
+	}
+	kind, _ := s.cluster.Kind(gvk)
+	for {
+		live, err := s.cluster.Get(ctx, kind, id.Namespace, id.Name)
+		if apply.IsGone(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if applyset.Owner(live) != s.Parent.SetID() {
+			return nil
+		}
+		err = s.cluster.Unlabel(ctx, kind, live, applyset.PartOfLabel, s.Parent.Manager("ordapply"))
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}
+
 // list reads the members of one kind.
 func (s *Set) list(ctx context.Context, gvk schema.GroupVersionKind, metadata bool) ([]*unstructured.Unstructured, error) {
 	kind, _ := s.cluster.Kind(gvk)

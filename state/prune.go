@@ -75,6 +75,9 @@ func (r Run) leftOver(members Members) map[object.ID]*unstructured.Unstructured 
 func (r Run) keeping(members Members) func(object.ID) string {
 	unknown := members.unknownKinds()
 	return func(id object.ID) string {
+		if slices.Contains(r.spared, id) {
+			return "it may have been there before the failed run"
+		}
 		why := r.essential(id)
 		if why == "" && len(unknown) > 0 && id.Group == "" && id.Kind == "Namespace" {
 			why = fmt.Sprintf("members of kind %s may live in it, which cannot be listed now", unknown[0])

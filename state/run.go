@@ -59,6 +59,9 @@ type Run struct {
 	// created are to be deleted when all of the stream is ready: the run that this
 	// one undoes created them.
 	created []apply.Result
+	// spared stay when the set is pruned: the run that this one undoes made them
+	// members, and they may have been there before.
+	spared []object.ID
 	// removeAfter is the plan that their deletion is the end of; nil: none.
 	removeAfter *ordering.Plan
 }

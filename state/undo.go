@@ -120,23 +120,42 @@ func (r Run) undone(ctx context.Context, tried attempt) error {
 		out.Left = tried.left(nil)
 	default:
 		out.Revision, out.Left = before.Number, tried.left(before)
-		out.Summary, out.Err = r.backTo(ctx, before, tried.created(before))
+		out.Summary, out.Err = r.backTo(ctx, before, tried)
 	}
 	if r.Prune && before != nil {
-		out.Left = nil // what the revision does not hold was deleted
+		out.Left = tried.spared(before) // the other members that the revision does not hold were deleted
 	}
-	out.Err = orLost(ctx, out.Err)
+	out.Err = errors.Join(orLost(ctx, out.Err), r.letGo(ctx, tried, before))
 	return out
 }
 
 // backTo applies a revision again and then deletes what the failed run created.
-func (r Run) backTo(ctx context.Context, before *Revision, created []apply.Result) (apply.Summary, error) {
+func (r Run) backTo(ctx context.Context, before *Revision, tried attempt) (apply.Summary, error) {
 	back, err := r.Undo(ctx, before)
 	if err != nil {
 		return apply.Summary{}, err
 	}
-	back.Namespace, back.created = r.Namespace, created // whose lock is held
+	back.Namespace = r.Namespace // whose lock is held
+	back.created, back.spared = tried.created(before), tried.spared(before)
 	return back.prepared().apply(ctx)
+}
+
+// letGo makes what the failed run adopted no member again. A later prune, or the
+// deletion of the set, would delete it.
+func (r Run) letGo(ctx context.Context, tried attempt, before *Revision) error {
+	if ctx.Err() != nil {
+		return nil // the lock was lost, or the run interrupted
+	}
+	var errs []error
+	for _, result := range tried.notCreated(before) {
+		if !result.Adopted {
+			continue // it may have been a member, or may have been created
+		}
+		if err := tried.set.unlabel(ctx, result.ID); err != nil {
+			errs = append(errs, fmt.Errorf("let go of %s, which the failed run adopted: %w", result.ID, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // beforeFailure is what was deployed when the run of a revision began; nil when
@@ -206,6 +225,25 @@ func (a attempt) left(before *Revision) []object.ID {
 		}
 	}
 	return out
+}
+
+// notCreated are the resources that the run wrote and that may have been there before
+// without being members of the set, as far as a revision does not hold them.
+func (a attempt) notCreated(before *Revision) []apply.Result {
+	held := before.holds()
+	var out []apply.Result
+	for _, result := range a.summary.Results {
+		written := !result.Sent.IsZero() && result.State != apply.Deleted
+		if written && !result.Absent && !result.Member && result.Created == "" && !held[result.ID] {
+			out = append(out, result)
+		}
+	}
+	return out
+}
+
+// spared are their IDs.
+func (a attempt) spared(before *Revision) []object.ID {
+	return converted(a.notCreated(before), func(result apply.Result) object.ID { return result.ID })
 }
 
 // holds are the IDs of a revision's resources; of none without one.

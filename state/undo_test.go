@@ -116,6 +116,30 @@ func TestUndoLeavesWhatWasThere(t *testing.T) {
 	})
 }
 
+// It stays also where the run would prune, and is no member any longer: a later
+// prune must not delete it.
+func TestUndoPrunesNothingThatTheRunAdopted(t *testing.T) {
+	for _, revisions := range []int{0, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			cluster := newStore()
+			if revisions > 0 {
+				done(t, runOf(t, cluster, "ConfigMap shop/app"))
+			}
+			foreign := resources(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: found, namespace: shop}}")[0]
+			kind, _ := cluster.Kind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
+			cluster.add(kind, &unstructured.Unstructured{Object: foreign.Object})
+			cluster.refuse = refusing("bad")
+			undone := undoneBy(t, undoing(t, cluster, true, "ConfigMap shop/app", "ConfigMap shop/found", "ConfigMap shop/bad"))
+			require.NoError(t, undone.Err)
+			require.Equal(t, []object.ID{foreign.ID}, undone.Left)
+			require.NotContains(t, cluster.members(), "configmaps/found")
+			cluster.refuse = nil
+			done(t, runOf(t, cluster, "ConfigMap shop/app"))
+			require.NotNil(t, cluster.at("configmaps/shop/found"))
+		})
+	}
+}
+
 // Where the objects may not be listed, each is read by its name: what the run created
 // is known all the same. Where they may not be read either, it is not known, and
 // nothing is deleted.
