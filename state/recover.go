@@ -35,11 +35,11 @@ func contentsDigest(p applyset.Parent) string {
 func (s *Set) readContents(live *unstructured.Unstructured) (applyset.Parent, error) {
 	parent, err := applyset.ReadParent(live)
 	s.digest = live.GetAnnotations()[digestAnnotation]
-	ours := live.GetLabels()[applyset.IDLabel] == parent.SetID() && isOurs(parent.Tooling)
-	if !ours || s.digest == "" {
+	label := live.GetLabels()[applyset.IDLabel]
+	if label != "" && label != parent.SetID() || !isOurs(parent.Tooling) || s.digest == "" {
 		return parent, err
 	}
-	s.edited = err != nil || s.digest != contentsDigest(parent)
+	s.edited = err != nil || label == "" || s.digest != contentsDigest(parent)
 	return parent, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/object"
 )
 
 // withMembers is a cluster with a set that has members of three kinds in two
@@ -133,4 +134,19 @@ func TestParentAsItWasWrittenIsBelieved(t *testing.T) {
 		done(t, run)
 		require.NotEmpty(t, cluster.at("secrets/shop/shop").GetAnnotations()[digestAnnotation])
 	})
+}
+
+// A parent without the label of its set was changed by hand, too. One of a kind in
+// which people keep other things is refused.
+func TestAParentWithoutItsLabelWasChanged(t *testing.T) {
+	parent := applyset.Parent{ID: object.ID{Group: "applysets.example.com", Kind: "ApplySet", Name: "wide"}, Tooling: applyset.Tooling}
+	set := &Set{Parent: parent, version: "v1"}
+	live := set.manifest(parent)
+	_, err := set.readContents(live)
+	require.NoError(t, err)
+	require.False(t, set.edited)
+	live.SetLabels(nil)
+	_, err = set.readContents(live)
+	require.NoError(t, err)
+	require.True(t, set.edited)
 }
