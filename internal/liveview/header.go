@@ -109,9 +109,12 @@ func (v *View) guessed(of []int) string {
 	return fmt.Sprintf(" (%d only assumed)", n)
 }
 
-// goal is what is waited for: where nothing but deletions goes on, that all is
-// gone.
+// goal is what resources are waited to become: a wave of deletions waits until its
+// resources are gone, and so does a run in which there is nothing but deletions.
 func (v *View) goal(of []int) string {
+	if v.inWave() && v.deletes {
+		return "gone"
+	}
 	goal := "ready"
 	for _, i := range of {
 		switch v.resources[i].state {

@@ -29,6 +29,7 @@ type View struct {
 	byID        map[object.ID]int
 	waves       [][]int // the resources of each
 	open        int     // the open wave; -1 when none is
+	deletes     bool    // the open wave
 	opened      time.Time
 	latest      time.Time // when something happened
 	interrupted bool
@@ -96,7 +97,7 @@ func (v *View) Take(e apply.Event) string {
 		if e.EndsWave() {
 			return v.endWave("", e.Time)
 		}
-		v.open, v.opened = e.Wave, e.Time
+		v.open, v.opened, v.deletes = e.Wave, e.Time, e.State == apply.Deleting
 		return ""
 	}
 	i, known := v.byID[e.ID]

@@ -103,8 +103,8 @@ func playUntil(t *testing.T, v *View, events *[]string, until time.Duration, sta
 	}
 }
 
-// happen takes "wave 2", "wave 2 ready", "interrupt", "end", or "Kind name
-// state: detail".
+// happen takes "wave 2", "wave 2 deleting", "wave 2 ready", "interrupt", "end", or
+// "Kind name state: detail".
 func happen(t *testing.T, v *View, at time.Time, what string) string {
 	t.Helper()
 	var wave int
@@ -113,7 +113,7 @@ func happen(t *testing.T, v *View, at time.Time, what string) string {
 	case n == 1:
 		return v.Take(apply.Event{Time: at, Wave: wave - 1, State: apply.Applying})
 	case n == 2:
-		return v.Take(apply.Event{Time: at, Wave: wave - 1, State: apply.Ready})
+		return v.Take(apply.Event{Time: at, Wave: wave - 1, State: apply.State(rest)})
 	case what == "interrupt":
 		v.Interrupt()
 		return ""
