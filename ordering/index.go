@@ -1,6 +1,8 @@
 package ordering
 
 import (
+	"slices"
+
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -62,6 +64,7 @@ type references struct {
 	at      int // the resource that is read
 	edges   []edge
 	first   int       // where its edges begin
+	begins  []int     // by resource: where the edges from it to the one that is read begin; below first when there are none
 	missing []missing // nil unless wanted
 	want    bool
 }
@@ -90,6 +93,7 @@ func (ix *index) missingReferences() []missing {
 }
 
 func (refs *references) readAll() {
+	refs.begins = slices.Repeat([]int{-1}, len(refs.resources))
 	for i, r := range refs.resources {
 		refs.at, refs.first = i, len(refs.edges)
 		refs.namespace(r)
@@ -129,8 +133,11 @@ func (refs *references) edge(from int, gate Gate, s strength, rule, where string
 	if from == refs.at {
 		return
 	}
-	for i := range refs.edges[refs.first:] {
-		e := &refs.edges[refs.first+i]
+	if refs.begins[from] < refs.first {
+		refs.begins[from] = len(refs.edges)
+	}
+	for i := refs.begins[from]; i < len(refs.edges); i++ {
+		e := &refs.edges[i]
 		if int(e.from) == from && e.gate == gate && e.why.Rule == rule {
 			e.strength = max(e.strength, s)
 			return
