@@ -8,13 +8,15 @@ const (
 
 // config is the SortOrder as an author writes it. The json tags name its
 // fields, the doc tags explain them to editors; decode and Schema read both, so
-// that what is accepted and what is documented cannot drift apart.
+// that what is accepted and what is documented cannot drift apart. A field with a
+// values tag is left out for its default: an empty text in it is a fault, and the tag
+// says what to write.
 type config struct {
 	APIVersion string            `json:"apiVersion" doc:"Always ordapply.dev/v1alpha1."`
 	Kind       string            `json:"kind" doc:"Always SortOrder."`
 	Metadata   metadata          `json:"metadata" doc:"The name of the order, which the stamps carry."`
 	SortOrder  []selectorSpec    `json:"sortOrder" doc:"Selectors; a resource belongs to the first one it matches."`
-	TypeOrder  typeOrderSpec     `json:"typeOrder" doc:"The order of kinds within a layer: legacy (kustomize's, the default), helm, fifo (as read), or an object with default, first and last."`
+	TypeOrder  typeOrderSpec     `json:"typeOrder" doc:"The order of kinds within a layer: legacy (kustomize's, the default), helm, fifo (as read), or an object with default, first and last." values:"legacy, helm or fifo"`
 	Layers     []layerSpec       `json:"layers" doc:"Changes to the chain of layers: which layers one needs, instead of the one before it in the list."`
 	Stacks     []stackSpec       `json:"stacks" doc:"Applications, grouped into stacks. Read by ordapply --order."`
 	Timeouts   map[string]string `json:"timeouts" doc:"How long resources of a kind may take to become ready: Kind or Kind.group, and a duration. Read by ordapply --order."`
@@ -23,8 +25,8 @@ type config struct {
 	Overwrite  bool              `json:"overwrite" doc:"Let emit replace annotations of those tools that the author wrote."`
 	Strict     bool              `json:"strict" doc:"Make a selector that matches nothing an error instead of a warning."`
 	Reindex    bool              `json:"reindex" doc:"Under kpt, renumber the resources of each file in the order decided."`
-	Carry      string            `json:"carry" doc:"Two passes of kustomize build: pack in the first, unpack in the second. Written by sortorder carry."`
-	Of         string            `json:"of" doc:"With carry: unpack, the name of the order that packed."`
+	Carry      string            `json:"carry" doc:"Two passes of kustomize build: pack in the first, unpack in the second. Written by sortorder carry." values:"pack or unpack"`
+	Of         string            `json:"of" doc:"With carry: unpack, the name of the order that packed." values:"the name of the order that packed"`
 }
 
 // metadata is the part of an object's metadata that is read here; what build
@@ -43,9 +45,9 @@ type selectorSpec struct {
 	Namespace        *string           `json:"namespace" doc:"The resource's namespace; an empty string is a resource without one."`
 	Name             *string           `json:"name" doc:"The resource's name as the function receives it."`
 	Unmatched        bool              `json:"unmatched" doc:"The place of everything that no other selector matches."`
-	Layer            string            `json:"layer" doc:"The layer's name. Default: made from the selector, such as tier=data."`
-	Gate             string            `json:"gate" doc:"What later layers wait for: ready (the default) or applied."`
-	Timeout          string            `json:"timeout" doc:"How long the layer may take to become ready, such as 5m."`
+	Layer            string            `json:"layer" doc:"The layer's name. Default: made from the selector, such as tier=data." values:"a name"`
+	Gate             string            `json:"gate" doc:"What later layers wait for: ready (the default) or applied." values:"ready or applied"`
+	Timeout          string            `json:"timeout" doc:"How long the layer may take to become ready, such as 5m." values:"a duration such as 90s or 5m"`
 }
 
 // labelSelector has the fields of metav1.LabelSelector.
@@ -70,7 +72,7 @@ type layerSpec struct {
 // typeOrderSpec is a name, or a name with kinds moved to the front or the end.
 // It is the one field with two forms: "helm", or {default: helm, first: [...]}.
 type typeOrderSpec struct {
-	Default string   `json:"default" doc:"The order that first and last change: legacy, helm or fifo."`
+	Default string   `json:"default" doc:"The order that first and last change: legacy, helm or fifo." values:"legacy, helm or fifo"`
 	First   []string `json:"first" doc:"Kinds that come first: Kind, Kind.group, or Kind. for the core group."`
 	Last    []string `json:"last" doc:"Kinds that come last."`
 }

@@ -94,9 +94,13 @@ func (d *decoder) object(target reflect.Value, value any, path string) {
 	}
 	known := map[string]bool{}
 	for i := range target.NumField() {
-		name := target.Type().Field(i).Tag.Get("json")
+		tag := target.Type().Field(i).Tag
+		name := tag.Get("json")
 		known[name] = true
-		if field, has := fields[name]; has {
+		field, has := fields[name]
+		if values := tag.Get("values"); has && field == "" && values != "" {
+			d.problems.add(join(path, name), "is empty: write %s, or leave the field out", values)
+		} else if has {
 			d.into(target.Field(i), field, join(path, name))
 		}
 	}

@@ -18,6 +18,7 @@ func Schema() []byte {
 	narrow(properties, "apiVersion", APIVersion)
 	narrow(properties, "kind", Kind)
 	narrow(properties, "carry", string(Pack), string(Unpack))
+	notEmpty(properties, "of")
 	narrow(properties["emit"].(map[string]any), "items", emitTools()...)
 	metadata := properties["metadata"].(map[string]any)
 	metadata["additionalProperties"] = true

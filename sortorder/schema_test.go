@@ -67,6 +67,8 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 		"sortOrder: [{matchAnnotations: {a: ''}}]", "layers: [{dependsOn: [a]}]", "typeOrder: {first: ['']}", "of: a", "carry: unpack",
 		"stacks: [{applications: []}]", "stacks: [{name: a, applications: [{name: b}]}]", "stacks: [{name: a, applications: [{kind: B}]}]",
 		"health: [{readyWhen: 'true'}]", "timeouts: {Job: soon}",
+		"sortOrder: [{kind: A, layer: ''}]", "sortOrder: [{kind: A, gate: ''}]", "sortOrder: [{kind: A, timeout: ''}]", "typeOrder: ''",
+		"typeOrder: {default: ''}", "carry: ''", "carry: unpack\nof: ''", "stacks: [{name: a, timeout: ''}]", "timeouts: {Job: ''}",
 	} {
 		require.False(t, valid(withHeader(order)), order)
 	}

@@ -24,7 +24,7 @@ type healthRule struct {
 type stackSpec struct {
 	Name         string            `json:"name" doc:"The stack's name."`
 	DependsOn    []string          `json:"dependsOn" doc:"The stacks that must be healthy before."`
-	Timeout      string            `json:"timeout" doc:"How long the stack may take, such as 30m."`
+	Timeout      string            `json:"timeout" doc:"How long the stack may take, such as 30m." values:"a duration such as 90s or 5m"`
 	Health       []healthRule      `json:"health" doc:"When resources of the stack's applications are ready."`
 	Applications []applicationSpec `json:"applications" doc:"The applications of the stack."`
 }
@@ -34,7 +34,7 @@ type stackSpec struct {
 type applicationSpec struct {
 	Name             string            `json:"name" doc:"The application's name."`
 	DependsOn        []string          `json:"dependsOn" doc:"The applications that must be healthy before: of this stack by name, of another as stack/application."`
-	Timeout          string            `json:"timeout" doc:"How long the application may take, such as 5m."`
+	Timeout          string            `json:"timeout" doc:"How long the application may take, such as 5m." values:"a duration such as 90s or 5m"`
 	Health           []healthRule      `json:"health" doc:"When resources of the application are ready."`
 	MatchAnnotations map[string]string `json:"matchAnnotations" doc:"Annotations a resource must have, each with this value."`
 	MatchExpressions []requirement     `json:"matchExpressions" doc:"Conditions on annotations."`

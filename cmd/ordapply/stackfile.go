@@ -83,17 +83,22 @@ func (f *stackFile) readTimeouts(raw json.RawMessage) error {
 		return cmp.Or(cmp.Compare(strings.Count(b, "."), strings.Count(a, ".")), strings.Compare(a, b))
 	})
 	for _, kind := range kinds {
-		d, err := readDuration("timeouts."+kind, timeouts[kind])
+		d, err := parseDuration("timeouts."+kind, timeouts[kind])
 		errs = append(errs, err)
 		f.timeouts = append(f.timeouts, ordering.KindTimeout{Kind: kind, Timeout: d})
 	}
 	return errors.Join(errs...)
 }
 
+// readDuration is 0 for a field that is left out.
 func readDuration(field, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
+	return parseDuration(field, text)
+}
+
+func parseDuration(field, text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
 		return 0, fmt.Errorf("%s: %q is not a duration such as 5m", field, text)
