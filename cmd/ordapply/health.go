@@ -146,7 +146,7 @@ cluster. Where apply would wait, it tells what for.
 			return judgeAll(cmd, &in, assessor, output)
 		},
 	}
-	cmd.Flags().StringSliceVarP(&in.files, "filename", "f", nil, "file, folder or URL with objects; - for standard input")
+	cmd.Flags().StringSliceVarP(&in.files, "filename", "f", nil, "file, folder, pattern such as '*.yaml', or URL with objects; - for standard input")
 	cmd.Flags().BoolVarP(&in.recursive, "recursive", "R", false, "read folders below a folder too")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json, one object a line")
 	cmd.Flags().StringVar(&in.order, "order", "", "file with a SortOrder or stacks, for the health rules in it")

@@ -33,7 +33,7 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) register(flags *pflag.FlagSet) {
-	flags.StringSliceVarP(&f.files, "filename", "f", nil, "file, folder or URL with manifests; - for standard input")
+	flags.StringSliceVarP(&f.files, "filename", "f", nil, "file, folder, pattern such as '*.yaml', or URL with manifests; - for standard input")
 	flags.BoolVarP(&f.recursive, "recursive", "R", false, "read folders below a folder too")
 	f.kustomizationFlags.register(flags)
 	flags.StringVarP(&f.selector, "selector", "l", "", "take only the resources whose labels match, as kubectl does: =, ==, !=, in, notin, exists; the others are waited for where resources name them")
@@ -262,13 +262,33 @@ func (f *inputFlags) sources(cmd *cobra.Command) ([]string, error) {
 	return nil, usagef("no manifests: name a file with -f or a kustomization with -k, or pipe them in")
 }
 
-// expand lists the manifest files that a -f argument means.
+// expand lists the manifest files that a -f argument means: a file, a folder or, as in
+// kubectl, a pattern of such where no file has the name.
 func (f *inputFlags) expand(name string) ([]string, error) {
+	names := []string{name}
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		if names, err = filepath.Glob(name); err != nil {
+			return nil, fmt.Errorf("read the manifests: pattern %s: %w", name, err)
+		}
+		if len(names) == 0 {
+			return nil, fmt.Errorf("read the manifests: there is no file or folder %s", name)
+		}
+	}
+	var paths []string
+	for _, name := range names {
+		files, err := f.manifestsOf(name)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, files...)
+	}
+	return paths, nil
+}
+
+// manifestsOf lists the manifest files of a folder; a file is itself one.
+func (f *inputFlags) manifestsOf(name string) ([]string, error) {
 	info, err := os.Stat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("read the manifests: there is no file or folder %s", name)
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("read the manifests: %w", err)
 	}
 	if !info.IsDir() {

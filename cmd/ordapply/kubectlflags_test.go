@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// -f, -R, -k, -l and -n take the objects that kubectl takes, or both refuse.
+func TestFlagsMeanWhatTheyMeanForKubectl(t *testing.T) {
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "flags")
+	t.Chdir(t.TempDir())
+	writeTree(t)
+	for _, args := range []string{
+		"-f folder", "-f folder -R", "-f folder/", "-f folder/a.yaml", "-f folder/a.yaml -f folder/b.json", "-f folder/a.yaml,folder/c.yml",
+		"-f folder/a.yaml -f folder/a.yaml", "-f folder/notes.txt", "-f folder/*.yaml", "-f folder/*.y*ml,folder/b.json", "-f folder/d*", "-f folder/d* -R",
+		"-f folder/deep -R", "-f linked", "-f linked -R", "-f list.yaml", "-f -", "-k base", "-k overlay",
+		"-f folder -R -l tier=web", "-f folder -R -l tier==web", "-f folder -R -l tier!=web", "-f folder -R -l tier", "-f folder -R -l !tier",
+		"-f folder -R -l tier-in-(web,data)", "-f folder -R -l tier-notin-(web)", "-f folder -R -l tier=web,size=s", "-f folder -R --selector=tier=web",
+		"-f list.yaml -l tier=web", "-k base -l tier=web", "-k overlay -l tier=web",
+	} {
+		t.Run(args, func(t *testing.T) {
+			want := takenByKubectl(t, cluster, args)
+			require.NotEmpty(t, want)
+			require.Equal(t, want, takenByOrdapply(t, cluster, args))
+		})
+	}
+	for _, args := range []string{
+		"-f folder/empty", "-f none.yaml", "-f folder/none-*.yaml", "-f folder/[", "-k base -R", "-k folder", "-k base -f folder",
+		"-f folder -R -l tier=none", "-f folder -R -l tier-in-web", "-f other.yaml",
+	} {
+		t.Run("refused "+args, func(t *testing.T) {
+			require.Empty(t, takenByKubectl(t, cluster, args))
+			require.Empty(t, takenByOrdapply(t, cluster, args))
+		})
+	}
+}
+
+// dryRunOf is a dry run with flags that blanks separate; "-" in a selector is one, too.
+func dryRunOf(flags string) []string {
+	words := strings.Fields(flags)
+	for i := range words {
+		if i > 0 && words[i-1] == "-l" {
+			words[i] = strings.ReplaceAll(words[i], "-", " ")
+		}
+	}
+	return append([]string{"apply", "--server-side", "--dry-run=server", "-o", "name", "-n", "flags"}, words...)
+}
+
+// takenByKubectl are the objects that kubectl takes, sorted; none where it refuses.
+func takenByKubectl(t *testing.T, cluster *testcluster.Cluster, flags string) []string {
+	t.Helper()
+	line := cluster.KubectlCommand(dryRunOf(flags)...)
+	cmd := exec.Command(line[0], line[1:]...)
+	var out, said bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(configMap("piped", "web")), &out, &said
+	if err := cmd.Run(); err != nil {
+		t.Logf("kubectl refuses: %s", lastLines(said.String(), 2))
+		return nil
+	}
+	return sortedLines(out.String())
+}
+
+func takenByOrdapply(t *testing.T, cluster *testcluster.Cluster, flags string) []string {
+	t.Helper()
+	var out, said bytes.Buffer
+	code := run(context.Background(), append(dryRunOf(flags), "--kubeconfig", cluster.Kubeconfig), strings.NewReader(configMap("piped", "web")), &out, &said)
+	if code != exitDone {
+		t.Logf("ordapply refuses: %s", lastLines(said.String(), 2))
+		return nil
+	}
+	return sortedLines(out.String())
+}
+
+// sortedLines are the lines of a text, each once: kubectl sends an object twice that it is
+// given twice.
+func sortedLines(text string) []string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	slices.Sort(lines)
+	return slices.Compact(lines)
+}
+
+// writeTree writes folders with manifests, with files that are none, and with links.
+func writeTree(t *testing.T) {
+	t.Helper()
+	for path, text := range map[string]string{
+		"folder/a.yaml":           configMap("a", "web") + "---\n" + configMap("a2", "data"),
+		"folder/b.json":           `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b", "labels": {"tier": "web", "size": "s"}}}`,
+		"folder/c.yml":            configMap("c", "data"),
+		"folder/notes.txt":        configMap("notes", "web"),
+		"folder/empty/nothing":    "",
+		"folder/deep/d.yaml":      configMap("d", "web"),
+		"folder/deep/er/e.yaml":   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: e}\n",
+		"list.yaml":               "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: f, labels: {tier: web}}}\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: g}}\n",
+		"other.yaml":              "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: h, namespace: default}\n",
+		"base/kustomization.yaml": "resources: [i.yaml]\nconfigMapGenerator: [{name: made, literals: [a=b], options: {labels: {tier: web}}}]\n",
+		"base/i.yaml":             configMap("i", "data"),
+		"overlay/kustomization.yaml": "resources: [../base]\nnamePrefix: over-\n" +
+			"patches: [{target: {name: i}, patch: '[{\"op\": \"replace\", \"path\": \"/metadata/labels/tier\", \"value\": \"web\"}]'}]\n",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	require.NoError(t, os.MkdirAll("linked", 0o755))
+	require.NoError(t, os.Symlink("../folder/a.yaml", "linked/a.yaml"))
+	require.NoError(t, os.Symlink("../folder/deep", "linked/deep"))
+}
+
+func configMap(name, tier string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, labels: {tier: %s}}\n", name, tier)
+}
