@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -72,9 +73,18 @@ func statOf(line string) byte {
 	return 0
 }
 
-// Where no shell could continue the program, Ctrl-Z does not stop it.
-func testOrphaned(t *testing.T, bin string, args []string) {
-	p := onTerminal(t, bin, append(args, "--wave-timeout", "6s")...)
+// Where no shell could continue the program, Ctrl-Z does not stop it: not in an orphaned
+// process group, and not as process 1 of a container, which no signal stops.
+func testOrphaned(t *testing.T, bin string, args []string, namespaces uintptr) {
+	p := prepared(t, bin, append(args, "--wave-timeout", "6s")...)
+	p.SysProcAttr.Cloneflags = namespaces
+	if err := p.Start(); errors.Is(err, syscall.EPERM) {
+		t.Skip("skipped: this account may not make a PID namespace")
+	} else {
+		require.NoError(t, err)
+	}
+	p.attend(t)
+	go p.look()
 	p.await(t, "Deployment live/stuck")
 	for range 3 {
 		_, err := p.keyboard.Write([]byte{26}) // Ctrl-Z

@@ -46,7 +46,19 @@ func TestLiveOnATerminal(t *testing.T) {
 		require.Equal(t, exitInterrupted, p.wait())
 		p.requireClean(t, `^wave 2/3 \(first\): ended after `, `^  Deployment live/stuck: unsettled`, `^2 ready, 1 unsettled, 1 not started, in `, `^error: interrupted: `)
 	})
-	t.Run("orphaned", func(t *testing.T) { testOrphaned(t, bin, args) })
+	for _, env := range []string{"TERM=dumb", "TERM=", "CI=true"} {
+		t.Run("not drawn with "+env, func(t *testing.T) {
+			p := prepared(t, bin, append(args, "--wave-timeout", "1s")...)
+			p.Env = append(p.Env, env)
+			p.start(t)
+			go p.look()
+			require.Equal(t, exitTimedOut, p.wait())
+			require.Contains(t, p.raw.String(), "wave 2/3 (first): ")
+			require.NotContains(t, p.raw.String(), "\x1b")
+		})
+	}
+	t.Run("orphaned", func(t *testing.T) { testOrphaned(t, bin, args, 0) })
+	t.Run("process 1", func(t *testing.T) { testOrphaned(t, bin, args, syscall.CLONE_NEWPID) })
 	t.Run("suspended", func(t *testing.T) {
 		p := underShell(t, bin, args...)
 		p.await(t, "Deployment live/stuck")
@@ -145,7 +157,6 @@ func atTerminal(t *testing.T, bin string, args ...string) *seated {
 	t.Helper()
 	p := prepared(t, bin, args...)
 	p.start(t)
-	p.pid = p.Process.Pid
 	return p
 }
 
@@ -163,6 +174,13 @@ func prepared(t *testing.T, bin string, args ...string) *seated {
 func (p *seated) start(t *testing.T) {
 	t.Helper()
 	require.NoError(t, p.Start())
+	p.attend(t)
+}
+
+// attend leaves the terminal to the program that has begun.
+func (p *seated) attend(t *testing.T) {
+	t.Helper()
+	p.pid = p.Process.Pid
 	require.NoError(t, p.Stdin.(*os.File).Close())
 	t.Cleanup(func() { _ = p.Process.Kill(); p.keyboard.Close() })
 }

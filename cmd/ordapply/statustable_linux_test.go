@@ -87,6 +87,18 @@ all       2/3    Degraded`
 	require.Equal(t, exitInterrupted, p.wait())
 	p.requireClean(t)
 	require.Equal(t, degraded, undated(p.shows()))
+	for _, env := range []string{"TERM=dumb", "TERM=", "CI=true"} {
+		t.Run("not drawn with "+env, func(t *testing.T) {
+			p := prepared(t, bin, "status", "shop", "-n", "set-screen", "--watch", "--kubeconfig", cluster.Kubeconfig)
+			p.Env = append(p.Env, env)
+			p.start(t)
+			go p.look()
+			p.await(t, "Degraded")
+			p.signal(t, syscall.SIGINT)
+			require.Equal(t, exitInterrupted, p.wait())
+			require.NotContains(t, p.raw.String(), "\x1b")
+		})
+	}
 }
 
 // suspend stops the program as Ctrl-Z does.
