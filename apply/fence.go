@@ -50,12 +50,20 @@ func MayWrite(ctx context.Context) error {
 
 // fenceOf is the fence of a request; nil when it only reads, or has none.
 func fenceOf(request *http.Request) Fence {
-	switch request.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions:
+	if !writes(request) {
 		return nil
 	}
 	fence, _ := request.Context().Value(fenceKey{}).(Fence)
 	return fence
+}
+
+// writes reports whether a request may change something.
+func writes(request *http.Request) bool {
+	switch request.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return false
+	}
+	return true
 }
 
 type ownConnectionKey struct{}

@@ -40,7 +40,8 @@ type removeStep struct {
 	detail    string
 	err       error
 	absent    bool     // there was nothing to delete
-	asked     bool     // its DELETE was sent, once at least
+	asked     bool     // its DELETE is out, or may have got to the API server
+	reached   bool     // an attempt at its DELETE may have got to the API server
 	accepted  bool     // the API server deletes it
 	passed    bool     // nothing waits any longer for its deletion to be asked for
 	watch     watchKey // that reports it

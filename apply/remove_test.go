@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -240,17 +241,18 @@ func TestRemovalInterrupted(t *testing.T) {
 }
 
 // A DELETE that was refused, or not answered, when the run was interrupted was sent
-// all the same.
+// all the same; one that got no connection was not.
 func TestRemovalInterruptedBetweenTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newMortal(secret("busy"), secret("silent"))
+		cluster := newMortal(secret("busy"), secret("silent"), secret("unconnected"))
 		cluster.ends[secret("busy")] = end{errs: slices.Repeat([]error{apierrors.NewServiceUnavailable("busy")}, 99)}
 		cluster.ends[secret("silent")] = end{latency: time.Hour}
+		cluster.ends[secret("unconnected")] = end{errs: slices.Repeat([]error{apply.NotSent(syscall.ECONNREFUSED)}, 99)}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(4*time.Second, cancel)
-		summary, err := apply.Remover{Cluster: cluster}.Run(ctx, inWaves(wave(secret("busy"), secret("silent"))), cluster.found())
+		summary, err := apply.Remover{Cluster: cluster}.Run(ctx, inWaves(wave(secret("busy"), secret("silent"), secret("unconnected"))), cluster.found())
 		require.ErrorIs(t, err, apply.ErrInterrupted)
-		require.Equal(t, map[string]apply.State{"busy": apply.Unsettled, "silent": apply.Unsettled}, states(summary))
+		require.Equal(t, map[string]apply.State{"busy": apply.Unsettled, "silent": apply.Unsettled, "unconnected": apply.NotStarted}, states(summary))
 		require.Contains(t, summary.Results[0].Detail, "busy")
 		require.Equal(t, "its DELETE was sent, and the API server has not answered it", summary.Results[1].Detail)
 	})

@@ -61,15 +61,17 @@ func (r *removal) inspectAndDelete(i int) {
 func (r *removal) delete(i int) {
 	s := &r.steps[i]
 	s.refusal = nil
-	s.asked = true
 	cluster, kind, id, live := r.Cluster, s.kind, s.ID, s.live
 	options := DeleteOptions{Unchanged: true, Foreground: ownsOthers(s.ID), DryRun: r.DryRun}
-	r.enqueue(func(ctx context.Context) func() {
-		err := r.Before(ctx, id)
-		if err == nil {
-			err = cluster.Delete(ctx, kind, live, options)
-		}
-		return func() { r.asked(i, err) }
+	r.queue = append(r.queue, work{
+		taken: func() { r.steps[i].asked = true },
+		do: func(ctx context.Context) func() {
+			err := r.Before(ctx, id)
+			if err == nil {
+				err = cluster.Delete(ctx, kind, live, options)
+			}
+			return func() { r.asked(i, err) }
+		},
 	})
 }
 
@@ -89,10 +91,11 @@ func ownsOthers(id object.ID) bool {
 // asked takes the answer to a DELETE.
 func (r *removal) asked(i int, err error) {
 	s := &r.steps[i]
+	s.reached = s.reached || !notSent(err)
+	s.asked = s.reached
 	switch {
 	case s.state.Final(): // a watch was faster, or its time is over
-	case errors.Is(err, ErrFenced): // it was not sent after all, and the run ends now
-		s.asked = s.retries > 0
+	case errors.Is(err, ErrFenced): // the run may no longer write: it ends now
 		r.fencedOff(err)
 	case err == nil && r.DryRun:
 		r.finish(i, Deleted, "")

@@ -103,11 +103,12 @@ type step struct {
 	specChanged bool      // this run changed the spec of an object that was there before
 	answer      any       // the status in the answer to the PATCH, where it may be about the spec before
 	begun       time.Time // all that it needs of the stream was there
-	sent        time.Time // its PATCH was handed to a worker first
+	sent        time.Time // its PATCH was handed to a worker first; zero again when it got no connection
 	answered    time.Time // its PATCH, with success
 	done        time.Time
 	patience    time.Duration // that its author gave this one resource or its kind; 0: none
 	retries     int
+	reached     bool      // an attempt at its PATCH may have got to the API server
 	troubled    time.Time // of the first failed attempt
 	refusal     error     // why its PATCH will be sent again
 }

@@ -3,6 +3,8 @@ package apply_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,14 +101,16 @@ func TestRunTimeoutWhileAPatchIsOut(t *testing.T) {
 }
 
 // A PATCH that the API server has and never answered is not "not started", nor
-// is one that was refused and would be sent again.
+// is one that was refused and would be sent again. One that got no connection is.
 func TestAStoppedRunTellsWhatItSent(t *testing.T) {
 	busy := apierrors.NewServiceUnavailable("busy")
 	always := []error{busy, busy, busy, busy, busy, busy, busy, busy}
 	do := func(t *testing.T, applier apply.Applier, stopAfter time.Duration) (map[string]apply.Result, error) {
-		plan, stream := planOf(t, testPod("silent", 0, ""), testPod("refused", 0, ""), testPod("late", 0, ""), testPod("web", 1, ""))
+		plan, stream := planOf(t, testPod("silent", 0, ""), testPod("refused", 0, ""), testPod("late", 0, ""), testPod("unconnected", 0, ""), testPod("web", 1, ""))
+		unconnected := slices.Repeat([]error{apply.NotSent(syscall.ECONNREFUSED)}, 9)
 		applier.Cluster = &scripted{scripts: map[object.ID]script{
 			pod("silent"): {latency: time.Hour}, pod("refused"): {errs: always}, pod("late"): {latency: 4 * time.Second, errs: always},
+			pod("unconnected"): {errs: unconnected},
 		}}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(stopAfter, cancel)
@@ -127,6 +131,8 @@ func TestAStoppedRunTellsWhatItSent(t *testing.T) {
 			require.Equal(t, apply.Unsettled, results[name].State, name)
 			require.Contains(t, results[name].Detail, why, name)
 		}
+		require.Equal(t, apply.NotStarted, results["unconnected"].State)
+		require.Zero(t, results["unconnected"].Sent)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		results, err := do(t, apply.Applier{Timeout: 3 * time.Second}, time.Hour)

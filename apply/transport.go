@@ -49,7 +49,11 @@ func (n noting) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	response, err := n.answered(admitted)
+	send := n.answered
+	if writes(request) {
+		send = func(request *http.Request) (*http.Response, error) { return whetherSent(request, n.answered) }
+	}
+	response, err := send(admitted)
 	end()
 	if tried, ok := request.Context().Value(attemptKey{}).(func(error)); ok && request.Context().Err() == nil {
 		tried(err)

@@ -101,9 +101,10 @@ func (a Applier) do(ctx context.Context, q request) (*unstructured.Unstructured,
 
 // take goes on with what a reply is for.
 func (r *run) take(answer reply) {
+	r.noteSent(answer)
 	switch {
-	case errors.Is(answer.err, ErrFenced):
-		r.withheld(answer)
+	case errors.Is(answer.err, ErrFenced): // the run may no longer write: it ends now
+		r.fencedOff(answer.err)
 	case answer.op == opDiscover:
 		r.discovered(answer.discover) // an error shows as kinds that stay unserved
 	case answer.op == opLook:
@@ -126,14 +127,13 @@ func (r *run) take(answer reply) {
 	}
 }
 
-// withheld notes that a request was not sent after all, as the run may no longer
-// write; it ends now.
-func (r *run) withheld(answer reply) {
-	r.fencedOff(answer.err)
-	if answer.step < 0 {
+// noteSent notes whether a PATCH that failed may have reached the API server.
+func (r *run) noteSent(answer reply) {
+	if answer.op != opPatch || answer.step < 0 || answer.err == nil {
 		return
 	}
-	if s := &r.steps[answer.step]; s.retries == 0 {
+	s := &r.steps[answer.step]
+	if s.reached = s.reached || !notSent(answer.err); !s.reached {
 		s.sent = time.Time{}
 	}
 }
