@@ -67,7 +67,7 @@ func (c completeness) unreadable(ctx context.Context) error {
 		// again: it keeps the Namespace.
 		_ = c.cluster.Refresh(ctx, gv)
 		if err := c.cluster.Unreadable(gv); err != nil {
-			return errors.New("nobody knows what there is of " + gv.String() + ", which an APIService promises: " + brief(err).Error())
+			return errors.New("the objects of " + gv.String() + ", which an APIService registers, cannot be listed: " + brief(err).Error())
 		}
 	}
 	return nil

@@ -24,8 +24,8 @@ func labelConflict(manager string) error {
 	}}}
 }
 
-// Membership moves only where that is asked for, whatever may be read, and whoever
-// the other set is kept by.
+// Membership moves only where that is asked for, whatever may be read, and
+// whichever tool keeps the other set.
 func TestMembershipDoesNotMove(t *testing.T) {
 	own := apply.Membership{Set: "applyset-mine-v1"}
 	never := apply.Membership{Set: "applyset-mine-v1", Adopt: apply.AdoptNever}

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A request that got no connection was not sent, whatever kept it from one. Of one that
-// got a connection nobody knows, over HTTP/1.1 and HTTP/2.
+// A request that got no connection was not sent, whatever kept it from one. One that got a
+// connection may have been, over HTTP/1.1 and HTTP/2.
 func TestWhatGotNoConnectionWasNotSent(t *testing.T) {
 	for name, c := range map[string]struct {
 		host    string

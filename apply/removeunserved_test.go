@@ -120,7 +120,7 @@ func TestFindOfAnUnservedKind(t *testing.T) {
 	})
 }
 
-// joining is a Namespace that somebody puts something into, and changes, just
+// joining is a Namespace that another client puts an object into, and changes, just
 // before its DELETE arrives.
 type joining struct{ full }
 

@@ -60,8 +60,8 @@ type run struct {
 type step struct {
 	ordering.Step
 	obj         *unstructured.Unstructured // as the author wrote it
-	found       *unstructured.Unstructured // what there was before the run; nil when nothing was, or nobody knows
-	listed      *surveyed                  // the list that said so; nil when nobody knows
+	found       *unstructured.Unstructured // what there was before the run; nil when nothing was, or that is not known
+	listed      *surveyed                  // the list that said so; nil when that is not known
 	known       bool                       // found says whether there was one
 	unread      error                      // why that is not known
 	refused     error                      // why the object that was read may not be written
@@ -81,7 +81,7 @@ type step struct {
 	detail      string
 	err         error
 	asked       bool      // a request of its is out or due; it is not answered for good
-	passed      bool      // nobody's wave waits for it any longer
+	passed      bool      // no wave waits for it any longer
 	unserved    int       // kinds that it waits for discovery to serve
 	watch       watchKey  // that reports it
 	stray       bool      // it does not carry the label of the set

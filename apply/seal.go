@@ -13,8 +13,8 @@ import (
 
 // Seal is the same for two rows when they are of the same manifest and the same
 // live object, as far as a manifest speaks of one, and say that the same becomes of
-// it. It is a digest. No value of a Secret goes into it, in any form: whoever reads
-// the seal and the rest of the manifest could else try out likely values. Of a
+// it. It is a digest. No value of a Secret goes into it, in any form: a reader of
+// the seal and of the rest of the manifest could else try out likely values. Of a
 // Secret it holds which keys there are, which of them would change, and which
 // version of the live object was seen.
 func (row Row) Seal() string {

@@ -119,7 +119,7 @@ func (w *world) disturb(live *unstructured.Unstructured) (*unstructured.Unstruct
 type counts struct{ same, missed, changed, owners, cases int }
 
 // "Unchanged" is never said of an object that a forced server-side apply would
-// change, whatever its schema and whoever edited it. Nor is it said so seldom
+// change, whatever its schema and its editors. Nor is it said so seldom
 // that unchanged objects would be sent again.
 func TestUnchangedIsNeverSaidWhereAnApplyWouldChangeSomething(t *testing.T) {
 	for name, declared := range map[string]bool{"custom resources": false, "kinds of Kubernetes": true} { // 10,500 cases each

@@ -13,7 +13,7 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// argoKinds is the order of kinds within a wave in Argo CD (gitops-engine,
+// argoKinds is the order of kinds within a wave in Argo CD (gitops-engine v0.7.3,
 // sync_tasks.go); kinds it does not know come last.
 func argoKinds() []string {
 	return []string{

@@ -33,7 +33,7 @@ func (d *Deletion) Of(wanted func(object.ID) bool) *Deletion {
 }
 
 // With is the deletion with those of the resources that it does not hold, in a last
-// wave: whoever plans a deletion by what is known of resources leaves none out.
+// wave, so that a deletion that is planned by what is known of resources leaves none out.
 func (d *Deletion) With(resources []object.ID) *Deletion {
 	held := make(map[object.ID]bool, len(d.Steps))
 	for _, s := range d.Steps {

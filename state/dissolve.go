@@ -205,7 +205,7 @@ func (d Dissolution) history() History {
 	return History{Cluster: d.Cluster, Parent: applyset.Parent{ID: d.Parent}, Namespace: d.Namespace}
 }
 
-// dropLease deletes the Lease of a set that is no more, unless another run has
+// dropLease deletes the Lease of a set that was deleted, unless another run has
 // begun meanwhile.
 func (d Dissolution) dropLease(ctx context.Context) error {
 	lease := LeaseOf(d.Parent, d.Namespace)

@@ -15,8 +15,8 @@ import (
 )
 
 // What a set has is known by its parent. When the parent was deleted by hand, or
-// somebody changed what it says of its members, that is found out by the history
-// and by the label of the members themselves.
+// what it says of its members was changed, the history and the label of the members
+// themselves show it.
 
 // digestAnnotation is a digest of what the parent says of its members. Where it
 // does not match, another than ordapply changed that; without it the parent is

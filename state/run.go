@@ -30,16 +30,16 @@ type Run struct {
 	Prune   bool
 	Remover apply.Remover
 	// Pruning is told, before anything is pruned, the plan with those waves
-	// behind its own; default: nobody.
+	// behind its own; default: discard.
 	Pruning func(*ordering.Plan)
 	// TakeOver makes a set ours that another tool kept, and members of other
 	// sets members of this one.
 	TakeOver bool
 	// LockTimeout is how long to wait for another run to end; default 0.
 	LockTimeout time.Duration
-	// Waiting is told, once, that another run is waited for; default: nobody.
+	// Waiting is told, once, that another run is waited for; default: discard.
 	Waiting func(*HeldError)
-	// Note is told what people should know of the set; default: nobody.
+	// Note is told what people should know of the set; default: discard.
 	Note func(string)
 	// Memory says what the history keeps of the run beside its plan and stream.
 	Memory Memory

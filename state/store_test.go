@@ -32,7 +32,7 @@ type store struct {
 	Cluster                              // of which no more than below is called
 	gone       map[schema.GroupKind]bool // kinds that are not served
 	late       map[schema.GroupKind]bool // of these, those that discovery lists when it is read again
-	unreadable map[string]bool           // groups that nobody answers for
+	unreadable map[string]bool           // groups that no server answers for
 	// refuse is asked before each request; nil: none is refused.
 	refuse func(verb string, kind apply.Kind, namespace, name string) error
 
@@ -334,14 +334,14 @@ func (s *store) at(key string) *unstructured.Unstructured {
 	return s.objects[key].DeepCopy()
 }
 
-// drop takes an object away, as somebody else might.
+// drop takes an object away, as another client might.
 func (s *store) drop(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.objects, key)
 }
 
-// add puts an object there, as somebody else might.
+// add puts an object there, as another client might.
 func (s *store) add(kind apply.Kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -100,7 +100,7 @@ func TestUndoDeletesWhatTheRunCreated(t *testing.T) {
 }
 
 // An object that was there before, and that the failed run made a member, is left
-// and named: nobody knows what it held.
+// and named: what it held is not known.
 func TestUndoLeavesWhatWasThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()

@@ -330,7 +330,7 @@ func (lab chaosLab) recovered(t *testing.T, trial trial, act chaosAct) {
 	trial.converged(t, act)
 }
 
-// exists tells whether the trial's Namespace does.
+// exists reports whether the trial's Namespace does.
 func (tr trial) exists(t *testing.T) bool {
 	return slices.ContainsFunc(tr.objects(t), func(obj *unstructured.Unstructured) bool {
 		return obj.GetKind() == "Namespace" && obj.GetName() == tr.namespace

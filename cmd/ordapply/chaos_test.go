@@ -399,7 +399,7 @@ func (tr trial) objects(t *testing.T) []*unstructured.Unstructured {
 	return found
 }
 
-// isOurs tells whether an object is one that the streams make.
+// isOurs reports whether an object is one that the streams make.
 func (tr trial) isOurs(obj *unstructured.Unstructured) bool {
 	return slices.Contains(append(tr.members("old"), tr.members("new")...), obj.GetName())
 }
@@ -454,7 +454,7 @@ func (tr trial) converged(t *testing.T, act chaosAct) {
 	require.ElementsMatch(t, want, got)
 }
 
-// rolledBack tells whether the history has a rollback that got through.
+// rolledBack reports whether the history has a rollback that got through.
 func (tr trial) rolledBack(t *testing.T) bool {
 	t.Helper()
 	entries, err := state.History{Cluster: tr.client, Parent: tr.parent()}.List(t.Context())

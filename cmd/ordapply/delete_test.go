@@ -234,7 +234,7 @@ spec:
 	code, out, said := deleteThrough(cluster.Kubeconfig, []byte(untold))
 	require.Equal(t, exitDone, code, said)
 	require.Equal(t, "namespace/untold kept\n", out)
-	require.Regexp(t, `Namespace untold +kept: what would go with it cannot be read: nobody knows what there is of broken\.example/v1, which an APIService promises: .*; --prune-namespaces deletes it with all that is in it\n`, said)
+	require.Regexp(t, `Namespace untold +kept: what would go with it cannot be read: the objects of broken\.example/v1, which an APIService registers, cannot be listed: .*; --prune-namespaces deletes it with all that is in it\n`, said)
 	require.Empty(t, cluster.Kubectl(t, "get", "namespace", "untold", "-o", "jsonpath={.metadata.deletionTimestamp}"))
 
 	code, _, said = deleteThrough(cluster.Kubeconfig, []byte(namespace+untold+service))

@@ -37,7 +37,7 @@ func (f *deleteFlags) dissolve(cmd *cobra.Command, measured *measure) error {
 		events.NewLog(outputs.out).End(ended)
 	}
 	if err == nil && !absent && f.dryRun == "none" {
-		plain.Fprintf(outputs.err, "apply set %s is no more\n", f.set)
+		plain.Fprintf(outputs.err, "apply set %s deleted\n", f.set)
 	}
 	return err
 }

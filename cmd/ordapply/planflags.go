@@ -70,7 +70,7 @@ func keptURL(text string) string {
 		return text
 	}
 	address, err := url.Parse(text)
-	if err != nil { // nobody can use it
+	if err != nil { // it leads nowhere
 		return scheme + "://" + unkept
 	}
 	if address.User == nil && address.RawQuery == "" && address.Fragment == "" && !strings.Contains(rest, "@") {
