@@ -21,7 +21,7 @@ func Persist[T any](ctx context.Context, request func() (T, error)) (T, error) {
 		select {
 		case <-ctx.Done():
 			return answer, ctx.Err()
-		case <-time.After(max(backoff(n), retryAfter(err))):
+		case <-time.After(max(backoff(ctx, n), retryAfter(err))):
 		}
 	}
 }

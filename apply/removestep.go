@@ -227,7 +227,7 @@ func (r *removal) trouble(i int, cause error, again func()) {
 	if s.retries++; s.retries == 1 {
 		s.troubled = time.Now()
 	}
-	pause := max(backoff(s.retries), retryAfter(cause))
+	pause := max(backoff(r.ctx(), s.retries), retryAfter(cause))
 	if r.stopping || time.Since(s.troubled)+pause > patience(cause) {
 		r.fail(i, Failed, afterAttempts(explainDeletion(cause), s.retries, s.troubled))
 		return

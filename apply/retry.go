@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -74,9 +75,23 @@ func missing(err error) bool { return apierrors.IsNotFound(err) }
 
 // backoff is the pause before the n-th repetition: from 0.1 s doubling to 5 s,
 // with a jitter of half of it.
-func backoff(n int) time.Duration {
+func backoff(ctx context.Context, n int) time.Duration {
 	pause := min(100*time.Millisecond<<min(n-1, 10), 5*time.Second)
-	return pause/2 + rand.N(pause/2+1)
+	jitter, ok := ctx.Value(jitterKey{}).(func(time.Duration) time.Duration)
+	if !ok {
+		jitter = func(limit time.Duration) time.Duration { return rand.N(limit + 1) }
+	}
+	return pause/2 + jitter(pause/2)
+}
+
+type jitterKey struct{}
+
+// WithJitter takes what is random in the pauses before requests are repeated, with
+// the context that it returns, from jitter: a time from 0 to limit. Two runs with
+// the same jitter and the same answers send the same requests at the same times.
+// Default: math/rand. It is called by many goroutines at once.
+func WithJitter(ctx context.Context, jitter func(limit time.Duration) time.Duration) context.Context {
+	return context.WithValue(ctx, jitterKey{}, jitter)
 }
 
 // unknownField recognises a manifest that does not fit its kind's schema, which

@@ -104,7 +104,7 @@ func TestPauses(t *testing.T) {
 			continue
 		}
 		for range 100 {
-			pause := backoff(n)
+			pause := backoff(t.Context(), n)
 			require.LessOrEqual(t, pause, longest*time.Millisecond)
 			require.GreaterOrEqual(t, pause, longest*time.Millisecond/2)
 		}

@@ -30,7 +30,7 @@ func (r *run) trouble(i int, answer reply) {
 	if r.settleConflict(i, answer.err) {
 		return
 	}
-	pause := max(backoff(s.retries), retryAfter(answer.err))
+	pause := max(backoff(r.ctx(), s.retries), retryAfter(answer.err))
 	oldSchema := r.meetsOldSchema(i, answer.err) && time.Since(s.troubled)+pause <= newSchemaWithin
 	if !oldSchema && r.immutable(i, immutableFields(answer.err)) {
 		return

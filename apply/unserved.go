@@ -60,7 +60,7 @@ func ReadServed(ctx context.Context, cluster Cluster, gk schema.GroupKind, read 
 			continue
 		}
 		unserved, unknown := errors.AsType[*UnservedError](err)
-		pause := backoff(n)
+		pause := backoff(ctx, n)
 		if !unknown || !unserved.passing || time.Since(began)+pause > servedWithin {
 			return err
 		}

@@ -33,6 +33,7 @@ type request struct {
 	holder string // whom a write to a Lease makes its holder
 	grant  chan verdict
 	born   int // how many requests were carried out before it was asked
+	text   string
 }
 
 // verdict is what becomes of a request.
@@ -61,6 +62,13 @@ func (q *request) isLease() bool { return q.isOf("leases") }
 // label names the request in a trace; requests of one run with one label come
 // one after the other.
 func (q *request) label() string {
+	if q.text == "" {
+		q.text = q.labelled()
+	}
+	return q.text
+}
+
+func (q *request) labelled() string {
 	verb := q.verb
 	if q.isLease() && q.isWrite() {
 		switch q.holder {
@@ -253,22 +261,26 @@ func (c *client) Unlabel(ctx context.Context, kind apply.Kind, live *unstructure
 // later: what it reports is only ever waited for.
 func (c *client) Watch(ctx context.Context, kind apply.Kind, namespace string, query apply.Query, changed func(apply.Change)) {
 	seen := map[string]*unstructured.Unstructured{}
+	tell := func(change apply.Change) {
+		c.world.sees(c.actor, kind, change)
+		changed(change)
+	}
 	for first := true; ; first = false {
 		now, next := c.world.store.watched(kind, namespace, query)
 		if first {
-			changed(apply.Change{Listed: true, Objects: now})
+			tell(apply.Change{Listed: true, Objects: now})
 		}
 		there := map[string]*unstructured.Unstructured{}
 		for _, obj := range now {
 			at := obj.GetNamespace() + "/" + obj.GetName()
 			there[at] = obj
 			if old := seen[at]; !first && (old == nil || old.GetResourceVersion() != obj.GetResourceVersion()) {
-				changed(apply.Change{Objects: []*unstructured.Unstructured{obj}})
+				tell(apply.Change{Objects: []*unstructured.Unstructured{obj}})
 			}
 		}
 		for at, old := range seen {
 			if there[at] == nil {
-				changed(apply.Change{Deleted: true, Objects: []*unstructured.Unstructured{old}})
+				tell(apply.Change{Deleted: true, Objects: []*unstructured.Unstructured{old}})
 			}
 		}
 		seen = there

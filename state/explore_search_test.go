@@ -12,23 +12,36 @@ import (
 // exploration tries every history of two runs: which request goes first, again
 // and again, and what goes wrong with it. It carries out each from the beginning,
 // up to a choice that is not tried yet, and goes no further where an earlier
-// history was in the same state with as many faults to come.
+// history was in the same state. Histories with fewer faults come first: the
+// earlier one has as many faults to come, or more.
 type exploration struct {
 	scenario scenario
 	faults   int      // that one history may have
 	sorts    []string // of faults; nil: all
 
-	path    []choice
-	visited map[uint64]int // faults that were used, by state
+	todo    [][]*choice // histories to try, by the faults that they have up to there
+	visited map[uint64]bool
 	found   map[string]violation
 
 	histories, whole, requests, diverged int
 }
 
-// choice is what may come next, and what was chosen.
+// choice is what was chosen where something else could have come as well, and
+// what was chosen before.
 type choice struct {
-	options []string
-	taken   int
+	before *choice
+	option string
+	state  uint64 // in which it was chosen
+}
+
+// path is all that was chosen, in its order.
+func (c *choice) path() []*choice {
+	var path []*choice
+	for ; c != nil; c = c.before {
+		path = append(path, c)
+	}
+	slices.Reverse(path)
+	return path
 }
 
 // violation is a history that broke an invariant.
@@ -39,59 +52,48 @@ type violation struct {
 
 // run explores all there is.
 func (e *exploration) run(t *testing.T) {
-	e.visited, e.found = map[uint64]int{}, map[string]violation{}
+	e.visited, e.found = map[uint64]bool{}, map[string]violation{}
+	e.todo = make([][]*choice, e.faults+1)
+	e.todo[0] = []*choice{nil}
 	told := time.Now()
-	for {
-		synctest.Test(t, func(*testing.T) { e.once() })
-		if e.histories++; time.Since(told) > time.Minute {
-			told = time.Now()
-			fmt.Printf("two runs, %s: %d histories, about %.1f %% of all\n", e.scenario.name, e.histories, 100*e.progress())
+	for faults := range e.todo {
+		for tried := 0; len(e.todo[faults]) > 0; tried++ {
+			last := len(e.todo[faults]) - 1
+			next := e.todo[faults][last]
+			e.todo[faults] = e.todo[faults][:last]
+			synctest.Test(t, func(*testing.T) { e.once(next.path()) })
+			e.histories++
+			if time.Since(told) > time.Minute {
+				told = time.Now()
+				fmt.Printf("two runs, %s: %d histories; with %d faults %d, and %d to come\n", e.scenario.name, e.histories, faults, tried+1, last)
+			}
 		}
-		for len(e.path) > 0 && e.path[len(e.path)-1].taken+1 == len(e.path[len(e.path)-1].options) {
-			e.path = e.path[:len(e.path)-1]
-		}
-		if len(e.path) == 0 {
-			return
-		}
-		e.path[len(e.path)-1].taken++
 	}
 }
 
-// progress is how much is done, if every option led to as many histories.
-func (e *exploration) progress() float64 {
-	done, part := 0.0, 1.0
-	for _, c := range e.path {
-		part /= float64(len(c.options))
-		done += part * float64(c.taken)
-	}
-	return done
-}
-
-// once carries out one history.
-func (e *exploration) once() {
+// once carries out one history: the choices of its path, and then what comes
+// first each time.
+func (e *exploration) once(path []*choice) {
 	w := newWorld(e.scenario.before)
 	for _, a := range e.scenario.runs() {
 		w.start(a)
 	}
-	depth := 0
 	for w.violation == "" {
 		synctest.Wait()
 		options := slices.DeleteFunc(w.options(e.faults-w.faults), e.isLeftOut)
 		if len(options) == 0 {
-			w.finish(e.scenario.later.apply("later"))
-			e.whole++
+			if e.isNew(w, nil) {
+				w.finish(e.scenario.later("later"))
+				e.whole++
+			}
 			break
 		}
 		if options = slices.DeleteFunc(options, w.covered); len(options) == 0 {
 			break
 		}
-		option := options[0]
-		if len(options) > 1 {
-			var ok bool
-			if option, ok = e.choose(w, depth, options); !ok {
-				break
-			}
-			depth++
+		option, ok := e.next(w, options, &path)
+		if !ok {
+			break
 		}
 		w.perform(option)
 	}
@@ -104,36 +106,72 @@ func (e *exploration) once() {
 
 // isLeftOut tells whether an option is a fault of a sort that is not tried.
 func (e *exploration) isLeftOut(option string) bool {
-	if e.sorts == nil {
-		return false
-	}
-	for _, sort := range []string{unanswered, killed, unserved, replaced, broken} {
-		if strings.HasPrefix(option, sort) {
-			return !slices.Contains(e.sorts, sort)
-		}
-	}
-	return strings.HasSuffix(option, suspended) && !slices.Contains(e.sorts, suspended)
+	return e.sorts != nil && faultsOf(option) > 0 && !slices.ContainsFunc(e.sorts, func(sort string) bool {
+		return strings.HasPrefix(option, sort) || strings.HasSuffix(option, sort)
+	})
 }
 
-// choose is the next thing to happen; false where an earlier history has been.
-func (e *exploration) choose(w *world, depth int, options []string) (string, bool) {
-	if depth < len(e.path) {
-		c := e.path[depth]
-		option := c.options[c.taken]
-		if !slices.Contains(options, option) {
+// next is what happens next; false where an earlier history has been.
+func (e *exploration) next(w *world, options []string, path *[]*choice) (string, bool) {
+	if len(options) == 1 {
+		fresh := len(*path) > 0 || !w.decides(options[0]) || e.isNew(w, options)
+		return options[0], fresh
+	}
+	if len(*path) > 0 {
+		c := (*path)[0]
+		*path = (*path)[1:]
+		w.chosen = c
+		if !slices.Contains(options, c.option) || len(*path) == 0 && w.state(options) != c.state {
 			e.diverged++
-			e.path = e.path[:depth+1]
 			return "", false
 		}
-		return option, true
+		return c.option, true
 	}
 	state := w.state(options)
-	if used, been := e.visited[state]; been && used <= w.faults {
+	if e.visited[state] {
 		return "", false
 	}
-	e.visited[state] = w.faults
-	e.path = append(e.path, choice{options: options})
-	return options[0], true
+	e.visited[state], w.entered[state] = true, true
+	before := w.chosen
+	for _, option := range slices.Backward(options) {
+		c := &choice{before, option, state}
+		if faults := w.faults + faultsOf(option); option != options[0] || faults > w.faults {
+			e.todo[faults] = append(e.todo[faults], c)
+		} else {
+			w.chosen = c
+		}
+	}
+	return options[0], w.chosen != before
+}
+
+// isNew notes the state that a history is in; false where an earlier one was.
+func (e *exploration) isNew(w *world, options []string) bool {
+	state := w.state(options)
+	if e.visited[state] {
+		return w.entered[state]
+	}
+	e.visited[state], w.entered[state] = true, true
+	return true
+}
+
+// decides tells whether an option is a request that matters: time that passes
+// changes nothing of a state, and yet does not come back to it.
+func (w *world) decides(option string) bool {
+	_, q := w.read(option)
+	return q != nil && w.matters(q)
+}
+
+// faultsOf is how many faults an option is.
+func faultsOf(option string) int {
+	for _, fault := range []string{unanswered, killed, unserved, replaced, broken} {
+		if strings.HasPrefix(option, fault) {
+			return 1
+		}
+	}
+	if strings.HasSuffix(option, suspended) {
+		return 1
+	}
+	return 0
 }
 
 // report keeps the shortest history that breaks an invariant.
@@ -170,7 +208,7 @@ func (w *world) options(faults int) []string {
 	for _, a := range w.actors {
 		if !a.dead && !a.ended {
 			live++
-			sleeping = sleeping || len(a.waiting) == 0 && slices.Contains(w.held, a)
+			sleeping = sleeping || len(a.waiting) == 0 && (a == w.holder || a.late) // else it can only wait for the lock
 		}
 	}
 	waiting := w.waiting()
@@ -243,8 +281,7 @@ func (w *world) waiting() []*request {
 			out = append(out, a.waiting...)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *request) int { return strings.Compare(a.label(), b.label()) })
-	return out
+	return sorted(out)
 }
 
 // matters tells whether it makes a difference when a request is carried out.
@@ -253,6 +290,8 @@ func (w *world) waiting() []*request {
 // before it looks at the Lease first, it reads right before that.
 func (w *world) matters(q *request) bool {
 	switch {
+	case q.actor.isAskingAgain(q) && w.store.gone[widget]:
+		return false
 	case q.isOf("namespaces"), !q.actor.looked && q.verb != "discover":
 		return false
 	case q.isLease() && q.verb == "get" && q.actor.looked && q.actor != w.holder:
@@ -342,17 +381,44 @@ func (w *world) named(option string) *actor {
 	return w.actors[slices.IndexFunc(w.actors, func(a *actor) bool { return strings.HasPrefix(option, a.name+":") })]
 }
 
-// pass waits until a run asks something or ends.
+// pass waits until a run asks something else that matters, or ends.
 func (w *world) pass() {
 	select {
 	case <-w.poke:
 	default:
 	}
-	select {
-	case <-w.poke:
-	case <-time.After(time.Hour):
-		w.violate("every run ends")
+	late, before, ended := time.After(time.Hour), w.waiting(), w.ended()
+	for over := false; !over; {
+		select {
+		case <-w.poke:
+		case <-late:
+			w.violate("every run ends")
+			return
+		}
+		synctest.Wait()
+		for _, q := range w.waiting() {
+			switch {
+			case !w.matters(q):
+				w.let(q, granted)
+			case !slices.Contains(before, q):
+				over = true
+			}
+		}
+		over = over || w.ended() > ended
 	}
+}
+
+// ended is how many runs have.
+func (w *world) ended() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, a := range w.actors {
+		if a.ended {
+			n++
+		}
+	}
+	return n
 }
 
 // suspend stops a process for so long that its lock may be another's. What it

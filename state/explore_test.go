@@ -38,7 +38,7 @@ import (
 // `make test` tries one suspension or one kind that is not served, `make explore`
 // all there is with FAULTS faults.
 func TestEveryHistory(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	defer debug.SetGCPercent(debug.SetGCPercent(1000))
 	faults, err := strconv.Atoi(os.Getenv("ORDAPPLY_EXPLORE"))
 	sample := err != nil
 	for _, s := range scenarios(t) {
@@ -91,7 +91,7 @@ type scenario struct {
 	sample        int // faults of the sorts that `make test` tries
 	before        *store
 	first, second func(name string) *actor
-	later         wish // of a run that comes after both
+	later         func(name string) *actor // comes after both
 }
 
 const (
@@ -104,10 +104,10 @@ func scenarios(t *testing.T) []scenario {
 	ab, ac, a, abc, c := wanting(t, keyA, keyB), wanting(t, keyA, keyC), wanting(t, keyA), wanting(t, keyA, keyB, keyC), wanting(t, keyC)
 	ours, kubectls, none := stocked(t, abc, false), stocked(t, abc, true), stocked(t, wish{}, false)
 	return []scenario{
-		{name: "both apply", sample: 1, before: ours, later: a, first: ab.apply, second: ac.apply},
-		{name: "apply and delete", sample: 1, before: ours, later: a, first: ab.apply, second: deleteSet},
-		{name: "first apply", sample: 0, before: none, later: a, first: abc.apply, second: a.apply},
-		{name: "take-over", sample: 0, before: kubectls, later: a, first: ab.takeOver, second: c.takeOver},
+		{name: "both apply", sample: 1, before: ours, later: a.apply, first: ab.apply, second: ac.apply},
+		{name: "apply and delete", sample: 1, before: ours, later: a.apply, first: ab.apply, second: deleteSet},
+		{name: "first apply", sample: 0, before: none, later: a.apply, first: abc.apply, second: a.apply},
+		{name: "take-over", sample: 0, before: kubectls, later: a.takeOver, first: ab.takeOver, second: c.takeOver},
 	}
 }
 
@@ -145,6 +145,7 @@ func (w wish) actor(name string, takeOver bool) *actor {
 		r := w.run(name)
 		r.Cluster, r.Applier.Cluster, r.Remover.Cluster = cluster, cluster, cluster
 		r.Applier.Workers, r.Remover.Workers, r.Applier.KindTimeout = 3, 3, -1
+		r.Applier.WaveTimeout, r.Remover.WaveTimeout = waveTimeout, waveTimeout
 		r.LockTimeout, r.TakeOver = time.Hour, takeOver
 		_, err := r.Do(ctx)
 		return err
@@ -152,11 +153,14 @@ func (w wish) actor(name string, takeOver bool) *actor {
 	return a
 }
 
+// waveTimeout is longer than two suspensions.
+const waveTimeout = time.Minute
+
 // deleteSet is a run that deletes the set.
 func deleteSet(name string) *actor {
 	return &actor{name: name, do: func(ctx context.Context, cluster Cluster) error {
 		_, err := Dissolution{
-			Cluster: cluster, Remover: apply.Remover{Cluster: cluster, Workers: 3},
+			Cluster: cluster, Remover: apply.Remover{Cluster: cluster, Workers: 3, WaveTimeout: waveTimeout},
 			Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret"), LockTimeout: time.Hour,
 		}.Do(ctx)
 		return err

@@ -41,6 +41,8 @@ type actor struct {
 	lease    uint64         // what it saw there last
 	knows    uint64         // all that it asked and was answered, in whatever order
 	asked    map[string]int // how often it asked each thing
+	answers  map[string]uint64
+	versions map[string][]string // that it has seen of each object, by key of the store
 }
 
 // world is one history: the cluster, and the runs on it.
@@ -61,13 +63,16 @@ type world struct {
 	requests  int
 	last      *event            // what happened last, if something else may come before it as well
 	hashes    map[string]uint64 // of the objects, by key of the store
+	makers    map[string]string // the runs that created revisions, by key of the store
+	chosen    *choice           // what was chosen last
+	entered   map[uint64]bool   // states that this history was the first in
 }
 
 func newWorld(from *store) *world {
 	s := newStore()
 	s.objects, s.created, s.version = maps.Clone(from.objects), maps.Clone(from.created), maps.Clone(from.version)
 	s.gone = map[schema.GroupKind]bool{}
-	w := &world{store: s, poke: make(chan struct{}, 1), foreign: map[string]string{}, hashes: map[string]uint64{}}
+	w := &world{store: s, poke: make(chan struct{}, 1), foreign: map[string]string{}, hashes: map[string]uint64{}, makers: map[string]string{}, entered: map[uint64]bool{}}
 	for at, obj := range s.objects {
 		if obj.GetAnnotations()["owner"] != "" {
 			w.foreign[at] = obj.GetResourceVersion()
@@ -79,8 +84,10 @@ func newWorld(from *store) *world {
 
 // start lets a run begin, as far as its first request.
 func (w *world) start(a *actor) {
-	ctx, cancel := context.WithCancel(context.Background())
+	number := time.Duration(len(w.actors) + 1)
+	ctx, cancel := context.WithCancel(apply.WithJitter(context.Background(), func(limit time.Duration) time.Duration { return limit / number }))
 	a.cancel, a.done, a.asked = cancel, make(chan struct{}), map[string]int{}
+	a.answers, a.versions = map[string]uint64{}, map[string][]string{}
 	w.actors = append(w.actors, a)
 	c := &client{world: w, actor: a}
 	go func() {
@@ -113,7 +120,7 @@ func (w *world) wait(ctx context.Context, q *request) verdict {
 		return never
 	}
 	q.grant, q.born = make(chan verdict, 1), w.requests
-	a.waiting = append(a.waiting, q)
+	a.waiting = sorted(append(a.waiting, q))
 	w.mu.Unlock()
 	w.wake()
 	select {
@@ -185,6 +192,9 @@ func (w *world) note(q *request, err error) {
 	}
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
+	if q.verb == "create" && err == nil {
+		w.makers[q.at()] = q.actor.name
+	}
 	if q.isWrite() {
 		w.rehash(q.at())
 	}
@@ -213,6 +223,8 @@ func (w *world) violate(what string) {
 // learn adds an answer to what the run knows. Looks at the Lease while another
 // has it count once, however many there are.
 func (w *world) learn(q *request, answer any, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	a, h := q.actor, fnv.New64a()
 	fmt.Fprint(h, w.answerHash(q, answer), reason(err))
 	if q.isLease() && q.verb == "get" {
@@ -223,9 +235,20 @@ func (w *world) learn(q *request, answer any, err error) {
 		}
 	}
 	label := q.label()
+	if a.isAskingAgain(q) && a.answers[label] == h.Sum64() {
+		return
+	}
+	a.answers[label] = h.Sum64()
 	a.asked[label]++
 	fmt.Fprint(h, label, a.asked[label])
 	a.knows += h.Sum64()
+}
+
+// isAskingAgain tells whether a run asks for the third time for Widgets, or
+// whether they are served.
+func (a *actor) isAskingAgain(q *request) bool {
+	definition := !q.isWrite() && (q.isOf("customresourcedefinitions") || q.isOf("apiservices"))
+	return (q.ofWidgets() || definition) && a.asked[q.label()] >= 2
 }
 
 func reason(err error) string {
@@ -238,13 +261,9 @@ func reason(err error) string {
 func (w *world) answerHash(q *request, answer any) uint64 {
 	switch answer := answer.(type) {
 	case *unstructured.Unstructured:
-		return w.hashes[q.at()]
+		return w.seenBy(q.actor, q.kind, answer)
 	case []*unstructured.Unstructured:
-		sum := uint64(len(answer))
-		for _, obj := range answer {
-			sum += w.hashes[key(q.kind, obj.GetNamespace(), obj.GetName())]
-		}
-		return sum
+		return w.seenBy(q.actor, q.kind, answer...)
 	case bool:
 		if answer {
 			return 1
@@ -253,10 +272,52 @@ func (w *world) answerHash(q *request, answer any) uint64 {
 	return 0
 }
 
+// sees adds to what a run knows what a watch reports.
+func (w *world) sees(a *actor, kind apply.Kind, change apply.Change) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h := fnv.New64a()
+	fmt.Fprint(h, "watch", kind.Resource, change.Listed, change.Deleted, w.seenBy(a, kind, change.Objects...))
+	a.knows += h.Sum64()
+}
+
+// seenBy is a hash of objects as a run saw them now.
+func (w *world) seenBy(a *actor, kind apply.Kind, objects ...*unstructured.Unstructured) uint64 {
+	sum := uint64(len(objects))
+	for _, obj := range objects {
+		if obj != nil {
+			at := key(kind, obj.GetNamespace(), obj.GetName())
+			h := fnv.New64a()
+			fmt.Fprint(h, w.hashes[at], a.versionsOf(at, obj, true))
+			sum += h.Sum64()
+		}
+	}
+	return sum
+}
+
+// versionsOf says which of the objects of this name, and which of its versions,
+// that a run has seen an object is: -1 for one that it has not. A uid and a
+// resourceVersion say no more than that two objects are the same, or not. Of a
+// Lease no more than the last is of use.
+func (a *actor) versionsOf(at string, obj *unstructured.Unstructured, seen bool) [2]int {
+	var out [2]int
+	for i, version := range []string{string(obj.GetUID()), obj.GetResourceVersion()} {
+		known := a.versions[at]
+		if seen && i == 0 && strings.HasPrefix(at, "leases.") {
+			a.versions[at], known = nil, nil
+		}
+		version = fmt.Sprint(i, version)
+		if out[i] = slices.Index(known, version); out[i] < 0 && seen {
+			out[i], a.versions[at] = len(known), append(known, version)
+		}
+	}
+	return out
+}
+
 // rehash takes note of an object that was written.
 func (w *world) rehash(at string) {
 	if obj := w.store.objects[at]; obj != nil {
-		w.hashes[at] = objectHash(at, obj)
+		w.hashes[at] = w.objectHash(at, obj)
 	} else {
 		delete(w.hashes, at)
 	}
@@ -264,11 +325,16 @@ func (w *world) rehash(at string) {
 
 // objectHash is of what matters of an object: not of when something happened,
 // nor of what a run calls itself.
-func objectHash(at string, obj *unstructured.Unstructured) uint64 {
+func (w *world) objectHash(at string, obj *unstructured.Unstructured) uint64 {
 	h := fnv.New64a()
-	fmt.Fprint(h, at, obj.GetUID(), obj.GetResourceVersion(), obj.GetLabels(), obj.GetAnnotations(), obj.Object["data"] != nil)
+	fmt.Fprint(h, at, obj.GetUID() == "theirs", obj.GetLabels(), obj.GetAnnotations(), obj.Object["data"] != nil, w.makers[at])
 	if obj.GetLabels()[revisionLabel] == "" {
 		fmt.Fprint(h, obj.Object["data"])
+	}
+	if holder := leaseHolder(obj); holder != "" {
+		for _, a := range w.actors {
+			fmt.Fprint(h, a.identity == holder)
+		}
 	}
 	entries, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "managedFields")
 	fmt.Fprint(h, entries)
@@ -286,13 +352,37 @@ func (w *world) state(options []string) uint64 {
 	if w.holder != nil {
 		fmt.Fprint(h, w.holder.name)
 	}
-	for _, a := range w.held {
-		fmt.Fprint(h, "held", a.name)
+	if n := len(w.held); n > 0 {
+		fmt.Fprint(h, "held", w.held[n-1].name)
 	}
 	for _, a := range w.actors {
-		fmt.Fprint(h, a.name, a.knows, a.lease, a.ended, a.err == nil, a.dead, a.late, a.blind, a.unserved[widget], labelsOf(a.waiting))
+		if a.ended || a.dead { // what it knew is of no use any more
+			fmt.Fprint(h, a.name, a.ended, a.dead, a.err == nil, a.blind)
+			continue
+		}
+		fmt.Fprint(h, a.name, a.knows, a.lease, a.late, a.blind, a.unserved[widget], labelsOf(a.waiting), w.upToDate(a))
 	}
 	return h.Sum64()
+}
+
+// upToDate is a hash of which objects are as a run has seen them.
+func (w *world) upToDate(a *actor) uint64 {
+	sum := uint64(0)
+	for at := range a.versions {
+		if obj := w.store.objects[at]; obj != nil {
+			h := fnv.New64a()
+			fmt.Fprint(h, at, a.versionsOf(at, obj, false))
+			sum += h.Sum64()
+		}
+	}
+	return sum
+}
+
+// sorted puts requests into an order that does not depend on which of a run's
+// goroutines came first.
+func sorted(waiting []*request) []*request {
+	slices.SortStableFunc(waiting, func(a, b *request) int { return strings.Compare(a.label(), b.label()) })
+	return waiting
 }
 
 func labelsOf(waiting []*request) []string {

@@ -38,17 +38,41 @@ type store struct {
 
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured
-	created map[string]*unstructured.Unstructured // as they were, by Create
-	version map[string]int                        // how often each was written; a name used again goes on counting
-	log     []string                              // of writes
-	unknown []string                              // members that their set did not promise, after a write
-	changed chan struct{}                         // closed at the next write
+	created map[string]*unstructured.Unstructured   // as they were, by Create
+	version map[string]int                          // how often each was written; a name used again goes on counting
+	log     []string                                // of writes
+	unknown []string                                // members that their set did not promise, after a write
+	changed chan struct{}                           // closed at the next write
+	seen    map[*unstructured.Unstructured]standing // what look made of the objects; none of them changes
+}
+
+// standing is what an object says about the sets that it has to do with.
+type standing struct {
+	id     object.ID
+	parent *applyset.Parent // it is one; nil: it is not
+	owner  string           // the set that it is a member of; "": none
+	member bool
+}
+
+// standingOf reads that once.
+func (s *store) standingOf(obj *unstructured.Unstructured) standing {
+	known, ok := s.seen[obj]
+	if ok {
+		return known
+	}
+	known = standing{id: apply.Meta(obj).ID, owner: applyset.Owner(obj), member: len(applyset.Claimants(obj)) > 0}
+	if obj.GetLabels()[applyset.IDLabel] != "" {
+		parent, _ := applyset.ReadParent(obj)
+		known.parent = &parent
+	}
+	s.seen[obj] = known
+	return known
 }
 
 func newStore() *store {
 	return &store{
 		objects: map[string]*unstructured.Unstructured{}, created: map[string]*unstructured.Unstructured{},
-		version: map[string]int{}, changed: make(chan struct{}),
+		version: map[string]int{}, changed: make(chan struct{}), seen: map[*unstructured.Unstructured]standing{},
 	}
 }
 
@@ -140,16 +164,15 @@ func (s *store) begin(verb string, kind apply.Kind, namespace, name string) (end
 func (s *store) look() {
 	parents := map[string]applyset.Parent{}
 	for _, obj := range s.objects {
-		if obj.GetLabels()[applyset.IDLabel] != "" {
-			parent, _ := applyset.ReadParent(obj)
-			parents[parent.SetID()] = parent
+		if parent := s.standingOf(obj).parent; parent != nil {
+			parents[parent.SetID()] = *parent
 		}
 	}
 	for _, obj := range s.objects {
-		parent, kept := parents[applyset.Owner(obj)]
-		member := len(applyset.Claimants(obj)) > 0
-		if id := apply.Meta(obj).ID; member && (!kept || !parent.Widened([]object.ID{id}).Equal(parent)) {
-			s.unknown = append(s.unknown, id.String()+" after "+s.log[len(s.log)-1])
+		one := s.standingOf(obj)
+		parent, kept := parents[one.owner]
+		if one.member && (!kept || !parent.Widened([]object.ID{one.id}).Equal(parent)) {
+			s.unknown = append(s.unknown, one.id.String()+" after "+s.log[len(s.log)-1])
 		}
 	}
 }
