@@ -66,6 +66,7 @@ func (d Decider) pack(t *tree) ([]*yaml.Node, Findings, error) {
 			return nil, nil, fmt.Errorf("carry: pack is for kustomize build, and %s does not come from it: use the order without carry", m.ID)
 		}
 	}
+	d.Objects = t.object
 	decision := d.Decide(metas)
 	if decision.Findings.Failed() {
 		return nil, decision.Findings, nil

@@ -13,10 +13,14 @@ import (
 // localConfig marks objects that configure the build and never reach a cluster.
 const localConfig = "config.kubernetes.io/local-config"
 
-// Decider decides about resources by their metadata alone.
+// Decider decides about resources.
 type Decider struct {
 	Order  *sortorder.Order
 	Config object.ID // the function's own configuration, which kpt lists among the items; zero: none
+	// Objects gives the manifest of a resource by its index, to find in it which
+	// others it needs: that decides where resources go that no selector placed. It
+	// is not asked for all. nil: only the metadata is known.
+	Objects func(i int) map[string]any
 }
 
 // Decision is what a SortOrder says about a list of resources.
@@ -25,6 +29,7 @@ type Decision struct {
 	Changes    []Change              // what to write on each resource
 	Placements []sortorder.Placement // where each resource belongs
 	Stamped    []bool                // whether this order placed the resource; others are left as they are
+	Early      []string              // why a resource that no selector placed stands before others; "" for those that stand in their place
 	Findings   Findings
 }
 
@@ -56,10 +61,11 @@ func (d Decider) Decide(metas []object.Meta) Decision {
 		}
 		stamps[i], out.Stamped[i] = d.stamp(m, out.Placements[i], &out.Findings)
 	}
-	d.changes(metas, &out, stamps)
+	arranged := d.arrange(metas, stamps)
+	d.changes(metas, &out, stamps, arranged)
 	d.reportIdle(&out, aside)
 	checkAgreement(metas, stamps, &out.Findings)
-	out.Sorted = d.sort(metas, d.ranks(&out, stamps), aside)
+	d.sort(metas, &out, stamps, arranged, aside)
 	if d.Order.Reindex {
 		reindex(metas, &out, &out.Findings)
 	}
@@ -114,8 +120,8 @@ func Stamp(order string, p sortorder.Placement) ordering.Stamp {
 }
 
 // changes are what is to be written on the resources of ours.
-func (d Decider) changes(metas []object.Meta, out *Decision, stamps []ordering.Stamp) {
-	e := newEmitter(d, metas, out, stamps)
+func (d Decider) changes(metas []object.Meta, out *Decision, stamps []ordering.Stamp, arranged *arrangement) {
+	e := newEmitter(d, metas, out, stamps, arranged)
 	if slices.Contains(d.Order.Emit, "kpt") {
 		e.warnOfNames()
 	}
@@ -173,14 +179,18 @@ func (d Decider) reportIdle(out *Decision, aside []bool) {
 }
 
 // sort puts what is aside first, in the order it came; then the resources by
-// layer and kind.
-func (d Decider) sort(metas []object.Meta, ranks []int, aside []bool) []int {
-	sorted := d.Order.Sort(metas, ranks)
-	var first []int
+// layer and kind, and what no selector placed before what needs it.
+func (d Decider) sort(metas []object.Meta, out *Decision, stamps []ordering.Stamp, arranged *arrangement, aside []bool) {
+	ranks := d.ranks(out, stamps)
+	sorted := slices.DeleteFunc(d.Order.Sort(metas, ranks), func(i int) bool { return aside[i] })
+	out.Early = make([]string, len(metas))
+	if arranged != nil && mixed(stamps) && d.Order.OutputOrder == sortorder.ByPlan {
+		sorted, out.Early = arranged.hoist(sorted, ranks)
+	}
 	for i := range metas {
 		if aside[i] {
-			first = append(first, i)
+			out.Sorted = append(out.Sorted, i)
 		}
 	}
-	return append(first, slices.DeleteFunc(sorted, func(i int) bool { return aside[i] })...)
+	out.Sorted = append(out.Sorted, sorted...)
 }

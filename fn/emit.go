@@ -15,13 +15,16 @@ import (
 type emitter struct {
 	order    *sortorder.Order
 	metas    []object.Meta
-	waves    []int            // the layer's rank of every resource of ours, -1 for others
-	first    []bool           // a prerequisite that no selector placed: in the first wave, and needs nothing
+	needs    *neededThere
+	layers   []int            // the rank of the layer with which a resource of ours goes, -1 for others and for those that go before what needs them
+	ours     []bool           // whether this order stamped the resource
 	members  map[string][]int // the resources of each layer, ours and others', by order/layer
 	findings *Findings
+	alone    []bool // whether a resource is needed beside the layers
+	hasFirst bool   // whether some go before everything
 
-	direct map[int][]string       // directNeeds of each wave
-	kptOf  map[int]dependsOnValue // of each wave
+	direct map[int][]string       // directNeeds of each layer
+	kptOf  map[int]dependsOnValue // of each layer
 	kptOff bool                   // the values of kpt are too large together
 }
 
@@ -29,26 +32,28 @@ type emitter struct {
 // none.
 type emitTool func(e *emitter, i int) map[string]string
 
-func newEmitter(d Decider, metas []object.Meta, out *Decision, stamps []ordering.Stamp) *emitter {
+func newEmitter(d Decider, metas []object.Meta, out *Decision, stamps []ordering.Stamp, arranged *arrangement) *emitter {
 	e := &emitter{
-		order: d.Order, metas: metas, findings: &out.Findings,
-		waves: make([]int, len(metas)), first: make([]bool, len(metas)), members: map[string][]int{},
+		order: d.Order, metas: metas, findings: &out.Findings, ours: out.Stamped, needs: newNeededThere(arranged, out.Stamped),
+		layers: make([]int, len(metas)), members: map[string][]int{},
 		direct: map[int][]string{}, kptOf: map[int]dependsOnValue{},
 	}
 	for i, s := range stamps {
-		e.waves[i] = -1
-		if !out.Stamped[i] {
-			if s.Order != "" {
-				e.members[s.LayerName()] = append(e.members[s.LayerName()], i)
-			}
+		e.layers[i] = -1
+		switch {
+		case s.Order == "" || e.needs.early(i):
 			continue
+		case out.Stamped[i]:
+			e.layers[i] = s.Wave
 		}
-		e.waves[i] = s.Wave
-		if s.Unmatched && isPrerequisite(metas[i]) {
-			e.waves[i], e.first[i] = 0, true
+		e.members[s.LayerName()] = append(e.members[s.LayerName()], i)
+	}
+	e.alone = make([]bool, len(metas))
+	for i := range metas {
+		e.hasFirst = e.hasFirst || e.ours[i] && e.needs.first(i)
+		for _, need := range e.needs.single(i, e.layers) {
+			e.alone[need] = e.alone[need] || e.ours[i]
 		}
-		layer := d.Order.Name + "/" + d.Order.Layers[e.waves[i]].Name
-		e.members[layer] = append(e.members[layer], i)
 	}
 	for _, members := range e.members { // by name, so that nothing depends on how the resources came
 		slices.SortStableFunc(members, func(a, b int) int { return object.Compare(metas[a].ID, metas[b].ID) })
@@ -57,12 +62,6 @@ func newEmitter(d Decider, metas []object.Meta, out *Decision, stamps []ordering
 		e.boundKpt()
 	}
 	return e
-}
-
-// isPrerequisite tells whether other resources cannot exist without this one.
-// ordapply applies these first by itself; other engines, where told.
-func isPrerequisite(m object.Meta) bool {
-	return m.Kind == "Namespace" && m.Group == "" || m.Kind == "CustomResourceDefinition" && m.Group == "apiextensions.k8s.io"
 }
 
 // emit gives the annotations for one resource and the tools they are for.
@@ -132,27 +131,26 @@ func belongsTo(tool, key string) bool {
 	case "kpt":
 		return key == dependsOn
 	case "kapp":
-		return key == changeGroup || strings.HasPrefix(key, changeRule)
+		return strings.HasPrefix(key, changeGroup) || strings.HasPrefix(key, changeRule)
 	}
 	return false
 }
 
-// directNeeds are the layers right before a resource's, as order/layer: those
-// with resources, and of these only what no other of them needs already. An
-// empty layer passes its needs on.
-func (e *emitter) directNeeds(i int) []string {
-	if e.first[i] {
+// directNeeds are the layers right before a layer, as order/layer: those with
+// resources, and of these only what no other of them needs already. An empty
+// layer passes its needs on. None for a layer of -1.
+func (e *emitter) directNeeds(layer int) []string {
+	if layer < 0 {
 		return nil
 	}
-	wave := e.waves[i]
-	if _, known := e.direct[wave]; !known {
-		e.direct[wave] = e.directNeedsOf(wave)
+	if _, known := e.direct[layer]; !known {
+		e.direct[layer] = e.directNeedsOf(layer)
 	}
-	return e.direct[wave]
+	return e.direct[layer]
 }
 
-func (e *emitter) directNeedsOf(wave int) []string {
-	needs := e.needs(wave)
+func (e *emitter) directNeedsOf(rank int) []string {
+	needs := e.allNeeds(rank)
 	covered := map[string]bool{}
 	for _, need := range needs {
 		for _, further := range e.needsOf(need) {
@@ -162,12 +160,12 @@ func (e *emitter) directNeedsOf(wave int) []string {
 	return slices.DeleteFunc(needs, func(need string) bool { return covered[need] })
 }
 
-// needs are all layers with resources that must come before one of ours.
-func (e *emitter) needs(wave int) []string {
-	layer := e.order.Layers[wave]
+// allNeeds are all layers with resources that must come before one of ours.
+func (e *emitter) allNeeds(rank int) []string {
+	layer := e.order.Layers[rank]
 	all := slices.Clone(layer.Needs)
 	if layer.Needs == nil {
-		for _, before := range e.order.Layers[:wave] {
+		for _, before := range e.order.Layers[:rank] {
 			all = append(all, e.order.Name+"/"+before.Name)
 		}
 	}
@@ -179,7 +177,7 @@ func (e *emitter) needs(wave int) []string {
 func (e *emitter) needsOf(name string) []string {
 	for _, layer := range e.order.Layers {
 		if e.order.Name+"/"+layer.Name == name {
-			return e.needs(layer.Rank)
+			return e.allNeeds(layer.Rank)
 		}
 	}
 	if s, ok, err := ordering.ReadStamp(e.metas[e.members[name][0]].Annotations); ok && err == nil {

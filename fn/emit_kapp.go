@@ -14,15 +14,53 @@ const (
 	changeRule  = "kapp.k14s.io/change-rule.ordapply-"
 )
 
-// kapp names the layer as a group and adds, for each layer right before, one
-// rule for creating and one for deleting, which goes the other way round.
+// kapp names the layer as a group and adds, for each layer right before and for
+// each resource that is needed beside these, one rule for creating and one for
+// deleting, which goes the other way round.
 func (e *emitter) kapp(i int) map[string]string {
-	out := map[string]string{changeGroup: groupName(e.order.Name + "/" + e.order.Layers[e.waves[i]].Name)}
-	for n, need := range e.directNeeds(i) {
-		out[fmt.Sprintf("%s%d", changeRule, 2*n)] = "upsert after upserting " + groupName(need)
-		out[fmt.Sprintf("%s%d", changeRule, 2*n+1)] = "delete before deleting " + groupName(need)
+	out := map[string]string{}
+	switch {
+	case e.needs.first(i):
+		out[changeGroup] = e.firstGroup()
+	case e.layers[i] >= 0:
+		out[changeGroup] = groupName(e.order.Name + "/" + e.order.Layers[e.layers[i]].Name)
+	}
+	if e.alone[i] {
+		out[changeGroup+"-one"] = e.groupOf(i)
+	}
+	for n, group := range e.groupsBefore(i) {
+		out[fmt.Sprintf("%s%d", changeRule, 2*n)] = "upsert after upserting " + group
+		out[fmt.Sprintf("%s%d", changeRule, 2*n+1)] = "delete before deleting " + group
 	}
 	return out
+}
+
+// groupsBefore are the groups that come before a resource.
+func (e *emitter) groupsBefore(i int) []string {
+	if e.needs.first(i) {
+		return nil
+	}
+	var groups []string
+	for _, layer := range e.directNeeds(e.layers[i]) {
+		groups = append(groups, groupName(layer))
+	}
+	if len(groups) == 0 && e.hasFirst {
+		groups = append(groups, e.firstGroup())
+	}
+	for _, need := range e.needs.single(i, e.layers) {
+		if e.ours[need] {
+			groups = append(groups, e.groupOf(need))
+		}
+	}
+	return groups
+}
+
+// firstGroup is the group of what goes before everything, and groupOf that of a
+// single resource. No layer has a name that begins so.
+func (e *emitter) firstGroup() string { return groupName(e.order.Name + "/~prerequisites") }
+
+func (e *emitter) groupOf(i int) string {
+	return groupName(e.order.Name + "/~" + e.metas[i].ID.String())
 }
 
 // groupName is order/layer as a name that kapp accepts: a prefix, a slash, and

@@ -2,6 +2,7 @@ package fn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ordapply/ordapply/object"
@@ -42,22 +43,53 @@ func (e *emitter) kpt(i int) map[string]string {
 	return map[string]string{dependsOn: value.text}
 }
 
-// kptValue is the list for a resource, which it shares with all others of its
-// wave.
+// kptValue is the list for a resource: the members of the layers right before,
+// which it shares with all others of its layer, and what it needs beside these.
+// These tools wait for all that went out together before they go on. So what
+// becomes ready only when it is used goes out with its user: it waits for the
+// same.
 func (e *emitter) kptValue(i int) dependsOnValue {
-	if e.first[i] {
-		return dependsOnValue{}
+	companions := e.needs.companions(i)
+	layer := e.layers[companions[len(companions)-1]]
+	value := e.kptLayers(layer)
+	var listed map[int]bool // and what must not be
+	if len(companions) > 1 {
+		listed = e.needs.users(i)
 	}
-	value, known := e.kptOf[e.waves[i]]
+	for _, c := range companions {
+		for _, need := range e.needs.single(c, e.layers) {
+			if listed[need] || e.layers[need] >= 0 && slices.Contains(e.directNeeds(layer), e.order.Name+"/"+e.order.Layers[e.layers[need]].Name) {
+				continue
+			}
+			if len(companions) > 1 {
+				listed[need] = true
+			}
+			value = value.and(e.metas[need].ID)
+		}
+	}
+	return value
+}
+
+// and is the list with one resource more.
+func (v dependsOnValue) and(id object.ID) dependsOnValue {
+	if v.text != "" {
+		v.text += ","
+	}
+	return dependsOnValue{v.text + reference(id), v.count + 1}
+}
+
+// kptLayers is the list of the members of the layers right before one.
+func (e *emitter) kptLayers(rank int) dependsOnValue {
+	value, known := e.kptOf[rank]
 	if !known {
 		var references []string
-		for _, layer := range e.directNeeds(i) {
+		for _, layer := range e.directNeeds(rank) {
 			for _, n := range e.members[layer] {
 				references = append(references, reference(e.metas[n].ID))
 			}
 		}
 		value = dependsOnValue{strings.Join(references, ","), len(references)}
-		e.kptOf[e.waves[i]] = value
+		e.kptOf[rank] = value
 	}
 	return value
 }
@@ -66,7 +98,7 @@ func (e *emitter) kptValue(i int) dependsOnValue {
 func (e *emitter) boundKpt() {
 	sum, resources := 0, 0
 	for i := range e.metas {
-		if e.waves[i] < 0 {
+		if !e.ours[i] {
 			continue
 		}
 		if size := len(e.kptValue(i).text); size > 0 && size <= maxDependsOn {
@@ -100,7 +132,7 @@ const (
 func (e *emitter) warnOfNames() {
 	built, hashed := 0, ""
 	for i, m := range e.metas {
-		if e.waves[i] < 0 {
+		if !e.ours[i] {
 			continue
 		}
 		if m.Annotations[kustomizeID] != "" {

@@ -57,7 +57,6 @@ metadata:
 	//   annotations:
 	//     ordapply.dev/layer: platform/unmatched
 	//     ordapply.dev/unmatched: "true"
-	//     ordapply.dev/wave: "1"
 	//   name: settings
 }
 

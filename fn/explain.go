@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,14 +42,17 @@ func (o Output) Explanation() string {
 func (o Output) explain(i int) string {
 	m, p := o.metas[i], o.decision.Placements[i]
 	if o.decision.Stamped[i] {
-		because := o.order.Describe(p.Selector)
+		layer := o.order.Name + "/" + p.Layer.Name
 		if p.Layer.Unmatched {
-			because = "no selector matches"
+			return fmt.Sprintf("%s: %s: %s", m.ID, layer, cmp.Or(o.decision.Early[i], "no selector matches"))
 		}
-		return fmt.Sprintf("%s: %s/%s, wave %d: %s", m.ID, o.order.Name, p.Layer.Name, p.Layer.Rank, because)
+		return fmt.Sprintf("%s: %s, wave %d: %s", m.ID, layer, p.Layer.Rank, o.order.Describe(p.Selector))
 	}
 	if layer, ok := m.Annotations[ordering.LayerAnnotation]; ok {
-		return fmt.Sprintf("%s: %s, wave %s: stamped by another order", m.ID, layer, m.Annotations[ordering.WaveAnnotation])
+		if wave, ok := m.Annotations[ordering.WaveAnnotation]; ok {
+			layer += ", wave " + wave
+		}
+		return fmt.Sprintf("%s: %s: stamped by another order", m.ID, layer)
 	}
 	return fmt.Sprintf("%s: not placed: it configures the build", m.ID)
 }

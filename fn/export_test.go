@@ -26,6 +26,7 @@ func (f Function) RunAsTree(in []byte) Output {
 	if findings.Failed() {
 		return refused(source, findings)
 	}
+	decider.Objects = source.object
 	out := decider.output(source)
 	if out.Findings.Failed() {
 		return out

@@ -13,7 +13,8 @@ import (
 type input interface {
 	isList() bool // a ResourceList
 	metas() []object.Meta
-	config() []byte // the ResourceList's functionConfig; nil: none
+	object(i int) map[string]any // the manifest of a resource; it is not kept
+	config() []byte              // the ResourceList's functionConfig; nil: none
 	// settled tells whether the findings, and the form of the input, leave
 	// nothing to write where the resources stay as they are.
 	settled(findings Findings) bool

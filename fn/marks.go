@@ -76,6 +76,9 @@ func layersOf(metas []object.Meta, decision Decision) []string {
 		if changed, ok := decision.Changes[i].Set[ordering.LayerAnnotation]; ok {
 			layer = changed
 		}
+		if decision.Early[i] != "" {
+			layer = "" // it stands among those of another layer
+		}
 		out = append(out, layer)
 	}
 	return out

@@ -89,6 +89,7 @@ func (f Function) start(in []byte) (input, Decider, Output) {
 	if findings.Failed() {
 		return nil, Decider{}, refused(source, findings)
 	}
+	decider.Objects = source.object
 	return source, decider, Output{}
 }
 

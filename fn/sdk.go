@@ -18,6 +18,7 @@ func (f Function) Process(list *sdk.ResourceList) (bool, error) {
 	decider, findings := f.decider(source)
 	var decision Decision
 	if !findings.Failed() {
+		decider.Objects = source.object
 		decision = decider.Decide(source.metas())
 		findings = decision.Findings
 	}

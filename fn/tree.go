@@ -169,6 +169,8 @@ func (t *tree) metas() []object.Meta {
 	return out
 }
 
+func (t *tree) object(i int) map[string]any { return objectOf(t.items[i].body) }
+
 func (t *tree) config() []byte { return functionConfig(t.list) }
 
 // functionConfig of a ResourceList, as YAML; nil when there is none.

@@ -269,6 +269,14 @@ func (v *verbatim) isList() bool { return v.root != nil }
 
 func (v *verbatim) metas() []object.Meta { return v.resolved }
 
+func (v *verbatim) object(i int) map[string]any {
+	read, ok := v.items[i].parsed()
+	if !ok {
+		return nil
+	}
+	return objectOf(read.body)
+}
+
 func (v *verbatim) config() []byte { return functionConfig(v.root) }
 
 func (v *verbatim) settled(findings Findings) bool {

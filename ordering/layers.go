@@ -115,7 +115,7 @@ func layerOf(s Stamp, resource int) layer {
 // disagree names the first thing in which two stamps of a layer differ.
 func disagree(a, b layer) string {
 	switch {
-	case a.wave != b.wave:
+	case a.wave != b.wave && max(a.wave, b.wave) < LastWave: // sortorder once stamped a wave on unmatched resources
 		return fmt.Sprintf("waves (%d and %d)", a.wave, b.wave)
 	case a.gate != b.gate:
 		return fmt.Sprintf("gates (%s and %s)", a.gate, b.gate)

@@ -54,6 +54,9 @@ type Step struct {
 	ReadyBy int
 	// Layer names the layer that placed the resource; "" when none did.
 	Layer string
+	// Floats says that no selector placed the resource, and that it goes out with
+	// the first of those that need it.
+	Floats bool
 	// Gate is what waves, and the layers after its own, wait for of this
 	// resource. Another step may need more of it.
 	Gate Gate

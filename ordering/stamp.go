@@ -3,6 +3,7 @@ package ordering
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,8 @@ const (
 	// alone is sent to the cluster.
 	LayerAnnotation = "ordapply.dev/layer"
 	// WaveAnnotation is the layer's rank in its own order, from 0. Numbers of
-	// different orders are not comparable.
+	// different orders are not comparable. Resources that no selector matched
+	// carry none: they go before what uses them, or last.
 	WaveAnnotation = "ordapply.dev/wave"
 	// LayerNeedsAnnotation lists, comma-separated, every layer that must come
 	// before, transitively. Absent means: every layer of the order with a
@@ -44,10 +46,14 @@ func StampAnnotations() []string {
 	}
 }
 
+// LastWave is the Wave of an unmatched resource's stamp as it is read: after all
+// layers that have a wave, unless its layer-needs say otherwise.
+const LastWave = math.MaxInt
+
 // Stamp is what a SortOrder decided about one resource.
 type Stamp struct {
 	Order, Layer string
-	Wave         int           // the layer's rank in its order, from 0
+	Wave         int           // the layer's rank in its order, from 0; not written where Unmatched
 	Needs        []string      // "order/layer" each; nil: all layers of lower waves
 	Gate         Gate          // what later layers wait for
 	Timeout      time.Duration // 0: the run's wave timeout
@@ -63,7 +69,9 @@ func (s Stamp) LayerName() string { return s.Order + "/" + s.Layer }
 func (s Stamp) Annotations() map[string]string {
 	out := map[string]string{
 		LayerAnnotation: s.LayerName(),
-		WaveAnnotation:  strconv.Itoa(s.Wave),
+	}
+	if !s.Unmatched {
+		out[WaveAnnotation] = strconv.Itoa(s.Wave)
 	}
 	if s.Needs != nil {
 		out[LayerNeedsAnnotation] = strings.Join(s.Needs, ",")
@@ -95,8 +103,9 @@ func ReadStamp(annotations map[string]string) (s Stamp, ok bool, err error) {
 	if !has || s.Order == "" || s.Layer == "" {
 		return s, false, fmt.Errorf("annotation %s: %q is not order/layer", LayerAnnotation, layer)
 	}
-	if s.Wave, err = strconv.Atoi(annotations[WaveAnnotation]); err != nil || s.Wave < 0 {
-		return s, false, fmt.Errorf("annotation %s: %q is not a whole number from 0", WaveAnnotation, annotations[WaveAnnotation])
+	s.Unmatched = annotations[UnmatchedAnnotation] == "true"
+	if s.Wave, err = readWave(annotations, s.Unmatched); err != nil {
+		return s, false, err
 	}
 	if needs, has := annotations[LayerNeedsAnnotation]; has {
 		s.Needs = append([]string{}, splitList(needs)...)
@@ -111,9 +120,21 @@ func ReadStamp(annotations map[string]string) (s Stamp, ok bool, err error) {
 			return s, false, fmt.Errorf("annotation %s: %q is not a duration such as 5m", LayerTimeoutAnnotation, timeout)
 		}
 	}
-	s.Unmatched = annotations[UnmatchedAnnotation] == "true"
 	s.Emitted = splitList(annotations[EmittedAnnotation])
 	return s, true, nil
+}
+
+// readWave reads the layer's rank, which only unmatched resources may do without.
+func readWave(annotations map[string]string, unmatched bool) (int, error) {
+	text, has := annotations[WaveAnnotation]
+	if !has && unmatched {
+		return LastWave, nil
+	}
+	wave, err := strconv.Atoi(text)
+	if err != nil || wave < 0 {
+		return 0, fmt.Errorf("annotation %s: %q is not a whole number from 0", WaveAnnotation, text)
+	}
+	return wave, nil
 }
 
 // strayStamp refuses a stamp without its layer: half a stamp means that

@@ -34,6 +34,6 @@ func (c config) checkCarry(problems *Problems) {
 
 // says tells whether the configuration says anything about an order.
 func (c config) says() bool {
-	return c.SortOrder != nil || c.Layers != nil || c.Emit != nil || c.Strict || c.Reindex || c.Overwrite ||
+	return c.SortOrder != nil || c.Layers != nil || c.Emit != nil || c.OutputOrder != "" || c.Strict || c.Reindex || c.Overwrite ||
 		c.TypeOrder.Default != "" || c.TypeOrder.First != nil || c.TypeOrder.Last != nil
 }

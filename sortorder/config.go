@@ -12,21 +12,22 @@ const (
 // values tag is left out for its default: an empty text in it is a fault, and the tag
 // says what to write.
 type config struct {
-	APIVersion string            `json:"apiVersion" doc:"Always ordapply.dev/v1alpha1."`
-	Kind       string            `json:"kind" doc:"Always SortOrder."`
-	Metadata   metadata          `json:"metadata" doc:"The name of the order, which the stamps carry."`
-	SortOrder  []selectorSpec    `json:"sortOrder" doc:"Selectors; a resource belongs to the first one it matches."`
-	TypeOrder  typeOrderSpec     `json:"typeOrder" doc:"The order of kinds within a layer: legacy (kustomize's, the default), helm, fifo (as read), or an object with default, first and last." values:"legacy, helm or fifo"`
-	Layers     []layerSpec       `json:"layers" doc:"Changes to the chain of layers: which layers one needs, instead of the one before it in the list."`
-	Stacks     []stackSpec       `json:"stacks" doc:"Applications, grouped into stacks. Read by ordapply --order."`
-	Timeouts   map[string]string `json:"timeouts" doc:"How long resources of a kind may take to become ready: Kind or Kind.group, and a duration. Read by ordapply --order."`
-	Health     []healthRule      `json:"health" doc:"When resources of a kind are ready. Read by ordapply --order."`
-	Emit       []string          `json:"emit" doc:"Write the order in the annotations of these tools too: argocd, kpt, kapp."`
-	Overwrite  bool              `json:"overwrite" doc:"Let emit replace annotations of those tools that the author wrote."`
-	Strict     bool              `json:"strict" doc:"Make a selector that matches nothing an error instead of a warning."`
-	Reindex    bool              `json:"reindex" doc:"Under kpt, renumber the resources of each file in the order decided."`
-	Carry      string            `json:"carry" doc:"Two passes of kustomize build: pack in the first, unpack in the second. Written by sortorder carry." values:"pack or unpack"`
-	Of         string            `json:"of" doc:"With carry: unpack, the name of the order that packed." values:"the name of the order that packed"`
+	APIVersion  string            `json:"apiVersion" doc:"Always ordapply.dev/v1alpha1."`
+	Kind        string            `json:"kind" doc:"Always SortOrder."`
+	Metadata    metadata          `json:"metadata" doc:"The name of the order, which the stamps carry."`
+	SortOrder   []selectorSpec    `json:"sortOrder" doc:"Selectors; a resource belongs to the first one it matches."`
+	TypeOrder   typeOrderSpec     `json:"typeOrder" doc:"The order of kinds within a layer: legacy (kustomize's, the default), helm, fifo (as read), or an object with default, first and last." values:"legacy, helm or fifo"`
+	OutputOrder string            `json:"outputOrder" doc:"The order of the output: plan (the default), in which what no selector matches stands before the first resource that needs it, or precedence, in which it stands in the place of the rest." values:"plan or precedence"`
+	Layers      []layerSpec       `json:"layers" doc:"Changes to the chain of layers: which layers one needs, instead of the one before it in the list."`
+	Stacks      []stackSpec       `json:"stacks" doc:"Applications, grouped into stacks. Read by ordapply --order."`
+	Timeouts    map[string]string `json:"timeouts" doc:"How long resources of a kind may take to become ready: Kind or Kind.group, and a duration. Read by ordapply --order."`
+	Health      []healthRule      `json:"health" doc:"When resources of a kind are ready. Read by ordapply --order."`
+	Emit        []string          `json:"emit" doc:"Write the order in the annotations of these tools too: argocd, kpt, kapp."`
+	Overwrite   bool              `json:"overwrite" doc:"Let emit replace annotations of those tools that the author wrote."`
+	Strict      bool              `json:"strict" doc:"Make a selector that matches nothing an error instead of a warning."`
+	Reindex     bool              `json:"reindex" doc:"Under kpt, renumber the resources of each file in the order decided."`
+	Carry       string            `json:"carry" doc:"Two passes of kustomize build: pack in the first, unpack in the second. Written by sortorder carry." values:"pack or unpack"`
+	Of          string            `json:"of" doc:"With carry: unpack, the name of the order that packed." values:"the name of the order that packed"`
 }
 
 // metadata is the part of an object's metadata that is read here; what build

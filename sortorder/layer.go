@@ -13,7 +13,7 @@ type Layer struct {
 	Rank int // its place, from 0
 	// Needs names every layer that must come before it, transitively, as
 	// order/layer. nil: every layer of a lower rank, because the author changed
-	// nothing about the chain.
+	// nothing about the chain, and the rest comes last.
 	Needs     []string
 	Applied   bool          // later layers wait until it is applied; else until it is ready
 	Timeout   time.Duration // how long it may take to become ready; 0: not said

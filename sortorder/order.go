@@ -13,6 +13,8 @@ type Order struct {
 	Name   string
 	Layers []Layer // by rank
 
+	OutputOrder OutputOrder
+
 	Emit      []string // tools whose annotations are to be written too: argocd, kpt, kapp
 	Overwrite bool     // emit replaces what the author wrote there
 	Strict    bool     // a selector without a match is an error
@@ -29,6 +31,15 @@ type Order struct {
 	rest      int   // the layer of what no selector matches
 	types     typeOrder
 }
+
+// OutputOrder says where in the output resources stand that no selector matches.
+type OutputOrder string
+
+// The output orders.
+const (
+	ByPlan       OutputOrder = "plan"       // before the first resource that needs them; else in the place of the rest
+	ByPrecedence OutputOrder = "precedence" // in the place of the rest, as the KEP has it
+)
 
 // Placement is the place of one resource.
 type Placement struct {

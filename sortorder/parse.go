@@ -112,7 +112,7 @@ func compile(c config, problems Problems) (*Order, Problems) {
 	o := &Order{
 		Name: c.Metadata.Name, Carry: Pass(c.Carry), Of: c.Of,
 		Emit: sortedSet(c.Emit), Overwrite: c.Overwrite, Strict: c.Strict, Reindex: c.Reindex,
-		ForApplier: c.forApplier(),
+		ForApplier: c.forApplier(), OutputOrder: c.outputOrder(&problems),
 	}
 	for i, spec := range c.SortOrder {
 		o.selectors = append(o.selectors, spec.compile(selectorPath(i), &problems))
@@ -127,6 +127,17 @@ func compile(c config, problems Problems) (*Order, Problems) {
 		return nil, problems
 	}
 	return o, nil
+}
+
+func (c config) outputOrder(problems *Problems) OutputOrder {
+	switch order := OutputOrder(c.OutputOrder); order {
+	case "":
+		return ByPlan
+	case ByPlan, ByPrecedence:
+		return order
+	}
+	problems.add("outputOrder", "is %q: write plan or precedence%s", c.OutputOrder, didYouMean(c.OutputOrder, []string{string(ByPlan), string(ByPrecedence)}))
+	return ByPlan
 }
 
 func checkName(name string, problems *Problems) {
@@ -166,7 +177,7 @@ func (o *Order) compileLayers(changes []layerSpec, problems *Problems) {
 	o.Layers, o.layerOf = make([]Layer, len(entries)), ranks
 	for i, s := range entries {
 		layer := Layer{Name: s.layer, Rank: ranks[i], Applied: s.applied, Timeout: s.timeout, Unmatched: s.unmatched}
-		if len(changes) > 0 {
+		if len(changes) > 0 || graph.restInside(entries, ranks) {
 			layer.Needs = graph.closure(i, ranks)
 		}
 		if s.unmatched {
@@ -174,6 +185,17 @@ func (o *Order) compileLayers(changes []layerSpec, problems *Problems) {
 		}
 		o.Layers[ranks[i]] = layer
 	}
+}
+
+// restInside reports whether layers come after the rest. Resources of the rest
+// carry no wave, so that the layers must say by name what they come after.
+func (g *layerGraph) restInside(entries []selector, ranks []int) bool {
+	for i, s := range entries {
+		if s.unmatched {
+			return ranks[i] < len(entries)-1
+		}
+	}
+	return false
 }
 
 // checkEntries refuses two layers of one name, the rest's included, and two

@@ -19,6 +19,7 @@ func Schema() []byte {
 	narrow(properties, "kind", Kind)
 	narrow(properties, "carry", string(Pack), string(Unpack))
 	notEmpty(properties, "of")
+	narrow(properties, "outputOrder", string(ByPlan), string(ByPrecedence))
 	narrow(properties["emit"].(map[string]any), "items", emitTools()...)
 	metadata := properties["metadata"].(map[string]any)
 	metadata["additionalProperties"] = true

@@ -98,7 +98,8 @@ func stamp(inputs []apply.Input, file string, stderr io.Writer) error {
 	for i, in := range inputs {
 		metas[i] = apply.Meta(in.Object)
 	}
-	decision := fn.Decider{Order: read.order}.Decide(metas)
+	objects := func(i int) map[string]any { return inputs[i].Object.Object }
+	decision := fn.Decider{Order: read.order, Objects: objects}.Decide(metas)
 	if decision.Findings.Failed() {
 		return decision.Findings.Err()
 	}

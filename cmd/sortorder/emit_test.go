@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,10 +94,7 @@ func emitted(t *testing.T, namespace string) []byte {
 	t.Helper()
 	text, err := os.ReadFile("testdata/emit/stream.yaml")
 	require.NoError(t, err)
-	var stdout, stderr bytes.Buffer
-	stream := strings.ReplaceAll(string(text), "NAMESPACE", namespace)
-	require.Zero(t, run([]string{"--order", "testdata/emit/order.yaml"}, strings.NewReader(stream), &stdout, &stderr), stderr.String())
-	return stdout.Bytes()
+	return stamped(t, strings.ReplaceAll(string(text), "NAMESPACE", namespace))
 }
 
 func runPeer(t *testing.T, cluster *testcluster.Cluster, dir string, command []string) {

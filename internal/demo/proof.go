@@ -58,10 +58,10 @@ func groups(stream []byte) ([]group, error) {
 		switch {
 		case m.Kind == "Namespace" || m.Kind == "CustomResourceDefinition":
 			prerequisites.members = append(prerequisites.members, m)
+		case annotations["ordapply.dev/unmatched"] == "true":
+			// goes before what needs it
 		case err != nil:
 			return nil, fmt.Errorf("%s carries no stamp", m)
-		case annotations["ordapply.dev/unmatched"] == "true":
-			// floats to who needs it
 		default:
 			if layers[wave] == nil {
 				layers[wave] = &group{name: annotations["ordapply.dev/layer"]}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/auditlog"
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// widget is a custom resource that nothing places. kubectl refuses it in the same
+// stream as its CRD, in whatever order: it looks every kind up before it applies.
+const widget = `---
+apiVersion: NAMESPACE.example.com/v1
+kind: Widget
+metadata: {name: one, namespace: NAMESPACE}
+`
+
+// TestUnplacedGoFirst applies a stream in which only the workloads say where they
+// belong, with kubectl in the order of the text and with each tool that emit writes
+// for. Nothing is refused, everything becomes ready, and what a workload uses was
+// there before it.
+func TestUnplacedGoFirst(t *testing.T) {
+	kustomize, kapp, kapply := peer(t, "kustomize"), peer(t, "kapp"), peer(t, "kapply")
+	cluster := testcluster.Start(t)
+	t.Run("kubectl", func(t *testing.T) {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "app.yaml"), []byte(unplaced(t, "by-kubectl", "")), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte("resources: [app.yaml]\n"), 0o644))
+		built, err := exec.Command(kustomize, "build", dir).Output()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "stream.yaml"), stamped(t, string(built)), 0o644))
+		runPeer(t, cluster, dir, cluster.KubectlCommand("apply", "-f", filepath.Join(dir, "stream.yaml")))
+		requireUnplacedReady(t, cluster, "by-kubectl")
+	})
+	for namespace, work := range map[string]emitReader{"use-kapp": kappReader(kapp), "use-kapply": kapplyReader(kapply)} {
+		t.Run(namespace, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "stream.yaml"), stamped(t, unplaced(t, namespace, widget)), 0o644))
+			for _, command := range work.apply {
+				if command[1] == "apply" {
+					command = append(command, "--reconcile-timeout", "1m") // the last one counts
+				}
+				runPeer(t, cluster, dir, command)
+			}
+			requireUnplacedReady(t, cluster, namespace)
+			cluster.Kubectl(t, "get", "widgets."+namespace+".example.com", "one", "-n", namespace)
+		})
+	}
+}
+
+// requireUnplacedReady wants every workload ready, its claim bound, and what it uses
+// created before it.
+func requireUnplacedReady(t *testing.T, cluster *testcluster.Cluster, namespace string) {
+	t.Helper()
+	cluster.Kubectl(t, "wait", "-n", namespace, "deployment/database", "deployment/web", "--for=condition=Available", "--timeout=60s")
+	cluster.Kubectl(t, "wait", "-n", namespace, "job/migrate", "--for=condition=Complete", "--timeout=60s")
+	cluster.Kubectl(t, "wait", "-n", namespace, "pvc/data", "--for=jsonpath={.status.phase}=Bound", "--timeout=60s")
+	log, err := auditlog.Read(cluster.AuditLog())
+	require.NoError(t, err)
+	created := func(resource, name string) time.Time {
+		key := auditlog.Key{Resource: resource, Namespace: namespace, Name: name}
+		require.Contains(t, log.Created, key)
+		return log.Created[key]
+	}
+	for _, use := range [][4]string{
+		{"secrets", "password", "deployments", "database"},
+		{"secrets", "password", "jobs", "migrate"},
+		{"deployments", "database", "jobs", "migrate"},
+		{"jobs", "migrate", "deployments", "web"},
+		{"configmaps", "web", "deployments", "web"},
+		{"serviceaccounts", "web", "deployments", "web"},
+		{"rolebindings", "web", "deployments", "web"},
+		{"roles", "web", "rolebindings", "web"},
+	} {
+		require.True(t, created(use[0], use[1]).Before(created(use[2], use[3])), "%s %s was created before %s %s", use[2], use[3], use[0], use[1])
+	}
+}
+
+// unplaced is the stream of testdata/emit/unplaced.yaml for a namespace, and more.
+func unplaced(t *testing.T, namespace, more string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/emit/unplaced.yaml")
+	require.NoError(t, err)
+	return strings.ReplaceAll(string(text)+more, "NAMESPACE", namespace)
+}
+
+// stamped is a stream after sortorder with the order of testdata/emit.
+func stamped(t *testing.T, stream string) []byte {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	require.Zero(t, run([]string{"--order", "testdata/emit/order.yaml"}, strings.NewReader(stream), &stdout, &stderr), stderr.String())
+	require.Empty(t, stderr.String())
+	return stdout.Bytes()
+}
