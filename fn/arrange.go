@@ -3,6 +3,7 @@ package fn
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -24,14 +25,15 @@ func (d Decider) arrange(metas []object.Meta, stamps []ordering.Stamp) *arrangem
 	if len(d.Order.Emit) == 0 && !mixed(stamps) {
 		return nil
 	}
-	plan := ordering.Arrange(d.resources(metas, stamps))
+	resources, ids := d.resources(metas, stamps)
+	plan := ordering.Arrange(resources)
 	if plan == nil {
 		return nil
 	}
 	a := &arrangement{metas: metas, steps: make([]*ordering.Step, len(metas)), at: make(map[object.ID]int, len(metas)), placed: make([]bool, len(metas)), early: make([]bool, len(metas))}
-	for i, m := range slices.Backward(metas) {
+	for i, id := range slices.Backward(ids) {
 		if stamps[i].Order != "" {
-			a.at[m.ID] = i
+			a.at[id] = i
 		}
 	}
 	for i := range plan.Steps {
@@ -41,7 +43,7 @@ func (d Decider) arrange(metas []object.Meta, stamps []ordering.Stamp) *arrangem
 		if s.Order == "" {
 			continue
 		}
-		a.steps[i] = a.steps[a.at[metas[i].ID]] // of resources with one ID, the first was planned
+		a.steps[i] = a.steps[a.at[ids[i]]] // of resources with one ID, the first was planned
 		a.placed[i] = !s.Unmatched
 		a.early[i] = s.Unmatched && (a.steps[i].Floats || ordering.IsPrerequisite(metas[i].ID))
 	}
@@ -58,10 +60,32 @@ func mixed(stamps []ordering.Stamp) bool {
 	return placed && unmatched
 }
 
-// resources are the stamped resources as a plan reads them. What an earlier run
-// wrote is not there twice.
-func (d Decider) resources(metas []object.Meta, stamps []ordering.Stamp) []ordering.Resource {
-	out := make([]ordering.Resource, 0, len(metas))
+// previousNames is where kustomize notes the names that a resource had before
+// prefixes, suffixes and hashes. While functions run, others still name it so: the
+// references are corrected at the end of the build.
+const previousNames = "internal.config.kubernetes.io/previousNames"
+
+// referredTo are the resources as others name them.
+func referredTo(metas []object.Meta) []object.ID {
+	ids, taken := make([]object.ID, len(metas)), make(map[object.ID]bool, len(metas))
+	for i, m := range metas {
+		ids[i], taken[m.ID] = m.ID, true
+	}
+	for i, m := range metas {
+		first, _, _ := strings.Cut(m.Annotations[previousNames], ",")
+		before := m.ID
+		before.Name = first
+		if first != "" && !taken[before] && !ordering.IsPrerequisite(m.ID) {
+			ids[i], taken[before] = before, true
+		}
+	}
+	return ids
+}
+
+// resources are the stamped resources as a plan reads them, and the ID of each
+// there. What an earlier run wrote is not there twice.
+func (d Decider) resources(metas []object.Meta, stamps []ordering.Stamp) ([]ordering.Resource, []object.ID) {
+	out, ids := make([]ordering.Resource, 0, len(metas)), referredTo(metas)
 	for i, m := range metas {
 		if stamps[i].Order == "" {
 			continue
@@ -73,13 +97,13 @@ func (d Decider) resources(metas []object.Meta, stamps []ordering.Stamp) []order
 		}
 		maps.Copy(annotations, stamps[i].Annotations())
 		r := ordering.Resource{Meta: m}
-		r.Annotations = annotations
+		r.ID, r.Annotations = ids[i], annotations
 		if d.Objects != nil && ordering.Refers(m.ID) {
 			r.Object = d.Objects(i)
 		}
 		out = append(out, r)
 	}
-	return out
+	return out, ids
 }
 
 // hoist moves what no selector placed before the first resource that needs it,
