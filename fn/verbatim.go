@@ -29,7 +29,7 @@ type verbatim struct {
 
 // readVerbatim reads input that is plainly laid out; ok is false for any other.
 func readVerbatim(in []byte) (v *verbatim, ok bool) {
-	if !plainBytes(in) {
+	if !bytes.HasSuffix(in, []byte("\n")) {
 		return nil, false
 	}
 	chunks, err := split(in)
@@ -68,6 +68,10 @@ func readVerbatim(in []byte) (v *verbatim, ok bool) {
 // document is what a document of a plain stream holds: a resource, or the entries of
 // a List.
 func (v *verbatim) document(parser *briefParser, chunk []byte) (items []textItem, metas []object.Meta, ok bool) {
+	if !plainBytes(chunk) {
+		item, meta, ok := newAnewItem(chunk, 0)
+		return []textItem{item}, []object.Meta{meta}, ok
+	}
 	body, ok := parser.parse(chunk, 0, func(root *yaml.Node) []*yaml.Node { return []*yaml.Node{root} })
 	if !ok {
 		return nil, nil, false
@@ -97,7 +101,7 @@ func withoutSeparators(chunk []byte) []byte {
 	return chunk
 }
 
-// plainBytes tells whether lines end in a newline each and nothing else breaks
+// plainBytes reports whether lines end in a newline each and nothing else breaks
 // lines or documents.
 func plainBytes(in []byte) bool {
 	for _, odd := range []string{"\r", "\ufeff", "\u0085", "\u2028", "\u2029", "\n...", "\n%"} {
@@ -105,7 +109,7 @@ func plainBytes(in []byte) bool {
 			return false
 		}
 	}
-	return bytes.HasSuffix(in, []byte("\n")) && !bytes.HasPrefix(in, []byte("%")) && !bytes.HasPrefix(in, []byte("..."))
+	return !bytes.HasPrefix(in, []byte("%")) && !bytes.HasPrefix(in, []byte("..."))
 }
 
 func hasLine(chunk []byte, line string) bool {
@@ -131,7 +135,7 @@ func isComment(chunk []byte) bool {
 // lines, and below items a dash for each, all in one column.
 func (v *verbatim) addList(chunk []byte) bool {
 	found, ok := findItems(chunk)
-	if !ok {
+	if !ok || !plainBytes(chunk) {
 		return false
 	}
 	v.head, v.tail = chunk[:found.from], chunk[found.to:]
