@@ -61,12 +61,20 @@ func details(row apply.Row) []string {
 	}
 	var failure *apply.Error
 	if errors.As(row.Err, &failure) {
-		lines = append(lines, strings.Split(failure.Err.Error(), "\n")...)
+		lines = append(lines, marked(failure.Err)...)
 	}
 	for _, change := range changes(row) {
 		lines = append(lines, change.Lines(changeLines)...)
 	}
 	return lines
+}
+
+// marked are the lines of an error, of which none after the first can be taken for a
+// change.
+func marked(err error) []string {
+	var b strings.Builder
+	plain.Message(&b, "", err.Error())
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
 // changes are the fields that would change of a live object.
