@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // writeRoles is the YAML of Roles with these rules, and of what binds them to a
@@ -49,13 +51,13 @@ func scalars(list []string) string {
 }
 
 // scalar is a text as YAML reads it back: in quotes unless it surely is a plain
-// word.
+// word, and without a character that a terminal would obey.
 func scalar(s string) string {
 	words := regexp.MustCompile(`^[a-z][a-z0-9]*([-./][a-z0-9]+)*$`)
 	switch {
 	case !words.MatchString(s), slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, s):
 		quoted, _ := json.Marshal(s) // a string always has JSON
-		return string(quoted)
+		return string(plain.JSON(quoted))
 	}
 	return s
 }
