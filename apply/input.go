@@ -48,8 +48,9 @@ func (s *Stream) Plan(options ordering.Options) (*ordering.Plan, error) {
 }
 
 // NewStream gives every object its namespace, as kubectl does, and refuses two
-// objects of one ID whose contents differ. All faults are reported at once.
-// The inputs' objects are not changed.
+// objects of one ID whose contents differ. All faults are reported at once; the
+// stream then holds every object, so that more can be said of it. The inputs'
+// objects are not changed.
 func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 	s := &Stream{Objects: make(map[object.ID]*unstructured.Unstructured, len(inputs))}
 	crds := streamScopes(inputs)
@@ -58,12 +59,10 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 	for _, in := range inputs {
 		obj := withOwnMetadata(in.Object)
 		if err := scope.place(obj, crds); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", in.Source, err))
-			continue
+			errs = append(errs, fmt.Errorf("%s: %w", in.Source, err)) // others that name it are right
 		}
 		if _, err := ownTimeout(obj); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %s %s: %w", in.Source, obj.GetKind(), obj.GetName(), err))
-			continue
 		}
 		r := ordering.Resource{Meta: Meta(obj), Object: obj.Object, Source: in.Source, Chart: in.Chart}
 		if in.Elsewhere {

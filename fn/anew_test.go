@@ -36,7 +36,7 @@ func oddities() map[string]string {
 		"ends with ...":  "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: odd\n...\n",
 		"CR":             "apiVersion: v1\r\nkind: ConfigMap\r\nmetadata:\r\n  name: odd\r\n",
 		"U+2028":         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: odd\ndata:\n  a: \"b\u2028c\"\n",
-		"its own":        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: odd\n  annotations:\n    ordapply.dev/ready-when: \"self.status.phase == \\\"Ready\\\"\"\n    ordapply.dev/depends-on: >-\n      v1/ConfigMap/a\n    ordapply.dev/x: y # why\n",
+		"its own":        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: odd\n  annotations:\n    ordapply.dev/ready-when: \"self.status.phase == \\\"Ready\\\"\"\n    ordapply.dev/depends-on: >-\n      v1/ConfigMap/a\n    ordapply.dev/wait: none # why\n",
 	}
 }
 

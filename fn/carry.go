@@ -67,7 +67,7 @@ func (d Decider) pack(t *tree) ([]*yaml.Node, Findings, error) {
 		}
 	}
 	d.Objects = t.object
-	decision := d.Decide(metas)
+	decision := d.decide(metas)
 	if decision.Findings.Failed() {
 		return nil, decision.Findings, nil
 	}

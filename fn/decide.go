@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ordapply/ordapply/internal/annotations"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
@@ -63,11 +64,24 @@ func (d Decider) Decide(metas []object.Meta) Decision {
 	}
 	arranged := d.arrange(metas, stamps)
 	d.changes(metas, &out, stamps, arranged)
-	d.reportIdle(&out, aside)
+	d.reportIdle(metas, &out, aside)
 	checkAgreement(metas, stamps, &out.Findings)
 	d.sort(metas, &out, stamps, arranged, aside)
 	if d.Order.Reindex {
 		reindex(metas, &out, &out.Findings)
+	}
+	return out
+}
+
+// decide is Decide, and a check of all annotations that are ours.
+func (d Decider) decide(metas []object.Meta) Decision {
+	out := d.Decide(metas)
+	for _, found := range annotations.Check(metas) {
+		severity := Error
+		if found.Remark {
+			severity = Warning
+		}
+		out.Findings.add(Finding{Severity: severity, Object: &metas[found.On[0]], Message: found.Message + found.Others(metas)})
 	}
 	return out
 }
@@ -162,18 +176,19 @@ func written(m object.Meta) []string {
 
 // reportIdle tells of selectors that won nothing; objects of the build do not
 // count.
-func (d Decider) reportIdle(out *Decision, aside []bool) {
+func (d Decider) reportIdle(metas []object.Meta, out *Decision, aside []bool) {
 	var placed []sortorder.Placement
+	var considered []object.Meta
 	for i, p := range out.Placements {
 		if !aside[i] {
-			placed = append(placed, p)
+			placed, considered = append(placed, p), append(considered, metas[i])
 		}
 	}
 	severity := Warning
 	if d.Order.Strict {
 		severity = Error
 	}
-	for _, p := range d.Order.Idle(placed) {
+	for _, p := range d.Order.Idle(placed, considered) {
 		out.Findings.add(Finding{Severity: severity, Field: p.Path, Message: p.Message})
 	}
 }

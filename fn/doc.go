@@ -14,5 +14,5 @@
 // SDK's AsMain, Run and ToYAML sort by name when they print: a program built on
 // these keeps the stamps, not the order of the text.
 //
-// Who has resources in memory asks Decider for the annotations alone.
+// For resources in memory, Decider returns the annotations alone.
 package fn

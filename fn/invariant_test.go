@@ -130,7 +130,7 @@ func knownRefusals() []string {
 	return []string{
 		"is no resource", "is no map", "is no string", "is no list", "holds no resource", "is not UTF-8", "among other documents",
 		"aliases expand", "stands inside what it stands for", "write out aliases", "the YAML printer would change it",
-		"did not find expected <document start>", "annotation ordapply.dev/", "is a resource of the stream", "is not YAML",
+		"did not find expected <document start>", "annotation ordapply.dev/", "label ordapply.dev/", "is a resource of the stream", "is not YAML",
 		"sortOrder", "functionConfig", "apiVersion:", "kind:", "two different orders", "is not valid YAML", "is no separator", "metadata", "unknown field",
 		"is a line --- missing between them",
 	}

@@ -97,7 +97,7 @@ func (f Function) start(in []byte) (input, Decider, Output) {
 // stream is still empty.
 func (d Decider) output(source input) Output {
 	metas := source.metas()
-	decision := d.Decide(metas)
+	decision := d.decide(metas)
 	if decision.Findings.Failed() {
 		return refused(source, decision.Findings)
 	}

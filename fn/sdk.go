@@ -19,7 +19,7 @@ func (f Function) Process(list *sdk.ResourceList) (bool, error) {
 	var decision Decision
 	if !findings.Failed() {
 		decider.Objects = source.object
-		decision = decider.Decide(source.metas())
+		decision = decider.decide(source.metas())
 		findings = decision.Findings
 	}
 	for _, finding := range findings {

@@ -45,7 +45,7 @@ func TestSDKRun(t *testing.T) {
 	again := fn.Function{}.Check(out)
 	require.False(t, again.Findings.Failed(), again.Findings.Lines())
 	require.NotContains(t, string(out), "ordapply.dev/gate")
-	require.Contains(t, string(out), "(tier=none) matches no resource")
+	require.Contains(t, string(out), "layer tier=none matches nothing")
 }
 
 // TestSDKRefusal leaves the items alone.

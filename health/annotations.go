@@ -40,6 +40,23 @@ func (a *Assessor) Check(obj *unstructured.Unstructured) error {
 	return errors.Join(errs...)
 }
 
+// CheckCondition reports what is wrong with a CEL condition, as ready-when and
+// failed-when hold one. None is no condition.
+func CheckCondition(source string) error {
+	if source == "" {
+		return nil
+	}
+	_, err := compile(source)
+	return err
+}
+
+// CheckHelmConditions reports what is wrong with the value of one of Helm's
+// readiness annotations.
+func CheckHelmConditions(text string) error {
+	_, err := parseHelmConditions(text)
+	return err
+}
+
 // byAnnotation judges an object by what its own annotations say.
 func (a *Assessor) byAnnotation(obj *unstructured.Unstructured) (Assessment, bool) {
 	annotations := obj.GetAnnotations()

@@ -30,18 +30,25 @@ type helmCondition struct {
 func parseHelm(success, failure string) (helmReadiness, error) {
 	var h helmReadiness
 	var errs [2]error
-	h.success, errs[0] = parseHelmConditions(helmSuccess, success)
-	h.failure, errs[1] = parseHelmConditions(helmFailure, failure)
+	for i, list := range []struct {
+		key, text string
+		into      *[]helmCondition
+	}{{helmSuccess, success, &h.success}, {helmFailure, failure, &h.failure}} {
+		parsed, err := parseHelmConditions(list.text)
+		if *list.into = parsed; err != nil {
+			errs[i] = fmt.Errorf("annotation %s: %w", list.key, err)
+		}
+	}
 	return h, errors.Join(errs[:]...)
 }
 
 // parseHelmConditions reads an annotation: a JSON array of conditions, or one
 // condition alone.
-func parseHelmConditions(key, text string) ([]helmCondition, error) {
+func parseHelmConditions(text string) ([]helmCondition, error) {
 	sources := []string{text}
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		if err := json.Unmarshal([]byte(text), &sources); err != nil {
-			return nil, fmt.Errorf("annotation %s: %q is no JSON array of texts: %w", key, text, err)
+			return nil, fmt.Errorf("%q is no JSON array of texts: %w", text, err)
 		}
 	}
 	var parsed []helmCondition
@@ -49,7 +56,7 @@ func parseHelmConditions(key, text string) ([]helmCondition, error) {
 	for _, source := range sources {
 		c, err := parseHelmCondition(source)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("annotation %s: %w", key, err))
+			errs = append(errs, err)
 		}
 		parsed = append(parsed, c)
 	}

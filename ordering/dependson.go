@@ -134,3 +134,16 @@ func formatReference(id object.ID) string {
 	}
 	return id.Group + "/namespaces/" + id.Namespace + "/" + id.Kind + "/" + id.Name
 }
+
+// CheckDependsOn reports what is wrong with a value of DependsOnAnnotation,
+// whatever the stream holds.
+func CheckDependsOn(value string) error {
+	_, err := parseDependencies(value, true)
+	return err
+}
+
+// CheckKptDependsOn is CheckDependsOn for the annotation of kpt.
+func CheckKptDependsOn(value string) error {
+	_, err := parseDependencies(value, false)
+	return err
+}

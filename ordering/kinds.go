@@ -36,9 +36,17 @@ func (ix *index) addMakers(i int, r Resource) {
 
 // checkProvides refuses entries that are no group/Kind.
 func checkProvides(r Resource) error {
-	for _, kind := range splitList(r.Annotations[ProvidesAnnotation]) {
+	if err := CheckProvides(r.Annotations[ProvidesAnnotation]); err != nil {
+		return fmt.Errorf("%s: annotation %s: %w", r.ID, ProvidesAnnotation, err)
+	}
+	return nil
+}
+
+// CheckProvides reports what is wrong with a value of ProvidesAnnotation.
+func CheckProvides(value string) error {
+	for _, kind := range splitList(value) {
 		if _, name, ok := strings.Cut(kind, "/"); !ok || name == "" || strings.Contains(name, "/") {
-			return fmt.Errorf("%s: annotation %s: %q is not group/Kind, such as constraints.gatekeeper.sh/K8sRequiredLabels", r.ID, ProvidesAnnotation, kind)
+			return fmt.Errorf("%q is not group/Kind, such as constraints.gatekeeper.sh/K8sRequiredLabels", kind)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ type Finding struct {
 func Vet(resources []Resource, options Options) []Finding {
 	b, err := newBuilder(resources, options)
 	var found []Finding
-	for _, fault := range separate(err) {
+	for _, fault := range Faults(err) {
 		found = append(found, Finding{true, fault.Error()})
 	}
 	found = append(found, b.vetReferences()...)
@@ -33,6 +33,7 @@ func Vet(resources []Resource, options Options) []Finding {
 			found = append(found, Finding{Text: note})
 		}
 		found = append(found, vetDropped(plan.Dropped)...)
+		found = append(found, b.vetLast(plan)...)
 		found = append(found, b.vetLayers()...)
 	}
 	slices.SortStableFunc(found, func(x, y Finding) int {
@@ -47,12 +48,12 @@ func Vet(resources []Resource, options Options) []Finding {
 	return found
 }
 
-// separate takes joined errors apart.
-func separate(err error) []error {
+// Faults takes joined errors apart.
+func Faults(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []error
 		for _, e := range joined.Unwrap() {
-			out = append(out, separate(e)...)
+			out = append(out, Faults(e)...)
 		}
 		return out
 	}
@@ -147,6 +148,22 @@ func vetDropped(dropped []Dropped) []Finding {
 			road = append(road, e.String())
 		}
 		found = append(found, Finding{Text: fmt.Sprintf("%s needs %s (%s), but %s: the plan does without that edge", d.ID, d.Need.ID, d.Need.Why, strings.Join(road, ", and "))})
+	}
+	return found
+}
+
+// vetLast reports workloads that go behind all layers because no selector matches
+// them and nothing is known to need them. Usually one was forgotten.
+func (b *builder) vetLast(plan *Plan) []Finding {
+	if b.frame != FrameStamps || len(plan.Waves) < 2 {
+		return nil
+	}
+	var found []Finding
+	for _, s := range plan.Steps {
+		at := b.standing[b.byID[s.ID]]
+		if s.Wave == len(plan.Waves)-1 && !s.Floats && (at == unmatched || at == unplaced) && podSpec(b.resources[b.byID[s.ID]].Object) != nil {
+			found = append(found, Finding{Text: located(b.resources[b.byID[s.ID]]) + " goes last: no selector matches it, and nothing is known to depend on it; if other resources do, select it in a layer before theirs"})
+		}
 	}
 	return found
 }

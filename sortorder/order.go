@@ -110,16 +110,6 @@ func (o *Order) Unused(placements []Placement) []int {
 	return out
 }
 
-// Idle reports the selectors that won nothing, with the fields they stand in.
-// Usually they are misspelt.
-func (o *Order) Idle(placements []Placement) Problems {
-	var idle Problems
-	for _, i := range o.Unused(placements) {
-		idle.add(selectorPath(i), "(%s) matches no resource", o.selectors[i].text)
-	}
-	return idle
-}
-
 // Describe is an entry of sortOrder as people read it:
 // "sortOrder[1] (tier=data)".
 func (o *Order) Describe(selector int) string {

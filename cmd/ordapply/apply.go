@@ -206,10 +206,7 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 	if f.set != "" {
 		j.target.scope.Enforce = false // --namespace is the set's; members may be in others
 	}
-	if j.stream, err = apply.NewStream(inputs, j.target.scope); err != nil {
-		return j, err
-	}
-	if j.plan, err = j.stream.Plan(options); err != nil {
+	if j.stream, j.plan, err = planStream(inputs, j.target.scope, options); err != nil {
 		return j, err
 	}
 	if !f.ordering {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -27,7 +28,11 @@ manifests with the new numbers.`,
 			if err := oneOf("output", output, "text", "stream"); err != nil {
 				return err
 			}
-			stream, inputs, options, err := in.load(cmd)
+			inputs, options, err := in.load(cmd)
+			if err != nil {
+				return err
+			}
+			stream, err := apply.NewStream(inputs, in.scope())
 			if err != nil {
 				return err
 			}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/fn"
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/manifest"
 	"github.com/ordapply/ordapply/internal/yamltext"
@@ -29,7 +30,9 @@ type inputFlags struct {
 	selector     string
 	order        string
 	requireOrder bool
-	lean         bool // the documents' texts are not kept, and garbage is collected early
+	// findings take what stamping has to tell; nil: it is printed.
+	findings *fn.Findings
+	lean     bool // the documents' texts are not kept, and garbage is collected early
 }
 
 func (f *inputFlags) register(flags *pflag.FlagSet) {
@@ -75,7 +78,7 @@ func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
 		return nil, fmt.Errorf("%w: nothing was applied", errNoResources)
 	}
 	if f.order != "" {
-		if err := stamp(inputs, f.order, cmd.ErrOrStderr()); err != nil {
+		if err := f.stamp(inputs, cmd.ErrOrStderr()); err != nil {
 			return nil, err
 		}
 	}

@@ -89,8 +89,8 @@ func readOrder(name string) (*sortorder.Order, error) {
 
 // stamp writes on every object what a SortOrder decides about it, as the
 // function would have during the build.
-func stamp(inputs []apply.Input, file string, stderr io.Writer) error {
-	read, err := readOrderFile(file)
+func (f *inputFlags) stamp(inputs []apply.Input, stderr io.Writer) error {
+	read, err := readOrderFile(f.order)
 	if err != nil || read.order == nil {
 		return err
 	}
@@ -103,7 +103,11 @@ func stamp(inputs []apply.Input, file string, stderr io.Writer) error {
 	if decision.Findings.Failed() {
 		return decision.Findings.Err()
 	}
-	fmt.Fprint(stderr, decision.Findings.Lines())
+	if f.findings == nil {
+		fmt.Fprint(stderr, decision.Findings.Lines())
+	} else {
+		*f.findings = decision.Findings
+	}
 	for i, change := range decision.Changes {
 		annotations := inputs[i].Object.GetAnnotations()
 		if annotations == nil {

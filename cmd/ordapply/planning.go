@@ -71,30 +71,35 @@ func (o *offline) register(cmd *cobra.Command) {
 }
 
 // load reads the manifests and how to plan them.
-func (o *offline) load(cmd *cobra.Command) (*apply.Stream, []apply.Input, ordering.Options, error) {
+func (o *offline) load(cmd *cobra.Command) ([]apply.Input, ordering.Options, error) {
 	options, err := o.options(o.order)
 	if err != nil {
-		return nil, nil, options, err
+		return nil, options, err
 	}
 	inputs, err := o.read(cmd)
+	return inputs, options, err
+}
+
+// scope is the one of streams that no cluster is asked about.
+func (o *offline) scope() apply.Scope { return apply.Scope{Namespace: o.namespace} }
+
+// loadPlan reads and plans the manifests.
+func (o *offline) loadPlan(cmd *cobra.Command) (*apply.Stream, []apply.Input, *ordering.Plan, error) {
+	inputs, options, err := o.load(cmd)
 	if err != nil {
-		return nil, nil, options, err
+		return nil, nil, nil, err
 	}
-	stream, err := apply.NewStream(inputs, apply.Scope{Namespace: o.namespace})
-	return stream, inputs, options, err
+	stream, plan, err := planStream(inputs, o.scope(), options)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	_, err = gates(plan, stream, true)
+	return stream, inputs, plan, err
 }
 
 // plan plans the manifests.
 func (o *offline) plan(cmd *cobra.Command) (*ordering.Plan, error) {
-	stream, _, options, err := o.load(cmd)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := stream.Plan(options)
-	if err != nil {
-		return nil, err
-	}
-	_, err = gates(plan, stream, true)
+	_, _, plan, err := o.loadPlan(cmd)
 	return plan, err
 }
 

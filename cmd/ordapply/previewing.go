@@ -64,13 +64,11 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 	if f.set != "" {
 		p.target.scope.Enforce = false // --namespace is the set's; members may be in others
 	}
-	stream, err := apply.NewStream(inputs, p.target.scope)
+	stream, plan, err := planStream(inputs, p.target.scope, options)
 	if err != nil {
 		return nil, err
 	}
-	if p.plan, err = stream.Plan(options); err != nil {
-		return nil, err
-	}
+	p.plan = plan
 	if !f.ordering {
 		p.plan = p.plan.Unordered()
 	}

@@ -119,12 +119,11 @@ func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (w wanted, err e
 		plain.Fprintf(cmd.ErrOrStderr(), "without a cluster: %s\n", err.Error())
 	}
 	w.scope.Kind, w.scope.Enforce = w.kinds, w.scope.Enforce && f.set == ""
-	if w.stream, err = apply.NewStream(inputs, w.scope); err != nil {
+	if w.stream, w.plan, err = planStream(inputs, w.scope, options); err != nil {
 		return w, err
 	}
 	w.kinds = apply.StreamKinds(w.stream.Objects).Or(w.kinds)
-	w.plan, err = w.stream.Plan(options)
-	return w, err
+	return w, nil
 }
 
 // permissions are those of all that is asked for, and remarks on them.

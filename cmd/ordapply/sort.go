@@ -89,11 +89,7 @@ func (f *inputFlags) writeSelected(w io.Writer, stream []byte) error {
 // sortByPlan prints every document as it stood, in the plan's sequence; items
 // of a List become documents.
 func sortByPlan(cmd *cobra.Command, in *offline, marks bool) error {
-	stream, inputs, options, err := in.load(cmd)
-	if err != nil {
-		return err
-	}
-	plan, err := stream.Plan(options)
+	stream, inputs, plan, err := in.loadPlan(cmd)
 	if err != nil {
 		return err
 	}

@@ -3,9 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/fn"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -18,22 +22,51 @@ func newVet() *cobra.Command {
 		Short: "Look for all that is wrong or doubtful with a stream and its order, without a cluster",
 		Long: `vet reports everything at once: selectors that can never win, declarations that
 name nothing, cycles, resources placed after what needs them, names that are
-misspelt; and, as remarks, references to what the stream does not hold, inferred
-edges that had to be dropped, and layers that could be one. It exits with 1 when
-there is a problem; with --strict, a remark is enough.`,
+misspelt, annotations below ordapply.dev/ that are not known or have a wrong
+value; and, as remarks, references to what the stream does not hold, inferred
+edges that had to be dropped, selectors that match nothing, workloads that go last
+because no selector matches them, and layers that could be one. It exits with 1
+when there is a problem; with --strict, a remark is enough.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			stream, _, options, err := in.load(cmd)
+			found, err := in.vet(cmd)
 			if err != nil {
 				return err
 			}
-			options.Elsewhere = stream.Elsewhere
-			return report(cmd, ordering.Vet(stream.Resources, options), strict)
+			return report(cmd, found, strict)
 		},
 	}
 	in.register(cmd)
 	cmd.Flags().BoolVar(&strict, "strict", false, "let remarks fail too")
 	return cmd
+}
+
+// vet gives all that can be said of a stream that can be read, problems first.
+func (o *offline) vet(cmd *cobra.Command) ([]ordering.Finding, error) {
+	o.findings = &fn.Findings{}
+	inputs, options, err := o.load(cmd)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := apply.NewStream(inputs, o.scope())
+	var problems, remarks []ordering.Finding
+	for _, fault := range ordering.Faults(err) {
+		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+	}
+	faults, unused := checkAnnotations(stream)
+	for _, fault := range faults {
+		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+	}
+	for _, text := range unused {
+		remarks = append(remarks, ordering.Finding{Text: text})
+	}
+	for _, f := range *o.findings {
+		if f.Severity == fn.Warning {
+			remarks = append(remarks, ordering.Finding{Text: strings.TrimPrefix(f.String(), "warning: ")})
+		}
+	}
+	options.Elsewhere = stream.Elsewhere
+	return slices.Concat(problems, ordering.Vet(stream.Resources, options), remarks), nil
 }
 
 func report(cmd *cobra.Command, found []ordering.Finding, strict bool) error {

@@ -1,0 +1,97 @@
+package annotations_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/annotations"
+	"github.com/ordapply/ordapply/object"
+)
+
+func TestCheck(t *testing.T) {
+	for name, c := range map[string]struct{ key, value, want string }{
+		"misspelt key":              {"ordapply.dev/lifecyle", "keep", "annotation ordapply.dev/lifecyle is not known; did you mean ordapply.dev/lifecycle?"},
+		"missing dash":              {"ordapply.dev/dependson", "/Secret/a", "annotation ordapply.dev/dependson is not known; did you mean ordapply.dev/depends-on?"},
+		"missing letter":            {"ordapply.dev/ready-wen", "true", "annotation ordapply.dev/ready-wen is not known; did you mean ordapply.dev/ready-when?"},
+		"twisted letters":           {"ordapply.dev/on-immutabel", "recreate", "annotation ordapply.dev/on-immutabel is not known; did you mean ordapply.dev/on-immutable?"},
+		"nothing near":              {"ordapply.dev/colour", "red", "annotation ordapply.dev/colour is not known"},
+		"another's key":             {"example.com/lifecyle", "keep", ""},
+		"a stamp":                   {"ordapply.dev/layer-timeout", "1m0s", ""},
+		"what ordapply writes":      {"ordapply.dev/applied", "v1", ""},
+		"wait":                      {"ordapply.dev/wait", "nope", `annotation ordapply.dev/wait: "nope": write none, applied or ready`},
+		"lifecycle":                 {"ordapply.dev/lifecycle", "kept", `annotation ordapply.dev/lifecycle: "kept": write keep`},
+		"timeout":                   {"ordapply.dev/timeout", "5 minutes", `annotation ordapply.dev/timeout: "5 minutes" is not a duration such as 90s`},
+		"a Helm timeout":            {"helm.sh/readiness-timeout", "soon", `annotation helm.sh/readiness-timeout: "soon" is not a duration such as 90s`},
+		"ready-when":                {"ordapply.dev/ready-when", "self.status.ready == ", "annotation ordapply.dev/ready-when: "},
+		"ready-when that is fine":   {"ordapply.dev/ready-when", "self.status.ready == true", ""},
+		"one readiness alone":       {"helm.sh/readiness-success", "succeeded==1", "annotation helm.sh/readiness-success does nothing without helm.sh/readiness-failure (HIP-0025): add it"},
+		"depends-on":                {"ordapply.dev/depends-on", "Secret a", "annotation ordapply.dev/depends-on: "},
+		"provides":                  {"ordapply.dev/provides", "Widget", "annotation ordapply.dev/provides: "},
+		"unmatched that is no true": {"ordapply.dev/unmatched", "yes", `annotation ordapply.dev/unmatched: "yes": write true`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := annotations.Check([]object.Meta{{Annotations: map[string]string{c.key: c.value}}})
+			if c.want == "" {
+				require.Empty(t, found)
+				return
+			}
+			require.Len(t, found, 1)
+			require.True(t, strings.HasPrefix(found[0].Message, c.want), found[0].Message)
+		})
+	}
+}
+
+// Both notations of a Helm condition are taken: that of the proposal's text and that
+// of its example.
+func TestHelmConditions(t *testing.T) {
+	for _, success := range []string{"succeeded==1", "{.succeeded} == 1", `["{.succeeded} == 1", "ready==true"]`} {
+		require.Empty(t, annotations.Check([]object.Meta{{Annotations: map[string]string{"helm.sh/readiness-success": success, "helm.sh/readiness-failure": "failed>=1"}}}), success)
+	}
+	found := annotations.Check([]object.Meta{{Annotations: map[string]string{"helm.sh/readiness-success": "{.a[?(}==1", "helm.sh/readiness-failure": "failed"}}})
+	require.Len(t, found, 2)
+}
+
+// The same fault of many resources is one, with the names of some.
+func TestGrouped(t *testing.T) {
+	var metas []object.Meta
+	for i := range 7 {
+		metas = append(metas, object.Meta{ID: object.ID{Kind: "ConfigMap", Name: fmt.Sprint("c", i)}, Annotations: map[string]string{"ordapply.dev/lifecyle": "keep"}})
+	}
+	metas[6].Labels = map[string]string{"ordapply.dev/wait": "none"}
+	found := annotations.Check(metas)
+	require.Len(t, found, 2)
+	require.Equal(t, "; also on ConfigMap c1, ConfigMap c2, ConfigMap c3, 3 more", found[0].Others(metas))
+	require.Equal(t, "label ordapply.dev/wait does nothing: write it under annotations", found[1].Message)
+}
+
+// Every key that a program of this module names in its source is known.
+func TestKeysOfTheSource(t *testing.T) {
+	key := regexp.MustCompile(`"(ordapply\.dev/[a-z-]{2,})"`)
+	seen := 0
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, match := range key.FindAllStringSubmatch(string(text), -1) {
+			seen++
+			asAnnotation := annotations.Check([]object.Meta{{Annotations: map[string]string{match[1]: ""}}})
+			asLabel := annotations.Check([]object.Meta{{Labels: map[string]string{match[1]: ""}}})
+			require.False(t, isUnknown(asAnnotation) && isUnknown(asLabel), "%s: %s is not in the table of keys", path, match[1])
+		}
+		return err
+	})
+	require.NoError(t, err)
+	require.Greater(t, seen, 10)
+}
+
+func isUnknown(found []annotations.Found) bool {
+	return len(found) > 0 && strings.Contains(found[0].Message, "is not known")
+}
