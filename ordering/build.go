@@ -35,10 +35,19 @@ type Options struct {
 	// KindTimeouts are how long resources of a kind may take: the first that
 	// names the kind counts.
 	KindTimeouts []KindTimeout
+	// Condition evaluates the match conditions of webhooks; nil takes all of them
+	// to hold.
+	Condition Condition
+	// Serves reports whether the cluster serves a kind; nil without a cluster.
+	Serves func(group, kind string) bool
 	// Elsewhere are resources that belong to the stream and are no part of the
 	// plan: others wait for them in the cluster, as for what is external.
 	Elsewhere []Resource
 }
+
+// Condition evaluates a CEL expression over variables. known is false for one
+// that cannot be evaluated, such as one that uses other variables.
+type Condition func(expression string, variables map[string]any) (holds, known bool)
 
 // KindTimeout is how long a resource of a kind may take.
 type KindTimeout struct {
@@ -52,7 +61,7 @@ type KindTimeout struct {
 // resource placed after one that needs it, a *CycleError for each circle.
 func Build(resources []Resource, options Options) (*Plan, error) {
 	b, err := newBuilder(resources, options)
-	if err != nil {
+	if err = errors.Join(err, b.unserved()); err != nil {
 		return nil, err
 	}
 	return b.plan(), nil
@@ -82,9 +91,10 @@ func newBuilder(resources []Resource, options Options) (*builder, error) {
 	sorted := slices.Clone(resources)
 	slices.SortFunc(sorted, func(a, b Resource) int { return object.Compare(a.ID, b.ID) })
 	sorted, skipped, err := withoutHooks(sorted, options)
-	ix := newIndex(sorted)
+	ix := newIndex(sorted, options.Condition)
 	soft := ix.softEdges()
 	b := &builder{declarations: declare(ix, options, skipped), skipped: skipped}
+	soft = append(soft, ix.podHookEdges(soft, b.declarations.edges)...)
 	b.needed = b.neededBy(soft)
 	b.settle()
 	b.splitPrerequisites(soft)

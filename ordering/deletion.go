@@ -132,6 +132,9 @@ func (b *builder) reversed() []edge {
 			continue
 		}
 		e.from, e.to = from, to
+		if e.why.Rule == rulePolicy { // what it protects must be gone, not only asked to go
+			e.gate, e.weight = Ready, weight(Ready)
+		}
 		switch e.strength {
 		case hard:
 			e.strength = certain

@@ -19,6 +19,7 @@ type strength uint8
 const (
 	place    strength = iota // nothing: a place by default, which nobody asked for
 	helps                    // B works in the end, perhaps after some restarts
+	intended                 // B becomes ready without A, but not as its author means it
 	required                 // B does not become ready before A is there
 	exists                   // the API server does not accept B without A
 	certain                  // B, being applied, becomes ready only when A is there

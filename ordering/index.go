@@ -9,16 +9,25 @@ import (
 // index finds the resources of a stream by what other manifests write of
 // them. Resources are named by their place in the sorted stream.
 type index struct {
-	resources    []Resource
-	byID         map[object.ID]int
-	makers       map[groupKind][]maker
-	crds         map[groupKind]int
-	servers      map[groupVersion][]int      // APIServices
-	bindings     map[object.ID][]int         // by the ServiceAccount they name
-	certificates map[object.ID][]int         // by the Secret they fill
-	defaults     []int                       // StorageClasses for claims that name none
-	workloads    map[string]map[string][]int // by namespace, then by "key=value" of their Pods; "" lists all
-	webhooks     []webhook
+	resources  []Resource
+	byID       map[object.ID]int
+	makers     map[groupKind][]maker
+	crds       map[groupKind]int
+	servers    map[groupVersion][]int               // APIServices
+	bindings   map[object.ID][]int                  // by the ServiceAccount they name
+	fillers    map[string][]filler                  // of Secrets and ConfigMaps, by kind and name
+	groups     map[string][]int                     // bindings, by the group of users they name
+	volumes    map[object.ID][]int                  // PersistentVolumes, by the claim they are kept for
+	volumeSets map[object.ID][]int                  // the same, by the claims' name without their number
+	pools      map[string][]int                     // PersistentVolumes that are kept for none, by class
+	defaults   []int                                // StorageClasses for claims that name none
+	workloads  map[string]map[string][]int          // by namespace, then by "key=value" of their Pods; "" lists all
+	selecting  map[string]map[string][]podSelecting // what selects Pods, by namespace, then by a "key=value" that it asks for; "" lists what asks for none
+	aggregated []int                                // ClusterRoles that others may aggregate
+	webhooks   []webhook
+	definers   map[string][]int // CustomResourceDefinitions, by the group of their kind
+	podHooks   []webhook        // those that intercept new Pods
+	condition  Condition
 }
 
 type groupKind struct{ group, kind string }
@@ -31,25 +40,24 @@ type maker struct {
 	rule string
 }
 
-func newIndex(resources []Resource) *index {
+func newIndex(resources []Resource, condition Condition) *index {
 	ix := &index{
-		resources: resources,
-		byID:      make(map[object.ID]int, len(resources)),
-		makers:    map[groupKind][]maker{}, crds: map[groupKind]int{}, servers: map[groupVersion][]int{},
-		bindings: map[object.ID][]int{}, certificates: map[object.ID][]int{},
-		workloads: map[string]map[string][]int{},
+		resources: resources, condition: condition,
+		byID:   make(map[object.ID]int, len(resources)),
+		makers: map[groupKind][]maker{}, crds: map[groupKind]int{}, definers: map[string][]int{}, servers: map[groupVersion][]int{},
+		bindings: map[object.ID][]int{}, fillers: map[string][]filler{}, groups: map[string][]int{},
+		volumes: map[object.ID][]int{}, volumeSets: map[object.ID][]int{}, pools: map[string][]int{},
+		workloads: map[string]map[string][]int{}, selecting: map[string]map[string][]podSelecting{},
 	}
 	for i, r := range resources {
 		ix.byID[r.ID] = i
 		ix.addMakers(i, r)
 		ix.addWorkload(i, r)
 		ix.addWebhooks(i, r)
-		for _, account := range boundAccounts(r) {
-			ix.bindings[account] = append(ix.bindings[account], i)
-		}
-		if secret, ok := certifiedSecret(r); ok {
-			ix.certificates[secret] = append(ix.certificates[secret], i)
-		}
+		ix.addBinding(i, r)
+		ix.addFiller(i, r)
+		ix.addVolume(i, r)
+		ix.addPodSelecting(i, r)
 		if isDefaultClass(r) {
 			ix.defaults = append(ix.defaults, i)
 		}
@@ -106,6 +114,10 @@ func (refs *references) readAll() {
 		refs.disruptionBudget(r)
 		refs.service(r)
 		refs.intercepted(r)
+		refs.selectedBy(r)
+		refs.aggregates(r)
+		refs.device(r)
+		refs.converted(r)
 	}
 }
 

@@ -17,6 +17,7 @@ func (ix *index) addMakers(i int, r Resource) {
 	case isCRD(r.ID):
 		kind := definedKind(r.Object)
 		ix.crds[kind] = i
+		ix.definers[kind.group] = append(ix.definers[kind.group], i)
 		ix.makers[kind] = append(ix.makers[kind], maker{i, "crd"})
 	case r.Group == "templates.gatekeeper.sh" && r.Kind == "ConstraintTemplate":
 		kind := groupKind{"constraints.gatekeeper.sh", str(r.Object, "spec", "crd", "spec", "names", "kind")}

@@ -44,6 +44,20 @@ func stringMap(v any) map[string]string {
 
 func (s selector) empty() bool { return len(s.labels) == 0 && len(s.expressions) == 0 }
 
+// about is the part of a selector that asks for one label.
+func (s selector) about(key string) selector {
+	part := selector{labels: map[string]string{}}
+	if value, ok := s.labels[key]; ok {
+		part.labels[key] = value
+	}
+	for _, e := range s.expressions {
+		if e.key == key {
+			part.expressions = append(part.expressions, e)
+		}
+	}
+	return part
+}
+
 // matches follows metav1.LabelSelector: NotIn also matches an absent key.
 func (s selector) matches(labels map[string]string) bool {
 	for key, value := range s.labels {

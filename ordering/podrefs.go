@@ -74,7 +74,10 @@ func (refs *references) pod(r Resource) {
 	}
 	p.class("scheduling.k8s.io", "PriorityClass", str(spec, "priorityClassName"), "priorityClassName")
 	p.class("node.k8s.io", "RuntimeClass", str(spec, "runtimeClassName"), "runtimeClassName")
-	for _, binding := range refs.bindings[serviceAccount(r.Namespace, spec)] {
+	for _, claim := range list(spec, "resourceClaims") {
+		p.resourceClaim(claim)
+	}
+	for _, binding := range refs.bindingsOf(serviceAccount(r.Namespace, spec)) {
 		refs.edge(binding, Applied, helps, "rbac", "runs as an account named by")
 	}
 }
@@ -108,10 +111,8 @@ func (p *podReader) named(kind, name, where string, needed bool) {
 	}
 	id := object.ID{Kind: kind, Namespace: p.namespace, Name: name}
 	p.need(id, s, "pod-template", where+" names")
-	if kind == "Secret" {
-		for _, certificate := range p.certificates[id] {
-			p.edge(certificate, Ready, s, "certificate", where+" names Secret "+name+", which is filled by")
-		}
+	for _, f := range p.fillersOf(id) {
+		p.edge(f.at, f.gate, s, f.rule, where+" names "+kind+" "+name+", which is filled by")
 	}
 }
 
@@ -124,7 +125,8 @@ func (p *podReader) class(group, kind, name, where string) {
 func (p *podReader) volume(volume any) {
 	where := "volume " + str(volume, "name")
 	p.source(volume, where, "secretName")
-	p.named("PersistentVolumeClaim", str(volume, "persistentVolumeClaim", "claimName"), where, true)
+	p.claimed(str(volume, "persistentVolumeClaim", "claimName"), where)
+	p.providerClass(volume, where)
 	for _, source := range list(volume, "projected", "sources") {
 		p.source(source, where, "name")
 	}

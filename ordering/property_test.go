@@ -3,6 +3,7 @@ package ordering_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -43,6 +44,7 @@ func checkWorld(t *testing.T, seed uint64) bool {
 	require.Equal(t, plan, again, name)
 	if err != nil {
 		requireTrue(t, err, name)
+		require.Error(t, w.withoutHooks(), "%s: only webhooks make it an error: %v", name, err)
 		return false
 	}
 	requireEachOnce(t, w, plan, name)
@@ -63,6 +65,22 @@ func requireTrue(t *testing.T, err error, name string) {
 			require.Equal(t, e.To, cycle.Cycle[(i+1)%len(cycle.Cycle)].From, name)
 		}
 	}
+}
+
+// withoutHooks is the error of the stream when its webhooks intercept nothing.
+func (w *world) withoutHooks() error {
+	bare := slices.Clone(w.resources)
+	for i, r := range bare {
+		hooks, _ := r.Object["webhooks"].([]any)
+		for _, hook := range hooks {
+			bare[i].Object = maps.Clone(r.Object)
+			without := maps.Clone(hook.(map[string]any))
+			without["rules"] = nil
+			bare[i].Object["webhooks"] = []any{without}
+		}
+	}
+	_, err := ordering.Build(bare, w.options)
+	return err
 }
 
 func requireEachOnce(t *testing.T, w *world, plan *ordering.Plan, name string) {

@@ -1,6 +1,11 @@
 package ordering
 
-import "github.com/ordapply/ordapply/object"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ordapply/ordapply/object"
+)
 
 const storageGroup = "storage.k8s.io"
 
@@ -11,9 +16,13 @@ func (refs *references) claim(r Resource) {
 	switch {
 	case isClaim(r.ID):
 		refs.storageClass(r.Object, required, "")
+		refs.boundVolume(r.Object, refs.volumes[r.ID], required, "")
 	case r.Group == "apps" && r.Kind == "StatefulSet":
 		for _, template := range list(r.Object, "spec", "volumeClaimTemplates") {
-			refs.storageClass(template, podStrength(r), "volumeClaimTemplate "+str(template, "metadata", "name"))
+			where := "volumeClaimTemplate " + str(template, "metadata", "name")
+			refs.storageClass(template, podStrength(r), where)
+			kept := refs.volumeSets[claimID(r.Namespace, str(template, "metadata", "name")+"-"+r.Name)]
+			refs.boundVolume(template, kept, podStrength(r), where+" ")
 		}
 	}
 }
@@ -35,6 +44,61 @@ func (refs *references) storageClass(claim any, s strength, where string) {
 		for _, class := range refs.defaults {
 			refs.edge(class, Applied, helps, "storage-class", where+"names no class, and the default is")
 		}
+	}
+}
+
+// addVolume notes for which claims a PersistentVolume is.
+func (ix *index) addVolume(i int, r Resource) {
+	if r.Group != "" || r.Kind != "PersistentVolume" {
+		return
+	}
+	claim := claimID(str(r.Object, "spec", "claimRef", "namespace"), str(r.Object, "spec", "claimRef", "name"))
+	if claim.Name == "" {
+		class := str(r.Object, "spec", "storageClassName")
+		ix.pools[class] = append(ix.pools[class], i)
+		return
+	}
+	ix.volumes[claim] = append(ix.volumes[claim], i)
+	if at := strings.LastIndex(claim.Name, "-"); at > 0 && isNumber(claim.Name[at+1:]) {
+		claim.Name = claim.Name[:at]
+		ix.volumeSets[claim] = append(ix.volumeSets[claim], i)
+	}
+}
+
+func claimID(namespace, name string) object.ID {
+	return object.ID{Kind: "PersistentVolumeClaim", Namespace: namespace, Name: name}
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 31)
+	return err == nil
+}
+
+// boundVolume: a claim is bound when the PersistentVolume is there that it names or that
+// is kept for it; or, where the claim's class has none that is made on demand, one
+// of its class.
+func (refs *references) boundVolume(claim any, kept []int, s strength, where string) {
+	if name := str(claim, "spec", "volumeName"); name != "" {
+		refs.need(object.ID{Kind: "PersistentVolume", Name: name}, s, "volume", where+"is bound to")
+		return
+	}
+	for _, volume := range kept {
+		refs.edge(volume, Applied, s, "volume", where+"is bound to")
+	}
+	if class, named := at(claim, "spec", "storageClassName").(string); named && len(kept) == 0 {
+		for _, volume := range refs.pools[class] {
+			refs.edge(volume, Applied, helps, "volume", where+"may be bound to")
+		}
+	}
+}
+
+// claimed is a claim that a Pod mounts: the Pod starts when the claim is there
+// and bound to its volume.
+func (p *podReader) claimed(name, where string) {
+	p.named("PersistentVolumeClaim", name, where, true)
+	id := claimID(p.namespace, name)
+	if claim, ok := p.byID[id]; ok {
+		p.boundVolume(p.resources[claim].Object, p.volumes[id], p.strength, where+" names PersistentVolumeClaim "+name+", which ")
 	}
 }
 

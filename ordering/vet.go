@@ -1,6 +1,7 @@
 package ordering
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type Finding struct {
 // dropped; layers in a row that could be one.
 func Vet(resources []Resource, options Options) []Finding {
 	b, err := newBuilder(resources, options)
+	err = errors.Join(err, b.unserved())
 	var found []Finding
 	for _, fault := range Faults(err) {
 		found = append(found, Finding{true, fault.Error()})

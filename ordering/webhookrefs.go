@@ -34,11 +34,7 @@ func (refs *references) backend(v any, where string) {
 	if !ok {
 		return
 	}
-	labels := stringMap(at(refs.resources[service].Object, "spec", "selector"))
-	if len(labels) == 0 {
-		return
-	}
-	for _, workload := range refs.selected(id.Namespace, selector{labels: labels}) {
+	for _, workload := range refs.behind(service) {
 		refs.edge(workload, Ready, required, "backend", where+" is served by")
 	}
 }
@@ -61,8 +57,10 @@ func (refs *references) intercepted(r Resource) {
 type webhook struct {
 	at                 int
 	exact              bool // other versions of a kind are not its business
+	closed             bool // what it should look at is refused while it does not answer
 	rules              []webhookRule
 	namespaces, labels selector
+	conditions         []string // CEL, all of which hold for what it looks at
 }
 
 type webhookRule struct {
@@ -74,16 +72,23 @@ type webhookRule struct {
 func (ix *index) addWebhooks(i int, r Resource) {
 	if isWebhookConfiguration(r.ID) {
 		for _, w := range list(r.Object, "webhooks") {
-			ix.webhooks = append(ix.webhooks, readWebhook(i, w))
+			hook := readWebhook(i, w)
+			ix.webhooks = append(ix.webhooks, hook)
+			if hook.takesPods() {
+				ix.podHooks = append(ix.podHooks, hook)
+			}
 		}
 	}
 }
 
 func readWebhook(configuration int, v any) webhook {
 	w := webhook{
-		at: configuration, exact: str(v, "matchPolicy") == "Exact",
+		at: configuration, exact: str(v, "matchPolicy") == "Exact", closed: str(v, "failurePolicy") != "Ignore",
 		namespaces: readSelector(at(v, "namespaceSelector")),
 		labels:     readSelector(at(v, "objectSelector")),
+	}
+	for _, condition := range list(v, "matchConditions") {
+		w.conditions = append(w.conditions, str(condition, "expression"))
 	}
 	for _, rule := range list(v, "rules") {
 		w.rules = append(w.rules, webhookRule{
@@ -104,44 +109,41 @@ func texts(v any, field string) []string {
 	return out
 }
 
+// names reports whether a list of a rule holds one of the values, or "*".
+func names(list []string, values ...string) bool {
+	return slices.Contains(list, "*") || slices.ContainsFunc(values, func(v string) bool { return slices.Contains(list, v) })
+}
+
 func (w webhook) matches(ix *index, r Resource) bool {
 	return slices.ContainsFunc(w.rules, func(rule webhookRule) bool { return rule.matches(ix, r, w.exact) }) &&
 		w.labels.matches(r.Labels) && w.watches(ix, r.Namespace)
 }
 
 func (rule webhookRule) matches(ix *index, r Resource, exact bool) bool {
-	has := func(list []string, values ...string) bool {
-		return slices.ContainsFunc(append(values, "*"), func(v string) bool { return slices.Contains(list, v) })
-	}
-	return has(rule.groups, r.Group) &&
-		(!exact || has(rule.versions, r.Version)) &&
-		has(rule.resources, ix.plural(r.ID), "*/*") &&
-		has(rule.operations, "CREATE", "UPDATE") &&
+	return names(rule.groups, r.Group) &&
+		(!exact || names(rule.versions, r.Version)) &&
+		names(rule.resources, ix.plural(r.ID), "*/*") &&
+		names(rule.operations, "CREATE", "UPDATE") &&
 		(rule.scope == "" || rule.scope == "*" || (rule.scope == "Namespaced") == (r.Namespace != ""))
 }
 
-// watches tells whether a webhook looks at a namespace. The labels of one that
-// the stream does not hold are not known; then it is taken to.
+// watches reports whether a webhook looks at a namespace. Of one that the stream
+// does not hold only the name is known; it is taken to have the labels asked for.
 func (w webhook) watches(ix *index, namespace string) bool {
 	if namespace == "" || w.namespaces.empty() {
 		return true
 	}
-	labels := map[string]string{"kubernetes.io/metadata.name": namespace}
+	labels := map[string]string{namespaceNameLabel: namespace}
 	i, ok := ix.byID[object.ID{Kind: "Namespace", Name: namespace}]
 	if !ok {
-		return true
+		return w.namespaces.about(namespaceNameLabel).matches(labels)
 	}
 	for key, value := range ix.resources[i].Labels {
 		labels[key] = value
 	}
+	labels[namespaceNameLabel] = namespace
 	return w.namespaces.matches(labels)
 }
 
-// certifiedSecret is the Secret that a cert-manager Certificate fills.
-func certifiedSecret(r Resource) (object.ID, bool) {
-	name := str(r.Object, "spec", "secretName")
-	if r.Group != "cert-manager.io" || r.Kind != "Certificate" || name == "" {
-		return object.ID{}, false
-	}
-	return object.ID{Kind: "Secret", Namespace: r.Namespace, Name: name}, true
-}
+// namespaceNameLabel is a label that the API server gives every Namespace.
+const namespaceNameLabel = "kubernetes.io/metadata.name"

@@ -66,9 +66,19 @@ func (w *world) base() {
 		w.in(w.add("v1", "ConfigMap", "shop", fmt.Sprint("c", i), nil))
 	}
 	for i := range w.rand.IntN(2) {
-		id := w.add("v1", "PersistentVolumeClaim", "shop", fmt.Sprint("p", i), nil)
+		spec := map[string]any{}
+		if w.rand.IntN(2) == 0 {
+			spec["volumeName"] = "v0"
+		}
+		id := w.add("v1", "PersistentVolumeClaim", "shop", fmt.Sprint("p", i), map[string]any{"spec": spec})
 		w.in(id)
 		w.users[id] = nil
+		if spec["volumeName"] != nil {
+			w.starts[id] = []object.ID{w.add("v1", "PersistentVolume", "", "v0", nil)}
+		}
+	}
+	if w.rand.IntN(4) == 0 {
+		w.in(w.add("networking.k8s.io/v1", "NetworkPolicy", "shop", "deny", map[string]any{"spec": map[string]any{"podSelector": map[string]any{}}}))
 	}
 	if w.rand.IntN(2) == 0 {
 		crd := w.add("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com", map[string]any{
@@ -114,6 +124,7 @@ func (w *world) workload(i int) {
 		case "PersistentVolumeClaim":
 			volume["persistentVolumeClaim"] = map[string]any{"claimName": r.Name}
 			claims = append(claims, r.ID)
+			starts = append(starts, w.starts[r.ID]...)
 		case "ServiceAccount":
 			spec["serviceAccountName"] = r.Name
 			starts = append(starts, r.ID)
@@ -141,9 +152,13 @@ func (w *world) workload(i int) {
 func (w *world) hook(i int) {
 	name := fmt.Sprint("d", i)
 	service := w.in(w.add("v1", "Service", "shop", name, map[string]any{"spec": map[string]any{"selector": map[string]any{"app": name}}}))
+	rule := map[string]any{"apiGroups": []any{"example.com"}, "apiVersions": []any{"*"}, "operations": []any{"*"}, "resources": []any{"*"}}
+	if w.rand.IntN(2) == 0 { // for Pods, its own among them
+		rule["apiGroups"], rule["resources"] = []any{""}, []any{"pods"}
+	}
 	config := w.add("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "", name, map[string]any{"webhooks": []any{map[string]any{
 		"name": name, "clientConfig": map[string]any{"service": map[string]any{"namespace": "shop", "name": name}},
-		"rules": []any{map[string]any{"apiGroups": []any{"example.com"}, "apiVersions": []any{"*"}, "operations": []any{"*"}, "resources": []any{"*"}}},
+		"rules": []any{rule}, "failurePolicy": []any{"Fail", "Ignore"}[w.rand.IntN(2)],
 	}}})
 	w.starts[config] = []object.ID{service}
 	w.served[object.ID{Kind: "hook", Name: name}] = config

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -31,7 +32,7 @@ func (f *planningFlags) register(flags *pflag.FlagSet) {
 // options are what package ordering is told. order is the file of --order, ""
 // without one: it may group resources into stacks.
 func (f *planningFlags) options(order string) (ordering.Options, error) {
-	options := ordering.Options{NoPrerequisites: !f.prerequisites, PrerequisiteKinds: f.prerequisiteKinds, SkipHooks: f.hooks == "skip"}
+	options := ordering.Options{NoPrerequisites: !f.prerequisites, PrerequisiteKinds: f.prerequisiteKinds, SkipHooks: f.hooks == "skip", Condition: health.MatchConditions()}
 	var err error
 	if options.Frame, err = ordering.ParseFrame(f.frame); err != nil {
 		return options, usagef("--frame: %w", err)

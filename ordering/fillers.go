@@ -1,0 +1,177 @@
+package ordering
+
+import (
+	"slices"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// Some resources fill Secrets and ConfigMaps that no manifest holds. What uses
+// one of these needs the resource that fills it.
+
+// filler is such a resource.
+type filler struct {
+	at         int
+	gate       Gate
+	rule       string
+	everywhere bool     // in all namespaces that the selector matches
+	namespaces selector // empty: all
+	named      []string // namespaces, beside those that the selector matches
+	namespace  string   // else only in this one
+}
+
+// fillerKind is a kind that fills Secrets or ConfigMaps.
+type fillerKind struct {
+	kind  string // "Kind.group"
+	fills func(r Resource) (secrets, configMaps []string)
+	gate  Gate
+	// everywhere are the fields of a namespaceSelector, when the kind fills one in
+	// each namespace.
+	everywhere []string
+}
+
+// fillerKinds is the table of docs/ordering.md.
+func fillerKinds() []fillerKind {
+	name := func(path ...string) func(Resource) ([]string, []string) {
+		return func(r Resource) ([]string, []string) { return firstName(r, path), nil }
+	}
+	return []fillerKind{
+		{kind: "Certificate.cert-manager.io", fills: only("spec", "secretName"), gate: Ready},
+		{kind: "ExternalSecret.external-secrets.io", fills: externalSecret, gate: Ready},
+		{kind: "ClusterExternalSecret.external-secrets.io", fills: clusterExternalSecret, gate: Ready, everywhere: []string{"spec", "namespaceSelector"}},
+		{kind: "SealedSecret.bitnami.com", fills: name("spec", "template", "metadata", "name"), gate: Ready},
+		{kind: "VaultStaticSecret.secrets.hashicorp.com", fills: only("spec", "destination", "name"), gate: Ready},
+		{kind: "VaultDynamicSecret.secrets.hashicorp.com", fills: only("spec", "destination", "name"), gate: Ready},
+		{kind: "VaultPKISecret.secrets.hashicorp.com", fills: only("spec", "destination", "name"), gate: Ready},
+		{kind: "HCPVaultSecretsApp.secrets.hashicorp.com", fills: only("spec", "destination", "name"), gate: Ready},
+		{kind: "OnePasswordItem.onepassword.com", fills: name(), gate: Ready},
+		{kind: "Bundle.trust.cert-manager.io", fills: bundle, gate: Ready, everywhere: []string{"spec", "target", "namespaceSelector"}},
+		{kind: "ObjectBucketClaim.objectbucket.io", fills: objectBucket, gate: Ready},
+		{kind: "SecretProviderClass." + csiGroup, fills: providedSecrets, gate: Applied},
+	}
+}
+
+// only is the name at a path.
+func only(path ...string) func(Resource) ([]string, []string) {
+	return func(r Resource) ([]string, []string) {
+		if name := str(r.Object, path...); name != "" {
+			return []string{name}, nil
+		}
+		return nil, nil
+	}
+}
+
+// firstName is the name at a path, or else the resource's own.
+func firstName(r Resource, path []string) []string {
+	if name := str(r.Object, path...); name != "" && len(path) > 0 {
+		return []string{name}
+	}
+	return []string{r.Name}
+}
+
+func externalSecret(r Resource) (secrets, configMaps []string) {
+	names := firstName(r, []string{"spec", "target", "name"})
+	switch {
+	case str(r.Object, "spec", "target", "creationPolicy") == "None":
+		return nil, nil
+	case str(r.Object, "spec", "target", "manifest", "kind") == "ConfigMap":
+		return nil, names
+	}
+	return names, nil
+}
+
+func clusterExternalSecret(r Resource) (secrets, configMaps []string) {
+	for _, path := range [][]string{{"spec", "externalSecretSpec", "target", "name"}, {"spec", "externalSecretName"}} {
+		if name := str(r.Object, path...); name != "" {
+			return []string{name}, nil
+		}
+	}
+	return []string{r.Name}, nil
+}
+
+func bundle(r Resource) (secrets, configMaps []string) {
+	if at(r.Object, "spec", "target", "secret") != nil {
+		secrets = []string{r.Name}
+	}
+	if at(r.Object, "spec", "target", "configMap") != nil {
+		configMaps = []string{r.Name}
+	}
+	return secrets, configMaps
+}
+
+func objectBucket(r Resource) (secrets, configMaps []string) {
+	return []string{r.Name}, []string{r.Name}
+}
+
+func providedSecrets(r Resource) (secrets, configMaps []string) {
+	for _, secret := range list(r.Object, "spec", "secretObjects") {
+		if name := str(secret, "secretName"); name != "" {
+			secrets = append(secrets, name)
+		}
+	}
+	return secrets, nil
+}
+
+// addFiller notes which Secrets and ConfigMaps a resource fills.
+func (ix *index) addFiller(i int, r Resource) {
+	if object.OfKubernetes(r.Group) {
+		return
+	}
+	for _, k := range fillerKinds() {
+		if k.kind != r.GroupKind() {
+			continue
+		}
+		f := filler{at: i, gate: k.gate, rule: "filled", namespace: r.Namespace}
+		if r.Kind == "Certificate" {
+			f.rule = "certificate"
+		}
+		if k.everywhere != nil {
+			f.everywhere, f.namespaces, f.named = true, readSelector(at(r.Object, k.everywhere...)), texts(at(r.Object, "spec"), "namespaces")
+		}
+		secrets, configMaps := k.fills(r)
+		for _, name := range secrets {
+			ix.fillers["Secret "+name] = append(ix.fillers["Secret "+name], f)
+		}
+		for _, name := range configMaps {
+			ix.fillers["ConfigMap "+name] = append(ix.fillers["ConfigMap "+name], f)
+		}
+	}
+}
+
+// fillersOf are the resources that fill a Secret or a ConfigMap.
+func (ix *index) fillersOf(id object.ID) []filler {
+	var out []filler
+	for _, f := range ix.fillers[id.Kind+" "+id.Name] {
+		switch {
+		case !f.everywhere && f.namespace != id.Namespace:
+		case f.everywhere && !f.reaches(ix, id.Namespace):
+		default:
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// reaches reports whether a filler of several namespaces fills one of them.
+func (f filler) reaches(ix *index, namespace string) bool {
+	if slices.Contains(f.named, namespace) {
+		return true
+	}
+	if f.namespaces.empty() {
+		return len(f.named) == 0
+	}
+	return webhook{namespaces: f.namespaces}.watches(ix, namespace)
+}
+
+const csiGroup = "secrets-store.csi.x-k8s.io"
+
+// providerClass is the SecretProviderClass that a volume of the secrets store
+// CSI driver names.
+func (p *podReader) providerClass(volume any, where string) {
+	if str(volume, "csi", "driver") != "secrets-store.csi.k8s.io" {
+		return
+	}
+	if name := str(volume, "csi", "volumeAttributes", "secretProviderClass"); name != "" {
+		p.need(object.ID{Group: csiGroup, Kind: "SecretProviderClass", Namespace: p.namespace, Name: name}, p.strength, "pod-template", where+" names")
+	}
+}

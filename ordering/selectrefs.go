@@ -1,0 +1,75 @@
+package ordering
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// podSelecting is a resource that selects Pods of its namespace and is there
+// before the workloads that make them: a Service, because clients find them by
+// its name; a policy or a limit, because it is of no use to Pods that run already.
+type podSelecting struct {
+	at       int
+	selector selector
+	strength strength
+	rule     string
+	where    string
+}
+
+// rulePolicy is the rule of edges from what protects a namespace or its Pods.
+const rulePolicy = "policy"
+
+// addPodSelecting notes what selects Pods.
+func (ix *index) addPodSelecting(i int, r Resource) {
+	p := podSelecting{at: i, strength: intended, rule: rulePolicy, where: "its Pods are limited by"}
+	switch r.GroupKind() {
+	case "Service":
+		p = podSelecting{at: i, strength: helps, rule: "service", where: "its Pods are selected by"}
+		if p.selector.labels = stringMap(at(r.Object, "spec", "selector")); p.selector.empty() {
+			return
+		}
+	case "NetworkPolicy.networking.k8s.io":
+		p.selector, p.where = readSelector(at(r.Object, "spec", "podSelector")), "its Pods are selected by"
+	case "ResourceQuota", "LimitRange":
+	default:
+		return
+	}
+	byPair := ix.selecting[r.Namespace]
+	if byPair == nil {
+		byPair = map[string][]podSelecting{}
+		ix.selecting[r.Namespace] = byPair
+	}
+	pair := ""
+	if keys := slices.Sorted(maps.Keys(p.selector.labels)); len(keys) > 0 {
+		pair = keys[0] + "=" + p.selector.labels[keys[0]]
+	}
+	byPair[pair] = append(byPair[pair], p)
+}
+
+// selectedBy: what selects the Pods of a workload comes first, and the Service
+// that gives the Pods of a StatefulSet their names.
+func (refs *references) selectedBy(r Resource) {
+	if r.Group == "apps" && r.Kind == "StatefulSet" {
+		if name := str(r.Object, "spec", "serviceName"); name != "" {
+			refs.need(object.ID{Kind: "Service", Namespace: r.Namespace, Name: name}, helps, "service", "serviceName names")
+		}
+	}
+	byPair := refs.selecting[r.Namespace]
+	if len(byPair) == 0 || podSpec(r.Object) == nil {
+		return
+	}
+	labels := podLabels(r)
+	look := func(pair string) {
+		for _, p := range byPair[pair] {
+			if p.selector.matches(labels) {
+				refs.edge(p.at, Applied, p.strength, p.rule, p.where)
+			}
+		}
+	}
+	look("")
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		look(key + "=" + labels[key])
+	}
+}

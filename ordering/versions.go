@@ -1,0 +1,101 @@
+package ordering
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// unserved is the error about custom resources that no waiting makes right: the
+// stream's own CustomResourceDefinition does not serve their version, or names
+// their kind differently. Those with one cause are one message.
+func (b *builder) unserved() error {
+	type cause struct{ group, kind, version string }
+	alike := map[cause][]int{}
+	var causes []cause
+	for i, r := range b.resources {
+		if len(b.definers[r.Group]) == 0 {
+			continue
+		}
+		c := cause{r.Group, r.Kind, r.Version}
+		if alike[c] == nil {
+			causes = append(causes, c)
+		}
+		alike[c] = append(alike[c], i)
+	}
+	var errs []error
+	for _, c := range causes {
+		r := b.resources[alike[c][0]]
+		why := b.whyUnserved(r)
+		if why == "" {
+			continue
+		}
+		who := located(r)
+		if more := len(alike[c]) - 1; more > 0 {
+			who += " and " + counted(more, "other", "others")
+		}
+		errs = append(errs, fmt.Errorf("%s: %s", who, why))
+	}
+	return errors.Join(errs...)
+}
+
+// whyUnserved is why a custom resource will not be served, "" when it will or
+// when the stream does not show it.
+func (b *builder) whyUnserved(r Resource) string {
+	gk := groupKind{r.Group, r.Kind}
+	crd, defined := b.crds[gk]
+	switch {
+	case defined:
+		served := servedVersions(b.resources[crd].Object)
+		if len(served) == 0 || slices.Contains(served, r.Version) {
+			return ""
+		}
+		return fmt.Sprintf("%s serves %s in %s, and not in %s: update the manifest's apiVersion to %s/%s",
+			b.resources[crd].ID, r.Kind, strings.Join(served, ", "), r.Version, r.Group, served[0])
+	case len(b.makersOf(r)) > 0, b.definedElsewhere(gk), b.options.Serves != nil && b.options.Serves(r.Group, r.Kind):
+		return ""
+	}
+	if crd, kind := b.nearestKind(gk); kind != "" {
+		return fmt.Sprintf("no CustomResourceDefinition of the stream defines %s in group %s; %s defines %s: update the manifest's kind to %s",
+			r.Kind, r.Group, b.resources[crd].ID, kind, kind)
+	}
+	return ""
+}
+
+// definedElsewhere reports whether what is left out of the stream defines a kind.
+func (b *builder) definedElsewhere(gk groupKind) bool {
+	return slices.ContainsFunc(b.options.Elsewhere, func(r Resource) bool { return isCRD(r.ID) && definedKind(r.Object) == gk })
+}
+
+// nearestKind is the kind of the same group that a manifest surely means, and its
+// CustomResourceDefinition; "" for none. One with two other letters is, and a
+// plural or a short name.
+func (b *builder) nearestKind(written groupKind) (crd int, kind string) {
+	least := 3
+	for _, i := range b.definers[written.group] {
+		names := at(b.resources[i].Object, "spec", "names")
+		defined := str(names, "kind")
+		letters, _ := distance(strings.ToLower(written.kind), strings.ToLower(defined))
+		for _, other := range append(texts(names, "shortNames"), str(names, "plural"), str(names, "singular")) {
+			if strings.EqualFold(other, written.kind) {
+				letters = 0
+			}
+		}
+		if letters < least && letters < len(written.kind)/2 {
+			crd, kind, least = i, defined, letters
+		}
+	}
+	return crd, kind
+}
+
+// servedVersions are those that a CustomResourceDefinition serves.
+func servedVersions(crd map[string]any) []string {
+	var out []string
+	for _, v := range list(crd, "spec", "versions") {
+		if at(v, "served") == true {
+			out = append(out, str(v, "name"))
+		}
+	}
+	return out
+}
