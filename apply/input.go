@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -38,21 +40,66 @@ type Stream struct {
 	Objects   map[object.ID]*unstructured.Unstructured
 	// Elsewhere are those that are left out.
 	Elsewhere []ordering.Resource
+
+	kind     func(schema.GroupVersionKind) (Kind, bool) // of the Scope
+	unplaced []object.ID                                // cluster-scoped ones that named a namespace
 }
 
 // Plan plans the stream. What it waits for of that which is left out, it waits
 // for in the cluster.
 func (s *Stream) Plan(options ordering.Options) (*ordering.Plan, error) {
-	options.Elsewhere = s.Elsewhere
-	return ordering.Build(s.Resources, options)
+	plan, err := ordering.Build(s.Resources, s.options(options))
+	if err != nil {
+		return nil, err
+	}
+	plan.Notes = append(s.Notes(), plan.Notes...)
+	return plan, nil
 }
 
-// NewStream gives every object its namespace, as kubectl does, and refuses two
+// Vet looks for all that is wrong or doubtful with the stream.
+func (s *Stream) Vet(options ordering.Options) []ordering.Finding {
+	found := ordering.Vet(s.Resources, s.options(options))
+	for _, note := range s.Notes() {
+		found = append(found, ordering.Finding{Text: note})
+	}
+	return found
+}
+
+func (s *Stream) options(options ordering.Options) ordering.Options {
+	options.Elsewhere = s.Elsewhere
+	if s.kind != nil {
+		options.Serves = func(m object.Meta) bool {
+			_, served := s.kind(schema.GroupVersionKind{Group: m.Group, Version: m.Version, Kind: m.Kind})
+			return served
+		}
+	}
+	return options
+}
+
+// Notes are remarks for people on what NewStream changed.
+func (s *Stream) Notes() []string {
+	if len(s.unplaced) == 0 {
+		return nil
+	}
+	const examples = 3
+	all := slices.SortedFunc(slices.Values(s.unplaced), object.Compare)
+	var names []string
+	for _, id := range all[:min(examples, len(all))] {
+		names = append(names, id.String())
+	}
+	if more := len(all) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return []string{"metadata.namespace is left out where the kind is cluster-scoped: " + strings.Join(names, ", ")}
+}
+
+// NewStream gives every namespaced object its namespace, as kubectl does, takes it
+// from those that are cluster-scoped, as the API server does, and refuses two
 // objects of one ID whose contents differ. All faults are reported at once; the
 // stream then holds every object, so that more can be said of it. The inputs'
 // objects are not changed.
 func NewStream(inputs []Input, scope Scope) (*Stream, error) {
-	s := &Stream{Objects: make(map[object.ID]*unstructured.Unstructured, len(inputs))}
+	s := &Stream{Objects: make(map[object.ID]*unstructured.Unstructured, len(inputs)), kind: scope.Kind}
 	crds := streamScopes(inputs)
 	sources := map[object.ID]string{}
 	var errs []error
@@ -74,6 +121,9 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 				errs = append(errs, fmt.Errorf("%s: %s was already given by %s, with other contents: keep one of them", in.Source, r.ID, sources[r.ID]))
 			}
 			continue
+		}
+		if in.Object.GetNamespace() != "" && r.Namespace == "" {
+			s.unplaced = append(s.unplaced, r.ID)
 		}
 		s.Resources = append(s.Resources, r)
 		s.Objects[r.ID], sources[r.ID] = obj, in.Source
@@ -98,7 +148,7 @@ func (s Scope) place(obj *unstructured.Unstructured, crds map[schema.GroupKind]b
 	switch {
 	case !known:
 	case !namespaced && given != "":
-		return fmt.Errorf("%s belongs to no namespace, and metadata.namespace says %q: remove it", name, given)
+		obj.SetNamespace("")
 	case namespaced && given == "":
 		obj.SetNamespace(s.Namespace)
 	case namespaced && s.Enforce && given != s.Namespace:

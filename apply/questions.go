@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,7 +28,7 @@ func (q *inquiry) about(ctx context.Context, live *unstructured.Unstructured, ba
 	case len(backends) > 0:
 		q.service(ctx, backends[0])
 	case Meta(live).ID.Kind == "Service" && live.GroupVersionKind().Group == "":
-		q.podsOf(ctx, live)
+		q.address(ctx, live)
 	default:
 		q.workload(ctx, live)
 	}
@@ -122,6 +123,33 @@ func (q *inquiry) service(ctx context.Context, id object.ID) {
 	case missing(err):
 		q.find(id, "it does not exist", "")
 	}
+}
+
+// address asks why a Service has no address of a load balancer. Pods that are not
+// ready do not keep one from it.
+func (q *inquiry) address(ctx context.Context, service *unstructured.Unstructured) {
+	id := Meta(service).ID
+	live, err := q.get(ctx, coreKind("services"), id)
+	if kind, _, _ := unstructured.NestedString(service.Object, "spec", "type"); kind != "LoadBalancer" || err != nil || live == nil {
+		q.podsOf(ctx, service)
+		return
+	}
+	if q.events(ctx, live) || balanced(live) || len(q.unread) > 0 {
+		return
+	}
+	text := "no controller has touched it: nothing in this cluster hands out addresses for type LoadBalancer"
+	if class, _, _ := unstructured.NestedString(live.Object, "spec", "loadBalancerClass"); class != "" {
+		text = fmt.Sprintf("no controller has touched it: nothing in this cluster hands out addresses for loadBalancerClass %q", class)
+	}
+	q.find(id, text+"; install a load balancer controller, or do not wait for the address: annotate it with ordapply.dev/wait: applied, or write a rule for --health-rules", "")
+}
+
+// balanced reports whether a controller has worked on a Service of type
+// LoadBalancer: it has left a finalizer, or has written to the status.
+func balanced(service *unstructured.Unstructured) bool {
+	return len(service.GetFinalizers()) > 0 || slices.ContainsFunc(service.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Subresource == "status"
+	})
 }
 
 func (q *inquiry) podsOf(ctx context.Context, service *unstructured.Unstructured) {

@@ -38,8 +38,9 @@ type Options struct {
 	// Condition evaluates the match conditions of webhooks; nil takes all of them
 	// to hold.
 	Condition Condition
-	// Serves reports whether the cluster serves a kind; nil without a cluster.
-	Serves func(group, kind string) bool
+	// Serves reports whether the cluster serves a resource's kind in its version;
+	// nil without a cluster.
+	Serves func(object.Meta) bool
 	// Elsewhere are resources that belong to the stream and are no part of the
 	// plan: others wait for them in the cluster, as for what is external.
 	Elsewhere []Resource

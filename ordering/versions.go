@@ -53,7 +53,7 @@ func (b *builder) whyUnserved(r Resource) string {
 		}
 		return fmt.Sprintf("%s serves %s in %s, and not in %s: update the manifest's apiVersion to %s/%s",
 			b.resources[crd].ID, r.Kind, strings.Join(served, ", "), r.Version, r.Group, served[0])
-	case len(b.makersOf(r)) > 0, b.definedElsewhere(gk), b.options.Serves != nil && b.options.Serves(r.Group, r.Kind):
+	case len(b.makersOf(r)) > 0, b.definedElsewhere(gk), b.options.Serves != nil && b.options.Serves(r.Meta):
 		return ""
 	}
 	if crd, kind := b.nearestKind(gk); kind != "" {
@@ -82,7 +82,7 @@ func (b *builder) nearestKind(written groupKind) (crd int, kind string) {
 				letters = 0
 			}
 		}
-		if letters < least && letters < len(written.kind)/2 {
+		if letters < least && 2*letters <= len(written.kind) {
 			crd, kind, least = i, defined, letters
 		}
 	}

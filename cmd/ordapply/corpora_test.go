@@ -198,8 +198,8 @@ func annotated() []annotatedFiles {
 		{folder: argo, files: []string{"sync-waves/cm-1.yaml", "sync-waves/cm-2.yaml"}, says: []string{"(Sync wave 1)", "cm-1", "(Sync wave 2)", "cm-2"}},
 		{folder: argo, files: []string{"syncwaves-prune-order/pod.yaml", "syncwaves-prune-order/rbac.yaml"}, says: []string{"(Sync wave 0)", "modify-pods-role", "(Sync wave 1)", "modify-pods-rolebinding", "(Sync wave 2)", "pod-with-finalizers"}},
 		// Cluster-scoped objects that name a namespace.
-		{folder: argo, files: []string{"cluster-role-hook/cluster-role.yaml"}, refused: true, says: []string{`ClusterRoleBinding my-cluster-role-binding belongs to no namespace, and metadata.namespace says "cert-manager": remove it`}},
-		{folder: argo, files: []string{"duplicated-resources/duplicates-cluster.yaml"}, refused: true, says: []string{"ClusterDummy cluster-dummy-crd-instance belongs to no namespace"}},
+		{folder: argo, files: []string{"cluster-role-hook/cluster-role.yaml"}, says: []string{"ClusterRoleBinding my-cluster-role-binding"}},
+		{folder: argo, files: []string{"duplicated-resources/duplicates-cluster.yaml"}, says: []string{"ClusterDummy.argoproj.io cluster-dummy-crd-instance"}},
 		// Change groups and rules: three files of one example; a CRD behind the operator's Deployment, of which the webhook's Service does not become a hostage; a template before it is rendered.
 		{folder: kapp, files: []string{"resource-ordering/redis-primary.yml", "resource-ordering/redis-replica.yml", "resource-ordering/sync-check.yml"}, says: []string{"wave 1/3", "Deployment default/redis-primary", "wave 2/3", "Deployment default/redis-replica", "wave 3/3", "Job default/sync-check"}},
 		{folder: kapp, files: []string{"gatekeeper-v3.7.0/config.yml"}, says: []string{

@@ -138,6 +138,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, measured *measure) (d deletion
 	if d.order, err = ordering.DeletionOrder(stream.Resources, options); err != nil {
 		return d, err
 	}
+	d.order.Notes = append(d.order.Notes, stream.Notes()...)
 	d.order.Notes = append(d.order.Notes, d.target.unreadable(stream)...)
 	if d.live, err = apply.Find(cmd.Context(), d.target.cluster, stream.Resources); err != nil || f.dryRun == "client" {
 		return d, err

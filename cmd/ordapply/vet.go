@@ -65,8 +65,7 @@ func (o *offline) vet(cmd *cobra.Command) ([]ordering.Finding, error) {
 			remarks = append(remarks, ordering.Finding{Text: strings.TrimPrefix(f.String(), "warning: ")})
 		}
 	}
-	options.Elsewhere = stream.Elsewhere
-	return slices.Concat(problems, ordering.Vet(stream.Resources, options), remarks), nil
+	return slices.Concat(problems, stream.Vet(options), remarks), nil
 }
 
 func report(cmd *cobra.Command, found []ordering.Finding, strict bool) error {
