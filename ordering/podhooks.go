@@ -35,14 +35,14 @@ func (ix *index) podHookEdges(others ...[]edge) []edge {
 		hooks[hook.at] = append(hooks[hook.at], hook)
 	}
 	refs := &references{index: ix}
-	before := newForerunners(ix, others)
+	before := newWebhookNeeds(ix, others)
 	for _, configuration := range configurations {
 		exempt := before.of(configuration)
 		for i, r := range ix.resources {
 			if exempt[i] {
 				continue
 			}
-			if pod, ok := newPod(r); ok {
+			if pod, ok := podOf(r); ok {
 				refs.at, refs.first = i, len(refs.edges)
 				refs.interceptedPod(pod, hooks[configuration])
 			}
@@ -52,7 +52,7 @@ func (ix *index) podHookEdges(others ...[]edge) []edge {
 }
 
 // interceptedPod lets a workload wait for the webhooks of one configuration.
-func (refs *references) interceptedPod(pod newcomer, hooks []webhook) {
+func (refs *references) interceptedPod(pod createdPod, hooks []webhook) {
 	for _, hook := range hooks {
 		if !hook.intercepts(refs.index, pod) {
 			continue
@@ -65,25 +65,25 @@ func (refs *references) interceptedPod(pod newcomer, hooks []webhook) {
 	}
 }
 
-// newcomer is a Pod as its creation would be reviewed, as far as the manifest of
+// createdPod is a Pod as its creation would be reviewed, as far as the manifest of
 // its workload shows.
-type newcomer struct {
+type createdPod struct {
 	namespace string
 	labels    map[string]string
 	object    map[string]any
 	user      string // who creates it; "" when that is not known
 }
 
-// newPod is a Pod that a workload creates. Pods that the cluster itself cannot do
-// without are none of a webhook's: nothing may answer before they run.
-func newPod(r Resource) (newcomer, bool) {
+// podOf is a Pod that a workload creates, false for one that the cluster itself
+// needs: before those run, nothing may answer.
+func podOf(r Resource) (createdPod, bool) {
 	holder, spec := podTemplate(r.Object)
 	if spec == nil || strings.HasPrefix(str(spec, "priorityClassName"), "system-") {
-		return newcomer{}, false
+		return createdPod{}, false
 	}
-	maker := podMaker(r)
+	creator := creatorOf(r)
 	labels := stringMap(at(holder, "metadata", "labels"))
-	for _, key := range maker.labels {
+	for _, key := range creator.labels {
 		if _, ok := labels[key]; !ok {
 			labels[key] = r.Name
 		}
@@ -97,37 +97,37 @@ func newPod(r Resource) (newcomer, bool) {
 		metadata["name"] = r.Name
 	}
 	pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-	return newcomer{namespace: r.Namespace, labels: labels, object: pod, user: maker.user}, true
+	return createdPod{namespace: r.Namespace, labels: labels, object: pod, user: creator.user}, true
 }
 
-// podMaking is what creates the Pods of a kind, and the labels that it gives them
+// podCreator is what creates the Pods of a kind, and the labels that it gives them
 // beside those of the template.
-type podMaking struct {
+type podCreator struct {
 	user   string
 	labels []string
 }
 
-func podMaker(r Resource) podMaking {
+func creatorOf(r Resource) podCreator {
 	const user = "system:serviceaccount:kube-system:"
 	job := []string{"batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name"}
 	switch r.GroupKind() {
 	case "Deployment.apps", "ReplicaSet.apps":
-		return podMaking{user + "replicaset-controller", []string{"pod-template-hash"}}
+		return podCreator{user + "replicaset-controller", []string{"pod-template-hash"}}
 	case "StatefulSet.apps":
-		return podMaking{user + "statefulset-controller", []string{"apps.kubernetes.io/pod-index", "controller-revision-hash", "statefulset.kubernetes.io/pod-name"}}
+		return podCreator{user + "statefulset-controller", []string{"apps.kubernetes.io/pod-index", "controller-revision-hash", "statefulset.kubernetes.io/pod-name"}}
 	case "DaemonSet.apps":
-		return podMaking{user + "daemon-set-controller", []string{"controller-revision-hash", "pod-template-generation"}}
+		return podCreator{user + "daemon-set-controller", []string{"controller-revision-hash", "pod-template-generation"}}
 	case "Job.batch", "CronJob.batch":
-		return podMaking{user + "job-controller", job}
+		return podCreator{user + "job-controller", job}
 	case "ReplicationController":
-		return podMaking{user: user + "replication-controller"}
+		return podCreator{user: user + "replication-controller"}
 	}
-	return podMaking{}
+	return podCreator{}
 }
 
 // intercepts reports whether a webhook would be asked about a Pod. A condition
 // that cannot be evaluated is taken to hold.
-func (w webhook) intercepts(ix *index, pod newcomer) bool {
+func (w webhook) intercepts(ix *index, pod createdPod) bool {
 	if !w.watches(ix, pod.namespace) || !w.labels.matches(pod.labels) {
 		return false
 	}
@@ -143,7 +143,7 @@ func (w webhook) intercepts(ix *index, pod newcomer) bool {
 }
 
 // review is what a match condition sees of a Pod that is created.
-func (pod newcomer) review() map[string]any {
+func (pod createdPod) review() map[string]any {
 	resource := map[string]any{"group": "", "version": "v1", "resource": "pods"}
 	kind := map[string]any{"group": "", "version": "v1", "kind": "Pod"}
 	request := map[string]any{
@@ -164,10 +164,10 @@ func asFields(labels map[string]string) map[string]any {
 	return fields
 }
 
-// forerunners finds what must be there before a webhook can answer: what its
+// webhookNeeds finds what must be there before a webhook can answer: what its
 // configuration needs, by the edges that were read, and the controllers that must
 // do their part for that.
-type forerunners struct {
+type webhookNeeds struct {
 	*index
 	needs   [][]int              // of each resource
 	writers map[[2]string][]int  // workloads that may write a kind, by its group and plural
@@ -179,8 +179,8 @@ type permission struct {
 	groups, resources, verbs []string
 }
 
-func newForerunners(ix *index, edges [][]edge) *forerunners {
-	f := &forerunners{index: ix, needs: make([][]int, len(ix.resources)), writers: map[[2]string][]int{}, rules: map[int][]permission{}}
+func newWebhookNeeds(ix *index, edges [][]edge) *webhookNeeds {
+	f := &webhookNeeds{index: ix, needs: make([][]int, len(ix.resources)), writers: map[[2]string][]int{}, rules: map[int][]permission{}}
 	isResource := func(v int32) bool { return int(v) < len(ix.resources) }
 	for _, e := range slices.Concat(edges...) {
 		if isResource(e.from) && isResource(e.to) {
@@ -190,8 +190,8 @@ func newForerunners(ix *index, edges [][]edge) *forerunners {
 	return f
 }
 
-// of marks the forerunners of a webhook configuration.
-func (f *forerunners) of(configuration int) []bool {
+// of marks the webhookNeeds of a webhook configuration.
+func (f *webhookNeeds) of(configuration int) []bool {
 	marked := make([]bool, len(f.resources))
 	road := []int{configuration}
 	add := func(more []int) {
@@ -217,7 +217,7 @@ func (f *forerunners) of(configuration int) []bool {
 
 // bundlers are the workloads that may fill in the CA bundle of a webhook
 // configuration, where its manifest has none: those behind it, if these may.
-func (f *forerunners) bundlers(configuration int) []int {
+func (f *webhookNeeds) bundlers(configuration int) []int {
 	r := f.resources[configuration]
 	unsigned := func(w any) bool {
 		return at(w, "clientConfig", "service") != nil && str(w, "clientConfig", "caBundle") == ""
@@ -241,7 +241,7 @@ func (f *forerunners) bundlers(configuration int) []int {
 // writersOf are the workloads of the stream whose account may write a kind: one of
 // them is its controller. Those whose role names the group come before those that
 // may write everything.
-func (f *forerunners) writersOf(group, plural string) []int {
+func (f *webhookNeeds) writersOf(group, plural string) []int {
 	key := [2]string{group, plural}
 	if known, ok := f.writers[key]; ok {
 		return known
@@ -269,7 +269,7 @@ func (p permission) writes(group, plural string) bool {
 }
 
 // permissions are those of a workload's account, by the roles of the stream.
-func (f *forerunners) permissions(i int, r Resource) []permission {
+func (f *webhookNeeds) permissions(i int, r Resource) []permission {
 	known, ok := f.rules[i]
 	if spec := podSpec(r.Object); !ok && spec != nil {
 		for _, binding := range f.bindingsOf(serviceAccount(r.Namespace, spec)) {
@@ -281,7 +281,7 @@ func (f *forerunners) permissions(i int, r Resource) []permission {
 }
 
 // granted are the rules of the role that a binding gives.
-func (f *forerunners) granted(binding Resource) []permission {
+func (f *webhookNeeds) granted(binding Resource) []permission {
 	id := roleOf(binding)
 	role, ok := f.byID[id]
 	switch {

@@ -17,12 +17,14 @@ func (refs *references) claim(r Resource) {
 	case isClaim(r.ID):
 		refs.storageClass(r.Object, required, "")
 		refs.boundVolume(r.Object, refs.volumes[r.ID], required, "")
+		refs.pooledVolumes(r.Object, refs.volumes[r.ID], "")
 	case r.Group == "apps" && r.Kind == "StatefulSet":
 		for _, template := range list(r.Object, "spec", "volumeClaimTemplates") {
 			where := "volumeClaimTemplate " + str(template, "metadata", "name")
 			refs.storageClass(template, podStrength(r), where)
 			kept := refs.volumeSets[claimID(r.Namespace, str(template, "metadata", "name")+"-"+r.Name)]
 			refs.boundVolume(template, kept, podStrength(r), where+" ")
+			refs.pooledVolumes(template, kept, where+" ")
 		}
 	}
 }
@@ -74,9 +76,8 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// boundVolume: a claim is bound when the PersistentVolume is there that it names or that
-// is kept for it; or, where the claim's class has none that is made on demand, one
-// of its class.
+// boundVolume: a claim is bound when the PersistentVolume is there that it names,
+// or that is kept for it.
 func (refs *references) boundVolume(claim any, kept []int, s strength, where string) {
 	if name := str(claim, "spec", "volumeName"); name != "" {
 		refs.need(object.ID{Kind: "PersistentVolume", Name: name}, s, "volume", where+"is bound to")
@@ -85,10 +86,22 @@ func (refs *references) boundVolume(claim any, kept []int, s strength, where str
 	for _, volume := range kept {
 		refs.edge(volume, Applied, s, "volume", where+"is bound to")
 	}
-	if class, named := at(claim, "spec", "storageClassName").(string); named && len(kept) == 0 {
-		for _, volume := range refs.pools[class] {
-			refs.edge(volume, Applied, helps, "volume", where+"may be bound to")
-		}
+}
+
+// pooledAtMost bounds the volumes of one class that a claim waits for: thousands of
+// each would be millions of edges.
+const pooledAtMost = 100
+
+// pooledVolumes: a claim that is for no volume in particular may get any of its
+// class.
+func (refs *references) pooledVolumes(claim any, kept []int, where string) {
+	class, named := at(claim, "spec", "storageClassName").(string)
+	if !named || len(kept) > 0 || str(claim, "spec", "volumeName") != "" {
+		return
+	}
+	pool := refs.pools[class]
+	for _, volume := range pool[:min(len(pool), pooledAtMost)] {
+		refs.edge(volume, Applied, helps, "volume", where+"may be bound to")
 	}
 }
 
