@@ -125,16 +125,13 @@ func (q *inquiry) service(ctx context.Context, id object.ID) {
 	}
 }
 
-// address asks why a Service has no address of a load balancer. Pods that are not
-// ready do not keep one from it.
+// address asks why a Service has no address of a load balancer.
 func (q *inquiry) address(ctx context.Context, service *unstructured.Unstructured) {
 	id := Meta(service).ID
+	kind, _, _ := unstructured.NestedString(service.Object, "spec", "type")
 	live, err := q.get(ctx, coreKind("services"), id)
-	if kind, _, _ := unstructured.NestedString(service.Object, "spec", "type"); kind != "LoadBalancer" || err != nil || live == nil {
+	if kind != "LoadBalancer" || err != nil || live == nil || balanced(live) || q.events(ctx, live) || len(q.unread) > 0 {
 		q.podsOf(ctx, service)
-		return
-	}
-	if q.events(ctx, live) || balanced(live) || len(q.unread) > 0 {
 		return
 	}
 	text := "no controller has touched it: nothing in this cluster hands out addresses for type LoadBalancer"

@@ -190,7 +190,7 @@ func newWebhookNeeds(ix *index, edges [][]edge) *webhookNeeds {
 	return f
 }
 
-// of marks the webhookNeeds of a webhook configuration.
+// of marks what must be there before a webhook configuration is ready.
 func (f *webhookNeeds) of(configuration int) []bool {
 	marked := make([]bool, len(f.resources))
 	road := []int{configuration}
