@@ -36,10 +36,11 @@ func (s *Set) readContents(live *unstructured.Unstructured) (applyset.Parent, er
 	parent, err := applyset.ReadParent(live)
 	s.digest = live.GetAnnotations()[digestAnnotation]
 	label := live.GetLabels()[applyset.IDLabel]
-	if label != "" && label != parent.SetID() || !isOurs(parent.Tooling) || s.digest == "" {
+	othersTool := parent.Tooling != "" && !isOurs(parent.Tooling)
+	if label != "" && label != parent.SetID() || othersTool || s.digest == "" {
 		return parent, err
 	}
-	s.edited = err != nil || label == "" || s.digest != contentsDigest(parent)
+	s.edited = err != nil || label == "" || parent.Tooling == "" || s.digest != contentsDigest(parent)
 	return parent, nil
 }
 

@@ -117,6 +117,21 @@ func TestMembersThatMayNotBeLookedFor(t *testing.T) {
 	})
 }
 
+// A parent that carries the digest and names no tool is ours, and was changed: its
+// kinds are not believed, with --take-over neither.
+func TestAParentWithoutItsToolWasChanged(t *testing.T) {
+	for _, takeOver := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			cluster := withMembers(t)
+			rewritten(t, cluster, map[string]string{applyset.ToolingAnnotation: "-", applyset.GroupKindsAnnotation: "ConfigMap"})
+			run := runOf(t, cluster, "ConfigMap shop/a")
+			run.TakeOver = takeOver
+			done(t, run)
+			require.Equal(t, []string{"configmaps/a"}, cluster.members())
+		})
+	}
+}
+
 // A set that has what its parent says asks for nothing more.
 func TestParentAsItWasWrittenIsBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

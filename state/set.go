@@ -77,7 +77,7 @@ func (s *Set) read(live *unstructured.Unstructured, takeOver bool) error {
 	if live.GetLabels()[applyset.IDLabel] == "" && plainKind(parent.ID) {
 		return fmt.Errorf("%s is there and is no parent of an apply set: give the set another name", parent.ID)
 	}
-	s.foreign = live.GetLabels()[applyset.IDLabel] != "" && !isOurs(parent.Tooling)
+	s.foreign = live.GetLabels()[applyset.IDLabel] != "" && !isOurs(parent.Tooling) && !s.edited
 	switch tool := parent.Tooling; {
 	case s.foreign && tool == "" && !takeOver:
 		return fmt.Errorf("apply set %s does not say which tool keeps it (annotation %s): if none does, make it ours with --take-over", parent.ID, applyset.ToolingAnnotation)
