@@ -2,12 +2,14 @@ package fn
 
 import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // objectOf is a resource as JSON has it: maps with text keys, lists, texts,
 // booleans, and numbers as int64 or float64. Aliases and merge keys were written
-// out when the resource was read. The schemas of a CRD, which name no resource,
-// are left out: they are most of some streams.
+// out when the resource was read. What a plan never looks at is left out: it is
+// most of some streams.
 func objectOf(body *yaml.Node) map[string]any {
 	object, _ := plainValue(body).(map[string]any)
 	return object
@@ -20,7 +22,7 @@ func plainValue(node *yaml.Node) any {
 	case yaml.MappingNode:
 		out := make(map[string]any, len(node.Content)/2)
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			if key := node.Content[i].Value; key != "openAPIV3Schema" {
+			if key := node.Content[i].Value; !ordering.Unread(key) {
 				out[key] = plainValue(node.Content[i+1])
 			}
 		}

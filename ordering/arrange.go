@@ -64,6 +64,18 @@ func Refers(id object.ID) bool {
 	return id.Group != "" || id.Kind != "ConfigMap" && id.Kind != "Secret" && id.Kind != "ServiceAccount" && id.Kind != "Namespace"
 }
 
+// Unread reports whether planning never looks at fields of this name, wherever they
+// stand in a manifest: those who read manifests for Arrange need not keep them.
+func Unread(field string) bool {
+	switch field {
+	case "openAPIV3Schema", "status", "data", "stringData", "binaryData", "managedFields",
+		"image", "imagePullPolicy", "args", "command", "ports", "volumeMounts", "securityContext",
+		"livenessProbe", "readinessProbe", "startupProbe", "tolerations", "affinity":
+		return true
+	}
+	return false
+}
+
 // IsPrerequisite reports whether a resource is a CRD or a Namespace, without which
 // others cannot exist.
 func IsPrerequisite(id object.ID) bool { return isCRD(id) || isNamespace(id) }

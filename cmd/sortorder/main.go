@@ -40,6 +40,9 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(150) // little of what a run makes lasts: fewer collections
 	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(512 << 20) // of 100,000 resources more garbage than that would wait
+	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
