@@ -149,8 +149,8 @@ func (r removal) remembered(ctx context.Context, live map[object.ID]*unstructure
 		}
 		past = withMissing(past, *revision, missing)
 	}
-	for id, obj := range missing {
-		full, err := r.whole(ctx, id, obj)
+	for _, id := range slices.SortedFunc(maps.Keys(missing), object.Compare) {
+		full, err := r.whole(ctx, id, missing[id])
 		if err != nil {
 			return past, err
 		}
