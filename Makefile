@@ -79,7 +79,7 @@ chaos: build localcluster ## kill and suspend commands with every request of the
 
 FAULTS ?= 2
 .PHONY: explore
-explore: ## try every history of two runs on a set, with FAULTS=2 faults (hours; with 1, minutes)
+explore: ## try every history of two runs on a set, with FAULTS=2 faults (hours; with 1, two minutes)
 	ORDAPPLY_EXPLORE=$(FAULTS) $(GO) test -timeout 48h -run '^TestEveryHistory$$' -v ./state | grep -v '^=== '
 
 .PHONY: cross

@@ -341,7 +341,13 @@ func (w *world) objectHash(at string, obj *unstructured.Unstructured) uint64 {
 	return h.Sum64()
 }
 
-// state tells histories apart by what can still follow from them.
+// state tells histories apart by what can still follow from them: what there is,
+// what each run that goes on was answered, and which of that is still so. What a
+// run does next depends on nothing else but the time. How long it is to the next
+// time-out or renewal is left out: time passes only where a run waits for it, and
+// a run that was suspended, and may have lost its Lease, counts as another state.
+// What may come next is part of it, so that a history that leaves out an option
+// as covered stands for none that does not.
 func (w *world) state(options []string) uint64 {
 	h := fnv.New64a()
 	sum := uint64(0)
