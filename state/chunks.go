@@ -51,6 +51,7 @@ type about struct {
 	Layers    int    `json:"layers"`
 	Waves     int    `json:"waves"`
 	Rollback  int    `json:"rollback,omitempty"`
+	Parent    int    `json:"parent,omitempty"` // see numberAnnotation; revisions of older versions have none
 }
 
 // Entry is one revision of a listing.
@@ -65,6 +66,7 @@ type Entry struct {
 
 	digest, cluster string
 	chunks          int
+	parent          int                        // the lowest number that the parent may carry while this revision is the newest
 	head            *unstructured.Unstructured // its metadata
 }
 
@@ -140,7 +142,7 @@ func readEntry(head *unstructured.Unstructured) (Entry, error) {
 	return Entry{
 		Number: numberOf(head), Created: head.GetCreationTimestamp().UTC(), Status: Status(head.GetLabels()[statusLabel]),
 		Resources: a.Resources, Layers: a.Layers, Waves: a.Waves, Rollback: a.Rollback,
-		digest: a.Digest, cluster: a.Cluster, chunks: a.Chunks, head: head,
+		digest: a.Digest, cluster: a.Cluster, chunks: a.Chunks, parent: a.Parent, head: head,
 	}, nil
 }
 

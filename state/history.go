@@ -30,6 +30,10 @@ type History struct {
 	// Limit is how many revisions are kept, default DefaultLimit. The one that
 	// was deployed last is kept in any case.
 	Limit int
+
+	// kept is the number that the parent carries when the run of the next revision
+	// need not write it before its members; 0: it writes it.
+	kept int
 }
 
 // Begin stores a revision as pending, before the first write of its run, and
@@ -40,6 +44,11 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return h.begin(ctx, stored, r)
+}
+
+// begin is Begin on a history whose metadata was read under the same lock.
+func (h History) begin(ctx context.Context, stored stock, r Revision) (int, error) {
 	resources, err := r.storeResources()
 	if err != nil {
 		return 0, h.fault("encode a revision", err)
@@ -59,7 +68,9 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 	if err != nil {
 		return 0, h.fault("encode a revision", err)
 	}
-	secrets, err := pack(h.Parent.ID, h.namespace(), n, r.about(digest), data)
+	about := r.about(digest)
+	about.Parent = cmp.Or(h.kept, n)
+	secrets, err := pack(h.Parent.ID, h.namespace(), n, about, data)
 	if err != nil {
 		return 0, h.fault("encode a revision", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -75,6 +76,9 @@ func (s *Set) manifest(next applyset.Parent) *unstructured.Unstructured {
 	annotations := next.Annotations()
 	if isOurs(next.Tooling) {
 		annotations[digestAnnotation] = contentsDigest(next)
+		if n := s.nextNumber(); n != 0 {
+			annotations[numberAnnotation] = strconv.Itoa(n)
+		}
 	}
 	if next.ID.Namespace == "" && s.home != "" {
 		annotations[homeAnnotation] = s.home
@@ -90,9 +94,9 @@ func (s *Set) manifest(next applyset.Parent) *unstructured.Unstructured {
 // wrote notes that the parent is as the API server answered.
 func (s *Set) wrote(next applyset.Parent, live *unstructured.Unstructured) {
 	s.Parent, s.exists, s.foreign, s.silent = next, true, !isOurs(next.Tooling), false
-	s.lost, s.edited, s.digest, s.readAt = false, false, "", readVersionOf(live)
+	s.lost, s.edited, s.outdated, s.digest, s.readAt = false, false, false, "", readVersionOf(live)
 	if isOurs(next.Tooling) {
-		s.digest = contentsDigest(next)
+		s.digest, s.number = contentsDigest(next), s.nextNumber()
 	}
 }
 

@@ -20,7 +20,8 @@ type Memory struct {
 type record struct {
 	history  History
 	revision Revision
-	number   int // 0: the run has not begun
+	number   int    // 0: the run has not begun
+	stored   *stock // of the history, as it was read under the lock; nil: not yet
 }
 
 // record is that of a run on a set.
@@ -28,8 +29,9 @@ func (r Run) record(set *Set) *record {
 	revision := r.Memory.Revision
 	revision.Plan, revision.Resources = r.Plan, r.Stream.Resources
 	return &record{
-		history:  History{Cluster: r.Cluster, Parent: set.Parent, Namespace: r.Namespace, Limit: r.Memory.Limit},
+		history:  History{Cluster: r.Cluster, Parent: set.Parent, Namespace: r.Namespace, Limit: r.Memory.Limit, kept: set.keeps(r.members())},
 		revision: revision,
+		stored:   set.past,
 	}
 }
 
@@ -39,7 +41,11 @@ func (c *record) begin(ctx context.Context) (err error) {
 	if c.revision.Cluster, err = ClusterID(ctx, c.history.Cluster); err != nil {
 		return err
 	}
-	c.number, err = c.history.Begin(ctx, c.revision)
+	if c.stored != nil {
+		c.number, err = c.history.begin(ctx, *c.stored, c.revision)
+	} else {
+		c.number, err = c.history.Begin(ctx, c.revision)
+	}
 	return err
 }
 

@@ -6,8 +6,10 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -23,6 +25,17 @@ import (
 // believed as it stands.
 const digestAnnotation = "ordapply.dev/contents-digest"
 
+// numberAnnotation is the number of the revision under whose run the parent was
+// written last. Each revision stores which number the parent has at least once its run
+// writes members: its own, or that of a parent that promised them all already. From
+// then on the set only loses kinds until the next revision. So a parent with a lower
+// number is older than the revision: a copy of it was restored, or a run was killed
+// after it stored the revision and before it wrote the parent.
+const numberAnnotation = "ordapply.dev/contents-revision"
+
+// nextNumber is what the parent carries when it is written next; it never shrinks.
+func (s *Set) nextNumber() int { return max(s.number, s.revision) }
+
 // contentsDigest is that of what a parent says.
 func contentsDigest(p applyset.Parent) string {
 	said := p.Annotations()
@@ -35,6 +48,7 @@ func contentsDigest(p applyset.Parent) string {
 func (s *Set) readContents(live *unstructured.Unstructured) (applyset.Parent, error) {
 	parent, err := applyset.ReadParent(live)
 	s.digest = live.GetAnnotations()[digestAnnotation]
+	s.number, _ = strconv.Atoi(live.GetAnnotations()[numberAnnotation]) // 0 in one of an older version
 	label := live.GetLabels()[applyset.IDLabel]
 	othersTool := parent.Tooling != "" && !isOurs(parent.Tooling)
 	if label != "" && label != parent.SetID() || othersTool || s.digest == "" {
@@ -54,6 +68,8 @@ func (s *Set) Remark() string {
 	switch {
 	case s.lost:
 		return fmt.Sprintf("the apply set has a history and no parent: %s was deleted, or a run was killed before it wrote it; the members were found by that history and their labels, and apply writes the parent again", s.Parent.ID)
+	case s.outdated:
+		return fmt.Sprintf("what %s says of the members of its apply set is older than the newest revision: an old copy was restored, or a run was killed before it wrote it; the members were found by its history and their labels, and apply writes it again", s.Parent.ID)
 	case s.edited:
 		return fmt.Sprintf("what %s says of the members of its apply set was changed, and not by ordapply; the members were found by its history and their labels, and apply writes it again", s.Parent.ID)
 	}
@@ -61,18 +77,32 @@ func (s *Set) Remark() string {
 }
 
 // Recover finds out what the set may have when its parent was deleted or changed by
-// hand. It makes no request when the parent is as ordapply wrote it, and one when
-// there is none.
+// hand, or an old copy of it was restored. It makes one request when the parent is as
+// ordapply wrote it last, or when there is none and no history; an account that may not
+// make that request believes the parent.
 func (s *Set) Recover(ctx context.Context, history History) error {
-	if s.exists && !s.edited || s.foreign || s.lost {
+	if s.foreign || s.lost || s.outdated {
 		return nil
 	}
-	entries, err := history.List(ctx)
-	if err != nil || !s.exists && len(entries) == 0 {
+	stored, err := history.stock(ctx)
+	if apierrors.IsForbidden(err) && s.exists && !s.edited {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	s.lost = !s.exists
-	past, err := history.contents(ctx, entries, s.Parent)
+	s.past = &stored
+	newest := stored.newest()
+	s.lost = !s.exists && newest != nil
+	s.outdated = s.exists && !s.edited && s.digest != "" && newest != nil && s.number < newest.parent
+	if !s.lost && !s.edited && !s.outdated {
+		return nil
+	}
+	since := 0
+	if s.outdated {
+		since = s.number
+	}
+	past, err := history.contents(ctx, stored.entries, s.Parent, since)
 	if err != nil {
 		return err
 	}
@@ -93,27 +123,32 @@ func (s *Set) unrecovered(why error) error {
 	if s.Parent.ID.Namespace != "" {
 		where += " -n " + s.Parent.ID.Namespace
 	}
+	missing := "no longer begins with its first revision"
 	happened := "was changed, and not by ordapply, in what it says of the members"
-	if s.lost {
+	switch {
+	case s.lost:
 		happened = "was deleted"
+	case s.outdated:
+		happened, missing = "is older than the newest revision", "does not hold all revisions since"
 	}
-	return fmt.Errorf("the parent of the apply set, %s, %s, and its members cannot all be found: its history no longer begins with its first revision, and looking at all kinds failed: %w. "+
+	return fmt.Errorf("the parent of the apply set, %s, %s, and its members cannot all be found: its history %s, and looking at all kinds failed: %w. "+
 		"Run this with an account that may list all kinds; or write the parent yourself, with all kinds that the set has: label it (kubectl label %s %s %s=%s), annotate it (kubectl annotate %s %s %s=%s %s=Deployment.apps,ConfigMap %s-)",
-		s.Parent.ID, happened, why, resource, where, applyset.IDLabel, s.Parent.SetID(), resource, where, applyset.ToolingAnnotation, applyset.Tooling, applyset.GroupKindsAnnotation, digestAnnotation)
+		s.Parent.ID, happened, missing, why, resource, where, applyset.IDLabel, s.Parent.SetID(), resource, where, applyset.ToolingAnnotation, applyset.Tooling, applyset.GroupKindsAnnotation, digestAnnotation)
 }
 
-// pastContents are all that the revisions of a set have held.
+// pastContents are what revisions of a set have held.
 type pastContents struct {
 	contents applyset.Parent
 	whole    bool // no revision is missing
 }
 
-// contents reads all revisions that are kept, and adds what they hold to what a
-// parent says.
-func (h History) contents(ctx context.Context, entries []Entry, parent applyset.Parent) (pastContents, error) {
+// contents reads the revisions that are kept and have numbers above since, and adds
+// what they hold to what a parent says.
+func (h History) contents(ctx context.Context, entries []Entry, parent applyset.Parent, since int) (pastContents, error) {
 	past := pastContents{contents: parent, whole: true}
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.Number <= since })
 	for i, e := range entries {
-		past.whole = past.whole && e.Number == i+1
+		past.whole = past.whole && e.Number == since+i+1
 		revision, err := h.read(ctx, e)
 		if ctx.Err() != nil {
 			return past, context.Cause(ctx)

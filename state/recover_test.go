@@ -132,6 +132,60 @@ func TestAParentWithoutItsToolWasChanged(t *testing.T) {
 	}
 }
 
+// Of an old copy of the parent, as a backup restores it, the next run knows: what came
+// since is found by the history, also where not all kinds may be listed.
+func TestAnOldCopyOfTheParentIsNotBelieved(t *testing.T) {
+	for _, forbidden := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			cluster := newStore()
+			done(t, runOf(t, cluster, "ConfigMap shop/a"))
+			for range 12 { // the history no longer begins with the first revision
+				done(t, runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/b"))
+				done(t, runOf(t, cluster, "ConfigMap shop/a"))
+			}
+			done(t, runOf(t, cluster, "ConfigMap shop/a", "Service shop/c"))
+			done(t, runOf(t, cluster, "ConfigMap shop/a"))
+			old := cluster.at("secrets/shop/shop")
+			done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount other/b"))
+			cluster.add(secretKind(), old)
+			if forbidden {
+				cluster.refuse = forbidding("leases", "", "shop")
+			}
+			run := runOf(t, cluster, "ConfigMap shop/a")
+			noted := ""
+			run.Note = func(text string) { noted = text }
+			done(t, run)
+			require.Contains(t, noted, "is older than the newest revision")
+			require.Equal(t, []string{"configmaps/a"}, cluster.members())
+			require.Equal(t, "ConfigMap", cluster.promise(t))
+			run.Note = func(text string) { require.Empty(t, text) }
+			done(t, run)
+		})
+	}
+}
+
+// A parent that an older version wrote gets its number; one that promised all before a
+// revision keeps the number it has.
+func TestTheParentCarriesANumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		number := func(cluster *store) string { return cluster.at("secrets/shop/shop").GetAnnotations()[numberAnnotation] }
+		cluster := newStore()
+		silent := func(objects ...string) {
+			run := runOf(t, cluster, objects...)
+			run.Note = func(text string) { require.Empty(t, text) }
+			done(t, run)
+		}
+		silent("ConfigMap shop/a")
+		silent("ConfigMap shop/b")
+		require.Equal(t, "1", number(cluster))
+		silent("ConfigMap shop/b", "ServiceAccount shop/c")
+		require.Equal(t, "3", number(cluster))
+		silent("ConfigMap shop/b")
+		require.Equal(t, "4", number(cluster), "narrowed")
+		silent("ConfigMap shop/b")
+	})
+}
+
 // A set that has what its parent says asks for nothing more.
 func TestParentAsItWasWrittenIsBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -167,6 +167,7 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 		if err := memory.begin(ctx); err != nil {
 			return err
 		}
+		set.revision = memory.number
 		if err := set.claim(ctx, r.Applier.Manager); err != nil {
 			return err
 		}

@@ -36,8 +36,13 @@ type Set struct {
 	home string
 	// lost is a parent that was deleted by hand, and edited one that was changed; see
 	// Recover. digest is what it says of its own contents.
-	lost, edited bool
-	digest       string
+	// outdated is a parent that is older than the newest revision, whose metadata and
+	// that of all others is past. number is the one that the parent carries, and
+	// revision the one that it carries when it is written next; see numberAnnotation.
+	lost, edited, outdated bool
+	digest                 string
+	number, revision       int
+	past                   *stock
 	// gone are the kinds of which nothing can exist, as far as the members were
 	// listed.
 	gone map[schema.GroupKind]bool
@@ -134,8 +139,25 @@ func (s *Set) forget(ctx context.Context, gk schema.GroupKind) error {
 
 func (s *Set) promise(ctx context.Context, next applyset.Parent) error {
 	next.Tooling = applyset.Tooling
-	if s.exists && !s.silent && !s.edited && s.digest != "" && next.Equal(s.Parent) {
+	if s.promises(next) {
 		return nil
 	}
 	return s.write(ctx, next)
+}
+
+// promises reports whether the parent on the cluster says just this.
+func (s *Set) promises(next applyset.Parent) bool {
+	asWritten := s.exists && !s.silent && !s.edited && !s.outdated && s.digest != "" && s.number != 0
+	return asWritten && next.Equal(s.Parent)
+}
+
+// keeps is the number that the parent carries when it promises these members
+// already; 0 when Widen is going to write it.
+func (s *Set) keeps(members []object.ID) int {
+	next := s.Parent.Widened(members)
+	next.Tooling = applyset.Tooling
+	if s.promises(next) {
+		return s.number
+	}
+	return 0
 }
