@@ -77,6 +77,10 @@ type references struct {
 	want    bool
 }
 
+func newReferences(ix *index) *references {
+	return &references{index: ix, begins: slices.Repeat([]int{-1}, len(ix.resources))}
+}
+
 // missing is a reference to what the stream does not hold.
 type missing struct {
 	at       int
@@ -88,20 +92,21 @@ type missing struct {
 // softEdges infers who needs whom. References to what the stream does not hold
 // make no edge.
 func (ix *index) softEdges() []edge {
-	refs := &references{index: ix, edges: make([]edge, 0, 3*len(ix.resources))} // most streams have fewer
+	refs := newReferences(ix)
+	refs.edges = make([]edge, 0, 3*len(ix.resources)) // most streams have fewer
 	refs.readAll()
 	return refs.edges
 }
 
 // missingReferences are those that make no edge.
 func (ix *index) missingReferences() []missing {
-	refs := &references{index: ix, want: true}
+	refs := newReferences(ix)
+	refs.want = true
 	refs.readAll()
 	return refs.missing
 }
 
 func (refs *references) readAll() {
-	refs.begins = slices.Repeat([]int{-1}, len(refs.resources))
 	for i, r := range refs.resources {
 		refs.at, refs.first = i, len(refs.edges)
 		refs.namespace(r)

@@ -34,7 +34,7 @@ func (ix *index) podHookEdges(others ...[]edge) []edge {
 		}
 		hooks[hook.at] = append(hooks[hook.at], hook)
 	}
-	refs := &references{index: ix}
+	refs := newReferences(ix)
 	before := newWebhookNeeds(ix, others)
 	for _, configuration := range configurations {
 		exempt := before.of(configuration)

@@ -122,7 +122,7 @@ func (f *applyFlags) run(cmd *cobra.Command, prepare func(*cobra.Command, *measu
 	if err := oneOf("output", f.output, "text", "name", "json"); err != nil {
 		return err
 	}
-	measured, err := newMeasure(f.metricsFile, seriesLabels(f.cluster, f.set, f.metricsLabels))
+	measured, err := newMeasure(f.metricsFile, seriesLabels(cmd.Context(), f.cluster, f.set, f.metricsLabels))
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (f *applyFlags) recallPlan(cmd *cobra.Command) (*planFile, error) {
 	if f.planFile == "" {
 		return nil, nil
 	}
-	planned, err := readPlanFile(f.planFile)
+	planned, err := readPlanFile(cmd.Context(), f.planFile)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (f *applyFlags) recallPlan(cmd *cobra.Command) (*planFile, error) {
 }
 
 // begun is a job of which no more is known than what flags say of every run.
-func (f *applyFlags) begun(measured *measure) (j job, err error) {
+func (f *applyFlags) begun(ctx context.Context, measured *measure) (j job, err error) {
 	j.measured = measured
 	if f.dryRun != "none" && f.dryRun != "client" && f.dryRun != "server" {
 		return j, usagef("--dry-run=%s: write none, client or server", f.dryRun)
@@ -175,21 +175,21 @@ func (f *applyFlags) begun(measured *measure) (j job, err error) {
 	if j.schedule, err = apply.ParseSchedule(f.schedule); err != nil {
 		return j, usagef("--schedule: %w", err)
 	}
-	j.assessor, err = f.assessor()
+	j.assessor, err = f.assessor(ctx)
 	return j, err
 }
 
 // prepare does all that comes before the first write.
 func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error) {
-	j, err := f.begun(measured)
+	j, err := f.begun(cmd.Context(), measured)
 	if err != nil {
 		return j, err
 	}
-	options, err := f.options(f.order)
+	options, err := f.options(cmd.Context(), f.order)
 	if err != nil {
 		return j, err
 	}
-	if err := withOrder(j.assessor, f.order); err != nil {
+	if err := withOrder(cmd.Context(), j.assessor, f.order); err != nil {
 		return j, err
 	}
 	f.lean = true
@@ -212,7 +212,7 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 	if !f.ordering {
 		j.plan = j.plan.Unordered()
 	}
-	if j.memory, err = f.memory(options, f.order); err != nil {
+	if j.memory, err = f.memory(cmd.Context(), options, f.order); err != nil {
 		return j, err
 	}
 	measured.plan = j.plan

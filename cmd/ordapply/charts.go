@@ -4,12 +4,12 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -53,7 +53,7 @@ func (l *textList) UnmarshalJSON(data []byte) error {
 
 // readCharts reads what a chart and the subcharts in its charts folder, packed
 // or not, say about their order.
-func readCharts(folder string) ([]ordering.Chart, error) {
+func readCharts(ctx context.Context, folder string) ([]ordering.Chart, error) {
 	files := map[string][]byte{} // Chart.yaml by the folder it is in, "." for the chart itself
 	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -63,7 +63,7 @@ func readCharts(folder string) ([]ordering.Chart, error) {
 		if err != nil {
 			return err
 		}
-		return addChartFile(files, filepath.ToSlash(rel), func() ([]byte, error) { return os.ReadFile(name) })
+		return addChartFile(files, filepath.ToSlash(rel), func() ([]byte, error) { return readFile(ctx, name, "--chart") })
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the chart: %w", err)

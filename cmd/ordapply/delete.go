@@ -82,7 +82,7 @@ func (f *deleteFlags) run(cmd *cobra.Command) error {
 			return usagef("--wait=false: an apply set is forgotten only when its members are gone")
 		}
 	}
-	measured, err := newMeasure(f.metricsFile, seriesLabels(f.cluster, f.set, f.metricsLabels))
+	measured, err := newMeasure(f.metricsFile, seriesLabels(cmd.Context(), f.cluster, f.set, f.metricsLabels))
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ type deletion struct {
 // prepare finds what the manifests name.
 func (f *deleteFlags) prepare(cmd *cobra.Command, measured *measure) (d deletion, err error) {
 	d.measured = measured
-	options, err := f.options(f.order)
+	options, err := f.options(cmd.Context(), f.order)
 	if err != nil {
 		return d, err
 	}

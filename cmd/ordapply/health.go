@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -38,10 +39,10 @@ func (f *healthFlags) register(flags *pflag.FlagSet) {
 }
 
 // assessor reads the files that the flags name.
-func (f *healthFlags) assessor() (*health.Assessor, error) {
+func (f *healthFlags) assessor(ctx context.Context) (*health.Assessor, error) {
 	assessor := &health.Assessor{Strict: f.strict}
 	if f.rules != "" {
-		data, err := os.ReadFile(f.rules)
+		data, err := readFile(ctx, f.rules, "--health-rules")
 		if err != nil {
 			return nil, fmt.Errorf("read the health rules: %w", err)
 		}
@@ -50,7 +51,7 @@ func (f *healthFlags) assessor() (*health.Assessor, error) {
 		}
 	}
 	if f.argocd != "" {
-		data, err := os.ReadFile(f.argocd)
+		data, err := readFile(ctx, f.argocd, "--argocd-cm")
 		if err != nil {
 			return nil, fmt.Errorf("read --argocd-cm: %w", err)
 		}
@@ -70,7 +71,7 @@ func (f *healthFlags) assessor() (*health.Assessor, error) {
 	}
 	if f.folder != "" {
 		var err error
-		if assessor.ArgoCDFolder, err = readArgoCDFolder(f.folder); err != nil {
+		if assessor.ArgoCDFolder, err = readArgoCDFolder(ctx, f.folder); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +80,7 @@ func (f *healthFlags) assessor() (*health.Assessor, error) {
 
 // readArgoCDFolder reads the health checks of a checkout of Argo CD: the folder
 // resource_customizations, or the one that holds it.
-func readArgoCDFolder(dir string) (*health.Customizations, error) {
+func readArgoCDFolder(ctx context.Context, dir string) (*health.Customizations, error) {
 	if inner := filepath.Join(dir, "resource_customizations"); isFolder(inner) {
 		dir = inner
 	}
@@ -88,7 +89,7 @@ func readArgoCDFolder(dir string) (*health.Customizations, error) {
 		if err != nil || entry.IsDir() || entry.Name() != "health.lua" {
 			return err
 		}
-		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
+		data, err := readFile(ctx, filepath.Join(dir, filepath.FromSlash(path)), "--argocd-health")
 		files[path] = string(data)
 		return err
 	})
@@ -136,11 +137,11 @@ cluster. Where apply would wait, it tells what for.
 			if output != "text" && output != "json" {
 				return usagef("-o %s: write text or json", output)
 			}
-			assessor, err := rules.assessor()
+			assessor, err := rules.assessor(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if err := withOrder(assessor, in.order); err != nil {
+			if err := withOrder(cmd.Context(), assessor, in.order); err != nil {
 				return err
 			}
 			return judgeAll(cmd, &in, assessor, output)
@@ -197,14 +198,10 @@ func (f *inputFlags) readLive(cmd *cobra.Command) ([]*unstructured.Unstructured,
 	var objects []*unstructured.Unstructured
 	var errs []error
 	for _, file := range files {
-		err := f.eachFile(cmd, file, func(source string, stream io.Reader) error {
-			read, err := manifest.ReadLive(source, stream)
-			errs = append(errs, err)
-			for _, m := range read {
-				objects = append(objects, m.Unstructured)
-			}
-			return nil
-		})
+		read, err := readInput(cmd, f, file, manifest.ReadLive)
+		for _, m := range read {
+			objects = append(objects, m.Unstructured)
+		}
 		errs = append(errs, err)
 	}
 	return objects, errors.Join(errs...)

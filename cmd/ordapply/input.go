@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -61,12 +62,8 @@ func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
 	var inputs []apply.Input
 	var errs []error
 	for _, file := range files {
-		ctx, done := activity.Start(cmd.Context(), f.reading(file))
-		manifests, err := meanwhile(ctx, func() ([]manifest.Manifest, error) { return f.readOne(cmd, file) })()
-		done()
-		if err != nil {
-			errs = append(errs, err)
-		}
+		manifests, err := readInput(cmd, f, file, f.manifests)
+		errs = append(errs, err)
 		for _, m := range manifests {
 			inputs = append(inputs, apply.Input{Object: m.Unstructured, Source: m.Source, Chart: m.Chart, Text: m.Text})
 		}
@@ -78,7 +75,7 @@ func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
 		return nil, fmt.Errorf("%w: nothing was applied", errNoResources)
 	}
 	if f.order != "" {
-		if err := f.stamp(inputs, cmd.ErrOrStderr()); err != nil {
+		if err := f.stamp(cmd.Context(), inputs, cmd.ErrOrStderr()); err != nil {
 			return nil, err
 		}
 	}
@@ -123,24 +120,32 @@ func (f *inputFlags) matcher() (func(map[string]string) bool, error) {
 	return func(of map[string]string) bool { return selector.Matches(labels.Set(of)) }, nil
 }
 
-// readOne gives the manifests of one -f argument.
-func (f *inputFlags) readOne(cmd *cobra.Command, name string) ([]manifest.Manifest, error) {
-	var manifests []manifest.Manifest
-	var errs []error
-	err := f.eachFile(cmd, name, func(source string, stream io.Reader) error {
-		if f.lean {
-			stream = &collecting{Reader: stream}
-		}
-		read, err := manifest.ReadFrom(source, stream)
-		for i := range read {
-			if f.lean {
-				read[i].Text = nil
-			}
-		}
-		manifests, errs = append(manifests, read...), append(errs, err)
-		return nil
+// readInput gives what read finds in the files of one -f argument.
+func readInput[T any](cmd *cobra.Command, f *inputFlags, name string, read func(source string, stream io.Reader) ([]T, error)) ([]T, error) {
+	return bounded(cmd.Context(), f.reading(name), func(ctx context.Context) ([]T, error) {
+		var all []T
+		var errs []error
+		err := f.eachFile(ctx, cmd.InOrStdin(), name, func(source string, stream io.Reader) error {
+			found, err := read(source, stream)
+			all, errs = append(all, found...), append(errs, err)
+			return nil
+		})
+		return all, errors.Join(append(errs, err)...)
 	})
-	return manifests, errors.Join(append(errs, err)...)
+}
+
+// manifests gives the manifests of one file.
+func (f *inputFlags) manifests(source string, stream io.Reader) ([]manifest.Manifest, error) {
+	if f.lean {
+		stream = &collecting{Reader: stream}
+	}
+	read, err := manifest.ReadFrom(source, stream)
+	for i := range read {
+		if f.lean {
+			read[i].Text = nil
+		}
+	}
+	return read, err
 }
 
 // collecting is a stream of which nobody knows how large it will be: the more of
@@ -185,7 +190,7 @@ func (f *inputFlags) reading(name string) string {
 }
 
 // eachFile opens every file that a -f argument means.
-func (f *inputFlags) eachFile(cmd *cobra.Command, name string, visit func(source string, stream io.Reader) error) error {
+func (f *inputFlags) eachFile(ctx context.Context, stdin io.Reader, name string, visit func(source string, stream io.Reader) error) error {
 	if f.kustomize != "" {
 		stream, err := f.build()
 		if err != nil {
@@ -194,37 +199,31 @@ func (f *inputFlags) eachFile(cmd *cobra.Command, name string, visit func(source
 		return visit("kustomize build "+name, bytes.NewReader(stream))
 	}
 	if name == "-" {
-		if err := visit("STDIN", cmd.InOrStdin()); err != nil {
+		if err := visit("STDIN", stdin); err != nil {
 			return fmt.Errorf("read standard input: %w", err)
 		}
 		return nil
 	}
 	if address := asURL(name); address != nil {
-		text, err := downloads().read(cmd.Context(), address)
+		text, err := downloads().read(ctx, address)
 		if err != nil {
 			return err
 		}
 		return visit(address.Redacted(), bytes.NewReader(text))
 	}
-	paths, err := f.expand(name)
+	paths, err := f.expand(ctx, name)
 	if err != nil {
 		return err
 	}
 	for _, path := range paths {
-		if err := visitFile(path, visit); err != nil {
+		_, done := activity.Start(ctx, "reading "+path)
+		err := visitFile(path, visit)
+		done()
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func visitFile(path string, visit func(source string, stream io.Reader) error) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return visit(path, file)
 }
 
 // bytes gives all files as one stream.
@@ -233,20 +232,19 @@ func (f *inputFlags) bytes(cmd *cobra.Command) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var stream bytes.Buffer
+	var texts [][]byte
 	for _, file := range files {
-		err := f.eachFile(cmd, file, func(_ string, text io.Reader) error {
-			if stream.Len() > 0 {
-				stream.WriteString("\n---\n")
-			}
-			_, err := stream.ReadFrom(yamltext.NewReader(text))
-			return err
+		read, err := readInput(cmd, f, file, func(_ string, stream io.Reader) ([][]byte, error) {
+			text, err := io.ReadAll(yamltext.NewReader(stream))
+			return [][]byte{text}, err
 		})
 		if err != nil {
 			return nil, err
 		}
+		texts = append(texts, read...)
 	}
-	return stream.Bytes(), nil
+	texts = slices.DeleteFunc(texts, func(text []byte) bool { return len(text) == 0 })
+	return bytes.Join(texts, []byte("\n---\n")), nil
 }
 
 // sources are the -f arguments, or the one of -k; standard input when there are
@@ -267,7 +265,7 @@ func (f *inputFlags) sources(cmd *cobra.Command) ([]string, error) {
 
 // expand lists the manifest files that a -f argument means: a file, a folder or, as in
 // kubectl, a pattern of such where no file has the name.
-func (f *inputFlags) expand(name string) ([]string, error) {
+func (f *inputFlags) expand(ctx context.Context, name string) ([]string, error) {
 	names := []string{name}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		if names, err = filepath.Glob(name); err != nil {
@@ -279,7 +277,7 @@ func (f *inputFlags) expand(name string) ([]string, error) {
 	}
 	var paths []string
 	for _, name := range names {
-		files, err := f.manifestsOf(name)
+		files, err := f.manifestsOf(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -289,7 +287,7 @@ func (f *inputFlags) expand(name string) ([]string, error) {
 }
 
 // manifestsOf lists the manifest files of a folder; a file is itself one.
-func (f *inputFlags) manifestsOf(name string) ([]string, error) {
+func (f *inputFlags) manifestsOf(ctx context.Context, name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the manifests: %w", err)
@@ -312,9 +310,10 @@ func (f *inputFlags) manifestsOf(name string) ([]string, error) {
 		}
 		return nil
 	})
+	kustomization := func(path string) bool { return isKustomization(ctx, path) }
 	switch {
-	case err != nil || slices.ContainsFunc(paths, func(path string) bool { return !isKustomization(path) }):
-	case len(paths) > 0 || slices.ContainsFunc(others, isKustomization):
+	case err != nil || slices.ContainsFunc(paths, func(path string) bool { return !kustomization(path) }):
+	case len(paths) > 0 || slices.ContainsFunc(others, kustomization):
 		err = fmt.Errorf("%s holds a kustomization and no manifest: build it with -k %s", name, name)
 	default:
 		err = fmt.Errorf("%s holds no .yaml, .yml or .json file", name)

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,11 +32,11 @@ func (f *kustomizationFlags) register(flags *pflag.FlagSet) {
 
 // isKustomization recognises what kustomize reads by its name and content: a
 // resource that another tool calls a Kustomization is one to apply.
-func isKustomization(path string) bool {
+func isKustomization(ctx context.Context, path string) bool {
 	if !slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path)) {
 		return false
 	}
-	text, err := os.ReadFile(path)
+	text, err := readFile(ctx, path, "-f")
 	var head struct {
 		APIVersion string `json:"apiVersion"`
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/state"
 )
@@ -34,6 +35,15 @@ func meanwhile[T any](ctx context.Context, do func() (T, error)) func() (T, erro
 			return none, ended(ctx)
 		}
 	}
+}
+
+// bounded does something that may take without end, such as reading a file, and waits
+// for the end of it or of the context. doing names it, as "reading app.yaml"; the
+// context that do gets is for naming its parts.
+func bounded[T any](ctx context.Context, doing string, do func(context.Context) (T, error)) (T, error) {
+	ctx, done := activity.Start(ctx, doing)
+	defer done()
+	return meanwhile(ctx, func() (T, error) { return do(ctx) })()
 }
 
 // ended is why a context is over, to whoever started the command.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"maps"
 	"strings"
 
@@ -12,18 +14,11 @@ import (
 // seriesLabels are the labels of every series of a run: the context of the
 // kubeconfig, the apply set with the namespace it is kept in, and what
 // --metrics-label adds, which wins.
-func seriesLabels(cluster *genericclioptions.ConfigFlags, set string, added map[string]string) map[string]string {
-	labels := map[string]string{}
-	loader := cluster.ToRawKubeConfigLoader()
-	if raw, err := loader.RawConfig(); err == nil { // connect reports the error
-		labels["context"] = raw.CurrentContext
-	}
-	if cluster.Context != nil && *cluster.Context != "" {
-		labels["context"] = *cluster.Context
-	}
+func seriesLabels(ctx context.Context, cluster *genericclioptions.ConfigFlags, set string, added map[string]string) map[string]string {
+	known, _ := readContext(ctx, cluster) // connect reports the error
+	labels := map[string]string{"context": cmp.Or(deref(cluster.Context), known.context)}
 	if set != "" {
-		namespace, _, _ := loader.Namespace()
-		labels["applyset"] = strings.TrimPrefix(namespace+"/"+set, "/")
+		labels["applyset"] = strings.TrimPrefix(cmp.Or(known.namespace, deref(cluster.Namespace))+"/"+set, "/")
 	}
 	maps.Copy(labels, added)
 	maps.DeleteFunc(labels, func(_, value string) bool { return value == "" })
@@ -31,20 +26,20 @@ func seriesLabels(cluster *genericclioptions.ConfigFlags, set string, added map[
 }
 
 // refusedLabels are those of a run whose flags were refused.
-func refusedLabels(cmd *cobra.Command, args []string) map[string]string {
+func refusedLabels(ctx context.Context, cmd *cobra.Command, args []string) map[string]string {
 	cluster := genericclioptions.NewConfigFlags(false)
-	*cluster.Context = asked(cmd, args, "context")
-	*cluster.KubeConfig = asked(cmd, args, "kubeconfig")
-	*cluster.Namespace = asked(cmd, args, "namespace")
+	*cluster.Context = asked(ctx, cmd, args, "context")
+	*cluster.KubeConfig = asked(ctx, cmd, args, "kubeconfig")
+	*cluster.Namespace = asked(ctx, cmd, args, "namespace")
 	set := cmd.Flags().Arg(0) // of rollback
 	if cmd.Flags().Lookup("applyset") != nil {
-		set = asked(cmd, args, "applyset")
+		set = asked(ctx, cmd, args, "applyset")
 	}
 	var added map[string]string
 	loose := pflag.NewFlagSet("", pflag.ContinueOnError)
 	loose.StringToStringVar(&added, "metrics-label", nil, "")
-	if text := strings.Trim(asked(cmd, args, "metrics-label"), "[]"); text != "" {
+	if text := strings.Trim(asked(ctx, cmd, args, "metrics-label"), "[]"); text != "" {
 		_ = loose.Set("metrics-label", text)
 	}
-	return seriesLabels(cluster, set, added)
+	return seriesLabels(ctx, cluster, set, added)
 }

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/ordapply/ordapply/apply"
@@ -21,8 +21,8 @@ type orderFile struct {
 }
 
 // readOrderFile reads the file of --order.
-func readOrderFile(name string) (*orderFile, error) {
-	text, err := os.ReadFile(name)
+func readOrderFile(ctx context.Context, name string) (*orderFile, error) {
+	text, err := readFile(ctx, name, "--order")
 	if err != nil {
 		return nil, fmt.Errorf("read the order: %w", err)
 	}
@@ -76,8 +76,8 @@ func storedOrderFile(name string, text []byte) (*orderFile, error) {
 }
 
 // readOrder reads the SortOrder that --order names.
-func readOrder(name string) (*sortorder.Order, error) {
-	file, err := readOrderFile(name)
+func readOrder(ctx context.Context, name string) (*sortorder.Order, error) {
+	file, err := readOrderFile(ctx, name)
 	if err == nil && file.order == nil {
 		err = fmt.Errorf("%s has stacks and no sortOrder: there is nothing to sort by", name)
 	}
@@ -89,8 +89,8 @@ func readOrder(name string) (*sortorder.Order, error) {
 
 // stamp writes on every object what a SortOrder decides about it, as the
 // function would have during the build.
-func (f *inputFlags) stamp(inputs []apply.Input, stderr io.Writer) error {
-	read, err := readOrderFile(f.order)
+func (f *inputFlags) stamp(ctx context.Context, inputs []apply.Input, stderr io.Writer) error {
+	read, err := readOrderFile(ctx, f.order)
 	if err != nil || read.order == nil {
 		return err
 	}

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -47,9 +45,6 @@ type sealedResource struct {
 // planFileVersion is that of what a plan file says, and how.
 const planFileVersion = 2
 
-// maxPlanFile bounds what is read of a file that is said to be a plan.
-const maxPlanFile = 256 << 20
-
 // save writes the plan to a file, which only the user can read if it is new. One that
 // shows an error is not for applying.
 func (p *previewed) save(ctx context.Context, name string, flags map[string][]string, build *planBuild) error {
@@ -75,18 +70,10 @@ func sealed(row apply.Row) sealedResource {
 	return sealedResource{planID: idInJSON(row.ID), Wave: row.Wave, Action: row.Action, Seal: row.Seal()}
 }
 
-func readPlanFile(name string) (*planFile, error) {
-	opened, err := os.Open(name)
+func readPlanFile(ctx context.Context, name string) (*planFile, error) {
+	text, err := readFile(ctx, name, "--plan")
 	if err != nil {
 		return nil, fmt.Errorf("read the plan: %w", err)
-	}
-	defer opened.Close()
-	text, err := io.ReadAll(io.LimitReader(opened, maxPlanFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the plan: %w", err)
-	}
-	if len(text) > maxPlanFile {
-		return nil, fmt.Errorf("%s is no plan: it is larger than %d MiB", name, maxPlanFile>>20)
 	}
 	return parsePlanFile(name, text)
 }

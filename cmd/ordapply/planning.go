@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ func (f *planningFlags) register(flags *pflag.FlagSet) {
 
 // options are what package ordering is told. order is the file of --order, ""
 // without one: it may group resources into stacks.
-func (f *planningFlags) options(order string) (ordering.Options, error) {
+func (f *planningFlags) options(ctx context.Context, order string) (ordering.Options, error) {
 	options := ordering.Options{NoPrerequisites: !f.prerequisites, PrerequisiteKinds: f.prerequisiteKinds, SkipHooks: f.hooks == "skip", Condition: health.MatchConditions()}
 	var err error
 	if options.Frame, err = ordering.ParseFrame(f.frame); err != nil {
@@ -41,7 +42,7 @@ func (f *planningFlags) options(order string) (ordering.Options, error) {
 		return options, usagef("--hooks=%s: write refuse or skip", f.hooks)
 	}
 	for _, folder := range f.charts {
-		charts, err := readCharts(folder)
+		charts, err := readCharts(ctx, folder)
 		if err != nil {
 			return options, err
 		}
@@ -50,7 +51,7 @@ func (f *planningFlags) options(order string) (ordering.Options, error) {
 	if order == "" {
 		return options, nil
 	}
-	file, err := readOrderFile(order)
+	file, err := readOrderFile(ctx, order)
 	if err != nil {
 		return options, err
 	}
@@ -73,7 +74,7 @@ func (o *offline) register(cmd *cobra.Command) {
 
 // load reads the manifests and how to plan them.
 func (o *offline) load(cmd *cobra.Command) ([]apply.Input, ordering.Options, error) {
-	options, err := o.options(o.order)
+	options, err := o.options(cmd.Context(), o.order)
 	if err != nil {
 		return nil, options, err
 	}

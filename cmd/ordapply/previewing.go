@@ -49,7 +49,7 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 	if err := errors.Join(f.check(), f.checkSet(f.set)); err != nil {
 		return nil, err
 	}
-	options, err := f.options(f.order)
+	options, err := f.options(cmd.Context(), f.order)
 	if err != nil {
 		return nil, err
 	}

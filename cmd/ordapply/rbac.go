@@ -100,7 +100,7 @@ type wanted struct {
 // load reads and plans the stream, for the cluster where there is one; guess
 // stands in for what nobody knows of kinds.
 func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (w wanted, err error) {
-	options, err := f.options(f.order)
+	options, err := f.options(cmd.Context(), f.order)
 	if err != nil {
 		return w, err
 	}
@@ -113,7 +113,7 @@ func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (w wanted, err e
 	switch t, err := connect(cmd.Context(), f.cluster, func(*rest.Config) {}); {
 	case err == nil:
 		w.target, w.scope, w.kinds = t, t.scope, apply.KindsOf(t.cluster).Or(w.kinds)
-	case errors.Is(err, apply.ErrInterrupted):
+	case cmd.Context().Err() != nil:
 		return w, err
 	case !errors.Is(err, errNoCluster):
 		plain.Fprintf(cmd.ErrOrStderr(), "without a cluster: %s\n", err.Error())
@@ -128,7 +128,7 @@ func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (w wanted, err e
 
 // permissions are those of all that is asked for, and remarks on them.
 func (f *rbacFlags) permissions(ctx context.Context, w wanted) (apply.Permissions, []string, error) {
-	assessor, err := f.assessor()
+	assessor, err := f.assessor(ctx)
 	if err != nil {
 		return apply.Permissions{}, nil, err
 	}

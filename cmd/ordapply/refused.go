@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,6 +26,10 @@ func reported(err error) error {
 	return &reportedError{err}
 }
 
+// tellWithin bounds reading the config file and the kubeconfig to find out how a
+// refusal is to be told, which may be what the command was waiting for.
+const tellWithin = time.Second
+
 // tellRefusal tells programs of a run that was refused before it began, by its flags
 // or by a file that they name: who reads events or metrics is never left without an
 // end. It returns the error, with what went wrong with that.
@@ -32,11 +38,15 @@ func tellRefusal(cmd *cobra.Command, args []string, err error) error {
 	if err == nil || cmd.Flags().Lookup("metrics-file") == nil || errors.As(err, &told) {
 		return err
 	}
-	measured, refused := newMeasure(asked(cmd, args, "metrics-file"), refusedLabels(cmd, args))
-	if refused != nil {
-		measured = &measure{}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), tellWithin)
+	defer cancel()
+	measured := &measure{}
+	if file := asked(ctx, cmd, args, "metrics-file"); file != "" {
+		if m, refused := newMeasure(file, refusedLabels(ctx, cmd, args)); refused == nil {
+			measured = m
+		}
 	}
-	return notBegun(cmd.OutOrStdout(), asked(cmd, args, "output"), measured, err)
+	return notBegun(cmd.OutOrStdout(), asked(ctx, cmd, args, "output"), measured, err)
 }
 
 // notBegun tells programs how a run ended of which no plan was told: with an error,
@@ -51,7 +61,7 @@ func notBegun(w io.Writer, output string, measured *measure, err error) error {
 
 // asked is the value of a flag wherever it was given, also beside flags that are
 // refused, or in an environment and a config file that were not looked at any more.
-func asked(cmd *cobra.Command, args []string, name string) string {
+func asked(ctx context.Context, cmd *cobra.Command, args []string, name string) string {
 	flag := cmd.Flags().Lookup(name)
 	if flag.Changed {
 		return flag.Value.String()
@@ -66,6 +76,6 @@ func asked(cmd *cobra.Command, args []string, name string) string {
 	if value := os.Getenv(envName(name)); value != "" {
 		return value
 	}
-	file, _ := readConfig(cmd) // what can be read of it
+	file, _ := readConfig(ctx, cmd) // what can be read of it
 	return file.values[name]
 }

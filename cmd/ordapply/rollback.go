@@ -53,7 +53,7 @@ with it. A revision of another cluster is refused.
 
 // prepareRollback makes a job of an earlier revision; 0 is the one before.
 func (f *applyFlags) prepareRollback(ctx context.Context, measured *measure, number int) (job, error) {
-	j, err := f.begun(measured)
+	j, err := f.begun(ctx, measured)
 	if err != nil {
 		return j, err
 	}

@@ -23,10 +23,14 @@ first, then layer after layer, each opened when the one before it is ready.
 		SilenceUsage:  true,
 		Args:          knownVerb,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			known := timeLimit(cmd)
+			limitTime(cmd, known)
 			if err := settle(cmd); err != nil {
 				return err
 			}
-			limitTime(cmd)
+			if limit := timeLimit(cmd); limit != known { // it is in the config file
+				limitTime(cmd, limit)
+			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {

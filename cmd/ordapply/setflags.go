@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -109,12 +108,12 @@ func (f *setFlags) checkHistory() error {
 
 // memory is what the history keeps of a run beside its plan and its stream:
 // how the plan was made. order is the file of --order, "" without one.
-func (f *setFlags) memory(options ordering.Options, order string) (state.Memory, error) {
+func (f *setFlags) memory(ctx context.Context, options ordering.Options, order string) (state.Memory, error) {
 	m := state.Memory{Revision: state.Revision{Options: options}, Limit: f.limit}
 	if order == "" {
 		return m, nil
 	}
-	text, err := os.ReadFile(order)
+	text, err := readFile(ctx, order, "--order")
 	m.Revision.OrderFile = string(text)
 	return m, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"os"
@@ -24,7 +25,7 @@ import (
 
 // settle gives the flags that the command line left alone their values.
 func settle(cmd *cobra.Command) error {
-	file, err := readConfig(cmd)
+	file, err := readConfig(cmd.Context(), cmd)
 	if err != nil {
 		return err
 	}
@@ -106,15 +107,17 @@ type configFile struct {
 // readConfig reads the file that --config or ORDAPPLY_CONFIG names: one line a
 // flag, as `crd-timeout: 2m`. Flags of other verbs may be in it; names that no
 // verb knows are refused.
-func readConfig(cmd *cobra.Command) (configFile, error) {
+func readConfig(ctx context.Context, cmd *cobra.Command) (configFile, error) {
+	source := "--config"
 	name, err := cmd.Flags().GetString("config")
 	if err != nil || name == "" {
-		name = os.Getenv(envName("config"))
+		source = envName("config")
+		name = os.Getenv(source)
 	}
 	if name == "" {
 		return configFile{}, nil
 	}
-	text, err := os.ReadFile(name)
+	text, err := readFile(ctx, name, source)
 	if err != nil {
 		return configFile{}, usagef("read the config file: %w", err)
 	}

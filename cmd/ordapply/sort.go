@@ -41,7 +41,7 @@ without, by whatever order the stream carries itself.`,
 }
 
 func sortByOrder(cmd *cobra.Command, in *offline, marks bool) error {
-	order, err := readOrder(in.order)
+	order, err := readOrder(cmd.Context(), in.order)
 	if err != nil {
 		return err
 	}

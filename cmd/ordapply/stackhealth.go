@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,11 +108,11 @@ func (f *orderFile) rulesOf(obj *unstructured.Unstructured) *health.Rules {
 }
 
 // withOrder lets the health rules of a file of --order count; "" is no file.
-func withOrder(assessor *health.Assessor, order string) error {
+func withOrder(ctx context.Context, assessor *health.Assessor, order string) error {
 	if order == "" {
 		return nil
 	}
-	file, err := readOrderFile(order)
+	file, err := readOrderFile(ctx, order)
 	if err != nil {
 		return err
 	}

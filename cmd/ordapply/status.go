@@ -49,7 +49,7 @@ that of the set's parent, a Secret, or KIND/NAME.
 }
 
 func (f *statusFlags) run(cmd *cobra.Command, name string) error {
-	assessor, err := f.assessor()
+	assessor, err := f.assessor(cmd.Context())
 	if err != nil {
 		return err
 	}

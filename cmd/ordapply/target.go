@@ -31,30 +31,18 @@ type target struct {
 // connect finds the cluster that kubectl would use, and reads what it serves.
 // adjust may change how requests are made.
 func connect(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust func(*rest.Config)) (*target, error) {
-	loader := flags.ToRawKubeConfigLoader()
-	config, err := loader.ClientConfig()
-	if err != nil {
+	known, err := readKubeconfig(ctx, flags)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, err
+	case err != nil:
 		return nil, explainConfig(err)
-	}
-	namespace, enforce, err := loader.Namespace()
-	if err != nil {
-		return nil, explainConfig(err)
-	}
-	raw, err := loader.RawConfig()
-	if err != nil {
-		return nil, explainConfig(err)
-	}
-	if len(raw.Clusters) == 0 && config.Host == kubectlDefault {
+	case known.empty:
 		return nil, errNoCluster
 	}
-	t := &target{server: config.Host, context: raw.CurrentContext, warnings: &warnings{}}
-	if flags.Context != nil && *flags.Context != "" {
-		t.context = *flags.Context
-	}
+	config := known.config
+	t := &target{server: config.Host, context: known.context, warnings: &warnings{}}
 	config.WarningHandler = t.warnings
-	if _, err := rest.TLSConfigFor(config); err != nil {
-		return nil, explainConfig(err)
-	}
 	adjust(config)
 	ctx, done := activity.Start(ctx, "waiting for the API server at "+t.server+t.of()+" to list what it serves: is it up, and is this the context you mean?")
 	defer done()
@@ -65,7 +53,7 @@ func connect(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust f
 	case err != nil:
 		return nil, t.explain(err)
 	}
-	t.scope = apply.Scope{Namespace: namespace, Enforce: enforce, Kind: t.cluster.Kind}
+	t.scope = apply.Scope{Namespace: known.namespace, Enforce: known.enforce, Kind: t.cluster.Kind}
 	return t, nil
 }
 
@@ -90,10 +78,6 @@ func (t *target) unreadable(stream *apply.Stream) []string {
 	}
 	return notes
 }
-
-// kubectlDefault is the server that kubectl's flags fall back to without any
-// configuration; nobody means it.
-const kubectlDefault = "http://localhost:8080"
 
 var errNoCluster = errors.New("no cluster: there is no kubeconfig, or it names none; set KUBECONFIG or --kubeconfig (sort and plan --dry-run=client need no cluster)")
 

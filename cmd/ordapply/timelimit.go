@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,8 @@ import (
 )
 
 // --timeout bounds all that a command does, whatever it waits for: it is a deadline
-// of the context that everything gets, from when the flags are read.
+// of the context that everything gets, from when the command line is read. One that
+// is in the config file counts from when that is read.
 
 // deadlineError is the cause of a context whose --timeout is over.
 type deadlineError struct {
@@ -39,12 +41,27 @@ func (e *deadlineError) Timeout() bool { return true }
 
 func (e *deadlineError) Temporary() bool { return true }
 
-// limitTime gives a command's context the deadline of its --timeout, if it has one,
-// and notes what is waited for with it.
-func limitTime(cmd *cobra.Command) {
+// timeLimit is a command's --timeout as far as it is known: before the config file is
+// read, that of the command line or the environment. 0 is none.
+func timeLimit(cmd *cobra.Command) time.Duration {
+	flag := cmd.Flags().Lookup("timeout")
+	if flag == nil {
+		return 0
+	}
+	text := flag.Value.String()
+	if set := os.Getenv(envName(flag.Name)); set != "" && !flag.Changed {
+		text = set
+	}
+	limit, _ := time.ParseDuration(text) // settle refuses what is none
+	return limit
+}
+
+// limitTime gives a command's context the deadline of a --timeout, if it has one, and
+// notes what is waited for with it.
+func limitTime(cmd *cobra.Command, limit time.Duration) {
 	ctx := cmd.Context()
 	over := new(deadlineError)
-	if limit, err := cmd.Flags().GetDuration("timeout"); err == nil && limit > 0 {
+	if limit > 0 {
 		over.after = limit
 		limited, cancel := apply.WithTimeout(ctx, limit, over)
 		context.AfterFunc(ctx, cancel) // with the command

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -155,6 +156,134 @@ func TestWhateverACommandWaitsFor(t *testing.T) {
 			require.Less(t, h.ended.took, waits+15*time.Second, h.ended.said)
 		})
 	}
+}
+
+// Every file that a flag names may be a FIFO that no program writes to: --timeout ends
+// reading it with code 3 and the file's name, for verbs that have it, and an interrupt
+// with code 130.
+func TestWhateverFileACommandReads(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	fifo := func(name string) string {
+		path := write(name, "")
+		require.NoError(t, os.Remove(path))
+		require.NoError(t, syscall.Mkfifo(path, 0o600))
+		return path
+	}
+	app := write("app.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
+	cluster := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'%s}}]\nusers: [{name: u, user: {token: t}}]\n"
+	write("kubeconfig", fmt.Sprintf(cluster, ""))
+	named := write("named", fmt.Sprintf(cluster, ", certificate-authority: fifo"))
+	one, chart, packed, lua := fifo("fifo"), fifo("chart/Chart.yaml"), fifo("packed/charts/db.tgz"), fifo("lua/apps/Deployment/health.lua")
+	listed := fifo("folder/kustomization.yaml")
+
+	apply := []string{"apply", "-f", app}
+	var waiting sync.WaitGroup
+	tried := map[string]*readPhase{}
+	for name, c := range map[string]struct {
+		args  []string
+		doing string // what it waits for; "" where the verb has no --timeout
+	}{
+		"plan":                       {[]string{"apply", "--plan", one}, one + " (--plan)"},
+		"plan, -o json":              {[]string{"apply", "-o", "json", "--metrics-file", filepath.Join(dir, "metrics"), "--plan", one}, one + " (--plan)"},
+		"order":                      {append(apply, "--order", one), one + " (--order)"},
+		"order of delete":            {[]string{"delete", "-f", app, "--order", one}, one + " (--order)"},
+		"order of sort":              {[]string{"sort", "-f", app, "--order", one}, ""},
+		"order of health":            {[]string{"health", "-f", app, "--order", one}, ""},
+		"config":                     {append(apply, "--config", one), one + " (--config)"},
+		"config, -o json":            {append(apply, "--config", one, "--metrics-file", filepath.Join(dir, "metrics"), "-o", "json"), one + " (--config)"},
+		"kubeconfig":                 {append(apply, "--kubeconfig", one), "the kubeconfig " + one + " (--kubeconfig)"},
+		"kubeconfig, --metrics-file": {append(apply, "--kubeconfig", one, "--metrics-file", filepath.Join(dir, "metrics")), "the kubeconfig " + one + " (--kubeconfig)"},
+		"kubeconfig of delete":       {[]string{"delete", "-f", app, "--kubeconfig", one}, "the kubeconfig " + one + " (--kubeconfig)"},
+		"kubeconfig of rollback":     {[]string{"rollback", "set", "--kubeconfig", one}, "the kubeconfig " + one + " (--kubeconfig)"},
+		"kubeconfig of status":       {[]string{"status", "set", "--kubeconfig", one}, ""},
+		"kubeconfig of rbac":         {[]string{"rbac", "-f", app, "--user", "jane", "--kubeconfig", one}, ""},
+		"file in the kubeconfig":     {append(apply, "--kubeconfig", named), "the kubeconfig " + named + " (--kubeconfig) and the files that it names"},
+		"certificate-authority":      {append(apply, "--certificate-authority", one), one + " (--certificate-authority)"},
+		"client-certificate":         {append(apply, "--client-certificate", one, "--client-key", app), one + " (--client-certificate)"},
+		"client-key":                 {append(apply, "--client-certificate", app, "--client-key", one), one + " (--client-key)"},
+		"health-rules":               {append(apply, "--health-rules", one), one + " (--health-rules)"},
+		"argocd-cm":                  {append(apply, "--argocd-cm", one), one + " (--argocd-cm)"},
+		"argocd-health":              {append(apply, "--argocd-health", filepath.Join(dir, "lua")), lua + " (--argocd-health)"},
+		"chart":                      {append(apply, "--chart", filepath.Dir(chart)), chart + " (--chart)"},
+		"packed chart":               {append(apply, "--chart", filepath.Join(dir, "packed")), packed + " (--chart)"},
+		"filename":                   {[]string{"apply", "-f", one}, one},
+		"filename of sort":           {[]string{"sort", "-f", one, "--order", write("order.yaml", "{apiVersion: ordapply.dev/v1alpha1, kind: SortOrder, metadata: {name: o}, sortOrder: [{layer: l, kind: ConfigMap}]}")}, ""},
+		"filename of health":         {[]string{"health", "-f", one}, ""},
+		"a kustomization in -f":      {[]string{"apply", "-f", filepath.Dir(listed)}, listed},
+	} {
+		p := &readPhase{args: c.args, doing: c.doing}
+		if c.args[0] == "apply" && !slices.Contains(c.args, "--kubeconfig") {
+			p.args = append(slices.Clone(c.args), "--kubeconfig", filepath.Join(dir, "kubeconfig"))
+		}
+		tried[name] = p
+		waiting.Go(func() { p.try(t.Context()) })
+	}
+	waiting.Wait()
+	for name, p := range tried {
+		t.Run(name, func(t *testing.T) {
+			if p.doing != "" {
+				require.Equal(t, exitTimedOut, p.late.code, p.late.said)
+				require.Less(t, p.late.took, reads+15*time.Second, p.late.said)
+				require.Contains(t, p.late.said, "error: timed out after 2s (--timeout) while reading ")
+				require.Contains(t, p.late.said, p.doing)
+			}
+			require.Equal(t, exitInterrupted, p.ended.code, p.ended.said)
+			require.Less(t, p.ended.took, reads+15*time.Second, p.ended.said)
+			require.Contains(t, p.ended.said, "interrupted")
+		})
+	}
+}
+
+// reads is the --timeout of TestWhateverFileACommandReads: enough to come to the file.
+const reads = 2 * time.Second
+
+// readPhase is a command that reads a FIFO.
+type readPhase struct {
+	args        []string
+	doing       string
+	late, ended outcomeOf // with --timeout, and by an interrupt
+}
+
+// try lets the command wait until its timeout, and again until an interrupt.
+func (p *readPhase) try(ctx context.Context) {
+	if p.doing != "" {
+		p.late = reading(ctx, append(slices.Clone(p.args), "--timeout", reads.String())...)
+	}
+	interrupted, interrupt := context.WithCancelCause(ctx)
+	time.AfterFunc(reads, func() { interrupt(interruption{}) })
+	p.ended = reading(interrupted, p.args...)
+}
+
+func reading(ctx context.Context, args ...string) outcomeOf {
+	begin := time.Now()
+	code, said := runOn(ctx, http.NoBody, args...)
+	return outcomeOf{code, said, time.Since(begin)}
+}
+
+// The --timeout that bounds reading the config file may be in the environment. One
+// that stands in the file counts from when it was read.
+func TestTheTimeoutOfReadingTheConfigFile(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	t.Setenv("ORDAPPLY_TIMEOUT", "300ms")
+	t.Setenv("ORDAPPLY_CONFIG", fifo)
+	code, said := runOn(t.Context(), http.NoBody, "apply", "-f", "app.yaml")
+	require.Equal(t, exitTimedOut, code, said)
+	require.Contains(t, said, "error: timed out after 300ms (--timeout) while reading "+fifo+" (ORDAPPLY_CONFIG)")
+
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(config, []byte("timeout: 200ms\n"), 0o600))
+	t.Setenv("ORDAPPLY_TIMEOUT", "")
+	t.Setenv("ORDAPPLY_CONFIG", config)
+	code, said = runOn(t.Context(), http.NoBody, "apply", "-f", fifo)
+	require.Equal(t, exitTimedOut, code, said)
+	require.Contains(t, said, "error: timed out after 200ms (--timeout) while reading "+fifo)
 }
 
 // waits is the --timeout of these tests: enough to come to what is waited for.

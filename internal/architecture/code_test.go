@@ -101,6 +101,29 @@ func TestOnePackageWritesFiles(t *testing.T) {
 	})
 }
 
+// Only cmd/ordapply/files.go opens files that flags name: opening a FIFO waits for a
+// program that writes to it, which --timeout and an interrupt have to end. client-go
+// and kustomize open files themselves.
+func TestOneFileOfTheCommandOpensFiles(t *testing.T) {
+	openers := []string{"Open", "OpenFile", "OpenInRoot", "OpenRoot", "ReadFile"}
+	eachFile(t, func(pkg, path string, file *ast.File) {
+		if pkg != "cmd/ordapply" || path == "cmd/ordapply/files.go" {
+			return
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			of, name := selected(n)
+			require.False(t, (of == "os" || of == "fs") && slices.Contains(openers, name), "%s uses %s.%s: read files with readFile", path, of, name)
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			of, name = selected(call.Fun)
+			require.False(t, name == "ToRawKubeConfigLoader" && path != "cmd/ordapply/kubeconfig.go", "%s loads the kubeconfig: use readKubeconfig", path)
+			return true
+		})
+	})
+}
+
 // `make test` runs these packages without the race detector: they start no goroutine.
 func TestSequentialPackagesStartNoGoroutine(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
