@@ -52,6 +52,7 @@ var keys = sync.OnceValue(func() []key {
 		{name: "about", use: live},
 		{name: "applied", use: live},
 		{name: "contents-digest", use: live},
+		{name: "contents-revision", use: live},
 		{name: "home", use: live},
 	}
 })
