@@ -27,7 +27,8 @@ type Members struct {
 	// reason. The set goes on promising them.
 	Unknown map[schema.GroupKind]error
 	// Strangers carry the label of the set where it promises its members, and are
-	// none, sorted by ID. Those that a controller owns are left out.
+	// none, or may be some, sorted by ID. What a controller owns, and another field
+	// manager labelled, is left out: it was copied from a member.
 	Strangers []Stranger
 }
 
@@ -93,8 +94,11 @@ func (m *Members) add(s *Set, live *unstructured.Unstructured) {
 	case !s.promised(id):
 	case s.claims(live):
 		m.Live[id] = live
-	case metav1.GetControllerOf(live) == nil:
-		m.Strangers = append(m.Strangers, Stranger{ID: id, Writers: applyset.Labellers(live)})
+	default:
+		stranger := Stranger{ID: id, Writers: applyset.Labellers(live)}
+		if stranger.doubtful() || metav1.GetControllerOf(live) == nil {
+			m.Strangers = append(m.Strangers, stranger)
+		}
 	}
 }
 

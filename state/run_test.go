@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -156,6 +157,24 @@ func TestLabelAloneMakesNoMember(t *testing.T) {
 				require.Equal(t, "it is no member of the set any longer", result.Detail)
 			}
 		}
+	})
+}
+
+// An object that a controller owns may be a member too: when its managedFields are
+// gone, it is named, and the set keeps its kind.
+func TestAnOwnedObjectWithoutManagedFieldsMayBeAMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := newStore()
+		done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/owned"))
+		kind, _ := cluster.Kind(corev1.SchemeGroupVersion.WithKind("ServiceAccount"))
+		owned := cluster.at("serviceaccounts/shop/owned")
+		owned.SetManagedFields(nil)
+		yes := true
+		owned.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "App", Name: "app", UID: "1", Controller: &yes}})
+		cluster.add(kind, owned)
+		done(t, runOf(t, cluster, "ConfigMap shop/a"))
+		require.NotNil(t, cluster.at("serviceaccounts/shop/owned"))
+		require.Equal(t, "ConfigMap,ServiceAccount", cluster.promise(t))
 	})
 }
 
