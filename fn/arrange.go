@@ -45,7 +45,7 @@ func (d Decider) arrange(metas []object.Meta, stamps []ordering.Stamp) *arrangem
 		}
 		a.steps[i] = a.steps[a.at[ids[i]]] // of resources with one ID, the first was planned
 		a.placed[i] = !s.Unmatched
-		a.early[i] = s.Unmatched && (a.steps[i].Floats || ordering.IsPrerequisite(metas[i].ID))
+		a.early[i] = s.Unmatched && (a.steps[i].Floats() || ordering.IsPrerequisite(metas[i].ID))
 	}
 	return a
 }

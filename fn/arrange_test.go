@@ -46,7 +46,7 @@ func TestOneOrderOnCorpora(t *testing.T) {
 				}
 				for _, need := range s.Needs {
 					checked++
-					if byID[need.ID].Floats {
+					if byID[need.ID].Floats() {
 						require.Less(t, place[need.ID], place[s.ID], "%s stands before %s, which it needs", s.ID, need.ID)
 					}
 				}

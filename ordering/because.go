@@ -46,7 +46,7 @@ func (b *builder) whyFloating(v int32) Reason {
 	case b.frame != FrameStamps:
 		words = "nothing places it"
 	}
-	return Reason{Rule: "needed", Detail: words + ", and " + b.firstNeed(v)}
+	return Reason{Rule: floats, Detail: words + ", and " + b.firstNeed(v)}
 }
 
 // firstNeed says who needs a resource first.

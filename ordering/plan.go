@@ -54,9 +54,6 @@ type Step struct {
 	ReadyBy int
 	// Layer names the layer that placed the resource; "" when none did.
 	Layer string
-	// Floats says that no selector placed the resource, and that it goes out with
-	// the first of those that need it.
-	Floats bool
 	// Gate is what waves, and the layers after its own, wait for of this
 	// resource. Another step may need more of it.
 	Gate Gate
@@ -78,6 +75,13 @@ type Step struct {
 	// Why says what put the resource into its wave.
 	Why Reason
 }
+
+// floats is the rule of what goes out with the first of those that need it.
+const floats = "needed"
+
+// Floats reports whether no selector placed the resource, so that it goes out with
+// the first of those that need it.
+func (s Step) Floats() bool { return s.Why.Rule == floats }
 
 // Need is one edge to a single resource, seen from who waits.
 type Need struct {

@@ -80,7 +80,7 @@ func (h *sequenceHeap) Pop() any {
 // Mark is the name of the layer that a step goes out with, as marks in a stream
 // show it; "" when it goes out with none.
 func (p *Plan) Mark(s Step) string {
-	if s.Why.Rule == "needed" {
+	if s.Floats() {
 		return ""
 	}
 	for _, l := range s.Layers {

@@ -14,7 +14,7 @@ func (b *builder) steps() []Step {
 		r := b.resources[i]
 		s := Step{
 			ID: r.ID, Source: r.Source, Wave: b.wave[i], ReadyBy: b.readyWave(int32(i)), Gate: b.gate[i], Timeout: b.kindTimeout(r),
-			External: b.external[i], MadeBy: b.makersOf(r), Why: b.why(int32(i)), After: barriers.before(int32(i)), Floats: b.floating[i],
+			External: b.external[i], MadeBy: b.makersOf(r), Why: b.why(int32(i)), After: barriers.before(int32(i)),
 		}
 		if l := b.layerOf[i]; l >= 0 {
 			s.Layer = b.sets[l].name

@@ -163,7 +163,7 @@ func (b *builder) vetLast(plan *Plan) []Finding {
 	var found []Finding
 	for _, s := range plan.Steps {
 		at := b.standing[b.byID[s.ID]]
-		if s.Wave == len(plan.Waves)-1 && !s.Floats && (at == unmatched || at == unplaced) && podSpec(b.resources[b.byID[s.ID]].Object) != nil {
+		if s.Wave == len(plan.Waves)-1 && !s.Floats() && (at == unmatched || at == unplaced) && podSpec(b.resources[b.byID[s.ID]].Object) != nil {
 			found = append(found, Finding{Text: located(b.resources[b.byID[s.ID]]) + " goes last: no selector matches it, and nothing is known to depend on it; if other resources do, select it in a layer before theirs"})
 		}
 	}

@@ -117,7 +117,7 @@ func TestOneFileOfTheCommandOpensFiles(t *testing.T) {
 			if !ok {
 				return true
 			}
-			of, name = selected(call.Fun)
+			_, name = selected(call.Fun)
 			require.False(t, name == "ToRawKubeConfigLoader" && path != "cmd/ordapply/kubeconfig.go", "%s loads the kubeconfig: use readKubeconfig", path)
 			return true
 		})
