@@ -107,8 +107,8 @@ func scenarios(t *testing.T) []scenario {
 	ab, ac, a, abc, c := wanting(t, keyA, keyB), wanting(t, keyA, keyC), wanting(t, keyA), wanting(t, keyA, keyB, keyC), wanting(t, keyC)
 	ours, kubectls, none := stocked(t, abc, false), stocked(t, abc, true), stocked(t, wish{}, false)
 	return []scenario{
-		{name: "both apply", sample: unserved, before: ours, later: a.apply, first: ab.apply, second: ac.apply},
-		{name: "apply and delete", sample: suspended, before: ours, later: a.apply, first: ab.apply, second: deleteSet},
+		{name: "both apply", sample: suspended, before: ours, later: a.apply, first: ab.apply, second: ac.apply},
+		{name: "apply and delete", sample: unserved, before: ours, later: a.apply, first: ab.apply, second: deleteSet},
 		{name: "first apply", before: none, later: a.apply, first: abc.apply, second: a.apply},
 		{name: "take-over", before: kubectls, later: a.takeOver, first: ab.takeOver, second: c.takeOver},
 	}
