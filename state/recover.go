@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/activity"
 )
 
 // What a set has is known by its parent. When the parent was deleted by hand, or
@@ -84,7 +85,8 @@ func (s *Set) Recover(ctx context.Context, history History) error {
 	if s.foreign || s.lost || s.outdated {
 		return nil
 	}
-	stored, err := history.stock(ctx)
+	forHistory := activity.For(ctx, "for the history")
+	stored, err := history.stock(forHistory)
 	if apierrors.IsForbidden(err) && s.exists && !s.edited {
 		return nil
 	}
@@ -102,7 +104,7 @@ func (s *Set) Recover(ctx context.Context, history History) error {
 	if s.outdated {
 		since = s.number
 	}
-	past, err := history.contents(ctx, stored.entries, s.Parent, since)
+	past, err := history.contents(forHistory, stored.entries, s.Parent, since)
 	if err != nil {
 		return err
 	}
