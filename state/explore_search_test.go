@@ -23,7 +23,7 @@ type exploration struct {
 	visited map[uint64]bool
 	found   map[string]violation
 
-	histories, whole, requests, diverged int
+	histories, whole, requests, repeated, diverged int
 }
 
 // choice is what was chosen where something else could have come as well, and
@@ -61,7 +61,7 @@ func (e *exploration) run(t *testing.T) {
 			last := len(e.todo[faults]) - 1
 			next := e.todo[faults][last]
 			e.todo[faults] = e.todo[faults][:last]
-			synctest.Test(t, func(*testing.T) { e.once(next.path()) })
+			e.carryOut(t, next)
 			e.histories++
 			if time.Since(told) > time.Minute {
 				told = time.Now()
@@ -73,7 +73,7 @@ func (e *exploration) run(t *testing.T) {
 
 // once carries out one history: the choices of its path, and then what comes
 // first each time.
-func (e *exploration) once(path []*choice) {
+func (e *exploration) once(path []*choice) (astray bool) {
 	w := newWorld(e.scenario.before)
 	for _, a := range e.scenario.runs() {
 		w.start(a)
@@ -91,8 +91,9 @@ func (e *exploration) once(path []*choice) {
 		if options = slices.DeleteFunc(options, w.covered); len(options) == 0 {
 			break
 		}
-		option, ok := e.next(w, options, &path)
-		if !ok {
+		var option string
+		var ok bool
+		if option, ok, astray = e.next(w, options, &path); !ok {
 			break
 		}
 		w.perform(option)
@@ -102,6 +103,7 @@ func (e *exploration) once(path []*choice) {
 		e.report(w)
 	}
 	w.end()
+	return astray
 }
 
 // isLeftOut tells whether an option is a fault of a sort that is not tried.
@@ -111,25 +113,25 @@ func (e *exploration) isLeftOut(option string) bool {
 	})
 }
 
-// next is what happens next; false where an earlier history has been.
-func (e *exploration) next(w *world, options []string, path *[]*choice) (string, bool) {
+// next is what happens next; not ok where an earlier history has been, or where this
+// one goes astray: its path cannot be followed.
+func (e *exploration) next(w *world, options []string, path *[]*choice) (option string, ok, astray bool) {
 	if len(options) == 1 {
 		fresh := len(*path) > 0 || !w.decides(options[0]) || e.isNew(w, options)
-		return options[0], fresh
+		return options[0], fresh, false
 	}
 	if len(*path) > 0 {
 		c := (*path)[0]
 		*path = (*path)[1:]
 		w.chosen = c
 		if !slices.Contains(options, c.option) || len(*path) == 0 && w.state(options) != c.state {
-			e.diverged++
-			return "", false
+			return "", false, true
 		}
-		return c.option, true
+		return c.option, true, false
 	}
 	state := w.state(options)
 	if e.visited[state] {
-		return "", false
+		return "", false, false
 	}
 	e.visited[state], w.entered[state] = true, true
 	before := w.chosen
@@ -141,7 +143,23 @@ func (e *exploration) next(w *world, options []string, path *[]*choice) (string,
 			w.chosen = c
 		}
 	}
-	return options[0], w.chosen != before
+	return options[0], w.chosen != before, false
+}
+
+// carryOut carries out the history of a choice. The scheduler of Go may let two
+// goroutines of a run go in another order than before, once in some thousand
+// histories: then it is tried again, before it is given up as lost.
+func (e *exploration) carryOut(t *testing.T, last *choice) {
+	astray := true
+	for try := 0; astray && try < 5; try++ {
+		if try > 0 {
+			e.repeated++
+		}
+		synctest.Test(t, func(*testing.T) { astray = e.once(last.path()) })
+	}
+	if astray {
+		e.diverged++
+	}
 }
 
 // isNew notes the state that a history is in; false where an earlier one was.

@@ -50,8 +50,8 @@ func TestEveryHistory(t *testing.T) {
 				e.faults, e.sorts = min(len(s.sample), 1), []string{s.sample}
 			}
 			e.run(t)
-			fmt.Printf("two runs, %s: %d histories with at most %d faults, %d of them to their end and the others until they were like an earlier one, %d states, %d requests, %d lost track; %s\n",
-				s.name, e.histories, e.faults, e.whole, len(e.visited), e.requests, e.diverged, time.Since(began).Round(time.Second))
+			fmt.Printf("two runs, %s: %d histories with at most %d faults, %d of them to their end and the others until they were like an earlier one, %d states, %d requests, %d repeated, %d lost track; %s\n",
+				s.name, e.histories, e.faults, e.whole, len(e.visited), e.requests, e.repeated, e.diverged, time.Since(began).Round(time.Second))
 			e.judge(t)
 		})
 	}
