@@ -28,7 +28,7 @@ func (w *world) read(option string) (*event, *request) {
 	return e, nil
 }
 
-// covered tells whether the same history, but for the order of two events that
+// covered reports whether the same history, but for the order of two events that
 // have nothing to do with each other, is explored too: the option could have come
 // before what came last, and its label sorts before that one's.
 func (w *world) covered(option string) bool {
@@ -45,7 +45,7 @@ func (w *world) covered(option string) bool {
 	return !depends(e, w.last)
 }
 
-// depends tells whether it matters which of two events comes first: one writes
+// depends reports whether it matters which of two events comes first: one writes
 // what the other reads or writes, or both write what an invariant is about.
 func depends(a, b *event) bool {
 	p, q := a.request, b.request
@@ -66,7 +66,7 @@ func depends(a, b *event) bool {
 	return p.kind.Resource == q.kind.Resource && (p.name == q.name || p.verb == "list" || q.verb == "list")
 }
 
-// mends tells whether Widgets are served before the event and not after, or the
+// mends reports whether Widgets are served before the event and not after, or the
 // other way round.
 func (e *event) mends() bool { return e.accident == unserved || e.accident == restored }
 
@@ -76,7 +76,7 @@ func (q *request) ofSwapped() bool {
 	return q.at() == swapKey || q.isOf("serviceaccounts") && q.verb == "list"
 }
 
-// isOfSet tells whether a request is about a member or the parent: not about the
+// isOfSet reports whether a request is about a member or the parent: not about the
 // Lease or the history.
 func (q *request) isOfSet() bool {
 	return !q.isLease() && (!q.isOf("secrets") || q.name == "shop/shop")

@@ -11,7 +11,7 @@ import (
 )
 
 // kubectlDefault is the server that kubectl's flags fall back to without any
-// configuration; nobody means it.
+// configuration, never one that a user chose.
 const kubectlDefault = "http://localhost:8080"
 
 // kubeconfig is what a kubeconfig and kubectl's flags say of a cluster.

@@ -31,7 +31,7 @@ func onlyWideLists(t *testing.T, requests []recorder.Request) {
 }
 
 // An account with exactly the Roles that rbac prints goes back by itself when a run
-// fails, by rollback when it is told to, and shows how the set does. What is missing
+// fails, or by the rollback command, and shows the health of the set. What is missing
 // for going back is reported before anything is written.
 func TestRolesOfARollbackSuffice(t *testing.T) {
 	cluster := shared.Get(t)

@@ -23,7 +23,7 @@ const mark = "\xef\xbb\xbf"
 // added behind it.
 var errTruncated = errors.New("the text is UTF-16 and ends in the middle of a character: save it as UTF-8")
 
-// Decode gives a text in UTF-8: UTF-16 is told by its byte order mark.
+// Decode gives a text in UTF-8: UTF-16 is recognized by its byte order mark.
 func Decode(in []byte) ([]byte, error) {
 	if !isUTF16(in) {
 		return in, nil
