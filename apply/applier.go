@@ -46,7 +46,7 @@ type Applier struct {
 	// stream defines; default 30s (k8sconnect ADR-007), negative: no wait.
 	KindTimeout time.Duration
 	// CRDTimeout bounds the wait for one CustomResourceDefinition to be
-	// established and served; default 60s (KubeVela KEP-0005), negative: its
+	// established and served; default 30s (KubeVela KEP-0005), negative: its
 	// wave's.
 	CRDTimeout time.Duration
 	// StatusGrace is how long a custom resource may be without a status that says
@@ -185,7 +185,7 @@ func (a Applier) withDefaults() Applier {
 		a.KindTimeout = 30 * time.Second
 	}
 	if a.CRDTimeout == 0 {
-		a.CRDTimeout = time.Minute
+		a.CRDTimeout = 30 * time.Second
 	}
 	if a.StatusGrace == 0 {
 		a.StatusGrace = 15 * time.Second

@@ -24,6 +24,7 @@ type kindWait struct {
 	asked bool          // a request is out
 	next  time.Time     // when one is due; zero when none is
 	held  bool          // until more CRDs of the group-version are established
+	looks int           // requests to discovery so far
 	delay time.Duration // the pause after the next look; it doubles
 	other time.Duration // the pause before a look that is likely in vain; it doubles
 }
@@ -110,6 +111,7 @@ func (r *run) ask(gv schema.GroupVersion, w *kindWait) {
 
 func (r *run) discover(gv schema.GroupVersion, w *kindWait) {
 	w.asked, w.held, w.next = true, false, time.Time{}
+	w.looks++
 	r.hand(request{op: opDiscover, step: -1, discover: gv})
 }
 
@@ -185,6 +187,7 @@ func (r *run) lookIn(gv schema.GroupVersion, w *kindWait, d time.Duration) bool 
 		return false
 	}
 	w.next = at
+	reportRetry(r.ctx(), Retry{Of: "ask which kinds " + gv.String() + " serves", Attempt: w.looks, Pause: d})
 	r.after(d, func() {
 		if r.wanted[gv] == w && w.next.Equal(at) {
 			r.discover(gv, w)

@@ -421,6 +421,11 @@ func clientSideManagers() sets.Set[string] {
 
 // doing notes a request, in case the time of the command is over before its answer.
 func doing(ctx context.Context, verb string, kind Kind, namespace, name string) (context.Context, func()) {
+	return activity.Start(ctx, actionText(verb, kind, namespace, name))
+}
+
+// actionText names a request, such as "reading deployments.apps shop/web".
+func actionText(verb string, kind Kind, namespace, name string) string {
 	text := verb + " " + kind.Resource.GroupResource().String()
 	switch {
 	case name != "" && namespace != "":
@@ -430,7 +435,7 @@ func doing(ctx context.Context, verb string, kind Kind, namespace, name string) 
 	case namespace != "":
 		text += " in namespace " + namespace
 	}
-	return activity.Start(ctx, text)
+	return text
 }
 
 func (k *Kubernetes) metadataOf(kind Kind, namespace string) metadata.ResourceInterface {

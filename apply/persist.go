@@ -11,17 +11,20 @@ import (
 const attempts = 5
 
 // Persist repeats a request that did not get through. Whatever else a run would
-// wait for, such as a webhook that comes up, it tells.
-func Persist[T any](ctx context.Context, request func() (T, error)) (T, error) {
+// wait for, such as a webhook that comes up, it tells. what names the request where
+// its repetition is reported, such as "read Deployment web".
+func Persist[T any](ctx context.Context, what string, request func() (T, error)) (T, error) {
 	for n := 1; ; n++ {
 		answer, err := request()
 		if err == nil || n == attempts || !didNotGetThrough(err) {
 			return answer, err
 		}
+		pause := max(backoff(ctx, n), retryAfter(err))
+		reportRetry(ctx, Retry{Of: what, Attempt: n, Pause: pause, Cause: inWords(err)})
 		select {
 		case <-ctx.Done():
 			return answer, ctx.Err()
-		case <-time.After(max(backoff(ctx, n), retryAfter(err))):
+		case <-time.After(pause):
 		}
 	}
 }
@@ -37,9 +40,9 @@ func didNotGetThrough(err error) bool {
 type persistent struct{ Cluster }
 
 func (p persistent) Get(ctx context.Context, kind Kind, namespace, name string) (*unstructured.Unstructured, error) {
-	return Persist(ctx, func() (*unstructured.Unstructured, error) { return p.Cluster.Get(ctx, kind, namespace, name) })
+	return Persist(ctx, actionText("reading", kind, namespace, name), func() (*unstructured.Unstructured, error) { return p.Cluster.Get(ctx, kind, namespace, name) })
 }
 
 func (p persistent) List(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error) {
-	return Persist(ctx, func() ([]*unstructured.Unstructured, error) { return p.Cluster.List(ctx, kind, namespace, query) })
+	return Persist(ctx, actionText("listing", kind, namespace, ""), func() ([]*unstructured.Unstructured, error) { return p.Cluster.List(ctx, kind, namespace, query) })
 }

@@ -208,7 +208,13 @@ func renamed(value any, names map[string]string) any {
 // at once is tried again.
 func (r *rehearsal) rehearse(ctx context.Context, kind Kind, sent *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
 	options := PatchOptions{Manager: r.a.Manager, Force: force, DryRun: true}
-	return Persist(ctx, func() (*unstructured.Unstructured, error) { return r.a.patch(ctx, kind, sent, options) })
+	return Persist(ctx, actionText("dry run of", kind, sent.GetNamespace(), sent.GetName()), func() (*unstructured.Unstructured, error) {
+		live, err := r.a.patch(ctx, kind, sent, options)
+		if err != nil {
+			err = withoutSecrets(sent, err)
+		}
+		return live, err
+	})
 }
 
 // live is the whole live object of a step, nil when there is none.

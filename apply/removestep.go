@@ -233,6 +233,7 @@ func (r *removal) trouble(i int, cause error, again func()) {
 		return
 	}
 	s.refusal = cause
+	reportRetry(r.ctx(), Retry{Of: "delete " + s.ID.String(), Attempt: s.retries, Pause: pause, Cause: inWords(cause)})
 	detail := "will be tried again: " + inWords(cause).Error()
 	if apierrors.IsConflict(cause) {
 		detail = "it has changed since it was read; it is read again"

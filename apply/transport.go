@@ -55,6 +55,9 @@ func (n noting) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	response, err := send(admitted)
 	end()
+	if err == nil {
+		reportThrottling(request, response)
+	}
 	if tried, ok := request.Context().Value(attemptKey{}).(func(error)); ok && request.Context().Err() == nil {
 		tried(err)
 	}

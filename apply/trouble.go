@@ -56,7 +56,9 @@ func (r *run) trouble(i int, answer reply) {
 	s.refusal = answer.err
 	r.invalidateReads()
 	r.requireFreshRead(i)
-	r.move(i, Applying, "will be sent again: "+inWords(answer.err).Error())
+	cause := inWords(answer.err)
+	reportRetry(r.ctx(), Retry{Of: "apply " + s.ID.String(), Attempt: s.retries, Pause: pause, Cause: cause})
+	r.move(i, Applying, "will be sent again: "+cause.Error())
 	r.after(pause, func() {
 		if !r.steps[i].state.Final() {
 			r.hand(answer.request)

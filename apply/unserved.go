@@ -64,6 +64,7 @@ func ReadServed(ctx context.Context, cluster Cluster, gk schema.GroupKind, read 
 		if !unknown || !unserved.passing || time.Since(began)+pause > servedWithin {
 			return err
 		}
+		reportRetry(ctx, Retry{Of: "find out whether the API server serves " + gk.String(), Attempt: n, Pause: pause, Cause: inWords(unserved.Why)})
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)

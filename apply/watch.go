@@ -24,6 +24,7 @@ func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, que
 	tried := func(err error) {
 		if reached = err == nil; !reached && ctx.Err() == nil {
 			lost = true
+			reportRetry(ctx, Retry{Of: actionText("watching", kind, namespace, ""), Cause: inWords(err)})
 			changed(Change{Lost: err})
 		}
 	}
@@ -35,6 +36,7 @@ func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, que
 			stop()
 		case err != nil:
 			lost = true
+			reportRetry(ctx, Retry{Of: actionText("watching", kind, namespace, ""), Cause: inWords(err)})
 			changed(Change{Lost: err})
 		case lost && reached:
 			lost = false

@@ -180,6 +180,9 @@ func TwoPasses(config []byte) ([]byte, error) {
 	setField(second, "carry", plainNode(string(sortorder.Unpack)))
 	setField(second, "of", plainNode(order.Name))
 	setField(first, "carry", plainNode(string(sortorder.Pack)))
+	if field(first, "apiVersion") == nil { // Parse takes it without, and kustomize does not
+		setField(first, "apiVersion", plainNode(sortorder.APIVersion))
+	}
 	pack, err := encode(documents[0])
 	if err != nil {
 		return nil, err

@@ -15,3 +15,12 @@ func (p *Plan) Unordered() *Plan {
 	}
 	return out
 }
+
+// OrderingAnnotation and PrerequisitesAnnotation, "true" or "false" on any resource of
+// a stream, say for the whole stream what --ordering and --prerequisites say for a run:
+// KEP-0005's annotation of an Application. Build does not read them: flags of a command
+// go before them.
+const (
+	OrderingAnnotation      = "ordapply.dev/ordering"
+	PrerequisitesAnnotation = "ordapply.dev/prerequisites"
+)

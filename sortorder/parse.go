@@ -41,8 +41,12 @@ func Parse(document []byte) (*Order, error) {
 func (d *decoder) parse(tree map[string]any) (*Order, Problems) {
 	var c config
 	d.object(reflect.ValueOf(&c).Elem(), tree, "")
-	d.header(c)
-	return compile(c, d.problems)
+	note := d.header(&c, tree)
+	order, problems := compile(c, d.problems)
+	if order != nil && note != "" {
+		order.Warnings = append(Problems{{Path: "apiVersion", Message: note}}, order.Warnings...)
+	}
+	return order, problems
 }
 
 // readDocument is the one document as maps, lists and scalars.
@@ -91,8 +95,17 @@ func yamlReason(err error) string {
 	return strings.ReplaceAll(strings.TrimPrefix(reason, "yaml: "), "\n", " ")
 }
 
-// header checks what every object has.
-func (d *decoder) header(c config) {
+// header checks what every object has. The example of the kustomize KEP is a part of
+// a kustomization.yaml: a file that begins with sortOrder is read as it stands, and the
+// note says what to add.
+func (d *decoder) header(c *config, tree map[string]any) (note string) {
+	if c.APIVersion == "" && !d.problems.under("apiVersion") {
+		c.APIVersion, note = APIVersion, "is missing: read as "+APIVersion+"; add apiVersion: "+APIVersion
+	}
+	if note != "" && tree["sortOrder"] != nil && tree["kind"] == nil && tree["metadata"] == nil {
+		c.Kind, c.Metadata.Name = Kind, DefaultName
+		note = fmt.Sprintf("is missing, and so are kind and metadata.name: read as %s %s of %s; add them", Kind, DefaultName, APIVersion)
+	}
 	if c.APIVersion != APIVersion {
 		d.problems.add("apiVersion", "is %q: write %s", c.APIVersion, APIVersion)
 	}
@@ -102,6 +115,7 @@ func (d *decoder) header(c config) {
 	if c.Metadata.Name == "" {
 		d.problems.add("metadata.name", "is missing: stamps carry the order's name, so that two orders can meet in one stream")
 	}
+	return note
 }
 
 // compile checks a config as a whole and makes an Order of it. problems are

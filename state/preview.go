@@ -16,11 +16,11 @@ import (
 type persistent struct{ Cluster }
 
 func (p persistent) Get(ctx context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
-	return apply.Persist(ctx, func() (*unstructured.Unstructured, error) { return p.Cluster.Get(ctx, kind, namespace, name) })
+	return apply.Persist(ctx, "reading "+kind.Resource.GroupResource().String()+" "+name, func() (*unstructured.Unstructured, error) { return p.Cluster.Get(ctx, kind, namespace, name) })
 }
 
 func (p persistent) List(ctx context.Context, kind apply.Kind, namespace string, query apply.Query) ([]*unstructured.Unstructured, error) {
-	return apply.Persist(ctx, func() ([]*unstructured.Unstructured, error) { return p.Cluster.List(ctx, kind, namespace, query) })
+	return apply.Persist(ctx, "listing "+kind.Resource.GroupResource().String(), func() ([]*unstructured.Unstructured, error) { return p.Cluster.List(ctx, kind, namespace, query) })
 }
 
 // Preview tells what Do would do. It writes nothing, takes no lock and waits for

@@ -29,7 +29,6 @@ type applyFlags struct {
 	dryRun         string
 	fieldManager   string
 	forceConflicts bool
-	ordering       bool
 	schedule       string
 	timeout        time.Duration
 	waveTimeout    time.Duration
@@ -105,13 +104,13 @@ func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name that owns the applied fields")
 	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "take fields that other field managers own")
 	flags.StringVar(&f.schedule, "schedule", "waves", `"waves": one wave after the other; "graph": each resource as soon as its own needs are met`)
-	flags.BoolVar(&f.ordering, "ordering", true, "apply in waves; false sends everything at once and waits for all of it")
+	flags.Bool("ordering", true, "apply in waves; false sends everything at once and waits for all of it")
 	flags.StringVarP(&f.output, "output", "o", "text", `what standard output gets: "text": a line for each resource, as kubectl's; "name": their names; "json": one event a line`)
 	flags.BoolVar(&f.wait, "wait", true, "wait until resources are ready; with false each holds up others only until it is applied")
 	f.runView.register(flags)
 	flags.DurationVar(&f.timeout, "timeout", 0, "longest the whole run may take; 0 is no limit beyond the waves' own")
 	flags.DurationVar(&f.statusGrace, "status-grace", 15*time.Second, "how long a custom resource may be without a status that says how it is, before it is judged all the same; 0: not at all")
-	flags.DurationVar(&f.crdTimeout, "crd-timeout", time.Minute, "longest a CustomResourceDefinition may take until its kinds are served; 0: as long as its wave")
+	flags.DurationVar(&f.crdTimeout, "crd-timeout", 30*time.Second, "longest a CustomResourceDefinition may take until its kinds are served; 0: as long as its wave")
 	flags.DurationVar(&f.kindTimeout, "kind-timeout", 30*time.Second, "longest to wait for a kind that neither the cluster nor the stream defines; 0: not at all")
 	flags.BoolVar(&f.diagnosis, "diagnosis", true, "ask the cluster why something did not become ready: its Pods, their logs and events")
 	flags.DurationVar(&f.waveTimeout, "wave-timeout", 5*time.Minute, "longest one wave may take to become ready; 0 is no limit")
@@ -206,11 +205,8 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 	if f.set != "" {
 		j.target.scope.Enforce = false // --namespace is the set's; members may be in others
 	}
-	if j.stream, j.plan, err = planStream(inputs, j.target.scope, options); err != nil {
+	if j.stream, j.plan, err = f.planStream(inputs, j.target.scope, &options, j.target); err != nil {
 		return j, err
-	}
-	if !f.ordering {
-		j.plan = j.plan.Unordered()
 	}
 	if j.memory, err = f.memory(cmd.Context(), options, f.order); err != nil {
 		return j, err
@@ -273,6 +269,7 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 	defer outputs.close(cmd.Context())
 	told := f.tellers(cmd, j, outputs)
 	told.begin()
+	verboseLogOf(cmd.Context()).plan(j.plan)
 	defer told.heed(cmd.Context(), outputs.err)()
 	applier := apply.Applier{
 		Cluster:        j.measured.of(j.target.cluster),
@@ -338,7 +335,7 @@ func (f *applyFlags) tellers(cmd *cobra.Command, j job, o outputs) tellers {
 		p.results = noResults
 		told = append(told, f.newEventLines(o.out, j))
 	}
-	if on := liveTerminal(cmd, f.output); on != nil && !f.noLive {
+	if on := liveTerminal(cmd, f.output); on != nil && !f.noLive && !isVerbose(cmd) {
 		return append(told, newLive(cmd, p, p, liveview.Options{Graph: j.schedule == apply.Graph, WaveTimeout: f.waveTimeout}, on))
 	}
 	return append(told, p)

@@ -158,6 +158,7 @@ func (f *deleteFlags) carryOut(cmd *cobra.Command, d deletion) error {
 	}
 	told := f.tellers(cmd, d, outputs)
 	told.begin()
+	verboseLogOf(cmd.Context()).plan(d.order.Plan())
 	defer told.heed(cmd.Context(), outputs.err)()
 	summary, err := f.remover(d, told.event).Run(cmd.Context(), d.order, d.live)
 	err = d.measured.ended(timedOut(summary, orInterrupted(cmd.Context(), err)))
@@ -213,7 +214,7 @@ func (f *deleteFlags) tellers(cmd *cobra.Command, d deletion, o outputs) tellers
 		}}
 		told = append(told, lines)
 	}
-	if on := liveTerminal(cmd, f.output); on != nil && !f.noLive && f.dryRun == "none" {
+	if on := liveTerminal(cmd, f.output); on != nil && !f.noLive && !isVerbose(cmd) && f.dryRun == "none" {
 		return append(told, newLive(cmd, p, p.printer, liveview.Options{WaveTimeout: f.waveTimeout}, on))
 	}
 	return append(told, p)

@@ -62,6 +62,7 @@ func (f *deleteFlags) dissolveSet(cmd *cobra.Command, measured *measure, outputs
 			known.order = order
 			*told = f.tellers(cmd, known, outputs)
 			told.begin()
+			verboseLogOf(cmd.Context()).plan(order.Plan())
 			told.heed(cmd.Context(), outputs.err)
 		},
 	}

@@ -64,6 +64,7 @@ func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
 	for _, file := range files {
 		manifests, err := readInput(cmd, f, file, f.manifests)
 		errs = append(errs, err)
+		verboseLogOf(cmd.Context()).printf(logDecisions, "%s read from %s", count(len(manifests), "resource"), sourceName(file))
 		for _, m := range manifests {
 			inputs = append(inputs, apply.Input{Object: m.Unstructured, Source: m.Source, Chart: m.Chart, Text: m.Text})
 		}

@@ -57,6 +57,12 @@ func TestLiveOnATerminal(t *testing.T) {
 			require.NotContains(t, p.raw.String(), "\x1b")
 		})
 	}
+	t.Run("not drawn with -v", func(t *testing.T) {
+		p := onTerminal(t, bin, append(args, "--wave-timeout", "1s", "-v", "1")...)
+		require.Equal(t, exitTimedOut, p.wait())
+		require.Contains(t, p.raw.String(), "planned Deployment live/stuck in wave 2/3 (first): ")
+		require.NotContains(t, p.raw.String(), "\x1b")
+	})
 	t.Run("orphaned", func(t *testing.T) { testOrphaned(t, bin, args, 0) })
 	t.Run("process 1", func(t *testing.T) { testOrphaned(t, bin, args, syscall.CLONE_NEWPID) })
 	t.Run("suspended", func(t *testing.T) {

@@ -23,7 +23,10 @@ func flagMisuse(cmd *cobra.Command, err error) error {
 		return &usageError{err}
 	}
 	near := ""
-	if name := unknown.GetSpecifiedName(); len(name) > 1 { // one letter is near to any
+	switch name := unknown.GetSpecifiedName(); {
+	case slices.Contains([]string{"debug", "loglevel", "log-level", "trace", "verbose"}, name):
+		near = "; -v 2 logs decisions and retries, -v 3 requests too"
+	case len(name) > 1: // one letter is near to any
 		near = ordering.DidYouMean(name, slices.Sorted(maps.Keys(flagsOf(cmd))))
 	}
 	return usagef("%w%s (%s --help lists all)", err, near, cmd.CommandPath())

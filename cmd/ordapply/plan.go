@@ -87,9 +87,6 @@ func (f *planFlags) runOffline(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if !f.ordering {
-		plan = plan.Unordered()
-	}
 	if f.prune {
 		plain.Fprintln(cmd.ErrOrStderr(), "note: what --prune would delete is known only from the cluster, and --dry-run=client asks none: leave that out to see it")
 	}

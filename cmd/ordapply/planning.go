@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,9 +21,11 @@ type planningFlags struct {
 	prerequisites     bool
 	prerequisiteKinds []string
 	charts            []string
+	flags             *pflag.FlagSet // of the verb: what the command line gave goes before what a stream says
 }
 
 func (f *planningFlags) register(flags *pflag.FlagSet) {
+	f.flags = flags
 	flags.StringVar(&f.frame, "frame", "", "which order rules a stream that carries two: argocd, helm or none; a SortOrder's stamps go before all")
 	flags.StringVar(&f.hooks, "hooks", "refuse", `what to do with Helm hooks, and Argo CD hooks that no sync creates: "refuse" or "skip" them`)
 	flags.BoolVar(&f.prerequisites, "prerequisites", true, "apply CRDs and Namespaces that nothing places before all else")
@@ -33,6 +36,9 @@ func (f *planningFlags) register(flags *pflag.FlagSet) {
 // options are what package ordering is told. order is the file of --order, ""
 // without one: it may group resources into stacks.
 func (f *planningFlags) options(ctx context.Context, order string) (ordering.Options, error) {
+	for i, kind := range f.prerequisiteKinds {
+		f.prerequisiteKinds[i] = strings.TrimSpace(kind)
+	}
 	options := ordering.Options{NoPrerequisites: !f.prerequisites, PrerequisiteKinds: f.prerequisiteKinds, SkipHooks: f.hooks == "skip", Condition: health.MatchConditions()}
 	var err error
 	if options.Frame, err = ordering.ParseFrame(f.frame); err != nil {
@@ -91,7 +97,7 @@ func (o *offline) loadPlan(cmd *cobra.Command) (*apply.Stream, []apply.Input, *o
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	stream, plan, err := planStream(inputs, o.scope(), options)
+	stream, plan, err := o.planStream(inputs, o.scope(), &options, nil)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/annotations"
@@ -12,16 +13,35 @@ import (
 
 // planStream gives the stream of some manifests and plans it. All that is wrong
 // with the manifests, their annotations and their order is one error: there is no
-// plan then, and nothing is written.
-func planStream(inputs []apply.Input, scope apply.Scope, options ordering.Options) (*apply.Stream, *ordering.Plan, error) {
+// plan then, and nothing is written. Options become those that the stream's switches
+// make of them; t is nil without a cluster.
+func (f *planningFlags) planStream(inputs []apply.Input, scope apply.Scope, options *ordering.Options, t *target) (*apply.Stream, *ordering.Plan, error) {
 	stream, err := apply.NewStream(inputs, scope)
 	faults, remarks := checkAnnotations(stream)
-	plan, planErr := stream.Plan(options)
-	if err := errors.Join(err, errors.Join(faults...), planErr); err != nil {
+	ordered, notes, switchErr := f.switches(stream, options)
+	wrongKinds, idleKinds := ordering.CheckKinds(stream.Resources, *options, t.servedKinds())
+	plan, planErr := stream.Plan(*options)
+	if err := errors.Join(err, errors.Join(faults...), switchErr, errors.Join(wrongKinds...), planErr); err != nil {
 		return nil, nil, err
 	}
-	plan.Notes = append(plan.Notes, remarks...)
+	if !ordered {
+		plan = plan.Unordered()
+	}
+	plan.Notes = slices.Concat(plan.Notes, notes, remarks, idleKinds)
 	return stream, plan, nil
+}
+
+// servedKinds are the kinds that the cluster serves, as options name them; nil without
+// a cluster.
+func (t *target) servedKinds() []string {
+	if t == nil {
+		return nil
+	}
+	var kinds []string
+	for _, gvk := range t.cluster.StoredKinds() {
+		kinds = append(kinds, gvk.GroupKind().String())
+	}
+	return kinds
 }
 
 // checkAnnotations looks at every annotation that is ours. What making a stream

@@ -21,7 +21,6 @@ type previewFlags struct {
 	cluster        *genericclioptions.ConfigFlags
 	fieldManager   string
 	forceConflicts bool
-	ordering       bool
 }
 
 func (f *previewFlags) register(cmd *cobra.Command) {
@@ -34,7 +33,7 @@ func (f *previewFlags) register(cmd *cobra.Command) {
 	addClusterFlags(flags, f.cluster)
 	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name that would own the applied fields")
 	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "show what comes of taking fields that other field managers own")
-	flags.BoolVar(&f.ordering, "ordering", true, "in waves; false is everything at once")
+	flags.Bool("ordering", true, "in waves; false is everything at once")
 }
 
 // previewed is a plan, and what it would change on a cluster.
@@ -64,14 +63,11 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 	if f.set != "" {
 		p.target.scope.Enforce = false // --namespace is the set's; members may be in others
 	}
-	stream, plan, err := planStream(inputs, p.target.scope, options)
+	stream, plan, err := f.planStream(inputs, p.target.scope, &options, p.target)
 	if err != nil {
 		return nil, err
 	}
 	p.plan = plan
-	if !f.ordering {
-		p.plan = p.plan.Unordered()
-	}
 	if _, err := gates(p.plan, stream, true); err != nil {
 		return nil, err
 	}

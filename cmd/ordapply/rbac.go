@@ -119,7 +119,7 @@ func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (w wanted, err e
 		plain.Fprintf(cmd.ErrOrStderr(), "without a cluster: %s\n", err.Error())
 	}
 	w.scope.Kind, w.scope.Enforce = w.kinds, w.scope.Enforce && f.set == ""
-	if w.stream, w.plan, err = planStream(inputs, w.scope, options); err != nil {
+	if w.stream, w.plan, err = f.planStream(inputs, w.scope, &options, w.target); err != nil {
 		return w, err
 	}
 	w.kinds = apply.StreamKinds(w.stream.Objects).Or(w.kinds)

@@ -31,7 +31,7 @@ first, then layer after layer, each opened when the one before it is ready.
 			if limit := timeLimit(cmd); limit != known { // it is in the config file
 				limitTime(cmd, limit)
 			}
-			return nil
+			return logVerbosely(cmd)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
@@ -43,6 +43,8 @@ first, then layer after layer, each opened when the one before it is ready.
 	}
 	root.SetFlagErrorFunc(flagMisuse)
 	root.PersistentFlags().String("config", "", "file with values for flags, one a line; environment variables ORDAPPLY_… go before it")
+	registerVerbosity(root.PersistentFlags())
+	root.SetGlobalNormalizationFunc(longNames)
 	root.AddCommand(newApply(), newPlan(), newDiff(), newGraph(), newSort(), newVet(), newExplain(), newConsolidate(), newHealth(), newRBAC(), newVersion())
 	root.AddCommand(newApplySet(), newDelete(), newHistory(), newRollback(), newStatus())
 	asUsage(root)

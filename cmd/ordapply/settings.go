@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -30,6 +31,7 @@ func settle(cmd *cobra.Command) error {
 		return err
 	}
 	var errs []error
+	var settled []string
 	given := commandLine(cmd)
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed {
@@ -45,10 +47,17 @@ func settle(cmd *cobra.Command) error {
 		if err := cmd.Flags().Set(flag.Name, value); err != nil {
 			errs = append(errs, usagef("%s: %s: %w", source, flag.Name, err))
 		}
+		_ = cmd.Flags().SetAnnotation(flag.Name, settledBy, []string{source})
+		settled = append(settled, fmt.Sprintf("--%s is set by %s", flag.Name, source))
 	})
 	remarkOnVariables(cmd)
 	errs = append(errs, negativeTimes(cmd)...)
 	errs = append(errs, contradictions(cmd, given)...)
+	if verbosityOf(cmd) >= logDecisions {
+		for _, text := range settled {
+			plain.Fprintln(cmd.ErrOrStderr(), text)
+		}
+	}
 	return errors.Join(errs...)
 }
 

@@ -44,6 +44,8 @@ func connect(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust f
 	t := &target{server: config.Host, context: known.context, warnings: &warnings{}}
 	config.WarningHandler = t.warnings
 	adjust(config)
+	log := verboseLogOf(ctx)
+	log.requestsOf(config)
 	ctx, done := activity.Start(ctx, "waiting for the API server at "+t.server+t.of()+" to list what it serves: is it up, and is this the context you mean?")
 	defer done()
 	t.cluster, err = meanwhile(ctx, func() (*apply.Kubernetes, error) { return apply.Connect(config) })()
@@ -53,6 +55,7 @@ func connect(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust f
 	case err != nil:
 		return nil, t.explain(err)
 	}
+	log.printf(logDecisions, "the API server at %s%s serves %s", t.server, t.of(), count(len(t.cluster.StoredKinds()), "kind"))
 	t.scope = apply.Scope{Namespace: known.namespace, Enforce: known.enforce, Kind: t.cluster.Kind}
 	return t, nil
 }

@@ -100,6 +100,7 @@ func openOutputs(cmd *cobra.Command) outputs {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	out, err := outlet.Pair(cmd.OutOrStdout(), cmd.ErrOrStderr())
 	saySlow(cmd.Context(), func(text string) { plain.Fprintln(err, text) })
+	verboseLogOf(cmd.Context()).writeTo(err)
 	return outputs{out, err}
 }
 

@@ -57,7 +57,15 @@ func (o *offline) vet(cmd *cobra.Command) ([]ordering.Finding, error) {
 	for _, fault := range faults {
 		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
 	}
-	for _, text := range unused {
+	_, notes, err := o.switches(stream, &options)
+	for _, fault := range ordering.Faults(err) {
+		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+	}
+	wrongKinds, idleKinds := ordering.CheckKinds(stream.Resources, options, nil)
+	for _, fault := range wrongKinds {
+		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+	}
+	for _, text := range slices.Concat(unused, notes, idleKinds) {
 		remarks = append(remarks, ordering.Finding{Text: text})
 	}
 	for _, f := range *o.findings {

@@ -35,6 +35,8 @@ var keys = sync.OnceValue(func() []key {
 		{name: "failed-when", check: health.CheckCondition},
 		{name: "lifecycle", check: oneOf("keep")},
 		{name: "on-immutable", check: oneOf("recreate")},
+		{name: "ordering", check: oneOf("true", "false")},
+		{name: "prerequisites", check: oneOf("true", "false")},
 		{name: "provides", check: ordering.CheckProvides, planned: true},
 		{name: "ready-when", check: health.CheckCondition},
 		{name: "timeout", check: duration, planned: true},

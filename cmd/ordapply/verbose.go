@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// -v logs on standard error what a command does behind what it prints. A level holds
+// those below it. No level prints bodies or headers: they hold Secrets and tokens.
+const (
+	logDecisions = 1 // where settings come from; which resource goes into which wave, and why
+	logRetries   = 2 // requests that are sent again: attempt, pause and cause
+	logRequests  = 3 // every request, its status and the time it took
+)
+
+func registerVerbosity(flags *pflag.FlagSet) {
+	flags.IntP("verbosity", "v", 0, "what is logged on standard error: 1: decisions, 2: retries too, 3 and above: requests too, without bodies or headers. Any of them prints lines instead of drawing the run")
+}
+
+// longNames lets -v be written as kubectl's --v, too.
+func longNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	if name == "v" {
+		name = "verbosity"
+	}
+	return pflag.NormalizedName(name)
+}
+
+// verbosityOf is the level of a command's -v.
+func verbosityOf(cmd *cobra.Command) int {
+	level, _ := cmd.Flags().GetInt("verbosity")
+	return level
+}
+
+func isVerbose(cmd *cobra.Command) bool { return verbosityOf(cmd) > 0 }
+
+// verboseLog is the log of -v. The nil log takes nothing.
+type verboseLog struct {
+	level int
+
+	mu sync.Mutex // requests are logged by many goroutines
+	to io.Writer
+}
+
+type verboseKey struct{}
+
+// logVerbosely gives a command the log that its -v asks for.
+func logVerbosely(cmd *cobra.Command) error {
+	level := verbosityOf(cmd)
+	if level < 0 {
+		return usagef("--verbosity=%d: write 0 or more", level)
+	}
+	if level == 0 {
+		return nil
+	}
+	log := &verboseLog{level: level, to: cmd.ErrOrStderr()}
+	ctx := context.WithValue(cmd.Context(), verboseKey{}, log)
+	if level >= logRetries {
+		ctx = apply.WithRetries(ctx, log.retry)
+	}
+	cmd.SetContext(ctx)
+	return nil
+}
+
+// verboseLogOf is the log of the command that a context is of; nil without -v.
+func verboseLogOf(ctx context.Context) *verboseLog {
+	log, _ := ctx.Value(verboseKey{}).(*verboseLog)
+	return log
+}
+
+// writeTo lets the log be written elsewhere from now on.
+func (l *verboseLog) writeTo(w io.Writer) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.to = w
+}
+
+func (l *verboseLog) printf(level int, format string, args ...any) {
+	if l == nil || l.level < level {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	plain.Fprintf(l.to, format+"\n", args...)
+}
+
+// plan logs where each resource of a run goes, and why.
+func (l *verboseLog) plan(p *ordering.Plan) {
+	if l == nil {
+		return
+	}
+	for n := range p.Waves {
+		for _, s := range p.Steps {
+			if s.Wave == n {
+				l.printf(logDecisions, "planned %s in %s: %s", s.ID, p.WaveTitle(n), s.Why)
+			}
+		}
+	}
+}
+
+// retry logs one.
+func (l *verboseLog) retry(r apply.Retry) {
+	text := "retry"
+	if r.Attempt > 0 {
+		text += " " + strconv.Itoa(r.Attempt)
+	}
+	if r.Pause > 0 {
+		text += " in " + r.Pause.Round(time.Millisecond).String()
+	}
+	text += ": " + r.Of
+	if r.Cause != nil {
+		text += ": " + r.Cause.Error()
+	}
+	l.printf(logRetries, "%s", text)
+}
+
+// requestsOf logs every request of a client.
+func (l *verboseLog) requestsOf(config *rest.Config) {
+	if l != nil && l.level >= logRequests {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return loggedRequests{next, l} })
+	}
+}
+
+// loggedRequests logs each request, and how it was answered.
+type loggedRequests struct {
+	next http.RoundTripper
+	log  *verboseLog
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r loggedRequests) RoundTrip(request *http.Request) (*http.Response, error) {
+	begun := time.Now()
+	response, err := r.next.RoundTrip(request)
+	took := time.Since(begun).Round(time.Millisecond)
+	if err != nil {
+		r.log.printf(logRequests, "%s %s: %v after %s", request.Method, request.URL.Redacted(), err, took)
+	} else {
+		r.log.printf(logRequests, "%s %s: %s in %s", request.Method, request.URL.Redacted(), response.Status, took)
+	}
+	return response, err
+}
+
+// WrappedRoundTripper lets client-go find the transport below.
+func (r loggedRequests) WrappedRoundTripper() http.RoundTripper { return r.next }
+
+// sourceName is a -f argument as people know it, without what may be a credential.
+func sourceName(file string) string {
+	if file == "-" {
+		return "standard input"
+	}
+	return keptURL(file)
+}
