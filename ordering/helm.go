@@ -34,6 +34,7 @@ func helmKey(r Resource) string {
 // helmGroup is one group of one chart.
 type helmGroup struct {
 	name    string
+	unnamed bool // of resources that name no group themselves
 	members []int
 	needs   []string // names of groups, sorted
 	first   map[string]int
@@ -97,9 +98,7 @@ func (d *declarations) addUnsequenced(chart string, around int, groups []*helmGr
 	return d.addSet(s)
 }
 
-// readGroups reads the groups of a chart, sorted by name. Several groups of
-// which one neither needs another nor is needed leave that one out: the
-// proposal takes its resources for unsequenced.
+// readGroups reads the groups of a chart, sorted by name.
 func (d *declarations) readGroups(chart string, resources []int) []*helmGroup {
 	byName := map[string]*helmGroup{}
 	for _, i := range resources {
@@ -109,7 +108,8 @@ func (d *declarations) readGroups(chart string, resources []int) []*helmGroup {
 		}
 		g := byName[name]
 		if g == nil {
-			g = &helmGroup{name: name, first: map[string]int{}}
+			r := d.resources[i]
+			g = &helmGroup{name: name, unnamed: firstKey(r, helmGroupAnnotation, helmLayerAnnotation) == "", first: map[string]int{}}
 			byName[name] = g
 		}
 		g.members = append(g.members, i)
@@ -120,10 +120,16 @@ func (d *declarations) readGroups(chart string, resources []int) []*helmGroup {
 		}
 	}
 	d.checkGroups(chart, byName)
-	return d.withoutIsolated(chart, byName)
+	d.noteIsolated(chart, byName)
+	var groups []*helmGroup
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		groups = append(groups, byName[name])
+	}
+	return groups
 }
 
-// readGroup reads a resource's group and the groups that it needs.
+// readGroup reads a resource's group and the groups that it needs. One that needs
+// groups and names none of its own is in a group with those that need the same.
 func (d *declarations) readGroup(i int) (name string, needs []string) {
 	r := d.resources[i]
 	name = r.Annotations[helmGroupAnnotation]
@@ -141,10 +147,10 @@ func (d *declarations) readGroup(i int) (name string, needs []string) {
 		if err != nil {
 			d.fail(i, "annotation %s: %w", key, err)
 		}
-		if name == "" && len(list) > 0 {
-			d.fail(i, "annotation %s: the resource is in no group itself: name one with %s", key, helmGroupAnnotation)
-		}
 		needs = append(needs, list...)
+	}
+	if name == "" && len(needs) > 0 {
+		name = "after " + strings.Join(slices.Compact(slices.Sorted(slices.Values(needs))), ", ")
 	}
 	return name, needs
 }
@@ -166,9 +172,12 @@ func helmList(value string) ([]string, error) {
 	return out, nil
 }
 
-// checkGroups refuses needs that name no group of the chart.
+// checkGroups looks at needs that name no group of the chart. One that nearly has the
+// name of a group is refused. Others are noted and nothing waits for them, as in the
+// proposal's own example: the group's templates may all be switched off by values.
 func (d *declarations) checkGroups(chart string, byName map[string]*helmGroup) {
 	names := slices.Sorted(maps.Keys(byName))
+	named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return byName[name].unnamed })
 	for _, name := range names {
 		g := byName[name]
 		for _, need := range slices.Sorted(maps.Keys(g.first)) {
@@ -181,7 +190,11 @@ func (d *declarations) checkGroups(chart string, byName map[string]*helmGroup) {
 			}
 			i := g.first[need]
 			key := firstKey(d.resources[i], helmDependsOnGroups, helmDependsOnLayers)
-			d.fail(i, "annotation %s: no resource%s is in group %s%s", key, ofChart(chart), need, DidYouMean(need, names))
+			if near := DidYouMean(need, named); near != "" {
+				d.fail(i, "annotation %s: no resource%s is in group %s%s", key, ofChart(chart), need, near)
+			} else {
+				d.notes = append(d.notes, fmt.Sprintf("%s: annotation %s: no resource%s is in group %s: nothing waits for it", located(d.resources[i]), key, ofChart(chart), need))
+			}
 		}
 	}
 }
@@ -191,22 +204,20 @@ func inHelmGroup(r Resource, name string) bool {
 	return r.Annotations[helmGroupAnnotation] == name || r.Annotations[helmLayerAnnotation] == name
 }
 
-func (d *declarations) withoutIsolated(chart string, byName map[string]*helmGroup) []*helmGroup {
+// noteIsolated notes the groups that neither need another nor are needed, where there
+// are several: what is grouped goes before what is not, and nothing more follows.
+func (d *declarations) noteIsolated(chart string, byName map[string]*helmGroup) {
 	linked := map[string]bool{}
 	for name, g := range byName {
 		for _, need := range g.needs {
 			linked[name], linked[need] = true, true
 		}
 	}
-	var groups []*helmGroup
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		if len(byName) == 1 || linked[name] || len(byName[name].first) > 0 {
-			groups = append(groups, byName[name])
-			continue
+		if len(byName) > 1 && !linked[name] && len(byName[name].first) == 0 {
+			d.notes = append(d.notes, fmt.Sprintf("group %s%s neither needs another group nor is needed by one: its resources go out with the first groups", name, ofChart(chart)))
 		}
-		d.notes = append(d.notes, fmt.Sprintf("group %s%s neither needs another group nor is needed by one: its resources go out with those without a group (HIP-0025)", name, ofChart(chart)))
 	}
-	return groups
 }
 
 func (d *declarations) orderGroups(groups []*helmGroup) {

@@ -12,7 +12,7 @@
 //	- matchAnnotations: {tier: data}
 //	  timeout: 5m`))
 //	placements := order.Place(metas)      // which layer each resource is in
-//	sorted := order.Sort(metas, placements) // indices of metas, in order
+//	sorted := order.Sort(metas, sortorder.Ranks(placements)) // indices of metas, in order
 //
 // An Order never changes once it is parsed and may be shared.
 package sortorder
