@@ -71,7 +71,11 @@ func (r Run) foreseen(ctx context.Context, set *Set) (removal, map[object.ID]*un
 		return removal{}, nil, fmt.Errorf("find what would be pruned: %w", err)
 	}
 	pruning := removal{set: set, history: r.history(), remover: r.Remover, keep: r.keeping(members), ends: r.Plan, remarks: set.withRemark(members.Remarks())}
-	return pruning, r.leftOver(members), nil
+	gone := r.leftOver(members)
+	if err := r.neededDefinitions(gone); err != nil {
+		return removal{}, nil, fmt.Errorf("prune: %w", err)
+	}
+	return pruning, gone, nil
 }
 
 // Outline is the plan of Do with the waves, behind its own, in which it would

@@ -24,6 +24,9 @@ func (r Run) prune(ctx context.Context, set *Set) (apply.Summary, error) {
 		return apply.Summary{}, fmt.Errorf("prune: %w", err)
 	}
 	gone := r.leftOver(members)
+	if err := r.neededDefinitions(gone); err != nil {
+		return apply.Summary{}, fmt.Errorf("prune: %w", err)
+	}
 	summary, err := removal{
 		set: set, history: r.history(), remover: r.Remover, keep: r.keeping(members),
 		ends: r.Plan, planned: func(order *ordering.Deletion) { r.Pruning(order.Plan()) }, remarks: members.Remarks(),
