@@ -82,7 +82,7 @@ func ExampleApplier_Run() {
 }
 
 // The example applies what it says.
-func TestExampleApplier_Run(t *testing.T) {
+func TestDocumentedRun(t *testing.T) {
 	cluster := testcluster.Start(t, "--light")
 	t.Setenv("KUBECONFIG", cluster.Kubeconfig)
 	ExampleApplier_Run()
