@@ -43,6 +43,10 @@ func ExampleStream_Plan() {
 		log.Fatal(err)
 	}
 	// Output:
+	// wave 1/2 (prerequisites)
+	//   CustomResourceDefinition widgets.example.com  prerequisite: no selector placed it, and CRDs and Namespaces go first
+	// wave 2/2
+	//   Widget.example.com shop/one                   crd: its kind is made by CustomResourceDefinition widgets.example.com, ready
 }
 
 // Applying takes the cluster of a kubeconfig. Events tell what happens while it does,
