@@ -55,14 +55,23 @@ func (r *run) awaitOutsiders(i int) bool {
 			if !slices.Contains(o.waiters, i) {
 				o.waiters = append(o.waiters, i)
 			}
-			r.move(i, Applying, outsideDetail(o))
+			r.move(i, Applying, outsideDetail(o, need))
 			return true
 		}
 	}
 	return false
 }
 
-func outsideDetail(o *outsider) string {
+// outsideDetail says what a step waits for, and what to do where that is not there.
+func outsideDetail(o *outsider, need ordering.Need) string {
+	switch missing := o.live == nil; {
+	case need.Why.Rule == ordering.RuleLeftOut && missing:
+		return fmt.Sprintf("it needs %s, which the selection leaves out: %s (%s); apply it first", o.id, o.why, need.Why.Detail)
+	case need.Why.Rule == ordering.RuleLeftOut:
+		return fmt.Sprintf("it needs %s, which the selection leaves out: %s", o.id, o.why)
+	case need.Why.Rule == ordering.RuleExternal && missing:
+		return fmt.Sprintf("it needs %s, which is not of this stream: %s (%s); install it, or correct external", o.id, o.why, need.Why.Detail)
+	}
 	return fmt.Sprintf("it needs %s, which is not of this stream: %s", o.id, o.why)
 }
 

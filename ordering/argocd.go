@@ -68,12 +68,13 @@ func argoPhases(hook string, names map[string]phase) []phase {
 	return slices.Compact(phases)
 }
 
-// placeByPhases places every resource as Argo CD does: by phase, then wave; no
-// annotation means the sync phase and wave 0. A place that the author did not
-// write gives way when somebody earlier cannot do without the resource.
-func (d *declarations) placeByPhases() {
+// placeByPhases places every resource of a scope as Argo CD does: by phase, then
+// wave; no annotation means the sync phase and wave 0. A place that the author did
+// not write gives way when somebody earlier cannot do without the resource.
+func (d *declarations) placeByPhases(s scope) {
 	places := make([]argoPlace, len(d.resources))
-	for i, r := range d.resources {
+	for _, i := range s.resources {
+		r := d.resources[i]
 		places[i] = d.argoPlace(r)
 		switch {
 		case firstKey(r, syncWaveAnnotation, argoHookAnnotation, helmHookAnnotation, hookWeightAnnotation) != "":
@@ -82,17 +83,25 @@ func (d *declarations) placeByPhases() {
 			d.standing[i] = byDefault
 		}
 	}
-	d.moveBeforeUsers(places)
-	sets := d.addArgoSets(places)
-	for i, place_ := range places {
+	d.moveBeforeUsers(s, places)
+	sets := d.addArgoSets(s, places)
+	for _, i := range s.resources {
+		at := sets[places[i]]
 		switch d.standing[i] {
 		case placed:
-			d.layerOf[i] = sets[place_]
-			d.join(i, sets[place_], hard, hard)
+			d.layerOf[i] = at
+			d.join(i, at, hard, hard)
 		case byDefault:
-			d.layerOf[i] = sets[place_]
-			d.join(i, sets[place_], place, hard)
+			d.layerOf[i] = at
+			d.join(i, at, place, hard)
+			if s.around >= 0 {
+				d.join(i, s.around, hard, absent)
+			}
 		}
+	}
+	for _, r := range s.elsewhere {
+		at, _, _ := writtenPlace(r)
+		d.holdOutside(sets[at], r.ID, leftOut(d.sets[sets[at]]))
 	}
 }
 
@@ -130,15 +139,16 @@ func writtenPlace(r Resource) (p argoPlace, phases int, err error) {
 }
 
 // moveBeforeUsers moves placed CRDs and Namespaces to the place of the first
-// resource that cannot exist without them, as Argo CD does.
-func (d *declarations) moveBeforeUsers(places []argoPlace) {
+// resource of the scope that cannot exist without them, as Argo CD does.
+func (d *declarations) moveBeforeUsers(s scope, places []argoPlace) {
 	first := map[int]argoPlace{}
 	need := func(on int, p argoPlace) {
 		if have, ok := first[on]; !ok || comparePlaces(p, have) < 0 {
 			first[on] = p
 		}
 	}
-	for i, r := range d.resources {
+	for _, i := range s.resources {
+		r := d.resources[i]
 		if d.standing[i] == unplaced {
 			continue
 		}
@@ -149,8 +159,12 @@ func (d *declarations) moveBeforeUsers(places []argoPlace) {
 			need(namespace, places[i])
 		}
 	}
+	within := map[int]bool{}
+	for _, i := range s.resources {
+		within[i] = true
+	}
 	for _, i := range slices.Sorted(maps.Keys(first)) {
-		if d.standing[i] == placed && comparePlaces(first[i], places[i]) < 0 {
+		if within[i] && d.standing[i] == placed && comparePlaces(first[i], places[i]) < 0 {
 			d.notes = append(d.notes, fmt.Sprintf("%s goes out in %s, not in its %s: somebody there cannot exist without it", d.resources[i].ID, first[i], places[i]))
 			places[i] = first[i]
 		}
@@ -159,19 +173,24 @@ func (d *declarations) moveBeforeUsers(places []argoPlace) {
 
 // addArgoSets makes a set of each place that holds something, one after the
 // other.
-func (d *declarations) addArgoSets(places []argoPlace) map[argoPlace]int {
+func (d *declarations) addArgoSets(within scope, places []argoPlace) map[argoPlace]int {
 	used := map[argoPlace]bool{}
-	for i, p := range places {
+	for _, i := range within.resources {
 		if d.standing[i] != unplaced {
-			used[p] = true
+			used[places[i]] = true
 		}
+	}
+	for _, r := range within.elsewhere {
+		at, _, _ := writtenPlace(r)
+		used[at] = true
 	}
 	sets := map[argoPlace]int{}
 	before, any := argoPlace{}, false
 	for _, p := range slices.SortedFunc(maps.Keys(used), comparePlaces) {
-		s := set{name: p.String(), short: p.String(), kind: ArgoWave, within: -1, at: p}
+		name := within.title(p.String())
+		s := set{name: name, short: name, kind: ArgoWave, within: within.around, at: p}
 		if any {
-			s.after = []Barrier{{sets[before], Reason{Rule: "argocd", Detail: p.String() + " comes after " + before.String()}}}
+			s.after = []Barrier{{sets[before], Reason{Rule: "argocd", Detail: name + " comes after " + within.title(before.String())}}}
 		}
 		sets[p] = d.addSet(s)
 		before, any = p, true

@@ -32,6 +32,10 @@ type Options struct {
 	// are stacks.
 	Stacks        []Stack
 	ApplicationOf func(object.Meta) string
+	// IdleApplications reports, of all resources of a stream, which applications
+	// select none though they must; nil: none must. Build and Vet refuse these; what
+	// is deleted may have lost some.
+	IdleApplications func([]object.Meta) []error
 	// KindTimeouts are how long resources of a kind may take: the first that
 	// names the kind counts.
 	KindTimeouts []KindTimeout
@@ -62,7 +66,7 @@ type KindTimeout struct {
 // resource placed after one that needs it, a *CycleError for each circle.
 func Build(resources []Resource, options Options) (*Plan, error) {
 	b, err := newBuilder(resources, options)
-	if err = errors.Join(err, b.unserved()); err != nil {
+	if err = errors.Join(options.idle(resources), err, b.unserved()); err != nil {
 		return nil, err
 	}
 	return b.plan(), nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,6 +130,12 @@ func input(t *testing.T, archive *txtar.Archive) (resources []ordering.Resource,
 			options = readOptions(t, file.Data)
 		}
 	}
+	leaveOut := func(r ordering.Resource) bool {
+		return options.Elsewhere != nil && r.Labels["app"] == options.Elsewhere[0].Name
+	}
+	left := slices.DeleteFunc(slices.Clone(resources), func(r ordering.Resource) bool { return !leaveOut(r) })
+	resources = slices.DeleteFunc(resources, leaveOut)
+	options.Elsewhere = left
 	return resources, options
 }
 
@@ -169,8 +176,10 @@ func texts(v any) map[string]string {
 	return out
 }
 
-// optionsFile is options.yaml. Applications select by kind, name or label.
+// optionsFile is options.yaml. Applications select by their label app. What has the
+// label of leaveOut is no part of the plan.
 type optionsFile struct {
+	LeaveOut          string
 	Frame             string
 	SkipHooks         bool
 	NoPrerequisites   bool
@@ -186,6 +195,7 @@ type optionsFile struct {
 			DependsOn []string
 			Label     map[string]string
 			Timeout   string
+			External  []object.ID
 		}
 	}
 }
@@ -212,9 +222,12 @@ func readOptions(t *testing.T, text []byte) ordering.Options {
 	for _, s := range file.Stacks {
 		stack := ordering.Stack{Name: s.Name, DependsOn: s.DependsOn, Timeout: duration(s.Timeout)}
 		for _, a := range s.Applications {
-			stack.Applications = append(stack.Applications, ordering.App{Name: a.Name, DependsOn: a.DependsOn, Timeout: duration(a.Timeout)})
+			stack.Applications = append(stack.Applications, ordering.App{Name: a.Name, DependsOn: a.DependsOn, Timeout: duration(a.Timeout), External: a.External})
 		}
 		options.Stacks = append(options.Stacks, stack)
+	}
+	if file.LeaveOut != "" {
+		options.Elsewhere = []ordering.Resource{{Meta: object.Meta{ID: object.ID{Name: file.LeaveOut}}}}
 	}
 	options.ApplicationOf = func(m object.Meta) string {
 		for _, s := range file.Stacks {

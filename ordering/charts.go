@@ -40,27 +40,28 @@ func (d Dependency) called(name string) bool {
 func (c Chart) path(d Dependency) string { return c.Path + "/charts/" + d.Title() }
 
 // addCharts makes a set of each chart, around those of its subcharts and that
-// of its own resources. It gives the latter, by path.
-func (d *declarations) addCharts() map[string]int {
+// of its own resources, in a scope. It gives the latter, by path.
+func (d *declarations) addCharts(s scope) map[string]int {
 	whole, own := map[string]int{}, map[string]int{}
 	add := func(path string, within int) {
 		if _, ok := whole[path]; ok {
 			return
 		}
-		title := chartTitle(path)
+		title := s.title(chartTitle(path))
 		whole[path] = d.addSet(set{name: "chart " + title, short: title, kind: HelmChart, within: within})
 		own[path] = d.addSet(set{name: "chart " + title + " itself", short: title, kind: HelmChart, within: whole[path]})
 	}
-	charts := slices.SortedFunc(slices.Values(d.options.Charts), func(a, b Chart) int { return len(a.Path) - len(b.Path) })
+	charts := slices.SortedFunc(slices.Values(d.chartsOf(s)), func(a, b Chart) int { return len(a.Path) - len(b.Path) })
 	for _, c := range charts {
-		add(c.Path, -1)
+		add(c.Path, s.around)
 		for _, dependency := range c.Dependencies {
 			add(c.path(dependency), whole[c.Path])
 		}
 	}
-	for _, r := range d.resources {
-		if around, ok := nearestChart(whole, r.Chart); ok {
-			add(r.Chart, around)
+	for _, i := range s.resources {
+		chart := d.resources[i].Chart
+		if around, ok := nearestChart(whole, chart); ok {
+			add(chart, around)
 		}
 	}
 	for _, c := range charts {
@@ -70,6 +71,19 @@ func (d *declarations) addCharts() map[string]int {
 		}
 	}
 	return own
+}
+
+// chartsOf are the charts of which a scope holds resources; outside applications
+// all that are known.
+func (d *declarations) chartsOf(s scope) []Chart {
+	if s.application == "" {
+		return d.options.Charts
+	}
+	return slices.DeleteFunc(slices.Clone(d.options.Charts), func(c Chart) bool {
+		return !slices.ContainsFunc(s.resources, func(i int) bool {
+			return d.resources[i].Chart == c.Path || strings.HasPrefix(d.resources[i].Chart, c.Path+"/charts/")
+		})
+	})
 }
 
 // nearestChart is the set of the innermost known chart around one of which
@@ -98,6 +112,10 @@ func (d *declarations) after(waits int, c Chart, names []string, whole map[strin
 		for _, dependency := range c.Dependencies {
 			if dependency.called(name) {
 				found = true
+				if whole[c.path(dependency)] == waits {
+					d.errs = append(d.errs, fmt.Errorf("%s names itself: remove it", where))
+					continue
+				}
 				why := Reason{Rule: "chart", Detail: where + " names " + name}
 				d.sets[waits].after = append(d.sets[waits].after, Barrier{whole[c.path(dependency)], why})
 			}

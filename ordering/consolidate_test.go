@@ -27,7 +27,7 @@ func TestConsolidate(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
 			require.NoError(t, err)
 			resources, options := input(t, archive)
-			consolidation, err := ordering.Consolidate(resources, options, true)
+			consolidation, err := ordering.Consolidate(resources, options, ordering.Target{AssumeIndependent: true})
 			require.NoError(t, err)
 			last := &archive.Files[len(archive.Files)-1]
 			got := consolidated(consolidation)
@@ -47,7 +47,7 @@ func TestConsolidateAnyStream(t *testing.T) {
 	for seed := range uint64(2000) {
 		w := newWorld(seed)
 		w.options.Frame = ordering.FrameArgoCD
-		c, err := ordering.Consolidate(w.resources, w.options, true)
+		c, err := ordering.Consolidate(w.resources, w.options, ordering.Target{AssumeIndependent: true})
 		if err != nil {
 			continue
 		}
@@ -86,7 +86,7 @@ func requireSameOrder(t *testing.T, resources []ordering.Resource, c *ordering.C
 	now, err := ordering.Build(renumbered, options)
 	require.NoError(t, err, name)
 	require.Subset(t, allNeeds(now), allNeeds(old), name)
-	again, err := ordering.Consolidate(renumbered, options, true)
+	again, err := ordering.Consolidate(renumbered, options, ordering.Target{AssumeIndependent: true})
 	require.NoError(t, err, name)
 	require.Empty(t, again.Renumbered, name)
 }

@@ -9,12 +9,16 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// CycleError says that resources or layers wait for each other in a circle.
+// CycleError says that resources or layers wait for each other in a circle. It has
+// at least one edge: that of what waits for itself.
 type CycleError struct {
-	// Cycle is the road, each entry waiting for the one before it; the first
-	// waits for the last.
-	Cycle []CycleEdge
+	first  CycleEdge
+	others []CycleEdge
 }
+
+// Cycle is the road, each entry waiting for the one before it; the first waits for
+// the last.
+func (e *CycleError) Cycle() []CycleEdge { return append([]CycleEdge{e.first}, e.others...) }
 
 // CycleEdge is one edge of a cycle, with its ends as people read them.
 type CycleEdge struct {
@@ -28,15 +32,27 @@ func (e CycleEdge) String() string {
 
 func (e *CycleError) Error() string {
 	var b strings.Builder
-	plain.Fprintf(&b, "a cycle of %d: none of these can be first; remove one of the edges", len(e.Cycle))
-	for _, edge := range e.Cycle {
+	plain.Fprintf(&b, "a cycle of %d: none of these can be first; remove one of the edges", 1+len(e.others))
+	for _, edge := range e.Cycle() {
 		plain.Fprintf(&b, "\n  %s", edge)
 	}
 	return b.String()
 }
 
+// cycleError makes an error of a circle of edges. Where all of them have one name,
+// as those of a set that waits for itself, the one that its author wrote is told: it
+// leads back from the end of the set, or from the resource being ready.
 func (b *builder) cycleError(cycle []edge) *CycleError {
-	return &CycleError{Cycle: b.readable(cycle)}
+	if road := b.readable(cycle); len(road) > 0 {
+		return &CycleError{first: road[0], others: road[1:]}
+	}
+	back := cycle[0]
+	for _, e := range cycle {
+		if e.from > e.to {
+			back = e
+		}
+	}
+	return &CycleError{first: CycleEdge{From: b.vertexName(back.from), To: b.vertexName(back.to), Why: back.why}}
 }
 
 // readable is a road as people read it. Steps from a set's entry to its exit

@@ -25,6 +25,8 @@ type declarations struct {
 	deleteRules   []changeRule     // kapp's about deleting
 	changeMembers map[string][]int // of kapp's change groups
 	elsewhere     map[object.ID]bool
+	leftOut       []Resource     // of elsewhere, without hooks
+	outside       map[int][]Need // by set: what it holds that is no part of the plan
 	errs          []error
 	notes         []string
 	suggestions   int
@@ -33,13 +35,14 @@ type declarations struct {
 // declare reads every declaration of a stream. Its errors are all that is
 // wrong with them; what could be read is there nevertheless.
 func declare(ix *index, options Options, skipped []Skipped) *declarations {
-	d := &declarations{index: ix, options: options, skipped: map[object.ID]Reason{}, external: map[int][]Need{}, elsewhere: map[object.ID]bool{}}
+	d := &declarations{index: ix, options: options, skipped: map[object.ID]Reason{}, external: map[int][]Need{}, elsewhere: map[object.ID]bool{}, outside: map[int][]Need{}}
 	for _, s := range skipped {
 		d.skipped[s.ID] = s.Why
 	}
 	for _, r := range options.Elsewhere {
 		d.elsewhere[r.ID] = true
 	}
+	d.leftOut = withoutAnyHooks(options.Elsewhere)
 	for i, r := range ix.resources {
 		d.dependsOn(i, r)
 		if err := checkProvides(r); err != nil {
@@ -47,8 +50,7 @@ func declare(ix *index, options Options, skipped []Skipped) *declarations {
 		}
 	}
 	d.changeGroups()
-	d.placeByFrame()
-	d.placeByStack()
+	d.place()
 	d.placePrerequisites()
 	return d
 }

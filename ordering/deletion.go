@@ -89,7 +89,7 @@ func DeletionOrder(resources []Resource, options Options) (*Deletion, error) {
 	resolved := resolve(len(b.resources)+2*len(b.sets), edges, b.isSetVertex)
 	var errs []error
 	for _, cycle := range resolved.cycles {
-		errs = append(errs, &CycleError{Cycle: b.readable(cycle)})
+		errs = append(errs, b.cycleError(cycle))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

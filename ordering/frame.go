@@ -2,6 +2,7 @@ package ordering
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -37,6 +38,39 @@ const (
 	early              // a CRD or Namespace that nothing placed
 )
 
+// scope is a part of the stream that one frame orders by itself: an application
+// of a stack, or all that belongs to none.
+type scope struct {
+	application string // "stack/application"; "" for what belongs to none
+	around      int    // the set of the application; -1
+	resources   []int
+	elsewhere   []Resource // of the same part, and no part of the plan
+}
+
+// title is the name of a set within the scope.
+func (s scope) title(name string) string {
+	if s.application == "" {
+		return name
+	}
+	return s.application + " " + name
+}
+
+// String is the scope in a sentence.
+func (s scope) String() string {
+	if s.application == "" {
+		return "one stream"
+	}
+	return "application " + s.application
+}
+
+// where ends a sentence about the stream with the part of it that is meant.
+func (s scope) where() string {
+	if s.application == "" {
+		return ""
+	}
+	return " of application " + s.application
+}
+
 // framed is a frame that a stream shows.
 type framed struct {
 	frame     Frame
@@ -45,38 +79,71 @@ type framed struct {
 	key       string // an annotation that the first of them carries
 }
 
-// placeByFrame chooses the frame and places resources by it.
-func (d *declarations) placeByFrame() {
+// place places resources: by a SortOrder's stamps across the whole stream, or by
+// another frame within each application and within what belongs to none, never
+// across these; and applications by their stacks.
+func (d *declarations) place() {
 	d.standing = make([]standing, len(d.resources))
 	d.layerOf = make([]int, len(d.resources))
+	everything := scope{around: -1, elsewhere: d.leftOut}
 	for i := range d.layerOf {
 		d.layerOf[i] = -1
+		everything.resources = append(everything.resources, i)
 	}
-	found := d.framesShown()
-	d.frame = d.chooseFrame(found)
-	for _, f := range found {
-		if f.frame != d.frame {
-			d.notes = append(d.notes, fmt.Sprintf("%s %s, which are not used: %s", counted(len(f.resources), "resource carries", "resources carry"), f.name, d.frame.rules()))
-		}
+	if stamped := d.stamped(everything.resources); stamped || len(d.options.Stacks) == 0 {
+		d.frame = d.placeByFrame(everything)
+		d.placeByStack(false)
+		return
 	}
-	switch d.frame {
-	case FrameStamps:
-		d.placeByStamps()
-	case FrameArgoCD:
-		d.placeByPhases()
-	case FrameHelm:
-		d.placeByCharts()
-	}
+	d.frame = d.placeByFrame(d.outsideStacks())
+	d.placeByStack(true)
 }
 
-// framesShown lists the frames that resources of the stream carry.
-func (d *declarations) framesShown() []framed {
+// stamped reports whether a SortOrder's stamps are the frame.
+func (d *declarations) stamped(resources []int) bool {
+	if d.options.Frame != FrameAuto {
+		return d.options.Frame == FrameStamps
+	}
+	return slices.ContainsFunc(resources, func(i int) bool { return stampKey(d.resources[i]) != "" })
+}
+
+// placeByFrame chooses the frame of a scope and places its resources by it.
+func (d *declarations) placeByFrame(s scope) Frame {
+	found := d.framesShown(s.resources)
+	frame := d.chooseFrame(s, found)
+	for _, f := range found {
+		if f.frame != frame {
+			d.notes = append(d.notes, fmt.Sprintf("%s%s %s, which are not used: %s", counted(len(f.resources), "resource", "resources"), s.where(), f.carried(), frame.rules()))
+		}
+	}
+	switch frame {
+	case FrameStamps:
+		d.placeByStamps(s)
+	case FrameArgoCD:
+		d.placeByPhases(s)
+	case FrameHelm:
+		d.placeByCharts(s)
+	}
+	return frame
+}
+
+// carried is the frame as what its resources carry.
+func (f framed) carried() string {
+	if len(f.resources) == 1 {
+		return "carries " + f.name
+	}
+	return "carry " + f.name
+}
+
+// framesShown lists the frames that resources carry.
+func (d *declarations) framesShown(resources []int) []framed {
 	all := []framed{
 		{frame: FrameStamps, name: "a SortOrder's stamps"},
 		{frame: FrameArgoCD, name: "Argo CD's waves or hooks"},
 		{frame: FrameHelm, name: "Helm's groups"},
 	}
-	for i, r := range d.resources {
+	for _, i := range resources {
+		r := d.resources[i]
 		for f, key := range []string{stampKey(r), argoKey(r), helmKey(r)} {
 			if key != "" {
 				all[f].resources = append(all[f].resources, i)
@@ -108,7 +175,7 @@ func firstKey(r Resource, keys ...string) string {
 	return ""
 }
 
-func (d *declarations) chooseFrame(found []framed) Frame {
+func (d *declarations) chooseFrame(s scope, found []framed) Frame {
 	switch {
 	case d.options.Frame != FrameAuto:
 		return d.options.Frame
@@ -118,13 +185,13 @@ func (d *declarations) chooseFrame(found []framed) Frame {
 		var parts []string
 		for _, f := range found {
 			first := d.resources[f.resources[0]]
-			parts = append(parts, fmt.Sprintf("%s %s (such as %s on %s)", counted(len(f.resources), "resource carries", "resources carry"), f.name, f.key, first.ID))
+			parts = append(parts, fmt.Sprintf("%s %s (such as %s on %s)", counted(len(f.resources), "resource", "resources"), f.carried(), f.key, first.ID))
 		}
-		d.errs = append(d.errs, fmt.Errorf("two orders in one stream: %s; say which one rules with --frame=argocd, --frame=helm or --frame=none", strings.Join(parts, ", and ")))
+		d.errs = append(d.errs, fmt.Errorf("two orders in %s: %s; say which one rules with --frame=argocd, --frame=helm or --frame=none", s.String(), strings.Join(parts, ", and ")))
 		return FrameNone
 	case len(found) == 1:
 		return found[0].frame
-	case len(d.options.Charts) > 0:
+	case len(d.options.Charts) > 0 && s.application == "":
 		return FrameHelm
 	}
 	return FrameNone

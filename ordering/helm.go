@@ -44,28 +44,30 @@ type helmGroup struct {
 // placeByCharts places resources by their charts' order and by the groups of
 // each chart. A resource without a group goes out after all groups, unless one
 // of these cannot do without it.
-func (d *declarations) placeByCharts() {
-	own := d.addCharts()
+func (d *declarations) placeByCharts(s scope) {
+	own := d.addCharts(s)
 	byChart := map[string][]int{}
-	for i, r := range d.resources {
-		byChart[r.Chart] = append(byChart[r.Chart], i)
+	for _, i := range s.resources {
+		byChart[d.resources[i].Chart] = append(byChart[d.resources[i].Chart], i)
 	}
 	for _, chart := range slices.Sorted(maps.Keys(byChart)) {
 		around, inChart := own[chart]
 		if !inChart {
-			around = -1
+			around = s.around
 		}
-		d.placeInChart(chart, around, byChart[chart])
+		d.placeInChart(s, chart, around, byChart[chart])
 	}
 }
 
-// placeInChart places the resources of one chart. around is the set of the
-// chart's own resources, -1 when nothing is known of the chart.
-func (d *declarations) placeInChart(chart string, around int, resources []int) {
-	groups := d.readGroups(chart, resources)
+// placeInChart places the resources of one chart in a scope. around is the set of
+// the chart's own resources; when nothing is known of the chart, that of the
+// application, or -1.
+func (d *declarations) placeInChart(s scope, chart string, around int, resources []int) {
+	groups := d.readGroups(s, chart, resources)
 	grouped := map[int]bool{}
 	for _, g := range groups {
-		g.set = d.addSet(set{name: groupTitle(chart, g.name), short: groupTitle(chart, g.name), kind: HelmGroup, within: around})
+		title := s.title(groupTitle(chart, g.name))
+		g.set = d.addSet(set{name: title, short: title, kind: HelmGroup, within: around})
 		for _, i := range g.members {
 			grouped[i] = true
 			d.standing[i], d.layerOf[i] = placed, g.set
@@ -75,22 +77,28 @@ func (d *declarations) placeInChart(chart string, around int, resources []int) {
 	d.orderGroups(groups)
 	last := around
 	if len(groups) > 0 && len(grouped) < len(resources) {
-		last = d.addUnsequenced(chart, around, groups)
+		last = d.addUnsequenced(s.title(groupTitle(chart, helmUnsequenced)), around, groups)
 	}
 	for _, i := range resources {
 		if grouped[i] || last < 0 || d.isPrerequisite(d.resources[i]) && !d.options.NoPrerequisites {
 			continue
 		}
+		if s.around >= 0 && last == s.around {
+			d.join(i, last, hard, hard)
+			continue
+		}
 		d.standing[i], d.layerOf[i] = byDefault, last
 		d.join(i, last, place, hard)
-		if last != around && around >= 0 {
+		if last != around && around >= 0 && around != s.around {
 			d.join(i, around, place, absent)
+		}
+		if s.around >= 0 {
+			d.join(i, s.around, hard, absent)
 		}
 	}
 }
 
-func (d *declarations) addUnsequenced(chart string, around int, groups []*helmGroup) int {
-	title := groupTitle(chart, helmUnsequenced)
+func (d *declarations) addUnsequenced(title string, around int, groups []*helmGroup) int {
 	s := set{name: title, short: title, kind: HelmGroup, within: around}
 	for _, g := range groups {
 		s.after = append(s.after, Barrier{g.set, Reason{Rule: "helm", Detail: "resources without a group come after all groups"}})
@@ -99,7 +107,7 @@ func (d *declarations) addUnsequenced(chart string, around int, groups []*helmGr
 }
 
 // readGroups reads the groups of a chart, sorted by name.
-func (d *declarations) readGroups(chart string, resources []int) []*helmGroup {
+func (d *declarations) readGroups(s scope, chart string, resources []int) []*helmGroup {
 	byName := map[string]*helmGroup{}
 	for _, i := range resources {
 		name, needs := d.readGroup(i)
@@ -119,7 +127,7 @@ func (d *declarations) readGroups(chart string, resources []int) []*helmGroup {
 			}
 		}
 	}
-	d.checkGroups(chart, byName)
+	d.checkGroups(s, chart, byName)
 	d.noteIsolated(chart, byName)
 	var groups []*helmGroup
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
@@ -172,15 +180,22 @@ func helmList(value string) ([]string, error) {
 	return out, nil
 }
 
-// checkGroups looks at needs that name no group of the chart. One that nearly has the
-// name of a group is refused. Others are noted and nothing waits for them, as in the
-// proposal's own example: the group's templates may all be switched off by values.
-func (d *declarations) checkGroups(chart string, byName map[string]*helmGroup) {
+// checkGroups looks at needs that name no group of the chart, or their own. One that
+// nearly has the name of a group is refused. Others are noted and nothing waits for
+// them, as in the proposal's own example: the group's templates may all be switched
+// off by values.
+func (d *declarations) checkGroups(s scope, chart string, byName map[string]*helmGroup) {
 	names := slices.Sorted(maps.Keys(byName))
 	named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return byName[name].unnamed })
 	for _, name := range names {
 		g := byName[name]
 		for _, need := range slices.Sorted(maps.Keys(g.first)) {
+			if need == name {
+				i := g.first[need]
+				key := firstKey(d.resources[i], helmDependsOnGroups, helmDependsOnLayers)
+				d.fail(i, "annotation %s: group %s names itself: remove it", key, need)
+				continue
+			}
 			if _, ok := byName[need]; ok {
 				g.needs = append(g.needs, need)
 				continue
@@ -191,9 +206,9 @@ func (d *declarations) checkGroups(chart string, byName map[string]*helmGroup) {
 			i := g.first[need]
 			key := firstKey(d.resources[i], helmDependsOnGroups, helmDependsOnLayers)
 			if near := DidYouMean(need, named); near != "" {
-				d.fail(i, "annotation %s: no resource%s is in group %s%s", key, ofChart(chart), need, near)
+				d.fail(i, "annotation %s: no resource%s is in group %s%s", key, s.where()+ofChart(chart), need, near)
 			} else {
-				d.notes = append(d.notes, fmt.Sprintf("%s: annotation %s: no resource%s is in group %s: nothing waits for it", located(d.resources[i]), key, ofChart(chart), need))
+				d.notes = append(d.notes, fmt.Sprintf("%s: annotation %s: no resource%s is in group %s: nothing waits for it", located(d.resources[i]), key, s.where()+ofChart(chart), need))
 			}
 		}
 	}

@@ -36,6 +36,12 @@ func withoutHooks(resources []Resource, options Options) (kept []Resource, skipp
 	return kept, skipped, errors.Join(errs...)
 }
 
+// withoutAnyHooks takes out all that Helm or Argo CD create as hooks: such an
+// object may be gone when it has done its work.
+func withoutAnyHooks(resources []Resource) []Resource {
+	return slices.DeleteFunc(slices.Clone(resources), func(r Resource) bool { return firstKey(r, argoHookAnnotation, helmHookAnnotation) != "" })
+}
+
 // argoRules tells whether Argo CD's annotations will be the frame.
 func argoRules(resources []Resource) bool {
 	return slices.ContainsFunc(resources, func(r Resource) bool { return argoKey(r) != "" }) &&

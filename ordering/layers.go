@@ -24,8 +24,9 @@ type layer struct {
 
 // placeByStamps puts each resource into the layer that its stamp names. What
 // no selector matched is placed later, once it is known who needs it.
-func (d *declarations) placeByStamps() {
-	layers, of, err := d.readLayers()
+func (d *declarations) placeByStamps(s scope) {
+	all := slices.Concat(d.resources, s.elsewhere)
+	layers, of, err := readLayers(all)
 	if err != nil {
 		d.errs = append(d.errs, err)
 	}
@@ -33,7 +34,7 @@ func (d *declarations) placeByStamps() {
 	for l, earlier := range reduce(before(layers)) {
 		s := set{name: layers[l].name, short: layers[l].short, kind: Stamped, within: -1, gate: layers[l].gate, timeout: layers[l].timeout}
 		for _, e := range earlier {
-			why := Reason{Rule: "layer", Detail: layers[l].name + " comes after " + layers[e].name, Where: d.resources[layers[l].first].Source}
+			why := Reason{Rule: "layer", Detail: layers[l].name + " comes after " + layers[e].name, Where: all[layers[l].first].Source}
 			s.after = append(s.after, Barrier{first + e, why})
 		}
 		d.addSet(s)
@@ -41,6 +42,11 @@ func (d *declarations) placeByStamps() {
 	for i, stamp := range of {
 		switch {
 		case stamp.layer < 0:
+			continue
+		case i >= len(d.resources):
+			if at := first + stamp.layer; !stamp.unmatched {
+				d.holdOutside(at, all[i].ID, leftOut(d.sets[at]))
+			}
 			continue
 		case stamp.unmatched:
 			d.standing[i] = unmatched
@@ -58,14 +64,14 @@ type stamped struct {
 	unmatched bool // no selector chose it
 }
 
-// readLayers reads every stamp of the stream. Stamps of one layer that
+// readLayers reads every stamp of resources. Stamps of one layer that
 // disagree are an error that names two resources.
-func (d *declarations) readLayers() ([]layer, []stamped, error) {
+func readLayers(resources []Resource) ([]layer, []stamped, error) {
 	var layers []layer
 	var errs []error
 	byName := map[string]int{}
-	of := make([]stamped, len(d.resources))
-	for i, r := range d.resources {
+	of := make([]stamped, len(resources))
+	for i, r := range resources {
 		of[i].layer = -1
 		stamp, ok, err := ReadStamp(r.Annotations)
 		if err != nil {
@@ -81,7 +87,7 @@ func (d *declarations) readLayers() ([]layer, []stamped, error) {
 			byName[l.name] = at
 			layers = append(layers, l)
 		} else if why := disagree(layers[at], l); why != "" {
-			errs = append(errs, fmt.Errorf("layer %s: %s and %s carry stamps with different %s; run sortorder over the whole stream again", l.name, d.resources[layers[at].first].ID, r.ID, why))
+			errs = append(errs, fmt.Errorf("layer %s: %s and %s carry stamps with different %s; run sortorder over the whole stream again", l.name, resources[layers[at].first].ID, r.ID, why))
 		}
 		of[i] = stamped{layer: at, unmatched: stamp.Unmatched}
 	}

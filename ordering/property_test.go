@@ -61,8 +61,9 @@ func checkWorld(t *testing.T, seed uint64) bool {
 func requireTrue(t *testing.T, err error, name string) {
 	var cycle *ordering.CycleError
 	if errors.As(err, &cycle) {
-		for i, e := range cycle.Cycle {
-			require.Equal(t, e.To, cycle.Cycle[(i+1)%len(cycle.Cycle)].From, name)
+		road := cycle.Cycle()
+		for i, e := range road {
+			require.Equal(t, e.To, road[(i+1)%len(road)].From, name)
 		}
 	}
 }

@@ -9,21 +9,32 @@ import (
 // steps makes the steps of the plan, by wave, then by ID.
 func (b *builder) steps() []Step {
 	steps := make([]Step, 0, len(b.resources))
-	barriers := barrierCache{builder: b, of: map[barrierKey][]Barrier{}}
+	barriers, outside := barrierCache{builder: b, of: map[barrierKey][]Barrier{}}, newOutsiders(b)
 	for _, i := range b.byWave() {
 		r := b.resources[i]
 		s := Step{
 			ID: r.ID, Source: r.Source, Wave: b.wave[i], ReadyBy: b.readyWave(int32(i)), Gate: b.gate[i], Timeout: b.kindTimeout(r),
-			External: b.external[i], MadeBy: b.makersOf(r), Why: b.why(int32(i)), After: barriers.before(int32(i)),
+			External: outside.of(int32(i)), MadeBy: b.makersOf(r), Why: b.why(int32(i)), After: barriers.before(int32(i)),
 		}
 		if l := b.layerOf[i]; l >= 0 {
-			s.Layer = b.sets[l].name
+			s.Layer = b.sets[b.placedBy(l)].name
 		}
 		s.Layers = b.heldUp(int32(i))
 		s.Needs = b.needsOf(int32(i))
 		steps = append(steps, s)
 	}
 	return steps
+}
+
+// placedBy is the set that is named for a resource: of those within an application
+// the application, which its stack knows.
+func (d *declarations) placedBy(s int) int {
+	for at := s; at >= 0; at = d.sets[at].within {
+		if d.sets[at].kind == Application {
+			return at
+		}
+	}
+	return s
 }
 
 // byWave lists the resources by wave; within one they stay sorted by ID.

@@ -23,7 +23,7 @@ type Finding struct {
 // dropped; layers in a row that could be one.
 func Vet(resources []Resource, options Options) []Finding {
 	b, err := newBuilder(resources, options)
-	err = errors.Join(err, b.unserved())
+	err = errors.Join(options.idle(resources), err, b.unserved())
 	var found []Finding
 	for _, fault := range Faults(err) {
 		found = append(found, Finding{true, fault.Error()})
@@ -37,6 +37,7 @@ func Vet(resources []Resource, options Options) []Finding {
 		found = append(found, vetDropped(plan.Dropped)...)
 		found = append(found, b.vetLast(plan)...)
 		found = append(found, b.vetLayers()...)
+		found = append(found, b.vetAppOfApps()...)
 	}
 	slices.SortStableFunc(found, func(x, y Finding) int {
 		switch {

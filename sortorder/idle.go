@@ -14,13 +14,29 @@ import (
 // what of the resources is nearest. Usually they are misspelt.
 func (o *Order) Idle(placements []Placement, metas []object.Meta) Problems {
 	var idle Problems
-	for _, i := range o.Unused(placements) {
-		s := o.selectors[i]
+	for _, found := range o.IdleSelectors(placements, metas) {
+		s := o.selectors[found.Selector]
 		selector := "layer " + s.layer
 		if s.layer != defaultLayer(strings.Split(s.text, " and ")) {
 			selector += " (" + s.text + ")"
 		}
-		idle.add(selectorPath(i), "order %s, %s matches nothing%s", o.Name, selector, s.nearest(metas))
+		idle.add(selectorPath(found.Selector), "order %s, %s matches nothing%s", o.Name, selector, found.Nearest)
+	}
+	return idle
+}
+
+// IdleSelector is a selector that won nothing.
+type IdleSelector struct {
+	Selector int    // index into sortOrder
+	Text     string // its conditions
+	Nearest  string // what of the resources is nearest, as the end of a message; "" for none
+}
+
+// IdleSelectors are the selectors that won nothing, in their order.
+func (o *Order) IdleSelectors(placements []Placement, metas []object.Meta) []IdleSelector {
+	var idle []IdleSelector
+	for _, i := range o.Unused(placements) {
+		idle = append(idle, IdleSelector{Selector: i, Text: o.selectors[i].text, Nearest: o.selectors[i].nearest(metas)})
 	}
 	return idle
 }

@@ -69,7 +69,7 @@ func (g *layerGraph) change(layer int, dependsOn []string, path string, problems
 		order, other, foreign := strings.Cut(name, "/")
 		switch {
 		case own == layer:
-			problems.add(at, "is the layer itself: a layer cannot wait for itself")
+			problems.add(at, "names the layer itself: remove it")
 		case own >= 0:
 			g.needs[layer] = append(g.needs[layer], own)
 		case !foreign:

@@ -25,17 +25,21 @@ type stackSpec struct {
 	Name         string            `json:"name" doc:"The stack's name."`
 	DependsOn    []string          `json:"dependsOn" doc:"The stacks that must be healthy before."`
 	Timeout      string            `json:"timeout" doc:"How long the stack may take, such as 30m." values:"a duration such as 90s or 5m"`
+	Atomic       bool              `json:"atomic" doc:"When the stack does not become ready as a whole, what the run changed in it is changed back. Needs --applyset."`
 	Health       []healthRule      `json:"health" doc:"When resources of the stack's applications are ready."`
 	Applications []applicationSpec `json:"applications" doc:"The applications of the stack."`
 }
 
 // applicationSpec is one application of a stack: what it is called and needs,
-// and the resources it selects, as an entry of sortOrder does.
+// and the resources it selects, as an entry of sortOrder does, or those that the
+// stream does not hold.
 type applicationSpec struct {
 	Name             string            `json:"name" doc:"The application's name."`
 	DependsOn        []string          `json:"dependsOn" doc:"The applications that must be healthy before: of this stack by name, of another as stack/application."`
 	Timeout          string            `json:"timeout" doc:"How long the application may take, such as 5m." values:"a duration such as 90s or 5m"`
 	Health           []healthRule      `json:"health" doc:"When resources of the application are ready."`
+	Optional         bool              `json:"optional" doc:"The stream may hold no resource that the application selects."`
+	External         []externalSpec    `json:"external" doc:"The resources of an application that something else puts into the cluster, instead of a selector: what depends on it waits until they are ready."`
 	MatchAnnotations map[string]string `json:"matchAnnotations" doc:"Annotations a resource must have, each with this value."`
 	MatchExpressions []requirement     `json:"matchExpressions" doc:"Conditions on annotations."`
 	LabelSelector    *labelSelector    `json:"labelSelector" doc:"A label selector, as in a Deployment."`
@@ -43,6 +47,14 @@ type applicationSpec struct {
 	Kind             *string           `json:"kind" doc:"The resource's kind."`
 	Namespace        *string           `json:"namespace" doc:"The resource's namespace; an empty string is a resource without one."`
 	ResourceName     *string           `json:"resourceName" doc:"The resource's name."`
+}
+
+// externalSpec names one resource of the cluster.
+type externalSpec struct {
+	APIVersion string `json:"apiVersion" doc:"The resource's apiVersion, such as apps/v1."`
+	Kind       string `json:"kind" doc:"The resource's kind."`
+	Namespace  string `json:"namespace" doc:"The resource's namespace; left out where the kind is cluster-scoped."`
+	Name       string `json:"name" doc:"The resource's name."`
 }
 
 // forApplier are the fields that only ordapply --order acts on.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,18 +16,25 @@ import (
 
 func newConsolidate() *cobra.Command {
 	var in offline
-	var assume bool
+	var target consolidateTarget
 	var output string
 	cmd := &cobra.Command{
 		Use:   "consolidate -f FILE",
 		Short: "Renumber a wide range of Argo CD sync waves into the few that mean something",
 		Long: `consolidate merges sync waves in a row. It keeps the order of any two resources
 that an edge connects, merges what it proves independent, and says what it can
-not prove; that is merged only with --assume-independent. -o stream prints the
-manifests with the new numbers.`,
+not prove; that is merged only with --assume-independent, or as far as it takes
+to get down to --into waves, or into --range. -o stream prints the manifests with
+the new numbers. With --order, each application of a stack has waves of its own.`,
+		Example: `  ordapply consolidate -f platform.yaml --range -3..3
+  ordapply consolidate -f platform.yaml --into 7 -o stream > renumbered.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("output", output, "text", "stream"); err != nil {
+				return err
+			}
+			wanted, err := target.read(cmd)
+			if err != nil {
 				return err
 			}
 			inputs, options, err := in.load(cmd)
@@ -36,12 +45,12 @@ manifests with the new numbers.`,
 			if err != nil {
 				return err
 			}
-			consolidation, err := ordering.Consolidate(stream.Resources, options, assume)
+			consolidation, err := ordering.Consolidate(stream.Resources, options, wanted)
 			if err != nil {
 				return err
 			}
 			if output == "text" {
-				return tell(cmd.OutOrStdout(), consolidation)
+				return tell(cmd.OutOrStdout(), consolidation, wanted)
 			}
 			texts, err := documents(stream, inputs)
 			if err != nil {
@@ -65,18 +74,54 @@ manifests with the new numbers.`,
 		},
 	}
 	in.register(cmd)
-	cmd.Flags().BoolVar(&assume, "assume-independent", false, "merge waves that no edge connects, though nothing proves that none is missing")
+	target.register(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", "text", `"text": what becomes of each wave; "stream": the manifests with the new numbers`)
 	return cmd
 }
 
+// consolidateTarget are the flags that say how few waves are wanted.
+type consolidateTarget struct {
+	assume bool
+	into   int
+	within string
+}
+
+func (t *consolidateTarget) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&t.assume, "assume-independent", false, "merge waves that no edge connects, though nothing proves that none is missing")
+	cmd.Flags().IntVar(&t.into, "into", 0, "the most waves that may be left: as many as it takes are merged that no edge connects, those first whose numbers are nearest; fails when edges forbid it")
+	cmd.Flags().StringVar(&t.within, "range", "", "the lowest and the highest number that may be left, such as -3..3; implies --into of as many")
+}
+
+func (t *consolidateTarget) read(cmd *cobra.Command) (ordering.Target, error) {
+	out := ordering.Target{AssumeIndependent: t.assume, Into: t.into}
+	switch {
+	case cmd.Flags().Changed("into") && t.into < 1:
+		return out, usagef("--into=%d: at least 1 wave is left", t.into)
+	case t.assume && (t.into > 0 || t.within != ""):
+		return out, usagef("--assume-independent merges all that no edge connects, and --into and --range no more than they must: leave it out, or these")
+	case t.within == "":
+		return out, nil
+	}
+	low, high, found := strings.Cut(t.within, "..")
+	from, err := strconv.Atoi(low)
+	to, highErr := strconv.Atoi(high)
+	if !found || err != nil || highErr != nil || from > 0 || to < 0 {
+		return out, usagef("--range=%s: write the lowest and the highest number with 0 between them, such as -3..3", t.within)
+	}
+	out.Range = &ordering.WaveRange{Low: from, High: to}
+	return out, nil
+}
+
 // tell prints what becomes of each wave.
-func tell(w io.Writer, c *ordering.Consolidation) error {
+func tell(w io.Writer, c *ordering.Consolidation, target ordering.Target) error {
 	var out bytes.Buffer
 	now := map[string]bool{}
 	unproven := 0
 	for _, wave := range c.Waves {
-		now[fmt.Sprint(wave.Phase, wave.To)] = true
+		now[fmt.Sprint(wave.Application, wave.Phase, wave.To)] = true
+		if wave.Application != "" {
+			plain.Fprintf(&out, "%s ", wave.Application)
+		}
 		plain.Fprintf(&out, "%s wave %d, %s: now %d", wave.Phase, wave.Wave, plural(wave.Resources, "resource"), wave.To)
 		if wave.Because != "" {
 			plain.Fprintf(&out, "; %s: %s", boundaryWords(wave.Boundary), wave.Because)
@@ -87,7 +132,7 @@ func tell(w io.Writer, c *ordering.Consolidation) error {
 		out.WriteByte('\n')
 	}
 	plain.Fprintf(&out, "%s become %d, %s changed", plural(len(c.Waves), "wave"), len(now), plural(len(c.Renumbered), "resource"))
-	if unproven > 0 {
+	if unproven > 0 && target.Into == 0 && target.Range == nil {
 		plain.Fprintf(&out, "; %d more could be merged with --assume-independent", unproven)
 	}
 	out.WriteByte('\n')

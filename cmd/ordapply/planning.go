@@ -62,6 +62,7 @@ func (f *planningFlags) options(ctx context.Context, order string) (ordering.Opt
 		return options, err
 	}
 	options.Stacks, options.ApplicationOf, options.KindTimeouts = file.stacks, file.applicationOf, file.timeouts
+	options.IdleApplications = file.idle
 	return options, nil
 }
 

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +14,6 @@ import (
 
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/sortorder"
 )
 
 // The file of --order may group resources into applications and these into
@@ -25,19 +22,25 @@ import (
 //	stacks:
 //	- name: storage
 //	  dependsOn: [foundation]
+//	  atomic: true
 //	  timeout: 30m
 //	  applications:
 //	  - {name: ceph-operator, labelSelector: {matchLabels: {app: rook}}}
 //	  - {name: ceph, kind: CephCluster, dependsOn: [ceph-operator], timeout: 20m}
+//	- name: platform
+//	  applications:
+//	  - {name: argocd, external: [{apiVersion: apps/v1, kind: Deployment, namespace: argocd, name: argocd-server}]}
 //	timeouts: {CephCluster.ceph.rook.io: 30m}
 //	health:
 //	- {kind: CephCluster, readyWhen: self.status.phase == "Ready"}
 //
-// An application selects resources as an entry of sortOrder does. It and its
-// stack may have health rules of their own, which go before those of the file.
+// An application selects resources as an entry of sortOrder does, or names some
+// that the stream does not hold. It and its stack may have health rules of their own, which go before those of the file.
 type stackFile struct {
 	stacks        []ordering.Stack
 	applicationOf func(object.Meta) string
+	idle          func([]object.Meta) []error // the applications that select nothing
+	externalOf    map[object.ID]string        // the application of each external resource
 	timeouts      []ordering.KindTimeout
 	health        healthTree
 }
@@ -48,6 +51,7 @@ type stackSpec struct {
 	Name         string                       `json:"name"`
 	DependsOn    []string                     `json:"dependsOn"`
 	Timeout      string                       `json:"timeout"`
+	Atomic       bool                         `json:"atomic"`
 	Health       []json.RawMessage            `json:"health"`
 	Applications []map[string]json.RawMessage `json:"applications"`
 }
@@ -57,6 +61,8 @@ type appSpec struct {
 	DependsOn []string          `json:"dependsOn"`
 	Timeout   string            `json:"timeout"`
 	Health    []json.RawMessage `json:"health"`
+	Optional  bool              `json:"optional"`
+	External  []externalSpec    `json:"external"`
 }
 
 // readStacksOf reads the fields about stacks of a file, and reports whether the
@@ -117,14 +123,14 @@ func (f *stackFile) readStacks(raw json.RawMessage) error {
 		return fmt.Errorf("stacks: %w", err)
 	}
 	var errs []error
-	var selectors []map[string]json.RawMessage
-	var names, fields []string
+	var selecting applicationSelectors
+	f.externalOf = map[object.ID]string{}
 	for s, spec := range specs {
 		field := fmt.Sprintf("stacks[%d]", s)
 		timeout, err := readDuration(field+".timeout", spec.Timeout)
 		errs = append(errs, err, checkName(field, spec.Name))
 		f.health.add(spec.Name, field, spec.Health)
-		stack := ordering.Stack{Name: spec.Name, DependsOn: spec.DependsOn, Timeout: timeout}
+		stack := ordering.Stack{Name: spec.Name, DependsOn: spec.DependsOn, Timeout: timeout, Atomic: spec.Atomic}
 		for a, app := range spec.Applications {
 			field := fmt.Sprintf("%s.applications[%d]", field, a)
 			read, err := readApp(field, app)
@@ -132,32 +138,31 @@ func (f *stackFile) readStacks(raw json.RawMessage) error {
 			name := spec.Name + "/" + read.Name
 			f.health.add(name, field, read.Health)
 			stack.Applications = append(stack.Applications, read.App)
-			names, fields = append(names, name), append(fields, field)
-			app["layer"] = json.RawMessage(strconv.Quote("application-" + strconv.Itoa(len(selectors))))
-			selectors = append(selectors, app)
+			for _, id := range read.External {
+				f.externalOf[id] = name
+			}
+			if len(read.External) == 0 {
+				selecting.add(name, field, app, read.optional)
+			}
 		}
 		f.stacks = append(f.stacks, stack)
 	}
-	order, err := selecting(selectors, fields)
-	f.applicationOf = func(m object.Meta) string {
-		if at := order.Place([]object.Meta{m})[0].Selector; at >= 0 && at < len(names) {
-			return names[at]
-		}
-		return ""
-	}
+	err := selecting.compile()
+	f.applicationOf, f.idle = selecting.of, selecting.idle
 	return errors.Join(append(errs, twice("stacks", f.stacks), err)...)
 }
 
 // application is one as it was read.
 type application struct {
 	ordering.App
-	Health []json.RawMessage
+	Health   []json.RawMessage
+	optional bool
 }
 
 // readApp reads an application's own fields and leaves those of its selector.
 func readApp(field string, raw map[string]json.RawMessage) (application, error) {
 	own := map[string]json.RawMessage{}
-	for _, key := range []string{"name", "dependsOn", "timeout", "health"} {
+	for _, key := range []string{"name", "dependsOn", "timeout", "health", "optional", "external"} {
 		if value, ok := raw[key]; ok {
 			own[key] = value
 			delete(raw, key)
@@ -181,8 +186,9 @@ func readApp(field string, raw map[string]json.RawMessage) (application, error) 
 		return application{}, fmt.Errorf("%s: %w", field, err)
 	}
 	timeout, err := readDuration(field+".timeout", spec.Timeout)
-	app := ordering.App{Name: spec.Name, DependsOn: spec.DependsOn, Timeout: timeout}
-	return application{app, spec.Health}, errors.Join(err, checkName(field, spec.Name))
+	external, externalErr := readExternal(field, spec, raw)
+	app := ordering.App{Name: spec.Name, DependsOn: spec.DependsOn, Timeout: timeout, External: external}
+	return application{app, spec.Health, spec.Optional}, errors.Join(err, checkName(field, spec.Name), externalErr)
 }
 
 func checkName(field, name string) error {
@@ -213,27 +219,4 @@ func twice(field string, stacks []ordering.Stack) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// selecting makes a SortOrder of selectors. What is wrong with one is said of
-// the field that it was written in.
-func selecting(selectors []map[string]json.RawMessage, fields []string) (*sortorder.Order, error) {
-	text, err := json.Marshal(map[string]any{
-		"apiVersion": sortorder.APIVersion, "kind": sortorder.Kind,
-		"metadata": map[string]string{"name": "stacks"}, "sortOrder": selectors,
-	})
-	if err != nil {
-		return nil, err
-	}
-	order, err := sortorder.Parse(text)
-	if err == nil {
-		return order, nil
-	}
-	return nil, errors.New(regexp.MustCompile(`sortOrder\[(\d+)\]`).ReplaceAllStringFunc(err.Error(), func(match string) string {
-		at, convErr := strconv.Atoi(match[len("sortOrder[") : len(match)-1])
-		if convErr != nil || at >= len(fields) {
-			return match
-		}
-		return fields[at]
-	}))
 }

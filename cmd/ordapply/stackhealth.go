@@ -101,6 +101,9 @@ func readRules(rules []json.RawMessage) (*health.Rules, error) {
 
 // rulesOf finds the rules for an object by the application it belongs to.
 func (f *orderFile) rulesOf(obj *unstructured.Unstructured) *health.Rules {
+	if application, ok := f.externalOf[apply.Meta(obj).ID]; ok {
+		return f.health.rules[application]
+	}
 	if f.applicationOf == nil {
 		return f.health.rules[""]
 	}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// externalSpec names a resource of an application that the stream does not hold.
+type externalSpec struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+}
+
+// readExternal reads the resources of an application that something else puts into
+// the cluster. Nothing of it is applied: the fields about that are refused, and
+// selector are those left that select resources of the stream.
+func readExternal(field string, spec appSpec, selector map[string]json.RawMessage) ([]object.ID, error) {
+	if spec.External == nil {
+		return nil, nil
+	}
+	if len(spec.External) == 0 {
+		return nil, fmt.Errorf("%s.external: it names nothing: name the resources to wait for, such as {apiVersion: apps/v1, kind: Deployment, namespace: argocd, name: argocd-server}", field)
+	}
+	var errs []error
+	for _, name := range refusedBesideExternal(spec, selector) {
+		errs = append(errs, fmt.Errorf("%s.%s: the application is external, and nothing of it is applied here: remove %s or external", field, name, name))
+	}
+	var ids []object.ID
+	for i, ref := range spec.External {
+		id, err := ref.id()
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s.external[%d]: %w", field, i, err))
+		case slices.Contains(ids, id):
+			errs = append(errs, fmt.Errorf("%s.external[%d]: it names %s again: remove it", field, i, id))
+		}
+		ids = append(ids, id)
+	}
+	return ids, errors.Join(errs...)
+}
+
+// refusedBesideExternal are the fields of an application that mean nothing when it
+// is external.
+func refusedBesideExternal(spec appSpec, selector map[string]json.RawMessage) []string {
+	names := slices.Sorted(maps.Keys(selector))
+	if len(spec.DependsOn) > 0 {
+		names = append(names, "dependsOn")
+	}
+	if spec.Timeout != "" {
+		names = append(names, "timeout")
+	}
+	if spec.Optional {
+		names = append(names, "optional")
+	}
+	return names
+}
+
+func (s externalSpec) id() (object.ID, error) {
+	gv, err := schema.ParseGroupVersion(s.APIVersion)
+	switch {
+	case s.Kind == "" || s.Name == "":
+		return object.ID{}, errors.New("it names no resource: write its apiVersion, kind and name, and its namespace where it has one")
+	case err != nil || s.APIVersion == "" || strings.HasSuffix(s.APIVersion, "/"):
+		return object.ID{}, fmt.Errorf("apiVersion: %q is none: write it as in a manifest, such as apps/v1", s.APIVersion)
+	}
+	return object.ID{Group: gv.Group, Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}, nil
+}

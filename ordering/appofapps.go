@@ -1,0 +1,36 @@
+package ordering
+
+import (
+	"fmt"
+	"slices"
+)
+
+// vetAppOfApps reports sync waves on Argo CD's Applications. RFC-DEPLOY-0001 §5.4
+// keeps waves within one application: since Argo CD 1.8 the wave of an Application
+// waits for no health of its resources unless argocd-cm has a health check for
+// Applications.
+func (b *builder) vetAppOfApps() []Finding {
+	waves := map[int]int{} // the first Application of each
+	var numbers []int
+	for i, r := range b.resources {
+		if r.Group != "argoproj.io" || r.Kind != "Application" && r.Kind != "ApplicationSet" {
+			continue
+		}
+		if emitted(r, "argocd") {
+			continue
+		}
+		at, _, _ := writtenPlace(r)
+		if _, known := waves[at.wave]; !known {
+			waves[at.wave] = i
+			numbers = append(numbers, at.wave)
+		}
+	}
+	if len(numbers) < 2 {
+		return nil
+	}
+	slices.Sort(numbers)
+	low, high := numbers[0], numbers[len(numbers)-1]
+	return []Finding{{Text: fmt.Sprintf(
+		"sync waves order Applications, such as %s in wave %d before %s in wave %d: waves are for the resources of one Application, and since Argo CD 1.8 they wait for the health of an Application only if argocd-cm has a health check for argoproj.io_Application; order applications by dependsOn in stacks",
+		b.resources[waves[low]].ID, low, b.resources[waves[high]].ID, high)}}
+}
