@@ -57,9 +57,99 @@ func TestConsolidateAnyStream(t *testing.T) {
 	require.Greater(t, consolidated, 100)
 }
 
+// Waves are merged until there are so few as the target asks for, where edges allow,
+// and no order that an edge asks for is lost.
+func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
+	done, refused := 0, 0
+	for seed := range uint64(500) {
+		w := newWorld(seed)
+		w.options.Frame = ordering.FrameArgoCD
+		all, err := ordering.Consolidate(w.resources, w.options, ordering.Target{AssumeIndependent: true})
+		if err != nil {
+			continue
+		}
+		old, err := ordering.Build(w.resources, w.options)
+		require.NoError(t, err)
+		fewest := most(all)
+		for into := 1; into <= fewest+2; into++ {
+			name := fmt.Sprintf("seed %d, into %d", seed, into)
+			c, err := ordering.Consolidate(w.resources, w.options, ordering.Target{Into: into})
+			if into < fewest {
+				var few *ordering.TooFewWavesError
+				require.ErrorAs(t, err, &few, name)
+				require.Greater(t, few.Fewest, into, name)
+				require.Len(t, few.Because, few.Fewest-1, name)
+				refused++
+				continue
+			}
+			require.NoError(t, err, name)
+			require.LessOrEqual(t, most(c), into, name)
+			now, err := ordering.Build(renumber(w.resources, c), w.options)
+			require.NoError(t, err, name)
+			require.Subset(t, allNeeds(now), allNeeds(old), name)
+			done++
+		}
+	}
+	require.Greater(t, done, 100)
+	require.Greater(t, refused, 10)
+}
+
+// most is how many waves the phase has that has the most.
+func most(c *ordering.Consolidation) int {
+	waves := map[string]map[int]bool{}
+	most := 0
+	for _, w := range c.Waves {
+		phase := w.Application + " " + w.Phase
+		if waves[phase] == nil {
+			waves[phase] = map[int]bool{}
+		}
+		waves[phase][w.To] = true
+		most = max(most, len(waves[phase]))
+	}
+	return most
+}
+
+// Seven waves from -3 to 3 are left of -30 to 50 (RFC-DEPLOY-0001 §5.4), and what
+// carries no number stays in wave 0. The edges that forbid it are named.
+func TestConsolidateIntoARange(t *testing.T) {
+	var docs []string
+	for wave := -30; wave <= 50; wave += 5 {
+		number := fmt.Sprintf(", annotations: {argocd.argoproj.io/sync-wave: '%d'}", wave)
+		if wave == 0 {
+			number = ""
+		}
+		docs = append(docs, fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w%d, namespace: shop%s}\n", wave+30, number))
+	}
+	resources := parse(t, []byte(strings.Join(docs, "---\n")))
+	seven := ordering.Target{Range: &ordering.WaveRange{Low: -3, High: 3}}
+	c, err := ordering.Consolidate(resources, ordering.Options{}, seven)
+	require.NoError(t, err)
+	require.Equal(t, 7, most(c))
+	for _, w := range c.Waves {
+		require.True(t, -3 <= w.To && w.To <= 3, w)
+		require.True(t, w.Wave != 0 || w.To == 0, w)
+	}
+	chain := slices.Clone(resources)
+	for i := range chain[:6] { // -30 before -25 … before 0: six waves before the one that stays 0
+		chain[i+1].Annotations = maps.Clone(chain[i+1].Annotations)
+		if chain[i+1].Annotations == nil {
+			chain[i+1].Annotations = map[string]string{}
+		}
+		chain[i+1].Annotations["ordapply.dev/depends-on"] = "apps/namespaces/shop/Deployment/" + chain[i].Name
+	}
+	_, err = ordering.Consolidate(chain, ordering.Options{}, seven)
+	require.ErrorContains(t, err, "Sync: the waves do not fit into -3..3: resources without a number stay in wave 0")
+	require.ErrorContains(t, err, "\n  wave -25 comes after wave -30: Deployment shop/w5 needs Deployment shop/w0 (depends-on: ")
+	_, err = ordering.Consolidate(chain, ordering.Options{}, ordering.Target{Into: 3})
+	require.ErrorContains(t, err, "Sync: 3 waves are too few: 7 are the fewest, because of these edges; allow 7, or remove some\n")
+}
+
 func consolidated(c *ordering.Consolidation) string {
 	var b strings.Builder
 	for _, w := range c.Waves {
+		if w.Application != "" {
+			fmt.Fprintf(&b, "%s ", w.Application)
+		}
 		fmt.Fprintf(&b, "%s %d: now %d, %s: %s\n", w.Phase, w.Wave, w.To, w.Boundary, w.Because)
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(c.Renumbered), object.Compare) {
@@ -74,7 +164,7 @@ func consolidated(c *ordering.Consolidation) string {
 func requireSameOrder(t *testing.T, resources []ordering.Resource, c *ordering.Consolidation, options ordering.Options, name string) {
 	t.Helper()
 	for i, w := range c.Waves[1:] {
-		if before := c.Waves[i]; before.Phase == w.Phase {
+		if before := c.Waves[i]; before.Phase == w.Phase && before.Application == w.Application {
 			require.LessOrEqual(t, before.To, w.To, name)
 			require.Equal(t, w.Boundary == ordering.Kept, before.To < w.To, "%s: %s %d", name, w.Phase, w.Wave)
 		}

@@ -135,16 +135,17 @@ func (d *declarations) appOf(r Resource) string {
 	return d.options.ApplicationOf(r.Meta)
 }
 
-// outsideStacks is the part of the stream that no application holds.
+// outsideStacks is the part of the stream that no application selects. A CRD that
+// one selects is in no scope: its wave would order applications.
 func (d *declarations) outsideStacks() scope {
 	s := scope{around: -1}
 	for i, r := range d.resources {
-		if d.appOf(r) == "" {
+		if d.options.ApplicationOf(r.Meta) == "" {
 			s.resources = append(s.resources, i)
 		}
 	}
 	for _, r := range d.leftOut {
-		if d.appOf(r) == "" {
+		if d.options.ApplicationOf(r.Meta) == "" {
 			s.elsewhere = append(s.elsewhere, r)
 		}
 	}

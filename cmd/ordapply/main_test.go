@@ -52,6 +52,11 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "none"))
 			env.Setenv("HOME", env.WorkDir)
+			examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
+			if err != nil {
+				return err
+			}
+			env.Setenv("EXAMPLES", examples)
 			env.Setenv("ORDAPPLY_BIN", os.Getenv("ORDAPPLY_BIN"))
 			return needsCluster(env)
 		},
