@@ -69,7 +69,11 @@ func Build(resources []Resource, options Options) (*Plan, error) {
 	if err = errors.Join(options.idle(resources), err, b.unserved()); err != nil {
 		return nil, err
 	}
-	return b.plan(), nil
+	plan := b.plan()
+	if err := plan.unsafeStacks(options.Stacks); err != nil {
+		return nil, err
+	}
+	return plan, nil
 }
 
 // builder holds one planning run.

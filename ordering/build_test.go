@@ -190,6 +190,7 @@ type optionsFile struct {
 		Name         string
 		DependsOn    []string
 		Timeout      string
+		Atomic       bool
 		Applications []struct {
 			Name      string
 			DependsOn []string
@@ -220,7 +221,7 @@ func readOptions(t *testing.T, text []byte) ordering.Options {
 		options.KindTimeouts = append(options.KindTimeouts, ordering.KindTimeout{Kind: kind, Timeout: duration(timeout)})
 	}
 	for _, s := range file.Stacks {
-		stack := ordering.Stack{Name: s.Name, DependsOn: s.DependsOn, Timeout: duration(s.Timeout)}
+		stack := ordering.Stack{Name: s.Name, DependsOn: s.DependsOn, Timeout: duration(s.Timeout), Atomic: s.Atomic}
 		for _, a := range s.Applications {
 			stack.Applications = append(stack.Applications, ordering.App{Name: a.Name, DependsOn: a.DependsOn, Timeout: duration(a.Timeout), External: a.External})
 		}

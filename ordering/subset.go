@@ -50,3 +50,34 @@ func (d *Deletion) With(resources []object.ID) *Deletion {
 	}
 	return &out
 }
+
+// Only is the plan for some of the resources, in the same order. What they need of
+// the others is taken to be there; a wave of which nothing is left is left out.
+func (p *Plan) Only(wanted func(object.ID) bool) *Plan {
+	out := &Plan{Layers: p.Layers, Frame: p.Frame}
+	at := map[int]int{} // the new index of each wave that is left
+	for _, s := range p.Steps {
+		if !wanted(s.ID) {
+			continue
+		}
+		if _, ok := at[s.Wave]; !ok {
+			at[s.Wave] = len(out.Waves)
+			out.Waves = append(out.Waves, p.Waves[s.Wave])
+		}
+		s.Needs = slices.DeleteFunc(slices.Clone(s.Needs), func(n Need) bool { return !wanted(n.ID) })
+		s.MadeBy = slices.DeleteFunc(slices.Clone(s.MadeBy), func(id object.ID) bool { return !wanted(id) })
+		s.External = nil
+		out.Steps = append(out.Steps, s)
+	}
+	for i := range out.Steps {
+		s := &out.Steps[i]
+		ready := s.ReadyBy
+		for ; ready > s.Wave; ready-- { // the last wave that is left of those until it is ready
+			if _, ok := at[ready]; ok {
+				break
+			}
+		}
+		s.Wave, s.ReadyBy = at[s.Wave], at[ready]
+	}
+	return out
+}

@@ -31,6 +31,9 @@ func Vet(resources []Resource, options Options) []Finding {
 	found = append(found, b.vetReferences()...)
 	if err == nil {
 		plan := b.plan()
+		for _, fault := range Faults(plan.unsafeStacks(options.Stacks)) {
+			found = append(found, Finding{true, fault.Error()})
+		}
 		for _, note := range plan.Notes {
 			found = append(found, Finding{Text: note})
 		}

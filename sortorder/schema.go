@@ -99,7 +99,10 @@ func structSchema(t reflect.Type) map[string]any {
 		notEmpty(properties, "name", "kind", "resourceName")
 		selecting(properties)
 		out["required"] = []string{"name"}
-		out["anyOf"] = anyOf("matchAnnotations", "matchExpressions", "labelSelector", "group", "kind", "namespace", "resourceName")
+		out["anyOf"] = anyOf("matchAnnotations", "matchExpressions", "labelSelector", "group", "kind", "namespace", "resourceName", "external")
+	case reflect.TypeFor[externalSpec]():
+		notEmpty(properties, "apiVersion", "kind", "name")
+		out["required"] = []string{"apiVersion", "kind", "name"}
 	case reflect.TypeFor[healthRule]():
 		notEmpty(properties, "kind")
 		out["required"] = []string{"kind"}

@@ -52,6 +52,12 @@ type Run struct {
 	// Where no revision was deployed before, it is not called, and what this run
 	// created is deleted. Default: the set stays as the failure left it.
 	Undo func(context.Context, *Revision) (Run, error)
+	// Atomic are the stacks that are changed back when the run fails before they are
+	// ready as a whole; the error is then an *UndoneError. Undo is about them, too.
+	Atomic []AtomicStack
+	// Restoring is called before atomic stacks are changed back to a revision, with
+	// the plan of that; default: nothing.
+	Restoring func(revision int, plan *ordering.Plan)
 	// Removing is called before what a failed first run created is deleted, with
 	// the plan of that; default: nothing.
 	Removing func(*ordering.Plan)
@@ -116,6 +122,9 @@ func (r Run) prepared() Run {
 	}
 	if r.Pruning == nil {
 		r.Pruning = func(*ordering.Plan) {}
+	}
+	if r.Restoring == nil {
+		r.Restoring = func(int, *ordering.Plan) {}
 	}
 	if r.Removing == nil {
 		r.Removing = func(*ordering.Plan) {}

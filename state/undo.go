@@ -20,6 +20,9 @@ import (
 type UndoneError struct {
 	Failure error
 	Parent  object.ID // of the set
+	// Stacks are the atomic stacks that were undone, and nothing else; nil: all that
+	// the run changed was.
+	Stacks []string
 	// Revision was gone back to; 0: none was deployed before.
 	Revision int
 	Summary  apply.Summary // of undoing
@@ -36,6 +39,9 @@ func (e *UndoneError) Unwrap() []error { return []error{e.Failure, e.Outcome()} 
 
 // Outcome is how undoing the run ended, in words, and why.
 func (e *UndoneError) Outcome() error {
+	if len(e.Stacks) > 0 {
+		return e.stacksOutcome()
+	}
 	goOn := "go on with it: ordapply rollback " + argument(e.Parent)
 	switch {
 	case e.Err == nil:
@@ -98,17 +104,20 @@ func argument(parent object.ID) string {
 // errDeployedLast says why there is nothing to go back to.
 var errDeployedLast = errors.New("there is nothing to go back to: what failed is what was deployed last")
 
-// undone undoes a run that failed. One that was interrupted, or that ended before
-// it might write, is left as it is; one that found everything unchanged and waited
-// in vain is not.
+// undone undoes a run that failed, or its atomic stacks. One that was interrupted, or
+// that ended before it might write, is left as it is; one that found everything
+// unchanged and waited in vain is not.
 func (r Run) undone(ctx context.Context, tried attempt) error {
 	if limit := r.Applier.Timeout; limit > 0 && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		var cancel context.CancelFunc // the rollback has a timeout of its own
 		ctx, cancel = apply.PastDeadline(ctx, limit)
 		defer cancel()
 	}
-	if r.Undo == nil || !tried.began || ctx.Err() != nil || errors.Is(tried.failure, apply.ErrInterrupted) {
+	if r.Undo == nil && len(r.Atomic) == 0 || !tried.began || ctx.Err() != nil || errors.Is(tried.failure, apply.ErrInterrupted) {
 		return tried.failure
+	}
+	if r.Undo == nil {
+		return r.undoneStacks(ctx, tried)
 	}
 	out := &UndoneError{Failure: tried.failure, Parent: r.Parent}
 	before, err := r.beforeFailure(ctx, tried.revision)

@@ -147,6 +147,7 @@ type job struct {
 	assessor *health.Assessor
 	ungated  func(object.ID) bool
 	measured *measure
+	atomic   []state.AtomicStack
 	planned  *planFile // that must still hold; nil without one
 	// stillDue is asked under the lock, before the first write; nil: nothing is.
 	stillDue func(context.Context) error
@@ -206,6 +207,9 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 		j.target.scope.Enforce = false // --namespace is the set's; members may be in others
 	}
 	if j.stream, j.plan, err = f.planStream(inputs, j.target.scope, &options, j.target); err != nil {
+		return j, err
+	}
+	if j.atomic, err = f.atomicStacks(j.plan, options.Stacks); err != nil {
 		return j, err
 	}
 	if j.memory, err = f.memory(cmd.Context(), options, f.order); err != nil {
@@ -317,8 +321,11 @@ func (f *applyFlags) apply(cmd *cobra.Command, j job, applier apply.Applier, tol
 			return j.planned.check(ctx, j.target, preview, made)
 		}
 	}
-	if f.rollback {
+	switch {
+	case f.rollback:
 		f.undoing(&run, cmd, j, applier, told)
+	case len(j.atomic) > 0:
+		undoingStacks(&run, j, told)
 	}
 	return run.Do(cmd.Context())
 }

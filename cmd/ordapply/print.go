@@ -82,6 +82,8 @@ func (p *printer) rollBack(revision int, plan *ordering.Plan) {
 	p.plan = plan
 	if revision == 0 {
 		plain.Fprintf(p.err, "it failed, and no revision was deployed before: deleting %s that it created\n", count(len(plan.Steps), "resource"))
+	} else if len(plan.Steps) == 0 {
+		plain.Fprintf(p.err, "it failed; rolling back to revision %d\n", revision)
 	} else {
 		plain.Fprintf(p.err, "it failed; rolling back to revision %d: applying %s in %s\n", revision, count(len(plan.Steps), "resource"), count(len(plan.Waves), "wave"))
 	}

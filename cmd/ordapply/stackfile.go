@@ -141,7 +141,7 @@ func (f *stackFile) readStacks(raw json.RawMessage) error {
 			for _, id := range read.External {
 				f.externalOf[id] = name
 			}
-			if len(read.External) == 0 {
+			if !read.external {
 				selecting.add(name, field, app, read.optional)
 			}
 		}
@@ -157,6 +157,7 @@ type application struct {
 	ordering.App
 	Health   []json.RawMessage
 	optional bool
+	external bool // it names what the stream does not hold
 }
 
 // readApp reads an application's own fields and leaves those of its selector.
@@ -188,7 +189,7 @@ func readApp(field string, raw map[string]json.RawMessage) (application, error) 
 	timeout, err := readDuration(field+".timeout", spec.Timeout)
 	external, externalErr := readExternal(field, spec, raw)
 	app := ordering.App{Name: spec.Name, DependsOn: spec.DependsOn, Timeout: timeout, External: external}
-	return application{app, spec.Health, spec.Optional}, errors.Join(err, checkName(field, spec.Name), externalErr)
+	return application{app, spec.Health, spec.Optional, spec.External != nil}, errors.Join(err, checkName(field, spec.Name), externalErr)
 }
 
 func checkName(field, name string) error {

@@ -22,6 +22,29 @@ func (f *applyFlags) undoing(run *state.Run, cmd *cobra.Command, j job, applier 
 	run.Removing = func(plan *ordering.Plan) { told.rollBack(0, plan) }
 }
 
+// undoingStacks makes a run one whose atomic stacks are changed back when it fails.
+func undoingStacks(run *state.Run, j job, told tellers) {
+	run.Atomic, run.Restoring = j.atomic, told.rollBack
+	run.Removing = func(plan *ordering.Plan) { told.rollBack(0, plan) }
+}
+
+// atomicStacks are the stacks of a job that are atomic. Without an apply set nothing
+// is known of what they had before, and without waiting nothing of how they end.
+func (f *applyFlags) atomicStacks(plan *ordering.Plan, stacks []ordering.Stack) ([]state.AtomicStack, error) {
+	atomic := state.AtomicStacks(plan, stacks)
+	switch {
+	case len(atomic) == 0:
+		return nil, nil
+	case f.set == "":
+		return nil, usagef("stack %s is atomic, and only an apply set knows what there was before: name one with --applyset", atomic[0].Name)
+	case !f.wait:
+		return nil, usagef("stack %s is atomic, and it has to be seen whether it becomes ready: leave out --wait=false", atomic[0].Name)
+	case !f.ordering:
+		return nil, usagef("stack %s is atomic, and without an order others may use it before it is ready: leave out --ordering=false", atomic[0].Name)
+	}
+	return atomic, nil
+}
+
 // undo makes the run that goes back to a revision after this one failed. It prunes
 // only where the failed run would have.
 func (f *applyFlags) undo(ctx context.Context, cmd *cobra.Command, j job, applier apply.Applier, told tellers, r *state.Revision) (state.Run, error) {
@@ -38,7 +61,7 @@ func (f *applyFlags) undo(ctx context.Context, cmd *cobra.Command, j job, applie
 // when there is none. One that cannot be read is an error before anything is
 // written: the flag could not keep its promise.
 func (f *applyFlags) undoTarget(ctx context.Context, j job) (*state.Revision, error) {
-	if !f.rollback || f.dryRun != "none" {
+	if !f.rollback && len(j.atomic) == 0 || f.dryRun != "none" {
 		return nil, nil
 	}
 	gvk, parent, err := j.target.parent(ctx, f.set)
@@ -56,8 +79,11 @@ func (f *applyFlags) undoTarget(ctx context.Context, j job) (*state.Revision, er
 // undoPermissions are those that undoing the job would require: deleting what it
 // creates, and applying the revision that it goes back to.
 func (f *applyFlags) undoPermissions(ctx context.Context, j job, back *state.Revision) []apply.Permission {
-	if !f.rollback || f.dryRun != "none" {
+	if f.dryRun != "none" || !f.rollback && len(j.atomic) == 0 {
 		return nil
+	}
+	if !f.rollback {
+		j.stream, back = inStacks(j.stream.Objects, j.atomic), revisionOf(back, j.atomic)
 	}
 	kinds := apply.StreamKinds(j.stream.Objects).Or(apply.KindsOf(j.target.cluster))
 	all := creationPermissions(withoutThoseOf(back, j.stream.Objects), kinds)
@@ -94,4 +120,29 @@ func withoutThoseOf(r *state.Revision, objects map[object.ID]*unstructured.Unstr
 		}
 	}
 	return out
+}
+
+// inStacks is what atomic stacks hold of a stream.
+func inStacks(objects map[object.ID]*unstructured.Unstructured, stacks []state.AtomicStack) *apply.Stream {
+	out := &apply.Stream{Objects: map[object.ID]*unstructured.Unstructured{}}
+	for id, obj := range objects {
+		if slices.ContainsFunc(stacks, func(s state.AtomicStack) bool { return s.Resources[id] }) {
+			out.Objects[id] = obj
+		}
+	}
+	return out
+}
+
+// revisionOf is what a revision has of the resources of atomic stacks.
+func revisionOf(r *state.Revision, stacks []state.AtomicStack) *state.Revision {
+	if r == nil {
+		return nil
+	}
+	held := func(id object.ID) bool {
+		return slices.ContainsFunc(stacks, func(s state.AtomicStack) bool { return s.Resources[id] })
+	}
+	part := *r
+	part.Plan = r.Plan.Only(held)
+	part.Resources = slices.DeleteFunc(slices.Clone(r.Resources), func(resource ordering.Resource) bool { return !held(resource.ID) })
+	return &part
 }

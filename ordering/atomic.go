@@ -1,0 +1,107 @@
+package ordering
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// An atomic stack that fails is changed back. What is outside of it must not have
+// begun to use what is taken away: it waits for the whole stack.
+
+// InStack are the resources of a stack.
+func (p *Plan) InStack(name string) map[object.ID]bool {
+	in := map[object.ID]bool{}
+	for _, s := range p.Steps {
+		for _, l := range s.Layers {
+			if at := p.stackOf(l); at >= 0 && p.Layers[at].Name == "stack "+name {
+				in[s.ID] = true
+			}
+		}
+	}
+	return in
+}
+
+// stackOf is the stack that a layer is part of; -1 for none.
+func (p *Plan) stackOf(layer int) int {
+	for ; layer >= 0; layer = p.Layers[layer].Within {
+		if p.Layers[layer].Kind == StackLayer {
+			return layer
+		}
+	}
+	return -1
+}
+
+// unsafeStacks refuses atomic stacks that something outside of them may use before
+// they are ready.
+func (p *Plan) unsafeStacks(stacks []Stack) error {
+	var errs []error
+	for _, stack := range stacks {
+		if stack.Atomic {
+			errs = append(errs, p.usedEarly(stack.Name)...)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (p *Plan) usedEarly(stack string) []error {
+	in := p.InStack(stack)
+	w := waiting{plan: p, stack: "stack " + stack, layers: map[int]bool{}, steps: map[object.ID]bool{}, byID: map[object.ID]int{}}
+	for i, s := range p.Steps {
+		w.byID[s.ID] = i
+	}
+	var errs []error
+	for _, s := range p.Steps {
+		if in[s.ID] {
+			continue
+		}
+		for _, need := range s.Needs {
+			if in[need.ID] && !w.step(s.ID) {
+				errs = append(errs, fmt.Errorf("stack %s cannot be atomic: %s is not in it, uses %s (%s), and may be applied before all of the stack is ready: select it in the stack, or let its application or stack depend on stack %s",
+					stack, s.ID, need.ID, need.Why.Located(), stack))
+				break
+			}
+		}
+	}
+	return errs
+}
+
+// waiting finds out what waits for a stack; found answers are kept.
+type waiting struct {
+	plan   *Plan
+	stack  string // the layer's name
+	layers map[int]bool
+	steps  map[object.ID]bool
+	byID   map[object.ID]int
+}
+
+// step reports whether a resource waits for all of the stack.
+func (w waiting) step(id object.ID) bool {
+	if known, ok := w.steps[id]; ok {
+		return known
+	}
+	w.steps[id] = false
+	s := w.plan.Steps[w.byID[id]]
+	for _, b := range s.After {
+		w.steps[id] = w.steps[id] || w.layer(b.Layer)
+	}
+	for _, need := range s.Needs {
+		w.steps[id] = w.steps[id] || w.step(need.ID)
+	}
+	return w.steps[id]
+}
+
+// layer reports whether a layer is the stack, or is done only after it.
+func (w waiting) layer(l int) bool {
+	if known, ok := w.layers[l]; ok {
+		return known
+	}
+	w.layers[l] = w.plan.Layers[l].Name == w.stack
+	for at := l; at >= 0 && !w.layers[l]; at = w.plan.Layers[at].Within {
+		for _, b := range w.plan.Layers[at].After {
+			w.layers[l] = w.layers[l] || w.layer(b.Layer)
+		}
+	}
+	return w.layers[l]
+}

@@ -1,0 +1,49 @@
+package ordering_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// A part of a plan keeps the order of what is left, and refers to nothing else.
+func TestOnlyKeepsTheOrderOfWhatIsLeft(t *testing.T) {
+	planned := 0
+	for seed := range uint64(300) {
+		w := newWorld(seed)
+		plan, err := ordering.Build(w.resources, w.options)
+		if err != nil {
+			continue
+		}
+		planned++
+		left := map[object.ID]bool{}
+		for i, s := range plan.Steps {
+			left[s.ID] = (uint64(i)+seed)%3 != 0
+		}
+		name := fmt.Sprintf("seed %d", seed)
+		part := plan.Only(func(id object.ID) bool { return left[id] })
+		waves, before := map[object.ID]int{}, map[object.ID]int{}
+		for _, s := range plan.Steps {
+			before[s.ID] = s.Wave
+		}
+		for i, s := range part.Steps {
+			require.True(t, left[s.ID], name)
+			require.Less(t, s.ReadyBy, len(part.Waves), name)
+			require.LessOrEqual(t, s.Wave, s.ReadyBy, name)
+			waves[s.ID] = s.Wave
+			if i > 0 {
+				last := part.Steps[i-1].ID
+				require.Equal(t, before[last] < before[s.ID], waves[last] < s.Wave, name)
+			}
+			for _, need := range s.Needs {
+				require.True(t, left[need.ID], name)
+				require.LessOrEqual(t, waves[need.ID], s.Wave, name)
+			}
+		}
+	}
+	require.Greater(t, planned, 50)
+}

@@ -1,0 +1,143 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// AtomicStack is a stack of which all becomes ready or nothing stays changed
+// (RFC-DEPLOY-0001 §5.1): when the run fails before all of it is ready, what the run
+// changed in it is changed back, and in nothing else.
+type AtomicStack struct {
+	Name      string
+	Resources map[object.ID]bool
+}
+
+// broken are the atomic stacks that are not ready as a whole and that the run
+// changed.
+func (r Run) broken(s apply.Summary) []AtomicStack {
+	var out []AtomicStack
+	for _, stack := range r.Atomic {
+		whole, changed := true, false
+		for _, result := range s.Results {
+			if !stack.Resources[result.ID] {
+				continue
+			}
+			whole = whole && (result.State == apply.Ready || result.State == apply.Applied)
+			changed = changed || !result.Sent.IsZero() && !result.Unchanged
+		}
+		if !whole && changed {
+			out = append(out, stack)
+		}
+	}
+	return out
+}
+
+// of is the attempt as far as some stacks go.
+func (a attempt) of(stacks []AtomicStack) attempt {
+	a.summary.Results = slices.DeleteFunc(slices.Clone(a.summary.Results), func(result apply.Result) bool {
+		return !slices.ContainsFunc(stacks, func(s AtomicStack) bool { return s.Resources[result.ID] })
+	})
+	return a
+}
+
+// undoneStacks undoes what a failed run changed in the atomic stacks that are not
+// ready as a whole.
+func (r Run) undoneStacks(ctx context.Context, tried attempt) error {
+	stacks := r.broken(tried.summary)
+	if len(stacks) == 0 {
+		return tried.failure
+	}
+	out := &UndoneError{Failure: tried.failure, Parent: r.Parent}
+	for _, s := range stacks {
+		out.Stacks = append(out.Stacks, s.Name)
+	}
+	part := tried.of(stacks)
+	before, err := r.beforeFailure(ctx, tried.revision)
+	switch {
+	case err != nil:
+		out.Err = err
+	case before == nil:
+		out.Summary, out.Err = r.removeCreated(ctx, tried.set, part.created(nil))
+		out.Left = part.left(nil)
+	default:
+		out.Revision, out.Left = before.Number, part.left(before)
+		out.Summary, out.Err = r.restore(ctx, before, part)
+	}
+	out.Err = errors.Join(orLost(ctx, out.Err), r.letGo(ctx, part, before))
+	return out
+}
+
+// restore applies again what a revision has of the resources that a failed run
+// changed, and deletes those that the run created.
+func (r Run) restore(ctx context.Context, before *Revision, part attempt) (apply.Summary, error) {
+	changed := map[object.ID]bool{}
+	for _, result := range part.summary.Results {
+		changed[result.ID] = !result.Sent.IsZero() && !result.Unchanged
+	}
+	plan := before.Plan.Only(func(id object.ID) bool { return changed[id] })
+	plan.Notes = []string{"of " + stackNames(converted(r.broken(part.summary), func(s AtomicStack) string { return s.Name })) + " alone"}
+	r.Restoring(before.Number, plan)
+	var summary apply.Summary
+	if len(plan.Steps) > 0 {
+		applier := r.Applier
+		applier.Begin = nil // the run has begun already
+		var err error
+		if summary, err = applier.Run(ctx, plan, before.Objects()); err != nil {
+			return summary, err
+		}
+	}
+	r.Removing, r.removeAfter = r.Pruning, plan
+	deleted, err := r.removeCreated(ctx, part.set, part.created(before))
+	return summary.And(deleted), err
+}
+
+// stackNames are stacks in a sentence.
+func stackNames(names []string) string {
+	if len(names) == 1 {
+		return "stack " + names[0]
+	}
+	return "stacks " + strings.Join(names, ", ")
+}
+
+// stacksOutcome is how undoing atomic stacks ended, in words, and why.
+func (e *UndoneError) stacksOutcome() error {
+	names, verb := stackNames(e.Stacks), "is atomic, and was"
+	if len(e.Stacks) > 1 {
+		verb = "are atomic, and were"
+	}
+	switch {
+	case e.Err == nil && e.Revision > 0:
+		return fmt.Errorf("%s %s changed back to revision %d%s", names, verb, e.Revision, e.leftWords())
+	case e.Err == nil && len(e.Summary.Results) == 0:
+		return fmt.Errorf("%s %s not deployed before; the run created nothing in it%s", names, verb, e.leftWords())
+	case e.Err == nil:
+		return fmt.Errorf("%s %s not deployed before: what the run created in it is deleted%s", names, verb, e.leftWords())
+	case errors.Is(e.Err, errDeployedLast):
+		return fmt.Errorf("%s: %w", names, e.Err)
+	case errors.Is(e.Err, ErrLockLost):
+		return fmt.Errorf("changing %s back did not end: %w", names, e.Err)
+	case errors.Is(e.Err, apply.ErrInterrupted):
+		return fmt.Errorf("changing %s back was interrupted; apply again", names)
+	}
+	return errors.Join(fmt.Errorf("changing %s back failed, too, as follows; mend it and apply again", names), e.Err)
+}
+
+// AtomicStacks are the atomic stacks of a plan, with their resources. CRDs and
+// Namespaces are in none: others may need them.
+func AtomicStacks(plan *ordering.Plan, stacks []ordering.Stack) []AtomicStack {
+	var out []AtomicStack
+	for _, s := range stacks {
+		if s.Atomic {
+			out = append(out, AtomicStack{Name: s.Name, Resources: plan.InStack(s.Name)})
+		}
+	}
+	return out
+}
