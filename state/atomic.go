@@ -78,6 +78,11 @@ func (r Run) undoneStacks(ctx context.Context, tried attempt) error {
 // restore applies again what a revision has of the resources that a failed run
 // changed, and deletes those that the run created.
 func (r Run) restore(ctx context.Context, before *Revision, part attempt) (apply.Summary, error) {
+	if id, err := ClusterID(ctx, r.Cluster); err != nil {
+		return apply.Summary{}, err
+	} else if id != "" && before.Cluster != "" && id != before.Cluster {
+		return apply.Summary{}, fmt.Errorf("revision %d was applied to another cluster: apply the stream itself to this one", before.Number)
+	}
 	changed := map[object.ID]bool{}
 	for _, result := range part.summary.Results {
 		changed[result.ID] = !result.Sent.IsZero() && !result.Unchanged

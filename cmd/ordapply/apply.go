@@ -226,12 +226,16 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 func (f *applyFlags) permit(ctx context.Context, j job) error {
 	back, err := f.undoTarget(ctx, j)
 	if err != nil {
-		return fmt.Errorf("--rollback-on-failure: %w", err)
+		return fmt.Errorf("read what to go back to on failure: %w", err)
+	}
+	flags := f.rolesFlags(j.target.scope.Namespace)
+	if len(j.atomic) > 0 && !f.rollback {
+		flags = append(flags, "--rollback-on-failure") // which includes what atomic stacks require
 	}
 	required := func() []apply.Permission {
 		return append(f.permissions(ctx, j), f.undoPermissions(ctx, j, back)...)
 	}
-	return j.target.permit(ctx, required, f.rolesFlags(j.target.scope.Namespace)...)
+	return j.target.permit(ctx, required, flags...)
 }
 
 // outline prints what --dry-run=client is asked for: the plan, and where --prune

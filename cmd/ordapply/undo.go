@@ -76,16 +76,16 @@ func (f *applyFlags) undoTarget(ctx context.Context, j job) (*state.Revision, er
 	return r, err
 }
 
-// undoPermissions are those that undoing the job would require: deleting what it
-// creates, and applying the revision that it goes back to.
+// undoPermissions are those that undoing the job would require, or its atomic stacks:
+// deleting what it creates, and applying the revision that it goes back to.
 func (f *applyFlags) undoPermissions(ctx context.Context, j job, back *state.Revision) []apply.Permission {
 	if f.dryRun != "none" || !f.rollback && len(j.atomic) == 0 {
 		return nil
 	}
+	kinds := apply.StreamKinds(j.stream.Objects).Or(apply.KindsOf(j.target.cluster))
 	if !f.rollback {
 		j.stream, back = inStacks(j.stream.Objects, j.atomic), revisionOf(back, j.atomic)
 	}
-	kinds := apply.StreamKinds(j.stream.Objects).Or(apply.KindsOf(j.target.cluster))
 	all := creationPermissions(withoutThoseOf(back, j.stream.Objects), kinds)
 	if back != nil && sameCluster(ctx, j.target, back) == nil {
 		j.plan, j.stream = back.Plan, &apply.Stream{Resources: back.Resources, Objects: back.Objects()}
