@@ -63,6 +63,11 @@ func (d *demand) step(s ordering.Step, obj *unstructured.Unstructured, waits boo
 		d.required("delete", resource, namespace, name)
 		d.required("get", resource, namespace, name)
 	}
+	if _, defined := d.defined(obj.GroupVersionKind()); waits && !defined && !health.IsNative(resource.Group) {
+		if definition, known := d.kinds(definitions()[0]); known {
+			d.optional("get", definition.Resource, "", definitionOf(kind))
+		}
+	}
 	if waits && d.a.Health.Assess(obj).Rule != health.Exists {
 		d.required("get", resource, namespace, name)
 		d.optional("watch", resource, namespace, "")
@@ -104,6 +109,10 @@ func (d *demand) wait(obj *unstructured.Unstructured) {
 		return
 	}
 	d.optional("list", coreResource("pods"), namespace, "")
+	if makesPods(Meta(obj).ID) {
+		d.optional("watch", coreResource("pods"), namespace, "")
+		d.optional("watch", coreResource("events"), namespace, "")
+	}
 	d.optional("get", coreResource("persistentvolumeclaims"), namespace, "")
 	log := Permission{Verb: "get", Resource: coreResource("pods"), Subresource: "log", Namespace: namespace}
 	d.out.Optional = append(d.out.Optional, log)

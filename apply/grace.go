@@ -106,12 +106,12 @@ func (r *run) judgeLater(i int, at time.Time) {
 }
 
 // muteSince is from when on an object without a status could have got one: since
-// it was made, where this run has found all as it was applied last, and so has
-// started no controller either.
+// it was made, where it is as it was applied last and this run has made no workload
+// that may be its controller.
 func (r *run) muteSince(i int, live *unstructured.Unstructured) time.Time {
 	s := &r.steps[i]
 	made := live.GetCreationTimestamp().Time
-	if s.unchanged && !r.wrote && !made.IsZero() && made.Before(s.appliedAt) {
+	if s.unchanged && !r.madeWorkload && !made.IsZero() && made.Before(s.appliedAt) {
 		return made
 	}
 	return s.appliedAt
@@ -145,6 +145,9 @@ func (r *run) noteChange(i int, live *unstructured.Unstructured) {
 		s.specChanged = before.version != now.version
 	default:
 		s.specChanged = before.generation != now.generation
+	}
+	if s.isNew && (makesPods(s.ID) || s.ID.GroupKind() == "Pod") {
+		r.madeWorkload = true
 	}
 	if s.specChanged && !health.IsNative(s.obj.GroupVersionKind().Group) {
 		s.answer = live.Object["status"]

@@ -12,6 +12,11 @@ import (
 func (r *run) judge(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
 	a, again := r.assess(i, live)
+	if r.learnFirst(i, live, a) {
+		slim(live, s.obj)
+		s.last = live
+		return
+	}
 	if !again.IsZero() || a.Undated { // it may be judged again as it stands
 		slim(live, s.obj)
 	} else {
@@ -27,7 +32,8 @@ func (r *run) judge(i int, live *unstructured.Unstructured) {
 	case health.Deleting:
 		r.fail(i, Failed, errors.New("somebody deleted it while we waited for it"+HeldBy(live)))
 	default:
-		r.move(i, Waiting, a.Reason)
+		s.reason = a.Reason
+		r.tellWaiting(i)
 	}
 }
 

@@ -15,8 +15,12 @@ type podTrouble struct {
 	pods      []*unstructured.Unstructured // in this way
 	weight    int                          // how much it tells; the most first
 	same      string                       // equal for Pods with the same trouble
+	cause     string                       // equal for the same trouble, whatever its container is doing about it now
+	backoff   bool                         // the kubelet pauses before it tries again
 	text      string
+	since     string // for how long, and how often
 	message   string
+	own       bool   // message is what the program itself wrote
 	container string // whose log may tell more; "" when none ever ran
 	previous  bool   // its last run but one does
 }
@@ -68,14 +72,14 @@ func troubleOf(pod *unstructured.Unstructured, now time.Time) (podTrouble, bool)
 		return t, true
 	}
 	if scheduled := podCondition(status, "PodScheduled"); scheduled["status"] == "False" {
-		text := "it is not scheduled"
+		t := podTrouble{weight: someWaiting, same: fmt.Sprint("unscheduled", scheduled["message"]), cause: fmt.Sprint("unscheduled", scheduled["message"]), text: "it is not scheduled", message: textOf(scheduled["message"])}
 		if since, err := time.Parse(time.RFC3339, fmt.Sprint(scheduled["lastTransitionTime"])); err == nil {
-			text += " for " + age(now, since)
+			t.since = " for " + age(now, since)
 		}
-		return podTrouble{weight: someWaiting, same: fmt.Sprint("unscheduled", scheduled["message"]), text: text, message: textOf(scheduled["message"])}, true
+		return t, true
 	}
 	if reason := textOf(status["reason"]); reason != "" { // Evicted, NodeLost, DeadlineExceeded
-		return podTrouble{weight: someDead, same: reason, text: "it is " + phase + " (" + reason + ")", message: textOf(status["message"])}, true
+		return podTrouble{weight: someDead, same: reason, cause: reason, text: "it is " + phase + " (" + reason + ")", message: textOf(status["message"])}, true
 	}
 	if ready["status"] == "False" && phase == "Running" {
 		return podTrouble{weight: someUnready, same: fmt.Sprint(ready["reason"]), text: "it runs and is not ready", message: textOf(ready["message"])}, true
@@ -94,7 +98,7 @@ func containerTrouble(status map[string]any, now time.Time) (worst podTrouble, f
 				continue
 			}
 			name := list.word + textOf(container["name"])
-			t.same = name + t.same
+			t.same, t.cause = name+t.same, name+cmp.Or(t.cause, t.same)
 			t.text = name + ": " + t.text
 			worst, found = t, true
 		}
@@ -119,6 +123,9 @@ func readContainer(container map[string]any, now time.Time) podTrouble {
 		t = podTrouble{weight: someBusy, same: "creating", text: "still " + textOf(waiting["reason"])}
 	case waiting != nil:
 		t = podTrouble{weight: someWaiting, same: textOf(waiting["reason"]), text: textOf(waiting["reason"]), message: textOf(waiting["message"])}
+		if t.same == "ErrImagePull" || t.same == "ImagePullBackOff" { // by turns
+			t.cause = "image pull"
+		}
 	case ended != nil && ended["exitCode"] != int64(0):
 		t = podTrouble{weight: someDead, text: "it ended", container: name}
 		t.end(ended, restarts, now)
@@ -128,6 +135,7 @@ func readContainer(container map[string]any, now time.Time) podTrouble {
 	case ended == nil && container["ready"] == false:
 		t = podTrouble{weight: someUnready, same: "unready", text: "it runs and is not ready", container: name}
 	}
+	t.backoff = strings.HasSuffix(textOf(waiting["reason"]), "BackOff")
 	return t
 }
 
@@ -137,15 +145,15 @@ func (t *podTrouble) end(ended map[string]any, restarts int64, now time.Time) {
 	if reason := textOf(ended["reason"]); reason != "" && reason != "Error" {
 		code += " (" + reason + ")"
 	}
-	t.same = t.text + code
+	t.same, t.cause = t.text+code, code
 	t.text += ", " + code
 	if at, err := time.Parse(time.RFC3339, textOf(ended["finishedAt"])); err == nil {
-		t.text += ", " + age(now, at) + " ago"
+		t.since += ", " + age(now, at) + " ago"
 	}
 	if restarts > 0 {
-		t.text += ", " + count(int(restarts), "restart")
+		t.since += ", " + count(int(restarts), "restart")
 	}
-	t.message = textOf(ended["message"])
+	t.message, t.own = textOf(ended["message"]), true
 }
 
 func podCondition(status map[string]any, name string) map[string]any {

@@ -170,7 +170,7 @@ func (q *inquiry) pods(ctx context.Context, workload *unstructured.Unstructured,
 	logged := false
 	for _, kind := range kinds {
 		about := Meta(kind.pods[0]).ID
-		text := kind.text
+		text := kind.text + kind.since
 		if more := len(kind.pods) - 1; more > 0 {
 			text += fmt.Sprintf(" (and %s like it)", count(more, "Pod"))
 		}

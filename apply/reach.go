@@ -107,6 +107,9 @@ func (r *run) known(i int) string {
 	if r.reach.told && i == r.silent {
 		return r.reach.stale(r.before)
 	}
+	if s.pods.told.text != "" && s.state == Waiting { // the diagnosis says more of that
+		return r.reach.stale(s.reason)
+	}
 	return r.reach.stale(s.detail)
 }
 

@@ -78,7 +78,6 @@ func (r *run) proceed(i int) {
 		return
 	}
 	if !r.unchanged(i) {
-		r.wrote = true
 		r.invalidateReads()
 		r.sendFirst(i)
 	}

@@ -29,24 +29,28 @@ type run struct {
 	wave     int // the open wave; -1 before the first
 	waveOpen time.Time
 
-	waves      []tally
-	failures   int                 // steps that failed or timed out
-	wrote      bool                // something was sent to be applied
-	asked      int                 // steps with a request that is out, or will be sent again
-	epoch      int                 // see relist.go
-	active     bool                // something was sent or waited for
-	toRead     []int               // steps whose objects must be read again
-	timed      bool                // a layer has a timeout
-	clocks     map[int]*layerClock // of layers with a timeout, by index
-	wires      [][]wire            // per node, who waits for it: steps, then layers
-	blockers   []int               // per node, how much it still waits for
-	unfinished int                 // steps in no final state yet
+	waves        []tally
+	failures     int                 // steps that failed or timed out
+	madeWorkload bool                // this run made an object that runs Pods, and with it perhaps a controller
+	asked        int                 // steps with a request that is out, or will be sent again
+	epoch        int                 // see relist.go
+	active       bool                // something was sent or waited for
+	toRead       []int               // steps whose objects must be read again
+	timed        bool                // a layer has a timeout
+	clocks       map[int]*layerClock // of layers with a timeout, by index
+	wires        [][]wire            // per node, who waits for it: steps, then layers
+	blockers     []int               // per node, how much it still waits for
+	unfinished   int                 // steps in no final state yet
 
 	watches   watches
 	watched   map[watchKey][]int // the steps that each watch is for
 	outsiders map[object.ID]*outsider
 	outside   map[watchKey]*outsider // the same, by the watch that reports them
 	backends  map[object.ID]*backend // Services that steps wait for
+	lessons   map[string]*lesson     // CustomResourceDefinitions that are read for their printer columns
+	workloads map[string]int         // how many of the run make Pods, by namespace
+	lookouts  map[watchKey]*lookout  // what troubles workloads that are waited for
+	secrets   *values                // of the stream's Secrets; nil until they are needed
 
 	schemas      map[schema.GroupVersionKind]map[string]any // of kinds that the stream defines
 	scaled       map[object.ID]bool                         // what an autoscaler of the stream scales
@@ -95,6 +99,8 @@ type step struct {
 	appliedAt   time.Time
 	mute        time.Time                  // since when it could have got a status
 	last        *unstructured.Unstructured // the live object as last seen
+	reason      string                     // what its status says it waits for
+	pods        podLook                    // what troubles its Pods
 	backends    []object.ID                // Services that must have endpoints before it is ready
 	kind        Kind
 	live        identity  // of the object that the PATCH returned
@@ -137,12 +143,19 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 		outsiders: map[object.ID]*outsider{},
 		outside:   map[watchKey]*outsider{},
 		backends:  map[object.ID]*backend{},
+		lessons:   map[string]*lesson{},
+		workloads: map[string]int{},
+		lookouts:  map[watchKey]*lookout{},
 		timed:     slices.ContainsFunc(plan.Layers, func(l ordering.Layer) bool { return l.Timeout > 0 }),
 	}
 	for i, s := range plan.Steps {
 		r.steps[i] = step{Step: s, obj: objects[s.ID], state: Pending}
 		r.byID[s.ID] = i
 		r.watches.count(s.ID)
+		r.a.Health.Learn(r.steps[i].obj)
+		if makesPods(s.ID) {
+			r.workloads[s.ID.Namespace]++
+		}
 		for _, kind := range definedKinds(r.steps[i].obj) {
 			r.definers[kind.GroupVersion()] = append(r.definers[kind.GroupVersion()], i)
 		}

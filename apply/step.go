@@ -145,9 +145,17 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 	} else {
 		r.judge(i, live)
 	}
+	if !r.isLearning(i) {
+		r.keepWaiting(i, live)
+	}
+}
+
+// keepWaiting watches a step's object, unless it has been judged for good.
+func (r *run) keepWaiting(i int, live *unstructured.Unstructured) {
 	r.catchUp(i, live)
-	if s.state == Waiting && s.unserved == 0 {
+	if s := &r.steps[i]; s.state == Waiting && s.unserved == 0 {
 		r.watch(i)
+		r.lookAtPods(i)
 	}
 }
 

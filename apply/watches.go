@@ -16,6 +16,8 @@ type watchKey struct {
 	set       string // the id; "" for members or not
 	name      string // "" for any
 	service   string // whose EndpointSlices; "" for other objects
+	labels    string // of the Pods of one workload; "" for any
+	about     string // uid of the object whose events; "" for other objects
 	metadata  bool   // is all that must be known of them
 }
 
@@ -27,6 +29,12 @@ func (k watchKey) query() Query {
 	}
 	if k.service != "" {
 		q.Labels = "kubernetes.io/service-name=" + k.service
+	}
+	if k.labels != "" {
+		q.Labels = k.labels
+	}
+	if k.about != "" {
+		q.Fields = "involvedObject.uid=" + k.about
 	}
 	if k.name != "" {
 		q.Fields = "metadata.name=" + k.name

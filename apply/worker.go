@@ -15,14 +15,16 @@ import (
 type op int
 
 const (
-	opPatch     op = iota // server-side apply of obj
-	opDiscover            // ask discovery for a group-version
-	opGet                 // read the live object, to see whether it is still there
-	opDelete              // delete the live object, and give back what it was
-	opEndpoints           // see whether a Service has a ready endpoint
-	opLook                // read the object id, which is not of the stream
-	opRepair              // make ours what blocks a PATCH, and send it again
-	opMigrate             // take over what predecessors own on the live object
+	opPatch      op = iota // server-side apply of obj
+	opDiscover             // ask discovery for a group-version
+	opGet                  // read the live object, to see whether it is still there
+	opDelete               // delete the live object, and give back what it was
+	opEndpoints            // see whether a Service has a ready endpoint
+	opLook                 // read the object id, which is not of the stream
+	opRepair               // make ours what blocks a PATCH, and send it again
+	opMigrate              // take over what predecessors own on the live object
+	opDefinition           // read the CustomResourceDefinition id
+	opMaker                // find the ReplicaSet that a Deployment is rolling out
 )
 
 // request is one piece of work for a worker. It holds all that it needs:
@@ -40,7 +42,7 @@ type request struct {
 	discover  schema.GroupVersion
 	namespace string    // the Namespace to get, when step is -1
 	refusal   error     // that opRepair is about
-	id        object.ID // of what opEndpoints and opLook are about
+	id        object.ID // of what opEndpoints, opLook and opDefinition are about
 }
 
 type reply struct {
@@ -70,7 +72,7 @@ func (a Applier) do(ctx context.Context, q request) (*unstructured.Unstructured,
 			return a.Cluster.Get(ctx, q.kind, "", q.namespace)
 		}
 		return a.Cluster.Get(ctx, q.kind, q.obj.GetNamespace(), q.obj.GetName())
-	case opLook:
+	case opLook, opDefinition:
 		return a.Cluster.Get(ctx, q.kind, q.id.Namespace, q.id.Name)
 	case opDelete:
 		live, err := a.Cluster.Get(ctx, q.kind, q.obj.GetNamespace(), q.obj.GetName())
@@ -81,6 +83,8 @@ func (a Applier) do(ctx context.Context, q request) (*unstructured.Unstructured,
 			return nil, recreateError{err}
 		}
 		return live, a.Cluster.Delete(ctx, q.kind, live, DeleteOptions{Unchanged: true, Foreground: true}) // a Job made anew must not meet the Pods of the old one
+	case opMaker:
+		return a.makerOf(ctx, q.obj), nil
 	case opMigrate:
 		live, err := a.Cluster.Get(ctx, q.kind, q.obj.GetNamespace(), q.obj.GetName())
 		if err != nil {
@@ -111,11 +115,15 @@ func (r *run) take(answer reply) {
 		r.lookedOutside(answer)
 	case answer.op == opEndpoints:
 		r.foundEndpoints(answer)
+	case answer.op == opDefinition:
+		r.learned(answer)
 	case answer.step < 0:
 		r.foundNamespace(answer)
 	case r.steps[answer.step].state.Final():
 	case answer.op == opGet:
 		r.looked(answer)
+	case answer.op == opMaker:
+		r.foundMaker(answer.step, answer.live)
 	case answer.op == opDelete:
 		r.deleted(answer)
 	case answer.op == opMigrate:

@@ -62,21 +62,44 @@ func mixed(stamps []ordering.Stamp) bool {
 
 // previousNames is where kustomize notes the names that a resource had before
 // prefixes, suffixes and hashes. While functions run, others still name it so: the
-// references are corrected at the end of the build.
-const previousNames = "internal.config.kubernetes.io/previousNames"
+// references are corrected at the end of the build, and by the prefixes and suffixes
+// where several resources had one name.
+const (
+	previousNames = "internal.config.kubernetes.io/previousNames"
+	namePrefixes  = "internal.config.kubernetes.io/prefixes"
+	nameSuffixes  = "internal.config.kubernetes.io/suffixes"
+)
 
-// referredTo are the resources as others name them.
+// before is the ID that a resource had first; false where it has it still.
+func before(m object.Meta) (object.ID, bool) {
+	id := m.ID
+	id.Name, _, _ = strings.Cut(m.Annotations[previousNames], ",")
+	return id, id.Name != "" && !ordering.IsPrerequisite(id)
+}
+
+// sharedNames are the IDs that several resources had first.
+func sharedNames(metas []object.Meta) map[object.ID]bool {
+	count, shared := map[object.ID]int{}, map[object.ID]bool{}
+	for _, m := range metas {
+		if id, renamed := before(m); renamed {
+			count[id]++
+			shared[id] = count[id] > 1
+		}
+	}
+	return shared
+}
+
+// referredTo are the resources as others name them. One of several that had the
+// same name keeps its own.
 func referredTo(metas []object.Meta) []object.ID {
 	ids, taken := make([]object.ID, len(metas)), make(map[object.ID]bool, len(metas))
 	for i, m := range metas {
 		ids[i], taken[m.ID] = m.ID, true
 	}
+	shared := sharedNames(metas)
 	for i, m := range metas {
-		first, _, _ := strings.Cut(m.Annotations[previousNames], ",")
-		before := m.ID
-		before.Name = first
-		if first != "" && !taken[before] && !ordering.IsPrerequisite(m.ID) {
-			ids[i], taken[before] = before, true
+		if id, renamed := before(m); renamed && !taken[id] && !shared[id] {
+			ids[i], taken[id] = id, true
 		}
 	}
 	return ids
@@ -85,7 +108,7 @@ func referredTo(metas []object.Meta) []object.ID {
 // resources are the stamped resources as a plan reads them, and the ID of each
 // there. What an earlier run wrote is not there twice.
 func (d Decider) resources(metas []object.Meta, stamps []ordering.Stamp) ([]ordering.Resource, []object.ID) {
-	out, ids := make([]ordering.Resource, 0, len(metas)), referredTo(metas)
+	out, ids, shared := make([]ordering.Resource, 0, len(metas)), referredTo(metas), sharedNames(metas)
 	for i, m := range metas {
 		if stamps[i].Order == "" {
 			continue
@@ -98,6 +121,10 @@ func (d Decider) resources(metas []object.Meta, stamps []ordering.Stamp) ([]orde
 		maps.Copy(annotations, stamps[i].Annotations())
 		r := ordering.Resource{Meta: m}
 		r.ID, r.Annotations = ids[i], annotations
+		r.Family = m.Annotations[namePrefixes] + " " + m.Annotations[nameSuffixes]
+		if id, _ := before(m); shared[id] {
+			r.Formerly = id.Name
+		}
 		if d.Objects != nil && ordering.Refers(m.ID) {
 			r.Object = d.Objects(i)
 		}

@@ -30,6 +30,7 @@ type Assessor struct {
 	Strict bool
 
 	expressions sync.Map // compiled annotations, by their text
+	learned     sync.Map // the printer columns of kinds, by their group, version and kind
 }
 
 // Assess judges an object as the API server returned it. It never changes the

@@ -17,7 +17,7 @@ type Column struct {
 }
 
 // ColumnsOf gives the printer columns that a CustomResourceDefinition names for
-// each version of its kind.
+// each version of its kind; a version without any is there too.
 func ColumnsOf(crd *unstructured.Unstructured) map[schema.GroupVersionKind][]Column {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
@@ -28,6 +28,7 @@ func ColumnsOf(crd *unstructured.Unstructured) map[schema.GroupVersionKind][]Col
 		name, _ := version["name"].(string)
 		list, _ := version["additionalPrinterColumns"].([]any)
 		gvk := schema.GroupVersionKind{Group: group, Version: name, Kind: kind}
+		columns[gvk] = nil
 		for _, c := range list {
 			column, _ := c.(map[string]any)
 			var read Column
@@ -37,6 +38,38 @@ func ColumnsOf(crd *unstructured.Unstructured) map[schema.GroupVersionKind][]Col
 			columns[gvk] = append(columns[gvk], read)
 		}
 	}
+	return columns
+}
+
+// Learn takes the printer columns of the kinds that a CustomResourceDefinition
+// defines. What it has learned counts where ColumnsOf gives none.
+func (a *Assessor) Learn(crd *unstructured.Unstructured) {
+	for gvk, columns := range ColumnsOf(crd) {
+		a.learned.Store(gvk, columns)
+	}
+}
+
+// MissesColumns reports whether an assessment of an object comes from the generic
+// reading of its status, and the printer columns of its kind, which might say more,
+// are not known.
+func (a *Assessor) MissesColumns(obj *unstructured.Unstructured, given Assessment) bool {
+	gvk := obj.GroupVersionKind()
+	if given.NoStatus || given.Rule != "generic" && given.Rule != "kstatus" || IsNative(gvk.Group) {
+		return false
+	}
+	_, known := a.learned.Load(gvk)
+	return !known && (a.ColumnsOf == nil || a.ColumnsOf(gvk) == nil)
+}
+
+// columnsOf are the printer columns of a kind, as far as they are known.
+func (a *Assessor) columnsOf(gvk schema.GroupVersionKind) []Column {
+	if a.ColumnsOf != nil {
+		if columns := a.ColumnsOf(gvk); columns != nil {
+			return columns
+		}
+	}
+	learned, _ := a.learned.Load(gvk)
+	columns, _ := learned.([]Column)
 	return columns
 }
 

@@ -16,10 +16,7 @@ func generic(obj *unstructured.Unstructured, columns []Column) (Assessment, bool
 
 // generic reads a status with the printer columns of its kind, where they are known.
 func (a *Assessor) generic(obj *unstructured.Unstructured) (Assessment, bool) {
-	if a.ColumnsOf == nil {
-		return generic(obj, nil)
-	}
-	return generic(obj, a.ColumnsOf(obj.GroupVersionKind()))
+	return generic(obj, a.columnsOf(obj.GroupVersionKind()))
 }
 
 func byWords(obj *unstructured.Unstructured, columns []Column) (Assessment, bool) {

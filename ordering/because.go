@@ -1,6 +1,9 @@
 package ordering
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // why says what put a resource into its wave.
 func (b *builder) why(v int32) Reason {
@@ -13,22 +16,22 @@ func (b *builder) why(v int32) Reason {
 			return b.whyPushed(*pushed)
 		}
 		if isCRD(b.resources[v].ID) || isNamespace(b.resources[v].ID) {
-			return Reason{Rule: "prerequisite", Detail: "no selector placed it, and CRDs and Namespaces go first"}
+			return Reason{Rule: "prerequisite", Detail: "no selector matches it, and CRDs and Namespaces go first"}
 		}
 		return Reason{Rule: "prerequisite", Detail: "its kind is one of those that go first"}
 	}
 	pushed := b.pushedBy(v)
 	switch {
 	case pushed != nil && b.rest >= 0 && pushed.from == b.exit(b.rest):
-		return Reason{Rule: "unplaced", Detail: b.unplacedWords() + " and nothing needs it"}
+		return Reason{Rule: "unplaced", Detail: b.unplacedWords() + " and nothing depends on it: it goes last"}
 	case pushed != nil:
 		return b.whyPushed(*pushed)
 	case at == unmatched:
-		return Reason{Rule: "unmatched", Detail: "no selector placed it and nothing needs it; the rest is layer " + b.sets[b.layerOf[v]].name}
+		return Reason{Rule: "unmatched", Detail: "no selector matches it and nothing depends on it: it goes to layer " + b.sets[b.layerOf[v]].name}
 	case at == placed || at == byDefault:
 		return b.sets[b.layerOf[v]].because(at)
 	}
-	return Reason{Rule: "references", Detail: "it needs nothing of the stream"}
+	return Reason{Rule: "references", Detail: "no dependencies in this stream"}
 }
 
 func (b *builder) unplacedWords() string {
@@ -38,24 +41,19 @@ func (b *builder) unplacedWords() string {
 	return "nothing places it"
 }
 
+// whyFloating names what depends on a resource first, and how.
 func (b *builder) whyFloating(v int32) Reason {
-	words := "no selector placed it"
-	switch {
-	case b.standing[v] == byDefault:
-		words = "its place, " + b.sets[b.layerOf[v]].name + ", is only the one by default"
-	case b.frame != FrameStamps:
-		words = "nothing places it"
-	}
-	return Reason{Rule: floats, Detail: words + ", and " + b.firstNeed(v)}
-}
-
-// firstNeed says who needs a resource first.
-func (b *builder) firstNeed(v int32) string {
 	e := b.firstNeeder(v)
 	if e == nil {
-		return "nobody needs it"
+		return Reason{Rule: floats, Detail: "nothing depends on it"}
 	}
-	return fmt.Sprintf("%s needs it (%s)", b.vertexName(e.to), e.why)
+	id := b.resources[v].ID
+	how := strings.TrimSuffix(e.why.Detail, " names "+id.Kind+" "+id.Name)
+	detail := fmt.Sprintf("before %s, which uses it (%s)", b.vertexName(e.to), how)
+	if b.standing[v] == byDefault {
+		detail += "; " + b.sets[b.layerOf[v]].name + " is only its place by default"
+	}
+	return Reason{Rule: floats, Detail: detail}
 }
 
 // pushedBy is the edge that put a resource behind the beginning of its place,

@@ -19,6 +19,9 @@ type Options struct {
 	// KeepHooks plans hooks as any other resource: what is deleted may hold some,
 	// whichever way they came into the cluster.
 	KeepHooks bool
+	// Incomplete says that parts of the stream could not be read: that something
+	// named is not there is then no fault.
+	Incomplete bool
 	// NoPrerequisites lets CRDs and Namespaces that nothing placed go out like
 	// everything else.
 	NoPrerequisites bool
@@ -181,7 +184,7 @@ func (d *declarations) addEverything(sets []int) int {
 func (b *builder) lastEdges() []edge {
 	var edges []edge
 	for _, i := range b.last {
-		why := Reason{Rule: "unplaced", Detail: "it has no place, and nothing needs it"}
+		why := Reason{Rule: "unplaced", Detail: "it has no place, and nothing depends on it"}
 		edges = append(edges, edge{from: b.exit(b.rest), to: int32(i), strength: place, why: why})
 	}
 	return edges

@@ -58,6 +58,7 @@ func (d *declarations) depend(i int, key string, entry dependency) {
 		d.edges = append(d.edges, resourceEdge(from, i, entry.gate, hard, why))
 	case entry.external, d.elsewhere[entry.id]:
 		d.external[i] = append(d.external[i], Need{ID: entry.id, Gate: entry.gate, Why: why, Hard: true})
+	case d.options.Incomplete:
 	default:
 		d.fail(i, "annotation %s: %s is not in the stream%s", key, formatReference(entry.id), d.meant(i, key, entry.id))
 	}

@@ -200,7 +200,7 @@ func (d *declarations) checkGroups(s scope, chart string, byName map[string]*hel
 				g.needs = append(g.needs, need)
 				continue
 			}
-			if d.isElsewhere("group", need, inHelmGroup) {
+			if d.options.Incomplete || d.isElsewhere("group", need, inHelmGroup) {
 				continue
 			}
 			i := g.first[need]

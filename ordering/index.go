@@ -24,6 +24,7 @@ type index struct {
 	workloads  map[string]map[string][]int          // by namespace, then by "key=value" of their Pods; "" lists all
 	selecting  map[string]map[string][]podSelecting // what selects Pods, by namespace, then by a "key=value" that it asks for; "" lists what asks for none
 	aggregated []int                                // ClusterRoles that others may aggregate
+	former     map[object.ID][]int                  // by an ID that they had before
 	webhooks   []webhook
 	definers   map[string][]int // CustomResourceDefinitions, by the group of their kind
 	podHooks   []webhook        // those that intercept new Pods
@@ -43,7 +44,7 @@ type maker struct {
 func newIndex(resources []Resource, condition Condition) *index {
 	ix := &index{
 		resources: resources, condition: condition,
-		byID:   make(map[object.ID]int, len(resources)),
+		byID: make(map[object.ID]int, len(resources)), former: map[object.ID][]int{},
 		makers: map[groupKind][]maker{}, crds: map[groupKind]int{}, definers: map[string][]int{}, servers: map[groupVersion][]int{},
 		bindings: map[object.ID][]int{}, fillers: map[string][]filler{}, groups: map[string][]int{},
 		volumes: map[object.ID][]int{}, volumeSets: map[object.ID][]int{}, pools: map[string][]int{},
@@ -51,6 +52,11 @@ func newIndex(resources []Resource, condition Condition) *index {
 	}
 	for i, r := range resources {
 		ix.byID[r.ID] = i
+		if r.Formerly != "" {
+			before := r.ID
+			before.Name = r.Formerly
+			ix.former[before] = append(ix.former[before], i)
+		}
 		ix.addMakers(i, r)
 		ix.addWorkload(i, r)
 		ix.addWebhooks(i, r)
@@ -140,9 +146,24 @@ func (refs *references) need(id object.ID, s strength, rule, where string) {
 	switch {
 	case ok:
 		refs.edge(from, Applied, s, rule, where)
+	case len(refs.former[id]) > 0:
+		for _, from := range refs.meant(id) {
+			refs.edge(from, Applied, s, rule, where)
+		}
 	case refs.want:
 		refs.missing = append(refs.missing, missing{refs.at, id, s, refs.reason(rule, where, id)})
 	}
+}
+
+// meant are the resources that had an ID and are meant by it: those that were renamed
+// together with what names it, or else all.
+func (refs *references) meant(id object.ID) []int {
+	all := refs.former[id]
+	family := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return refs.resources[i].Family != refs.resources[refs.at].Family })
+	if len(family) > 0 {
+		return family
+	}
+	return all
 }
 
 // edge is need for a resource that was found.

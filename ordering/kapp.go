@@ -60,7 +60,7 @@ func (d *declarations) changeGroups() {
 		case rule.deletes:
 			d.deleteRules = append(d.deleteRules, rule)
 		case len(members[rule.group]) == 0:
-			if !strings.HasPrefix(rule.group, builtinGroups) && !d.isElsewhere("change group", rule.group, inChangeGroup) {
+			if !d.options.Incomplete && !strings.HasPrefix(rule.group, builtinGroups) && !d.isElsewhere("change group", rule.group, inChangeGroup) {
 				d.fail(rule.resource, "annotation %s: no resource of the stream is in change group %s%s", rule.key, rule.group, DidYouMean(rule.group, slices.Sorted(maps.Keys(members))))
 			}
 		default:

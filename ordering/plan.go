@@ -19,6 +19,12 @@ type Resource struct {
 	// "# Source:" comments of `helm template` begin: "foo/charts/bar"; "" when
 	// nobody knows.
 	Chart string
+	// Formerly is a name that others may still use for it while a build goes on, as
+	// further resources may have had it, too; "" where there is none. It is meant by
+	// those of its Family, which were renamed together; where that does not decide,
+	// all that had the name are.
+	Formerly string
+	Family   string
 }
 
 // Plan is what will be done, as data, before anything is done.

@@ -28,7 +28,9 @@ func Vet(resources []Resource, options Options) []Finding {
 	for _, fault := range Faults(err) {
 		found = append(found, Finding{true, fault.Error()})
 	}
-	found = append(found, b.vetReferences()...)
+	if !options.Incomplete {
+		found = append(found, b.vetReferences()...)
+	}
 	if err == nil {
 		plan := b.plan()
 		for _, fault := range Faults(plan.unsafeStacks(options.Stacks)) {
@@ -146,16 +148,35 @@ func isAlwaysThere(id object.ID) bool {
 	return false
 }
 
+// vetDropped reports the inferred edges that the plan does without. Those to
+// policies, of which one may be for every workload of a namespace, are one remark.
 func vetDropped(dropped []Dropped) []Finding {
 	var found []Finding
+	var policies []Dropped
 	for _, d := range dropped {
-		var road []string
-		for _, e := range d.Because {
-			road = append(road, e.String())
+		if d.Need.Why.Rule == rulePolicy {
+			policies = append(policies, d)
+			continue
 		}
-		found = append(found, Finding{Text: fmt.Sprintf("%s needs %s (%s), but %s: the plan does without that edge", d.ID, d.Need.ID, d.Need.Why, strings.Join(road, ", and "))})
+		found = append(found, Finding{Text: d.words() + ": the plan does without that edge"})
+	}
+	switch len(policies) {
+	case 0:
+	case 1:
+		found = append(found, Finding{Text: policies[0].words() + ": the plan does without that edge"})
+	default:
+		found = append(found, Finding{Text: fmt.Sprintf("%s; and %s for policies: the plan does without these edges", policies[0].words(), counted(len(policies)-1, "other edge", "other edges"))})
 	}
 	return found
+}
+
+// words say which edge contradicts which others.
+func (d Dropped) words() string {
+	var road []string
+	for _, e := range d.Because {
+		road = append(road, e.String())
+	}
+	return fmt.Sprintf("%s needs %s (%s), but %s", d.ID, d.Need.ID, d.Need.Why, strings.Join(road, ", and "))
 }
 
 // vetLast reports workloads that go behind all layers because no selector matches

@@ -185,19 +185,15 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 	if err != nil {
 		return j, err
 	}
-	options, err := f.options(cmd.Context(), f.order)
-	if err != nil {
-		return j, err
-	}
-	if err := withOrder(cmd.Context(), j.assessor, f.order); err != nil {
-		return j, err
-	}
 	f.lean = true
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	connecting := meanwhile(ctx, func() (*target, error) { return connect(ctx, f.cluster, measured.watch) })
-	inputs, err := f.read(cmd)
+	inputs, options, err := readAll(cmd, &f.inputFlags, &f.planningFlags, scopeOf(f.cluster, f.set))
 	if err != nil {
+		return j, err
+	}
+	if err := withOrder(cmd.Context(), j.assessor, f.order); err != nil {
 		return j, err
 	}
 	if j.target, err = connecting(); err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -41,7 +40,7 @@ the new numbers. With --order, each application of a stack has waves of its own.
 			if err != nil {
 				return err
 			}
-			stream, err := apply.NewStream(inputs, in.scope())
+			stream, _, err := checkedStream(inputs, in.scope())
 			if err != nil {
 				return err
 			}

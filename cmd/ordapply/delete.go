@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -115,12 +116,8 @@ type deletion struct {
 // prepare finds what the manifests name.
 func (f *deleteFlags) prepare(cmd *cobra.Command, measured *measure) (d deletion, err error) {
 	d.measured = measured
-	options, err := f.options(cmd.Context(), f.order)
-	if err != nil {
-		return d, err
-	}
 	f.lean = true
-	inputs, err := f.read(cmd)
+	inputs, options, err := readAll(cmd, &f.inputFlags, &f.planningFlags, scopeOf(f.cluster, ""))
 	if errors.Is(err, errNoResources) {
 		return d, fmt.Errorf("%w: nothing was deleted", errNoResources)
 	}
@@ -130,7 +127,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, measured *measure) (d deletion
 	if d.target, err = connect(cmd.Context(), f.cluster, measured.watch); err != nil {
 		return d, err
 	}
-	stream, err := apply.NewStream(inputs, d.target.scope)
+	stream, remarks, err := checkedStream(inputs, d.target.scope)
 	if err != nil {
 		return d, err
 	}
@@ -138,7 +135,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, measured *measure) (d deletion
 	if d.order, err = ordering.DeletionOrder(stream.Resources, options); err != nil {
 		return d, err
 	}
-	d.order.Notes = append(d.order.Notes, stream.Notes()...)
+	d.order.Notes = slices.Concat(d.order.Notes, stream.Notes(), remarks)
 	d.order.Notes = append(d.order.Notes, d.target.unreadable(stream)...)
 	if d.live, err = apply.Find(cmd.Context(), d.target.cluster, stream.Resources); err != nil || f.dryRun == "client" {
 		return d, err

@@ -53,7 +53,8 @@ var errSkippedFunction = errors.New("no resource carries " + "ordapply.dev/layer
 	"Did kustomize skip the function? It needs --enable-alpha-plugins, and an exec function also --enable-exec, without which it is skipped silently; " +
 	"kubectl apply -k runs no functions. Or pass the order here, with --order FILE")
 
-// read gives the manifests, stamped with the order asked for.
+// read gives the manifests, stamped with the order asked for. Those that could be
+// read come with the error, too.
 func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
 	files, err := f.sources(cmd)
 	if err != nil {
@@ -70,14 +71,14 @@ func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, err
+		return inputs, err
 	}
 	if len(inputs) == 0 {
 		return nil, fmt.Errorf("%w: nothing was applied", errNoResources)
 	}
 	if f.order != "" {
 		if err := f.stamp(cmd.Context(), inputs, cmd.ErrOrStderr()); err != nil {
-			return nil, err
+			return inputs, err
 		}
 	}
 	if f.requireOrder && !slices.ContainsFunc(inputs, isStamped) {

@@ -81,12 +81,7 @@ func (o *offline) register(cmd *cobra.Command) {
 
 // load reads the manifests and how to plan them.
 func (o *offline) load(cmd *cobra.Command) ([]apply.Input, ordering.Options, error) {
-	options, err := o.options(cmd.Context(), o.order)
-	if err != nil {
-		return nil, options, err
-	}
-	inputs, err := o.read(cmd)
-	return inputs, options, err
+	return readAll(cmd, &o.inputFlags, &o.planningFlags, func(context.Context) apply.Scope { return o.scope() })
 }
 
 // scope is the one of streams that no cluster is asked about.

@@ -44,6 +44,14 @@ func (t *target) servedKinds() []string {
 	return kinds
 }
 
+// checkedStream gives the stream of some manifests that are not planned as apply
+// would, and remarks on their annotations.
+func checkedStream(inputs []apply.Input, scope apply.Scope) (*apply.Stream, []string, error) {
+	stream, err := apply.NewStream(inputs, scope)
+	faults, remarks := checkAnnotations(stream)
+	return stream, remarks, errors.Join(err, errors.Join(faults...))
+}
+
 // checkAnnotations looks at every annotation that is ours. What making a stream
 // and a plan of it report is left to these.
 func checkAnnotations(stream *apply.Stream) (faults []error, remarks []string) {

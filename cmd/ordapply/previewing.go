@@ -48,11 +48,7 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 	if err := errors.Join(f.check(), f.checkSet(f.set)); err != nil {
 		return nil, err
 	}
-	options, err := f.options(cmd.Context(), f.order)
-	if err != nil {
-		return nil, err
-	}
-	inputs, err := f.read(cmd)
+	inputs, options, err := readAll(cmd, &f.inputFlags, &f.planningFlags, scopeOf(f.cluster, f.set))
 	if err != nil {
 		return nil, err
 	}

@@ -100,11 +100,7 @@ type wanted struct {
 // load reads and plans the stream, for the cluster where there is one; guess
 // stands in for what nobody knows of kinds.
 func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (w wanted, err error) {
-	options, err := f.options(cmd.Context(), f.order)
-	if err != nil {
-		return w, err
-	}
-	inputs, err := f.read(cmd)
+	inputs, options, err := readAll(cmd, &f.inputFlags, &f.planningFlags, scopeOf(f.cluster, f.set))
 	if err != nil {
 		return w, err
 	}

@@ -57,7 +57,8 @@ type observer struct {
 	name     string
 	assessor *health.Assessor
 	grace    time.Duration
-	revision *state.Revision // as it was last read
+	revision *state.Revision                  // as it was last read
+	asked    map[schema.GroupVersionKind]bool // kinds whose printer columns were asked for
 }
 
 // endpoints tell whether a Service has an endpoint that is ready.
@@ -87,6 +88,7 @@ func (o *observer) observeMembers(ctx context.Context, set known, found endpoint
 	if err != nil {
 		return nil, err
 	}
+	o.learnColumns(ctx, members.Live)
 	now := o.standing(set.Parent.ID, members, time.Now(), found)
 	if remark := set.Remark(); remark != "" {
 		now.Notes = append([]string{remark}, now.Notes...)

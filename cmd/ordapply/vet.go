@@ -44,13 +44,13 @@ when there is a problem; with --strict, a remark is enough.`,
 // vet gives all that can be said of a stream that can be read, problems first.
 func (o *offline) vet(cmd *cobra.Command) ([]ordering.Finding, error) {
 	o.findings = &fn.Findings{}
-	inputs, options, err := o.load(cmd)
-	if err != nil {
-		return nil, err
+	inputs, options, wrong := readParts(cmd, &o.inputFlags, &o.planningFlags)
+	if wrong != nil && (len(inputs) == 0 || cmd.Context().Err() != nil) {
+		return nil, wrong
 	}
 	stream, err := apply.NewStream(inputs, o.scope())
 	var problems, remarks []ordering.Finding
-	for _, fault := range ordering.Faults(err) {
+	for _, fault := range slices.Concat(ordering.Faults(wrong), ordering.Faults(err)) {
 		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
 	}
 	faults, unused := checkAnnotations(stream)

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// learnColumns reads the printer columns of kinds that no rule knows, one request
+// for each kind. Where they cannot be read, a status is read without them.
+func (o *observer) learnColumns(ctx context.Context, live map[object.ID]*unstructured.Unstructured) {
+	definitions, served := o.target.cluster.Kind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	if !served {
+		return
+	}
+	for _, obj := range live {
+		gvk := obj.GroupVersionKind()
+		if o.asked[gvk] || !o.assessor.MissesColumns(obj, o.assessor.Assess(obj)) {
+			continue
+		}
+		if o.asked == nil {
+			o.asked = map[schema.GroupVersionKind]bool{}
+		}
+		o.asked[gvk] = true
+		kind, _ := o.target.cluster.Kind(gvk)
+		if crd, err := o.target.cluster.Get(ctx, definitions, "", kind.Resource.GroupResource().String()); err == nil {
+			o.assessor.Learn(crd)
+		}
+	}
+}
