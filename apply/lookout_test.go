@@ -1,0 +1,86 @@
+package apply_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/object"
+)
+
+// pulling is a cluster in which the Pod of StatefulSet db cannot pull its image after
+// some time, and in vain tries again and again.
+type pulling struct {
+	scripted
+	after time.Duration
+}
+
+func (c *pulling) Watch(ctx context.Context, kind apply.Kind, namespace string, query apply.Query, changed func(apply.Change)) {
+	if kind.Resource.Resource != "pods" {
+		c.scripted.Watch(ctx, kind, namespace, query, changed)
+		return
+	}
+	c.record(object.ID{Kind: "Pod"}, "watched")
+	changed(apply.Change{Listed: true, Objects: []*unstructured.Unstructured{podOf("db", "ContainerCreating")}})
+	time.Sleep(c.after)
+	for ctx.Err() == nil {
+		for _, reason := range []string{"ImagePullBackOff", "ErrImagePull"} {
+			changed(apply.Change{Objects: []*unstructured.Unstructured{podOf("db", reason)}})
+			time.Sleep(3 * time.Second)
+		}
+	}
+}
+
+// podOf is a Pod of a workload, whose container waits.
+func podOf(workload, reason string) *unstructured.Unstructured {
+	yes := true
+	pod := &unstructured.Unstructured{Object: plainPod(workload + "-0")}
+	pod.SetUID("uid-pod")
+	pod.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: workload, UID: types.UID("uid-" + workload), Controller: &yes}})
+	pod.Object["status"] = map[string]any{"phase": "Pending", "containerStatuses": []any{map[string]any{
+		"name": "c", "ready": false, "state": map[string]any{"waiting": map[string]any{"reason": reason, "message": "no such image\nof hunter2hunter2"}},
+	}}}
+	return pod
+}
+
+// A Pod that cannot start is reported within five seconds of the cluster knowing,
+// once, and no value of a Secret with it. What is ready soon is not looked at.
+func TestPodTroubleIsToldWhileWaiting(t *testing.T) {
+	for _, c := range []struct {
+		after, readyAfter time.Duration
+		told              int
+	}{{after: 0, told: 1}, {after: 10 * time.Second, told: 1}, {readyAfter: 2 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			id := object.ID{Group: "apps", Kind: "StatefulSet", Namespace: "shop", Name: "db"}
+			cluster := &pulling{scripted: scripted{scripts: map[object.ID]script{id: {never: c.readyAfter == 0, readyAfter: c.readyAfter}}}, after: c.after}
+			secret := testSecret("s")
+			secret["stringData"] = map[string]any{"password": "hunter2hunter2"}
+			plan, stream := planOf(t, secret, map[string]any{
+				"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": map[string]any{"name": "db", "namespace": "shop"},
+				"spec": map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": "db"}}},
+			})
+			begun, told := time.Now(), []apply.Event{}
+			_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Events: func(e apply.Event) {
+				if e.State == apply.Waiting && strings.Contains(e.Detail, "Image") {
+					told = append(told, e)
+				}
+			}}.Run(t.Context(), plan, stream.Objects)
+			require.Len(t, told, c.told)
+			if c.told == 0 {
+				require.NotContains(t, cluster.happened(), entry{object.ID{Kind: "Pod"}, "watched"})
+				return
+			}
+			require.LessOrEqual(t, told[0].Time.Sub(begun), max(c.after, 0)+5*time.Second)
+			require.Regexp(t, `; container c: ImagePullBackOff: no such image of \(value of a Secret\) \(Pod db-0\)$`, told[0].Detail)
+			require.NotContains(t, err.Error(), "Image", "the diagnosis below it says so")
+		})
+	}
+}
