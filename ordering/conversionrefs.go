@@ -1,6 +1,10 @@
 package ordering
 
-import "github.com/ordapply/ordapply/object"
+import (
+	"strings"
+
+	"github.com/ordapply/ordapply/object"
+)
 
 // converted: a custom resource of a version that is not stored passes through the
 // conversion webhook of its CustomResourceDefinition, which must serve.
@@ -19,6 +23,30 @@ func (refs *references) converted(r Resource) {
 	refs.edge(service, Applied, helps, "conversion", where+", which names")
 	for _, workload := range refs.behind(service) {
 		refs.edge(workload, Ready, helps, "conversion", where+", which is served by")
+	}
+	refs.convertedTrust(crd, where)
+}
+
+// convertedTrust: cert-manager's cainjector fills in the CA by which the API server
+// trusts a conversion webhook, from a Certificate or a Secret that the
+// CustomResourceDefinition names (https://cert-manager.io/docs/concepts/ca-injector/).
+func (refs *references) convertedTrust(crd int, where string) {
+	r := refs.resources[crd]
+	if str(r.Object, "spec", "conversion", "webhook", "clientConfig", "caBundle") != "" {
+		return
+	}
+	for _, source := range []struct {
+		annotation string
+		id         object.ID
+		gate       Gate
+	}{
+		{"cert-manager.io/inject-ca-from", object.ID{Group: "cert-manager.io", Kind: "Certificate"}, Ready},
+		{"cert-manager.io/inject-ca-from-secret", object.ID{Kind: "Secret"}, Applied},
+	} {
+		source.id.Namespace, source.id.Name, _ = strings.Cut(r.Annotations[source.annotation], "/")
+		if from, ok := refs.byID[source.id]; ok {
+			refs.edge(from, source.gate, helps, "conversion", where+", which is trusted by")
+		}
 	}
 }
 

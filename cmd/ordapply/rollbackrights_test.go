@@ -114,7 +114,7 @@ func TestEveryPrintedVerbIsUsed(t *testing.T) {
 	const namespace = "rights-each"
 	cluster.Kubectl(t, "create", "namespace", namespace)
 	file := filepath.Join(t.TempDir(), "app.yaml")
-	job := "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: once, namespace: rights-each, annotations: {ordapply.dev/timeout: 1s}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: c}]}}}\n"
+	job := "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: once, namespace: rights-each, annotations: {ordapply.dev/timeout: 6s}}\nspec: {template: {metadata: {annotations: {localcluster/behaviour: never-ready}}, spec: {restartPolicy: Never, containers: [{name: c, image: c}]}}}\n"
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)+job), 0o600))
 	args := []string{"-f", file, "-n", namespace, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/each"}
 	roles := rbac(t, args...)
