@@ -79,7 +79,13 @@ func (r *run) look(i int) {
 		return
 	}
 	r.after(lookEvery, func() { r.look(i) })
-	if s.last == nil {
+	r.tellTrouble(i)
+}
+
+// tellTrouble says what keeps a waiting step's Pods from starting, where that is
+// another trouble than was told before.
+func (r *run) tellTrouble(i int) {
+	if s := &r.steps[i]; s.state != Waiting || s.last == nil {
 		return
 	}
 	if seen, known := r.troubleOf(i); known && r.note(i, seen) {
@@ -123,7 +129,14 @@ func (r *run) lookout(i int, key watchKey) *lookout {
 	if l == nil {
 		l = &lookout{pods: map[types.UID]map[types.UID]seenPod{}, events: map[types.UID]*unstructured.Unstructured{}}
 		r.lookouts[key] = l
-		l.end = r.follow(r.a.Cluster, key, Kind{Resource: key.resource, Namespaced: true}, func(c sight) { l.see(c.Change) })
+		l.end = r.follow(r.a.Cluster, key, Kind{Resource: key.resource, Namespaced: true}, func(c sight) {
+			l.see(c.Change)
+			for _, i := range l.steps {
+				if c.Listed {
+					r.tellTrouble(i)
+				}
+			}
+		})
 	}
 	if !slices.Contains(s.pods.watching, key) {
 		s.pods.watching = append(s.pods.watching, key)
@@ -214,6 +227,7 @@ func (r *run) foundMaker(i int, maker *unstructured.Unstructured) {
 	s := &r.steps[i]
 	if maker != nil {
 		s.pods.maker = maker.GetUID()
+		r.tellTrouble(i)
 		return
 	}
 	s.pods.pause = min(max(2*s.pods.pause, lookEvery), longestPause)
@@ -248,7 +262,7 @@ func (r *run) troubleAmong(i int, seen *lookout) sighting {
 // worstOf is the worst trouble of Pods; where that which was told before is still
 // one of them, it is that.
 func worstOf(pods []seenPod, told string) (sighting, bool) {
-	bad := slices.DeleteFunc(pods, func(p seenPod) bool { return p.trouble.weight < someWaiting })
+	bad := slices.DeleteFunc(slices.Clone(pods), func(p seenPod) bool { return p.trouble.weight < someWaiting })
 	if len(bad) == 0 {
 		return sighting{}, false
 	}
