@@ -173,10 +173,12 @@ func wordMeaning(word string) meaning {
 		"insufficient", "unschedulable", "unauthorized", "forbidden", "problem", "problems", "warnings", "violations", "issues", "red", "stuck", "mismatch", "unstable",
 		"absent", "lost", "orphaned", "uncertain", "limit", "inconclusive", "notfound", "unaccepted", "noncompliant",
 		"conflict", "conflicts", "conflicted", "drifted", "unprogrammed", "irreconcilable", "failing", "crash", "crashing",
-		"invalid", "rejected", "denied", "misconfigured", "unsupported", "expired", "broken", "killed", "evicted":
+		"invalid", "rejected", "denied", "misconfigured", "unsupported", "expired", "broken", "killed", "evicted",
+		"refused", "incompatible", "fault", "faults", "faulty", "faulted", "impaired", "erroneous", "unresponsive", "throttled",
+		"overloaded", "revoked", "unable", "malformed", "unusable", "ineligible", "overdue":
 		return trouble
 	case "failed", "failure", "failures", "fail", "fails", "degraded", "stalled", "aborted", "crashed", "crashloop", "exceeded",
-		"timeout", "timedout", "dead", "fatal", "exhausted", "corrupted", "cancelled", "canceled", "unrecoverable", "terminal":
+		"timeout", "timedout", "dead", "fatal", "exhausted", "corrupted", "cancelled", "canceled", "unrecoverable", "terminal", "corrupt", "defunct":
 		return fatal
 	}
 	if isWork(word) || strings.HasSuffix(word, "ing") && len(word) > 5 && !isNoun(word) {
