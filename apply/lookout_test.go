@@ -30,12 +30,20 @@ func (c *pulling) Watch(ctx context.Context, kind apply.Kind, namespace string, 
 	}
 	c.record(object.ID{Kind: "Pod"}, "watched")
 	changed(apply.Change{Listed: true, Objects: []*unstructured.Unstructured{podOf("db", "ContainerCreating")}})
-	time.Sleep(c.after)
+	pause(ctx, c.after)
 	for ctx.Err() == nil {
 		for _, reason := range []string{"ImagePullBackOff", "ErrImagePull"} {
 			changed(apply.Change{Objects: []*unstructured.Unstructured{podOf("db", reason)}})
-			time.Sleep(3 * time.Second)
+			pause(ctx, 3*time.Second)
 		}
+	}
+}
+
+// pause waits for some time, or until ctx is over.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
 	}
 }
 
