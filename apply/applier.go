@@ -30,6 +30,10 @@ type Applier struct {
 	// Begin is called once, when all that exists of the stream is known and
 	// nothing is written yet. Its error ends the run; default: nothing.
 	Begin func(context.Context) error
+	// First is called after Begin, before the first write of the plan, unless DryRun:
+	// it may change the cluster, and reports whether it did, so that what was read
+	// before is not believed. Its error ends the run; default: nothing.
+	First func(context.Context) (changed bool, err error)
 	// DryRun lets the server validate every resource and stores none. Nothing
 	// is waited for.
 	DryRun bool
@@ -106,6 +110,9 @@ func (r Result) Took() time.Duration {
 type Summary struct {
 	Results []Result
 	Took    time.Duration
+	// Hooks are how the hooks ended that ran around the plan, in the order in which
+	// they ran.
+	Hooks []Result
 	// OutOfTime says that the run's own time was over before all was done.
 	OutOfTime bool
 }
@@ -135,7 +142,10 @@ func (s Summary) Assumed() int {
 
 // And is this run with one that followed it.
 func (s Summary) And(next Summary) Summary {
-	return Summary{Results: append(slices.Clone(s.Results), next.Results...), Took: s.Took + next.Took}
+	return Summary{
+		Results: append(slices.Clone(s.Results), next.Results...), Took: s.Took + next.Took,
+		Hooks: append(slices.Clone(s.Hooks), next.Hooks...),
+	}
 }
 
 // Unchanged says for how many resources nothing was sent.
@@ -208,5 +218,6 @@ func (a Applier) withDefaults() Applier {
 // TimedOutOnly tells whether everything that went wrong is that something was
 // not ready in time.
 func (s Summary) TimedOutOnly() bool {
-	return (s.OutOfTime || s.Count(TimedOut) > 0) && s.Count(Failed) == 0
+	hooks := Summary{Results: s.Hooks}
+	return (s.OutOfTime || s.Count(TimedOut)+hooks.Count(TimedOut) > 0) && s.Count(Failed)+hooks.Count(Failed) == 0
 }

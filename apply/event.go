@@ -76,6 +76,9 @@ type Event struct {
 	Health health.Grade
 	Detail string // what it waits for, or why it ended so; "" when there is nothing to say
 	Err    error
+	// Hook is the event that a hook runs at; "" for a resource of the plan. A hook is
+	// in no wave.
+	Hook string
 }
 
 // EndsWave tells whether the event is the good end of a whole wave.

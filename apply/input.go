@@ -20,9 +20,14 @@ type Input struct {
 	Object *unstructured.Unstructured
 	Source string
 	Chart  string // path of the Helm chart it was rendered from; "" when nobody knows
-	Text   []byte // the document as it stood; nil when it was not one
+	// CRDFolder says that it is of a chart's folder crds, which Helm installs before
+	// all hooks.
+	CRDFolder bool
+	Text      []byte // the document as it stood; nil when it was not one
 	// Elsewhere says that the object is left out: others may wait for it.
 	Elsewhere bool
+	// Hook says that the object is no part of the plan: it is run around it.
+	Hook bool
 }
 
 // Scope says which namespace objects go to.
@@ -40,6 +45,11 @@ type Stream struct {
 	Objects   map[object.ID]*unstructured.Unstructured
 	// Elsewhere are those that are left out.
 	Elsewhere []ordering.Resource
+	// Hooks are those that run around the plan, in the order of the inputs. Two of
+	// them may have the same ID.
+	Hooks []ordering.Resource
+	// BeforeHooks are the resources of a chart's folder crds.
+	BeforeHooks map[object.ID]bool
 
 	kind     func(schema.GroupVersionKind) (Kind, bool) // of the Scope
 	unplaced []object.ID                                // cluster-scoped ones that named a namespace
@@ -99,7 +109,7 @@ func (s *Stream) Notes() []string {
 // stream then holds every object, so that more can be said of it. The inputs'
 // objects are not changed.
 func NewStream(inputs []Input, scope Scope) (*Stream, error) {
-	s := &Stream{Objects: make(map[object.ID]*unstructured.Unstructured, len(inputs)), kind: scope.Kind}
+	s := &Stream{Objects: make(map[object.ID]*unstructured.Unstructured, len(inputs)), BeforeHooks: map[object.ID]bool{}, kind: scope.Kind}
 	crds := streamScopes(inputs)
 	sources := map[object.ID]string{}
 	var errs []error
@@ -112,6 +122,12 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 			errs = append(errs, fmt.Errorf("%s: %s %s: %w", in.Source, obj.GetKind(), obj.GetName(), err))
 		}
 		r := ordering.Resource{Meta: Meta(obj), Object: obj.Object, Source: in.Source, Chart: in.Chart}
+		if in.Hook {
+			if !in.Elsewhere {
+				s.Hooks = append(s.Hooks, r)
+			}
+			continue
+		}
 		if in.Elsewhere {
 			s.Elsewhere = append(s.Elsewhere, r)
 			continue
@@ -124,6 +140,9 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 		}
 		if in.Object.GetNamespace() != "" && r.Namespace == "" {
 			s.unplaced = append(s.unplaced, r.ID)
+		}
+		if in.CRDFolder {
+			s.BeforeHooks[r.ID] = true
 		}
 		s.Resources = append(s.Resources, r)
 		s.Objects[r.ID], sources[r.ID] = obj, in.Source

@@ -36,6 +36,8 @@ type Remover struct {
 	// It is asked again of an object that has changed meanwhile. What the
 	// annotations of applyset.Protection keep is kept in any case.
 	Keep func(live *unstructured.Unstructured) string
+	// Unprotected deletes also what annotations of applyset.Protection keep.
+	Unprotected bool
 	// Spare tells which objects in a Namespace do not keep it, of which no more
 	// than the metadata is known: such as an apply set's own records.
 	Spare func(found *unstructured.Unstructured) bool
@@ -86,7 +88,7 @@ func (m Remover) withDefaults() Remover {
 // kept is why a live object must not be deleted; "" when it may.
 func (m Remover) kept(live *unstructured.Unstructured) string {
 	why := ""
-	if protection := applyset.Protection(live); protection != "" {
+	if protection := applyset.Protection(live); protection != "" && !m.Unprotected {
 		why = "its annotation " + protection + " keeps it"
 	}
 	return cmp.Or(why, m.Keep(live))

@@ -205,6 +205,16 @@ func (r *run) mayBegin(ctx context.Context) error {
 		r.over = true
 		return err
 	}
+	if r.a.First != nil && !r.a.DryRun {
+		changed, err := r.a.First(ctx)
+		if changed {
+			r.requireAllFresh()
+		}
+		if err != nil {
+			r.over = true
+			return err
+		}
+	}
 	r.checkNamespaces()
 	r.beginSchedule()
 	r.advance()

@@ -16,6 +16,9 @@ type Options struct {
 	// SkipHooks leaves out Helm hooks, and Argo CD hooks that no sync creates,
 	// instead of refusing them.
 	SkipHooks bool
+	// RunHooks says that Helm's hooks were taken out of the stream, to be run around
+	// the plan. What is there all the same is as by default.
+	RunHooks bool
 	// KeepHooks plans hooks as any other resource: what is deleted may hold some,
 	// whichever way they came into the cluster.
 	KeepHooks bool

@@ -48,7 +48,35 @@ func (p *Plan) explainSkipped(w io.Writer, id object.ID) (bool, error) {
 			return true, err
 		}
 	}
+	for _, h := range p.Hooks {
+		if h.ID == id {
+			return true, p.explainHook(w, id)
+		}
+	}
 	return false, nil
+}
+
+// explainHook lists the events at which a hook runs, and its place in each.
+func (p *Plan) explainHook(w io.Writer, id object.ID) error {
+	var b strings.Builder
+	plain.Fprintf(&b, "%s\n", id)
+	place := map[string]int{}
+	for _, h := range p.Hooks {
+		place[h.Event]++
+		if h.ID == id {
+			plain.Fprintf(&b, "  hook      %s, number %d of its event, weight %d%s\n", h.Event, place[h.Event], h.Weight, hookSource(h.Source))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// hookSource is where a manifest stood, at the end of a line.
+func hookSource(source string) string {
+	if source == "" {
+		return ""
+	}
+	return "; " + source
 }
 
 // gateWords say who waits for the resource, and until when.

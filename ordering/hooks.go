@@ -21,7 +21,7 @@ func withoutHooks(resources []Resource, options Options) (kept []Resource, skipp
 	}
 	var errs []error
 	kept = make([]Resource, 0, len(resources))
-	byArgo := options.Frame == FrameArgoCD || options.Frame == FrameAuto && argoRules(resources)
+	byArgo := HooksByArgo(resources, options.Frame)
 	for _, r := range resources {
 		why := hookReason(r, byArgo)
 		switch {
@@ -40,6 +40,19 @@ func withoutHooks(resources []Resource, options Options) (kept []Resource, skipp
 // object may be gone when it has done its work.
 func withoutAnyHooks(resources []Resource) []Resource {
 	return slices.DeleteFunc(slices.Clone(resources), func(r Resource) bool { return firstKey(r, argoHookAnnotation, helmHookAnnotation) != "" })
+}
+
+// HooksByArgo reports whether Helm's hooks among the resources are placed in the
+// phases of Argo CD, which run as parts of the plan.
+func HooksByArgo(resources []Resource, frame Frame) bool {
+	return frame == FrameArgoCD || frame == FrameAuto && argoRules(resources)
+}
+
+// IsArgoHook reports whether annotations make an object a hook of Argo CD, which
+// goes before Helm's annotations.
+func IsArgoHook(annotations map[string]string) bool {
+	_, annotated := annotations[argoHookAnnotation]
+	return annotated
 }
 
 // argoRules tells whether Argo CD's annotations will be the frame.

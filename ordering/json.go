@@ -14,6 +14,7 @@ type jsonPlan struct {
 	Waves   []jsonWave    `json:"waves"`
 	Layers  []jsonLayer   `json:"layers"`
 	Steps   []jsonStep    `json:"steps"`
+	Hooks   []jsonHook    `json:"hooks,omitempty"`
 	Skipped []jsonSkipped `json:"skipped,omitempty"`
 	Dropped []jsonDropped `json:"dropped,omitempty"`
 	Notes   []string      `json:"notes,omitempty"`
@@ -73,6 +74,13 @@ type jsonReason struct {
 	Where  string `json:"where,omitempty"`
 }
 
+type jsonHook struct {
+	jsonID
+	Event  string `json:"event"`
+	Weight int    `json:"weight"`
+	Source string `json:"source,omitempty"`
+}
+
 type jsonSkipped struct {
 	jsonID
 	jsonReason
@@ -99,6 +107,9 @@ func (p *Plan) WriteJSON(w io.Writer) error {
 	}
 	for _, s := range p.Steps {
 		out.Steps = append(out.Steps, s.inJSON())
+	}
+	for _, h := range p.Hooks {
+		out.Hooks = append(out.Hooks, jsonHook{idInJSON(h.ID), h.Event, h.Weight, h.Source})
 	}
 	for _, s := range p.Skipped {
 		out.Skipped = append(out.Skipped, jsonSkipped{idInJSON(s.ID), jsonReason(s.Why)})

@@ -45,8 +45,19 @@ type Plan struct {
 	Skipped []Skipped
 	// Dropped are the inferred edges that could not be kept, by who needed.
 	Dropped []Dropped
+	// Hooks are what runs around the plan, event by event in the order in which it
+	// runs. They are no steps.
+	Hooks []PlannedHook
 	// Notes are remarks for people.
 	Notes []string
+}
+
+// PlannedHook is a Helm hook that runs at an event.
+type PlannedHook struct {
+	Event  string // "pre-install"
+	ID     object.ID
+	Source string // where its manifest stood; "" when nobody knows
+	Weight int
 }
 
 // Step is one resource of the plan.

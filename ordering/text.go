@@ -21,6 +21,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 			}
 		}
 	}
+	p.WriteHooks(&b)
 	for _, s := range p.Skipped {
 		plain.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
 	}
@@ -29,6 +30,14 @@ func (p *Plan) WriteText(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// WriteHooks prints for people what runs around the plan, in that order: "pre-install
+// hook Job shop/migrate, weight -5".
+func (p *Plan) WriteHooks(w io.Writer) {
+	for _, hook := range p.Hooks {
+		plain.Fprintf(w, "%s hook %s, weight %d\n", hook.Event, hook.ID, hook.Weight)
+	}
 }
 
 // WaveTitle names a wave as people read it: "wave 2/5 (data)". People count

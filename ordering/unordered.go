@@ -6,7 +6,7 @@ import "slices"
 // of which waits for another, but for a Namespace to be there, without which
 // nothing can be applied to it (KubeVela KEP-0005's switch).
 func (p *Plan) Unordered() *Plan {
-	out := &Plan{Steps: slices.Clone(p.Steps), Waves: []Wave{{Name: "unordered"}}, Skipped: p.Skipped, Notes: p.Notes}
+	out := &Plan{Steps: slices.Clone(p.Steps), Waves: []Wave{{Name: "unordered"}}, Skipped: p.Skipped, Hooks: p.Hooks, Notes: p.Notes}
 	for i := range out.Steps {
 		s := &out.Steps[i]
 		s.Wave, s.ReadyBy = 0, 0

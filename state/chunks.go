@@ -51,6 +51,7 @@ type about struct {
 	Layers    int    `json:"layers"`
 	Waves     int    `json:"waves"`
 	Rollback  int    `json:"rollback,omitempty"`
+	Hooks     int    `json:"hooks,omitempty"`
 	Parent    int    `json:"parent,omitempty"` // see numberAnnotation; revisions of older versions have none
 }
 
@@ -64,6 +65,7 @@ type Entry struct {
 	Waves     int       `json:"waves"`
 	Rollback  int       `json:"rollback,omitempty"` // the number of the revision that was gone back to
 
+	hooks           int // how many it holds
 	digest, cluster string
 	chunks          int
 	parent          int                        // the lowest number that the parent may carry while this revision is the newest
@@ -141,7 +143,7 @@ func readEntry(head *unstructured.Unstructured) (Entry, error) {
 	}
 	return Entry{
 		Number: numberOf(head), Created: head.GetCreationTimestamp().UTC(), Status: Status(head.GetLabels()[statusLabel]),
-		Resources: a.Resources, Layers: a.Layers, Waves: a.Waves, Rollback: a.Rollback,
+		Resources: a.Resources, Layers: a.Layers, Waves: a.Waves, Rollback: a.Rollback, hooks: a.Hooks,
 		digest: a.Digest, cluster: a.Cluster, chunks: a.Chunks, parent: a.Parent, head: head,
 	}, nil
 }

@@ -20,12 +20,17 @@ type identity struct {
 	Resources []storedResource `json:"resources"`
 	Options   optionsV1        `json:"options"`
 	OrderFile string           `json:"orderFile,omitempty"`
+	Hooks     []storedResource `json:"hooks,omitempty"`
 }
 
 // digest names the content of the revision. Two revisions with the same digest
 // apply the same. It does not depend on where the manifests stood.
 func (r *Revision) digest(resources []storedResource) (string, error) {
 	id := identity{Resources: resources, Options: optionsAsV1(r.Options), OrderFile: r.OrderFile}
+	var err error
+	if id.Hooks, err = r.storeHooks(); err != nil {
+		return "", err
+	}
 	id.Waves = make([][]idV1, len(r.Plan.Waves))
 	for _, step := range r.Plan.Steps {
 		id.Waves[step.Wave] = append(id.Waves[step.Wave], idV1(step.ID))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +33,9 @@ type Dissolution struct {
 	Waiting func(*HeldError)
 	// Planned is told the order before anything is deleted; default: nobody.
 	Planned func(*ordering.Deletion)
+	// Hooks applies the hooks of the revision that was deployed last, before and after
+	// the members are deleted; nil: none run. Its Events are told of the hooks.
+	Hooks *apply.Applier
 }
 
 // Do deletes the set. What a protection keeps is let go: it stays and is a
@@ -54,7 +58,11 @@ func (d Dissolution) Do(ctx context.Context) (apply.Summary, error) {
 		if err != nil {
 			return apply.Summary{}, err
 		}
-		return d.members(ctx, set)
+		hooked, err := d.hooked(ctx, set)
+		if err != nil {
+			return apply.Summary{}, err
+		}
+		return d.members(ctx, set, hooked)
 	}
 	if _, err := Open(ctx, d.Cluster, d.Kind, d.Parent, false); err != nil {
 		return apply.Summary{}, err // before the lock, which is written, too
@@ -122,7 +130,11 @@ func (d Dissolution) Order(ctx context.Context) (*ordering.Deletion, map[object.
 	if err != nil {
 		return nil, nil, err
 	}
-	order, _, err := d.removal(set, members).order(ctx, members.Live)
+	hooked, err := d.hooked(ctx, set)
+	if err != nil {
+		return nil, nil, err
+	}
+	order, _, err := d.removal(set, members, hooked).order(ctx, members.Live)
 	return order, members.Live, err
 }
 
@@ -134,13 +146,21 @@ func (d Dissolution) dissolve(ctx context.Context) (apply.Summary, error) {
 	if err := set.livesIn(d.Namespace); err != nil {
 		return apply.Summary{}, err
 	}
-	summary, err := d.members(ctx, set)
+	hooked, err := d.hooked(ctx, set)
 	if err != nil {
-		return summary, err
+		return apply.Summary{}, err
+	}
+	summary, err := d.members(ctx, set, hooked)
+	if err != nil {
+		return hooked.summed(summary), err
 	}
 	if err := d.letGo(ctx, set, summary); err != nil {
-		return summary, err
+		return hooked.summed(summary), err
 	}
+	if err := hooked.after(ctx, summary); err != nil {
+		return hooked.summed(summary), err
+	}
+	summary = hooked.summed(summary)
 	if err := d.history().Drop(activity.For(ctx, "of the history")); err != nil {
 		return summary, err
 	}
@@ -170,7 +190,7 @@ func (e *UnknownError) Error() string {
 }
 
 // members deletes all members of the set.
-func (d Dissolution) members(ctx context.Context, set *Set) (apply.Summary, error) {
+func (d Dissolution) members(ctx context.Context, set *Set, hooked *departure) (apply.Summary, error) {
 	members, err := set.Members(activity.For(ctx, "for the deletion"))
 	if err != nil {
 		return apply.Summary{}, err
@@ -178,14 +198,17 @@ func (d Dissolution) members(ctx context.Context, set *Set) (apply.Summary, erro
 	if err := members.answering("run this again"); err != nil {
 		return apply.Summary{}, err
 	}
-	summary, err := d.removal(set, members).run(ctx, members.Live)
+	summary, err := d.removal(set, members, hooked).run(ctx, members.Live)
 	return summary, errors.Join(err, members.certain())
 }
 
 // removal deletes members of the set, of which none must stay for its sake.
-func (d Dissolution) removal(set *Set, members Members) removal {
+func (d Dissolution) removal(set *Set, members Members, hooked *departure) removal {
 	keep := func(object.ID) string { return "" }
-	return removal{set: set, history: d.history(), remover: d.Remover, keep: keep, planned: d.Planned, remarks: set.withRemark(members.Remarks())}
+	return removal{
+		set: set, history: d.history(), remover: d.Remover, keep: keep, planned: d.Planned,
+		remarks: slices.Concat(set.withRemark(members.Remarks()), hooked.remarks()), first: hooked.before,
+	}
 }
 
 // letGo takes the label from members that were kept: nobody owns them now.

@@ -176,7 +176,7 @@ func TestRevisionsThatDoNotFitAreRefused(t *testing.T) {
 		want string
 	}{
 		"cut off":               {data[:len(data)/2], "unexpected EOF"},
-		"later format":          {zip(t, `{"format":"v3","plan":[]}`), "it is of format v3, and this ordapply reads up to v2: a later version of ordapply wrote it"},
+		"later format":          {zip(t, `{"format":"v4","plan":[]}`), "it is of format v4, and this ordapply reads up to v3: a later version of ordapply wrote it"},
 		"no format":             {zip(t, `{"plan":{}}`), `"" is no format of a revision`},
 		"no plan":               {zip(t, `{"format":"v2"}`), "it holds no plan"},
 		"no plan, v1":           {zip(t, `{"format":"v1"}`), "it holds no plan"},

@@ -100,7 +100,7 @@ func (r *Revision) about(digest string) about {
 			layers[step.Layer] = true
 		}
 	}
-	return about{Digest: digest, Cluster: r.Cluster, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Rollback: r.Rollback}
+	return about{Digest: digest, Cluster: r.Cluster, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Rollback: r.Rollback, Hooks: len(r.Hooks)}
 }
 
 // End records how the run of a revision ended. One that is deployed stays so:
@@ -266,6 +266,10 @@ func (h History) read(ctx context.Context, e Entry) (*Revision, error) {
 	for i := range r.Resources {
 		r.Resources[i].Source = fmt.Sprintf("revision %d", e.Number)
 	}
+	for i := range r.Hooks {
+		r.Hooks[i].Source = fmt.Sprintf("revision %d", e.Number)
+	}
+	r.Plan.Hooks = r.hooks().Planned()
 	return r, nil
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/hookrun"
+	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -129,7 +131,10 @@ func (d Dissolution) Permissions(ctx context.Context, order *ordering.Deletion, 
 	if err != nil || d.Remover.DryRun { // the run will say so
 		return p.Required
 	}
-	for id := range d.removal(set, Members{}).stays(ctx, order, live) {
+	if hooked, err := d.hooked(ctx, set); err == nil {
+		p.Add(hookrun.Permissions(hooked.hooks, kinds, false, hooks.PreDelete, hooks.PostDelete))
+	}
+	for id := range d.removal(set, Members{}, &departure{}).stays(ctx, order, live) {
 		if kind, known := kinds(live[id].GroupVersionKind()); known {
 			p.Required = append(p.Required, apply.Permission{Verb: "patch", Resource: kind.Resource, Namespace: id.Namespace, Name: id.Name})
 		}

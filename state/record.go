@@ -27,7 +27,7 @@ type record struct {
 // record is that of a run on a set.
 func (r Run) record(set *Set) *record {
 	revision := r.Memory.Revision
-	revision.Plan, revision.Resources = r.Plan, r.Stream.Resources
+	revision.Plan, revision.Resources, revision.Hooks = r.Plan, r.Stream.Resources, r.Stream.Hooks
 	return &record{
 		history:  History{Cluster: r.Cluster, Parent: set.Parent, Namespace: r.Namespace, Limit: r.Memory.Limit, kept: set.keeps(r.members())},
 		revision: revision,

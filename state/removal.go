@@ -31,6 +31,8 @@ type removal struct {
 	planned func(*ordering.Deletion)
 	// remarks are told with the plan.
 	remarks []string
+	// first is done when the plan was told, before anything is deleted; nil: nothing.
+	first func(context.Context) error
 }
 
 // run deletes live members and nothing else.
@@ -44,6 +46,11 @@ func (r removal) run(ctx context.Context, live map[object.ID]*unstructured.Unstr
 	}
 	order.Ends = r.ends
 	r.planned(order)
+	if r.first != nil && !r.remover.DryRun {
+		if err := r.first(ctx); err != nil {
+			return apply.Summary{}, err
+		}
+	}
 	if len(live) == 0 {
 		return apply.Summary{}, nil
 	}

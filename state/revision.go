@@ -45,6 +45,9 @@ type Revision struct {
 	// Resources are the manifests as they were given, with their real namespaces
 	// and all stamps, sorted by ID.
 	Resources []ordering.Resource
+	// Hooks are the manifests of Helm's hooks, in the order of the stream: that tells
+	// the order of those that are alike. They are no resources of the plan.
+	Hooks []ordering.Resource
 	// Options are those that the plan was made with, and that the order of their
 	// deletion is to be made with.
 	Options ordering.Options
@@ -62,10 +65,11 @@ func (r *Revision) Objects() map[object.ID]*unstructured.Unstructured {
 }
 
 // Formats of an encoded revision. Every one that was ever written is read; only
-// the last is written.
+// the last two are written.
 const (
 	formatV1 = "v1"
 	formatV2 = "v2"
+	formatV3 = "v3" // v2 with hooks: what has none is written as v2
 )
 
 // maxText is how large a revision may be before it is compressed. It bounds what
@@ -89,11 +93,16 @@ func (d documentV2) revision() (*Revision, error) {
 	return &Revision{Cluster: d.Cluster, OrderFile: d.OrderFile, Options: d.Options.options(), Plan: d.Plan.plan()}, nil
 }
 
+// documentV3 is a revision with hooks.
+type documentV3 struct {
+	documentV2
+	Hooks []storedResource `json:"hooks"`
+}
+
 // encode is the revision as it is stored, compressed. The same revision always
 // gives the same bytes.
 func (r *Revision) encode(resources []storedResource) ([]byte, error) {
-	plan := storePlan(r.Plan)
-	text, err := json.Marshal(documentV2{formatV2, r.Cluster, resources, storeOptions(r.Options), r.OrderFile, &plan})
+	text, err := r.text(resources)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +116,21 @@ func (r *Revision) encode(resources []storedResource) ([]byte, error) {
 		return nil, err
 	}
 	return out.Bytes(), nil
+}
+
+// text is the document that the revision is stored as.
+func (r *Revision) text(resources []storedResource) ([]byte, error) {
+	plan := storePlan(r.Plan)
+	d := documentV2{formatV2, r.Cluster, resources, storeOptions(r.Options), r.OrderFile, &plan}
+	if len(r.Hooks) == 0 {
+		return json.Marshal(d)
+	}
+	hooks, err := r.storeHooks()
+	if err != nil {
+		return nil, err
+	}
+	d.Format = formatV3
+	return json.Marshal(documentV3{d, hooks})
 }
 
 // decode reads a revision of any format; number, time and status are not part of
@@ -144,18 +168,40 @@ func decodeText(text []byte) (*Revision, []storedResource, error) {
 		return r, d.Resources, err
 	case formatV2:
 		var d documentV2
-		strict := json.NewDecoder(bytes.NewReader(text))
-		strict.DisallowUnknownFields()
-		if err := strict.Decode(&d); err != nil {
+		if err := decodeStrictly(text, &d); err != nil {
 			return nil, nil, err
 		}
 		r, err := d.revision()
 		return r, d.Resources, err
 	}
+	if head.Format == formatV3 {
+		return decodeV3(text)
+	}
 	if strings.HasPrefix(head.Format, "v") {
 		return nil, nil, &laterFormatError{head.Format}
 	}
 	return nil, nil, fmt.Errorf("%q is no format of a revision", head.Format)
+}
+
+// decodeV3 reads a document of the last format.
+func decodeV3(text []byte) (*Revision, []storedResource, error) {
+	var d documentV3
+	if err := decodeStrictly(text, &d); err != nil {
+		return nil, nil, err
+	}
+	r, err := d.revision()
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Hooks, err = restoreHooks(d.Hooks)
+	return r, d.Resources, err
+}
+
+// decodeStrictly refuses fields that this version does not know.
+func decodeStrictly(text []byte, into any) error {
+	strict := json.NewDecoder(bytes.NewReader(text))
+	strict.DisallowUnknownFields()
+	return strict.Decode(into)
 }
 
 // unzip decompresses up to limit bytes.
@@ -175,26 +221,35 @@ func unzip(data []byte, limit int64) ([]byte, error) {
 type laterFormatError struct{ format string }
 
 func (e *laterFormatError) Error() string {
-	return fmt.Sprintf("it is of format %s, and this ordapply reads up to %s: a later version of ordapply wrote it", e.format, formatV2)
+	return fmt.Sprintf("it is of format %s, and this ordapply reads up to %s: a later version of ordapply wrote it", e.format, formatV3)
 }
 
 // restore reads the resources, and what the options said of each.
 func (r *Revision) restore(stored []storedResource) error {
 	applications := map[object.ID]string{}
 	for i, s := range stored {
-		obj := &unstructured.Unstructured{}
-		if err := utiljson.Unmarshal(s.Object, &obj.Object); err != nil {
-			return fmt.Errorf("resource %d: %w", i, err)
+		resource, err := s.resource()
+		if err != nil {
+			return fmt.Errorf("resource %d%w", i, err)
 		}
-		meta := apply.Meta(obj)
-		if meta.Kind == "" || meta.Name == "" {
-			return fmt.Errorf("resource %d has no kind or no name", i)
-		}
-		r.Resources = append(r.Resources, ordering.Resource{Meta: meta, Object: obj.Object, Chart: s.Chart})
-		applications[meta.ID] = s.Application
+		r.Resources = append(r.Resources, resource)
+		applications[resource.ID] = s.Application
 	}
 	if len(r.Options.Stacks) > 0 {
 		r.Options.ApplicationOf = func(m object.Meta) string { return applications[m.ID] }
 	}
 	return nil
+}
+
+// resource reads one manifest. Its error goes on after what is named.
+func (s storedResource) resource() (ordering.Resource, error) {
+	obj := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(s.Object, &obj.Object); err != nil {
+		return ordering.Resource{}, fmt.Errorf(": %w", err)
+	}
+	meta := apply.Meta(obj)
+	if meta.Kind == "" || meta.Name == "" {
+		return ordering.Resource{}, errors.New(" has no kind or no name")
+	}
+	return ordering.Resource{Meta: meta, Object: obj.Object, Chart: s.Chart}, nil
 }

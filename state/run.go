@@ -184,12 +184,18 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 		tried.began = err == nil
 		return err
 	}
+	around := r.around(set)
+	r.Applier.First = around.Pre
 	tried.summary, tried.failure = r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
 	if tried.failure == nil {
 		var deleted apply.Summary
 		deleted, tried.failure = r.clean(ctx, set)
 		tried.summary = tried.summary.And(deleted)
 	}
+	if tried.failure == nil {
+		tried.failure = around.Post(ctx)
+	}
+	tried.summary = around.Summed(tried.summary)
 	tried.revision = memory.number
 	return tried, memory.end(ctx, tried.failure)
 }

@@ -125,7 +125,7 @@ func (r Run) undone(ctx context.Context, tried attempt) error {
 	case err != nil:
 		out.Err = err
 	case before == nil:
-		out.Summary, out.Err = r.removeCreated(ctx, tried.set, tried.created(nil))
+		out.Summary, out.Err = r.uninstalled(ctx, tried)
 		out.Left = tried.left(nil)
 	default:
 		out.Revision, out.Left = before.Number, tried.left(before)

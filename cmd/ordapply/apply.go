@@ -310,7 +310,7 @@ func (f *applyFlags) apply(cmd *cobra.Command, j job, applier apply.Applier, tol
 				return err
 			}
 		}
-		return applier.Run(cmd.Context(), j.plan, j.stream.Objects)
+		return f.applyAround(cmd.Context(), j, applier, told)
 	}
 	run, err := f.setFlags.open(cmd.Context(), j, applier, told, cmd.ErrOrStderr())
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/internal/hookrun"
+	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/liveview"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -109,6 +111,7 @@ type deletion struct {
 	order  *ordering.Deletion
 	live   map[object.ID]*unstructured.Unstructured // at least their metadata
 	keep   func(live *unstructured.Unstructured) string
+	hooks  []ordering.Resource // that run around it
 
 	measured *measure
 }
@@ -127,11 +130,11 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, measured *measure) (d deletion
 	if d.target, err = connect(cmd.Context(), f.cluster, measured.watch); err != nil {
 		return d, err
 	}
-	stream, remarks, err := checkedStream(inputs, d.target.scope)
+	stream, remarks, err := checkedStream(markHooks(inputs, options), d.target.scope)
 	if err != nil {
 		return d, err
 	}
-	options.Elsewhere, d.keep = stream.Elsewhere, protectedIn(stream)
+	options.Elsewhere, d.keep, d.hooks = stream.Elsewhere, protectedIn(stream), stream.Hooks
 	if d.order, err = ordering.DeletionOrder(stream.Resources, options); err != nil {
 		return d, err
 	}
@@ -141,7 +144,12 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, measured *measure) (d deletion
 		return d, err
 	}
 	required := func() []apply.Permission {
-		return apply.RemovalPermissions(d.live, apply.KindsOf(d.target.cluster)).Required
+		all := apply.RemovalPermissions(d.live, apply.KindsOf(d.target.cluster))
+		if f.dryRun == "none" {
+			running, _ := hooks.Read(d.hooks)
+			all.Add(hookrun.Permissions(running, apply.KindsOf(d.target.cluster), f.diagnosis, hooks.PreDelete, hooks.PostDelete))
+		}
+		return all.Required
 	}
 	return d, d.target.permit(cmd.Context(), required, append(f.inputFlags.same(), "--delete")...)
 }
@@ -157,7 +165,7 @@ func (f *deleteFlags) carryOut(cmd *cobra.Command, d deletion) error {
 	told.begin()
 	verboseLogOf(cmd.Context()).plan(d.order.Plan())
 	defer told.heed(cmd.Context(), outputs.err)()
-	summary, err := f.remover(d, told.event).Run(cmd.Context(), d.order, d.live)
+	summary, err := f.deleteAround(cmd.Context(), d, told)
 	err = d.measured.ended(timedOut(summary, orInterrupted(cmd.Context(), err)))
 	told.end(outcome(summary, d.target.warnings.list(), err))
 	return err

@@ -66,6 +66,10 @@ func (f *deleteFlags) dissolveSet(cmd *cobra.Command, measured *measure, outputs
 			told.heed(cmd.Context(), outputs.err)
 		},
 	}
+	if f.hooks == "run" {
+		applier := f.hookApplier(t, measured, func(e apply.Event) { told.event(e) })
+		d.Hooks = &applier
+	}
 	order, live, err := d.Order(cmd.Context())
 	if err != nil {
 		return apply.Summary{}, nil, err

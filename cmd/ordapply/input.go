@@ -67,7 +67,7 @@ func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
 		errs = append(errs, err)
 		verboseLogOf(cmd.Context()).printf(logDecisions, "%s read from %s", count(len(manifests), "resource"), sourceName(file))
 		for _, m := range manifests {
-			inputs = append(inputs, apply.Input{Object: m.Unstructured, Source: m.Source, Chart: m.Chart, Text: m.Text})
+			inputs = append(inputs, apply.Input{Object: m.Unstructured, Source: m.Source, Chart: m.Chart, CRDFolder: m.CRDFolder, Text: m.Text})
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -104,6 +104,10 @@ func (l *live) begin() {
 }
 
 func (l *live) event(e apply.Event) {
+	if e.Hook != "" {
+		l.later(func() { l.account.event(e) })
+		return
+	}
 	l.result(e)
 	l.later(func() { l.stays.WriteString(l.view.Take(e)) })
 }

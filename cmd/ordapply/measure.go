@@ -74,7 +74,7 @@ func (m *measure) begin() {
 }
 
 func (m *measure) event(e apply.Event) {
-	if m.file != "" {
+	if m.file != "" && e.Hook == "" {
 		m.metrics.Event(e)
 	}
 }

@@ -19,6 +19,9 @@ func (f *applyFlags) permissions(ctx context.Context, j job) []apply.Permission 
 	a := apply.Applier{DryRun: f.dryRun == "server", Health: j.assessor, NoDiagnosis: !f.diagnosis, Ungated: j.ungated}
 	kinds := apply.StreamKinds(j.stream.Objects).Or(apply.KindsOf(j.target.cluster))
 	all := a.Permissions(j.plan, j.stream.Objects, kinds)
+	if f.dryRun != "server" {
+		all.Add(hookPermissions(j.stream, kinds, f.diagnosis, j.memory.Revision.Rollback > 0))
+	}
 	if f.set == "" {
 		return all.Required
 	}
@@ -76,7 +79,7 @@ func (f *planningFlags) same() []string {
 	if f.frame != "" {
 		flags = append(flags, "--frame", quoted(f.frame))
 	}
-	if f.hooks != "refuse" {
+	if f.hooks != "run" {
 		flags = append(flags, "--hooks", quoted(f.hooks))
 	}
 	if !f.prerequisites {

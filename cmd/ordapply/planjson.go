@@ -16,6 +16,7 @@ type planDocument struct {
 	Context   string               `json:"context,omitempty"`
 	Waves     []planWave           `json:"waves"`
 	Resources []planResource       `json:"resources"`
+	Hooks     []planHook           `json:"hooks,omitempty"`
 	Skipped   []planSkipped        `json:"skipped,omitempty"`
 	Notes     []string             `json:"notes,omitempty"`
 	Warnings  []string             `json:"warnings,omitempty"` // of the API server
@@ -51,6 +52,13 @@ type planChange struct {
 	After  any            `json:"after,omitempty"`
 }
 
+// planHook is a hook that runs at an event.
+type planHook struct {
+	planID
+	Event  string `json:"event"`
+	Weight int    `json:"weight"`
+}
+
 type planSkipped struct {
 	planID
 	Because string `json:"because"`
@@ -69,6 +77,9 @@ func (p *previewed) writeJSON(w io.Writer) error {
 	for _, row := range p.preview.Rows {
 		out.Resources = append(out.Resources, resourceInJSON(row))
 		out.Counts[row.Action]++
+	}
+	for _, h := range p.plan.Hooks {
+		out.Hooks = append(out.Hooks, planHook{idInJSON(h.ID), h.Event, h.Weight})
 	}
 	for _, s := range p.plan.Skipped {
 		out.Skipped = append(out.Skipped, planSkipped{idInJSON(s.ID), s.Why.String()})

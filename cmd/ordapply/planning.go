@@ -27,7 +27,7 @@ type planningFlags struct {
 func (f *planningFlags) register(flags *pflag.FlagSet) {
 	f.flags = flags
 	flags.StringVar(&f.frame, "frame", "", "which order rules a stream that carries two: argocd, helm or none; a SortOrder's stamps go before all")
-	flags.StringVar(&f.hooks, "hooks", "refuse", `what to do with Helm hooks, and Argo CD hooks that no sync creates: "refuse" or "skip" them`)
+	flags.StringVar(&f.hooks, "hooks", "run", `what to do with Helm hooks: "run" them as Helm does, around the apply; "skip" or "refuse" them. Argo CD hooks that no sync creates are refused unless they are to be skipped`)
 	flags.BoolVar(&f.prerequisites, "prerequisites", true, "apply CRDs and Namespaces that nothing places before all else")
 	flags.StringSliceVar(&f.prerequisiteKinds, "prerequisite-kinds", nil, "further kinds to apply before all else, such as StorageClass or Issuer.cert-manager.io")
 	flags.StringSliceVar(&f.charts, "chart", nil, "folder of the Helm chart that the stream was rendered from; the order of its subcharts is kept")
@@ -39,13 +39,13 @@ func (f *planningFlags) options(ctx context.Context, order string) (ordering.Opt
 	for i, kind := range f.prerequisiteKinds {
 		f.prerequisiteKinds[i] = strings.TrimSpace(kind)
 	}
-	options := ordering.Options{NoPrerequisites: !f.prerequisites, PrerequisiteKinds: f.prerequisiteKinds, SkipHooks: f.hooks == "skip", Condition: health.MatchConditions()}
+	options := ordering.Options{NoPrerequisites: !f.prerequisites, PrerequisiteKinds: f.prerequisiteKinds, SkipHooks: f.hooks == "skip", RunHooks: f.hooks == "run", Condition: health.MatchConditions()}
 	var err error
 	if options.Frame, err = ordering.ParseFrame(f.frame); err != nil {
 		return options, usagef("--frame: %w", err)
 	}
-	if f.hooks != "refuse" && f.hooks != "skip" {
-		return options, usagef("--hooks=%s: write refuse or skip", f.hooks)
+	if f.hooks != "run" && f.hooks != "refuse" && f.hooks != "skip" {
+		return options, usagef("--hooks=%s: write run, skip or refuse", f.hooks)
 	}
 	for _, folder := range f.charts {
 		charts, err := readCharts(ctx, folder)

@@ -16,7 +16,7 @@ import (
 // plan then, and nothing is written. Options become those that the stream's switches
 // make of them; t is nil without a cluster.
 func (f *planningFlags) planStream(inputs []apply.Input, scope apply.Scope, options *ordering.Options, t *target) (*apply.Stream, *ordering.Plan, error) {
-	stream, err := apply.NewStream(inputs, scope)
+	stream, err := apply.NewStream(markHooks(inputs, *options), scope)
 	faults, remarks := checkAnnotations(stream)
 	ordered, notes, switchErr := f.switches(stream, options)
 	wrongKinds, idleKinds := ordering.CheckKinds(stream.Resources, *options, t.servedKinds())
@@ -28,6 +28,7 @@ func (f *planningFlags) planStream(inputs []apply.Input, scope apply.Scope, opti
 		plan = plan.Unordered()
 	}
 	plan.Notes = slices.Concat(plan.Notes, notes, remarks, idleKinds)
+	planHooks(plan, stream)
 	return stream, plan, nil
 }
 

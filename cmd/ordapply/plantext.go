@@ -35,6 +35,7 @@ func (p *previewed) writeText(w io.Writer) error {
 			plain.Fprintf(&b, "             %s\n", cut(line))
 		}
 	}
+	p.plan.WriteHooks(&b)
 	for _, s := range p.plan.Skipped {
 		plain.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
 	}

@@ -54,6 +54,10 @@ func (p *printer) notes(notes []string) {
 }
 
 func (p *printer) event(e apply.Event) {
+	if e.Hook != "" {
+		p.hook(e)
+		return
+	}
 	if e.ID == (object.ID{}) {
 		plain.Fprintf(p.err, "%s: %s\n", p.plan.WaveTitle(e.Wave), p.waveWords(e))
 		return
@@ -65,6 +69,25 @@ func (p *printer) event(e apply.Event) {
 		plain.Fprintf(p.err, "  %-*s  %s\n", p.width, e.ID.String(), words)
 	}
 	p.result(e)
+}
+
+// hook tells a transition of a hook, which is in no wave and no result.
+func (p *printer) hook(e apply.Event) {
+	if (e.State == apply.Applying || e.State == apply.Deleting) && e.Detail == "" {
+		p.started[e.ID] = e.Time
+	}
+	words := p.words(e)
+	switch {
+	case e.State == apply.Deleting:
+		words = e.Detail
+	case e.State == apply.Applied:
+		words = "applied"
+	case e.State == apply.Ready:
+		words = fmt.Sprintf("done (%s)", e.Time.Sub(p.started[e.ID]).Round(10*time.Millisecond))
+	}
+	if words != "" {
+		plain.Fprintf(p.err, "  %s  %s\n", hookName(e), words)
+	}
 }
 
 // extend tells of the waves that a prune adds to the run.
@@ -148,6 +171,9 @@ func (p *printer) words(e apply.Event) string {
 // result prints what was applied as kubectl does, for those who read standard
 // output.
 func (p *printer) result(e apply.Event) {
+	if e.Hook != "" {
+		return
+	}
 	over := e.State == apply.Waiting && e.Detail == "" || e.State == apply.Deleted
 	if p.results == noResults || !over || e.ID == (object.ID{}) {
 		return
@@ -216,6 +242,9 @@ func (p *printer) sumUp(s apply.Summary) string {
 	}
 	if n := s.Assumed(); n > 0 {
 		took += fmt.Sprintf("; %d only assumed ready", n)
+	}
+	if n := len(s.Hooks); n > 0 {
+		took += "; " + count(n, "hook") + " ran"
 	}
 	return fmt.Sprintf("%s, in %s", strings.Join(parts, ", "), took)
 }

@@ -23,6 +23,10 @@ func (p *deletionPrinter) begin() {
 }
 
 func (p *deletionPrinter) event(e apply.Event) {
+	if e.Hook != "" {
+		p.hook(e)
+		return
+	}
 	if e.ID == (object.ID{}) {
 		plain.Fprintf(p.err, "%s: %s\n", p.plan.WaveTitle(e.Wave), p.waveWords(e))
 		return
@@ -53,7 +57,7 @@ func (p *deletionPrinter) words(e apply.Event) string {
 // result prints how an object ended as kubectl does, for those who read
 // standard output.
 func (p *deletionPrinter) result(e apply.Event) {
-	if e.ID == (object.ID{}) {
+	if e.ID == (object.ID{}) || e.Hook != "" {
 		return
 	}
 	deleted := e.State == apply.Deleted && !e.Unchanged

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -134,8 +135,13 @@ func (f *rbacFlags) permissions(ctx context.Context, w wanted) (apply.Permission
 	}
 	applier := apply.Applier{Health: assessor, NoDiagnosis: !f.diagnosis, Ungated: ungated}
 	all := applier.Permissions(w.plan, w.stream.Objects, w.kinds)
+	all.Add(hookPermissions(w.stream, w.kinds, f.diagnosis, false))
 	if f.remove {
 		all.Add(apply.RemovalPermissions(w.stream.Objects, w.kinds))
+		all.Add(hookPermissions(w.stream, w.kinds, f.diagnosis, false, hooks.PreDelete, hooks.PostDelete))
+	}
+	if f.set != "" {
+		all.Add(hookPermissions(w.stream, w.kinds, f.diagnosis, true))
 	}
 	all = byKind(all)
 	if f.set == "" {

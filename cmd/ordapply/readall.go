@@ -20,7 +20,7 @@ func readAll(cmd *cobra.Command, in *inputFlags, planning *planningFlags, scope 
 	if wrong == nil || len(inputs) == 0 || cmd.Context().Err() != nil {
 		return inputs, options, wrong
 	}
-	stream, err := apply.NewStream(inputs, scope(cmd.Context()))
+	stream, err := apply.NewStream(markHooks(inputs, options), scope(cmd.Context()))
 	faults, _ := checkAnnotations(stream)
 	_, unplanned := stream.Plan(options)
 	return nil, options, errors.Join(wrong, err, errors.Join(faults...), unplanned)

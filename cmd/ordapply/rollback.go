@@ -107,7 +107,7 @@ func (f *applyFlags) again(ctx context.Context, j job, r *state.Revision, flag s
 		return j, err
 	}
 	j.planned = nil
-	j.stream, j.plan = &apply.Stream{Resources: r.Resources, Objects: r.Objects()}, r.Plan
+	j.stream, j.plan = &apply.Stream{Resources: r.Resources, Objects: r.Objects(), Hooks: r.Hooks}, r.Plan
 	j.memory = state.Memory{Limit: f.limit, Revision: state.Revision{
 		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number,
 	}}

@@ -14,6 +14,7 @@ import (
 	"github.com/ordapply/ordapply/internal/manifest"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 func newSort() *cobra.Command {
@@ -119,6 +120,14 @@ func sortByPlan(cmd *cobra.Command, in *offline, marks bool) error {
 		if l := layer(i); l != "" && l != layer(i+1) {
 			plain.Fprintf(&out, "## END layer: %s\n", l)
 		}
+	}
+	for _, hook := range stream.Hooks { // their place in the text means nothing to Helm
+		texts, err := documents(&apply.Stream{Resources: []ordering.Resource{hook}}, inputs)
+		if err != nil {
+			return err
+		}
+		out.WriteString("---\n")
+		out.Write(texts[hook.ID])
 	}
 	_, err = cmd.OutOrStdout().Write(out.Bytes())
 	return err

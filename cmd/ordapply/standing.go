@@ -70,7 +70,15 @@ func (o *observer) observe(ctx context.Context) (*standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.observeMembers(ctx, set, func(service object.ID) (bool, error) { return o.target.cluster.HasEndpoints(ctx, service) })
+	now, err := o.observeMembers(ctx, set, func(service object.ID) (bool, error) { return o.target.cluster.HasEndpoints(ctx, service) })
+	if err != nil {
+		return nil, err
+	}
+	left, err := set.history.LeftHooks(ctx)
+	for _, id := range left {
+		now.Notes = append(now.Notes, id.String()+" is no member: a hook left it, and it is deleted with the set")
+	}
+	return now, err
 }
 
 // open reads the set's parent and its newest revision.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -48,7 +49,7 @@ func (o *offline) vet(cmd *cobra.Command) ([]ordering.Finding, error) {
 	if wrong != nil && (len(inputs) == 0 || cmd.Context().Err() != nil) {
 		return nil, wrong
 	}
-	stream, err := apply.NewStream(inputs, o.scope())
+	stream, err := apply.NewStream(markHooks(inputs, options), o.scope())
 	var problems, remarks []ordering.Finding
 	for _, fault := range slices.Concat(ordering.Faults(wrong), ordering.Faults(err)) {
 		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
@@ -62,7 +63,8 @@ func (o *offline) vet(cmd *cobra.Command) ([]ordering.Finding, error) {
 		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
 	}
 	wrongKinds, idleKinds := ordering.CheckKinds(stream.Resources, options, nil)
-	for _, fault := range wrongKinds {
+	_, dropped := hooks.Read(stream.Hooks)
+	for _, fault := range slices.Concat(wrongKinds, dropped) {
 		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
 	}
 	for _, text := range slices.Concat(unused, notes, idleKinds) {

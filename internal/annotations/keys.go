@@ -56,6 +56,7 @@ var keys = sync.OnceValue(func() []key {
 		{name: "contents-digest", use: live},
 		{name: "contents-revision", use: live},
 		{name: "home", use: live},
+		{name: "hook-of", use: live},
 	}
 })
 

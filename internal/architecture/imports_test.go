@@ -28,9 +28,11 @@ func allowed() map[string][]string {
 		"health":               {"object"},
 		"fn":                   {"sortorder", "ordering", "object", "internal/annotations", "internal/jsonstream", "internal/plain", "internal/yamltext"},
 		"apply":                {"ordering", "health", "applyset", "object", "internal/activity"},
-		"state":                {"apply", "applyset", "ordering", "object", "internal/activity"},
+		"state":                {"apply", "applyset", "ordering", "object", "internal/activity", "internal/hooks", "internal/hookrun"},
 		"internal/activity":    {},
 		"internal/annotations": {"ordering", "health", "object"},
+		"internal/hooks":       {"ordering", "object"},
+		"internal/hookrun":     {"apply", "health", "ordering", "object", "internal/hooks"},
 		"internal/manifest":    {"internal/jsonstream", "internal/yamltext"},
 		"internal/jsonstream":  {},
 		"internal/plain":       {},
@@ -44,7 +46,7 @@ func allowed() map[string][]string {
 		"internal/svg":         {"ordering"},
 		"internal/fielddiff":   {},
 		"cmd/sortorder":        {"fn", "internal/plain", "sortorder", "ordering", "object"},
-		"cmd/ordapply":         {"apply", "state", "applyset", "fn", "sortorder", "ordering", "health", "object", "internal/annotations", "internal/manifest", "internal/svg", "internal/outfile", "internal/outlet", "internal/events", "internal/metrics", "internal/plain", "internal/yamltext", "internal/terminal", "internal/liveview", "internal/fielddiff", "internal/activity"},
+		"cmd/ordapply":         {"apply", "state", "applyset", "fn", "sortorder", "ordering", "health", "object", "internal/annotations", "internal/manifest", "internal/svg", "internal/outfile", "internal/outlet", "internal/events", "internal/metrics", "internal/plain", "internal/yamltext", "internal/terminal", "internal/liveview", "internal/fielddiff", "internal/activity", "internal/hooks", "internal/hookrun"},
 	}
 }
 

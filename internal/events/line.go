@@ -86,6 +86,18 @@ type Resource struct {
 	Seconds   float64 `json:"seconds" doc:"since it was first sent; 0 when it was not"`
 }
 
+// Hook is one transition of a Helm hook, which is no resource of the plan.
+type Hook struct {
+	Head
+	ID
+	Event     string  `json:"event" doc:"that it runs at" enum:"pre-install,post-install,pre-upgrade,post-upgrade,pre-rollback,post-rollback,pre-delete,post-delete"`
+	Operation string  `json:"operation" doc:"what the run does with it" enum:"apply,wait,delete"`
+	State     string  `json:"state" doc:"where it stands now" enum:"applying,waiting,applied,ready,deleting,deleted,kept,failed,timedOut,notStarted,unsettled"`
+	Final     bool    `json:"final" doc:"what is done with it is over; applying a hook and deleting it by a policy each have one such line"`
+	Message   string  `json:"message,omitempty" doc:"what it waits for, or why it ended so"`
+	Seconds   float64 `json:"seconds" doc:"since it was sent, or its deletion asked for; 0 when it was not"`
+}
+
 // Warning is a remark that ends nothing.
 type Warning struct {
 	Head
@@ -137,6 +149,7 @@ const (
 	TypeRunStart      = "runStart"
 	TypeWaveStart     = "waveStart"
 	TypeResource      = "resource"
+	TypeHook          = "hook"
 	TypeWaveEnd       = "waveEnd"
 	TypeRollbackStart = "rollbackStart"
 	TypeWarning       = "warning"

@@ -23,7 +23,8 @@ type Log struct {
 	failed *act // that the rollback follows; nil without one
 	open   int  // the open wave, from 0; -1 when none is
 	since  time.Time
-	last   time.Time // of the events
+	last   time.Time               // of the events
+	hooks  map[object.ID]time.Time // when what is done with a hook began
 }
 
 // act is a plan that is carried out: the run's, or that of its rollback.
@@ -115,6 +116,10 @@ func (l *Log) wave(n int) Wave {
 // Event writes one transition.
 func (l *Log) Event(e apply.Event) {
 	l.last = e.Time
+	if e.Hook != "" {
+		l.hook(e)
+		return
+	}
 	if e.ID != (object.ID{}) {
 		l.resource(e)
 		return
@@ -142,6 +147,26 @@ func (l *Log) resource(e apply.Event) {
 	}
 	if !p.sent.IsZero() {
 		line.Seconds = e.Time.Sub(p.sent).Seconds()
+	}
+	l.write(line)
+}
+
+// hook writes one transition of a hook.
+func (l *Log) hook(e apply.Event) {
+	if e.State == apply.Applying || e.State == apply.Deleting {
+		if l.hooks == nil {
+			l.hooks = map[object.ID]time.Time{}
+		}
+		if e.Detail == "" {
+			l.hooks[e.ID] = e.Time
+		}
+	}
+	line := Hook{
+		Head: head(TypeHook, e.Time), ID: id(e.ID), Event: e.Hook,
+		Operation: operation(e.Op), State: state(e.State), Final: e.State.Final(), Message: e.Detail,
+	}
+	if begun, known := l.hooks[e.ID]; known {
+		line.Seconds = e.Time.Sub(begun).Seconds()
 	}
 	l.write(line)
 }

@@ -27,6 +27,7 @@ func documented() []struct {
 		{TypeRunStart, "The first line of a run.", RunStart{}},
 		{TypeWaveStart, "A wave opened. There are none with `--schedule=graph`, where waves are only labels.", WaveStart{}},
 		{TypeResource, "A resource moved to another state, or waits for something else than before.", Resource{}},
+		{TypeHook, "A Helm hook moved to another state. Hooks are in no wave, in no `counts`, and no resources.", Hook{}},
 		{TypeWaveEnd, "A wave is over.", WaveEnd{}},
 		{TypeRollbackStart, "The run failed, and goes back to what its apply set had before (`--rollback-on-failure`). The lines from here to the end are the rollback's; it has waves and final lines of its own.", RollbackStart{}},
 		{TypeWarning, "A remark that ends nothing, of the plan at the beginning or of the API server at the end.", Warning{}},

@@ -27,6 +27,8 @@ type Manifest struct {
 	// Chart is the path of the Helm chart that it was rendered from,
 	// "foo/charts/bar", as `helm template` comments it; "" without a comment.
 	Chart string
+	// CRDFolder says that it is of a chart's folder crds, by the same comment.
+	CRDFolder bool
 	// Text is the document as it stood; nil for an item of a List.
 	Text []byte
 }
@@ -123,7 +125,7 @@ func parse(name string, doc document, want wanted) (out parsed) {
 		if !ok || err != nil {
 			continue
 		}
-		m := Manifest{Unstructured: obj, Source: source, Chart: chartOf(doc.text)}
+		m := Manifest{Unstructured: obj, Source: source, Chart: chartOf(doc.text), CRDFolder: ofCRDFolder(doc.text)}
 		if obj == whole {
 			m.Text = doc.text
 		}

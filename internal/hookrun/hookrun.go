@@ -1,0 +1,273 @@
+// Package hookrun runs the hooks of one event on a cluster, one after the other, as
+// Helm does: what a policy deletes goes first, the hook is applied, a Job or a Pod is
+// waited for, and in the end the policies for success or failure are carried out.
+//
+//	ran, err := hookrun.Runner{Applier: applier, Owner: set}.Run(ctx, hooks.PreInstall, all)
+//
+// It differs from Helm where Helm is a hazard: an object that no run of the same owner
+// made is never deleted nor overwritten, an old Job never counts as a new one, and an
+// object that is being deleted is waited for. docs/hooks.md lists the differences.
+package hookrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// OwnerAnnotation marks the object of a hook with whose run made it: the id of an apply
+// set, or NoSet. What does not carry it is not ours to delete.
+const OwnerAnnotation = "ordapply.dev/hook-of"
+
+// NoSet is the owner of hooks of a stream that belongs to no apply set.
+const NoSet = "none"
+
+// Runner runs hooks.
+type Runner struct {
+	// Applier applies each hook, by itself. Its WaveTimeout bounds the wait for each
+	// hook and for each deletion. Its Membership, Sent, Begin, First and Health are not
+	// used: a hook is no member, and done when Helm says so.
+	Applier apply.Applier
+	// Owner is the id of the apply set; default NoSet.
+	Owner string
+	// Adopt lets objects that no run of ours made be deleted and overwritten.
+	Adopt bool
+	// Events takes every transition of every hook; default: discard.
+	Events func(apply.Event)
+}
+
+// hookRun is one event that goes on.
+type hookRun struct {
+	Runner
+	event   hooks.Event
+	results []apply.Result
+}
+
+// Run runs the hooks of an event in their order. The results are of those that began.
+// The first failure ends it: the error holds an *apply.Error, whose Wave names the
+// event. Without hooks of the event nothing is done.
+func (r Runner) Run(ctx context.Context, event hooks.Event, all hooks.Hooks) ([]apply.Result, error) {
+	run := &hookRun{Runner: r, event: event}
+	list := all.Of(event)
+	for n, hook := range list {
+		applied, err := run.one(ctx, hook)
+		if err == nil {
+			continue
+		}
+		if applied && ctx.Err() == nil { // Helm cleans nothing up after a hook that was refused
+			err = errors.Join(err, run.cleanUp(ctx, hook, list[:n]))
+		}
+		return run.results, err
+	}
+	for _, hook := range slices.Backward(list) {
+		if hook.Has(hooks.OnSuccess) {
+			if err := run.remove(ctx, hook); err != nil {
+				return run.results, err
+			}
+		}
+	}
+	return run.results, nil
+}
+
+// one runs a hook, and reports whether it was applied.
+func (r *hookRun) one(ctx context.Context, hook hooks.Hook) (applied bool, err error) {
+	live, err := r.find(ctx, hook)
+	if err != nil {
+		return false, r.fail(hook, apply.OpApply, err)
+	}
+	if live != nil {
+		if err := r.clear(ctx, hook, live); err != nil {
+			return false, err
+		}
+	}
+	plan, objects := single(hook, r.owner())
+	a := r.Applier
+	a.Membership, a.Sent, a.Begin, a.First, a.Schedule = apply.Membership{}, nil, nil, nil, apply.Waves
+	a.Health = assessor()
+	a.Ungated = func(object.ID) bool { return !hook.Runs() && !hook.Stays() }
+	a.Events = r.tell
+	summary, err := a.Run(ctx, plan, objects)
+	r.results = append(r.results, summary.Results...)
+	return len(summary.Results) > 0 && !summary.Results[0].Applied.IsZero(), r.named(err)
+}
+
+// clear makes room for a hook: an object of its ID that is being deleted goes first, and
+// one that must not be there, because a policy says so or because it would count as
+// the new one.
+func (r *hookRun) clear(ctx context.Context, hook hooks.Hook, live *unstructured.Unstructured) error {
+	switch {
+	case live.GetDeletionTimestamp() != nil:
+		return r.delete(ctx, hook, live)
+	case !r.owns(live):
+		return r.fail(hook, apply.OpApply, fmt.Errorf(
+			"an object of this name is there that no run of this %s made (it lacks the annotation %s: %s): delete it or give the hook another name; --adopt=any lets the hook take its place",
+			r.subject(), OwnerAnnotation, r.owner()))
+	case hook.Stays():
+		return nil
+	case hook.Has(hooks.BeforeCreation), hook.Runs():
+		return r.delete(ctx, hook, live)
+	}
+	return nil
+}
+
+// cleanUp carries out the policies after the failure of a hook: its own, and then those
+// of the hooks before it, which succeeded.
+func (r *hookRun) cleanUp(ctx context.Context, failed hooks.Hook, before []hooks.Hook) error {
+	var errs []error
+	if failed.Has(hooks.OnFailure) {
+		errs = append(errs, r.remove(ctx, failed))
+	}
+	for _, hook := range before {
+		if hook.Has(hooks.OnSuccess) {
+			errs = append(errs, r.remove(ctx, hook))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// remove deletes the object of a hook, if it is there and ours.
+func (r *hookRun) remove(ctx context.Context, hook hooks.Hook) error {
+	if hook.Stays() {
+		return nil
+	}
+	live, err := r.find(ctx, hook)
+	switch {
+	case err != nil:
+		return r.fail(hook, apply.OpDelete, err)
+	case live == nil || !r.made(live):
+		return nil
+	}
+	return r.delete(ctx, hook, live)
+}
+
+// delete deletes a live object and waits until it is gone.
+func (r *hookRun) delete(ctx context.Context, hook hooks.Hook, live *unstructured.Unstructured) error {
+	a := r.Applier
+	remover := apply.Remover{
+		Cluster: a.Cluster, Timeout: a.Timeout, WaveTimeout: a.WaveTimeout, Unprotected: true, NoDiagnosis: a.NoDiagnosis,
+		PruneNamespaces: true, Events: r.tell,
+	}
+	order := &ordering.Deletion{Steps: []ordering.DeletionStep{{ID: hook.ID}}, Waves: 1}
+	summary, err := remover.Run(ctx, order, map[object.ID]*unstructured.Unstructured{hook.ID: live})
+	if err != nil {
+		r.results = append(r.results, summary.Results...)
+	}
+	return r.named(err)
+}
+
+// find reads the object of a hook; nil when there is none, or its kind is not served.
+func (r *hookRun) find(ctx context.Context, hook hooks.Hook) (*unstructured.Unstructured, error) {
+	return find(ctx, r.Applier.Cluster, hook)
+}
+
+func find(ctx context.Context, cluster apply.Cluster, hook hooks.Hook) (*unstructured.Unstructured, error) {
+	gvk := (&unstructured.Unstructured{Object: hook.Object}).GroupVersionKind()
+	kind, served := cluster.Kind(gvk)
+	if !served {
+		return nil, nil
+	}
+	live, err := apply.Persist(ctx, func() (*unstructured.Unstructured, error) {
+		return cluster.Get(ctx, kind, hook.Namespace, hook.Name)
+	})
+	switch {
+	case apierrors.IsNotFound(err), apply.IsGone(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read what is there: %w", err)
+	}
+	live.SetGroupVersionKind(gvk)
+	return live, nil
+}
+
+// owns reports whether a hook may take the place of a live object.
+func (r Runner) owns(live *unstructured.Unstructured) bool {
+	return r.Adopt || r.made(live)
+}
+
+// made reports whether a run of the same owner made a live object.
+func (r Runner) made(live *unstructured.Unstructured) bool {
+	return live.GetAnnotations()[OwnerAnnotation] == r.owner()
+}
+
+func (r Runner) owner() string {
+	if r.Owner == "" {
+		return NoSet
+	}
+	return r.Owner
+}
+
+// subject is what runs the hooks, in a message.
+func (r Runner) subject() string {
+	if r.Owner == "" {
+		return "stream"
+	}
+	return "apply set"
+}
+
+// tell passes a transition of a hook on. What is said of its wave means nothing.
+func (r *hookRun) tell(e apply.Event) {
+	if e.ID == (object.ID{}) || r.Events == nil {
+		return
+	}
+	e.Hook, e.Wave, e.Layer = string(r.event), 0, ""
+	r.Events(e)
+}
+
+// title names the event in errors, where a wave's name stands for resources.
+func (r *hookRun) title() string { return string(r.event) + " hook" }
+
+// fail is the failure of a hook of which nothing was sent.
+func (r *hookRun) fail(hook hooks.Hook, op apply.Op, err error) error {
+	failure := &apply.Error{Wave: r.title(), Op: op, ID: hook.ID, Err: err}
+	r.results = append(r.results, apply.Result{ID: hook.ID, State: apply.Failed, Err: failure})
+	r.tell(apply.Event{Op: op, ID: hook.ID, State: apply.Failed, Detail: err.Error(), Err: failure})
+	return failure
+}
+
+// named writes the event into the errors of a run of its own.
+func (r *hookRun) named(err error) error {
+	switch failure := err.(type) { //nolint:errorlint // each of those that are joined is looked at
+	case *apply.Error:
+		failure.Wave = r.title()
+	case interface{ Unwrap() []error }:
+		for _, one := range failure.Unwrap() {
+			_ = r.named(one)
+		}
+	}
+	return err
+}
+
+// single is the plan of one hook alone.
+func single(hook hooks.Hook, owner string) (*ordering.Plan, map[object.ID]*unstructured.Unstructured) {
+	obj := (&unstructured.Unstructured{Object: hook.Object}).DeepCopy()
+	marks := obj.GetAnnotations()
+	marks[OwnerAnnotation] = owner // there are annotations: one makes it a hook
+	obj.SetAnnotations(marks)
+	step := ordering.Step{ID: hook.ID, Source: hook.Source, Gate: ordering.Ready}
+	if !hook.Runs() && !hook.Stays() {
+		step.Gate = ordering.Applied
+	}
+	return &ordering.Plan{Steps: []ordering.Step{step}, Waves: []ordering.Wave{{}}}, map[object.ID]*unstructured.Unstructured{hook.ID: obj}
+}
+
+// assessor judges hooks as Helm does: a Pod has succeeded, and is not done when it
+// is ready. A Job is judged as any other.
+func assessor() *health.Assessor {
+	pods := podRules()
+	return &health.Assessor{RulesOf: func(obj *unstructured.Unstructured) *health.Rules {
+		if obj.GetKind() == "Pod" && obj.GetAPIVersion() == "v1" {
+			return pods
+		}
+		return nil
+	}}
+}

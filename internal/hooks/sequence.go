@@ -1,0 +1,101 @@
+package hooks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Hooks are those of a stream, in the order of its documents.
+type Hooks []Hook
+
+// Read parses the hooks of a stream. The errors are about those that are left out.
+func Read(resources []ordering.Resource) (all Hooks, dropped []error) {
+	for _, r := range resources {
+		hook, err := Parse(r)
+		if err != nil {
+			dropped = append(dropped, fmt.Errorf("%s%s: %w", r.ID, place(r.Source), err))
+			continue
+		}
+		all = append(all, hook)
+	}
+	return all, dropped
+}
+
+// place is where a manifest stood, in a message.
+func place(source string) string {
+	if source == "" {
+		return ""
+	}
+	return " (" + source + ")"
+}
+
+// Of are the hooks of an event in the order in which they run: by weight, then by
+// name, then in the order in which Helm installs kinds, then as the documents stood.
+// A hook that names the event twice is there twice.
+func (all Hooks) Of(event Event) []Hook {
+	var out []Hook
+	for _, hook := range all {
+		for _, named := range hook.Events {
+			if named == event {
+				out = append(out, hook)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Hook) int { return compareKinds(a.Kind, b.Kind) })
+	slices.SortStableFunc(out, func(a, b Hook) int {
+		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// Planned lists what runs at each event, for people and programs.
+func (all Hooks) Planned() []ordering.PlannedHook {
+	var out []ordering.PlannedHook
+	for _, event := range Events() {
+		if event == Test {
+			continue
+		}
+		for _, hook := range all.Of(event) {
+			out = append(out, ordering.PlannedHook{Event: string(event), ID: hook.ID, Source: hook.Source, Weight: hook.Weight})
+		}
+	}
+	return out
+}
+
+// Tests are the hooks that run at no other event than a test.
+func (all Hooks) Tests() []Hook {
+	return slices.DeleteFunc(slices.Clone(all), func(hook Hook) bool {
+		return slices.ContainsFunc(hook.Events, func(event Event) bool { return event != Test })
+	})
+}
+
+// compareKinds compares by the order in which Helm installs kinds. Those that it
+// does not know come last, by name.
+func compareKinds(a, b string) int {
+	ofA, ofB := slices.Index(installOrder(), a), slices.Index(installOrder(), b)
+	switch {
+	case ofA >= 0 && ofB >= 0:
+		return cmp.Compare(ofA, ofB)
+	case ofA >= 0:
+		return -1
+	case ofB >= 0:
+		return 1
+	}
+	return cmp.Compare(a, b)
+}
+
+// installOrder is Helm's InstallOrder (pkg/release/v1/util/kind_sorter.go of
+// v4.3.1).
+func installOrder() []string {
+	return []string{
+		"PriorityClass", "Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "PodSecurityPolicy", "PodDisruptionBudget",
+		"ServiceAccount", "Secret", "SecretList", "ConfigMap", "StorageClass", "PersistentVolume", "PersistentVolumeClaim",
+		"CustomResourceDefinition", "ClusterRole", "ClusterRoleList", "ClusterRoleBinding", "ClusterRoleBindingList",
+		"Role", "RoleList", "RoleBinding", "RoleBindingList", "Service", "DaemonSet", "Pod", "ReplicationController", "ReplicaSet",
+		"Deployment", "HorizontalPodAutoscaler", "StatefulSet", "Job", "CronJob", "IngressClass", "Ingress", "APIService",
+		"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
+	}
+}

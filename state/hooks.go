@@ -1,0 +1,188 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/hookrun"
+	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/object"
+)
+
+// hooksOf are the hooks of a revision or of a stream. What Helm drops was reported when
+// the stream was read.
+func hooksOf(s *apply.Stream) hooks.Hooks {
+	all, _ := hooks.Read(s.Hooks)
+	return all
+}
+
+// around runs the stream's hooks around the apply to a set. They are recorded in the
+// history and are no members.
+func (r Run) around(set *Set) *hookrun.Around {
+	return &hookrun.Around{
+		Runner: hookrun.Runner{
+			Applier: r.Applier, Owner: set.Parent.SetID(), Events: r.Applier.Events,
+			Adopt: r.TakeOver || r.Applier.Membership.Adopt == apply.AdoptAny,
+		},
+		Hooks: hooksOf(r.Stream), Stream: r.Stream,
+		Operation: r.operation,
+	}
+}
+
+// operation says what the run is to the set: an upgrade where a revision was deployed,
+// and a rollback where it goes back to one. Where none was ever deployed it is an
+// install, also after an install that failed; only where there is no history at all,
+// what the cluster has of the stream decides.
+func (r Run) operation(ctx context.Context) (hooks.Operation, error) {
+	if r.Memory.Revision.Rollback > 0 {
+		return hooks.Rollback, nil
+	}
+	entries, err := r.history().List(ctx)
+	if err != nil {
+		return "", err
+	}
+	deployed := slices.ContainsFunc(entries, func(e Entry) bool { return e.Status == Deployed || e.Status == Superseded })
+	switch {
+	case deployed:
+		return hooks.Upgrade, nil
+	case len(entries) > 1: // the first is this run's
+		return hooks.Install, nil
+	}
+	operation, found, err := hookrun.OperationOf(ctx, r.Cluster, r.Stream)
+	if operation == hooks.Upgrade && r.Note != nil {
+		r.Note("this is the first revision of the apply set, and " + found.String() + " exists: the hooks of an upgrade run, not those of an install")
+	}
+	return operation, err
+}
+
+// uninstalled deletes what a failed first run created, between the hooks of a deletion,
+// as Helm does. When a hook before it fails, nothing is deleted.
+func (r Run) uninstalled(ctx context.Context, tried attempt) (apply.Summary, error) {
+	runner, all := r.around(tried.set).Runner, hooksOf(r.Stream)
+	ran, err := runner.Run(ctx, hooks.PreDelete, all)
+	if err != nil {
+		return apply.Summary{Hooks: ran}, err
+	}
+	summary, err := r.removeCreated(ctx, tried.set, tried.created(nil))
+	if err == nil {
+		var after []apply.Result
+		after, err = runner.Run(ctx, hooks.PostDelete, all)
+		ran = append(ran, after...)
+	}
+	summary.Hooks = append(summary.Hooks, ran...)
+	return summary, err
+}
+
+// departure runs the hooks of a set that is deleted.
+type departure struct {
+	runner  hookrun.Runner
+	hooks   hooks.Hooks // of the revision that was deployed last
+	all     hooks.Hooks // of all revisions
+	results []apply.Result
+}
+
+// hooked finds the hooks of a set: those that run are of the revision that was deployed
+// last, or of the newest where none ever was.
+func (d Dissolution) hooked(ctx context.Context, set *Set) (*departure, error) {
+	out := &departure{}
+	if d.Hooks == nil {
+		return out, nil
+	}
+	entries, err := d.history().List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out.runner = hookrun.Runner{Applier: *d.Hooks, Owner: set.Parent.SetID(), Events: d.Hooks.Events}
+	out.runner.Applier.Manager = set.Parent.Manager("ordapply")
+	ruling := lastDeployed(entries)
+	if ruling == nil && len(entries) > 0 {
+		ruling = &entries[len(entries)-1]
+	}
+	for _, e := range slices.Backward(entries) {
+		if e.hooks == 0 {
+			continue
+		}
+		r, err := d.history().read(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		out.all = append(out.all, r.hooks()...)
+		if e.Number == ruling.Number {
+			out.hooks = r.hooks()
+		}
+	}
+	return out, nil
+}
+
+// remarks say which hooks run, for the plan of the deletion.
+func (d *departure) remarks() []string {
+	var lines []string
+	for _, event := range []hooks.Event{hooks.PreDelete, hooks.PostDelete} {
+		for _, hook := range d.hooks.Of(event) {
+			lines = append(lines, fmt.Sprintf("%s hook %s, weight %d", event, hook.ID, hook.Weight))
+		}
+	}
+	return lines
+}
+
+// before runs the hooks before the members go.
+func (d *departure) before(ctx context.Context) error {
+	results, err := d.runner.Run(ctx, hooks.PreDelete, d.hooks)
+	d.results = append(d.results, results...)
+	return err
+}
+
+// after runs the hooks after the members are gone, and deletes what hooks left. Those
+// that lived in a Namespace which was a member cannot run any more.
+func (d *departure) after(ctx context.Context, members apply.Summary) error {
+	gone := map[string]bool{}
+	for _, r := range members.Results {
+		if r.ID.GroupKind() == "Namespace" && r.State == apply.Deleted {
+			gone[r.ID.Name] = true
+		}
+	}
+	left := func(hook hooks.Hook) bool { return gone[hook.Namespace] && hook.Namespace != "" }
+	for _, hook := range d.hooks.Of(hooks.PostDelete) {
+		if left(hook) && d.runner.Events != nil {
+			d.runner.Events(apply.Event{ID: hook.ID, Hook: string(hooks.PostDelete), State: apply.Skipped, Detail: "its Namespace was a member of the set and is deleted"})
+		}
+	}
+	results, err := d.runner.Run(ctx, hooks.PostDelete, slices.DeleteFunc(slices.Clone(d.hooks), left))
+	d.results = append(d.results, results...)
+	if err != nil {
+		return err
+	}
+	results, _, err = d.runner.RemoveLeft(ctx, hooks.PostDelete, slices.DeleteFunc(slices.Clone(d.all), left))
+	d.results = append(d.results, results...)
+	return err
+}
+
+// summed is the summary of the deletion with the hooks.
+func (d *departure) summed(s apply.Summary) apply.Summary {
+	s.Hooks = append(slices.Clone(s.Hooks), d.results...)
+	return s
+}
+
+// LeftHooks are the objects that hooks of the set's revisions made and left behind.
+func (h History) LeftHooks(ctx context.Context) ([]object.ID, error) {
+	entries, err := h.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all hooks.Hooks
+	for _, e := range slices.Backward(entries) {
+		if e.hooks == 0 {
+			continue
+		}
+		r, err := h.read(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r.hooks()...)
+	}
+	runner := hookrun.Runner{Applier: apply.Applier{Cluster: h.Cluster}, Owner: h.Parent.SetID()}
+	left, err := runner.Left(ctx, all)
+	return converted(left, func(hook hooks.Hook) object.ID { return hook.ID }), err
+}
