@@ -69,6 +69,9 @@ func newApply() *cobra.Command {
 				j, err := f.prepare(cmd, measured)
 				j.planned = planned
 				if err == nil && planned != nil {
+					if err := planned.checkHooks(j.stream.Hooks); err != nil {
+						return j, err
+					}
 					j.plan.Notes = append(j.plan.Notes, planned.notes()...)
 				}
 				return j, err

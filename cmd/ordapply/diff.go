@@ -102,6 +102,7 @@ func (p *previewed) tellDetails(w io.Writer) {
 			plain.Fprintf(w, "%s: %s: %s\n", row.ID.String(), row.Action, row.Detail)
 		}
 	}
+	p.plan.WriteHooks(w)
 	for _, note := range p.plan.Notes {
 		plain.Fprintf(w, "note: %s\n", note)
 	}

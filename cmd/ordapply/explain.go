@@ -55,6 +55,11 @@ func find(plan *ordering.Plan, kind, name, namespace string) (object.ID, error) 
 	for _, s := range plan.Skipped {
 		ids = append(ids, s.ID)
 	}
+	for _, h := range plan.Hooks {
+		if !slices.Contains(ids, h.ID) { // it may run at several events
+			ids = append(ids, h.ID)
+		}
+	}
 	found := slices.DeleteFunc(ids, func(id object.ID) bool {
 		return id.Name != name || !isKind(id, kind) || namespace != "" && id.Namespace != "" && id.Namespace != namespace
 	})

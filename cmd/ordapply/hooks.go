@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/ordapply/ordapply/apply"
@@ -31,6 +32,18 @@ func markHooks(inputs []apply.Input, options ordering.Options) []apply.Input {
 		out[i] = in
 	}
 	return out
+}
+
+// checkHooks refuses what is a resource of the stream and a hook as well: the hook's
+// policies would delete the resource.
+func checkHooks(stream *apply.Stream) error {
+	var errs []error
+	for _, hook := range stream.Hooks {
+		if _, twice := stream.Objects[hook.ID]; twice {
+			errs = append(errs, fmt.Errorf("%s%s: it is a hook (annotation %s), and the stream holds it without that annotation, too: give one of them another name", hook.ID, at(hook.Source), hooks.EventAnnotation))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // planHooks writes into a plan what runs around it, and what Helm would leave out.

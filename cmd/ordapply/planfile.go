@@ -27,6 +27,7 @@ type planFile struct {
 	Flags     map[string][]string `json:"flags,omitempty"`   // that apply takes from the file
 	Build     *planBuild          `json:"build,omitempty"`   // nil: the manifests are not built
 	Resources []sealedResource    `json:"resources"`
+	Hooks     []sealedHook        `json:"hooks,omitempty"` // that run around them
 }
 
 // planBuild says how the manifests were built, for messages alone.
@@ -56,6 +57,7 @@ func (p *previewed) save(ctx context.Context, name string, flags map[string][]st
 	for _, row := range p.preview.Rows {
 		out.Resources = append(out.Resources, sealed(row))
 	}
+	out.Hooks = sealedHooks(p.hooks)
 	text, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write the plan: %w", err)

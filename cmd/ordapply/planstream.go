@@ -21,7 +21,7 @@ func (f *planningFlags) planStream(inputs []apply.Input, scope apply.Scope, opti
 	ordered, notes, switchErr := f.switches(stream, options)
 	wrongKinds, idleKinds := ordering.CheckKinds(stream.Resources, *options, t.servedKinds())
 	plan, planErr := stream.Plan(*options)
-	if err := errors.Join(err, errors.Join(faults...), switchErr, errors.Join(wrongKinds...), planErr); err != nil {
+	if err := errors.Join(err, errors.Join(faults...), switchErr, errors.Join(wrongKinds...), planErr, checkHooks(stream)); err != nil {
 		return nil, nil, err
 	}
 	if !ordered {
@@ -56,12 +56,13 @@ func checkedStream(inputs []apply.Input, scope apply.Scope) (*apply.Stream, []st
 // checkAnnotations looks at every annotation that is ours. What making a stream
 // and a plan of it report is left to these.
 func checkAnnotations(stream *apply.Stream) (faults []error, remarks []string) {
-	metas := make([]object.Meta, len(stream.Resources))
-	for i, r := range stream.Resources {
+	all := slices.Concat(stream.Resources, stream.Hooks)
+	metas := make([]object.Meta, len(all))
+	for i, r := range all {
 		metas[i] = r.Meta
 	}
 	for _, found := range annotations.Check(metas) {
-		first := stream.Resources[found.On[0]]
+		first := all[found.On[0]]
 		text := fmt.Sprintf("%s%s: %s%s", first.ID, at(first.Source), found.Message, found.Others(metas))
 		switch {
 		case found.Planned:

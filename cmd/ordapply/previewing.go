@@ -41,6 +41,7 @@ type previewed struct {
 	target  *target
 	plan    *ordering.Plan
 	preview *apply.Preview
+	hooks   []ordering.Resource // of the stream
 }
 
 // preview asks the cluster what applying the manifests would do.
@@ -63,7 +64,7 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.plan = plan
+	p.plan, p.hooks = plan, stream.Hooks
 	if _, err := gates(p.plan, stream, true); err != nil {
 		return nil, err
 	}

@@ -45,6 +45,9 @@ func newPrinter(j job, o outputs, dryRun bool) *printer {
 func (p *printer) begin() {
 	plain.Fprintf(p.err, "applying %s in %s to %s%s\n", count(len(p.plan.Steps), "resource"), count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
 	p.notes(p.plan.Notes)
+	if p.dryRun {
+		p.plan.WriteHooks(p.err) // which a dry run does not run
+	}
 }
 
 func (p *printer) notes(notes []string) {

@@ -54,6 +54,9 @@ func (o *offline) vet(cmd *cobra.Command) ([]ordering.Finding, error) {
 	for _, fault := range slices.Concat(ordering.Faults(wrong), ordering.Faults(err)) {
 		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
 	}
+	for _, fault := range ordering.Faults(checkHooks(stream)) {
+		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+	}
 	faults, unused := checkAnnotations(stream)
 	for _, fault := range faults {
 		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})

@@ -32,7 +32,7 @@ func allowed() map[string][]string {
 		"internal/activity":    {},
 		"internal/annotations": {"ordering", "health", "object"},
 		"internal/hooks":       {"ordering", "object"},
-		"internal/hookrun":     {"apply", "health", "ordering", "object", "internal/hooks"},
+		"internal/hookrun":     {"apply", "applyset", "health", "ordering", "object", "internal/hooks"},
 		"internal/manifest":    {"internal/jsonstream", "internal/yamltext"},
 		"internal/jsonstream":  {},
 		"internal/plain":       {},

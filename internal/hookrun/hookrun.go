@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/object"
@@ -189,9 +190,10 @@ func find(ctx context.Context, cluster apply.Cluster, hook hooks.Hook) (*unstruc
 	return live, nil
 }
 
-// owns reports whether a hook may take the place of a live object.
+// owns reports whether a hook may take the place of a live object: also of a member of
+// the set, which an earlier stream had as a resource.
 func (r Runner) owns(live *unstructured.Unstructured) bool {
-	return r.Adopt || r.made(live)
+	return r.Adopt || r.made(live) || r.Owner != "" && applyset.Owner(live) == r.Owner
 }
 
 // made reports whether a run of the same owner made a live object.

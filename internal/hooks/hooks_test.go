@@ -1,0 +1,139 @@
+package hooks
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Each testdata/*.txtar is one rule: a stream, and what runs at each event, in order.
+func TestSequences(t *testing.T) {
+	cases, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	require.NoError(t, err)
+	require.NotEmpty(t, cases)
+	for _, path := range cases {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			require.NoError(t, err)
+			all, dropped := Read(stream(t, archive.Files[0].Data))
+			got := told(all, dropped)
+			if os.Getenv("ORDAPPLY_GOLDEN") != "" {
+				archive.Files[1].Data = []byte(got)
+				require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o644))
+			}
+			require.Equal(t, string(archive.Files[1].Data), got)
+		})
+	}
+}
+
+// stream reads manifests.
+func stream(t *testing.T, text []byte) []ordering.Resource {
+	t.Helper()
+	manifests, err := manifest.Read("stream.yaml", text)
+	require.NoError(t, err)
+	var out []ordering.Resource
+	for _, m := range manifests {
+		gvk := schema.FromAPIVersionAndKind(m.GetAPIVersion(), m.GetKind())
+		out = append(out, ordering.Resource{
+			Meta:   object.Meta{ID: object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: m.GetNamespace(), Name: m.GetName()}, Version: gvk.Version, Annotations: m.GetAnnotations()},
+			Object: m.Object,
+		})
+	}
+	return out
+}
+
+// told is what runs, as a text.
+func told(all Hooks, dropped []error) string {
+	var b strings.Builder
+	for _, event := range Events() {
+		if list := all.Of(event); len(list) > 0 {
+			fmt.Fprintf(&b, "%s:", event)
+			for _, hook := range list {
+				fmt.Fprintf(&b, " %s/%s", hook.Kind, hook.Name)
+			}
+			b.WriteString("\n")
+		}
+	}
+	for _, err := range dropped {
+		name, why, _ := strings.Cut(err.Error(), ": ")
+		why, _, _ = strings.Cut(why, ", and Helm neither")
+		fmt.Fprintf(&b, "dropped: %s: %s\n", name, why)
+	}
+	return b.String()
+}
+
+func resource(annotations map[string]string) ordering.Resource {
+	return ordering.Resource{Meta: object.Meta{ID: object.ID{Kind: "ConfigMap", Name: "a"}, Annotations: annotations}}
+}
+
+// Helm reads numbers as Go's Atoi does, and takes what that refuses for 0.
+func TestWeights(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "5": 5, "-5": -5, "+2": 2, "abc": 0, "1.5": 0, " 3": 0, "99999999999999999999": 0} {
+		hook, err := Parse(resource(map[string]string{EventAnnotation: "test", WeightAnnotation: text}))
+		require.NoError(t, err)
+		require.Equal(t, want, hook.Weight, "%q", text)
+	}
+}
+
+// Only where nothing is written does the default hold: a word that Helm does not know
+// means that no policy does.
+func TestPolicies(t *testing.T) {
+	for text, want := range map[string][]Policy{
+		"-":                                      {BeforeCreation},
+		"":                                       {""},
+		"never":                                  {"never"},
+		" Hook-Succeeded , before-hook-creation": {OnSuccess, BeforeCreation},
+	} {
+		annotations := map[string]string{EventAnnotation: "test", DeleteAnnotation: text}
+		if text == "-" {
+			delete(annotations, DeleteAnnotation)
+		}
+		hook, err := Parse(resource(annotations))
+		require.NoError(t, err)
+		require.Equal(t, want, hook.Policies, "%q", text)
+	}
+}
+
+// Hooks whose weights and names differ run in the same order wherever they stood.
+func TestOrderDoesNotDependOnTheDocuments(t *testing.T) {
+	var all Hooks
+	for i := range 40 {
+		r := ordering.Resource{Meta: object.Meta{ID: object.ID{Kind: []string{"Job", "Secret", "Widget"}[i%3], Name: fmt.Sprintf("h%02d", i)}}}
+		all = append(all, Hook{Resource: r, Events: []Event{PreInstall}, Weight: i % 4})
+	}
+	want := all.Of(PreInstall)
+	for range 50 {
+		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		require.Equal(t, want, all.Of(PreInstall))
+	}
+}
+
+// Nothing in an annotation can make reading it fail otherwise than by dropping the hook.
+func FuzzParse(f *testing.F) {
+	f.Add("pre-install,post-install", "5", "hook-succeeded")
+	f.Add("", "", "")
+	f.Add(", ,", "+", ",")
+	f.Fuzz(func(t *testing.T, events, weight, policies string) {
+		hook, err := Parse(resource(map[string]string{EventAnnotation: events, WeightAnnotation: weight, DeleteAnnotation: policies}))
+		if err != nil {
+			return
+		}
+		require.NotEmpty(t, hook.Events)
+		require.NotEmpty(t, hook.Policies)
+		for _, event := range hook.Events {
+			require.Contains(t, Events(), event)
+			require.NotEmpty(t, Hooks{hook}.Of(event))
+		}
+	})
+}
