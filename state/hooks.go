@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/hookrun"
@@ -18,36 +19,32 @@ func hooksOf(s *apply.Stream) hooks.Hooks {
 	return all
 }
 
-// around runs the stream's hooks around the apply to a set. They are recorded in the
-// history and are no members.
-func (r Run) around(set *Set) *hookrun.Around {
+// around runs the stream's hooks around the apply to a set, which had these revisions
+// before. They are recorded in the history and are no members.
+func (r Run) around(set *Set, before *[]Entry) *hookrun.Around {
 	return &hookrun.Around{
 		Runner: hookrun.Runner{
 			Applier: r.Applier, Owner: set.Parent.SetID(), Events: r.Applier.Events,
 			Adopt: r.TakeOver || r.Applier.Membership.Adopt == apply.AdoptAny,
 		},
 		Hooks: hooksOf(r.Stream), Stream: r.Stream,
-		Operation: r.operation,
+		Operation: func(ctx context.Context) (hooks.Operation, error) { return r.operation(ctx, *before) },
 	}
 }
 
-// operation says what the run is to the set: an upgrade where a revision was deployed,
+// operation says what the run is to a set that had these revisions before: an upgrade where a revision was deployed,
 // and a rollback where it goes back to one. Where none was ever deployed it is an
 // install, also after an install that failed; only where there is no history at all,
 // what the cluster has of the stream decides.
-func (r Run) operation(ctx context.Context) (hooks.Operation, error) {
+func (r Run) operation(ctx context.Context, entries []Entry) (hooks.Operation, error) {
 	if r.Memory.Revision.Rollback > 0 {
 		return hooks.Rollback, nil
-	}
-	entries, err := r.history().List(ctx)
-	if err != nil {
-		return "", err
 	}
 	deployed := slices.ContainsFunc(entries, func(e Entry) bool { return e.Status == Deployed || e.Status == Superseded })
 	switch {
 	case deployed:
 		return hooks.Upgrade, nil
-	case len(entries) > 1: // the first is this run's
+	case len(entries) > 0:
 		return hooks.Install, nil
 	}
 	operation, found, err := hookrun.OperationOf(ctx, r.Cluster, r.Stream)
@@ -60,7 +57,7 @@ func (r Run) operation(ctx context.Context) (hooks.Operation, error) {
 // uninstalled deletes what a failed first run created, between the hooks of a deletion,
 // as Helm does. When a hook before it fails, nothing is deleted.
 func (r Run) uninstalled(ctx context.Context, tried attempt) (apply.Summary, error) {
-	runner, all := r.around(tried.set).Runner, hooksOf(r.Stream)
+	runner, all := r.around(tried.set, nil).Runner, hooksOf(r.Stream)
 	ran, err := runner.Run(ctx, hooks.PreDelete, all)
 	if err != nil {
 		return apply.Summary{Hooks: ran}, err
@@ -146,7 +143,7 @@ func (d *departure) after(ctx context.Context, members apply.Summary) error {
 	left := func(hook hooks.Hook) bool { return gone[hook.Namespace] && hook.Namespace != "" }
 	for _, hook := range d.hooks.Of(hooks.PostDelete) {
 		if left(hook) && d.runner.Events != nil {
-			d.runner.Events(apply.Event{ID: hook.ID, Hook: string(hooks.PostDelete), State: apply.Skipped, Detail: "its Namespace was a member of the set and is deleted"})
+			d.runner.Events(apply.Event{Time: time.Now(), Op: apply.OpApply, ID: hook.ID, Hook: string(hooks.PostDelete), State: apply.Skipped, Detail: "its Namespace was a member of the set and is deleted"})
 		}
 	}
 	results, err := d.runner.Run(ctx, hooks.PostDelete, slices.DeleteFunc(slices.Clone(d.hooks), left))

@@ -169,9 +169,16 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 	}
 	tried := attempt{set: set}
 	memory, checked := r.record(set), r.checked
+	var before []Entry // that the set had, where there are hooks to ask for it
 	r.Applier.Begin = func(ctx context.Context) error {
 		if err := checked(ctx); err != nil {
 			return err
+		}
+		if len(r.Stream.Hooks) > 0 {
+			var err error
+			if before, err = r.history().List(ctx); err != nil {
+				return err
+			}
 		}
 		if err := memory.begin(ctx); err != nil {
 			return err
@@ -184,7 +191,7 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 		tried.began = err == nil
 		return err
 	}
-	around := r.around(set)
+	around := r.around(set, &before)
 	r.Applier.First = around.Pre
 	tried.summary, tried.failure = r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
 	if tried.failure == nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -76,6 +77,11 @@ func (p *printer) event(e apply.Event) {
 
 // hook tells a transition of a hook, which is in no wave and no result.
 func (p *printer) hook(e apply.Event) {
+	if e.ID == (object.ID{}) {
+		n, _ := strconv.Atoi(e.Detail)
+		plain.Fprintf(p.err, "%s: %s\n", e.Hook, count(n, "hook"))
+		return
+	}
 	if (e.State == apply.Applying || e.State == apply.Deleting) && e.Detail == "" {
 		p.started[e.ID] = e.Time
 	}

@@ -153,6 +153,9 @@ func (l *Log) resource(e apply.Event) {
 
 // hook writes one transition of a hook.
 func (l *Log) hook(e apply.Event) {
+	if e.ID == (object.ID{}) {
+		return
+	}
 	if e.State == apply.Applying || e.State == apply.Deleting {
 		if l.hooks == nil {
 			l.hooks = map[object.ID]time.Time{}

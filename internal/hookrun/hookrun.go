@@ -14,6 +14,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -43,7 +45,8 @@ type Runner struct {
 	Owner string
 	// Adopt lets objects that no run of ours made be deleted and overwritten.
 	Adopt bool
-	// Events takes every transition of every hook; default: discard.
+	// Events takes every transition of every hook, and before the first of them one
+	// without an ID, whose Detail is how many there are; default: discard.
 	Events func(apply.Event)
 }
 
@@ -60,6 +63,9 @@ type hookRun struct {
 func (r Runner) Run(ctx context.Context, event hooks.Event, all hooks.Hooks) ([]apply.Result, error) {
 	run := &hookRun{Runner: r, event: event}
 	list := all.Of(event)
+	if len(list) > 0 && r.Events != nil {
+		r.Events(apply.Event{Time: time.Now(), Op: apply.OpApply, Hook: string(event), State: apply.Applying, Detail: strconv.Itoa(len(list))})
+	}
 	for n, hook := range list {
 		applied, err := run.one(ctx, hook)
 		if err == nil {
@@ -83,7 +89,7 @@ func (r Runner) Run(ctx context.Context, event hooks.Event, all hooks.Hooks) ([]
 // one runs a hook, and reports whether it was applied.
 func (r *hookRun) one(ctx context.Context, hook hooks.Hook) (applied bool, err error) {
 	live, err := r.find(ctx, hook)
-	if err != nil {
+	if err != nil && ctx.Err() == nil { // else the run of its own says how it was ended
 		return false, r.fail(hook, apply.OpApply, err)
 	}
 	if live != nil {
@@ -232,7 +238,7 @@ func (r *hookRun) title() string { return string(r.event) + " hook" }
 func (r *hookRun) fail(hook hooks.Hook, op apply.Op, err error) error {
 	failure := &apply.Error{Wave: r.title(), Op: op, ID: hook.ID, Err: err}
 	r.results = append(r.results, apply.Result{ID: hook.ID, State: apply.Failed, Err: failure})
-	r.tell(apply.Event{Op: op, ID: hook.ID, State: apply.Failed, Detail: err.Error(), Err: failure})
+	r.tell(apply.Event{Time: time.Now(), Op: op, ID: hook.ID, State: apply.Failed, Detail: err.Error(), Err: failure})
 	return failure
 }
 
