@@ -157,12 +157,13 @@ func (r *hookRun) remove(ctx context.Context, hook hooks.Hook) error {
 	return r.delete(ctx, hook, live)
 }
 
-// delete deletes a live object and waits until it is gone.
+// delete deletes a live object and waits until it is gone. A Namespace that holds
+// anything else is kept, which is no failure.
 func (r *hookRun) delete(ctx context.Context, hook hooks.Hook, live *unstructured.Unstructured) error {
 	a := r.Applier
 	remover := apply.Remover{
 		Cluster: a.Cluster, Timeout: a.Timeout, WaveTimeout: a.WaveTimeout, Unprotected: true, NoDiagnosis: a.NoDiagnosis,
-		PruneNamespaces: true, Events: r.tell,
+		Events: r.tell,
 	}
 	order := &ordering.Deletion{Steps: []ordering.DeletionStep{{ID: hook.ID}}, Waves: 1}
 	summary, err := remover.Run(ctx, order, map[object.ID]*unstructured.Unstructured{hook.ID: live})
