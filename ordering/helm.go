@@ -61,7 +61,8 @@ func (d *declarations) placeByCharts(s scope) {
 
 // placeInChart places the resources of one chart in a scope. around is the set of
 // the chart's own resources; when nothing is known of the chart, that of the
-// application, or -1.
+// application, or -1. A chart without groups has a place of its own: the groups of
+// other charts do not order it.
 func (d *declarations) placeInChart(s scope, chart string, around int, resources []int) {
 	groups := d.readGroups(s, chart, resources)
 	grouped := map[int]bool{}
@@ -76,8 +77,12 @@ func (d *declarations) placeInChart(s scope, chart string, around int, resources
 	}
 	d.orderGroups(groups)
 	last := around
-	if len(groups) > 0 && len(grouped) < len(resources) {
+	switch {
+	case len(groups) > 0 && len(grouped) < len(resources):
 		last = d.addUnsequenced(s.title(groupTitle(chart, helmUnsequenced)), around, groups)
+	case len(groups) == 0 && around == s.around && chart != "":
+		title := s.title(chartTitle(chart))
+		last = d.addSet(set{name: "chart " + title, short: title, kind: HelmChart, within: around})
 	}
 	for _, i := range resources {
 		if grouped[i] || last < 0 || d.isPrerequisite(d.resources[i]) && !d.options.NoPrerequisites {
