@@ -67,7 +67,7 @@ fmt: ## format the code
 
 .PHONY: golden
 golden: ## rewrite the expected outputs of the golden tests
-	ORDAPPLY_GOLDEN=1 $(GO) test ./apply ./ordering ./sortorder ./fn ./health ./internal/events ./internal/metrics ./internal/liveview ./cmd/...
+	ORDAPPLY_GOLDEN=1 $(GO) test ./apply ./ordering ./sortorder ./fn ./health ./internal/events ./internal/metrics ./internal/liveview ./internal/helmreferee ./cmd/...
 
 .PHONY: bench
 bench: build localcluster emit-peers ## measure speed and memory against what they are held to

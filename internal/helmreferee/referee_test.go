@@ -1,0 +1,123 @@
+package helmreferee
+
+import (
+	"debug/buildinfo"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/auditlog"
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// refereeVersion is the Helm that the sequences were recorded with.
+const refereeVersion = "v4.3.1"
+
+// What is recorded in testdata is what Helm does: `make golden` writes it anew.
+func TestRecordedFromHelm(t *testing.T) {
+	helm := newTool(t, "helm")
+	for _, c := range readCases(t) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			sequences := map[string]string{}
+			takeSteps(t, helm, c, func(s step, done taken) {
+				require.Equal(t, s.fails, done.failed, "%s\n%s", s.line, done.said)
+				sequences[s.line] = done.sequence
+			})
+			if os.Getenv("ORDAPPLY_GOLDEN") != "" {
+				c.record(t, sequences)
+				return
+			}
+			require.Equal(t, c.recorded, sequences)
+		})
+	}
+}
+
+// `helm template CHART | ordapply` creates and deletes in the sequence that is recorded
+// from Helm, but for the differences that are meant.
+func TestHooksRunAsHelmRunsThem(t *testing.T) {
+	ordapply := newTool(t, "ordapply")
+	for _, c := range readCases(t) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			takeSteps(t, ordapply, c, func(s step, done taken) {
+				want, fails := c.recorded[s.line], s.fails
+				if d, meant := differences[c.name+": "+s.line]; meant {
+					require.False(t, d.sequence == want && d.fails == fails, "%s: Helm does the same: take it out of the differences", s.line)
+					want, fails = d.sequence, d.fails
+				}
+				require.Equal(t, want, done.sequence, "%s\n%s", s.line, done.said)
+				require.Equal(t, fails, done.failed, "%s\n%s", s.line, done.said)
+			})
+		})
+	}
+}
+
+// Each difference is of a step that exists, and says why.
+func TestDifferences(t *testing.T) {
+	known := map[string]bool{}
+	for _, c := range readCases(t) {
+		for _, s := range c.steps {
+			known[c.name+": "+s.line] = true
+		}
+	}
+	for at, d := range differences {
+		require.True(t, known[at], "%s: no such step", at)
+		require.NotEmpty(t, d.why, at)
+	}
+}
+
+// takeSteps takes the steps of a case, one after the other, in a namespace of their
+// own.
+func takeSteps(t *testing.T, u tool, c *refereeCase, each func(step, taken)) {
+	t.Helper()
+	u.cluster.Kubectl(t, "create", "namespace", c.name)
+	roles := map[auditlog.Key]role{}
+	said := ""
+	for _, s := range c.steps {
+		switch s.verb {
+		case "kubectl":
+			u.cluster.Kubectl(t, append(s.args, "--namespace", c.name)...)
+		case "says":
+			require.Contains(t, said, strings.Join(s.args, " "))
+		default:
+			done := u.take(t, c, s, roles)
+			said = done.said
+			each(s, done)
+		}
+	}
+}
+
+// newTool finds the programs, and starts a control plane. Without Helm the test is
+// skipped; in CI it fails.
+func newTool(t *testing.T, name string) tool {
+	t.Helper()
+	helm, err := testcluster.Find("helm-referee")
+	if err != nil {
+		testcluster.Skip(t, "the Helm to compare with (run `make helm-referee`)")
+	}
+	requireVersion(t, helm)
+	u := tool{name: name, helm: helm, binary: helm, home: t.TempDir()}
+	if name == "ordapply" {
+		if u.binary, err = testcluster.Find("ordapply"); err != nil {
+			testcluster.Skip(t, "the ordapply command (run `make build`)")
+		}
+	}
+	u.cluster = testcluster.Start(t, "--timeout", "5m")
+	return u
+}
+
+func requireVersion(t *testing.T, helm string) {
+	t.Helper()
+	info, err := buildinfo.ReadFile(helm)
+	require.NoError(t, err)
+	for _, module := range append(info.Deps, &info.Main) {
+		if module.Path == "helm.sh/helm/v4" {
+			require.Equal(t, refereeVersion, module.Version)
+			return
+		}
+	}
+	t.Fatalf("%s is no Helm 4", helm)
+}
