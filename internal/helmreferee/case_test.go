@@ -20,7 +20,8 @@ type refereeCase struct {
 	recorded map[string]string // Helm's sequence, by step
 }
 
-// step is one command, such as "upgrade v=2 fate=fail rollback-on-failure fails".
+// step is one command, such as "upgrade v=2 fate=fail rollback-on-failure fails". No two
+// of a case are written alike; "again" changes nothing else.
 type step struct {
 	line    string
 	verb    string // install, upgrade, rollback, uninstall, kubectl, says
@@ -99,6 +100,11 @@ func (c *refereeCase) unpack(t *testing.T, objects []byte) {
 		}
 	}
 	require.NotEmpty(t, c.steps, "%s has no steps", c.file)
+	lines := map[string]bool{}
+	for _, s := range c.steps {
+		require.False(t, lines[s.line], "%s: two steps are written alike: %s", c.file, s.line)
+		lines[s.line] = true
+	}
 }
 
 func (c *refereeCase) write(t *testing.T, name string, data []byte) {

@@ -42,17 +42,30 @@ func TestHooksRunAsHelmRunsThem(t *testing.T) {
 	for _, c := range readCases(t) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			var want, got, said strings.Builder
 			takeSteps(t, ordapply, c, func(s step, done taken) {
-				want, fails := c.recorded[s.line], s.fails
+				wanted, ours := outcome(c.recorded[s.line], s.fails), outcome(done.sequence, done.failed)
 				if d, meant := differences[c.name+": "+s.line]; meant {
-					require.False(t, d.sequence == want && d.fails == fails, "%s: Helm does the same: take it out of the differences", s.line)
-					want, fails = d.sequence, d.fails
+					require.NotEqual(t, wanted, d.instead(wanted), "%s: Helm does the same: take it out of the differences", s.line)
+					wanted = d.instead(wanted)
 				}
-				require.Equal(t, want, done.sequence, "%s\n%s", s.line, done.said)
-				require.Equal(t, fails, done.failed, "%s\n%s", s.line, done.said)
+				want.WriteString(s.line + "\n" + wanted)
+				got.WriteString(s.line + "\n" + ours)
+				if ours != wanted {
+					said.WriteString("\n# " + s.line + "\n" + done.said)
+				}
 			})
+			require.Equal(t, want.String(), got.String(), said.String())
 		})
 	}
+}
+
+// outcome is a sequence with how it ended.
+func outcome(sequence string, failed bool) string {
+	if failed {
+		return sequence + "  fails\n"
+	}
+	return sequence
 }
 
 // Each difference is of a step that exists, and says why.
