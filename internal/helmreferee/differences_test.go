@@ -20,6 +20,11 @@ var differences = map[string]difference{
 		"jobs/v1-post-delete", "jobs/v1-post-install", "jobs/v1-post-rollback", "jobs/v1-pre-delete", "jobs/v1-pre-install", "jobs/v1-pre-rollback",
 		"jobs/v2-post-upgrade", "jobs/v2-pre-upgrade",
 	}},
+	"logs: uninstall":                {why: cleansUp, left: []string{"jobs/b-job"}},
+	"policies: uninstall":            {why: cleansUp, left: []string{"configmaps/f", "configmaps/g", "configmaps/h", "jobs/b"}},
+	"post-upgrade-fails: uninstall":  {why: cleansUp, left: []string{"jobs/after", "jobs/back-1", "jobs/before"}},
+	"template-not-ready: uninstall":  {why: cleansUp, left: []string{"jobs/before"}},
+	"test-hooks: uninstall":          {why: cleansUp, left: []string{"jobs/both"}},
 	"post-install-fails: uninstall":  {why: cleansUp, left: []string{"jobs/after", "jobs/before", "jobs/leave"}},
 	"pre-rollback-fails: uninstall":  {why: cleansUp, left: []string{"jobs/going-back-1", "jobs/going-back-2", "jobs/is-back-2"}},
 	"pre-upgrade-fails: uninstall":   {why: cleansUp, left: []string{"jobs/b", "jobs/c", "jobs/d"}},
@@ -36,6 +41,36 @@ var differences = map[string]difference{
 	},
 	"pre-install-fails: uninstall": {why: cleansUp, left: []string{"configmaps/b", "configmaps/e", "jobs/c", "jobs/d"}},
 
+	"logs: says a-job says hello": {why: "helm.sh/hook-output-log-policy is not read: the log of a Pod that fails is in the error"},
+	"old-jobs: upgrade v=2": {
+		why:      "a Job that finished at the install is no success of the upgrade: it is replaced, and runs",
+		sequence: []string{"- jobs/once", "+ jobs/once", "done jobs/once", "templates"},
+	},
+	"foreign-object: install": {
+		why:      "no run of the set made the object that has the hook's name: it is refused, and not deleted",
+		sequence: []string{"fails"},
+	},
+	"template-and-hook: install": {
+		why:      "one object as a template and as a hook, whose policy would delete it: refused before anything is written",
+		sequence: []string{"fails"},
+	},
+	"uninstall-after-failed-upgrade: uninstall": {
+		why:      "the hooks are those of the revision that is deployed, as the members are; Helm runs those of the revision that failed",
+		sequence: []string{"+ jobs/leave-1", "done jobs/leave-1", "templates - configmaps/settings", "- jobs/before", "- jobs/leave-1"},
+	},
+	"converted: upgrade v=2": {
+		why:      "a template that became a hook stays, for its hook was not to be deleted; Helm prunes what the hook created",
+		sequence: []string{"- configmaps/turned", "+ configmaps/turned", "templates"},
+	},
+	"converted: uninstall": {why: cleansUp, left: []string{"configmaps/turned", "jobs/dropped"}},
+	"order: uninstall": {
+		why: "a definition of the folder crds is a member as any other and goes with the set, unless it is kept (helm.sh/resource-policy: keep); " + cleansUp,
+		sequence: []string{
+			"templates - configmaps/settings, - serviceaccounts/runner, - widgets/gear", "- customresourcedefinitions/widgets.order.example.com",
+			"- configmaps/a-last", "- configmaps/a-post", "- configmaps/h-c", "- configmaps/k-no-number", "- configmaps/m-none", "- configmaps/same", "- configmaps/z-first",
+			"- pods/h-a", "- secrets/same", "- serviceaccounts/h-d", "- serviceaccounts/same", "- jobs/h-b", "- jobs/post-b",
+		},
+	},
 	"pre-rollback-fails: rollback 2": {
 		why:      "the templates are those of revision 2 already, and what is unchanged is not sent",
 		sequence: []string{"+ jobs/going-back-2", "done jobs/going-back-2", "+ jobs/is-back-2", "done jobs/is-back-2"},
