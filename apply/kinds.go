@@ -277,17 +277,31 @@ func (r *run) unknownNative(kind schema.GroupVersionKind) error {
 	return fmt.Errorf("this cluster has no kind %s in %s: correct the manifest's apiVersion or kind%s", kind.Kind, kind.GroupVersion(), hint)
 }
 
-// refuseUnknown fails what no waiting can make known, before anything is written.
+// refuseUnknown fails what has a kind that no waiting brings, before anything is
+// written.
 func (r *run) refuseUnknown() {
 	for i := range r.steps {
 		s := &r.steps[i]
 		gvk := s.obj.GroupVersionKind()
-		if _, served := r.kind(gvk); served || s.state.Final() || !health.IsNative(gvk.Group) || len(s.MadeBy) > 0 || r.a.Cluster.Unreadable(gvk.GroupVersion()) != nil {
+		if _, served := r.kind(gvk); served || s.state.Final() || r.mayAppear(i, gvk) {
 			continue
 		}
 		r.fail(i, Failed, r.unserved(gvk, 0))
 		r.over = true
 	}
+}
+
+// mayAppear reports whether a kind that is not served may be served later in the
+// run: something of the stream makes it, its server may answer by then, or an
+// operator may bring it while it is waited for.
+func (r *run) mayAppear(i int, gvk schema.GroupVersionKind) bool {
+	s := &r.steps[i]
+	if len(s.MadeBy) > 0 || r.a.Cluster.Unreadable(gvk.GroupVersion()) != nil {
+		return true
+	}
+	own, _ := ownTimeout(s.obj)
+	waits := r.a.KindTimeout > 0 || own > 0 || s.Timeout > 0
+	return !health.IsNative(gvk.Group) && (waits || r.a.DryRun)
 }
 
 // definedKinds are the kinds that a CustomResourceDefinition serves; none for

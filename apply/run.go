@@ -193,6 +193,7 @@ func (r *run) mayBegin(ctx context.Context) error {
 	r.refuseForeign(ctx)
 	r.refuseMisencoded()
 	r.refuseUnknown()
+	r.refuseUnfit()
 	if r.over {
 		return nil
 	}

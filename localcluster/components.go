@@ -80,6 +80,9 @@ func (c *cluster) api() component {
 		"--audit-log-maxsize=1000000", // MB: never rotated
 		"--profiling=false",
 	}
+	if c.PodProxy != "" {
+		args = append(args, "--egress-selector-config-file="+c.path(egressFile))
+	}
 	if c.Light { // nothing makes the ServiceAccount that this plugin would demand of every Pod
 		args = append(args, "--disable-admission-plugins=ServiceAccount")
 	}

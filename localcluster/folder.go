@@ -19,6 +19,7 @@ type cluster struct {
 	Light      bool           `json:"light"`
 	Nodes      int            `json:"nodes"`
 	ReadyAfter span           `json:"readyAfter"`
+	PodProxy   string         `json:"podProxy,omitempty"` // the socket of the proxy that leads to Pods
 	Ports      map[string]int `json:"ports"`
 	Token      string         `json:"token"` // of the user localcluster
 	Started    time.Time      `json:"started"`

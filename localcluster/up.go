@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -22,6 +23,7 @@ type upOptions struct {
 	wait       bool
 	attached   bool
 	readyAfter span
+	podProxy   string
 	timeout    time.Duration
 }
 
@@ -55,6 +57,7 @@ func upCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&o.wait, "wait", true, "return when the cluster is ready, not when it has been started")
 	cmd.Flags().BoolVar(&o.attached, "attached", false, "stay, and take the cluster down when standard input ends or on SIGINT or SIGTERM")
 	cmd.Flags().Var(&o.readyAfter, "ready-after", "give Pods without the annotation localcluster/ready-after a random delay, as 500ms..2s")
+	cmd.Flags().StringVar(&o.podProxy, "pod-proxy", "", "let the API server reach Pods through the HTTP CONNECT proxy that listens on this Unix socket")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "how long the cluster may take to become ready")
 	return cmd
 }
@@ -67,6 +70,10 @@ func up(ctx context.Context, o upOptions) (*cluster, *watch, error) {
 	if c, err := openFolder(o.dir); !errors.Is(err, errNoCluster) {
 		return existing(o.dir, c, err)
 	}
+	proxy, err := o.proxy()
+	if err != nil {
+		return nil, nil, err
+	}
 	bin, err := builtBinaries(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -76,7 +83,7 @@ func up(ctx context.Context, o upOptions) (*cluster, *watch, error) {
 		return nil, nil, err
 	}
 	for try := 1; ; try++ {
-		c := &cluster{Dir: dir, Bin: bin, Light: o.light, Nodes: o.nodes, ReadyAfter: o.readyAfter, Token: rand.Text(), Started: time.Now()}
+		c := &cluster{Dir: dir, Bin: bin, Light: o.light, Nodes: o.nodes, ReadyAfter: o.readyAfter, PodProxy: proxy, Token: rand.Text(), Started: time.Now()}
 		w := newWatch(c)
 		err := w.launch(ctx, o)
 		if err == nil {
@@ -89,6 +96,14 @@ func up(ctx context.Context, o upOptions) (*cluster, *watch, error) {
 			return nil, nil, err
 		}
 	}
+}
+
+// proxy is the absolute path of the socket that leads to Pods; "" without one.
+func (o upOptions) proxy() (string, error) {
+	if o.podProxy == "" {
+		return "", nil
+	}
+	return filepath.Abs(o.podProxy)
 }
 
 // existing answers for a folder that is not empty.
@@ -157,6 +172,7 @@ func (c *cluster) writeFiles() error {
 		c.writeAccess(),
 		os.WriteFile(c.path("audit-policy.yaml"), []byte(auditPolicy), 0o644),
 		os.WriteFile(c.path("stages.yaml"), stages, 0o644),
+		os.WriteFile(c.path(egressFile), []byte(c.egress()), 0o644),
 		c.save(),
 	)
 }

@@ -18,7 +18,8 @@ type Finding struct {
 }
 
 // Vet looks for all that is wrong or doubtful with a stream: whatever stops a
-// plan; references to what the stream does not hold, as problems where a
+// plan; custom resources that the stream's own CustomResourceDefinitions refuse;
+// references to what the stream does not hold, as problems where a
 // resource of the stream has nearly that name; inferred edges that had to be
 // dropped; layers in a row that could be one.
 func Vet(resources []Resource, options Options) []Finding {
@@ -28,6 +29,7 @@ func Vet(resources []Resource, options Options) []Finding {
 	for _, fault := range Faults(err) {
 		found = append(found, Finding{true, fault.Error()})
 	}
+	found = append(found, b.vetFit()...)
 	if !options.Incomplete {
 		found = append(found, b.vetReferences()...)
 	}
@@ -53,6 +55,18 @@ func Vet(resources []Resource, options Options) []Finding {
 		}
 		return 1
 	})
+	return found
+}
+
+// vetFit reports custom resources that their own CustomResourceDefinitions refuse.
+func (b *builder) vetFit() []Finding {
+	unfit := b.unfit()
+	var found []Finding
+	for _, r := range b.resources {
+		if err := unfit[r.ID]; err != nil {
+			found = append(found, Finding{true, located(r) + ": " + err.Error()})
+		}
+	}
 	return found
 }
 

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// printTable shows a line for each stream and, where it cannot converge as it
+// stands, one for that.
+func printTable(out io.Writer, rows []row) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "STREAM\tOBJECTS\tFIRST TRY\tSLOWEST\tREVIEWS\tKUBECTL ONCE\tKUBECTL LOOP\tVERDICT")
+	for _, r := range rows {
+		once, loop := r.kubectl.columns()
+		fmt.Fprintf(w, "%s\t%d\t%d/%d\t%.1fs\t%d\t%s\t%s\t%s\n", r.stream.name, r.objects, r.good, r.tries, r.slowest.Seconds(), r.reviews, once, loop, r.verdict())
+	}
+	_ = w.Flush()
+	for _, r := range rows {
+		if !r.refused && r.stream.why != "" {
+			fmt.Fprintf(out, "%s is applied without %s.\n", r.stream.name, r.stream.why)
+		}
+	}
+}
+
+// verdict says what the row shows.
+func (r row) verdict() string {
+	switch {
+	case r.refused && r.good == r.tries:
+		return fmt.Sprintf("as it stands: %d faults named, nothing written", r.faults)
+	case r.refused:
+		return fmt.Sprintf("as it stands: FAULTS MISSED, OR %d WRITES", r.writes)
+	case r.good == r.tries && r.stream.converges():
+		return "converges as it stands"
+	case r.good == r.tries:
+		return "converges with what it expects"
+	}
+	return "FAILED"
+}
+
+// columns are the peer's two; a dash where it was not run.
+func (p *peer) columns() (once, loop string) {
+	if p == nil {
+		return "-", "-"
+	}
+	once, loop = fmt.Sprintf("%d refused", p.refused), fmt.Sprintf("%d rounds", p.rounds)
+	if p.refused == 0 {
+		once = "done"
+	}
+	if p.rounds == 0 {
+		loop = fmt.Sprintf("not in %d", kubectlRounds)
+	}
+	return once, loop
+}

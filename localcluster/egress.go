@@ -1,0 +1,22 @@
+package main
+
+import "fmt"
+
+// egressFile tells the API server how it reaches what runs in the cluster.
+const egressFile = "egress.yaml"
+
+// egress sends the API server's connections to webhooks, aggregated APIs and kubelets through the proxy on a Unix socket;
+// without a proxy, nowhere else than they would go. See https://kubernetes.io/docs/tasks/extend-kubernetes/setup-konnectivity/.
+func (c *cluster) egress() string {
+	if c.PodProxy == "" {
+		return ""
+	}
+	return fmt.Sprintf(`apiVersion: apiserver.k8s.io/v1beta1
+kind: EgressSelectorConfiguration
+egressSelections:
+- name: cluster
+  connection:
+    proxyProtocol: HTTPConnect
+    transport: {uds: {udsName: %q}}
+`, c.PodProxy)
+}
