@@ -20,3 +20,12 @@ egressSelections:
     transport: {uds: {udsName: %q}}
 `, c.PodProxy)
 }
+
+// hostNetwork is the address of Pods on their Node's network, where a proxy answers for them. An EndpointSlice may not hold
+// the Nodes' own address, which is 127.0.0.1; "": Pods have that.
+func (c *cluster) hostNetwork() string {
+	if c.PodProxy == "" {
+		return ""
+	}
+	return "10.244.255.254"
+}

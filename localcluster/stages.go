@@ -26,10 +26,11 @@ func (c *cluster) stages() ([]byte, error) {
 	for _, name := range names {
 		out.WriteString("---\n")
 		err := parsed.ExecuteTemplate(out, name[len("stages/"):], map[string]any{
-			"LogsPort": c.Ports[portPodLogs],
-			"Version":  kubernetesVersion,
-			"MinMs":    c.ReadyAfter.Min.Milliseconds(),
-			"MaxMs":    c.ReadyAfter.Max.Milliseconds(),
+			"LogsPort":    c.Ports[portPodLogs],
+			"Version":     kubernetesVersion,
+			"MinMs":       c.ReadyAfter.Min.Milliseconds(),
+			"MaxMs":       c.ReadyAfter.Max.Milliseconds(),
+			"HostNetwork": c.hostNetwork(),
 		})
 		if err != nil {
 			return nil, err

@@ -41,7 +41,7 @@ func open(ctx context.Context, parent string, flags ...string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := testcluster.Up(bin, filepath.Join(dir, "cluster"), io.Discard, append(flags, "--pod-proxy", socket)...)
+	cluster, err := testcluster.Up(bin, filepath.Join(dir, "cluster"), io.Discard, append(flags, "--pod-proxy", socket, "--timeout", "5m")...)
 	if err != nil {
 		return nil, errors.Join(err, pods.Close())
 	}
