@@ -29,7 +29,7 @@ func (r row) verdict() string {
 	case r.refused && r.good == r.tries:
 		return fmt.Sprintf("as it stands: %d faults named, nothing written", r.faults)
 	case r.refused:
-		return fmt.Sprintf("as it stands: FAULTS MISSED, OR %d WRITES", r.writes)
+		return fmt.Sprintf("FAILED: as it stands, %d writes", r.writes)
 	case r.good == r.tries && r.stream.converges():
 		return "converges as it stands"
 	case r.good == r.tries:

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Kind is a kind of another project that a stream uses.
@@ -70,19 +69,4 @@ func (o *operators) makeConstraints(ctx context.Context) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// releaseCertManager brings the kind ClusterIssuer where Flux is to install
-// cert-manager, once Flux runs.
-func (o *operators) releaseCertManager(ctx context.Context) error {
-	releases, err := o.list(ctx, schema.GroupVersionResource{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"})
-	if err != nil {
-		return err
-	}
-	for _, release := range releases {
-		if release.GetName() == "cert-manager" && o.runs(ctx, "flux-system", "helm-controller") {
-			return o.create(ctx, crds(), Kind{Group: "cert-manager.io", Version: "v1", Kind: "ClusterIssuer", Plural: "clusterissuers"}.CRD())
-		}
-	}
-	return nil
 }

@@ -27,8 +27,8 @@ type operators struct {
 const every = 300 * time.Millisecond
 
 // Operate does what the operators of streams do, until ctx ends: it writes the CA
-// bundles of webhooks, makes the kinds of Gatekeeper's ConstraintTemplates and of
-// cert-manager where Flux releases it, and the volumes of CSI drivers. The error is
+// bundles of webhooks, makes the kinds of Gatekeeper's ConstraintTemplates, reconciles
+// Flux's objects, and makes the volumes of CSI drivers. The error is
 // that of the kubeconfig. What the API server refuses is tried again.
 func (p *Pods) Operate(ctx context.Context, kubeconfig string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -60,7 +60,7 @@ func (p *Pods) Operate(ctx context.Context, kubeconfig string) error {
 // work does what is due. An error keeps no other work from being done, and comes
 // again if it stays.
 func (o *operators) work(ctx context.Context) {
-	_ = errors.Join(o.trustWebhooks(ctx), o.trustConversions(ctx), o.makeConstraints(ctx), o.releaseCertManager(ctx), o.provision(ctx))
+	_ = errors.Join(o.trustWebhooks(ctx), o.trustConversions(ctx), o.makeConstraints(ctx), o.reconcileFlux(ctx), o.provision(ctx))
 }
 
 // list reads all objects of a kind; none where it is not served.

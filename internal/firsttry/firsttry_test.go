@@ -1,0 +1,56 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/testcluster"
+)
+
+// A sample of `make first-try`: streams whose webhooks fail closed, whose operator
+// makes kinds, and which cannot converge as they stand, each as it stands and in one
+// other order.
+func TestSampleOfFirstTries(t *testing.T) {
+	folder := filepath.Join("..", "..", "..", "shared", "corpora")
+	if _, err := os.Stat(folder); err != nil {
+		t.Skipf("skipped for want of the real streams in %s", folder)
+	}
+	for _, program := range []string{"localcluster", "ordapply"} {
+		if _, err := testcluster.Find(program); err != nil {
+			testcluster.Skip(t, "the "+program+" command (run `make build localcluster`)")
+		}
+	}
+	for _, name := range []string{"metallb", "gatekeeper"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			chosen, err := choose([]string{name})
+			require.NoError(t, err)
+			trial := &trial{folder: folder, dir: t.TempDir(), shuffles: 1, progress: t.Output()}
+			rows, err := trial.all(t.Context(), chosen)
+			require.NoError(t, err)
+			for _, r := range rows {
+				require.Equal(t, 2, r.good)
+				require.True(t, r.refused || r.reviews > 0, "no webhook was asked")
+			}
+		})
+	}
+}
+
+// The table says what each row shows, and marks what did not go as it can.
+func TestVerdicts(t *testing.T) {
+	outside := stream{name: "a", finds: meshKinds()}
+	for want, r := range map[string]row{
+		"as it stands: 3 faults named, nothing written": {stream: outside, refused: true, tries: 2, good: 2, faults: 3},
+		"FAILED: as it stands, 7 writes":                {stream: outside, refused: true, tries: 2, good: 1, writes: 7},
+		"converges with what it expects":                {stream: outside, tries: 2, good: 2},
+		"converges as it stands":                        {stream: stream{name: "b"}, tries: 2, good: 2},
+		"FAILED":                                        {stream: stream{name: "b"}, tries: 2, good: 1},
+	} {
+		require.Equal(t, want, r.verdict())
+	}
+	_, err := choose([]string{"flux", "fluxx"})
+	require.EqualError(t, err, `no stream is called "fluxx"`)
+}
