@@ -134,7 +134,13 @@ func (p *place) lacks(file, namespace string, objects int) error {
 		args = append(args, "-n", namespace)
 	}
 	out, err := p.TryKubectl(args...)
-	if found := len(strings.Fields(out)); err != nil || found != objects {
+	found := 0
+	for line := range strings.Lines(out) { // between them warnings, in words
+		if !strings.Contains(line, " ") {
+			found++
+		}
+	}
+	if err != nil || found != objects {
 		return fmt.Errorf("%d of %d objects are on the cluster: %s", found, objects, lastLines(out, 3))
 	}
 	return nil
