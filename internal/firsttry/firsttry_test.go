@@ -43,11 +43,12 @@ func TestSampleOfFirstTries(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	outside := stream{name: "a", finds: meshKinds()}
 	for want, r := range map[string]row{
-		"as it stands: 3 faults named, nothing written": {stream: outside, refused: true, tries: 2, good: 2, faults: 3},
-		"FAILED: as it stands, 7 writes":                {stream: outside, refused: true, tries: 2, good: 1, writes: 7},
-		"converges with what it expects":                {stream: outside, tries: 2, good: 2},
-		"converges as it stands":                        {stream: stream{name: "b"}, tries: 2, good: 2},
-		"FAILED":                                        {stream: stream{name: "b"}, tries: 2, good: 1},
+		"as it stands: faults named 3, written 0":  {stream: outside, refused: true, tries: 2, good: 2, faults: 3},
+		"FAILED: as it stands, 7 writes":           {stream: outside, refused: true, tries: 2, good: 1, writes: 7},
+		"converges with the kinds that it expects": {stream: outside, tries: 2, good: 2},
+		"converges without what nothing can apply": {stream: stream{name: "b", leaves: []string{"Job/"}}, tries: 2, good: 2},
+		"converges as it stands":                   {stream: stream{name: "b"}, tries: 2, good: 2},
+		"FAILED":                                   {stream: stream{name: "b"}, tries: 2, good: 1},
 	} {
 		require.Equal(t, want, r.verdict())
 	}

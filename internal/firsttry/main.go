@@ -19,11 +19,15 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	klog.SetLogger(logr.Discard()) // client-go tells of each watch and list that ends with a cluster
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -17,8 +17,14 @@ func printTable(out io.Writer, rows []row) {
 	}
 	_ = w.Flush()
 	for _, r := range rows {
-		if !r.refused && r.stream.why != "" {
+		if r.refused {
+			continue
+		}
+		if r.stream.why != "" {
 			fmt.Fprintf(out, "%s is applied without %s.\n", r.stream.name, r.stream.why)
+		}
+		if r.stream.namespace != "" {
+			fmt.Fprintf(out, "%s is applied with -n %s, after that Namespace was created, as its documentation says.\n", r.stream.name, r.stream.namespace)
 		}
 	}
 }
@@ -27,13 +33,15 @@ func printTable(out io.Writer, rows []row) {
 func (r row) verdict() string {
 	switch {
 	case r.refused && r.good == r.tries:
-		return fmt.Sprintf("as it stands: %d faults named, nothing written", r.faults)
+		return fmt.Sprintf("as it stands: faults named %d, written 0", r.faults)
 	case r.refused:
 		return fmt.Sprintf("FAILED: as it stands, %d writes", r.writes)
 	case r.good == r.tries && r.stream.converges():
 		return "converges as it stands"
+	case r.good == r.tries && len(r.stream.finds) > 0:
+		return "converges with the kinds that it expects"
 	case r.good == r.tries:
-		return "converges with what it expects"
+		return "converges without what nothing can apply"
 	}
 	return "FAILED"
 }
