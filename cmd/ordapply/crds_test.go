@@ -41,6 +41,18 @@ func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
 	require.Empty(t, discoveries(proxy.Requests()))
 }
 
+// A stream without CRDs waits for none and watches none (KEP-0005, short-circuit).
+func TestAStreamWithoutCRDsAsksNothingOfThem(t *testing.T) {
+	proxy := recorder.Start(t, shared.Get(t).Kubeconfig)
+	code, said := applyThrough(proxy.Kubeconfig, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: without-crds, namespace: default}}\n"))
+	require.Equal(t, exitDone, code, said)
+	require.Equal(t, 1, patches(proxy.Requests()))
+	require.Empty(t, discoveries(proxy.Requests()))
+	for _, r := range proxy.Requests() {
+		require.NotEqual(t, "customresourcedefinitions", r.Resource, "%s %s", r.Verb, r.URL)
+	}
+}
+
 // discoveries counts the requests to discovery after the first PATCH, by path.
 func discoveries(requests []recorder.Request) map[string]int {
 	counts, begun := map[string]int{}, false

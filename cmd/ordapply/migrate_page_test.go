@@ -1,0 +1,83 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// docs/migrate.md shows the files of examples/migrate and the plans that are made of
+// them: what it shows is what the files hold and what the commands print. `make
+// golden` rewrites both. What it applies is applied by internal/readme.
+func TestMigratePage(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	path := filepath.Join("docs", "migrate.md")
+	page, err := os.ReadFile(path)
+	require.NoError(t, err)
+	rewritten := withFilesShown(t, withPlansShown(t, string(page)))
+	if os.Getenv("ORDAPPLY_GOLDEN") != "" {
+		require.NoError(t, os.WriteFile(path, []byte(rewritten), 0o644))
+		return
+	}
+	require.Equal(t, string(page), rewritten)
+}
+
+// withFilesShown puts each file that is named above a block into that block.
+func withFilesShown(t *testing.T, page string) string {
+	t.Helper()
+	shown := regexp.MustCompile("(?ms)^\\[(examples/migrate/[^\\]]+)\\]\\(\\.\\./([^)]+)\\)\n\n```yaml\n(.*?)^```\n")
+	require.NotEmpty(t, shown.FindAllString(page, -1))
+	return shown.ReplaceAllStringFunc(page, func(found string) string {
+		parts := shown.FindStringSubmatch(found)
+		require.Equal(t, parts[1], parts[2], "the link leads elsewhere")
+		text, err := os.ReadFile(parts[1])
+		require.NoError(t, err)
+		return "[" + parts[1] + "](../" + parts[1] + ")\n\n```yaml\n" + string(text) + "```\n"
+	})
+}
+
+// withPlansShown puts what each ordapply plan prints below its command.
+func withPlansShown(t *testing.T, page string) string {
+	t.Helper()
+	command := regexp.MustCompile("(?ms)^```console\n\\$ ordapply (plan --dry-run=client [^\n]*)\n(.*?)^```\n")
+	require.NotEmpty(t, command.FindAllString(page, -1))
+	return command.ReplaceAllStringFunc(page, func(found string) string {
+		parts := command.FindStringSubmatch(found)
+		code, plan := offlineRun(strings.Fields(parts[1])...)
+		require.Equal(t, exitDone, code, plan)
+		return "```console\n$ ordapply " + parts[1] + "\n" + plan + "```\n"
+	})
+}
+
+// A stream that moves from another tool's annotations to a SortOrder keeps its waves.
+func TestMigrationKeepsTheWaves(t *testing.T) {
+	t.Chdir(filepath.Join("..", "..", "examples", "migrate"))
+	for _, folder := range []string{"argocd", "kapp"} {
+		t.Run(folder, func(t *testing.T) {
+			app, order := filepath.Join(folder, "app.yaml"), filepath.Join(folder, "order.yaml")
+			require.Equal(t, wavesOf(t, "-f", app), wavesOf(t, "-f", app, "--order", order))
+		})
+	}
+}
+
+// wavesOf are the resources of each wave of a plan.
+func wavesOf(t *testing.T, flags ...string) [][]string {
+	t.Helper()
+	code, plan := offlineRun(append([]string{"plan", "--dry-run=client"}, flags...)...)
+	require.Equal(t, exitDone, code, plan)
+	var waves [][]string
+	for line := range strings.Lines(plan) {
+		if strings.HasPrefix(line, "wave ") {
+			waves = append(waves, nil)
+		}
+		if resource, indented := strings.CutPrefix(line, "  "); indented {
+			words := strings.Fields(resource)
+			waves[len(waves)-1] = append(waves[len(waves)-1], words[0]+" "+words[1])
+		}
+	}
+	return waves
+}
