@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // docs/migrate.md shows the files of examples/migrate and the plans that are made of
@@ -80,4 +81,25 @@ func wavesOf(t *testing.T, flags ...string) [][]string {
 		}
 	}
 	return waves
+}
+
+// Without the annotation the application goes out together with the database, which is
+// why it had a Job to wait for; with it, a wave later.
+func TestMigrationNeedsNoWaitJob(t *testing.T) {
+	t.Chdir(filepath.Join("..", "..", "examples", "migrate", "wait"))
+	before, after := wavesOf(t, "-f", "before.yaml"), wavesOf(t, "-f", "after.yaml")
+	require.Len(t, before, 1)
+	require.Subset(t, before[0], []string{"StatefulSet migrate-wait/db", "Deployment migrate-wait/web", "Job migrate-wait/wait-for-db"})
+	require.Equal(t, []string{"Deployment migrate-wait/web"}, after[len(after)-1])
+}
+
+// Stacks wait for each other as the Flux Kustomizations of the same folders do.
+func TestMigrationKeepsFluxDependencies(t *testing.T) {
+	t.Chdir(filepath.Join("..", "..", "examples", "migrate", "flux"))
+	for i, m := range readManifests(t, "before.yaml") {
+		dependsOn, _, err := unstructured.NestedSlice(m.Object, "spec", "dependsOn")
+		require.NoError(t, err)
+		require.Len(t, dependsOn, i, m.GetName())
+	}
+	require.Equal(t, [][]string{{"Deployment default/queue"}, {"Deployment default/web"}}, wavesOf(t, "-k", ".", "--order", "order.yaml"))
 }
