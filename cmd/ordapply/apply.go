@@ -208,7 +208,7 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 	if j.stream, j.plan, err = f.planStream(inputs, j.target.scope, &options, j.target); err != nil {
 		return j, err
 	}
-	if j.atomic, err = f.atomicStacks(j.plan, options.Stacks); err != nil {
+	if j.atomic, err = f.atomicStacks(j, options); err != nil {
 		return j, err
 	}
 	if j.memory, err = f.memory(cmd.Context(), options, f.order); err != nil {

@@ -30,17 +30,18 @@ func undoingStacks(run *state.Run, j job, told tellers) {
 
 // atomicStacks are the stacks of a job that are atomic. Without an apply set nothing
 // is known of what they had before, and without waiting nothing of how they end.
-func (f *applyFlags) atomicStacks(plan *ordering.Plan, stacks []ordering.Stack) ([]state.AtomicStack, error) {
-	atomic := state.AtomicStacks(plan, stacks)
+func (f *applyFlags) atomicStacks(j job, options ordering.Options) ([]state.AtomicStack, error) {
+	atomic := state.AtomicStacks(j.plan, options.Stacks)
+	ordered, _, err := f.switches(j.stream, &options)
 	switch {
-	case len(atomic) == 0:
-		return nil, nil
+	case len(atomic) == 0 || err != nil:
+		return nil, err
 	case f.set == "":
 		return nil, usagef("stack %s is atomic, and only an apply set knows what there was before: name one with --applyset", atomic[0].Name)
 	case !f.wait:
 		return nil, usagef("stack %s is atomic, and it has to be seen whether it becomes ready: leave out --wait=false", atomic[0].Name)
-	case !f.ordering:
-		return nil, usagef("stack %s is atomic, and without an order others may use it before it is ready: leave out --ordering=false", atomic[0].Name)
+	case !ordered:
+		return nil, usagef("stack %s is atomic, and without an order others may use it before it is ready: give --ordering", atomic[0].Name)
 	}
 	return atomic, nil
 }

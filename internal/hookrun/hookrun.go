@@ -184,7 +184,7 @@ func find(ctx context.Context, cluster apply.Cluster, hook hooks.Hook) (*unstruc
 	if !served {
 		return nil, nil
 	}
-	live, err := apply.Persist(ctx, func() (*unstructured.Unstructured, error) {
+	live, err := apply.Persist(ctx, "reading "+kind.Resource.GroupResource().String()+" "+hook.Name, func() (*unstructured.Unstructured, error) {
 		return cluster.Get(ctx, kind, hook.Namespace, hook.Name)
 	})
 	switch {
