@@ -44,7 +44,7 @@ func ExampleStream_Plan() {
 	}
 	// Output:
 	// wave 1/2 (prerequisites)
-	//   CustomResourceDefinition widgets.example.com  prerequisite: no selector placed it, and CRDs and Namespaces go first
+	//   CustomResourceDefinition widgets.example.com  prerequisite: no selector matches it, and CRDs and Namespaces go first
 	// wave 2/2
 	//   Widget.example.com shop/one                   crd: its kind is made by CustomResourceDefinition widgets.example.com, ready
 }
