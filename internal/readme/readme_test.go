@@ -72,8 +72,24 @@ func runBlock(t *testing.T, root string, cluster *testcluster.Cluster, kubeconfi
 	require.NoError(t, err, "run make build")
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", block)
 	cmd.Dir = root
-	path := strings.Join([]string{filepath.Dir(bin), cluster.BinDir(t), os.Getenv("PATH")}, string(filepath.ListSeparator))
+	folders := []string{filepath.Dir(bin), cluster.BinDir(t), os.Getenv("PATH")}
+	if strings.Contains(block, "helm ") {
+		folders = append(folders, helm(t))
+	}
+	path := strings.Join(folders, string(filepath.ListSeparator))
 	cmd.Env = append(os.Environ(), "PATH="+path, "KUBECONFIG="+kubeconfig)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s\n%s", block, out)
+}
+
+// helm is a folder that holds the helm that `make test` builds under its own name.
+func helm(t *testing.T) string {
+	t.Helper()
+	built, err := testcluster.Find("helm-referee")
+	if err != nil {
+		testcluster.Skip(t, "helm (run `make helm-referee`)")
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(built, filepath.Join(dir, "helm")))
+	return dir
 }
