@@ -20,7 +20,7 @@ func CheckKinds(resources []Resource, options Options, served []string) (faults 
 	known := slices.Concat(streamKinds(slices.Concat(resources, options.Elsewhere)), served, NativeKinds())
 	slices.Sort(known)
 	check := func(where, kind string) {
-		fault, found := checkKind(kind, known)
+		found, fault := checkKind(kind, known)
 		switch {
 		case fault != nil:
 			faults = append(faults, fmt.Errorf("%s: %w", where, fault))
@@ -67,18 +67,18 @@ func streamKinds(resources []Resource) []string {
 
 // checkKind reports whether a name is one of the known kinds; fault is what is wrong
 // with it.
-func checkKind(written string, known []string) (fault error, found bool) {
+func checkKind(written string, known []string) (found bool, fault error) {
 	if right := inNotation(written); right != written {
-		return fmt.Errorf("a kind is written Kind or Kind.group: write %s", right), false
+		return false, fmt.Errorf("a kind is written Kind or Kind.group: write %s", right)
 	}
 	if written == "" {
-		return errors.New("name a kind, such as StorageClass or Issuer.cert-manager.io"), false
+		return false, errors.New("name a kind, such as StorageClass or Issuer.cert-manager.io")
 	}
 	nearest, least := "", 3
 	for _, kind := range known {
 		name, _, _ := strings.Cut(kind, ".")
 		if written == kind || written == name {
-			return nil, true
+			return true, nil
 		}
 		if grouped := strings.Contains(written, "."); grouped {
 			name = kind
@@ -88,9 +88,9 @@ func checkKind(written string, known []string) (fault error, found bool) {
 		}
 	}
 	if nearest != "" {
-		return fmt.Errorf("no kind is called that; did you mean %s?", nearest), false
+		return false, fmt.Errorf("no kind is called that; did you mean %s?", nearest)
 	}
-	return nil, false
+	return false, nil
 }
 
 // misspelling counts the letters in which a name differs from that of a kind, whatever

@@ -86,12 +86,12 @@ func (p *printer) hook(e apply.Event) {
 		p.started[e.ID] = e.Time
 	}
 	words := p.words(e)
-	switch {
-	case e.State == apply.Deleting:
+	switch e.State {
+	case apply.Deleting:
 		words = e.Detail
-	case e.State == apply.Applied:
+	case apply.Applied:
 		words = "applied"
-	case e.State == apply.Ready:
+	case apply.Ready:
 		words = fmt.Sprintf("done (%s)", e.Time.Sub(p.started[e.ID]).Round(10*time.Millisecond))
 	}
 	if words != "" {

@@ -100,13 +100,13 @@ func podAddresses() netip.Prefix { return netip.MustParsePrefix("10.244.0.0/16")
 
 // forward joins a connection with a server of this machine.
 func forward(conn net.Conn, at netip.AddrPort) {
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	server, err := net.DialTimeout("tcp", at.String(), 5*time.Second)
 	if err != nil {
 		_, _ = fmt.Fprintf(conn, "HTTP/1.1 502 Bad Gateway\r\n\r\n")
 		return
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	_, _ = io.WriteString(conn, established)
 	done := make(chan struct{}, 2)
 	for _, way := range [][2]net.Conn{{conn, server}, {server, conn}} {
