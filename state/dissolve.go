@@ -207,7 +207,7 @@ func (d Dissolution) removal(set *Set, members Members, hooked *departure) remov
 	keep := func(object.ID) string { return "" }
 	return removal{
 		set: set, history: d.history(), remover: d.Remover, keep: keep, planned: d.Planned,
-		remarks: slices.Concat(set.withRemark(members.Remarks()), hooked.remarks()), first: hooked.before,
+		remarks: slices.Concat(set.withRemark(members.Remarks()), hooked.remarks()), first: hooked.before, leavesToo: hooked.made,
 	}
 }
 

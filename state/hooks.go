@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/hookrun"
 	"github.com/ordapply/ordapply/internal/hooks"
@@ -122,6 +124,12 @@ func (d *departure) remarks() []string {
 		}
 	}
 	return lines
+}
+
+// made tells whether a run of the set's hooks made an object, which is deleted after the
+// members. Where no hooks run, none is.
+func (d *departure) made(found *unstructured.Unstructured) bool {
+	return len(d.all) > 0 && d.runner.Made(found)
 }
 
 // before runs the hooks before the members go.

@@ -33,6 +33,9 @@ type removal struct {
 	remarks []string
 	// first is done when the plan was told, before anything is deleted; nil: nothing.
 	first func(context.Context) error
+	// leavesToo tells of objects that are deleted right after the members, such as
+	// what hooks left: they keep no Namespace. nil: there are none.
+	leavesToo func(found *unstructured.Unstructured) bool
 }
 
 // run deletes live members and nothing else.
@@ -55,7 +58,7 @@ func (r removal) run(ctx context.Context, live map[object.ID]*unstructured.Unstr
 		return apply.Summary{}, nil
 	}
 	remover := r.remover
-	remover.Keep, remover.Spare, remover.Set = r.mustStay, r.isRecord, r.set.Parent.SetID()
+	remover.Keep, remover.Spare, remover.Set = r.mustStay, r.isSpared, r.set.Parent.SetID()
 	if !remover.DryRun {
 		leaving := departures{set: r.set, defined: defined}
 		remover.Before = leaving.before
@@ -86,7 +89,7 @@ func (r removal) preview(ctx context.Context, live map[object.ID]*unstructured.U
 // stays tells which of the members would be kept, and why.
 func (r removal) stays(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) map[object.ID]string {
 	remover := r.remover
-	remover.Keep, remover.Spare = r.mustStay, r.isRecord
+	remover.Keep, remover.Spare = r.mustStay, r.isSpared
 	return remover.Stays(ctx, order, live)
 }
 
@@ -96,6 +99,11 @@ func (r removal) mustStay(live *unstructured.Unstructured) string {
 		return "it is no member of the set any longer"
 	}
 	return r.keep(apply.Meta(live).ID)
+}
+
+// isSpared tells whether an object in a Namespace does not keep it.
+func (r removal) isSpared(found *unstructured.Unstructured) bool {
+	return r.isRecord(found) || r.leavesToo != nil && r.leavesToo(found)
 }
 
 // isRecord tells whether an object is one of those that the set itself is kept

@@ -151,7 +151,7 @@ func (r *hookRun) remove(ctx context.Context, hook hooks.Hook) error {
 	switch {
 	case err != nil:
 		return r.fail(hook, apply.OpDelete, err)
-	case live == nil || !r.made(live):
+	case live == nil || !r.Made(live):
 		return nil
 	}
 	return r.delete(ctx, hook, live)
@@ -200,11 +200,11 @@ func find(ctx context.Context, cluster apply.Cluster, hook hooks.Hook) (*unstruc
 // owns reports whether a hook may take the place of a live object: also of a member of
 // the set, which an earlier stream had as a resource.
 func (r Runner) owns(live *unstructured.Unstructured) bool {
-	return r.Adopt || r.made(live) || r.Owner != "" && applyset.Owner(live) == r.Owner
+	return r.Adopt || r.Made(live) || r.Owner != "" && applyset.Owner(live) == r.Owner
 }
 
-// made reports whether a run of the same owner made a live object.
-func (r Runner) made(live *unstructured.Unstructured) bool {
+// Made reports whether a run of the same owner made a live object.
+func (r Runner) Made(live *unstructured.Unstructured) bool {
 	return live.GetAnnotations()[OwnerAnnotation] == r.owner()
 }
 

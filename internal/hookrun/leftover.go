@@ -25,7 +25,7 @@ func (r Runner) Left(ctx context.Context, all hooks.Hooks) ([]hooks.Hook, error)
 		if err != nil {
 			errs = append(errs, err)
 		}
-		if live != nil && r.made(live) {
+		if live != nil && r.Made(live) {
 			out = append(out, hook)
 		}
 	}
