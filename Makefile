@@ -45,6 +45,7 @@ demo: build kustomize $(if $(filter local,$(CLUSTER)),localcluster) ## apply exa
 .PHONY: test
 test: build kustomize localcluster ## run every test, those on real control planes included
 	$(GO) test $(addprefix ./,$(SEQUENTIAL))
+	$(GO) test -run '^TestEveryHistory$$' ./state
 	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 60m $(CONCURRENT)
 	$(GO) -C localcluster test -timeout 20m ./...
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -342,11 +343,20 @@ func (k *Kubernetes) List(ctx context.Context, kind Kind, namespace string, quer
 	return objects, nil
 }
 
+// cutShort is the error of a request that ended because its context did: the decoder
+// reports an answer of which nothing had come yet as empty data.
+func cutShort(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("%w: %v", ctx.Err(), err)
+	}
+	return err
+}
+
 // listMetadata reads what metadata there is, as objects that hold no more.
 func (k *Kubernetes) listMetadata(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error) {
 	list, err := k.metadataOf(kind, namespace).List(ctx, metav1.ListOptions{LabelSelector: query.Labels, FieldSelector: query.Fields, Limit: query.Limit})
 	if err != nil {
-		return nil, err
+		return nil, cutShort(ctx, err)
 	}
 	objects := make([]*unstructured.Unstructured, len(list.Items))
 	for i := range list.Items {

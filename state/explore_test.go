@@ -38,6 +38,9 @@ import (
 // `make test` tries Widgets that are not served where both apply, and one suspension
 // where one deletes the set; `make explore` all there is with FAULTS faults.
 func TestEveryHistory(t *testing.T) {
+	if raceDetector {
+		t.Skip("no history goes twice the same way under -race; `make test` runs this without")
+	}
 	defer debug.SetGCPercent(debug.SetGCPercent(1000))
 	faults, err := strconv.Atoi(os.Getenv("ORDAPPLY_EXPLORE"))
 	sample := err != nil

@@ -27,7 +27,7 @@ func TestNoHalfOfAnOrderFileIsUsed(t *testing.T) {
 			orderHead + "strict: sometimes\n":                                              "strict",
 			"apiVersion: ordapply.dev/v9\nkind: SortOrder\nmetadata: {name: shop}\n":       "apiVersion",
 			"apiVersion: ordapply.dev/v1alpha1\nkind: Sortorder\nmetadata: {name: shop}\n": "kind",
-			"": "apiVersion",
+			"": "kind",
 		} {
 			_, err := parseOrderFile("order.yaml", []byte(text+beside))
 			require.ErrorContains(t, err, want, text+beside)
