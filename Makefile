@@ -83,7 +83,7 @@ FAULTS ?= 2
 explore: ## try every history of two runs on a set, with FAULTS=2 faults (hours; with 1, two minutes)
 	$(GO) test -c -o $(BIN)/explore.test ./state
 	cd state && printf '%s\n' both_apply apply_and_delete first_apply take-over | \
-		ORDAPPLY_EXPLORE=$(FAULTS) GOMAXPROCS=1 xargs -P 4 -I{} $(BIN)/explore.test -test.timeout 48h -test.run '^TestEveryHistory$$/^{}$$'
+		ORDAPPLY_EXPLORE=$(FAULTS) GOGC=2000 GOMAXPROCS=1 xargs -P 4 -I{} $(BIN)/explore.test -test.memprofilerate=0 -test.timeout 48h -test.run '^TestEveryHistory$$/^{}$$'
 
 .PHONY: cross
 cross: ## build both programs for the systems that no test runs on

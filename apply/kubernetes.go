@@ -347,7 +347,7 @@ func (k *Kubernetes) List(ctx context.Context, kind Kind, namespace string, quer
 // reports an answer of which nothing had come yet as empty data.
 func cutShort(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
-		return fmt.Errorf("%w: %v", ctx.Err(), err)
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return err
 }
