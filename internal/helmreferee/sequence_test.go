@@ -86,7 +86,8 @@ func happened(r auditlog.Request, namespace string, of role) (happening, bool) {
 	return h, true
 }
 
-// ended reads the status by which a Job or a Pod is done.
+// ended reads the status by which a Job or a Pod is done. It counts from the request's
+// arrival: who watches may act before the writer has its answer.
 func ended(r auditlog.Request, namespace string) (h happening, uid string, ok bool) {
 	if r.Subresource != "status" || r.Code >= 300 || r.Resource != "jobs" && r.Resource != "pods" {
 		return happening{}, "", false
@@ -107,7 +108,7 @@ func ended(r auditlog.Request, namespace string) (h happening, uid string, ok bo
 			end = word
 		}
 	}
-	return happening{at: r.Answered, role: hook, text: end + " " + title(r.Key, namespace)}, object.Metadata.UID, end != ""
+	return happening{at: r.Arrived, role: hook, text: end + " " + title(r.Key, namespace)}, object.Metadata.UID, end != ""
 }
 
 // title is an object as sequences name it; the chart's own namespace is not named.
