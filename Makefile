@@ -38,20 +38,45 @@ $(BIN)/kustomize-$(KUSTOMIZE_VERSION):
 .PHONY: kustomize
 kustomize: $(BIN)/kustomize-$(KUSTOMIZE_VERSION) ## build the kustomize that demo and tests use
 
+# What proves that emit is understood: the tools that read it, in the versions that a
+# module of their own lists. Helm is what hooks are compared with.
+EMIT_PEERS := $(BIN)/kapp $(BIN)/kapply
+EMIT_MODULE := internal/test/peers/emit
+HELM_MODULE := internal/test/peers/helm
+
+.PHONY: emit-peers
+emit-peers: $(EMIT_PEERS) ## build kapp and kapply (kpt live's engine), which emit is tested with
+
+$(BIN)/kapp: PEER := carvel.dev/kapp/cmd/kapp
+$(BIN)/kapply: PEER := sigs.k8s.io/cli-utils/cmd
+$(EMIT_PEERS): $(EMIT_MODULE)/go.mod
+	@echo "building $(notdir $@)"
+	@$(GO) -C $(EMIT_MODULE) build -trimpath -ldflags '-s -w' -o $@ $(PEER)
+	@touch $@
+
+.PHONY: helm-referee
+helm-referee: $(BIN)/helm-referee ## build the Helm that hooks are compared with
+
+$(BIN)/helm-referee: $(HELM_MODULE)/go.mod
+	@echo "building $(notdir $@)"
+	@$(GO) -C $(HELM_MODULE) build -trimpath -ldflags '-s -w' -o $@ helm.sh/helm/v4/cmd/helm
+	@touch $@
+
 .PHONY: demo
 demo: build kustomize $(if $(filter local,$(CLUSTER)),localcluster) ## apply examples/shop to a real control plane and prove its order; CLUSTER=current uses your kubeconfig
-	@$(GO) run ./internal/demo -cluster=$(CLUSTER)
+	@$(GO) run ./internal/test/demo -cluster=$(CLUSTER)
 
 .PHONY: test
-test: build kustomize localcluster ## run every test, those on real control planes included
+test: build kustomize localcluster emit-peers helm-referee ## run every test, those on real control planes included
 	$(GO) test $(addprefix ./,$(SEQUENTIAL))
 	$(GO) test -run '^TestEveryHistory$$' ./state
 	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 60m $(CONCURRENT)
 	$(GO) -C localcluster test -timeout 20m ./...
 
 .PHONY: test-fast
-test-fast: ## run the tests that need no control plane
-	$(GO) test ./object ./ordering ./sortorder ./health ./internal/manifest ./internal/outlet ./internal/events ./internal/metrics ./internal/terminal ./internal/liveview ./internal/architecture
+test-fast: ## run the tests that need no control plane, in a minute, and list what is left out
+	@set -o pipefail; $(GO) test -short -v ./... | \
+		awk '/^ *--- SKIP/ { print; next } /^(ok|FAIL|panic)/ || /^ *--- FAIL/ || failed { print } /^ *--- FAIL/ { failed = 1 } /^=== / { failed = 0 }'
 
 $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	@echo "building golangci-lint $(GOLANGCI_VERSION)"
@@ -68,15 +93,24 @@ fmt: ## format the code
 
 .PHONY: golden
 golden: ## rewrite the expected outputs of the golden tests
-	ORDAPPLY_GOLDEN=1 $(GO) test ./apply ./ordering ./sortorder ./fn ./health ./internal/events ./internal/metrics ./internal/liveview ./internal/helmreferee ./cmd/...
+	ORDAPPLY_GOLDEN=1 $(GO) test ./apply ./ordering ./sortorder ./fn ./health ./internal/events ./internal/metrics ./internal/liveview ./internal/test/helmreferee ./internal/architecture ./internal/test/cases ./cmd/...
 
 .PHONY: bench
 bench: build localcluster emit-peers ## measure speed and memory against what they are held to
-	$(GO) run ./internal/bench first-apply chain ordering crds no-op memory
+	$(GO) run ./internal/test/bench first-apply chain ordering crds no-op memory
+
+.PHONY: bench-ordering
+bench-ordering: build ## measure planning beside kapp's change graph and cli-utils' graph sort
+	$(GO) run ./internal/test/peers/orderbench -bin $(BIN)
+
+.PHONY: bench-fn
+bench-fn: build kustomize ## measure the function beside functions that do nothing
+	$(GO) test -run '^$$' -bench . -benchmem ./sortorder ./fn
+	$(GO) run ./internal/test/peers/fnbench -bin $(BIN)
 
 .PHONY: chaos
 chaos: build localcluster ## kill and suspend commands with every request of theirs, restart the API server, pause etcd
-	ORDAPPLY_CHAOS=all $(GO) test -parallel 8 -timeout 60m -run '^TestChaos' -v ./cmd/ordapply | grep -v '^=== '
+	ORDAPPLY_CHAOS=all $(GO) test -parallel 8 -timeout 120m -run '^TestChaos' -v ./cmd/ordapply | grep -v '^=== '
 
 FAULTS ?= 2
 .PHONY: explore
@@ -84,6 +118,33 @@ explore: ## try every history of two runs on a set, with FAULTS=2 faults (hours;
 	$(GO) test -c -o $(BIN)/explore.test ./state
 	cd state && printf '%s\n' both_apply apply_and_delete first_apply take-over | \
 		ORDAPPLY_EXPLORE=$(FAULTS) GOGC=2000 GOMAXPROCS=1 xargs -P 4 -I{} $(BIN)/explore.test -test.memprofilerate=0 -test.timeout 48h -test.run '^TestEveryHistory$$/^{}$$'
+
+FUZZTIME ?= 10m
+.PHONY: fuzz
+fuzz: ## feed plan files, stored revisions, set parents and streams with random input, FUZZTIME each
+	$(GO) test ./applyset -run '^$$' -fuzz '^FuzzReadParent$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
+	$(GO) test ./state -run '^$$' -fuzz '^FuzzRevision$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
+	$(GO) test ./state -run '^$$' -fuzz '^FuzzChunk$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
+	$(GO) test ./cmd/ordapply -run '^$$' -fuzz '^FuzzPlanFile$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
+	$(GO) test ./fn -run '^$$' -fuzz '^FuzzStream$$' -fuzztime $(FUZZTIME)
+	$(GO) test ./fn -run '^$$' -fuzz '^FuzzOddLines$$' -fuzztime $(FUZZTIME)
+
+SHUFFLES ?= 10
+.PHONY: first-try
+first-try: build localcluster ## apply real streams and SHUFFLES=10 shuffles of each to empty clusters, beside kubectl (hours); TRY="flux jobset" chooses
+	$(GO) run ./internal/test/firsttry -shuffles $(SHUFFLES) $(if $(STREAMS),-streams $(STREAMS)) $(TRY)
+
+IMAGE ?= ordapply/sortorder:dev
+IMAGE_DIR := $(BIN)/image
+.PHONY: image
+image: ## build the container image of the function ($IMAGE)
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(IMAGE_DIR)/sortorder ./cmd/sortorder
+	@printf 'nobody:x:65534:65534:nobody:/:/sbin/nologin\n' > $(IMAGE_DIR)/passwd
+	docker build -q -t $(IMAGE) -f Dockerfile $(IMAGE_DIR)
+
+.PHONY: schema
+schema: ## write the JSON Schema of a SortOrder, and the catalog's definition of the function that holds it
+	ORDAPPLY_GOLDEN=1 $(GO) test -run 'TestSchemaFile|TestFunctionDefinition' ./sortorder ./cmd/sortorder
 
 .PHONY: cross
 cross: ## build both programs for the systems that no test runs on
@@ -95,5 +156,3 @@ check: lint cross test demo ## exactly what CI runs
 .PHONY: clean
 clean: ## remove what was built here; the control plane's cache stays
 	rm -rf $(BIN)
-
--include $(wildcard *.mk)

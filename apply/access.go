@@ -8,30 +8,35 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/kube"
 )
 
-// Access answers what the account of a kubeconfig may do.
+// Access reviews what the user of a kubeconfig may do.
 type Access interface {
-	// Allowed tells whether it may do something; an error when the API server
-	// would not say. "*" stands for every verb and resource.
-	Allowed(context.Context, Permission) (bool, error)
-	// Account is the user's name; "" when the API server would not say.
-	Account(context.Context) string
+	// Allowed reports whether the user has a permission. It returns an error
+	// when the API server does not answer the review. "*" stands for every
+	// verb and resource.
+	Allowed(context.Context, kube.Permission) (bool, error)
+	// User returns the user's name; "" when the API server does not report
+	// it.
+	User(context.Context) string
 	// Get reads one object.
-	Get(ctx context.Context, kind Kind, namespace, name string) (*unstructured.Unstructured, error)
+	Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error)
 }
 
-// DeniedError names all that a run would need and may not do.
+// DeniedError lists the permissions that a run requires and the user does not
+// have.
 type DeniedError struct {
-	Account string // "" when nobody knows
-	Denied  []Permission
+	User   string            // "" when unknown
+	Denied []kube.Permission // sorted by namespace and resource
 }
 
-// Unwrap gives one error for each resource and place.
+// Unwrap returns one error for each resource and namespace.
 func (e *DeniedError) Unwrap() []error {
 	who := "the account of your kubeconfig"
-	if e.Account != "" {
-		who = quote(e.Account)
+	if e.User != "" {
+		who = `"` + e.User + `"`
 	}
 	var errs []error
 	for n := 0; n < len(e.Denied); {
@@ -45,6 +50,7 @@ func (e *DeniedError) Unwrap() []error {
 	return errs
 }
 
+// Error returns one line for each of the errors of Unwrap.
 func (e *DeniedError) Error() string {
 	var lines []string
 	for _, err := range e.Unwrap() {
@@ -53,100 +59,94 @@ func (e *DeniedError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// checkers bounds the reviews in flight.
-const checkers = 32
+// maxReviews bounds the access reviews in flight.
+const maxReviews = 32
 
-// CheckAccess asks whether everything that is required is allowed, and gives a
-// *DeniedError when the API server says that something is not. What it will not
-// tell is left to the requests themselves. An account that may do everything
-// costs one request; required is not called for it.
-func CheckAccess(ctx context.Context, access Access, required func() []Permission) error {
-	ctx, cancel := context.WithTimeout(ctx, surveyTime)
+// CheckAccess reviews every required permission and returns a *DeniedError
+// when the API server denies one. A review that fails is not an error: the
+// run's own requests then show what is denied. A user who may do everything
+// costs one review; required is not called then.
+func CheckAccess(ctx context.Context, access Access, required func() []kube.Permission) error {
+	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
 	defer cancel()
-	if all, err := access.Allowed(ctx, everything()); all || err != nil {
+	if all, err := access.Allowed(ctx, allPermissions()); all || err != nil {
 		return nil //nolint:nilerr // who will not review one permission will not review any
 	}
-	c := checker{access: access, places: make(chan struct{}, checkers)}
+	c := checker{access: access, slots: make(chan struct{}, maxReviews)}
 	needed := required()
-	denied := c.denied(ctx, withoutNames(needed))
-	denied = c.denied(ctx, slices.DeleteFunc(slices.Clone(needed), func(p Permission) bool {
-		return !slices.Contains(denied, p.ofAny())
+	denied := c.denied(ctx, dedupeWithoutNames(needed))
+	denied = c.denied(ctx, slices.DeleteFunc(slices.Clone(needed), func(p kube.Permission) bool {
+		return !slices.Contains(denied, p.OfAnyName())
 	}))
-	denied = c.each(ctx, denied, c.lacks)
+	denied = c.filter(ctx, denied, c.isMissing)
 	if len(denied) == 0 {
 		return nil
 	}
-	return &DeniedError{Account: access.Account(ctx), Denied: shortest(denied, needed)}
+	return &DeniedError{User: access.User(ctx), Denied: summarizeDenied(denied, needed)}
 }
 
-// everything is what a cluster-admin may do.
-func everything() Permission {
-	all := Permission{Verb: "*"}
+// allPermissions returns the permission that a cluster-admin has.
+func allPermissions() kube.Permission {
+	all := kube.Permission{Verb: "*"}
 	all.Resource.Group, all.Resource.Version, all.Resource.Resource = "*", "*", "*"
 	return all
 }
 
-// ofAny is the same permission for objects of any name.
-func (p Permission) ofAny() Permission {
-	p.Name = ""
-	return p
-}
-
-func withoutNames(list []Permission) []Permission {
-	out := make([]Permission, len(list))
+func dedupeWithoutNames(list []kube.Permission) []kube.Permission {
+	out := make([]kube.Permission, len(list))
 	for i, p := range list {
-		out[i] = p.ofAny()
+		out[i] = p.OfAnyName()
 	}
-	slices.SortFunc(out, ComparePermissions)
+	slices.SortFunc(out, kube.ComparePermissions)
 	return slices.Compact(out)
 }
 
-// shortest names the resource and the namespace only, where all of its objects
-// that are required are denied.
-func shortest(denied, required []Permission) []Permission {
-	count := func(list []Permission) map[Permission]int {
-		n := map[Permission]int{}
+// summarizeDenied drops the name from denied permissions where every required object
+// of that resource and namespace is denied.
+func summarizeDenied(denied, required []kube.Permission) []kube.Permission {
+	count := func(list []kube.Permission) map[kube.Permission]int {
+		n := map[kube.Permission]int{}
 		for _, p := range list {
-			n[p.ofAny()]++
+			n[p.OfAnyName()]++
 		}
 		return n
 	}
 	wanted, lacking := count(required), count(denied)
-	var out []Permission
+	var out []kube.Permission
 	for _, p := range denied {
-		if any := p.ofAny(); p.Namespace != "" && lacking[any] == wanted[any] {
+		if any := p.OfAnyName(); p.Namespace != "" && lacking[any] == wanted[any] {
 			p = any
 		}
 		out = append(out, p)
 	}
-	slices.SortFunc(out, func(a, b Permission) int { return strings.Compare(a.Where()+" "+a.Verb, b.Where()+" "+b.Verb) })
+	slices.SortFunc(out, func(a, b kube.Permission) int { return strings.Compare(a.Where()+" "+a.Verb, b.Where()+" "+b.Verb) })
 	return slices.Compact(out)
 }
 
-// checker asks about many permissions at once.
+// checker reviews many permissions concurrently.
 type checker struct {
 	access Access
-	places chan struct{}
+	slots  chan struct{}
 }
 
-// denied are those of a list that the API server says are not allowed.
-func (c checker) denied(ctx context.Context, list []Permission) []Permission {
-	return c.each(ctx, list, c.forbids)
+// denied returns the permissions of a list that the API server denies.
+func (c checker) denied(ctx context.Context, list []kube.Permission) []kube.Permission {
+	return c.filter(ctx, list, c.isDenied)
 }
 
-// each keeps those of a list of which something holds, in order.
-func (c checker) each(ctx context.Context, list []Permission, holds func(context.Context, Permission) bool) []Permission {
+// filter returns the permissions of a list for which holds is true, in order.
+func (c checker) filter(ctx context.Context, list []kube.Permission, holds func(context.Context, kube.Permission) bool) []kube.Permission {
 	found := make([]bool, len(list))
 	var group sync.WaitGroup
 	for i, p := range list {
-		c.places <- struct{}{}
+		c.slots <- struct{}{}
 		group.Go(func() {
 			found[i] = holds(ctx, p)
-			<-c.places
+			<-c.slots
 		})
 	}
 	group.Wait()
-	var out []Permission
+	var out []kube.Permission
 	for i, p := range list {
 		if found[i] {
 			out = append(out, p)
@@ -155,22 +155,22 @@ func (c checker) each(ctx context.Context, list []Permission, holds func(context
 	return out
 }
 
-func (c checker) forbids(ctx context.Context, p Permission) bool {
+func (c checker) isDenied(ctx context.Context, p kube.Permission) bool {
 	allowed, err := c.access.Allowed(ctx, p)
 	return err == nil && !allowed
 }
 
-// lacks tells whether a permission that was denied is missed: nobody creates
-// what is there, and what may be listed and watched need not be got.
-func (c checker) lacks(ctx context.Context, p Permission) bool {
+// isMissing reports whether a denied permission is really required: create is not
+// for an object that exists, and get is not where list and watch are allowed.
+func (c checker) isMissing(ctx context.Context, p kube.Permission) bool {
 	switch p.Verb {
 	case "create":
-		_, err := c.access.Get(ctx, p.kind(), p.Namespace, p.Name)
+		_, err := c.access.Get(ctx, p.Kind(), p.Namespace, p.Name)
 		return err != nil
 	case "get":
-		list, watch := p.ofAny(), p.ofAny()
+		list, watch := p.OfAnyName(), p.OfAnyName()
 		list.Verb, watch.Verb = "list", "watch"
-		return c.forbids(ctx, list) || c.forbids(ctx, watch)
+		return c.isDenied(ctx, list) || c.isDenied(ctx, watch)
 	}
 	return true
 }

@@ -6,40 +6,44 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// The first PATCH of an object that was read holds the uid and the resourceVersion
-// that it was read with. One that is delayed on its way until another run has the
-// lock, and has written the object, changes nothing then. A controller may have
-// written the object as well: the PATCH is sent once more without them, if this run
-// may still write. What is sent a second time for another reason holds none.
+// The first PATCH of an object that was read has that object's uid and
+// resourceVersion as precondition. A PATCH that is delayed until another run
+// holds the lock and has written the object then changes nothing. A
+// controller may have written the object too: after a conflict the PATCH is
+// sent once more without the precondition, if this run may still write.
+// PATCHes that are sent again for other reasons have no precondition.
 
 // sendFirst sends the first PATCH of a step.
 func (r *run) sendFirst(i int) {
 	q := r.requestOf(opPatch, i)
-	if !r.a.DryRun {
-		q.read = r.steps[i].before
+	if !r.applier.DryRun {
+		q.precondition = r.steps[i].before
 	}
 	r.expectAnswer(i)
-	r.hand(q)
+	r.submit(q)
 }
 
-// patchAsRead sends a PATCH for an object as it was read, and, where that has changed
-// since, for the object as it is.
-func (a Applier) patchAsRead(ctx context.Context, q request, sent *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if q.read.uid == "" || q.read.version == "" {
+// patchWithPrecondition sends a PATCH with the uid and resourceVersion of the object
+// that was read. After a conflict it sends it again without them.
+func (a Applier) patchWithPrecondition(ctx context.Context, q request, sent *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if q.precondition.uid == "" || q.precondition.version == "" {
 		return a.patch(ctx, q.kind, sent, q.options)
 	}
-	sent.SetUID(types.UID(q.read.uid))
-	sent.SetResourceVersion(q.read.version)
+	sent.SetUID(types.UID(q.precondition.uid))
+	sent.SetResourceVersion(q.precondition.version)
 	live, err := a.patch(ctx, q.kind, sent, q.options)
-	if err == nil || !apierrors.IsConflict(err) || fieldConflict(err) || isDenial(err) {
+	if err == nil || !apierrors.IsConflict(err) || kubeerr.IsFieldConflict(err) || kubeerr.IsDenied(err) {
 		return live, err
 	}
-	if err := a.mayStillTake(ctx, q); err != nil {
+	if err := a.recheckMembership(ctx, q); err != nil {
 		return nil, err
 	}
-	if err := MayWrite(ctx); err != nil {
+	if err := kube.MayWrite(ctx); err != nil {
 		return nil, err
 	}
 	sent.SetUID("")
@@ -47,19 +51,20 @@ func (a Applier) patchAsRead(ctx context.Context, q request, sent *unstructured.
 	return a.patch(ctx, q.kind, sent, q.options)
 }
 
-// mayStillTake says why an object that was changed since it was read may not be
-// written: another may be there under its name, which --adopt=never leaves alone.
-// That it belongs to another set the API server sees itself.
-func (a Applier) mayStillTake(ctx context.Context, q request) error {
+// recheckMembership returns an error when an object that was changed since it was
+// read may not be written: the name may now belong to another object, which
+// --adopt=never leaves alone. Membership of another set is left to the API
+// server's conflict detection.
+func (a Applier) recheckMembership(ctx context.Context, q request) error {
 	if a.Membership.Set == "" || a.Membership.Adopt != AdoptNever {
 		return nil
 	}
 	live, err := a.Cluster.Get(ctx, q.kind, q.obj.GetNamespace(), q.obj.GetName())
-	if missing(err) {
+	if kubeerr.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return a.Membership.refuses(live, a.nameSets(ctx))
+	return a.Membership.membershipError(live, a.nameSets(ctx))
 }

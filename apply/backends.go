@@ -5,93 +5,90 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// A webhook configuration is ready when its Services have ready endpoints. Each
-// Service is looked at once, and one that has none is watched until it has. All
-// who wait for one share that.
+// A webhook configuration is ready when its Services have ready endpoints.
+// Each Service is read once; one without ready endpoints is watched until it
+// has some. All steps that wait for a Service share the read and the watch.
 
 // backend is a Service whose endpoints steps wait for.
 type backend struct {
 	id      object.ID
 	waiters []int
-	ready   map[string]bool // by EndpointSlice: whether it holds a ready endpoint
+	ready   map[string]bool // by EndpointSlice: whether it has a ready endpoint
 	watched bool
-	pause   time.Duration // before the next look, where it may not be watched
-	end     func()        // of the watch
+	pause   time.Duration // before the next read, where watching is not allowed
+	end     func()        // ends the watch
 }
 
-// longestPause is up to what the pauses double between two looks at what may
-// not be watched, and seldom changes.
-const longestPause = 15 * time.Second
+// maxBackoff caps the backoff between two reads of something that may not
+// be watched and seldom changes.
+const maxBackoff = 15 * time.Second
 
-// endpointSlices is the kind that tells of a Service's endpoints.
-func endpointSlices() Kind {
-	return Kind{Resource: schema.GroupVersionResource{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}, Namespaced: true}
-}
-
-// awaitBackend lets a step wait for the first Service that it still needs.
+// awaitBackend makes a step wait for the first of the Services that it still
+// needs.
 func (r *run) awaitBackend(i int) {
 	id := r.steps[i].backends[0]
 	b := r.backends[id]
 	if b == nil {
 		b = &backend{id: id, pause: time.Second, end: func() {}}
 		r.backends[id] = b
-		r.askBackend(b)
+		r.readBackend(b)
 	}
 	if !slices.Contains(b.waiters, i) {
 		b.waiters = append(b.waiters, i)
 	}
 }
 
-func (r *run) askBackend(b *backend) {
-	r.hand(request{op: opEndpoints, step: -1, id: b.id})
+func (r *run) readBackend(b *backend) {
+	r.submit(request{op: opEndpoints, step: -1, id: b.id})
 }
 
-// foundEndpoints goes on with who waits for a Service that has a ready
-// endpoint; else its endpoints are watched from now on.
-func (r *run) foundEndpoints(answer reply) {
+// handleEndpoints resumes the steps that wait for a Service with a ready
+// endpoint. If it has none, its EndpointSlices are watched from now on.
+func (r *run) handleEndpoints(answer reply) {
 	b := r.backends[answer.id]
 	switch {
-	case b == nil: // a watch was faster
+	case b == nil: // the watch reported it first
 	case answer.err == nil && answer.found:
-		r.backed(b)
+		r.handleBackendReady(b)
 	default:
-		r.unbacked(b, answer.err)
+		r.reportBackendUnready(b, answer.err)
 		switch {
 		case b.watched || apierrors.IsForbidden(answer.err):
-			r.askBackendLater(b)
+			r.readBackendLater(b)
 		default:
 			b.watched = true
-			key := watchKey{resource: endpointSlices().Resource, namespace: b.id.Namespace, service: b.id.Name}
-			b.end = r.follow(r.a.Cluster, key, endpointSlices(), func(c sight) { r.seeEndpoints(b, c.Change) })
+			key := watchKey{resource: kube.EndpointSliceKind().Resource, namespace: b.id.Namespace, service: b.id.Name}
+			b.end = r.startWatch(r.applier.Cluster, key, kube.EndpointSliceKind(), func(c keyedWatchEvent) { r.handleEndpointChange(b, c.WatchEvent) })
 		}
 	}
 }
 
-// askBackendLater looks again, for as long as somebody waits for it.
-func (r *run) askBackendLater(b *backend) {
+// readBackendLater reads the endpoints again, as long as a step waits for
+// them.
+func (r *run) readBackendLater(b *backend) {
 	r.after(b.pause, func() {
 		if !slices.ContainsFunc(b.waiters, func(i int) bool { return r.steps[i].waitsFor(b) }) {
-			delete(r.backends, b.id) // who waits for it later begins anew
+			delete(r.backends, b.id) // a later waiter starts anew
 			return
 		}
-		r.askBackend(b)
+		r.readBackend(b)
 	})
-	b.pause = min(2*b.pause, longestPause)
+	b.pause = min(2*b.pause, maxBackoff)
 }
 
-// seeEndpoints takes a change of a Service's EndpointSlices.
-func (r *run) seeEndpoints(b *backend, c Change) {
+// handleEndpointChange handles a change of a Service's EndpointSlices.
+func (r *run) handleEndpointChange(b *backend, c kube.WatchEvent) {
 	switch {
 	case r.backends[b.id] != b:
 		return
 	case c.Forbidden != nil:
-		r.askBackendLater(b)
+		r.readBackendLater(b)
 		return
 	case c.Listed:
 		b.ready = nil
@@ -100,38 +97,39 @@ func (r *run) seeEndpoints(b *backend, c Change) {
 		if b.ready == nil {
 			b.ready = map[string]bool{}
 		}
-		b.ready[slice.GetName()] = !c.Deleted && hasReadyEndpoint(slice)
+		b.ready[slice.GetName()] = !c.Deleted && kube.HasReadyEndpoint(slice)
 	}
 	for _, ready := range b.ready {
 		if ready {
-			r.backed(b)
+			r.handleBackendReady(b)
 			return
 		}
 	}
-	r.unbacked(b, nil)
+	r.reportBackendUnready(b, nil)
 }
 
-// backed goes on with who waited for a Service that has a ready endpoint now.
-func (r *run) backed(b *backend) {
+// handleBackendReady resumes the steps that waited for a Service that now has a ready
+// endpoint.
+func (r *run) handleBackendReady(b *backend) {
 	b.end()
 	delete(r.backends, b.id)
 	for _, i := range b.waiters {
 		if s := &r.steps[i]; !s.waitsFor(b) {
 			continue
 		} else if s.backends = s.backends[1:]; len(s.backends) == 0 {
-			r.ready(i, "")
+			r.finishReady(i, "")
 		} else {
 			r.awaitBackend(i)
 		}
 	}
 }
 
-// unbacked says of who waits for a Service that it has no ready endpoint, or
-// why nobody knows.
-func (r *run) unbacked(b *backend, err error) {
+// reportBackendUnready reports, for the steps that wait for a Service, that it has no
+// ready endpoint or why its endpoints cannot be read.
+func (r *run) reportBackendUnready(b *backend, err error) {
 	detail := b.id.String() + " has no ready endpoint"
 	if err != nil {
-		detail = "the endpoints of " + b.id.String() + " cannot be read: " + inWords(err).Error()
+		detail = "the endpoints of " + b.id.String() + " cannot be read: " + kubeerr.TimeoutInWords(err).Error()
 	}
 	for _, i := range b.waiters {
 		if r.steps[i].waitsFor(b) {
@@ -140,21 +138,7 @@ func (r *run) unbacked(b *backend, err error) {
 	}
 }
 
-// waitsFor tells whether a Service is what a step waits for now.
+// waitsFor reports whether the step waits for this Service now.
 func (s *step) waitsFor(b *backend) bool {
 	return s.state == Waiting && len(s.backends) > 0 && s.backends[0] == b.id
-}
-
-// hasReadyEndpoint tells whether an EndpointSlice holds one. Who does not say
-// is ready.
-func hasReadyEndpoint(slice *unstructured.Unstructured) bool {
-	endpoints, _, _ := unstructured.NestedSlice(slice.Object, "endpoints")
-	for _, e := range endpoints {
-		endpoint, _ := e.(map[string]any)
-		ready, known, _ := unstructured.NestedBool(endpoint, "conditions", "ready")
-		if ready || !known && endpoint != nil {
-			return true
-		}
-	}
-	return false
 }

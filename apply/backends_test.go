@@ -9,11 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// The endpoints of a Service are asked for once, for all that wait for it, and
-// watched from then on; where that may not be they are asked for again, more
-// and more seldom.
+// The endpoints of a Service are read once for all steps that wait for it,
+// and then watched; where watching is forbidden they are polled with
+// exponential backoff.
 func TestRunSeesEndpointsCome(t *testing.T) {
 	const comes = 2 * time.Minute
 	for name, c := range map[string]struct {
@@ -44,7 +45,7 @@ func TestRunSeesEndpointsCome(t *testing.T) {
 	}
 }
 
-// guardedBy is a webhook configuration that a Service is behind.
+// guardedBy returns a webhook configuration that is backed by a Service.
 func guardedBy(name, service string) map[string]any {
 	return map[string]any{
 		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": map[string]any{"name": name},
@@ -54,9 +55,9 @@ func guardedBy(name, service string) map[string]any {
 	}
 }
 
-// endpoints is a change of an EndpointSlice that has one endpoint.
-func endpoints(ready bool) apply.Change {
-	return apply.Change{Objects: []*unstructured.Unstructured{{Object: map[string]any{
+// endpoints returns a change of an EndpointSlice with one endpoint.
+func endpoints(ready bool) kube.WatchEvent {
+	return kube.WatchEvent{Objects: []*unstructured.Unstructured{{Object: map[string]any{
 		"apiVersion": "discovery.k8s.io/v1", "kind": "endpointslices", "metadata": map[string]any{"name": "guard-1", "namespace": "shop"},
 		"endpoints": []any{map[string]any{"conditions": map[string]any{"ready": ready}}},
 	}}}}

@@ -11,24 +11,27 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/kubeerr"
 )
 
-// A server-side apply removes no field of another manager. Where such a field and
-// the manifest exclude each other, as the old and the new number of a Service
-// port of one name, the server refuses what comes of both, and forcing does not
-// help. What stands in the way is found by the paths that the server names.
+// A server-side apply does not remove fields of other managers. Where such a
+// field and the manifest exclude each other, as the old and the new number of
+// a Service port of the same name, the server rejects the merged object, and
+// force does not help. The blocking fields are found by the paths in the
+// server's error.
 
 // blocker is a field or list item of a live object that the manifest does not
-// have, and with which the manifest cannot be applied.
+// have and that keeps the manifest from being applied.
 type blocker struct {
 	path    fieldpath.Path
-	owner   string // the field manager; "" for a default, and for what is ours already
+	owner   string // the field manager; "" for a default, and for fields that this manager owns
 	applied bool   // owner applies it, and would bring it back
 }
 
-// blockersOf finds what of a live object the server refused a PATCH of sent for.
+// blockersOf finds the fields of a live object because of which the server
+// rejected a PATCH.
 func blockersOf(live, sent *unstructured.Unstructured, refusal error, manager string) []blocker {
-	status, ok := asStatus(refusal)
+	status, ok := kubeerr.AsStatus(refusal)
 	if !ok || status.Details == nil {
 		return nil
 	}
@@ -51,7 +54,7 @@ func blockersOf(live, sent *unstructured.Unstructured, refusal error, manager st
 	return found
 }
 
-// ownerOf finds who owns a field, or something below it.
+// ownerOf finds the manager that owns a field or something below it.
 func ownerOf(live *unstructured.Unstructured, path fieldpath.Path, manager string) blocker {
 	b := blocker{path: path}
 	for _, entry := range live.GetManagedFields() {
@@ -74,9 +77,9 @@ func ownsAt(set *fieldpath.Set, path fieldpath.Path) bool {
 	return !set.Empty()
 }
 
-// segments takes a path of the server's apart: spec.ports[1].name is "spec",
-// "ports", "[]" and "name". Which item is meant is not asked: the server counts
-// those of the object that it refused.
+// segments splits a path of the server: spec.ports[1].name is "spec",
+// "ports", "[]" and "name". Indexes are dropped: they refer to the merged
+// object that the server rejected.
 func segments(path string) []string {
 	path = regexp.MustCompile(`\[\d+\]`).ReplaceAllString(path, ".[]")
 	return strings.Split(path, ".")
@@ -88,8 +91,8 @@ type blockerSearch struct {
 	found []fieldpath.Path
 }
 
-// walk follows a path through the live object and the manifest to where they
-// exclude each other.
+// walk follows a path through the live object and the manifest to the fields
+// that exclude each other.
 func (b *blockerSearch) walk(path []string, live, sent any, at fieldpath.Path, owned *fieldpath.Set) {
 	if path[0] == "[]" {
 		b.items(path[1:], live, sent, at, owned)
@@ -108,8 +111,8 @@ func (b *blockerSearch) walk(path []string, live, sent any, at fieldpath.Path, o
 	b.walk(path[1:], is[path[0]], wanted[path[0]], append(slices.Clone(at), element), owned.WithPrefix(element))
 }
 
-// field takes the field that the server named when the manifest does not have it,
-// else those of its neighbours that exclude it.
+// field adds the field that the server named if the manifest does not have
+// it, otherwise the sibling fields that exclude it.
 func (b *blockerSearch) field(name string, live, sent map[string]any, at fieldpath.Path, owned *fieldpath.Set) {
 	_, wanted := sent[name]
 	if _, is := live[name]; is && !wanted {
@@ -127,9 +130,10 @@ func (b *blockerSearch) field(name string, live, sent map[string]any, at fieldpa
 	}
 }
 
-// items follows a path into the items of a keyed list that both have, and takes
-// items of the live list alone whose value at the path is that of a wanted one,
-// where the server calls it a duplicate.
+// items follows a path into the items of a keyed list that are both in the
+// live object and in the manifest. Where the server reports a duplicate, it
+// adds the items of the live list only, whose value at the path equals that
+// of an item of the manifest.
 func (b *blockerSearch) items(path []string, live, sent any, at fieldpath.Path, owned *fieldpath.Set) {
 	is, _ := live.([]any)
 	wanted, _ := sent.([]any)
@@ -159,7 +163,8 @@ func (b *blockerSearch) add(at fieldpath.Path, element fieldpath.PathElement) {
 	}
 }
 
-// elementOf is the path element of an item of a keyed list, as its owner has it.
+// elementOf returns the path element of a keyed list's item as managedFields
+// has it.
 func elementOf(item any, owned *fieldpath.Set) (found fieldpath.PathElement, ok bool) {
 	look := func(at fieldpath.PathElement) {
 		if at.Key != nil && isAt(item, at) {
@@ -171,8 +176,8 @@ func elementOf(item any, owned *fieldpath.Set) (found fieldpath.PathElement, ok 
 	return found, ok
 }
 
-// fits reports whether an item of a manifest is the one that a path element names.
-// A key that the item does not have is one that has a default.
+// fits reports whether an item of a manifest is the one that a path element
+// names. A key that the item leaves out is taken to have its default.
 func fits(item any, at fieldpath.PathElement) bool {
 	fields, ok := item.(map[string]any)
 	return ok && !slices.ContainsFunc(*at.Key, func(key value.Field) bool {

@@ -9,44 +9,47 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// A run that is rolled back deletes what it created. What it created is proven,
-// never guessed: a LIST right before the first write did not have the object, and
-// in the answer to the PATCH no other field manager wrote it before this one.
+// Rolling back a run deletes the objects that it created. Creation is proven,
+// never guessed: a LIST right before the first write did not have the object,
+// and in the answer to the PATCH no other field manager wrote it before this
+// one.
 
-// noteAbsent keeps which objects the survey did not find, and which of those that it
-// found were members of the set.
-func (r *run) noteAbsent() {
+// recordExistence records which objects the snapshot does not contain, and which of
+// the others were members of the set.
+func (r *run) recordExistence() {
 	for i := range r.steps {
 		s := &r.steps[i]
-		s.surveyed = s.listed != nil
-		s.absent = s.surveyed && s.found == nil
-		if s.surveyed && s.found != nil && r.a.Membership.Set != "" {
-			s.member = applyset.Owner(s.found) == r.a.Membership.Set
+		s.listedBefore = s.list != nil
+		s.absent = s.listedBefore && s.listedObject == nil
+		if s.listedBefore && s.listedObject != nil && r.applier.Membership.Set != "" {
+			s.member = applyset.Owner(s.listedObject) == r.applier.Membership.Set
 			s.adopted = !s.member
 		}
 	}
 }
 
-// noteCreated keeps whether the PATCH that answered with this object created it.
-func (r *run) noteCreated(i int, live *unstructured.Unstructured) {
+// recordCreated records whether the PATCH with this answer created the object.
+func (r *run) recordCreated(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
-	if s.answered.IsZero() && r.wasAbsent(i) && WrittenFirstBy(live, r.a.Manager) {
+	if s.answeredAt.IsZero() && r.wasAbsent(i) && WasCreatedBy(live, r.applier.Manager) {
 		s.createdUID = live.GetUID()
 	}
 }
 
-// wasAbsent reports whether an object surely was not there when the run began. A
-// custom resource cannot be older than a definition that the run created.
+// wasAbsent reports whether an object is proven not to have existed when the
+// run began. A custom resource cannot be older than a definition that the run
+// created.
 func (r *run) wasAbsent(i int) bool {
 	s := &r.steps[i]
-	if s.surveyed {
+	if s.listedBefore {
 		return s.absent
 	}
-	for _, crd := range r.definers[s.obj.GroupVersionKind().GroupVersion()] {
-		for _, gvk := range definedKinds(r.steps[crd].obj) {
-			if gvk.GroupKind() == s.obj.GroupVersionKind().GroupKind() && r.steps[crd].createdUID != "" {
+	for _, crd := range r.crdSteps[s.manifest.GroupVersionKind().GroupVersion()] {
+		for _, gvk := range kube.DefinedKinds(r.steps[crd].manifest) {
+			if gvk.GroupKind() == s.manifest.GroupVersionKind().GroupKind() && r.steps[crd].createdUID != "" {
 				return true
 			}
 		}
@@ -54,13 +57,14 @@ func (r *run) wasAbsent(i int) bool {
 	return false
 }
 
-// WrittenFirstBy reports whether a field manager applied an object before any
-// other wrote it. Times of managed fields are whole seconds: the same second is no
-// proof. Writes to subresources follow the creation and do not count.
-func WrittenFirstBy(live *unstructured.Unstructured, manager string) bool {
+// WasCreatedBy reports whether a field manager applied an object before any
+// other manager wrote it. Times of managedFields are whole seconds: the same
+// second proves nothing. Writes to subresources follow the creation and do
+// not count.
+func WasCreatedBy(live *unstructured.Unstructured, manager string) bool {
 	var own *writer
 	var others []time.Time
-	for w := range writers(live) {
+	for w := range managedFieldsWriters(live) {
 		switch {
 		case w.subresource != "":
 		case w.manager != manager:
@@ -72,8 +76,8 @@ func WrittenFirstBy(live *unstructured.Unstructured, manager string) bool {
 	return own != nil && !slices.ContainsFunc(others, func(other time.Time) bool { return !own.time.Before(other) })
 }
 
-// writer is who wrote fields of an object, and when, without which fields: these
-// take long to read.
+// writer is one entry of managedFields without its fields, which take long to
+// parse.
 type writer struct {
 	manager     string
 	operation   metav1.ManagedFieldsOperationType
@@ -81,8 +85,8 @@ type writer struct {
 	time        time.Time
 }
 
-// writers are those of an object's managedFields.
-func writers(live *unstructured.Unstructured) iter.Seq[writer] {
+// managedFieldsWriters iterates over the entries of an object's managedFields.
+func managedFieldsWriters(live *unstructured.Unstructured) iter.Seq[writer] {
 	entries, _, _ := unstructured.NestedFieldNoCopy(live.Object, "metadata", "managedFields")
 	list, _ := entries.([]any)
 	return func(yield func(writer) bool) {

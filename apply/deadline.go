@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// WithTimeout ends a context after a while, with a cause that should be a
-// context.DeadlineExceeded to errors.Is. All that a command does has such a
-// context. What explains the end of a run comes after it, see PastDeadline.
+// WithTimeout returns a context that ends after limit with a cause, which
+// should match context.DeadlineExceeded: a run then ends by its timeout instead
+// of an interrupt. Use PastDeadline for work that must outlive the timeout, such
+// as explaining the end of a run.
 func WithTimeout(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
 	limited, cancel := context.WithTimeoutCause(ctx, limit, cause)
 	return context.WithValue(limited, withoutTimeoutKey{}, ctx), cancel
@@ -15,8 +16,8 @@ func WithTimeout(ctx context.Context, limit time.Duration, cause error) (context
 
 type withoutTimeoutKey struct{}
 
-// PastDeadline is a context that the timeout of WithTimeout does not end and an
-// interrupt does, for at most so long. It has the values of ctx.
+// PastDeadline returns a context with the values of ctx that lasts at most
+// limit. It ends on an interrupt, but not by the timeout of WithTimeout.
 func PastDeadline(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if before, ok := ctx.Value(withoutTimeoutKey{}).(context.Context); ok && endOf(ctx) == byRunTimeout {
 		ctx = pastDeadline{before, ctx}
@@ -37,8 +38,8 @@ func (p pastDeadline) Value(key any) any {
 	return p.values.Value(key)
 }
 
-// explaining is the context for asking why a run ended as it did: ctx, or when
-// the run's time is over some time more.
+// explaining returns the context for finding out why a run ended: ctx, or
+// some extra time when the run's timeout expired.
 func explaining(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() == nil {
 		return context.WithCancel(ctx)

@@ -7,22 +7,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// demand gathers what a run will ask for.
-type demand struct {
-	a       Applier
-	kinds   Kinds
-	defined Kinds // by the stream
-	out     Permissions
+// permissionBuilder collects the permissions that a run needs.
+type permissionBuilder struct {
+	applier     Applier
+	kinds       kube.Kinds
+	streamKinds kube.Kinds // by the stream
+	out         kube.Permissions
 }
 
-// Permissions tells what Run will ask for, by all that can be known before. It
-// makes no request.
-func (a Applier) Permissions(plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured, kinds Kinds) Permissions {
-	d := &demand{a: a.withDefaults(), kinds: kinds, defined: StreamKinds(objects)}
+// Permissions lists the permissions that Run needs, as far as they are known
+// in advance. It makes no request.
+func (a Applier) Permissions(plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured, kinds kube.Kinds) kube.Permissions {
+	d := &permissionBuilder{applier: a.withDefaults(), kinds: kinds, streamKinds: kube.StreamKinds(objects)}
 	gated := map[object.ID]bool{}
 	made := map[string]bool{}
 	for _, s := range plan.Steps {
@@ -34,120 +35,121 @@ func (a Applier) Permissions(plan *ordering.Plan, objects map[object.ID]*unstruc
 		}
 	}
 	for _, s := range plan.Steps {
-		waits := !d.a.DryRun && !d.a.Ungated(s.ID) && (s.Gate == ordering.Ready || gated[s.ID])
-		d.step(s, objects[s.ID], waits)
+		waits := !d.applier.DryRun && !d.applier.SkipWait(s.ID) && (s.Gate == ordering.Ready || gated[s.ID])
+		d.addStep(s, objects[s.ID], waits)
 		if s.ID.Namespace != "" && !made[s.ID.Namespace] {
-			d.optional("get", coreResource("namespaces"), s.ID.Namespace, s.ID.Namespace)
+			d.addOptional("get", coreResource("namespaces"), s.ID.Namespace, s.ID.Namespace)
 		}
 	}
-	d.out.tidy()
+	d.out.Sort()
 	return d.out
 }
 
-// step is what one resource asks for.
-func (d *demand) step(s ordering.Step, obj *unstructured.Unstructured, waits bool) {
+// addStep adds the permissions for one resource.
+func (d *permissionBuilder) addStep(s ordering.Step, obj *unstructured.Unstructured, waits bool) {
 	kind, known := d.kinds(obj.GroupVersionKind())
-	if _, defined := d.defined(obj.GroupVersionKind()); !known || len(s.MadeBy) > 0 && !defined {
-		d.definitions()
+	if _, defined := d.streamKinds(obj.GroupVersionKind()); !known || len(s.ProvidedBy) > 0 && !defined {
+		d.addDefinitions()
 	}
 	if !known {
 		d.out.Unknown = append(d.out.Unknown, obj.GroupVersionKind().GroupKind())
 		return
 	}
 	resource, namespace, name := kind.Resource, s.ID.Namespace, s.ID.Name
-	d.required("patch", resource, namespace, name)
-	d.required("create", resource, namespace, name)
-	d.optional("list", resource, namespace, "")
-	d.optional("get", resource, namespace, name)
-	if obj.GetAnnotations()[onImmutableAnnotation] == "recreate" && !d.a.DryRun {
-		d.required("delete", resource, namespace, name)
-		d.required("get", resource, namespace, name)
+	d.addRequired("patch", resource, namespace, name)
+	d.addRequired("create", resource, namespace, name)
+	d.addOptional("list", resource, namespace, "")
+	d.addOptional("get", resource, namespace, name)
+	if obj.GetAnnotations()[onImmutableAnnotation] == "recreate" && !d.applier.DryRun {
+		d.addRequired("delete", resource, namespace, name)
+		d.addRequired("get", resource, namespace, name)
 	}
-	if _, defined := d.defined(obj.GroupVersionKind()); waits && !defined && !health.IsNative(resource.Group) {
-		if definition, known := d.kinds(definitions()[0]); known {
-			d.optional("get", definition.Resource, "", definitionOf(kind))
+	if _, defined := d.streamKinds(obj.GroupVersionKind()); waits && !defined && !object.IsNative(resource.Group) {
+		if definition, known := d.kinds(definingKinds()[0]); known {
+			d.addOptional("get", definition.Resource, "", crdName(kind))
 		}
 	}
-	if waits && d.a.Health.Assess(obj).Rule != health.Exists {
-		d.required("get", resource, namespace, name)
-		d.optional("watch", resource, namespace, "")
-		d.wait(obj)
+	if waits && d.applier.Health.Assess(obj).Rule != health.Exists {
+		d.addRequired("get", resource, namespace, name)
+		d.addOptional("watch", resource, namespace, "")
+		d.addWait(obj)
 	}
 	for _, need := range s.External {
-		d.external(need.ID)
+		d.addExternal(need.ID)
 	}
 }
 
-// definitions is what waiting for a kind asks for that the stream does not
-// define.
-func (d *demand) definitions() {
-	for _, gvk := range definitions() {
+// addDefinitions adds the permissions for waiting for a kind that the stream
+// does not define.
+func (d *permissionBuilder) addDefinitions() {
+	for _, gvk := range definingKinds() {
 		if kind, known := d.kinds(gvk); known {
-			d.optional("list", kind.Resource, "", "")
-			d.optional("watch", kind.Resource, "", "")
+			d.addOptional("list", kind.Resource, "", "")
+			d.addOptional("watch", kind.Resource, "", "")
 		}
 	}
 }
 
-// wait is what is read while a resource is waited for, or when that was in
-// vain.
-func (d *demand) wait(obj *unstructured.Unstructured) {
+// addWait adds the permissions for waiting for a resource and for the diagnosis
+// when it does not become ready.
+func (d *permissionBuilder) addWait(obj *unstructured.Unstructured) {
 	for _, namespace := range webhookNamespaces(obj) {
-		d.required("list", endpointSlices().Resource, namespace, "")
-		d.optional("watch", endpointSlices().Resource, namespace, "")
+		d.addRequired("list", kube.EndpointSliceKind().Resource, namespace, "")
+		d.addOptional("watch", kube.EndpointSliceKind().Resource, namespace, "")
 	}
 	namespace := obj.GetNamespace()
-	if d.a.NoDiagnosis || namespace == "" {
+	if d.applier.NoDiagnosis || namespace == "" {
 		return
 	}
-	d.optional("list", coreResource("events"), namespace, "")
+	d.addOptional("list", coreResource("events"), namespace, "")
 	switch obj.GroupVersionKind().GroupKind().String() {
 	case "Deployment.apps":
-		d.optional("list", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}, namespace, "")
+		d.addOptional("list", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}, namespace, "")
 	case "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps", "Job.batch", "ReplicationController", "Pod", "Service":
 	default:
 		return
 	}
-	d.optional("list", coreResource("pods"), namespace, "")
+	d.addOptional("list", coreResource("pods"), namespace, "")
 	if makesPods(Meta(obj).ID) {
-		d.optional("watch", coreResource("pods"), namespace, "")
-		d.optional("watch", coreResource("events"), namespace, "")
+		d.addOptional("watch", coreResource("pods"), namespace, "")
+		d.addOptional("watch", coreResource("events"), namespace, "")
 	}
-	d.optional("get", coreResource("persistentvolumeclaims"), namespace, "")
-	log := Permission{Verb: "get", Resource: coreResource("pods"), Subresource: "log", Namespace: namespace}
+	d.addOptional("get", coreResource("persistentvolumeclaims"), namespace, "")
+	log := kube.Permission{Verb: "get", Resource: coreResource("pods"), Subresource: "log", Namespace: namespace}
 	d.out.Optional = append(d.out.Optional, log)
 }
 
-// external is what looking at an object outside the stream asks for.
-func (d *demand) external(id object.ID) {
-	if d.a.DryRun {
+// addExternal adds the permissions for waiting for an object outside the stream.
+func (d *permissionBuilder) addExternal(id object.ID) {
+	if d.applier.DryRun {
 		return
 	}
 	kind, known := d.kinds(schema.GroupVersionKind{Group: id.Group, Kind: id.Kind})
 	if !known {
-		d.definitions()
+		d.addDefinitions()
 		d.out.Unknown = append(d.out.Unknown, schema.GroupKind{Group: id.Group, Kind: id.Kind})
 		return
 	}
 	if kind.Namespaced != (id.Namespace != "") {
-		return // nobody can read that; the run tells so
+		return // not readable; the run reports it
 	}
-	d.required("get", kind.Resource, id.Namespace, id.Name)
-	d.optional("list", kind.Resource, id.Namespace, "")
-	d.optional("watch", kind.Resource, id.Namespace, "")
+	d.addRequired("get", kind.Resource, id.Namespace, id.Name)
+	d.addOptional("list", kind.Resource, id.Namespace, "")
+	d.addOptional("watch", kind.Resource, id.Namespace, "")
 }
 
-func (d *demand) required(verb string, resource schema.GroupVersionResource, namespace, name string) {
-	d.out.Required = append(d.out.Required, Permission{Verb: verb, Resource: resource, Namespace: namespace, Name: name})
+func (d *permissionBuilder) addRequired(verb string, resource schema.GroupVersionResource, namespace, name string) {
+	d.out.Required = append(d.out.Required, kube.Permission{Verb: verb, Resource: resource, Namespace: namespace, Name: name})
 }
 
-func (d *demand) optional(verb string, resource schema.GroupVersionResource, namespace, name string) {
-	d.out.Optional = append(d.out.Optional, Permission{Verb: verb, Resource: resource, Namespace: namespace, Name: name})
+func (d *permissionBuilder) addOptional(verb string, resource schema.GroupVersionResource, namespace, name string) {
+	d.out.Optional = append(d.out.Optional, kube.Permission{Verb: verb, Resource: resource, Namespace: namespace, Name: name})
 }
 
 func coreResource(name string) schema.GroupVersionResource { return coreKind(name).Resource }
 
-// webhookNamespaces are those of the Services behind a webhook configuration.
+// webhookNamespaces returns the namespaces of the Services of a webhook
+// configuration.
 func webhookNamespaces(obj *unstructured.Unstructured) []string {
 	gk := obj.GroupVersionKind().GroupKind()
 	if gk.Group != "admissionregistration.k8s.io" {

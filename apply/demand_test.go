@@ -7,18 +7,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// Watches that make a wait cheap are asked for, and are optional: a webhook's
-// endpoints, and what tells of kinds that the stream does not define.
+// The permissions for watches, which save requests during a wait, are
+// optional: for a webhook's endpoints, and for definitions of kinds that the
+// stream does not define.
 func TestPermissionsOfAWait(t *testing.T) {
 	rocket := plainPod("moon")
 	rocket["apiVersion"], rocket["kind"] = "example.com/v1", "Rocket"
-	known := func(gvk schema.GroupVersionKind) (apply.Kind, bool) {
+	known := func(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 		if gvk.Group == "example.com" {
-			return apply.Kind{}, false
+			return kube.Kind{}, false
 		}
-		return apply.OwnKinds(gvk)
+		return kube.OwnKinds(gvk)
 	}
 	for name, manifests := range map[string][]map[string]any{
 		"nobody brings it":   {rocket},
@@ -45,7 +47,7 @@ func TestPermissionsOfAWait(t *testing.T) {
 	})
 }
 
-func texts(list []apply.Permission) []string {
+func texts(list []kube.Permission) []string {
 	var out []string
 	for _, p := range list {
 		out = append(out, p.String())

@@ -9,12 +9,13 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// desired is the object as it is sent: without what only the server writes, the
-// annotations whose keys it refuses and the stamps that only the plan needs, and
-// a Secret's stringData as data, so that one field has one owner. Explicit nulls
-// are left out where the kind's schema, nil when it is not known, does not take
-// them. What controllers fill is left to them; scaled says that one of them sets the
-// replicas.
+// desired returns the object as it is sent. It leaves out the fields that
+// only the server writes, annotations with keys that the server rejects and
+// stamps that only the plan needs, and turns a Secret's stringData into data,
+// so that each field has one owner. Explicit nulls are dropped where fields,
+// the kind's schema or nil if unknown, does not allow them. Fields that
+// controllers fill are left to them; scaled reports that a controller sets
+// the replicas.
 func desired(obj *unstructured.Unstructured, fields map[string]any, scaled bool) *unstructured.Unstructured {
 	out := obj.DeepCopy()
 	dropNulls(out, fields)
@@ -36,13 +37,13 @@ func desired(obj *unstructured.Unstructured, fields map[string]any, scaled bool)
 	if out.GroupVersionKind() == (schema.GroupVersionKind{Version: "v1", Kind: "Secret"}) {
 		foldStringData(out.Object)
 	}
-	leaveToControllers(out, scaled)
+	dropControllerFields(out, scaled)
 	return out
 }
 
 // foldStringData moves a Secret's stringData into data, over keys of the same
-// name, as the API server would. What is no text stays where it is, for the API
-// server to refuse.
+// name, as the API server does. Values that are not strings stay for the API
+// server to reject.
 func foldStringData(secret map[string]any) {
 	text, ok := secret["stringData"].(map[string]any)
 	data, isMap := secret["data"].(map[string]any)

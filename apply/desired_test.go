@@ -42,8 +42,9 @@ data: {a: YQ==, b: Yg==}
 `).Object, got.Object)
 }
 
-// What is no text in a Secret's stringData is sent as it is and refused: left out,
-// the Secret would lack it, and nobody would know.
+// Values of a Secret's stringData that are not strings are sent for the API
+// server to reject: if they were dropped, the Secret would silently lack
+// them.
 func TestDesiredKeepsWhatStringDataCannotHold(t *testing.T) {
 	for _, values := range []string{
 		"stringData: {port: 5432}",
@@ -61,8 +62,8 @@ func TestDesiredKeepsWhatStringDataCannotHold(t *testing.T) {
 	}
 }
 
-// Server-side apply refuses a null where create takes it for absent; where the
-// schema says nullable, or says nothing, it is a value like any other.
+// Server-side apply rejects a null that create treats as absent; where the
+// schema says nullable, or nothing, it is a value like any other.
 func TestDesiredDropsNullsUnlessNullable(t *testing.T) {
 	crd := parse(t, `
 apiVersion: apiextensions.k8s.io/v1
@@ -109,7 +110,8 @@ spec:
 	require.NotContains(t, desired(role, nil, false).Object, "rules")
 }
 
-// A second apply must not wipe what controllers wrote into the live object.
+// A second apply must not overwrite what controllers wrote into the live
+// object.
 func TestDesiredLeavesFieldsToControllers(t *testing.T) {
 	for name, c := range map[string]struct {
 		in, out string

@@ -10,39 +10,40 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/object"
 )
 
-// How much is asked about what did not become ready. Those requests come on top
-// of the run's own.
+// Limits of a diagnosis. Its requests are in addition to those of the run.
 const (
-	diagnosed        = 8                // resources at most, in plan order
-	diagnosedAtOnce  = 4                // of them
-	requestsEach     = 9                // at most, for one resource
-	diagnosisTimeout = 10 * time.Second // for one resource, and for all of them when the run's time is over
+	maxDiagnosed           = 8                // resources at most, in plan order
+	maxConcurrentDiagnoses = 4                // resources
+	maxDiagnosisRequests   = 9                // at most, for one resource
+	diagnosisTimeout       = 10 * time.Second // for one resource, and for all of them when the run's time is over
 )
 
 // diagnose asks the cluster about the resources that were applied and did not
-// become ready, and about webhooks that did not let any be applied. It is made after the run, never fails it, and ends at once when
-// ctx does: whoever interrupts wants no explanations.
+// become ready, and about webhooks that kept resources from being applied. It
+// runs after the run, never fails it, and ends at once when ctx is canceled:
+// an interrupted run is not diagnosed.
 func (r *run) diagnose(ctx context.Context) {
 	ctx, cancel := explaining(ctx)
 	defer cancel()
-	if ctx.Err() != nil || r.a.NoDiagnosis {
+	if ctx.Err() != nil || r.applier.NoDiagnosis {
 		return
 	}
 	secrets, known := r.secretValues()
 	var asking sync.WaitGroup
-	turns := make(chan struct{}, diagnosedAtOnce)
-	left, silence := diagnosed, r.reach.silence()
+	turns := make(chan struct{}, maxConcurrentDiagnoses)
+	left, silence := maxDiagnosed, r.connectivity.outage()
 	for i := range r.steps {
 		s := &r.steps[i]
 		failure := &Error{}
 		backends := slices.Clone(s.backends)
-		if webhook, ok := webhookService(s.err); ok {
+		if webhook, ok := kubeerr.WebhookService(s.err); ok {
 			backends = []object.ID{webhook}
 		}
-		if s.last == nil && len(backends) == 0 || !errors.As(s.err, &failure) || left == 0 {
+		if s.lastSeen == nil && len(backends) == 0 || !errors.As(s.err, &failure) || left == 0 {
 			continue
 		}
 		left--
@@ -51,15 +52,15 @@ func (r *run) diagnose(ctx context.Context) {
 			defer func() { <-turns }()
 			ctx, cancel := context.WithTimeout(ctx, diagnosisTimeout)
 			defer cancel()
-			q := &inquiry{cluster: r.a.Cluster, now: time.Now(), left: requestsEach, asked: map[types.UID]bool{}, known: maps.Clone(known)}
+			q := &diagnoser{cluster: r.applier.Cluster, now: time.Now(), requestsLeft: maxDiagnosisRequests, eventsRead: map[types.UID]bool{}, knownSecrets: maps.Clone(known)}
 			if silence != "" {
-				q.left = 0
-				q.missed("the cause was not asked for: " + silence)
+				q.requestsLeft = 0
+				q.recordUnread("the cause was not asked for: " + silence)
 			}
 			blocks := r.blockedBy(i)
-			findings := q.about(ctx, s.last, backends)
+			findings := q.diagnose(ctx, s.lastSeen, backends)
 			failure.Diagnosis = &Diagnosis{
-				Of: s.ID, Findings: newValues(slices.Concat(secrets, q.values)).hide(findings),
+				Of: s.ID, Findings: newHiddenValues(slices.Concat(secrets, q.secretValues)).hide(findings),
 				Blocks: blocks, Waves: r.laterWaves(i, blocks),
 			}
 		})
@@ -67,8 +68,8 @@ func (r *run) diagnose(ctx context.Context) {
 	asking.Wait()
 }
 
-// blockedBy are the resources that were not applied because of a step: those
-// that need it, directly or through others, then those of later waves.
+// blockedBy returns the resources that were not applied because of a step:
+// its dependents, direct and indirect, then those of later waves.
 func (r *run) blockedBy(i int) []object.ID {
 	var blocked []object.ID
 	seen := map[int]bool{i: true}
@@ -78,7 +79,7 @@ func (r *run) blockedBy(i int) []object.ID {
 		}
 	}
 	for queue := []int{i}; len(queue) > 0; queue = queue[1:] {
-		for _, w := range r.wires[queue[0]] {
+		for _, w := range r.edges[queue[0]] {
 			if seen[w.to] {
 				continue
 			}
@@ -90,16 +91,17 @@ func (r *run) blockedBy(i int) []object.ID {
 		}
 	}
 	for n := range r.steps {
-		if r.a.Schedule == Waves && r.steps[n].Wave > r.steps[i].Wave && !seen[n] {
+		if r.applier.Schedule == Waves && r.steps[n].Wave > r.steps[i].Wave && !seen[n] {
 			add(n)
 		}
 	}
 	return blocked
 }
 
-// laterWaves are the titles of the waves after a step's own that hold resources.
+// laterWaves returns the titles of the waves after a step's own that contain
+// these resources.
 func (r *run) laterWaves(i int, ids []object.ID) []string {
-	if r.a.Schedule != Waves {
+	if r.applier.Schedule != Waves {
 		return nil
 	}
 	held := map[int]bool{}

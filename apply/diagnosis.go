@@ -5,39 +5,39 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
-// Diagnosis is what the cluster tells of a resource that did not become ready,
-// for whoever has to act on it.
+// Diagnosis is what the cluster reports about a resource that did not become
+// ready.
 type Diagnosis struct {
-	Of object.ID
-	// Findings tell of the cause: the resource's own conditions first, then its
-	// Pods and volumes, their events, and what could not be looked at. They
-	// never hold values of environment variables, and no value of a Secret of
-	// the stream.
+	Of object.ID // the resource
+	// Findings are the causes: the resource's own conditions first, then its
+	// Pods and volumes, their events, and what could not be read. They never
+	// contain values of environment variables or of the stream's Secrets.
 	Findings []Finding
-	// Blocks are the resources that were not applied because of this one, those
-	// that need it first.
+	// Blocks are the resources that were not applied because of this one, its
+	// dependents first.
 	Blocks []object.ID
-	// Waves are the titles of the later waves that hold them; none in a run that
-	// does not go by waves.
+	// Waves are the titles of the later waves that contain Blocks; none in a
+	// run without waves.
 	Waves []string
 }
 
-// Finding is one thing that the cluster tells.
+// Finding is one piece of evidence from the cluster.
 type Finding struct {
-	About object.ID // the resource, or one of its Pods, volumes or makers; none for what could not be looked at
+	About object.ID // the resource, or one of its Pods, volumes or owners; empty for what could not be read
 	Text  string
-	Log   []string // the last lines that the container wrote
+	Log   []string // the last lines that the container wrote; none if it is not about a container
 }
 
-// namedBlocks is how many of the resources that wait for another are named.
-const namedBlocks = 3
+// maxNames is the number of blocked resources that are listed by name.
+const maxNames = 3
 
-// Lines is the diagnosis as people read it, one finding a line, a log's lines
-// behind a bar. Texts are the cluster's: whoever prints them on a terminal
-// escapes them.
+// Lines returns the diagnosis as text, one finding a line, the lines of a log
+// behind a bar. It contains text of the cluster: escape it before printing it
+// on a terminal.
 func (d *Diagnosis) Lines() []string {
 	var lines []string
 	for _, f := range d.Findings {
@@ -51,13 +51,13 @@ func (d *Diagnosis) Lines() []string {
 		}
 	}
 	if len(d.Blocks) > 0 {
-		lines = append(lines, "it holds up "+count(len(d.Blocks), "resource")+d.where()+": "+names(d.Blocks))
+		lines = append(lines, "it holds up "+plain.Count(len(d.Blocks), "resource")+d.blockedWaves()+": "+joinNames(d.Blocks))
 	}
 	return lines
 }
 
-// where tells of the waves that are held up.
-func (d *Diagnosis) where() string {
+// blockedWaves names the waves that are blocked.
+func (d *Diagnosis) blockedWaves() string {
 	switch len(d.Waves) {
 	case 0:
 		return ""
@@ -67,18 +67,18 @@ func (d *Diagnosis) where() string {
 	return " in " + d.Waves[0] + " and later"
 }
 
-func names(ids []object.ID) string {
+func joinNames(ids []object.ID) string {
 	var said []string
-	for _, id := range ids[:min(len(ids), namedBlocks)] {
+	for _, id := range ids[:min(len(ids), maxNames)] {
 		said = append(said, id.String())
 	}
-	if more := len(ids) - namedBlocks; more > 0 {
+	if more := len(ids) - maxNames; more > 0 {
 		said = append(said, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(said, ", ")
 }
 
-// age is how long ago something was, as people read it.
+// age returns the time since then, rounded to seconds, as text.
 func age(now, then time.Time) string {
 	return max(now.Sub(then), 0).Round(time.Second).String()
 }

@@ -22,16 +22,17 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 // Each testdata/diagnosis/*.txtar is a cluster in which one resource does not
-// become ready: `live` is that resource as the API server has it, `manifest` as
-// its author wrote it where that is not the same but for the status, `refusal`
-// what its PATCH is answered instead, `cluster` the other objects, `log POD/CONTAINER`
-// logs, `stream` what else is applied, `forbidden` what may not be done. `want` is
-// what is told. It is about 2000-01-01T00:01:00Z when the question is asked.
+// become ready: `live` is that resource on the API server, `manifest` its
+// manifest if that differs in more than the status, `refusal` the error of
+// its PATCH, `cluster` the other objects, `log POD/CONTAINER` logs, `stream`
+// the other resources that are applied, `forbidden` the denied permissions.
+// `want` is the diagnosis. It is made at about 2000-01-01T00:01:00Z.
 func TestDiagnosis(t *testing.T) {
 	files, err := filepath.Glob("testdata/diagnosis/*.txtar")
 	require.NoError(t, err)
@@ -52,8 +53,8 @@ func TestDiagnosis(t *testing.T) {
 	}
 }
 
-// diagnose applies the resource of a case, and what else its stream holds, and
-// returns what is told when the wave's minute is over.
+// diagnose applies the resource of a case and the rest of its stream, and
+// returns the diagnosis after the wave timeout of one minute.
 func diagnose(t *testing.T, archive *txtar.Archive) []string {
 	t.Helper()
 	cluster := &observed{archive: archive, objects: documents(t, section(archive, "cluster"))}
@@ -77,16 +78,16 @@ func diagnose(t *testing.T, archive *txtar.Archive) []string {
 	return failure.Diagnosis.Lines()
 }
 
-// observed is a cluster that has the objects of a case.
+// observed is a cluster with the objects of a case.
 type observed struct {
 	scripted
 	archive *txtar.Archive
 	live    *unstructured.Unstructured
 	objects []*unstructured.Unstructured
-	asked   int // requests about what is not ready
+	asked   int // requests of the diagnosis
 }
 
-func (c *observed) Apply(_ context.Context, _ apply.Kind, obj *unstructured.Unstructured, _ apply.PatchOptions) (*unstructured.Unstructured, error) {
+func (c *observed) Apply(_ context.Context, _ kube.Kind, obj *unstructured.Unstructured, _ kube.PatchOptions) (*unstructured.Unstructured, error) {
 	if apply.Meta(obj).ID == apply.Meta(c.live).ID {
 		if refusal := strings.TrimSpace(section(c.archive, "refusal")); refusal != "" {
 			return nil, apierrors.NewInternalError(errors.New(refusal))
@@ -96,8 +97,8 @@ func (c *observed) Apply(_ context.Context, _ apply.Kind, obj *unstructured.Unst
 	return liveObject(obj, true), nil
 }
 
-func (c *observed) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
-	return apply.Kind{Resource: gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s"), Namespaced: !strings.HasSuffix(gvk.Kind, "Configuration"), HasStatus: true}, true
+func (c *observed) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
+	return kube.Kind{Resource: gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s"), Namespaced: !strings.HasSuffix(gvk.Kind, "Configuration"), HasStatus: true}, true
 }
 
 func (c *observed) ask() {
@@ -113,7 +114,7 @@ func (c *observed) refuses(verb, resource string) error {
 	return nil
 }
 
-func (c *observed) List(_ context.Context, kind apply.Kind, namespace string, query apply.Query) ([]*unstructured.Unstructured, error) {
+func (c *observed) List(_ context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error) {
 	c.ask()
 	if err := c.refuses("list", kind.Resource.Resource); err != nil {
 		return nil, err
@@ -136,11 +137,11 @@ func (c *observed) List(_ context.Context, kind apply.Kind, namespace string, qu
 	return found, nil
 }
 
-func is(obj *unstructured.Unstructured, kind apply.Kind) bool {
+func is(obj *unstructured.Unstructured, kind kube.Kind) bool {
 	return strings.ToLower(obj.GetKind())+"s" == kind.Resource.Resource
 }
 
-func (c *observed) Get(_ context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+func (c *observed) Get(_ context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	if kind.Resource.Resource != "namespaces" {
 		c.ask()
 	}
@@ -157,7 +158,7 @@ func (c *observed) Get(_ context.Context, kind apply.Kind, namespace, name strin
 
 func (c *observed) HasEndpoints(context.Context, object.ID) (bool, error) { return false, nil }
 
-func (c *observed) Logs(_ context.Context, pod object.ID, container string, options apply.LogOptions) ([]string, error) {
+func (c *observed) Logs(_ context.Context, pod object.ID, container string, options kube.LogOptions) ([]string, error) {
 	c.ask()
 	if err := c.refuses("get", "pods/log"); err != nil {
 		return nil, err
@@ -208,10 +209,10 @@ func setSection(archive *txtar.Archive, name, data string) {
 	archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(data)})
 }
 
-// mute is a cluster that answers no question once something was applied.
+// mute is a cluster that answers no LIST once something was applied.
 type mute struct{ scripted }
 
-func (c *mute) List(ctx context.Context, _ apply.Kind, _ string, _ apply.Query) ([]*unstructured.Unstructured, error) {
+func (c *mute) List(ctx context.Context, _ kube.Kind, _ string, _ kube.Query) ([]*unstructured.Unstructured, error) {
 	if len(c.happened()) == 0 {
 		return nil, nil
 	}
@@ -219,9 +220,9 @@ func (c *mute) List(ctx context.Context, _ apply.Kind, _ string, _ apply.Query) 
 	return nil, ctx.Err()
 }
 
-// However much is not ready, and however slow the cluster answers: at most
-// eight resources are asked about, four at a time, ten seconds each, and the
-// run ends as it would have.
+// However many resources are not ready, and however slow the API server is,
+// at most eight are diagnosed, four at a time, ten seconds each, and the
+// outcome of the run is the same.
 func TestDiagnosisIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := &mute{scripted{scripts: map[object.ID]script{}}}
@@ -245,7 +246,7 @@ func TestDiagnosisIsBounded(t *testing.T) {
 	})
 }
 
-// Whoever interrupts wants no explanations.
+// An interrupted run makes no diagnosis.
 func TestDiagnosisIsNotForTheInterrupted(t *testing.T) {
 	for _, when := range []time.Duration{30 * time.Second, 65 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {

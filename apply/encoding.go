@@ -11,21 +11,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// refuseMisencoded fails what the API server cannot read, before anything is
-// written.
-func (r *run) refuseMisencoded() {
+// failInvalidBase64 fails, before anything is written, objects that the API
+// server cannot decode.
+func (r *run) failInvalidBase64() {
 	for i := range r.steps {
-		if err := misencoded(r.steps[i].obj); err != nil && !r.steps[i].state.Final() {
+		if err := checkBase64(r.steps[i].manifest); err != nil && !r.steps[i].state.Final() {
 			r.fail(i, Failed, err)
-			r.over = true
+			r.finished = true
 		}
 	}
 }
 
-// misencoded tells of each value of a Secret or ConfigMap that should be base64
-// and is not, by its key alone; nil when there is none. The API server answers
-// such a manifest with an error of its own, and names no key.
-func misencoded(obj *unstructured.Unstructured) error {
+// checkBase64 returns an error for each value of a Secret or ConfigMap that
+// should be base64 and is not, by its key alone; nil when there is none. The
+// API server's own error does not name the key.
+func checkBase64(obj *unstructured.Unstructured) error {
 	field, plain := "", ""
 	switch obj.GroupVersionKind().GroupKind() {
 	case schema.GroupKind{Kind: "Secret"}:

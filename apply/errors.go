@@ -6,61 +6,69 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
-// Error is one resource's failure: in which wave, doing what, to what, why.
+// Error is the failure of one resource: the wave, the operation, the resource
+// and the cause.
 type Error struct {
-	Wave string // the wave's title, "wave 2/5 (data)"
-	Op   Op     // what was being done
-	ID   object.ID
-	Err  error
-	// Diagnosis is what the cluster tells of why the resource did not become
-	// ready; nil when it was not asked.
+	Wave string    // the wave's title, "wave 2/5 (data)"
+	Op   Op        // the operation that failed
+	ID   object.ID // the resource
+	Err  error     // the cause, such as an *errors.StatusError or a *TimeoutError
+	// Diagnosis is what the cluster reports about why the resource did not
+	// become ready; nil when that was not asked.
 	Diagnosis *Diagnosis
 }
 
+// Error returns "wave 2/5 (data): apply Deployment shop/web: cause".
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s %s: %v", e.Wave, e.Op, e.ID, e.Err) }
+
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// TimeoutError says what was not ready in time.
+// TimeoutError reports a resource that was not ready, or not gone, in time.
 type TimeoutError struct {
-	After time.Duration
-	Scope string // which timeout ended the wait: "wave", "run", "kind"
-	Last  string // the last thing known of the resource
-	// Unapplied tells that not even its PATCH had got through.
-	Unapplied bool
-	// Deletion tells that its being gone was waited for.
+	After time.Duration // the limit
+	Scope string        // which timeout expired: "resource", "kind", "CRD", "wave", "run" or a layer's name
+	Last  string        // the last known state of the resource
+	// NotApplied is set when not even the PATCH succeeded.
+	NotApplied bool
+	// Deletion is set when the wait was for the resource's deletion.
 	Deletion bool
 }
 
+// Error names the limit, its scope and the last state: "not ready after 5m0s (wave timeout): …".
 func (e *TimeoutError) Error() string {
 	missed := "not ready"
 	switch {
-	case e.Deletion && e.Unapplied:
+	case e.Deletion && e.NotApplied:
 		missed = "not deleted"
 	case e.Deletion:
 		missed = "not gone"
-	case e.Unapplied:
+	case e.NotApplied:
 		missed = "not applied"
 	}
 	return fmt.Sprintf("%s after %s (%s timeout): %s", missed, e.After.Round(time.Millisecond), e.Scope, e.Last)
 }
 
-// RunTimeoutError ends a run whose time was over before all was done.
+// RunTimeoutError ends a run whose timeout expired before everything was
+// done.
 type RunTimeoutError struct {
-	After       time.Duration
-	Left        []Result // not started, or not settled, in plan order
-	NothingSent bool
+	After       time.Duration // the limit
+	Unfinished  []Result      // not started or unsettled, in plan order
+	NothingSent bool          // the time was over before the first request that writes
 }
 
+// Error names the first of the unfinished resources.
 func (e *RunTimeoutError) Error() string {
 	const most = 3
 	var names []string
-	for _, r := range e.Left[:min(most, len(e.Left))] {
+	for _, r := range e.Unfinished[:min(most, len(e.Unfinished))] {
 		names = append(names, r.ID.String())
 	}
-	if n := len(e.Left) - most; n > 0 {
+	if n := len(e.Unfinished) - most; n > 0 {
 		names = append(names, fmt.Sprintf("and %d more", n))
 	}
 	why := ""
@@ -68,8 +76,9 @@ func (e *RunTimeoutError) Error() string {
 		why = " before anything was sent, as the API server was slow to tell what there is"
 	}
 	return fmt.Sprintf("the run's time was over after %s (run timeout)%s; %s left: %s; run the same command again to finish",
-		e.After.Round(time.Millisecond), why, count(len(e.Left), "resource"), strings.Join(names, ", "))
+		e.After.Round(time.Millisecond), why, plain.Count(len(e.Unfinished), "resource"), strings.Join(names, ", "))
 }
 
-// ErrInterrupted ends a run whose context was cancelled.
+// ErrInterrupted ends a run whose context was canceled. It waits up to 10s for
+// requests in flight.
 var ErrInterrupted = errors.New("interrupted: no further resource was started; run the same command again to finish")

@@ -7,49 +7,49 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// State is where a resource stands in a run. Every resource ends in exactly
+// State is the state of a resource in a run. Every resource ends in exactly
 // one of the final states.
 type State string
 
 // The states, in the order in which a resource may pass through them.
 const (
-	Pending  State = "pending"  // its wave has not opened, or what it needs is not applied yet
-	Applying State = "applying" // its PATCH is out, or waits to be sent again
+	Pending  State = "pending"  // its wave is not open, or a dependency is not applied yet
+	Applying State = "applying" // its PATCH is in flight, or waits to be retried
 	Waiting  State = "waiting"  // applied, not ready yet
 
-	Applied    State = "applied"     // final: applied, and no gate waits for more
-	Ready      State = "ready"       // final
-	Deferred   State = "deferred"    // final, dry run only: what it needs would come earlier in this run
-	Failed     State = "failed"      // final
+	Applied    State = "applied"     // final: applied, and nothing waits for its readiness
+	Ready      State = "ready"       // final: applied, and its health is what the gate asks for
+	Deferred   State = "deferred"    // final, dry run only: its dependencies would be applied earlier in this run
+	Failed     State = "failed"      // final: refused by the API server, or will not become ready
 	TimedOut   State = "timed out"   // final: not ready in time
-	Skipped    State = "skipped"     // final: something that it needs did not get there
+	Skipped    State = "skipped"     // final: a dependency failed
 	NotStarted State = "not started" // final: the run ended before anything was sent for it
-	Unsettled  State = "unsettled"   // final: sent, but the run ended before it was ready, or its PATCH answered
+	Unsettled  State = "unsettled"   // final: sent, but the run ended before the answer or before it was ready
 
-	Deleting State = "deleting" // its deletion is asked for, and it is not gone yet
-	Deleted  State = "deleted"  // final: it is gone, or was not there
-	Kept     State = "kept"     // final: it must not be deleted, and was not
+	Deleting State = "deleting" // its deletion was requested, and it still exists
+	Deleted  State = "deleted"  // final: it is gone, or did not exist
+	Kept     State = "kept"     // final: it must not be deleted
 )
 
-// Final tells whether a resource that reached the state stays there.
+// Final reports whether the state is final.
 func (s State) Final() bool {
 	return s != Pending && s != Applying && s != Waiting && s != Deleting
 }
 
-// done tells whether the state is what the run wanted.
-func (s State) done() bool { return s == Ready || s == Applied || s == Deferred }
+// succeeded reports whether the state is a success.
+func (s State) succeeded() bool { return s == Ready || s == Applied || s == Deferred }
 
-// Op is what a run does with a resource.
+// Op is the operation of a run on a resource.
 type Op string
 
-// The operations, in the words of messages.
+// The operations, as messages name them.
 const (
-	OpApply  Op = "apply"
-	OpWait   Op = "wait for"
-	OpDelete Op = "delete"
+	OpApply  Op = "apply"    // its PATCH
+	OpWait   Op = "wait for" // its readiness
+	OpDelete Op = "delete"   // its DELETE, and the wait until it is gone
 )
 
-// opOf is the operation that a transition between two states belongs to.
+// opOf returns the operation that a transition between two states belongs to.
 func opOf(from, to State) Op {
 	if from == Waiting || to == Waiting || to == Ready {
 		return OpWait
@@ -58,30 +58,33 @@ func opOf(from, to State) Op {
 }
 
 // Event is one transition: the resource moved to State. An event with a zero
-// ID speaks of the whole wave: it is Applying or Deleting when it opens, Ready
-// or Deleted when it is over.
+// ID is about the whole wave: Applying or Deleting when it opens, Ready or
+// Deleted when it is complete.
 type Event struct {
-	Time  time.Time
-	Op    Op
+	Time  time.Time // when it happened, by the local clock
+	Op    Op        // the operation that it belongs to
 	ID    object.ID
-	Layer string // that placed the resource; "" when none did
+	Layer string // the layer that the resource is in; "" for none
 	Wave  int    // index into the plan's waves
-	State State
-	// Unchanged says that nothing was sent: the object is as it was applied last,
-	// or was not there to be deleted.
+	State State  // the new state
+	// Unchanged is set when nothing was sent: the object is as it was applied
+	// last, or did not exist when it was to be deleted.
 	Unchanged bool
-	// Assumed says of Ready that nothing in the object says so.
+	// Assumed is set for Ready when nothing in the object's status says so.
 	Assumed bool
-	// Health is how the object is, where the run has judged it.
+	// Health is the health of the object; GradeUnset where the run has not judged it.
 	Health health.Grade
-	Detail string // what it waits for, or why it ended so; "" when there is nothing to say
-	Err    error
-	// Hook is the event that a hook runs at; "" for a resource of the plan. A hook is
-	// in no wave.
+	Detail string // what it waits for, or why it ended; may be ""
+	Err    error  // an *Error with state Failed or TimedOut, else nil
+	// Hook is the event at which a hook runs; "" for a resource of the plan.
+	// A hook belongs to no wave.
 	Hook string
+	// Log is what a container of a hook wrote. Such an event is no transition: nothing
+	// else but Time, ID and Hook is set.
+	Log *ContainerLog
 }
 
-// EndsWave tells whether the event is the good end of a whole wave.
+// EndsWave reports whether the event is the success of a whole wave.
 func (e Event) EndsWave() bool {
 	return e.ID == (object.ID{}) && (e.State == Ready || e.State == Deleted)
 }

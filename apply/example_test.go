@@ -2,10 +2,12 @@ package apply_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,7 +15,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -49,15 +53,15 @@ func ExampleStream_Plan() {
 	//   Widget.example.com shop/one                   crd: its kind is made by CustomResourceDefinition widgets.example.com, ready
 }
 
-// Applying takes the cluster of a kubeconfig. Events tell what happens while it does,
-// and the summary how each resource ended.
+// Run applies to the cluster of a kubeconfig. Events report the progress, and
+// the summary the result of each resource.
 func ExampleApplier_Run() {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules() // KUBECONFIG, or ~/.kube/config
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
 		log.Fatal(err)
 	}
-	cluster, err := apply.Connect(config)
+	cluster, err := kube.Connect(config)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -77,7 +81,7 @@ func ExampleApplier_Run() {
 		Manager: "library-example",
 		Events:  func(e apply.Event) { fmt.Println(e.ID, e.State, e.Detail) },
 	}
-	ctx := apply.WithRetries(context.Background(), func(r apply.Retry) { fmt.Println("retry", r.Attempt, "of", r.Of, "in", r.Pause, r.Cause) })
+	ctx := kube.WithRetries(context.Background(), func(r kube.Retry) { fmt.Println("retry", r.Attempt, "of", r.Of, "in", r.Pause, r.Cause) })
 	summary, err := applier.Run(ctx, plan, stream.Objects)
 	if err != nil {
 		log.Fatal(err)
@@ -85,7 +89,68 @@ func ExampleApplier_Run() {
 	fmt.Println(summary.Count(apply.Ready), "ready")
 }
 
-// The example applies what it says.
+// A preview writes nothing: it sends server-side dry runs of what would change.
+func ExampleApplier_Preview() {
+	var (
+		ctx     = context.Background()
+		cluster kube.Cluster   // of kube.Connect
+		stream  *apply.Stream  // of apply.NewStream
+		plan    *ordering.Plan // of stream.Plan
+	)
+	preview, err := apply.Applier{Cluster: cluster}.Preview(ctx, plan, stream.Objects)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, row := range preview.Rows {
+		fmt.Println(row.Action, row.ID, row.Detail)
+	}
+	if err := preview.Err(); err != nil {
+		log.Fatal("the run would fail: ", err)
+	}
+}
+
+// A Remover deletes what exists of a stream, in reverse order.
+func ExampleRemover_Run() {
+	var (
+		ctx     = context.Background()
+		cluster kube.Cluster  // of kube.Connect
+		stream  *apply.Stream // of apply.NewStream
+	)
+	order, err := ordering.DeletionOrder(stream.Resources, ordering.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	live, err := apply.Find(ctx, cluster, stream.Resources)
+	if err != nil {
+		log.Fatal(err)
+	}
+	summary, err := apply.Remover{Cluster: cluster}.Run(ctx, order, live)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(summary.Count(apply.Deleted), "deleted,", summary.Count(apply.Kept), "kept")
+}
+
+// The error of a run joins one Error for each resource that failed.
+func ExampleError() {
+	database := object.ID{Group: "apps", Kind: "StatefulSet", Namespace: "shop", Name: "db"}
+	late := &apply.TimeoutError{After: 5 * time.Minute, Scope: "wave", Last: "0 of 1 replicas are ready"}
+	err := errors.Join(&apply.Error{Wave: "wave 2/3 (data)", Op: apply.OpWait, ID: database, Err: late})
+
+	fmt.Println(err)
+	for _, one := range ordering.FlattenErrors(err) {
+		var failure *apply.Error
+		var timeout *apply.TimeoutError
+		if errors.As(one, &failure) && errors.As(one, &timeout) {
+			fmt.Println("wait longer than", timeout.After, "for", failure.ID)
+		}
+	}
+	// Output:
+	// wave 2/3 (data): wait for StatefulSet shop/db: not ready after 5m0s (wave timeout): 0 of 1 replicas are ready
+	// wait longer than 5m0s for StatefulSet shop/db
+}
+
+// The example does what it says.
 func TestDocumentedRun(t *testing.T) {
 	cluster := testcluster.Start(t, "--light")
 	t.Setenv("KUBECONFIG", cluster.Kubeconfig)

@@ -16,44 +16,50 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// script says how a cluster under synctest treats one resource.
+// script is the behaviour of a cluster under synctest for one resource.
 type script struct {
 	latency    time.Duration // of its PATCH
 	readyAfter time.Duration // after the PATCH; 0: the response is ready already
 	never      bool          // never ready
-	failsAfter time.Duration // with never: it says that it failed, so long after the PATCH
-	rushed     bool          // the event that it is ready comes before the answer to its PATCH
-	ghosts     bool          // a second later, events of the object's past say that it is ready
+	failsAfter time.Duration // with never: it reports failure, this long after the PATCH
+	rushed     bool          // the event that it is ready precedes the answer to its PATCH
+	ghosts     bool          // a second later, stale events report it as ready
 	errs       []error       // answers to the first PATCHes
-	bare       bool          // a controller may give it a status, and does not
+	bare       bool          // its kind has a status that no controller writes
 }
 
-// scripted is a Cluster without a server, for what only time decides: the
-// order of requests, timeouts and interrupts. Everything that an API server
-// decides is tested on a real one.
+// scripted is a Cluster without a server, for behaviour that depends only on
+// time: the order of requests, timeouts and interrupts. Behaviour of the API
+// server is tested on a real one.
 type scripted struct {
 	scripts map[object.ID]script
-	// served tells whether a kind is served; nil: every kind is.
+	// served reports whether a kind is served; nil: every kind is.
 	served func(kind string) bool
-	// backed tells whether Services have endpoints; nil: they have.
+	// backed reports whether Services have ready endpoints; nil: they have.
 	backed func() bool
-	// outside are objects that are not of the stream, by what they are like
-	// when a watch first looks; nil: not there.
+	// outside are objects outside the stream, as a watch first lists them;
+	// nil: it does not exist.
 	outside map[object.ID]*unstructured.Unstructured
-	// unwatchable tells where watches may not be; nil: nowhere.
+	// unwatchable reports where watching is forbidden; nil: nowhere.
 	unwatchable func(namespace string) bool
+	// unlistable returns the error of a LIST; nil: none fails.
+	unlistable func(kind string) error
+	// lists is set when each watch first lists the live objects.
+	lists bool
 
 	mu      sync.Mutex
+	live    map[object.ID]*unstructured.Unstructured // what Get and List read
 	log     []entry
 	watches []watching
 	tries   map[object.ID]int
-	looks   int // at discovery
-	asked   int // about endpoints
-	out     int // PATCHes that are not answered
+	looks   int // discovery requests
+	asked   int // endpoint requests
+	out     int // PATCHes in flight
 	mostOut int
 }
 
@@ -61,19 +67,19 @@ type scripted struct {
 type watching struct {
 	kind, namespace, name string // "" for any
 	labels                string
-	changes               chan apply.Change
+	changes               chan kube.WatchEvent
 }
 
-func newWatching(kind apply.Kind, namespace string, query apply.Query) watching {
+func newWatching(kind kube.Kind, namespace string, query kube.Query) watching {
 	name := strings.TrimPrefix(query.Fields, "metadata.name=")
-	return watching{kind.Resource.Resource, namespace, name, query.Labels, make(chan apply.Change, 1000)}
+	return watching{kind.Resource.Resource, namespace, name, query.Labels, make(chan kube.WatchEvent, 1000)}
 }
 
 func (w watching) covers(id object.ID) bool {
 	return w.kind == id.Kind && (w.namespace == "" || w.namespace == id.Namespace) && (w.name == "" || w.name == id.Name)
 }
 
-// entry is one thing that happened, in order.
+// entry is one logged action.
 type entry struct {
 	id   object.ID
 	what string // "sent", "answered", "ready"
@@ -85,7 +91,7 @@ func (c *scripted) record(id object.ID, what string) {
 	c.log = append(c.log, entry{id, what})
 }
 
-// count counts a PATCH as out until what it returns is called.
+// count counts a PATCH as in flight until the returned function is called.
 func (c *scripted) count() func() {
 	add := func(n int) {
 		c.mu.Lock()
@@ -97,18 +103,18 @@ func (c *scripted) count() func() {
 	return func() { add(-1) }
 }
 
-// happened is the log so far.
+// happened returns the log so far.
 func (c *scripted) happened() []entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.log)
 }
 
-func (c *scripted) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
+func (c *scripted) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 	if c.served != nil && !c.served(gvk.Kind) {
-		return apply.Kind{}, false
+		return kube.Kind{}, false
 	}
-	return apply.Kind{Resource: gvk.GroupVersion().WithResource(gvk.Kind), Namespaced: !strings.HasSuffix(gvk.Kind, "WebhookConfiguration"), HasStatus: true}, true
+	return kube.Kind{Resource: gvk.GroupVersion().WithResource(gvk.Kind), Namespaced: !strings.HasSuffix(gvk.Kind, "WebhookConfiguration"), HasStatus: true}, true
 }
 
 func (c *scripted) Unreadable(schema.GroupVersion) error { return nil }
@@ -122,14 +128,14 @@ func (c *scripted) Refresh(context.Context, ...schema.GroupVersion) error {
 	return nil
 }
 
-// refreshes is how often discovery was asked.
+// refreshes returns the number of discovery requests.
 func (c *scripted) refreshes() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.looks
 }
 
-func (c *scripted) Apply(ctx context.Context, _ apply.Kind, obj *unstructured.Unstructured, _ apply.PatchOptions) (*unstructured.Unstructured, error) {
+func (c *scripted) Apply(ctx context.Context, _ kube.Kind, obj *unstructured.Unstructured, _ kube.PatchOptions) (*unstructured.Unstructured, error) {
 	id := apply.Meta(obj).ID
 	s := c.scripts[id]
 	c.record(id, "sent")
@@ -183,8 +189,8 @@ func (c *scripted) becomeReady(obj *unstructured.Unstructured) {
 	c.tell(liveObject(obj, true))
 }
 
-// sendGhosts tells that the object is ready: an object of the same name that
-// was there before it, and itself before its last change.
+// sendGhosts sends stale events that report an object as ready: one of an
+// earlier object of the same name, and one from before its last change.
 func (c *scripted) sendGhosts(obj *unstructured.Unstructured) {
 	other := liveObject(obj, true)
 	other.SetUID("somebody else")
@@ -194,33 +200,60 @@ func (c *scripted) sendGhosts(obj *unstructured.Unstructured) {
 	c.tell(older)
 }
 
-// tell sends a change to all watches.
+// tell sends a change of an object to the watches.
 func (c *scripted) tell(live *unstructured.Unstructured) {
-	c.send(apply.Change{Objects: []*unstructured.Unstructured{live}})
+	c.send(kube.WatchEvent{Objects: []*unstructured.Unstructured{live}})
 }
 
 // send sends a change of one object to the watches that cover it.
-func (c *scripted) send(change apply.Change) {
+func (c *scripted) send(change kube.WatchEvent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	obj := change.Objects[0]
 	for _, w := range c.watches {
-		if w.covers(apply.Meta(obj).ID) { // whoever gets an object may change it
+		if w.covers(apply.Meta(obj).ID) { // receivers may change the object
 			change.Objects = []*unstructured.Unstructured{obj.DeepCopy()}
 			w.changes <- change
 		}
 	}
 }
 
-func (c *scripted) Get(context.Context, apply.Kind, string, string) (*unstructured.Unstructured, error) {
-	return nil, apierrors.NewNotFound(schema.GroupResource{}, "")
+// put stores a live object. The caller holds mu, if a run may be reading.
+func (c *scripted) put(id object.ID, obj *unstructured.Unstructured) {
+	if c.live == nil {
+		c.live = map[object.ID]*unstructured.Unstructured{}
+	}
+	c.live[id] = obj
 }
 
-func (c *scripted) List(context.Context, apply.Kind, string, apply.Query) ([]*unstructured.Unstructured, error) {
-	return nil, nil
+func (c *scripted) Get(_ context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	obj := c.live[object.ID{Group: kind.Resource.Group, Kind: kind.Resource.Resource, Namespace: namespace, Name: name}]
+	if obj == nil {
+		return nil, apierrors.NewNotFound(kind.Resource.GroupResource(), name)
+	}
+	return obj.DeepCopy(), nil
 }
 
-func (c *scripted) Logs(context.Context, object.ID, string, apply.LogOptions) ([]string, error) {
+func (c *scripted) List(_ context.Context, kind kube.Kind, namespace string, _ kube.Query) ([]*unstructured.Unstructured, error) {
+	if c.unlistable != nil {
+		if err := c.unlistable(kind.Resource.Resource); err != nil {
+			return nil, err
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var found []*unstructured.Unstructured
+	for id, obj := range c.live {
+		if id.Kind == kind.Resource.Resource && id.Namespace == namespace {
+			found = append(found, obj.DeepCopy())
+		}
+	}
+	return found, nil
+}
+
+func (c *scripted) Logs(context.Context, object.ID, string, kube.LogOptions) ([]string, error) {
 	return nil, nil
 }
 
@@ -238,36 +271,26 @@ func (c *scripted) Versions(gk schema.GroupKind) []string {
 	return []string{"v1"}
 }
 
-func (c *scripted) Delete(context.Context, apply.Kind, *unstructured.Unstructured, apply.DeleteOptions) error {
+func (c *scripted) Delete(context.Context, kube.Kind, *unstructured.Unstructured, kube.DeleteOptions) error {
 	return nil
 }
 
 func (c *scripted) NamespacedKinds() []schema.GroupVersionKind { return nil }
 
-func (c *scripted) Claim(_ context.Context, _ apply.Kind, live *unstructured.Unstructured, _ *fieldpath.Set, _ string) (*unstructured.Unstructured, error) {
+func (c *scripted) Claim(_ context.Context, _ kube.Kind, live *unstructured.Unstructured, _ *fieldpath.Set, _ string) (*unstructured.Unstructured, error) {
 	return live, nil
 }
 
-func (c *scripted) Migrate(context.Context, apply.Kind, *unstructured.Unstructured, []string, string) error {
+func (c *scripted) Migrate(context.Context, kube.Kind, *unstructured.Unstructured, []string, string) error {
 	return nil
 }
 
-func (c *scripted) Watch(ctx context.Context, kind apply.Kind, namespace string, query apply.Query, changed func(apply.Change)) {
+func (c *scripted) Watch(ctx context.Context, kind kube.Kind, namespace string, query kube.Query, changed func(kube.WatchEvent)) {
 	w := newWatching(kind, namespace, query)
-	c.mu.Lock()
-	c.watches = append(c.watches, w)
-	c.mu.Unlock()
-	if c.unwatchable != nil && c.unwatchable(namespace) {
-		changed(apply.Change{Forbidden: apierrors.NewForbidden(schema.GroupResource{}, "", nil)})
-		return
-	}
-	for id, obj := range c.outside {
-		if w.covers(id) {
-			list := apply.Change{Listed: true}
-			if obj != nil {
-				list.Objects = append(list.Objects, obj.DeepCopy())
-			}
-			changed(list)
+	if first, ok := c.open(w); ok {
+		changed(first)
+		if first.Forbidden != nil {
+			return
 		}
 	}
 	for {
@@ -280,8 +303,32 @@ func (c *scripted) Watch(ctx context.Context, kind apply.Kind, namespace string,
 	}
 }
 
-// liveObject is a Pod as a server would show it: kstatus reads its Ready
-// condition.
+// open adds a watch, and returns its first event; false when it has none.
+func (c *scripted) open(w watching) (kube.WatchEvent, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watches = append(c.watches, w)
+	if c.unwatchable != nil && c.unwatchable(w.namespace) {
+		return kube.WatchEvent{Forbidden: apierrors.NewForbidden(schema.GroupResource{}, "", nil)}, true
+	}
+	from := c.outside
+	if c.lists {
+		from = c.live
+	}
+	list, listed := kube.WatchEvent{Listed: true}, c.lists
+	for id, obj := range from {
+		if !w.covers(id) {
+			continue
+		}
+		listed = true
+		if obj != nil {
+			list.Objects = append(list.Objects, obj.DeepCopy())
+		}
+	}
+	return list, listed
+}
+
+// liveObject returns a live Pod: kstatus reads its Ready condition.
 func liveObject(obj *unstructured.Unstructured, ready bool) *unstructured.Unstructured {
 	live := obj.DeepCopy()
 	live.SetUID(types.UID("uid-" + obj.GetName()))
@@ -298,14 +345,15 @@ func liveObject(obj *unstructured.Unstructured, ready bool) *unstructured.Unstru
 	return live
 }
 
-// failedObject is a Pod that ended without success.
+// failedObject returns a Pod that has failed.
 func failedObject(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	live := liveObject(obj, false)
 	live.Object["status"].(map[string]any)["phase"] = "Failed"
 	return live
 }
 
-// testPod is a Pod in a layer, which may name a Secret that nobody placed.
+// testPod returns a Pod in a layer, which may refer to a Secret that is in
+// none.
 func testPod(name string, wave int, secret string) map[string]any {
 	container := map[string]any{"name": "c"}
 	if secret != "" {
@@ -320,7 +368,7 @@ func testPod(name string, wave int, secret string) map[string]any {
 	}
 }
 
-// plainPod is a Pod that no layer holds.
+// plainPod returns a Pod that is in no layer.
 func plainPod(name string) map[string]any {
 	return map[string]any{
 		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name, "namespace": "shop"},
@@ -328,14 +376,14 @@ func plainPod(name string) map[string]any {
 	}
 }
 
-// withSecret is a Pod that no layer holds and that names a Secret.
+// withSecret returns a Pod that is in no layer and refers to a Secret.
 func withSecret(name, secret string) map[string]any {
 	p := testPod(name, 0, secret)
 	delete(p["metadata"].(map[string]any), "annotations")
 	return p
 }
 
-// dependent is a Pod that no layer holds and that needs another to be ready.
+// dependent returns a Pod that is in no layer and depends on another one.
 func dependent(name, on string) map[string]any {
 	p := plainPod(name)
 	p["metadata"].(map[string]any)["annotations"] = map[string]any{"ordapply.dev/depends-on": "/namespaces/shop/Pod/" + on}

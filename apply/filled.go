@@ -6,13 +6,14 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Some fields are there for controllers to fill. A manifest that holds them
-// empty must neither own them nor wipe them when it is applied again.
+// Some fields are left for controllers to fill. A manifest that has them
+// empty must neither own them nor overwrite them when it is applied again.
 
-// leaveToControllers removes such fields, in place: empty CA bundles and those
-// that cert-manager injects, the data of empty Secrets, the rules of aggregated
-// ClusterRoles, and the replicas of what an autoscaler of the stream scales.
-func leaveToControllers(obj *unstructured.Unstructured, scaled bool) {
+// dropControllerFields removes such fields, in place: empty CA bundles and
+// those that cert-manager injects, the data of empty Secrets, the rules of
+// aggregated ClusterRoles, and the replicas of workloads that an autoscaler
+// of the stream scales.
+func dropControllerFields(obj *unstructured.Unstructured, scaled bool) {
 	gk := obj.GroupVersionKind().GroupKind()
 	switch {
 	case gk.Group == "" && gk.Kind == "Secret":
@@ -20,22 +21,22 @@ func leaveToControllers(obj *unstructured.Unstructured, scaled bool) {
 	case gk.Kind == "ClusterRole" && obj.Object["aggregationRule"] != nil:
 		delete(obj.Object, "rules")
 	case gk.Group == "admissionregistration.k8s.io" || gk.Group == "apiregistration.k8s.io" || gk.Group == "apiextensions.k8s.io":
-		dropBundles(obj.Object, injected(obj))
+		dropCABundles(obj.Object, hasInjectedBundles(obj))
 	}
 	if scaled {
 		unstructured.RemoveNestedField(obj.Object, "spec", "replicas")
 	}
 }
 
-// injected tells whether cert-manager's annotations let it write an object's CA
-// bundles.
-func injected(obj *unstructured.Unstructured) bool {
+// hasInjectedBundles reports whether cert-manager's annotations make it write an
+// object's CA bundles.
+func hasInjectedBundles(obj *unstructured.Unstructured) bool {
 	annotations := obj.GetAnnotations()
 	return annotations["cert-manager.io/inject-ca-from"] != "" || annotations["cert-manager.io/inject-ca-from-secret"] != "" ||
 		annotations["cert-manager.io/inject-apiserver-ca"] == "true"
 }
 
-// dropEmptyData removes the data of a Secret of which every value is empty. A
+// dropEmptyData removes the data of a Secret whose values are all empty. A
 // Secret of type kubernetes.io/tls must have its keys, and keeps them.
 func dropEmptyData(secret map[string]any) {
 	data, ok := secret["data"].(map[string]any)
@@ -50,25 +51,26 @@ func dropEmptyData(secret map[string]any) {
 	delete(secret, "data")
 }
 
-// dropBundles removes caBundle fields, wherever they are: all, or the empty
-// ones. "Cg==" is an empty line, which generators write for nothing.
-func dropBundles(value any, all bool) {
+// dropCABundles removes the caBundle fields at any depth: all of them, or the
+// empty ones. "Cg==" is an empty line, which some generators write for an
+// empty bundle.
+func dropCABundles(value any, all bool) {
 	switch value := value.(type) {
 	case map[string]any:
 		if bundle, ok := value["caBundle"].(string); ok && (all || bundle == "" || bundle == "Cg==") {
 			delete(value, "caBundle")
 		}
 		for _, field := range value {
-			dropBundles(field, all)
+			dropCABundles(field, all)
 		}
 	case []any:
 		for _, element := range value {
-			dropBundles(element, all)
+			dropCABundles(element, all)
 		}
 	}
 }
 
-// scaledTargets are what the stream's HorizontalPodAutoscalers scale.
+// scaledTargets returns the targets of the stream's HorizontalPodAutoscalers.
 func scaledTargets(objects map[object.ID]*unstructured.Unstructured) map[object.ID]bool {
 	targets := map[object.ID]bool{}
 	for id, obj := range objects {

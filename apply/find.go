@@ -10,20 +10,23 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// findersAtOnce bounds the requests of Find that are out together.
+// findersAtOnce bounds the concurrent requests of Find.
 const findersAtOnce = 32
 
-// Find reads the metadata of those of the resources that the cluster has, with
-// one LIST for each kind and namespace, or one by one where lists are not
-// allowed. It fails where a kind is not served and may have objects.
-func Find(ctx context.Context, cluster Cluster, resources []ordering.Resource) (map[object.ID]*unstructured.Unstructured, error) {
-	members := map[place][]ordering.Resource{}
+// Find returns the metadata of the resources that exist in the cluster. It
+// sends one LIST for each kind and namespace, or one GET for each resource
+// where lists are not allowed. The error joins one for each kind that cannot be
+// read, or is not served and may have objects; the map holds the others.
+func Find(ctx context.Context, cluster kube.Cluster, resources []ordering.Resource) (map[object.ID]*unstructured.Unstructured, error) {
+	members := map[kindNamespace][]ordering.Resource{}
 	for _, r := range resources {
-		members[placeOf(r.ID)] = append(members[placeOf(r.ID)], r)
+		members[kindNamespaceOf(r.ID)] = append(members[kindNamespaceOf(r.ID)], r)
 	}
 	found := make(map[object.ID]*unstructured.Unstructured, len(resources))
 	var errs []error
@@ -41,7 +44,7 @@ func Find(ctx context.Context, cluster Cluster, resources []ordering.Resource) (
 				found[Meta(obj).ID] = obj
 			}
 			if err != nil {
-				errs = append(errs, fmt.Errorf("read what there is of %s: %w", m[0].GroupKind(), explain(err)))
+				errs = append(errs, fmt.Errorf("read what there is of %s: %w", m[0].GroupKind(), kubeerr.Explain(err)))
 			}
 		})
 	}
@@ -49,14 +52,14 @@ func Find(ctx context.Context, cluster Cluster, resources []ordering.Resource) (
 	return found, errors.Join(errs...)
 }
 
-// findAll finds resources of one kind in one namespace. A kind that is not served
-// has no objects only when that is certain, see ReadServed.
-func findAll(ctx context.Context, cluster Cluster, members []ordering.Resource) (found []*unstructured.Unstructured, err error) {
+// findAll finds resources of one kind in one namespace. A kind that is not
+// served counts as without objects only when that is certain, see ReadServed.
+func findAll(ctx context.Context, cluster kube.Cluster, members []ordering.Resource) (found []*unstructured.Unstructured, err error) {
 	first := members[0]
 	gk := schema.GroupKind{Group: first.Group, Kind: first.Kind}
-	err = ReadServed(ctx, cluster, gk, func(gvk schema.GroupVersionKind, kind Kind) (err error) {
+	err = ReadServed(ctx, cluster, gk, func(gvk schema.GroupVersionKind, kind kube.Kind) (err error) {
 		if kind.Namespaced != (first.Namespace != "") {
-			return nil // it was of another scope when it was written
+			return nil // it had another scope when it was recorded
 		}
 		found, err = findServed(ctx, cluster, gvk, kind, members)
 		return err
@@ -64,9 +67,9 @@ func findAll(ctx context.Context, cluster Cluster, members []ordering.Resource) 
 	return found, err
 }
 
-// findServed finds resources of one kind in one namespace in one version.
-func findServed(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, kind Kind, members []ordering.Resource) ([]*unstructured.Unstructured, error) {
-	query := Query{Metadata: true}
+// findServed finds resources of one kind in one namespace, in one version.
+func findServed(ctx context.Context, cluster kube.Cluster, gvk schema.GroupVersionKind, kind kube.Kind, members []ordering.Resource) ([]*unstructured.Unstructured, error) {
+	query := kube.Query{Metadata: true}
 	if len(members) == 1 {
 		query.Fields = "metadata.name=" + members[0].Name
 	}
@@ -91,8 +94,8 @@ func findServed(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKin
 	return found, nil
 }
 
-// findEach reads resources one by one.
-func findEach(ctx context.Context, cluster Cluster, kind Kind, members []ordering.Resource) ([]*unstructured.Unstructured, error) {
+// findEach sends one GET for each resource.
+func findEach(ctx context.Context, cluster kube.Cluster, kind kube.Kind, members []ordering.Resource) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
 	for _, m := range members {
 		obj, err := cluster.Get(ctx, kind, m.Namespace, m.Name)

@@ -6,22 +6,22 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A run may wait for thousands of objects at once. What it keeps of each is
-// little more than the author's manifest.
+// A run may wait for thousands of objects at once. It keeps little more of
+// each than the author's manifest.
 
-// slim drops what nobody reads from a live object, and lets it share with the
-// manifest all that they have in common. The live object is changed; what is
-// shared must not be changed after that.
-func slim(live, manifest *unstructured.Unstructured) {
+// trim drops managedFields from a live object and makes it share with the
+// manifest every value that both have. It changes the live object; shared
+// values must not be changed afterwards.
+func trim(live, manifest *unstructured.Unstructured) {
 	unstructured.RemoveNestedField(live.Object, "metadata", "managedFields")
-	share(live.Object, manifest.Object)
+	shareEqual(live.Object, manifest.Object)
 }
 
-// slimWorkload is slim for an object that says how it stands: of a workload's
-// spec the author's own text is enough, without the server's defaults, unless
-// somebody else scales or pauses it. How it finds its Pods stays: a Job's selector
-// is the server's.
-func slimWorkload(live, manifest *unstructured.Unstructured) {
+// trimWorkload does what trim does, for an object that is not judged again
+// unless it changes. The spec of a workload is replaced by that of the manifest,
+// without the server's defaults, unless its replicas or paused differ. The
+// selector is kept: a Job's is set by the server.
+func trimWorkload(live, manifest *unstructured.Unstructured) {
 	spec, _ := live.Object["spec"].(map[string]any)
 	own, _ := manifest.Object["spec"].(map[string]any)
 	switch workload := spec["template"] != nil && own["template"] != nil; {
@@ -30,10 +30,10 @@ func slimWorkload(live, manifest *unstructured.Unstructured) {
 	case workload:
 		spec["template"] = own["template"]
 	}
-	slim(live, manifest)
+	trim(live, manifest)
 }
 
-// withSelector is a workload's spec with a selector, which it may have already.
+// withSelector returns a workload's spec with a selector, unless it has one.
 func withSelector(spec map[string]any, selector any) map[string]any {
 	if selector == nil || spec["selector"] != nil {
 		return spec
@@ -43,16 +43,16 @@ func withSelector(spec map[string]any, selector any) map[string]any {
 	return spec
 }
 
-// share puts the parts of other into value that are equal at the same place, so
-// that both use the same memory. It tells whether all of value is equal.
-func share(value, other any) bool {
+// shareEqual replaces the parts of value that equal other at the same place, so
+// that both use the same memory. It reports whether all of value is equal.
+func shareEqual(value, other any) bool {
 	switch value := value.(type) {
 	case map[string]any:
 		other, ok := other.(map[string]any)
 		equal := ok && len(other) == len(value)
 		for name, field := range value {
 			twin, ok := other[name]
-			if ok && share(field, twin) {
+			if ok && shareEqual(field, twin) {
 				value[name] = twin
 			} else {
 				equal = false
@@ -63,7 +63,7 @@ func share(value, other any) bool {
 		other, ok := other.([]any)
 		equal := ok && len(other) == len(value)
 		for i, element := range value {
-			if i < len(other) && share(element, other[i]) {
+			if i < len(other) && shareEqual(element, other[i]) {
 				value[i] = other[i]
 			} else {
 				equal = false

@@ -8,42 +8,45 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/kube"
 )
 
-// eventsEach bounds the events that are told of one object.
-const eventsEach = 3
+// maxEventsPerObject bounds the events that are reported for one object.
+const maxEventsPerObject = 3
 
-// eventsAtMost bounds one answer about events.
-const eventsAtMost = 100
+// maxEventsPerList bounds one LIST of events.
+const maxEventsPerList = 100
 
-// events asks what happened to an object, and tells the newest of each reason:
-// warnings, and for volumes, which wait in silence, all others too. It reports
-// whether there were any. An object is asked about once.
-func (q *inquiry) events(ctx context.Context, about *unstructured.Unstructured) bool {
-	if q.asked[about.GetUID()] {
+// events reads the events of an object and reports the newest of each reason:
+// warnings, and for PersistentVolumeClaims, which wait without warnings, all
+// others too. It reports whether there were any. An object's events are read
+// only once.
+func (q *diagnoser) events(ctx context.Context, about *unstructured.Unstructured) bool {
+	if q.eventsRead[about.GetUID()] {
 		return false
 	}
-	q.asked[about.GetUID()] = true
-	listed, _ := q.list(ctx, coreKind("events"), cmp.Or(about.GetNamespace(), "default"), Query{
-		Fields: "involvedObject.uid=" + string(about.GetUID()), Limit: eventsAtMost,
+	q.eventsRead[about.GetUID()] = true
+	listed, _ := q.list(ctx, coreKind("events"), cmp.Or(about.GetNamespace(), "default"), kube.Query{
+		Fields: "involvedObject.uid=" + string(about.GetUID()), Limit: maxEventsPerList,
 	})
 	events := newestEvents(listed, about.GetKind() == "PersistentVolumeClaim")
 	for _, e := range events {
-		if message := oneLine(e.message); message == "" || !q.isSaid(message) {
+		if message := oneLine(e.message); message == "" || !q.isReported(message) {
 			q.findings = append(q.findings, Finding{About: Meta(about).ID, Text: e.text(q.now)})
 		}
 	}
 	return len(events) > 0
 }
 
-// event is what is read of one.
+// event is what is read of one Event.
 type event struct {
 	reason, message string
 	times           int64
 	last            time.Time
 }
 
-// text is the event as people read it.
+// text returns the event as one line of text.
 func (e event) text(now time.Time) string {
 	text := "event " + e.reason
 	if e.times > 1 {
@@ -58,8 +61,9 @@ func (e event) text(now time.Time) string {
 	return text
 }
 
-// newestEvents reads events, the newest of each reason only, newest first. The
-// rest of a message may hold generated names, which differ each time.
+// newestEvents returns the newest event of each reason, newest first.
+// Messages are not compared: they may contain generated names, which differ
+// each time.
 func newestEvents(listed []*unstructured.Unstructured, all bool) []event {
 	var events []event
 	for _, obj := range listed {
@@ -74,7 +78,7 @@ func newestEvents(listed []*unstructured.Unstructured, all bool) []event {
 		seen[e.reason] = true
 		return again
 	})
-	return events[:min(len(events), eventsEach)]
+	return events[:min(len(events), maxEventsPerObject)]
 }
 
 func readEvent(obj *unstructured.Unstructured) event {

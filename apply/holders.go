@@ -9,36 +9,39 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// What is deleted and stays is held: by finalizers, each of which somebody
-// should take away when his work is done, or, a Namespace, by what is in it.
+// A terminating object is kept by finalizers, each of which some controller
+// removes when it is done, or, in the case of a Namespace, by its contents.
 
-// holders finds out who holds one object. It reads and never writes.
-type holders struct {
-	cluster  Cluster
-	kind     Kind
+// deletionDiagnoser finds out what blocks the deletion of one object. It only reads.
+type deletionDiagnoser struct {
+	cluster  kube.Cluster
+	kind     kube.Kind
 	live     *unstructured.Unstructured
 	findings []Finding
 }
 
-// find tells of each that holds the object what it waits for and who should act.
-func (h *holders) find(ctx context.Context) []Finding {
-	if isNamespace(Meta(h.live).ID) {
+// diagnose reports everything that blocks the deletion, with what it waits for
+// and what to do.
+func (h *deletionDiagnoser) diagnose(ctx context.Context) []Finding {
+	if Meta(h.live).ID.IsNamespace() {
 		h.namespace(ctx)
 	}
 	var foreign []string
 	for _, name := range h.live.GetFinalizers() {
 		switch name {
 		case "foregroundDeletion":
-			h.dependants(ctx)
+			h.dependents(ctx)
 		case "orphan":
-			h.say("finalizer orphan: kube-controller-manager takes it away when what it owned belongs to nobody; does it run?")
+			h.addFinding("finalizer orphan: kube-controller-manager removes it when its dependents are orphaned; is it running?")
 		case "kubernetes.io/pvc-protection":
-			h.users(ctx)
+			h.claimUsers(ctx)
 		case "kubernetes.io/pv-protection":
-			h.say("finalizer kubernetes.io/pv-protection: a PersistentVolumeClaim is bound to it; delete that first")
+			h.addFinding("finalizer kubernetes.io/pv-protection: a PersistentVolumeClaim is bound to it; delete that first")
 		case "customresourcecleanup.apiextensions.k8s.io":
 			h.customResources(ctx)
 		default:
@@ -47,25 +50,25 @@ func (h *holders) find(ctx context.Context) []Finding {
 		}
 	}
 	if len(foreign) > 0 {
-		h.wayOut(foreign)
+		h.manualRemoval(foreign)
 	}
 	return h.findings
 }
 
-func (h *holders) say(format string, args ...any) {
+func (h *deletionDiagnoser) addFinding(format string, args ...any) {
 	h.findings = append(h.findings, Finding{About: Meta(h.live).ID, Text: fmt.Sprintf(format, args...)})
 }
 
-// unread notes what could not be looked at.
-func (h *holders) unread(what string, err error) {
-	h.findings = append(h.findings, Finding{Text: what + " cannot be read: " + inWords(err).Error()})
+// recordUnread records what could not be read.
+func (h *deletionDiagnoser) recordUnread(what string, err error) {
+	h.findings = append(h.findings, Finding{Text: what + " cannot be read: " + kubeerr.TimeoutInWords(err).Error()})
 }
 
-// users are the Pods that use a PersistentVolumeClaim.
-func (h *holders) users(ctx context.Context) {
-	pods, err := h.cluster.List(ctx, coreKind("pods"), h.live.GetNamespace(), Query{})
+// claimUsers reports the Pods that use a PersistentVolumeClaim.
+func (h *deletionDiagnoser) claimUsers(ctx context.Context) {
+	pods, err := h.cluster.List(ctx, coreKind("pods"), h.live.GetNamespace(), kube.Query{})
 	if err != nil {
-		h.unread("the Pods that use it", err)
+		h.recordUnread("the Pods that use it", err)
 		return
 	}
 	var using []object.ID
@@ -75,13 +78,13 @@ func (h *holders) users(ctx context.Context) {
 		}
 	}
 	if len(using) == 0 {
-		h.say("finalizer kubernetes.io/pvc-protection: no Pod uses it any more, kube-controller-manager takes it away soon")
+		h.addFinding("finalizer kubernetes.io/pvc-protection: no Pod uses it any more, kube-controller-manager takes it away soon")
 		return
 	}
-	h.say("finalizer kubernetes.io/pvc-protection: it goes when no Pod uses it; still using it: %s; delete what made them (kubectl delete pod deletes one alone)", names(using))
+	h.addFinding("finalizer kubernetes.io/pvc-protection: it goes when no Pod uses it; still using it: %s; delete what made them (kubectl delete pod deletes one alone)", joinNames(using))
 }
 
-// mounts tells whether a Pod has a claim among its volumes.
+// mounts reports whether a Pod has a claim among its volumes.
 func mounts(pod *unstructured.Unstructured, claim string) bool {
 	volumes, _, _ := unstructured.NestedSlice(pod.Object, "spec", "volumes")
 	return slices.ContainsFunc(volumes, func(v any) bool {
@@ -91,43 +94,44 @@ func mounts(pod *unstructured.Unstructured, claim string) bool {
 	})
 }
 
-// dependants are what the object owns and waits for.
-func (h *holders) dependants(ctx context.Context) {
+// dependents reports the dependents that a foreground deletion waits for.
+func (h *deletionDiagnoser) dependents(ctx context.Context) {
 	namespace := h.live.GetNamespace()
 	if namespace == "" {
-		h.say("finalizer foregroundDeletion: something that it owns is not gone")
+		h.addFinding("finalizer foregroundDeletion: something that it owns is not gone")
 		return
 	}
-	all, err := contents{cluster: h.cluster}.in(ctx, namespace)
+	all, err := contentsSearch{cluster: h.cluster}.inNamespace(ctx, namespace)
 	if err != nil {
-		h.unread("what it owns", err)
+		h.recordUnread("what it owns", err)
 	}
 	var left []*unstructured.Unstructured
 	for _, obj := range all {
-		if owns(h.live, obj) {
+		if isController(h.live, obj) {
 			left = append(left, obj)
 		}
 	}
 	if len(left) == 0 {
-		h.say("finalizer foregroundDeletion: nothing that it owns is left; kube-controller-manager takes it away, which for a kind whose CustomResourceDefinition is new takes it half a minute to begin with")
+		h.addFinding("finalizer foregroundDeletion: nothing that it owns is left; kube-controller-manager takes it away, which for a kind whose CustomResourceDefinition is new takes it half a minute to begin with")
 		return
 	}
-	h.say("finalizer foregroundDeletion: what it owns is not gone: %s", held(left))
+	h.addFinding("finalizer foregroundDeletion: what it owns is not gone: %s", withFinalizers(left))
 }
 
-// customResources are those of a CustomResourceDefinition that are not gone.
-func (h *holders) customResources(ctx context.Context) {
-	left, err := contents{cluster: h.cluster}.ofKind(ctx, Meta(h.live).ID)
+// customResources reports the remaining resources of a
+// CustomResourceDefinition.
+func (h *deletionDiagnoser) customResources(ctx context.Context) {
+	left, err := contentsSearch{cluster: h.cluster}.ofKind(ctx, Meta(h.live).ID)
 	switch {
 	case err != nil:
-		h.unread("its custom resources", err)
+		h.recordUnread("its custom resources", err)
 	case len(left) > 0:
-		h.say("its custom resources are not gone: %s", held(left))
+		h.addFinding("its custom resources are not gone: %s", withFinalizers(left))
 	}
 }
 
-// namespace tells what the conditions of a Namespace mean.
-func (h *holders) namespace(ctx context.Context) {
+// namespace reports what the conditions of a Namespace mean.
+func (h *deletionDiagnoser) namespace(ctx context.Context) {
 	conditions, _, _ := unstructured.NestedSlice(h.live.Object, "status", "conditions")
 	for _, c := range conditions {
 		condition, _ := c.(map[string]any)
@@ -138,60 +142,61 @@ func (h *holders) namespace(ctx context.Context) {
 		case "NamespaceDeletionDiscoveryFailure":
 			h.brokenServices(ctx)
 		case "NamespaceDeletionGroupVersionParsingFailure", "NamespaceDeletionContentFailure":
-			h.say("condition %v: %v", condition["type"], condition["message"])
+			h.addFinding("condition %v: %v", condition["type"], condition["message"])
 		case "NamespaceContentRemaining":
-			h.remaining(ctx)
+			h.namespaceContents(ctx)
 		}
 	}
 }
 
-// remaining tells what is left in a Namespace and what holds it.
-func (h *holders) remaining(ctx context.Context) {
-	left, err := contents{cluster: h.cluster}.in(ctx, h.live.GetName())
+// namespaceContents reports the contents of a Namespace and their finalizers.
+func (h *deletionDiagnoser) namespaceContents(ctx context.Context) {
+	left, err := contentsSearch{cluster: h.cluster}.inNamespace(ctx, h.live.GetName())
 	if err != nil {
-		h.unread("what is in it", err)
+		h.recordUnread("what is in it", err)
 	}
 	if len(left) > 0 {
-		h.say("condition NamespaceContentRemaining: in it are still %s", held(left))
+		h.addFinding("condition NamespaceContentRemaining: in it are still %s", withFinalizers(left))
 	}
 }
 
-// brokenServices names the APIServices whose backends do not answer.
-func (h *holders) brokenServices(ctx context.Context) {
+// brokenServices reports the APIServices whose backends do not answer.
+func (h *deletionDiagnoser) brokenServices(ctx context.Context) {
 	gvk := schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}
 	kind, _ := h.cluster.Kind(gvk)
-	services, err := h.cluster.List(ctx, kind, "", Query{})
+	services, err := h.cluster.List(ctx, kind, "", kube.Query{})
 	if err != nil {
-		h.unread("the APIServices", err)
+		h.recordUnread("the APIServices", err)
 		return
 	}
 	for _, service := range services {
 		conditions, _, _ := unstructured.NestedSlice(service.Object, "status", "conditions")
 		for _, c := range conditions {
 			if condition, _ := c.(map[string]any); condition["type"] == "Available" && condition["status"] != "True" {
-				h.say("condition NamespaceDeletionDiscoveryFailure: APIService %s is not available (%v), and no Namespace of the cluster goes before it can be asked what is in it: "+
+				h.addFinding("condition NamespaceDeletionDiscoveryFailure: APIService %s is not available (%v), and no Namespace of the cluster goes before it can be asked what is in it: "+
 					"repair what serves it, or, if that is gone for good, kubectl delete apiservice %[1]s", service.GetName(), condition["reason"])
 			}
 		}
 	}
 }
 
-// finalizer tells who should take a finalizer away.
-func (h *holders) finalizer(ctx context.Context, name string) {
-	switch manager := h.setBy(name); {
+// finalizer reports what should remove a finalizer.
+func (h *deletionDiagnoser) finalizer(ctx context.Context, name string) {
+	switch manager := h.finalizerManager(name); {
 	case name == "service.kubernetes.io/load-balancer-cleanup":
-		h.say("finalizer %s: the cloud's controller takes it away when the load balancer is gone; kubectl describe service tells how far it is", name)
+		h.addFinding("finalizer %s: the cloud's controller takes it away when the load balancer is gone; kubectl describe service tells how far it is", name)
 	case strings.HasPrefix(name, "batch.kubernetes.io/"), strings.HasPrefix(name, "kubernetes.io/"):
-		h.say("finalizer %s: kube-controller-manager takes it away; does it run?", name)
+		h.addFinding("finalizer %s: kube-controller-manager takes it away; does it run?", name)
 	case manager == "":
-		h.say("finalizer %s: whoever set it takes it away; nothing tells who that is", name)
+		h.addFinding("finalizer %s: the controller that set it removes it; which one is unknown", name)
 	default:
-		h.say("finalizer %s: set by field manager %q, %s", name, manager, h.runs(ctx, manager))
+		h.addFinding("finalizer %s: set by field manager %q, %s", name, manager, h.workloadNamedLike(ctx, manager))
 	}
 }
 
-// setBy is the field manager that set a finalizer; "" when nobody has it.
-func (h *holders) setBy(finalizer string) string {
+// finalizerManager returns the field manager that set a finalizer; "" when managedFields
+// do not name one.
+func (h *deletionDiagnoser) finalizerManager(finalizer string) string {
 	for _, entry := range h.live.GetManagedFields() {
 		if entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), fmt.Sprintf(`"v:\"%s\""`, finalizer)) {
 			return entry.Manager
@@ -200,20 +205,21 @@ func (h *holders) setBy(finalizer string) string {
 	return ""
 }
 
-// runs tells whether a workload is called like a field manager.
-func (h *holders) runs(ctx context.Context, manager string) string {
+// workloadNamedLike describes the workload whose name resembles a field manager, or
+// reports that there is none.
+func (h *deletionDiagnoser) workloadNamedLike(ctx context.Context, manager string) string {
 	if manager == "ordapply" || strings.HasPrefix(manager, "ordapply:") || strings.HasPrefix(manager, "kubectl") {
 		return "that is with its manifest or by hand: who waits for its deletion there should take it away"
 	}
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
 		gvk := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
 		served, _ := h.cluster.Kind(gvk)
-		workloads, err := contents{cluster: h.cluster}.list(ctx, gvk, served, "")
+		workloads, err := contentsSearch{cluster: h.cluster}.list(ctx, gvk, served, "")
 		if err != nil {
-			return "which should take it away; whether that runs cannot be read: " + inWords(err).Error()
+			return "which should take it away; whether that runs cannot be read: " + kubeerr.TimeoutInWords(err).Error()
 		}
 		for _, w := range workloads {
-			if calledAlike(w.GetName(), manager) {
+			if namesMatch(w.GetName(), manager) {
 				return "which is probably " + Meta(w).ID.String() + ": its log should tell what it waits for"
 			}
 		}
@@ -221,9 +227,9 @@ func (h *holders) runs(ctx context.Context, manager string) string {
 	return "and no workload of the cluster is called like that: if its operator is gone, install it again, so that it can clean up"
 }
 
-// wayOut is what a person may do when nobody takes finalizers away, and what
-// that costs.
-func (h *holders) wayOut(finalizers []string) {
+// manualRemoval reports how to remove finalizers by hand when no controller does,
+// and the consequences.
+func (h *deletionDiagnoser) manualRemoval(finalizers []string) {
 	resource := h.kind.Resource.Resource
 	if h.kind.Resource.Group != "" {
 		resource += "." + h.kind.Resource.Group
@@ -232,30 +238,31 @@ func (h *holders) wayOut(finalizers []string) {
 	if h.live.GetNamespace() != "" {
 		where = " -n " + h.live.GetNamespace()
 	}
-	h.say("if nobody will: kubectl patch %s %s%s --type=merge -p '{\"metadata\":{\"finalizers\":null}}' lets it go at once, and what %s would have cleaned up stays behind",
+	h.addFinding("if no controller does: kubectl patch %s %s%s --type=merge -p '{\"metadata\":{\"finalizers\":null}}' lets it go at once, and what %s would have cleaned up stays behind",
 		resource, h.live.GetName(), where, strings.Join(finalizers, ", "))
 }
 
-// held names objects with their finalizers, the first few.
-func held(objects []*unstructured.Unstructured) string {
+// withFinalizers lists the first few objects with their finalizers.
+func withFinalizers(objects []*unstructured.Unstructured) string {
 	slices.SortFunc(objects, func(a, b *unstructured.Unstructured) int { return object.Compare(Meta(a).ID, Meta(b).ID) })
 	var said []string
-	for _, obj := range objects[:min(len(objects), namedBlocks)] {
+	for _, obj := range objects[:min(len(objects), maxNames)] {
 		text := Meta(obj).ID.String()
 		if names := obj.GetFinalizers(); len(names) > 0 {
 			text += " (finalizers " + strings.Join(names, ", ") + ")"
 		}
 		said = append(said, text)
 	}
-	if more := len(objects) - namedBlocks; more > 0 {
+	if more := len(objects) - maxNames; more > 0 {
 		said = append(said, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(said, "; ")
 }
 
-// calledAlike tells whether a workload and a field manager are one by their
-// names, such as cert-manager and cert-manager-certificates-issuing. A word that
-// many names end with, such as operator, is no likeness.
-func calledAlike(workload, manager string) bool {
+// namesMatch reports whether the names of a workload and a field manager
+// belong together, such as cert-manager and
+// cert-manager-certificates-issuing: one must be a prefix of the other. A
+// shared last word, such as operator, does not count.
+func namesMatch(workload, manager string) bool {
 	return strings.HasPrefix(workload+"-", manager+"-") || strings.HasPrefix(manager+"-", workload+"-")
 }

@@ -7,10 +7,10 @@ import (
 )
 
 func TestCalledAlike(t *testing.T) {
-	require.True(t, calledAlike("acme-operator", "acme-operator"))
-	require.True(t, calledAlike("cert-manager", "cert-manager-certificates-issuing"))
-	require.True(t, calledAlike("acme-operator-controller", "acme-operator"))
-	require.False(t, calledAlike("operator", "acme-operator"))
-	require.False(t, calledAlike("controller-manager", "manager"))
-	require.False(t, calledAlike("acme", "acmeoperator"))
+	require.True(t, namesMatch("acme-operator", "acme-operator"))
+	require.True(t, namesMatch("cert-manager", "cert-manager-certificates-issuing"))
+	require.True(t, namesMatch("acme-operator-controller", "acme-operator"))
+	require.False(t, namesMatch("operator", "acme-operator"))
+	require.False(t, namesMatch("controller-manager", "manager"))
+	require.False(t, namesMatch("acme", "acmeoperator"))
 }

@@ -10,26 +10,28 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/kubeerr"
 )
 
-// onImmutableAnnotation says what to do when a manifest changes a field that
-// cannot change: "recreate" deletes the object and applies it anew. Without it
-// that is an error: deleting is for the author to allow.
+// onImmutableAnnotation selects what to do when a manifest changes an
+// immutable field: "recreate" deletes the object and creates it again.
+// Without it the change is an error, because only the author may allow a
+// deletion.
 const onImmutableAnnotation = "ordapply.dev/on-immutable"
 
-// immutableFields are the fields that the API server said cannot change; none
-// when that was not its trouble.
+// immutableFields returns the fields that the API server reported as
+// immutable; none for any other error.
 func immutableFields(err error) []string {
 	if !apierrors.IsInvalid(err) {
 		return nil
 	}
-	status, ok := asStatus(err)
+	status, ok := kubeerr.AsStatus(err)
 	if !ok || status.Details == nil {
 		return nil
 	}
 	var fields []string
 	for _, cause := range status.Details.Causes {
-		if saysImmutable(cause.Message) {
+		if isImmutableMessage(cause.Message) {
 			fields = append(fields, cause.Field+exceptions(cause.Message))
 		}
 	}
@@ -37,22 +39,23 @@ func immutableFields(err error) []string {
 	return slices.Compact(fields)
 }
 
-// saysImmutable recognises the ways in which the API server says that a field
-// cannot change: each kind has its own.
-func saysImmutable(message string) bool {
+// isImmutableMessage reports whether a message says that a field is immutable.
+// Each kind words it differently.
+func isImmutableMessage(message string) bool {
 	message = strings.ToLower(message)
 	return slices.ContainsFunc([]string{
 		"immutable",
 		"may not be changed",
 		"may not change once set",                      // Service: clusterIP, ipFamilies
 		"cannot change roleref",                        // RoleBinding, ClusterRoleBinding
-		"pod updates may not change fields other than", // and the whole difference, in Go's words
+		"pod updates may not change fields other than", // followed by the whole difference, printed as Go values
 		"updates to statefulset spec",
 	}, func(words string) bool { return strings.Contains(message, words) })
 }
 
-// exceptions are the fields that the API server said may change, where it told
-// of no others: of a StatefulSet, a claim or a Pod it names the spec alone.
+// exceptions returns the fields that a message says may change, for kinds
+// whose error names only the spec: StatefulSet, PersistentVolumeClaim and
+// Pod.
 func exceptions(message string) string {
 	for _, words := range []string{"fields other than ", "immutable after creation except "} {
 		_, rest, found := strings.Cut(message, words)
@@ -68,19 +71,21 @@ func exceptions(message string) string {
 	return ""
 }
 
-// mayRecreate tells whether the author of a manifest lets its object be deleted.
+// mayRecreate reports whether a manifest allows its object to be deleted and
+// created again.
 func mayRecreate(obj *unstructured.Unstructured) bool {
 	return obj.GetAnnotations()[onImmutableAnnotation] == "recreate"
 }
 
-// cannotChange says what to do about fields that cannot change, and what of it
-// takes more away than the object.
-func cannotChange(fields []string, kind string) error {
+// immutableFieldsError returns the error for immutable fields: the remedy, and what
+// else a deletion would remove.
+func immutableFieldsError(fields []string, kind string) error {
 	return fmt.Errorf("%s cannot be changed on a live %s: give it a new name, or let it be deleted and made anew%s with the annotation %s: recreate",
-		listed(fields), kind, lostWith(kind), onImmutableAnnotation)
+		joinFields(fields), kind, lostWith(kind), onImmutableAnnotation)
 }
 
-// lostWith says what is gone with an object of a kind when it is made anew.
+// lostWith describes what is lost when an object of a kind is deleted and
+// created again.
 func lostWith(kind string) string {
 	switch kind {
 	case "PersistentVolumeClaim":
@@ -91,10 +96,10 @@ func lostWith(kind string) string {
 	return ""
 }
 
-// mayNotRecreate says why a live object may not be deleted to be made anew, though the
-// author of its manifest allows that; nil when it may.
-func (a Applier) mayNotRecreate(manifest, live *unstructured.Unstructured, fields []string) error {
-	what := fmt.Sprintf("%s cannot be changed on a live %s, and the live object is not deleted and created again", listed(fields), live.GetKind())
+// recreateRefusal returns an error when a live object may not be deleted and
+// created again although its manifest allows that; nil when it may.
+func (a Applier) recreateRefusal(manifest, live *unstructured.Unstructured, fields []string) error {
+	what := fmt.Sprintf("%s cannot be changed on a live %s, and the live object is not deleted and created again", joinFields(fields), live.GetKind())
 	for _, obj := range []*unstructured.Unstructured{live, manifest} {
 		if protection := applyset.Protection(obj); protection != "" {
 			return fmt.Errorf("%s, because its annotation %s protects it: remove the annotation from the object and from the manifest, or give the resource a new name", what, protection)
@@ -106,54 +111,54 @@ func (a Applier) mayNotRecreate(manifest, live *unstructured.Unstructured, field
 	return nil
 }
 
-func listed(fields []string) string { return strings.Join(fields, ", ") }
+func joinFields(fields []string) string { return strings.Join(fields, ", ") }
 
-// immutable deletes a live object to apply it anew, if its author allows that.
-// It reports whether it took care of the trouble.
-func (r *run) immutable(i int, fields []string) bool {
+// recreate deletes a live object to create it again, if its manifest allows
+// that. It reports whether it handled the error.
+func (r *run) recreate(i int, fields []string) bool {
 	s := &r.steps[i]
 	if len(fields) == 0 {
 		return false
 	}
-	if !mayRecreate(s.obj) || r.a.DryRun {
-		r.fail(i, Failed, cannotChange(fields, s.ID.Kind))
+	if !mayRecreate(s.manifest) || r.applier.DryRun {
+		r.fail(i, Failed, immutableFieldsError(fields, s.ID.Kind))
 		return true
 	}
-	s.fixed = fields
-	r.move(i, Applying, "deleting it, to make it anew: "+listed(fields)+" cannot be changed")
+	s.immutableFields = fields
+	r.move(i, Applying, "deleting it, to make it anew: "+joinFields(fields)+" cannot be changed")
 	r.send(opDelete, i)
 	return true
 }
 
-// recreateError is why an object is not deleted to be made anew.
+// recreateError is the reason why an object is not deleted and created again.
 type recreateError struct{ error }
 
-// deleted waits until the object that was deleted is gone, to apply it anew.
-func (r *run) deleted(answer reply) {
+// handleRecreateDelete waits until the deleted object is gone, and then applies it again.
+func (r *run) handleRecreateDelete(answer reply) {
 	i := answer.step
 	switch err := answer.err; {
-	case err == nil, missing(err):
+	case err == nil, kubeerr.IsMissing(err):
 	case errors.As(err, &recreateError{}):
 		r.fail(i, Failed, err)
 		return
-	case apierrors.IsConflict(err): // it is another object by now
+	case apierrors.IsConflict(err): // another object has the name by now
 		r.send(opPatch, i)
 		return
-	case patience(err) > 0:
-		r.trouble(i, answer)
+	case kubeerr.RetryBudget(err) > 0:
+		r.retryOrFail(i, answer)
 		return
 	default:
 		r.fail(i, Failed, fmt.Errorf("delete it, to make it anew: %w", err))
 		return
 	}
 	s := &r.steps[i]
-	s.vanishing = true
+	s.terminating = true
 	if answer.live == nil {
-		r.gone(i)
+		r.handleGone(i)
 		return
 	}
-	s.live = identity{uid: string(answer.live.GetUID())}
-	r.heed(i, answer.live)
-	r.move(i, Applying, "waiting until the old one is gone"+HeldBy(answer.live))
+	s.applied = identity{uid: string(answer.live.GetUID())}
+	r.updateWatchLabel(i, answer.live)
+	r.move(i, Applying, "waiting until the old one is gone"+DeletionBlockers(answer.live))
 	r.watch(i)
 }

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Of some kinds the API server says only what of the spec may change. That is
-// passed on, and what is lost with the object.
+// For some kinds the API server names only the fields of the spec that may
+// change. The error passes these on, and says what is lost with the object.
 func TestWhatCannotChange(t *testing.T) {
 	for kind, c := range map[string]struct{ says, want string }{
 		"StatefulSet": {
@@ -27,7 +27,7 @@ func TestWhatCannotChange(t *testing.T) {
 		},
 	} {
 		err := apierrors.NewInvalid(schema.GroupKind{Kind: kind}, "a", field.ErrorList{field.Forbidden(field.NewPath("spec"), c.says)})
-		require.EqualError(t, cannotChange(immutableFields(err), kind), c.want)
+		require.EqualError(t, immutableFieldsError(immutableFields(err), kind), c.want)
 	}
-	require.ErrorContains(t, cannotChange([]string{"spec.scope"}, "CustomResourceDefinition"), "made anew, without any of its resources, with")
+	require.ErrorContains(t, immutableFieldsError([]string{"spec.scope"}, "CustomResourceDefinition"), "made anew, without any of its resources, with")
 }

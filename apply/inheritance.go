@@ -10,40 +10,42 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// A run takes over what predecessors own on an object and applies once more, so
-// that what the manifest no longer holds goes, or gets its default. A dry run
-// cannot take over; what would become of those fields is found out here.
+// A run migrates the fields that previous managers own on an object and then
+// applies again, so that fields that the manifest no longer has are removed
+// or get their default. A dry run cannot migrate; it computes the result
+// here.
 
-// withoutInheritance is a rehearsed object without the fields that only
-// predecessors own on the live one. What it would be if it were made anew tells
+// withoutPreviousFields returns the object of a dry run without the fields that
+// only previous managers own on the live object. A dry run of its creation shows
 // which of them have a default.
-func (r *rehearsal) withoutInheritance(ctx context.Context, kind Kind, sent, merged, live *unstructured.Unstructured) *unstructured.Unstructured {
-	if live == nil || !r.a.inherits(live) && !r.a.inherits(merged) {
+func (r *previewRun) withoutPreviousFields(ctx context.Context, kind kube.Kind, sent, merged, live *unstructured.Unstructured) *unstructured.Unstructured {
+	if live == nil || !r.applier.hasPreviousManagerFields(live) && !r.applier.hasPreviousManagerFields(merged) {
 		return merged
 	}
-	predecessors := append(r.a.bequeathing(live), r.a.bequeathing(merged)...) // force took the label from some
-	in := inherit(merged, predecessors, append(applyset.Claimants(live), applyset.Claimants(merged)...), r.a.Manager)
+	predecessors := append(r.applier.previousManagersOf(live), r.applier.previousManagersOf(merged)...) // force took the label from some of them
+	in := kube.InheritFields(merged, predecessors, append(applyset.MembershipManagers(live), applyset.MembershipManagers(merged)...), r.applier.Manager)
 	own := &fieldpath.Set{}
 	for _, entry := range merged.GetManagedFields() {
-		if entry.Manager == r.a.Manager && entry.Operation == metav1.ManagedFieldsOperationApply {
+		if entry.Manager == r.applier.Manager && entry.Operation == metav1.ManagedFieldsOperationApply {
 			own = own.Union(applyset.FieldsOf(entry))
 		}
 	}
 	out := merged.DeepCopy()
 	var fresh any
-	if anew := r.anew(ctx, kind, sent, live); anew != nil {
+	if anew := r.previewRecreate(ctx, kind, sent, live); anew != nil {
 		fresh = anew.Object
 	}
-	drop(out.Object, fresh, in.Taken, in.Kept.Union(own))
+	dropFields(out.Object, fresh, in.Migrated, in.Kept.Union(own))
 	return out
 }
 
-// drop removes from a value what is in one set and not in the other, or gives it
-// the value that it has in fresh. It works in place but for a list, which is
-// returned.
-func drop(from, fresh any, remove, keep *fieldpath.Set) any {
+// dropFields removes from a value the fields that are in remove and not in keep, or
+// resets them to their value in fresh. It works in place except for lists;
+// use the returned value.
+func dropFields(from, fresh any, remove, keep *fieldpath.Set) any {
 	var places []fieldpath.PathElement
 	remove.Members.Iterate(func(at fieldpath.PathElement) { places = append(places, at) })
 	remove.Children.Iterate(func(at fieldpath.PathElement) { places = append(places, at) })
@@ -60,13 +62,13 @@ func drop(from, fresh any, remove, keep *fieldpath.Set) any {
 		case gone && !deeper:
 			changeField(from, at, func(any) any { return usual })
 		case deeper:
-			changeField(from, at, func(inner any) any { return drop(inner, usual, below, keptBelow) })
+			changeField(from, at, func(inner any) any { return dropFields(inner, usual, below, keptBelow) })
 		}
 	}
 	return from
 }
 
-// fieldAt is one field or item of a value.
+// fieldAt returns one field or item of a value.
 func fieldAt(in any, at fieldpath.PathElement) (any, bool) {
 	switch in := in.(type) {
 	case map[string]any:
@@ -82,7 +84,7 @@ func fieldAt(in any, at fieldpath.PathElement) (any, bool) {
 	return nil, false
 }
 
-// withoutField is a value without one of its fields or items.
+// withoutField returns a value without one of its fields or items.
 func withoutField(from any, at fieldpath.PathElement) any {
 	switch from := from.(type) {
 	case map[string]any:
@@ -110,8 +112,8 @@ func changeField(in any, at fieldpath.PathElement, change func(any) any) {
 	}
 }
 
-// isAt tells whether an item of a list is the one that a path names, by keys or
-// by value.
+// isAt reports whether an item of a list is the one that a path element names
+// by keys or by value.
 func isAt(item any, at fieldpath.PathElement) bool {
 	switch {
 	case at.Value != nil:

@@ -11,52 +11,58 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Input is one manifest and where it came from.
+// Input is one manifest and its source.
 type Input struct {
-	Object *unstructured.Unstructured
-	Source string
-	Chart  string // path of the Helm chart it was rendered from; "" when nobody knows
-	// CRDFolder says that it is of a chart's folder crds, which Helm installs before
-	// all hooks.
+	Object *unstructured.Unstructured // with apiVersion, kind and metadata.name
+	Source string                     // its position, for messages: "app.yaml, document 2 (line 14)"
+	Chart  string                     // path of the Helm chart that it was rendered from; "" if unknown
+	// CRDFolder is set for manifests of a chart's crds folder, which Helm
+	// installs before all hooks.
 	CRDFolder bool
-	Text      []byte // the document as it stood; nil when it was not one
-	// Elsewhere says that the object is left out: others may wait for it.
-	Elsewhere bool
-	// Hook says that the object is no part of the plan: it is run around it.
+	Text      []byte // the document's own text; nil when it was not a document of its own
+	// Excluded excludes the object from the stream; others may wait for it
+	// in the cluster.
+	Excluded bool
+	// Hook marks an object that runs around the plan and is not part of it.
 	Hook bool
 }
 
-// Scope says which namespace objects go to.
+// Scope decides the namespaces of objects.
 type Scope struct {
-	Namespace string // for namespaced objects that name none
-	Enforce   bool   // refuse objects that name another
-	// Kind tells what the cluster serves; nil without a cluster.
-	Kind func(schema.GroupVersionKind) (Kind, bool)
+	Namespace string // for namespaced objects without one
+	Enforce   bool   // reject namespaced objects with another namespace, as kubectl does with -n
+	// Kind returns how the cluster serves a kind; nil without a cluster.
+	Kind func(schema.GroupVersionKind) (kube.Kind, bool)
+	// Deletion says that the objects are to be deleted: how long they may take to
+	// become ready does not matter, and is not checked.
+	Deletion bool
 }
 
-// Stream is a set of manifests that is ready to be planned and applied: each
-// with its real namespace, under IDs that differ.
+// Stream is a set of manifests that is ready to be planned and applied:
+// namespaces are resolved and IDs are unique.
 type Stream struct {
-	Resources []ordering.Resource
-	Objects   map[object.ID]*unstructured.Unstructured
-	// Elsewhere are those that are left out.
-	Elsewhere []ordering.Resource
-	// Hooks are those that run around the plan, in the order of the inputs. Two of
-	// them may have the same ID.
+	Resources []ordering.Resource                      // what is planned, in the order of the inputs
+	Objects   map[object.ID]*unstructured.Unstructured // their manifests
+	// Excluded are the excluded resources.
+	Excluded []ordering.Resource
+	// Hooks are the resources that run around the plan, in the order of the
+	// inputs. Their IDs need not be unique.
 	Hooks []ordering.Resource
-	// BeforeHooks are the resources of a chart's folder crds.
+	// BeforeHooks are the resources of charts' crds folders.
 	BeforeHooks map[object.ID]bool
 
-	kind     func(schema.GroupVersionKind) (Kind, bool) // of the Scope
-	unplaced []object.ID                                // cluster-scoped ones that named a namespace
+	kind             func(schema.GroupVersionKind) (kube.Kind, bool) // of the Scope
+	namespaceRemoved []object.ID                                     // cluster-scoped ones that named a namespace
 }
 
-// Plan plans the stream. What it waits for of that which is left out, it waits
-// for in the cluster.
+// Plan plans the stream; it sets Excluded and, with a cluster, Serves of the
+// options. Dependencies that are excluded from the stream are waited for in the
+// cluster. The error is that of ordering.Build.
 func (s *Stream) Plan(options ordering.Options) (*ordering.Plan, error) {
 	plan, err := ordering.Build(s.Resources, s.options(options))
 	if err != nil {
@@ -66,7 +72,7 @@ func (s *Stream) Plan(options ordering.Options) (*ordering.Plan, error) {
 	return plan, nil
 }
 
-// Vet looks for all that is wrong or doubtful with the stream.
+// Vet reports everything that is wrong or doubtful in the stream, as ordering.Vet does.
 func (s *Stream) Vet(options ordering.Options) []ordering.Finding {
 	found := ordering.Vet(s.Resources, s.options(options))
 	for _, note := range s.Notes() {
@@ -76,7 +82,7 @@ func (s *Stream) Vet(options ordering.Options) []ordering.Finding {
 }
 
 func (s *Stream) options(options ordering.Options) ordering.Options {
-	options.Elsewhere = s.Elsewhere
+	options.Excluded = s.Excluded
 	if s.kind != nil {
 		options.Serves = func(m object.Meta) bool {
 			_, served := s.kind(schema.GroupVersionKind{Group: m.Group, Version: m.Version, Kind: m.Kind})
@@ -86,13 +92,13 @@ func (s *Stream) options(options ordering.Options) ordering.Options {
 	return options
 }
 
-// Notes are remarks for people on what NewStream changed.
+// Notes reports the changes that NewStream made: namespaces that it removed.
 func (s *Stream) Notes() []string {
-	if len(s.unplaced) == 0 {
+	if len(s.namespaceRemoved) == 0 {
 		return nil
 	}
 	const examples = 3
-	all := slices.SortedFunc(slices.Values(s.unplaced), object.Compare)
+	all := slices.SortedFunc(slices.Values(s.namespaceRemoved), object.Compare)
 	var names []string
 	for _, id := range all[:min(examples, len(all))] {
 		names = append(names, id.String())
@@ -103,33 +109,33 @@ func (s *Stream) Notes() []string {
 	return []string{"metadata.namespace is left out where the kind is cluster-scoped: " + strings.Join(names, ", ")}
 }
 
-// NewStream gives every namespaced object its namespace, as kubectl does, takes it
-// from those that are cluster-scoped, as the API server does, and refuses two
-// objects of one ID whose contents differ. All faults are reported at once; the
-// stream then holds every object, so that more can be said of it. The inputs'
-// objects are not changed.
+// NewStream sets the namespace of namespaced objects, as kubectl does,
+// removes it from cluster-scoped ones, as the API server does, and rejects
+// two objects with one ID and different contents. It reports all errors at
+// once; the stream then still holds every object, so that further checks can
+// run. The inputs' objects are not changed.
 func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 	s := &Stream{Objects: make(map[object.ID]*unstructured.Unstructured, len(inputs)), BeforeHooks: map[object.ID]bool{}, kind: scope.Kind}
-	crds := streamScopes(inputs)
+	crds := streamKindScopes(inputs)
 	sources := map[object.ID]string{}
 	var errs []error
 	for _, in := range inputs {
 		obj := withOwnMetadata(in.Object)
-		if err := scope.place(obj, crds); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", in.Source, err)) // others that name it are right
+		if err := scope.setNamespace(obj, crds); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", in.Source, err)) // keep it: references to it are valid
 		}
-		if _, err := ownTimeout(obj); err != nil {
+		if _, err := ownTimeout(obj); err != nil && !scope.Deletion {
 			errs = append(errs, fmt.Errorf("%s: %s %s: %w", in.Source, obj.GetKind(), obj.GetName(), err))
 		}
 		r := ordering.Resource{Meta: Meta(obj), Object: obj.Object, Source: in.Source, Chart: in.Chart}
 		if in.Hook {
-			if !in.Elsewhere {
+			if !in.Excluded {
 				s.Hooks = append(s.Hooks, r)
 			}
 			continue
 		}
-		if in.Elsewhere {
-			s.Elsewhere = append(s.Elsewhere, r)
+		if in.Excluded {
+			s.Excluded = append(s.Excluded, r)
 			continue
 		}
 		if twin, ok := s.Objects[r.ID]; ok {
@@ -139,7 +145,7 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 			continue
 		}
 		if in.Object.GetNamespace() != "" && r.Namespace == "" {
-			s.unplaced = append(s.unplaced, r.ID)
+			s.namespaceRemoved = append(s.namespaceRemoved, r.ID)
 		}
 		if in.CRDFolder {
 			s.BeforeHooks[r.ID] = true
@@ -150,7 +156,8 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 	return s, errors.Join(errs...)
 }
 
-// withOwnMetadata is an object that shares all but its metadata with another.
+// withOwnMetadata returns an object that shares everything but its metadata
+// with obj.
 func withOwnMetadata(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	out := &unstructured.Unstructured{Object: maps.Clone(obj.Object)}
 	if metadata, ok := out.Object["metadata"].(map[string]any); ok {
@@ -159,8 +166,8 @@ func withOwnMetadata(obj *unstructured.Unstructured) *unstructured.Unstructured 
 	return out
 }
 
-// place sets the namespace of one object.
-func (s Scope) place(obj *unstructured.Unstructured, crds map[schema.GroupKind]bool) error {
+// setNamespace sets or removes the namespace of one object.
+func (s Scope) setNamespace(obj *unstructured.Unstructured, crds map[schema.GroupKind]bool) error {
 	namespaced, known := s.namespaced(obj.GroupVersionKind(), crds)
 	given := obj.GetNamespace()
 	name := obj.GetKind() + " " + obj.GetName()
@@ -176,24 +183,25 @@ func (s Scope) place(obj *unstructured.Unstructured, crds map[schema.GroupKind]b
 	return nil
 }
 
-// namespaced tells whether objects of a kind live in a namespace: the stream's
-// own CRD knows best, then the cluster, then Kubernetes' own kinds.
+// namespaced reports whether a kind is namespaced, according to the stream's
+// own CRD, else the cluster, else Kubernetes' built-in kinds.
 func (s Scope) namespaced(gvk schema.GroupVersionKind, crds map[schema.GroupKind]bool) (namespaced, known bool) {
 	if namespaced, known = crds[gvk.GroupKind()]; known {
 		return namespaced, true
 	}
 	if s.Kind == nil {
-		return !clusterScoped(gvk.GroupKind()), true
+		return !kube.IsClusterScoped(gvk.GroupKind()), true
 	}
 	kind, known := s.Kind(gvk)
 	return kind.Namespaced, known
 }
 
-// streamScopes reads the scopes of the kinds that the stream's CRDs define.
-func streamScopes(inputs []Input) map[schema.GroupKind]bool {
+// streamKindScopes returns, for the kinds that the stream's CRDs define, whether
+// they are namespaced.
+func streamKindScopes(inputs []Input) map[schema.GroupKind]bool {
 	scopes := map[schema.GroupKind]bool{}
 	for _, in := range inputs {
-		for _, kind := range definedKinds(in.Object) {
+		for _, kind := range kube.DefinedKinds(in.Object) {
 			scope, _, _ := unstructured.NestedString(in.Object.Object, "spec", "scope")
 			scopes[kind.GroupKind()] = scope == "Namespaced"
 		}
@@ -201,7 +209,7 @@ func streamScopes(inputs []Input) map[schema.GroupKind]bool {
 	return scopes
 }
 
-// Meta is what selection and ordering read of an object.
+// Meta returns the part of an object that selection and ordering use.
 func Meta(obj *unstructured.Unstructured) object.Meta {
 	gvk := obj.GroupVersionKind()
 	return object.Meta{

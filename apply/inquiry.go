@@ -13,50 +13,52 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// inquiry is what is asked about one resource that is not ready. It reads and
-// never writes, and makes no more requests than are left to it.
-type inquiry struct {
-	cluster  Cluster
-	now      time.Time
-	left     int
-	asked    map[types.UID]bool // objects whose events were asked for
-	known    map[object.ID]bool // Secrets whose values are hidden, or which do not exist
-	values   []string           // of Secrets that the stream does not hold
-	said     []string           // messages that were told
-	findings []Finding
-	unread   []Finding // what could not be looked at
+// diagnoser collects findings about one resource that is not ready. It only
+// reads, and makes no more requests than it has left.
+type diagnoser struct {
+	cluster      kube.Cluster
+	now          time.Time
+	requestsLeft int
+	eventsRead   map[types.UID]bool // objects whose events were read
+	knownSecrets map[object.ID]bool // Secrets whose values are hidden, or which do not exist
+	secretValues []string           // of Secrets that are not in the stream
+	reported     []string           // messages that were reported
+	findings     []Finding
+	unread       []Finding // what could not be read
 }
 
-// coreKind is a kind of the core group that lives in namespaces.
-func coreKind(resource string) Kind {
-	return Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: resource}, Namespaced: true}
+// coreKind returns a namespaced kind of the core group.
+func coreKind(resource string) kube.Kind {
+	return kube.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: resource}, Namespaced: true}
 }
 
-// list reads objects; false when it could not, which it notes.
-func (q *inquiry) list(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, bool) {
-	if query.Labels+query.Fields == "" || !q.allowed() { // all of a kind would be too many
+// list lists objects; false when that failed, which it records.
+func (q *diagnoser) list(ctx context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, bool) {
+	if query.Labels+query.Fields == "" || !q.takeRequest() { // listing all objects of a kind would be too much
 		return nil, false
 	}
 	objects, err := q.cluster.List(ctx, kind, namespace, query)
 	if err != nil {
-		q.refused("list", kind, namespace, err)
+		q.recordReadError("list", kind, namespace, err)
 	}
 	return objects, err == nil
 }
 
-// get reads one object; nil when it is not there or could not be read, which it
-// notes.
-func (q *inquiry) get(ctx context.Context, kind Kind, id object.ID) (*unstructured.Unstructured, error) {
-	if !q.allowed() {
+// get reads one object and records why it could not be read, unless it does
+// not exist.
+func (q *diagnoser) get(ctx context.Context, kind kube.Kind, id object.ID) (*unstructured.Unstructured, error) {
+	if !q.takeRequest() {
 		return nil, errNoRequestsLeft
 	}
 	live, err := q.cluster.Get(ctx, kind, id.Namespace, id.Name)
 	if err != nil {
-		if !missing(err) {
-			q.refused("get", kind, id.Namespace, err)
+		if !kubeerr.IsMissing(err) {
+			q.recordReadError("get", kind, id.Namespace, err)
 		}
 		return nil, err
 	}
@@ -65,62 +67,63 @@ func (q *inquiry) get(ctx context.Context, kind Kind, id object.ID) (*unstructur
 
 var errNoRequestsLeft = errors.New("no requests are left")
 
-// allowed takes one of the requests that are left.
-func (q *inquiry) allowed() bool {
-	q.left--
-	return q.left >= 0
+// takeRequest takes one of the remaining requests.
+func (q *diagnoser) takeRequest() bool {
+	q.requestsLeft--
+	return q.requestsLeft >= 0
 }
 
-// refused notes what could not be read, and what would let it be read.
-func (q *inquiry) refused(verb string, kind Kind, namespace string, err error) {
+// recordReadError records what could not be read, and what would allow it.
+func (q *diagnoser) recordReadError(verb string, kind kube.Kind, namespace string, err error) {
 	where := kind.Resource.Resource + ` in namespace "` + namespace + `"`
 	if apierrors.IsForbidden(err) {
-		q.forbidden(verb + " " + where)
+		q.recordForbidden(verb + " " + where)
 		return
 	}
-	if noAnswer(err) || errors.Is(err, context.Canceled) {
-		q.unanswered(inWords(err).Error())
+	if isUnanswered(err) || errors.Is(err, context.Canceled) {
+		q.recordUnanswered(kubeerr.TimeoutInWords(err).Error())
 		return
 	}
-	q.missed(where + " cannot be read: " + brief(err).Error())
+	q.recordUnread(where + " cannot be read: " + kubeerr.WithoutURL(err).Error())
 }
 
-// unanswered notes that the API server cannot be asked, and asks no more.
-func (q *inquiry) unanswered(why string) {
-	q.left = 0
-	q.missed("the cause could not be asked for, as the API server does not answer: " + why)
+// recordUnanswered records that the API server does not answer, and stops further
+// requests.
+func (q *diagnoser) recordUnanswered(why string) {
+	q.requestsLeft = 0
+	q.recordUnread("the cause could not be asked for, as the API server does not answer: " + why)
 }
 
-// forbidden notes a permission that lacks.
-func (q *inquiry) forbidden(what string) {
-	q.missed("not looked further: may not " + what + "; a Role that allows it would tell more")
+// recordForbidden records a missing permission.
+func (q *diagnoser) recordForbidden(what string) {
+	q.recordUnread("not looked further: may not " + what + "; a Role that allows it would tell more")
 }
 
-func (q *inquiry) missed(text string) {
+func (q *diagnoser) recordUnread(text string) {
 	finding := Finding{Text: text}
 	if !slices.ContainsFunc(q.unread, func(f Finding) bool { return f.Text == text }) {
 		q.unread = append(q.unread, finding)
 	}
 }
 
-// find notes what was found, with the message if that says something new.
-func (q *inquiry) find(about object.ID, text, message string) {
-	if message = oneLine(message); message != "" && !q.isSaid(message) {
+// addFinding records a finding, with the message if it is new.
+func (q *diagnoser) addFinding(about object.ID, text, message string) {
+	if message = oneLine(message); message != "" && !q.isReported(message) {
 		text += ": " + message
 	}
 	q.findings = append(q.findings, Finding{About: about, Text: text})
 }
 
-// isSaid tells whether a message was told before, and notes it. Names in quotes
-// do not count: controllers generate them anew each time.
-func (q *inquiry) isSaid(message string) bool {
+// isReported reports whether a message was reported before, and records it.
+// Quoted names are ignored: controllers generate new ones each time.
+func (q *diagnoser) isReported(message string) bool {
 	bare := quoted().ReplaceAllString(message, "")
-	for _, told := range q.said {
+	for _, told := range q.reported {
 		if strings.Contains(told, bare) || len(told) > 20 && strings.Contains(bare, told) {
 			return true
 		}
 	}
-	q.said = append(q.said, bare)
+	q.reported = append(q.reported, bare)
 	return false
 }
 

@@ -9,21 +9,23 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// empty is a cluster in which nothing is.
+// empty is a cluster without objects.
 type empty struct {
-	Cluster
+	kube.Cluster
 	asked []string
 }
 
-func (c *empty) List(_ context.Context, kind Kind, _ string, _ Query) ([]*unstructured.Unstructured, error) {
+func (c *empty) List(_ context.Context, kind kube.Kind, _ string, _ kube.Query) ([]*unstructured.Unstructured, error) {
 	c.asked = append(c.asked, kind.Resource.Resource)
 	return nil, nil
 }
 
-// An object's events are asked for once, and nothing when no request is left.
+// An object's events are read once, and nothing is read when no request is
+// left.
 func TestInquiryKeepsToItsRequests(t *testing.T) {
 	daemon := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "DaemonSet",
@@ -33,14 +35,14 @@ func TestInquiryKeepsToItsRequests(t *testing.T) {
 	}}
 	for left, asked := range [][]string{nil, {"pods"}, {"pods", "events"}, {"pods", "events"}} {
 		cluster := &empty{}
-		q := &inquiry{cluster: cluster, now: time.Now(), left: left, asked: map[types.UID]bool{}, known: map[object.ID]bool{}}
-		q.about(t.Context(), daemon, nil)
+		q := &diagnoser{cluster: cluster, now: time.Now(), requestsLeft: left, eventsRead: map[types.UID]bool{}, knownSecrets: map[object.ID]bool{}}
+		q.diagnose(t.Context(), daemon, nil)
 		require.Equal(t, asked, cluster.asked)
 	}
-	// Without a selector all Pods of the namespace would be asked for.
+	// Without a selector all Pods of the namespace would be listed.
 	unstructured.RemoveNestedField(daemon.Object, "spec", "selector")
 	cluster := &empty{}
-	q := &inquiry{cluster: cluster, now: time.Now(), left: requestsEach, asked: map[types.UID]bool{}, known: map[object.ID]bool{}}
-	q.about(t.Context(), daemon, nil)
+	q := &diagnoser{cluster: cluster, now: time.Now(), requestsLeft: maxDiagnosisRequests, eventsRead: map[types.UID]bool{}, knownSecrets: map[object.ID]bool{}}
+	q.diagnose(t.Context(), daemon, nil)
 	require.NotContains(t, cluster.asked, "pods")
 }

@@ -6,46 +6,47 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// judge moves a waiting resource by the verdict on its live object.
-func (r *run) judge(i int, live *unstructured.Unstructured) {
+// evaluate moves a waiting resource according to the verdict on its live object.
+func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
 	a, again := r.assess(i, live)
-	if r.learnFirst(i, live, a) {
-		slim(live, s.obj)
-		s.last = live
+	if r.awaitColumns(i, live, a) {
+		trim(live, s.manifest)
+		s.lastSeen = live
 		return
 	}
-	if !again.IsZero() || a.Undated { // it may be judged again as it stands
-		slim(live, s.obj)
+	if !again.IsZero() || a.WithoutGeneration { // it may be judged again unchanged
+		trim(live, s.manifest)
 	} else {
-		slimWorkload(live, s.obj)
+		trimWorkload(live, s.manifest)
 	}
-	s.last, s.grade = live, a.Grade()
-	r.judgeLater(i, again)
+	s.lastSeen, s.grade = live, a.Grade()
+	r.evaluateAt(i, again)
 	switch a.Verdict {
 	case health.Ready:
-		r.believe(i, live, a)
+		r.onReady(i, live, a)
 	case health.Failed, health.Unknown: // RFC-DEPLOY-0001 §5: unknown counts as failure
 		r.fail(i, Failed, errors.New(a.Reason))
 	case health.Deleting:
-		r.fail(i, Failed, errors.New("somebody deleted it while we waited for it"+HeldBy(live)))
+		r.fail(i, Failed, errors.New("it was deleted while the run waited for it"+DeletionBlockers(live)))
 	default:
 		s.reason = a.Reason
-		r.tellWaiting(i)
+		r.reportWaiting(i)
 	}
 }
 
-// believe goes on with an object that says it is ready: a CRD when discovery
+// onReady handles an object that reports ready. A CRD is ready when discovery
 // serves its kinds, a webhook configuration when its Services have endpoints.
-func (r *run) believe(i int, live *unstructured.Unstructured, a health.Assessment) {
-	if kinds := definedKinds(live); len(kinds) > 0 {
-		r.awaitKinds(i, kinds...)
+func (r *run) onReady(i int, live *unstructured.Unstructured, a health.Assessment) {
+	if kinds := kube.DefinedKinds(live); len(kinds) > 0 {
+		r.waitForKinds(i, kinds...)
 		return
 	}
 	s := &r.steps[i]
-	if len(a.Backends) > 0 && !r.a.DryRun {
+	if len(a.Backends) > 0 && !r.applier.DryRun {
 		s.backends = a.Backends
 		r.awaitBackend(i)
 		return
@@ -54,5 +55,5 @@ func (r *run) believe(i int, live *unstructured.Unstructured, a health.Assessmen
 	if a.Assumed {
 		why, s.assumed = a.Reason, true
 	}
-	r.ready(i, why)
+	r.finishReady(i, why)
 }

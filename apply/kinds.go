@@ -6,42 +6,43 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// A kind becomes usable when discovery serves it, a little after its CRD is
-// Established; a PATCH sent before gets 404. So both the CRD and whoever uses
-// its kind wait for discovery. All who wait for one group-version share its
+// A kind is usable when discovery serves it, shortly after its CRD is
+// Established; before that a PATCH gets 404. So both the CRD and the custom
+// resources wait for discovery. All waits for one group-version share its
 // requests.
 
-// kindWait is what waits for one group-version to be served.
+// kindWait is the wait for one group-version to be served.
 type kindWait struct {
-	wants []want
-	asked bool          // a request is out
-	next  time.Time     // when one is due; zero when none is
-	held  bool          // until more CRDs of the group-version are established
-	looks int           // requests to discovery so far
-	delay time.Duration // the pause after the next look; it doubles
-	other time.Duration // the pause before a look that is likely in vain; it doubles
+	waiters          []kindWaiter
+	discoveryPending bool          // a request is in flight
+	next             time.Time     // when the next request is due; zero when none is
+	batching         bool          // the request is delayed until more CRDs of the group-version are established
+	requests         int           // number of discovery requests so far
+	delay            time.Duration // backoff after the next request; it doubles
+	unlikelyDelay    time.Duration // backoff before a request that probably finds nothing; it doubles
 }
 
-type want struct {
+type kindWaiter struct {
 	step int
 	kind schema.GroupVersionKind
 }
 
-// firstDelay is the pause before discovery is asked again when a kind is about
-// to be served: it lags a little behind what brings the kind.
+// firstDelay is the delay before discovery is read again for a kind that is
+// about to be served: discovery lags a little behind the CRD.
 const firstDelay = 20 * time.Millisecond
 
-// awaitKinds lets a step wait until the API server serves all the kinds.
-func (r *run) awaitKinds(i int, kinds ...schema.GroupVersionKind) {
+// waitForKinds makes a step wait until the API server serves all the kinds.
+func (r *run) waitForKinds(i int, kinds ...schema.GroupVersionKind) {
 	s := &r.steps[i]
-	if s.unserved > 0 {
+	if s.missingKinds > 0 {
 		return
 	}
 	var missing []schema.GroupVersionKind
@@ -50,59 +51,59 @@ func (r *run) awaitKinds(i int, kinds ...schema.GroupVersionKind) {
 			missing = append(missing, kind)
 		}
 	}
-	s.unserved = len(missing)
+	s.missingKinds = len(missing)
 	for _, kind := range missing {
-		w := r.wanted[kind.GroupVersion()]
+		w := r.kindWaits[kind.GroupVersion()]
 		if w == nil {
-			w = &kindWait{delay: r.secondLook(kind), other: otherDelay}
-			r.wanted[kind.GroupVersion()] = w
+			w = &kindWait{delay: r.secondReadDelay(kind), unlikelyDelay: unlikelyKindDelay}
+			r.kindWaits[kind.GroupVersion()] = w
 		}
-		w.wants = append(w.wants, want{i, kind})
-		r.ask(kind.GroupVersion(), w)
+		w.waiters = append(w.waiters, kindWaiter{i, kind})
+		r.scheduleDiscovery(kind.GroupVersion(), w)
 	}
-	if s.unserved == 0 {
-		r.served(i)
+	if s.missingKinds == 0 {
+		r.onKindsServed(i)
 		return
 	}
-	r.expectKind(i, kinds[0])
+	r.reportKindWait(i, kinds[0])
 }
 
-// expectKind says what a step waits for, and gives up after a while on a kind
-// that nothing in the stream makes.
-func (r *run) expectKind(i int, kind schema.GroupVersionKind) {
+// reportKindWait reports what a step waits for, and starts KindTimeout for a kind
+// that nothing in the stream defines.
+func (r *run) reportKindWait(i int, kind schema.GroupVersionKind) {
 	s := &r.steps[i]
-	switch own := s.obj.GroupVersionKind() == kind; {
+	switch own := s.manifest.GroupVersionKind() == kind; {
 	case s.state == Waiting:
 		r.move(i, Waiting, "its kind is not served yet")
-	case own && len(s.MadeBy) > 0:
-		r.move(i, Applying, "its kind, which "+s.MadeBy[0].String()+" makes, is not served yet")
+	case own && len(s.ProvidedBy) > 0:
+		r.move(i, Applying, "its kind, which "+s.ProvidedBy[0].String()+" makes, is not served yet")
 	default:
 		detail := "its kind is not served yet"
 		if !own {
 			detail = "it needs an object of kind " + kind.GroupKind().String() + ", which is not served yet"
 		}
 		r.move(i, Applying, detail)
-		if s.patience == 0 { // else that bounds this wait, too
-			r.after(r.a.KindTimeout, func() { r.kindExpired(i, kind) })
+		if s.ownTimeout == 0 { // otherwise the resource's own timeout bounds this wait too
+			r.after(r.applier.KindTimeout, func() { r.onKindTimeout(i, kind) })
 		}
 	}
 }
 
-// batchDelay is how long other CRDs of a group-version are waited for, so that one
-// look at discovery does for all.
+// batchDelay is how long discovery waits for other CRDs of a group-version,
+// so that one request serves them all.
 const batchDelay = time.Second
 
-// ask looks at discovery, once for all CRDs of a group-version that are on their
-// way.
-func (r *run) ask(gv schema.GroupVersion, w *kindWait) {
+// scheduleDiscovery reads discovery once for all CRDs of a group-version that are being
+// applied.
+func (r *run) scheduleDiscovery(gv schema.GroupVersion, w *kindWait) {
 	switch {
-	case w.asked, w.due():
-	case !r.moreDefine(gv):
+	case w.discoveryPending, w.isScheduled():
+	case !r.hasPendingCRDs(gv):
 		r.discover(gv, w)
-	case !w.held:
-		w.held = true
+	case !w.batching:
+		w.batching = true
 		r.after(batchDelay, func() {
-			if r.wanted[gv] == w && w.held {
+			if r.kindWaits[gv] == w && w.batching {
 				r.discover(gv, w)
 			}
 		})
@@ -110,97 +111,100 @@ func (r *run) ask(gv schema.GroupVersion, w *kindWait) {
 }
 
 func (r *run) discover(gv schema.GroupVersion, w *kindWait) {
-	w.asked, w.held, w.next = true, false, time.Time{}
-	w.looks++
-	r.hand(request{op: opDiscover, step: -1, discover: gv})
+	w.discoveryPending, w.batching, w.next = true, false, time.Time{}
+	w.requests++
+	r.submit(request{op: opDiscover, step: -1, discover: gv})
 }
 
-// moreDefine tells whether a CRD that defines kinds of a group-version is sent
-// and not established yet.
-func (r *run) moreDefine(gv schema.GroupVersion) bool {
-	return slices.ContainsFunc(r.definers[gv], func(i int) bool {
+// hasPendingCRDs reports whether a CRD that defines kinds of a group-version is
+// sent and not established yet.
+func (r *run) hasPendingCRDs(gv schema.GroupVersion) bool {
+	return slices.ContainsFunc(r.crdSteps[gv], func(i int) bool {
 		s := &r.steps[i]
-		return busy(s.state) && s.unserved == 0
+		return isActive(s.state) && s.missingKinds == 0
 	})
 }
 
-// discovered looks who of those that wait for a group-version can go on, and
-// asks again later for the others.
-func (r *run) discovered(gv schema.GroupVersion) {
-	w := r.wanted[gv]
-	wants := w.wants
-	w.wants, w.asked = nil, false
+// handleDiscovery resumes the steps whose kinds are now served, and schedules
+// another read for the rest.
+func (r *run) handleDiscovery(gv schema.GroupVersion) {
+	w := r.kindWaits[gv]
+	wants := w.waiters
+	w.waiters, w.discoveryPending = nil, false
 	for _, want := range wants {
 		s := &r.steps[want.step]
 		switch _, served := r.kind(want.kind); {
 		case s.state.Final():
 		case served:
-			if s.unserved--; s.unserved == 0 {
-				r.served(want.step)
+			if s.missingKinds--; s.missingKinds == 0 {
+				r.onKindsServed(want.step)
 			}
 		default:
-			w.wants = append(w.wants, want)
+			w.waiters = append(w.waiters, want)
 		}
 	}
-	if len(w.wants) == 0 {
-		delete(r.wanted, gv)
+	if len(w.waiters) == 0 {
+		delete(r.kindWaits, gv)
 		return
 	}
-	if slices.ContainsFunc(w.wants, func(want want) bool { return !r.defined(want.kind) }) {
+	if slices.ContainsFunc(w.waiters, func(want kindWaiter) bool { return !r.isDefinedByStream(want.kind) }) {
 		r.watchKinds()
 	}
-	r.lookIn(gv, w, r.nextDelay(w))
+	r.discoverIn(gv, w, r.nextDelay(w))
 }
 
-// defined tells whether a CustomResourceDefinition of the stream defines a kind.
-func (r *run) defined(kind schema.GroupVersionKind) bool {
+// isDefinedByStream reports whether a CustomResourceDefinition of the stream defines a
+// kind.
+func (r *run) isDefinedByStream(kind schema.GroupVersionKind) bool {
 	_, defined := r.schemas[kind]
 	return defined
 }
 
-// secondLook is the pause before discovery is asked a second time for a kind.
-func (r *run) secondLook(kind schema.GroupVersionKind) time.Duration {
-	if r.defined(kind) || r.kindsPolled {
+// secondReadDelay returns the delay before discovery is read a second time for a
+// kind.
+func (r *run) secondReadDelay(kind schema.GroupVersionKind) time.Duration {
+	if r.isDefinedByStream(kind) || r.kindsPolled {
 		return firstDelay
 	}
-	return unpromptedDelay
+	return discoveryPollDelay
 }
 
-// nextDelay is the pause before the next look. It doubles, so that even a long
-// wait is a handful of looks; where nothing prompts them only up to longestPause.
+// nextDelay returns the backoff before the next read of discovery. It
+// doubles, so that even a long wait costs few requests; it is capped at
+// maxBackoff where no watch triggers reads.
 func (r *run) nextDelay(w *kindWait) time.Duration {
 	d := w.delay
 	if w.delay *= 2; r.kindsPolled {
-		w.delay = min(w.delay, longestPause)
+		w.delay = min(w.delay, maxBackoff)
 	}
 	return d
 }
 
-// due tells whether a look at discovery will follow by itself.
-func (w *kindWait) due() bool { return !w.next.IsZero() }
+// isScheduled reports whether another read of discovery is scheduled.
+func (w *kindWait) isScheduled() bool { return !w.next.IsZero() }
 
-// lookIn looks at discovery when d has passed; false when a look is out or due
-// before that.
-func (r *run) lookIn(gv schema.GroupVersion, w *kindWait, d time.Duration) bool {
+// discoverIn schedules a read of discovery after d; it returns false when one is
+// in flight or due before that.
+func (r *run) discoverIn(gv schema.GroupVersion, w *kindWait, d time.Duration) bool {
 	at := time.Now().Add(d)
-	if w.asked || w.due() && !at.Before(w.next) {
+	if w.discoveryPending || w.isScheduled() && !at.Before(w.next) {
 		return false
 	}
 	w.next = at
-	reportRetry(r.ctx(), Retry{Of: "ask which kinds " + gv.String() + " serves", Attempt: w.looks, Pause: d})
+	kube.ReportRetry(r.ctx(), kube.Retry{Of: "ask which kinds " + gv.String() + " serves", Attempt: w.requests, Pause: d})
 	r.after(d, func() {
-		if r.wanted[gv] == w && w.next.Equal(at) {
+		if r.kindWaits[gv] == w && w.next.Equal(at) {
 			r.discover(gv, w)
 		}
 	})
 	return true
 }
 
-// served goes on with a step whose kinds are all there: a CRD is ready, a
-// custom resource can be sent.
-func (r *run) served(i int) {
+// onKindsServed resumes a step whose kinds are all served: a CRD is ready, a custom
+// resource can be sent.
+func (r *run) onKindsServed(i int) {
 	if r.steps[i].state == Waiting {
-		r.ready(i, "")
+		r.finishReady(i, "")
 		return
 	}
 	r.invalidateReads()
@@ -208,48 +212,51 @@ func (r *run) served(i int) {
 	r.start(i)
 }
 
-// kindExpired gives up on a kind that nothing in the stream defines.
-func (r *run) kindExpired(i int, kind schema.GroupVersionKind) {
-	if _, served := r.kind(kind); served || r.steps[i].state != Applying || r.steps[i].unserved == 0 {
+// onKindTimeout fails a step whose kind is defined by nothing in the stream and
+// was not served in time.
+func (r *run) onKindTimeout(i int, kind schema.GroupVersionKind) {
+	if _, served := r.kind(kind); served || r.steps[i].state != Applying || r.steps[i].missingKinds == 0 {
 		return
 	}
 	if kind.Version == "" {
 		r.fail(i, Failed, fmt.Errorf("it needs an object of kind %s, which is not of this stream, and the cluster does not serve that kind, after %s still not: "+
-			"install what makes it, or correct the entry in the annotation %s", kind.GroupKind(), max(0, r.a.KindTimeout), ordering.DependsOnAnnotation))
+			"install what makes it, or correct the entry in the annotation %s", kind.GroupKind(), max(0, r.applier.KindTimeout), ordering.DependsOnAnnotation))
 		return
 	}
-	r.fail(i, Failed, r.unserved(kind, r.a.KindTimeout))
+	r.fail(i, Failed, r.unservedKindError(kind, r.applier.KindTimeout))
 }
 
-// nameUnserved fails what still waits, beside a failure, for its own kind that
-// nothing in the stream makes: that is a fault to be named in the same run.
-func (r *run) nameUnserved() {
+// failUnservedKinds is called after a failure. It fails the steps that still wait
+// for their own kind, which nothing in the stream defines, so that this error
+// is reported in the same run.
+func (r *run) failUnservedKinds() {
 	for i := range r.steps {
 		s := &r.steps[i]
-		gvk := s.obj.GroupVersionKind()
-		if _, served := r.kind(gvk); s.state == Applying && s.unserved > 0 && !served && len(s.MadeBy) == 0 {
-			r.fail(i, Failed, r.unserved(gvk, time.Since(s.begun).Round(time.Second/10)))
+		gvk := s.manifest.GroupVersionKind()
+		if _, served := r.kind(gvk); s.state == Applying && s.missingKinds > 0 && !served && len(s.ProvidedBy) == 0 {
+			r.fail(i, Failed, r.unservedKindError(gvk, time.Since(s.startedAt).Round(time.Second/10)))
 		}
 	}
 }
 
-// unserved says why a kind that nothing in the stream makes is not served, as
-// far as one can tell; waited is how long it was waited for, 0 when not at all.
-func (r *run) unserved(kind schema.GroupVersionKind, waited time.Duration) error {
+// unservedKindError returns the error for a kind that nothing in the stream defines
+// and that is not served, with the likely reason. waited is how long it was
+// waited for, 0 if not at all.
+func (r *run) unservedKindError(kind schema.GroupVersionKind, waited time.Duration) error {
 	stillNot, stillDidNot := "", ""
 	if waited > 0 {
 		stillNot, stillDidNot = fmt.Sprintf(", after %s still not", waited), fmt.Sprintf(", and after %s still did not", waited)
 	}
-	if err := r.a.Cluster.Unreadable(kind.GroupVersion()); err != nil {
+	if err := r.applier.Cluster.Unreadable(kind.GroupVersion()); err != nil {
 		return fmt.Errorf("what serves %s does not answer%s: %w; see to the backend of its APIService (kubectl describe apiservice %s.%s)",
-			kind.GroupVersion(), stillNot, brief(err), kind.Version, kind.Group)
+			kind.GroupVersion(), stillNot, kubeerr.WithoutURL(err), kind.Version, kind.Group)
 	}
-	if versions := r.a.Cluster.Versions(kind.GroupKind()); len(versions) > 0 {
+	if versions := r.applier.Cluster.Versions(kind.GroupKind()); len(versions) > 0 {
 		return fmt.Errorf("the cluster serves kind %s of group %q in %s, and not in %s: change the manifest's apiVersion",
 			kind.Kind, kind.Group, strings.Join(versions, ", "), kind.Version)
 	}
-	if health.IsNative(kind.Group) {
-		return r.unknownNative(kind)
+	if object.IsNative(kind.Group) {
+		return r.unknownBuiltinError(kind)
 	}
 	return fmt.Errorf("the cluster does not serve kind %s of %s%s. "+
 		"Either its CustomResourceDefinition is missing (install it, or add it to the stream), "+
@@ -258,11 +265,11 @@ func (r *run) unserved(kind schema.GroupVersionKind, waited time.Duration) error
 		kind.Kind, kind.GroupVersion(), stillDidNot)
 }
 
-// unknownNative says what is wrong with a kind of a group that Kubernetes serves
-// itself: nothing that is installed could bring it.
-func (r *run) unknownNative(kind schema.GroupVersionKind) error {
+// unknownBuiltinError returns the error for a kind of a built-in API group that the
+// cluster does not serve: nothing could be installed to bring it.
+func (r *run) unknownBuiltinError(kind schema.GroupVersionKind) error {
 	var beside, elsewhere []string
-	for _, known := range r.a.Cluster.NamespacedKinds() {
+	for _, known := range r.applier.Cluster.NamespacedKinds() {
 		if known.Group == kind.Group {
 			beside = append(beside, known.Kind)
 		}
@@ -277,48 +284,29 @@ func (r *run) unknownNative(kind schema.GroupVersionKind) error {
 	return fmt.Errorf("this cluster has no kind %s in %s: correct the manifest's apiVersion or kind%s", kind.Kind, kind.GroupVersion(), hint)
 }
 
-// refuseUnknown fails what has a kind that no waiting brings, before anything is
-// written.
-func (r *run) refuseUnknown() {
+// failUnknownKinds fails, before anything is written, the steps whose kinds
+// cannot appear later.
+func (r *run) failUnknownKinds() {
 	for i := range r.steps {
 		s := &r.steps[i]
-		gvk := s.obj.GroupVersionKind()
+		gvk := s.manifest.GroupVersionKind()
 		if _, served := r.kind(gvk); served || s.state.Final() || r.mayAppear(i, gvk) {
 			continue
 		}
-		r.fail(i, Failed, r.unserved(gvk, 0))
-		r.over = true
+		r.fail(i, Failed, r.unservedKindError(gvk, 0))
+		r.finished = true
 	}
 }
 
-// mayAppear reports whether a kind that is not served may be served later in the
-// run: something of the stream makes it, its server may answer by then, or an
-// operator may bring it while it is waited for.
+// mayAppear reports whether a kind that is not served may be served later in
+// the run: the stream defines it, its API server may answer by then, or an
+// operator may install it during the wait.
 func (r *run) mayAppear(i int, gvk schema.GroupVersionKind) bool {
 	s := &r.steps[i]
-	if len(s.MadeBy) > 0 || r.a.Cluster.Unreadable(gvk.GroupVersion()) != nil {
+	if len(s.ProvidedBy) > 0 || r.applier.Cluster.Unreadable(gvk.GroupVersion()) != nil {
 		return true
 	}
-	own, _ := ownTimeout(s.obj)
-	waits := r.a.KindTimeout > 0 || own > 0 || s.Timeout > 0
-	return !health.IsNative(gvk.Group) && (waits || r.a.DryRun)
-}
-
-// definedKinds are the kinds that a CustomResourceDefinition serves; none for
-// any other object.
-func definedKinds(obj *unstructured.Unstructured) []schema.GroupVersionKind {
-	if obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
-		return nil
-	}
-	group, _, _ := unstructured.NestedString(obj.Object, "spec", "group")
-	kind, _, _ := unstructured.NestedString(obj.Object, "spec", "names", "kind")
-	versions, _, _ := unstructured.NestedSlice(obj.Object, "spec", "versions")
-	var kinds []schema.GroupVersionKind
-	for _, v := range versions {
-		version, ok := v.(map[string]any)
-		if name, _ := version["name"].(string); ok && version["served"] == true {
-			kinds = append(kinds, schema.GroupVersionKind{Group: group, Version: name, Kind: kind})
-		}
-	}
-	return kinds
+	own, _ := ownTimeout(s.manifest)
+	waits := r.applier.KindTimeout > 0 || own > 0 || s.Timeout > 0
+	return !object.IsNative(gvk.Group) && (waits || r.applier.DryRun)
 }

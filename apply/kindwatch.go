@@ -6,116 +6,118 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/kube"
 )
 
-// A kind that something else brings shows as a change of a
-// CustomResourceDefinition, or of an APIService. Both are watched, by no more
-// than their metadata: a cluster may have a thousand CRDs, of a megabyte each.
-// Their names tell which group-version to look at.
+// A kind that is installed outside the stream shows as a change of a
+// CustomResourceDefinition or an APIService. Both are watched as metadata
+// only: a cluster may have a thousand CRDs of a megabyte each. Their names
+// show which group-version to refresh.
 
 const (
-	// unpromptedDelay is the pause before discovery is asked again without any
-	// such change.
-	unpromptedDelay = 2 * time.Second
-	// otherDelay is the pause before discovery is asked because of a change that
-	// is more likely about another kind of the group.
-	otherDelay = time.Second
+	// discoveryPollDelay is the delay before discovery is read again without
+	// such a change.
+	discoveryPollDelay = 2 * time.Second
+	// unlikelyKindDelay is the delay before discovery is read because of a change
+	// that is probably about another kind of the group.
+	unlikelyKindDelay = time.Second
 )
 
-// definitions are the kinds whose objects bring other kinds.
-func definitions() []schema.GroupVersionKind {
+// definingKinds returns the kinds whose objects define other kinds.
+func definingKinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
 		{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"},
 	}
 }
 
-// watchKinds watches for kinds that the stream does not define, once for all of
-// them.
+// watchKinds starts the watch for kinds that the stream does not define, once
+// for all of them.
 func (r *run) watchKinds() {
 	if r.kindsWatched {
 		return
 	}
 	r.kindsWatched = true
-	for _, gvk := range definitions() {
+	for _, gvk := range definingKinds() {
 		kind, served := r.kind(gvk)
 		if !served {
 			r.pollKinds(gvk)
 			continue
 		}
-		r.follow(r.a.Cluster, watchKey{resource: kind.Resource, metadata: true}, kind, func(c sight) {
+		r.startWatch(r.applier.Cluster, watchKey{resource: kind.Resource, metadata: true}, kind, func(c keyedWatchEvent) {
 			if c.Forbidden != nil {
 				r.pollKinds(gvk)
 				return
 			}
-			r.seeDefinitions(gvk.Kind, c.Change)
+			r.handleDefinitionChange(gvk.Kind, c.WatchEvent)
 		})
 	}
 }
 
-// pollKinds lets discovery be asked again and again where nothing tells of new
-// CustomResourceDefinitions. An APIService alone seldom brings a kind: the
-// unprompted looks find it.
+// pollKinds polls discovery where CustomResourceDefinitions cannot be
+// watched. It does nothing for APIServices: they seldom add a kind, and the
+// unprompted reads find it.
 func (r *run) pollKinds(definition schema.GroupVersionKind) {
 	if definition.Kind == "APIService" {
 		return
 	}
 	r.kindsPolled = true
-	for gv, w := range r.wanted {
+	for gv, w := range r.kindWaits {
 		w.delay = firstDelay
-		r.lookIn(gv, w, r.nextDelay(w))
+		r.discoverIn(gv, w, r.nextDelay(w))
 	}
 }
 
-// seeDefinitions looks at the group-versions that a change may have brought.
-func (r *run) seeDefinitions(definition string, c Change) {
+// handleDefinitionChange refreshes the group-versions that a change may have added.
+func (r *run) handleDefinitionChange(definition string, c kube.WatchEvent) {
 	if c.Deleted {
 		return
 	}
-	for gv, w := range r.wanted {
+	for gv, w := range r.kindWaits {
 		for _, obj := range c.Objects {
-			switch brings(definition, obj.GetName(), gv, w) {
+			switch likelihoodOf(definition, obj.GetName(), gv, w) {
 			case likely:
 				if !c.Listed {
 					w.delay = firstDelay
 				}
-				r.lookIn(gv, w, firstDelay)
-			case perhaps:
-				if !c.Listed && r.lookIn(gv, w, w.other) {
-					w.other *= 2
+				r.discoverIn(gv, w, firstDelay)
+			case possible:
+				if !c.Listed && r.discoverIn(gv, w, w.unlikelyDelay) {
+					w.unlikelyDelay *= 2
 				}
 			}
 		}
 	}
 }
 
-// chance is how likely an object brings a kind.
-type chance int
+// likelihood is how likely an object defines a kind.
+type likelihood int
 
 const (
-	no chance = iota
-	perhaps
+	unlikely likelihood = iota
+	possible
 	likely
 )
 
-// brings tells by its name whether a CustomResourceDefinition (PLURAL.GROUP) or
-// an APIService (VERSION.GROUP) brings a kind that is waited for. The plural is
-// guessed, so that any CRD of the group may.
-func brings(definition, name string, gv schema.GroupVersion, w *kindWait) chance {
+// likelihoodOf estimates by its name whether a CustomResourceDefinition
+// (PLURAL.GROUP) or an APIService (VERSION.GROUP) defines a kind that is
+// waited for. The plural is guessed, so any CRD of the group may.
+func likelihoodOf(definition, name string, gv schema.GroupVersion, w *kindWait) likelihood {
 	first, group, _ := strings.Cut(name, ".")
 	if group != gv.Group {
-		return no
+		return unlikely
 	}
 	if definition == "APIService" {
 		if gv.Version == "" || gv.Version == first {
 			return likely
 		}
-		return no
+		return unlikely
 	}
-	for _, want := range w.wants {
+	for _, want := range w.waiters {
 		if plural, _ := meta.UnsafeGuessKindToResource(want.kind); plural.Resource == first {
 			return likely
 		}
 	}
-	return perhaps
+	return possible
 }

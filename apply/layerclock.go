@@ -6,77 +6,79 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// A layer's timeout bounds the time in which one of its resources is being
-// applied or waited for. While it waits for other layers, its clock stands.
+// A layer's timeout bounds the time in which any of its resources is being
+// applied or waited for. While the layer waits for other layers, its clock is
+// stopped.
 
-// layerClock is the clock of one layer that has a timeout.
+// layerClock is the clock of one layer with a timeout.
 type layerClock struct {
-	busy  int       // resources being applied or waited for
-	since time.Time // it runs
-	spent time.Duration
-	round int // tells the timer of now from those of the past
+	active int       // resources being applied or waited for
+	since  time.Time // when it was started
+	used   time.Duration
+	timer  int // identifies the current timer; older ones are stale
 }
 
-// busy tells whether a clock runs for a resource in a state.
-func busy(state State) bool { return state == Applying || state == Waiting }
+// isActive reports whether the clock runs for a resource in this state.
+func isActive(state State) bool { return state == Applying || state == Waiting }
 
-// tick starts and stops the clocks of the layers that a step is in.
-func (r *run) tick(i int, from, to State) {
-	if busy(from) == busy(to) {
+// updateLayerClocks starts and stops the clocks of a step's layers on a transition.
+func (r *run) updateLayerClocks(i int, from, to State) {
+	if isActive(from) == isActive(to) {
 		return
 	}
 	r.timedLayers(i, func(layer int) {
-		c := r.clocks[layer]
+		c := r.layerClocks[layer]
 		if c == nil {
 			c = &layerClock{}
-			r.clocks[layer] = c
+			r.layerClocks[layer] = c
 		}
-		if busy(to) {
-			if c.busy++; c.busy == 1 {
-				r.wind(layer, c)
+		if isActive(to) {
+			if c.active++; c.active == 1 {
+				r.startLayerClock(layer, c)
 			}
-		} else if c.busy--; c.busy == 0 {
-			c.round++
-			c.spent += time.Since(c.since)
+		} else if c.active--; c.active == 0 {
+			c.timer++
+			c.used += time.Since(c.since)
 		}
 	})
 }
 
-// wind lets a layer's clock run for the time that is left.
-func (r *run) wind(layer int, c *layerClock) {
-	c.round++
+// startLayerClock starts a layer's clock for the remaining time.
+func (r *run) startLayerClock(layer int, c *layerClock) {
+	c.timer++
 	c.since = time.Now()
-	round := c.round
-	r.after(r.plan.Layers[layer].Timeout-c.spent, func() {
-		if c.round == round {
-			r.layerExpired(layer, c)
+	round := c.timer
+	r.after(r.plan.Layers[layer].Timeout-c.used, func() {
+		if c.timer == round {
+			r.onLayerTimeout(layer, c)
 		}
 	})
 }
 
-// layerExpired gives up on the resources of a layer, but for those whose author
-// gave them a time of their own: whatever of the layer is left after that has
-// the layer's timeout once more.
-func (r *run) layerExpired(layer int, c *layerClock) {
+// onLayerTimeout times out the resources of a layer, except those with a
+// timeout of their own. The layer's remaining resources then get the layer's
+// timeout once more.
+func (r *run) onLayerTimeout(layer int, c *layerClock) {
 	limit := r.plan.Layers[layer].Timeout
 	for i := range r.steps {
 		s := &r.steps[i]
-		if !busy(s.state) || s.passed || s.patience > 0 {
+		if !isActive(s.state) || s.gatePassed || s.ownTimeout > 0 {
 			continue
 		}
 		r.timedLayers(i, func(l int) {
 			if l == layer && !s.state.Final() {
-				r.timeOut(i, limit, r.layerTitle(layer))
+				r.failTimeout(i, limit, r.layerTitle(layer))
 			}
 		})
 	}
-	c.spent = 0
-	if c.busy > 0 {
-		r.wind(layer, c)
+	c.used = 0
+	if c.active > 0 {
+		r.startLayerClock(layer, c)
 	}
 }
 
-// layerTitle is a layer as messages name it: "layer app/data", "stack storage".
+// layerTitle returns the layer's name in messages: "layer app/data", "stack
+// storage".
 func (r *run) layerTitle(layer int) string {
 	l := r.plan.Layers[layer]
 	if l.Kind == ordering.Stamped {
@@ -85,8 +87,8 @@ func (r *run) layerTitle(layer int) string {
 	return l.Name
 }
 
-// timedLayers visits the layers with a timeout that hold a step, directly or
-// through layers inside them.
+// timedLayers visits the layers with a timeout that contain a step, directly
+// or through layers inside them.
 func (r *run) timedLayers(i int, visit func(layer int)) {
 	if !r.timed {
 		return

@@ -11,58 +11,61 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// A workload that waits longer than usual says no more than how many of its Pods
-// are ready. So its Pods are watched from then on, and what keeps one of them from
-// starting is reported while the run waits. Where it has no Pods, the events that
-// say why are watched. Nothing is reported where that is forbidden.
+// The status of a workload that is not ready says little more than how many
+// of its Pods are ready. So its Pods are watched once it has waited for a
+// while, and the problems that keep them from starting are reported during
+// the run. Where it has no Pods, its events are watched, which say why.
+// Nothing is reported where that is forbidden.
 
-// lookAfter is how long a workload waits before its Pods are looked at, and
-// lookEvery the pause between two looks at what their watch has seen.
+// podCheckDelay is how long a workload waits before its Pods are watched, and
+// podCheckInterval the interval at which they are examined.
 const (
-	lookAfter = 3 * time.Second
-	lookEvery = 2 * time.Second
+	podCheckDelay    = 3 * time.Second
+	podCheckInterval = 2 * time.Second
 )
 
-// lookout is one watch for what troubles workloads.
-type lookout struct {
+// podWatch is one watch of Pods or events that explain why workloads are not
+// ready.
+type podWatch struct {
 	steps  []int
-	listed bool                                // what there was when it began has been seen
-	pods   map[types.UID]map[types.UID]seenPod // by their controller
+	listed bool                                   // its initial list has arrived
+	pods   map[types.UID]map[types.UID]watchedPod // by the uid of their controller
 	events map[types.UID]*unstructured.Unstructured
 	end    context.CancelFunc
 }
 
-// seenPod is what is kept of a Pod that a watch saw.
-type seenPod struct {
+// watchedPod is what is kept of a watched Pod.
+type watchedPod struct {
 	name    string
 	ready   bool
-	trouble podTrouble // that of a Pod that is not ready
+	problem podProblem // set unless the Pod is ready
 }
 
-// podLook is what one workload knows of its Pods.
-type podLook struct {
-	looking  bool
-	asked    bool          // for its maker
-	pause    time.Duration // before that is asked for again
-	maker    types.UID     // that makes its Pods; "" until that is known
-	told     sighting      // that was reported last
-	watching []watchKey
+// podCheck is the state of examining one workload's Pods.
+type podCheck struct {
+	scheduled      bool
+	ownerRequested bool          // its ReplicaSet was requested
+	backoff        time.Duration // backoff before it is requested again
+	owner          types.UID     // uid of the controller of its Pods; "" until it is known
+	reported       problemReport // the problem that was reported last
+	watching       []watchKey
 }
 
-// lookAtPods begins to look at the Pods of a step that waits, after a while.
-func (r *run) lookAtPods(i int) {
+// schedulePodCheck schedules examining the Pods of a waiting step.
+func (r *run) schedulePodCheck(i int) {
 	s := &r.steps[i]
-	if r.a.NoDiagnosis || r.a.DryRun || s.pods.looking || !makesPods(s.ID) {
+	if r.applier.NoDiagnosis || r.applier.DryRun || s.podCheck.scheduled || !makesPods(s.ID) {
 		return
 	}
-	s.pods.looking = true
-	r.after(lookAfter, func() { r.look(i) })
+	s.podCheck.scheduled = true
+	r.after(podCheckDelay, func() { r.checkPods(i) })
 }
 
-// makesPods reports whether an object makes Pods of its own.
+// makesPods reports whether objects of this kind create Pods.
 func makesPods(id object.ID) bool {
 	switch id.GroupKind() {
 	case "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps", "Job.batch", "ReplicationController":
@@ -71,82 +74,84 @@ func makesPods(id object.ID) bool {
 	return false
 }
 
-// look reads what is known by now, and looks again later.
-func (r *run) look(i int) {
+// checkPods reports the current problem of a step's Pods, and schedules the next
+// look.
+func (r *run) checkPods(i int) {
 	s := &r.steps[i]
 	if s.state != Waiting || r.stopping {
-		r.lookAway(i)
+		r.stopPodWatches(i)
 		return
 	}
-	r.after(lookEvery, func() { r.look(i) })
-	r.tellTrouble(i)
+	r.after(podCheckInterval, func() { r.checkPods(i) })
+	r.reportPodProblem(i)
 }
 
-// tellTrouble says what keeps a waiting step's Pods from starting, where that is
-// another trouble than was told before.
-func (r *run) tellTrouble(i int) {
-	if s := &r.steps[i]; s.state != Waiting || s.last == nil {
+// reportPodProblem reports what keeps a waiting step's Pods from starting, if that
+// is a new problem.
+func (r *run) reportPodProblem(i int) {
+	if s := &r.steps[i]; s.state != Waiting || s.lastSeen == nil {
 		return
 	}
-	if seen, known := r.troubleOf(i); known && r.note(i, seen) {
-		r.tellWaiting(i)
+	if seen, known := r.podProblemOf(i); known && r.recordProblem(i, seen) {
+		r.reportWaiting(i)
 	}
 }
 
-// troubleOf is what keeps a step's Pods from starting, once that is known.
-func (r *run) troubleOf(i int) (seen sighting, known bool) {
-	if refused := replicaFailure(r.steps[i].last); refused != "" {
-		return sighting{cause: bareText(refused), text: refused}, true
+// podProblemOf returns what keeps a step's Pods from starting, once that is
+// known.
+func (r *run) podProblemOf(i int) (seen problemReport, known bool) {
+	if refused := replicaFailure(r.steps[i].lastSeen); refused != "" {
+		return problemReport{cause: withoutQuoted(refused), text: refused}, true
 	}
-	if !r.knowsMaker(i) {
+	if !r.hasPodOwner(i) {
 		return seen, false
 	}
-	pods := r.lookout(i, r.podsKey(i))
+	pods := r.podWatchFor(i, r.podsKey(i))
 	if !pods.listed {
 		return seen, false
 	}
-	return r.troubleAmong(i, pods), true
+	return r.worstPodProblem(i, pods), true
 }
 
-// lookAway ends the watches that nothing else needs.
-func (r *run) lookAway(i int) {
+// stopPodWatches ends the watches that only this step needed.
+func (r *run) stopPodWatches(i int) {
 	s := &r.steps[i]
-	for _, key := range s.pods.watching {
-		l := r.lookouts[key]
+	for _, key := range s.podCheck.watching {
+		l := r.podWatches[key]
 		l.steps = slices.DeleteFunc(l.steps, func(n int) bool { return n == i })
 		if len(l.steps) == 0 {
 			l.end()
-			delete(r.lookouts, key)
+			delete(r.podWatches, key)
 		}
 	}
-	s.pods = podLook{}
+	s.podCheck = podCheck{}
 }
 
-// lookout is the watch with a key, which it begins if needed.
-func (r *run) lookout(i int, key watchKey) *lookout {
+// podWatchFor returns the watch with a key, and starts it if needed.
+func (r *run) podWatchFor(i int, key watchKey) *podWatch {
 	s := &r.steps[i]
-	l := r.lookouts[key]
+	l := r.podWatches[key]
 	if l == nil {
-		l = &lookout{pods: map[types.UID]map[types.UID]seenPod{}, events: map[types.UID]*unstructured.Unstructured{}}
-		r.lookouts[key] = l
-		l.end = r.follow(r.a.Cluster, key, Kind{Resource: key.resource, Namespaced: true}, func(c sight) {
-			l.see(c.Change)
+		l = &podWatch{pods: map[types.UID]map[types.UID]watchedPod{}, events: map[types.UID]*unstructured.Unstructured{}}
+		r.podWatches[key] = l
+		l.end = r.startWatch(r.applier.Cluster, key, kube.Kind{Resource: key.resource, Namespaced: true}, func(c keyedWatchEvent) {
+			l.handleWatchEvent(c.WatchEvent)
 			for _, i := range l.steps {
 				if c.Listed {
-					r.tellTrouble(i)
+					r.reportPodProblem(i)
 				}
 			}
 		})
 	}
-	if !slices.Contains(s.pods.watching, key) {
-		s.pods.watching = append(s.pods.watching, key)
+	if !slices.Contains(s.podCheck.watching, key) {
+		s.podCheck.watching = append(s.podCheck.watching, key)
 		l.steps = append(l.steps, i)
 	}
 	return l
 }
 
-// see takes a change of Pods or events.
-func (l *lookout) see(c Change) {
+// handleWatchEvent handles a change of Pods or events.
+func (l *podWatch) handleWatchEvent(c kube.WatchEvent) {
 	if c.Forbidden != nil {
 		return
 	}
@@ -157,7 +162,7 @@ func (l *lookout) see(c Change) {
 	}
 	for _, obj := range c.Objects {
 		if obj.GetKind() == "Pod" {
-			l.seePod(obj, c.Deleted)
+			l.recordPod(obj, c.Deleted)
 		} else if c.Deleted {
 			delete(l.events, obj.GetUID())
 		} else {
@@ -166,7 +171,7 @@ func (l *lookout) see(c Change) {
 	}
 }
 
-func (l *lookout) seePod(pod *unstructured.Unstructured, deleted bool) {
+func (l *podWatch) recordPod(pod *unstructured.Unstructured, deleted bool) {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil {
 		return
@@ -176,37 +181,38 @@ func (l *lookout) seePod(pod *unstructured.Unstructured, deleted bool) {
 		return
 	}
 	if l.pods[owner.UID] == nil {
-		l.pods[owner.UID] = map[types.UID]seenPod{}
+		l.pods[owner.UID] = map[types.UID]watchedPod{}
 	}
-	trouble, bad := troubleOf(pod, time.Time{})
-	l.pods[owner.UID][pod.GetUID()] = seenPod{name: pod.GetName(), ready: !bad, trouble: trouble}
+	trouble, bad := podProblemFrom(pod, time.Time{})
+	l.pods[owner.UID][pod.GetUID()] = watchedPod{name: pod.GetName(), ready: !bad, problem: trouble}
 }
 
-// podsKey is the watch for a step's Pods: for its own where there are one or two
-// workloads in the namespace, else for all there are.
+// podsKey returns the watch for a step's Pods: only its own Pods where the
+// namespace has one or two workloads, otherwise all Pods of the namespace.
 func (r *run) podsKey(i int) watchKey {
 	s := &r.steps[i]
 	key := watchKey{resource: coreResource("pods"), namespace: s.ID.Namespace}
-	if r.workloads[s.ID.Namespace] <= few {
-		key.labels = selector(s.last)
+	if r.workloadCounts[s.ID.Namespace] <= maxNamedWatches {
+		key.labels = selector(s.lastSeen)
 	}
 	return key
 }
 
-// knowsMaker reports whether it is known what makes a step's Pods. For a Deployment
-// that is asked for once its controller has seen it.
-func (r *run) knowsMaker(i int) bool {
+// hasPodOwner reports whether the controller of a step's Pods is known. For a
+// Deployment it requests the ReplicaSet once the Deployment's generation has
+// been observed.
+func (r *run) hasPodOwner(i int) bool {
 	s := &r.steps[i]
 	switch {
 	case s.ID.Kind != "Deployment":
-		s.pods.maker = s.last.GetUID()
-	case s.pods.maker == "" && !s.pods.asked && hasObserved(s.last):
-		s.pods.asked = true
-		q := r.requestOf(opMaker, i)
-		q.obj = s.last
-		r.hand(q)
+		s.podCheck.owner = s.lastSeen.GetUID()
+	case s.podCheck.owner == "" && !s.podCheck.ownerRequested && hasObserved(s.lastSeen):
+		s.podCheck.ownerRequested = true
+		q := r.requestOf(opPodOwner, i)
+		q.obj = s.lastSeen
+		r.submit(q)
 	}
-	return s.pods.maker != ""
+	return s.podCheck.owner != ""
 }
 
 func hasObserved(live *unstructured.Unstructured) bool {
@@ -214,82 +220,84 @@ func hasObserved(live *unstructured.Unstructured) bool {
 	return seen >= live.GetGeneration()
 }
 
-// makerOf finds the ReplicaSet that a Deployment is rolling out; nil when it cannot
-// be told.
-func (a Applier) makerOf(ctx context.Context, deployment *unstructured.Unstructured) *unstructured.Unstructured {
-	q := &inquiry{cluster: a.Cluster, left: 1}
+// currentReplicaSet finds the ReplicaSet that a Deployment is rolling out; nil when it
+// cannot be determined.
+func (a Applier) currentReplicaSet(ctx context.Context, deployment *unstructured.Unstructured) *unstructured.Unstructured {
+	q := &diagnoser{cluster: a.Cluster, requestsLeft: 1}
 	return q.replicaSet(ctx, deployment)
 }
 
-// foundMaker takes what makes the Pods of a Deployment. Where it is not known by
-// now, it is asked for again, after pauses that double.
-func (r *run) foundMaker(i int, maker *unstructured.Unstructured) {
+// handlePodOwner handles the ReplicaSet of a Deployment. Where it is not known
+// yet, it is requested again with exponential backoff.
+func (r *run) handlePodOwner(i int, maker *unstructured.Unstructured) {
 	s := &r.steps[i]
 	if maker != nil {
-		s.pods.maker = maker.GetUID()
-		r.tellTrouble(i)
+		s.podCheck.owner = maker.GetUID()
+		r.reportPodProblem(i)
 		return
 	}
-	s.pods.pause = min(max(2*s.pods.pause, lookEvery), longestPause)
-	r.after(s.pods.pause, func() { s.pods.asked = false })
+	s.podCheck.backoff = min(max(2*s.podCheck.backoff, podCheckInterval), maxBackoff)
+	r.after(s.podCheck.backoff, func() { s.podCheck.ownerRequested = false })
 }
 
-// sighting is a trouble as it is reported; the zero value is none.
-type sighting struct {
-	cause   string // the same for what is reported once
-	backoff bool   // the kubelet pauses before it tries again: it was not the first time
+// problemReport is a problem as it is reported; the zero value is none.
+type problemReport struct {
+	cause   string // equal for problems that are reported only once
+	backoff bool   // the kubelet backs off before it retries: this was not the first time
 	text    string
 }
 
-// troubleAmong is the worst that keeps a step's Pods from starting.
-func (r *run) troubleAmong(i int, seen *lookout) sighting {
+// worstPodProblem returns the worst problem that keeps a step's Pods from
+// starting.
+func (r *run) worstPodProblem(i int, seen *podWatch) problemReport {
 	s := &r.steps[i]
-	own := slices.Collect(maps.Values(seen.pods[s.pods.maker]))
-	if worst, found := worstOf(own, s.pods.told.cause); found {
+	own := slices.Collect(maps.Values(seen.pods[s.podCheck.owner]))
+	if worst, found := worstProblem(own, s.podCheck.reported.cause); found {
 		return worst
 	}
-	lacking := int64(len(own)) < wantedPods(s.last) && !slices.ContainsFunc(own, func(p seenPod) bool { return !p.ready })
-	if s.ID.Kind == "Deployment" || len(own) > 0 && !lacking { // whose conditions say more
-		return sighting{}
+	lacking := int64(len(own)) < desiredPods(s.lastSeen) && !slices.ContainsFunc(own, func(p watchedPod) bool { return !p.ready })
+	if s.ID.Kind == "Deployment" || len(own) > 0 && !lacking { // its conditions say more
+		return problemReport{}
 	}
-	events := r.lookout(i, watchKey{resource: coreResource("events"), namespace: s.ID.Namespace, about: string(s.last.GetUID())})
+	events := r.podWatchFor(i, watchKey{resource: coreResource("events"), namespace: s.ID.Namespace, about: string(s.lastSeen.GetUID())})
 	for _, e := range newestEvents(slices.Collect(maps.Values(events.events)), false) {
-		return sighting{cause: e.reason + bareText(e.message), text: "event " + e.reason + ": " + e.message}
+		return problemReport{cause: e.reason + withoutQuoted(e.message), text: "event " + e.reason + ": " + e.message}
 	}
-	return sighting{}
+	return problemReport{}
 }
 
-// worstOf is the worst trouble of Pods; where that which was told before is still
-// one of them, it is that.
-func worstOf(pods []seenPod, told string) (sighting, bool) {
-	bad := slices.DeleteFunc(slices.Clone(pods), func(p seenPod) bool { return p.trouble.weight < someWaiting })
+// worstProblem returns the worst problem of Pods; the one that was reported last
+// takes precedence as long as a Pod has it.
+func worstProblem(pods []watchedPod, told string) (problemReport, bool) {
+	bad := slices.DeleteFunc(slices.Clone(pods), func(p watchedPod) bool { return p.problem.weight < weightWaiting })
 	if len(bad) == 0 {
-		return sighting{}, false
+		return problemReport{}, false
 	}
-	worse := func(a, b seenPod) int {
-		again := func(p seenPod) int {
-			if p.trouble.cause == told {
+	worse := func(a, b watchedPod) int {
+		again := func(p watchedPod) int {
+			if p.problem.cause == told {
 				return 0
 			}
 			return 1
 		}
-		return cmp.Or(again(a)-again(b), b.trouble.weight-a.trouble.weight, cmp.Compare(a.name, b.name))
+		return cmp.Or(again(a)-again(b), b.problem.weight-a.problem.weight, cmp.Compare(a.name, b.name))
 	}
-	return slices.MinFunc(bad, worse).sighting(), true
+	return slices.MinFunc(bad, worse).report(), true
 }
 
-// sighting tells of a Pod in trouble. What a program wrote when it ended may hold
-// anything, and is left out.
-func (p seenPod) sighting() sighting {
-	t := p.trouble
+// report describes the problem of a Pod. The termination message of the
+// program is left out: it may contain anything.
+func (p watchedPod) report() problemReport {
+	t := p.problem
 	text := t.text
-	if t.message != "" && !t.own {
+	if t.message != "" && !t.fromProgram {
 		text += ": " + t.message
 	}
-	return sighting{cause: t.cause, backoff: t.backoff, text: text + " (Pod " + p.name + ")"}
+	return problemReport{cause: t.cause, backoff: t.backoff, text: text + " (Pod " + p.name + ")"}
 }
 
-// replicaFailure is why a workload's controller may not make Pods; "" when it may.
+// replicaFailure returns why a workload's controller may not create Pods; ""
+// when it may.
 func replicaFailure(live *unstructured.Unstructured) string {
 	status, _ := live.Object["status"].(map[string]any)
 	c := podCondition(status, "ReplicaFailure")
@@ -299,14 +307,15 @@ func replicaFailure(live *unstructured.Unstructured) string {
 	return textOf(c["reason"]) + ": " + textOf(c["message"])
 }
 
-// bareText is a text without the names in it that controllers generate anew.
-func bareText(text string) string { return quoted().ReplaceAllString(text, "") }
+// withoutQuoted drops quoted names from a text: controllers may generate them
+// anew.
+func withoutQuoted(text string) string { return quoted().ReplaceAllString(text, "") }
 
-// note keeps the trouble that is to be told, and reports whether it is another one.
-// One that goes on is told once, and once more when the kubelet begins to pause
-// between its attempts.
-func (r *run) note(i int, seen sighting) bool {
-	told := &r.steps[i].pods.told
+// recordProblem records the problem to report, and reports whether it is a new one. A
+// persistent problem is reported once, and once more when the kubelet starts
+// to back off.
+func (r *run) recordProblem(i int, seen problemReport) bool {
+	told := &r.steps[i].podCheck.reported
 	if seen.cause == told.cause && (told.backoff || !seen.backoff) {
 		return false
 	}
@@ -315,22 +324,22 @@ func (r *run) note(i int, seen sighting) bool {
 	return true
 }
 
-// hideSecrets takes the values of the stream's Secrets out of a text.
+// hideSecrets replaces the values of the stream's Secrets in a text.
 func (r *run) hideSecrets(text string) string {
 	if r.secrets == nil {
 		all, _ := r.secretValues()
-		known := newValues(all)
+		known := newHiddenValues(all)
 		r.secrets = &known
 	}
 	return clip(r.secrets.replacer.Replace(oneLine(text)), textWidth)
 }
 
-// tellWaiting says what a step waits for, and what troubles its Pods.
-func (r *run) tellWaiting(i int) {
+// reportWaiting reports what a step waits for, and the problem of its Pods.
+func (r *run) reportWaiting(i int) {
 	s := &r.steps[i]
 	detail := s.reason
-	if s.pods.told.text != "" {
-		detail += "; " + s.pods.told.text
+	if s.podCheck.reported.text != "" {
+		detail += "; " + s.podCheck.reported.text
 	}
 	r.move(i, Waiting, detail)
 }

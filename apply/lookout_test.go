@@ -13,32 +13,33 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// pulling is a cluster in which the Pod of StatefulSet db cannot pull its image after
-// some time, and in vain tries again and again.
+// pulling is a cluster in which the Pod of StatefulSet db fails to pull its
+// image after some time, and retries in vain.
 type pulling struct {
 	scripted
 	after time.Duration
 }
 
-func (c *pulling) Watch(ctx context.Context, kind apply.Kind, namespace string, query apply.Query, changed func(apply.Change)) {
+func (c *pulling) Watch(ctx context.Context, kind kube.Kind, namespace string, query kube.Query, changed func(kube.WatchEvent)) {
 	if kind.Resource.Resource != "pods" {
 		c.scripted.Watch(ctx, kind, namespace, query, changed)
 		return
 	}
-	changed(apply.Change{Listed: true, Objects: []*unstructured.Unstructured{podOf("db", "ContainerCreating")}})
+	changed(kube.WatchEvent{Listed: true, Objects: []*unstructured.Unstructured{podOf("db", "ContainerCreating")}})
 	pause(ctx, c.after)
 	for ctx.Err() == nil {
 		for _, reason := range []string{"ImagePullBackOff", "ErrImagePull"} {
-			changed(apply.Change{Objects: []*unstructured.Unstructured{podOf("db", reason)}})
+			changed(kube.WatchEvent{Objects: []*unstructured.Unstructured{podOf("db", reason)}})
 			pause(ctx, 3*time.Second)
 		}
 	}
 }
 
-// pause waits for some time, or until ctx is over.
+// pause waits for d, or until ctx is done.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -46,7 +47,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// podOf is a Pod of a workload, whose container waits.
+// podOf returns a Pod of a workload, whose container waits.
 func podOf(workload, reason string) *unstructured.Unstructured {
 	yes := true
 	pod := &unstructured.Unstructured{Object: plainPod(workload + "-0")}
@@ -58,8 +59,8 @@ func podOf(workload, reason string) *unstructured.Unstructured {
 	return pod
 }
 
-// A Pod that cannot start is reported within five seconds of the cluster knowing,
-// once, and no value of a Secret with it.
+// A Pod that cannot start is reported within five seconds of the cluster's
+// report, once, and without values of Secrets.
 func TestPodTroubleIsToldWhileWaiting(t *testing.T) {
 	for _, after := range []time.Duration{0, 10 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {

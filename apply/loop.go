@@ -5,38 +5,40 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/ordapply/ordapply/kube"
 )
 
-// loop is how a run goes: one goroutine owns all of the run's state. Workers,
-// watches and timers see nothing of that. What they bring is a func, and the
-// loop calls one after the other.
+// loop is the event loop of a run: one goroutine owns all of the run's state.
+// Workers, watches and timers do not access that state; they send functions,
+// which the loop calls one after the other.
 type loop struct {
-	over     bool // nothing is left to do
-	stopping bool // no further work is handed out
-	ended    endCause
+	finished bool // nothing is left to do
+	stopping bool // no further work is started
+	endedBy  endCause
 	cause    error // of the context that ended it
 
-	queue    []work // waits for a worker
-	inFlight int
-	todo     chan work
-	answers  chan func() // of workers
-	news     chan func() // of watches and timers
+	queue         []task // waiting for a worker
+	inFlight      int
+	tasks         chan task
+	results       chan func() // of workers
+	notifications chan func() // of watches and timers
 
-	reach reach
+	connectivity connectivity
 
-	ctx     func() context.Context // for requests and watches; outlives an interrupt by the grace
+	ctx     func() context.Context // for requests and watches; outlives an interrupt by grace
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 }
 
-// work is what a worker does; what do returns is done by the loop, and taken,
-// unless it is nil, when a worker has begun.
-type work struct {
-	do    func(context.Context) (then func())
-	taken func()
+// task is done by a worker. The loop calls the function that do returns, and
+// calls started, if set, when a worker has started.
+type task struct {
+	do      func(context.Context) (then func())
+	started func()
 }
 
-// endCause is what ended a run before its plan did.
+// endCause is what ended a run before its plan was complete.
 type endCause int
 
 const (
@@ -44,23 +46,22 @@ const (
 	byFailure
 	byRunTimeout
 	byInterrupt
-	byFence // it may no longer write, see ErrFenced
+	byFence // the run may no longer write, see kube.ErrFenced
 )
 
-// grace is how long requests in flight may take to finish once the run has
-// been told to stop.
-const grace = 10 * time.Second
+// shutdownGrace is how long requests in flight may take to finish once the run stops.
+const shutdownGrace = 10 * time.Second
 
-// employ starts the workers, which wait for keep to give them work.
-func (l *loop) employ(ctx context.Context, workers int) {
+// startWorkers starts the workers, which wait for tasks from runLoop.
+func (l *loop) startWorkers(ctx context.Context, workers int) {
 	ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	l.ctx = func() context.Context { return ctx }
-	l.todo, l.answers, l.news = make(chan work), make(chan func()), make(chan func())
+	l.tasks, l.results, l.notifications = make(chan task), make(chan func()), make(chan func())
 	for range workers {
 		l.workers.Go(func() {
-			for w := range l.todo {
+			for w := range l.tasks {
 				select {
-				case l.answers <- w.do(ctx):
+				case l.results <- w.do(ctx):
 				case <-ctx.Done():
 					return
 				}
@@ -69,23 +70,23 @@ func (l *loop) employ(ctx context.Context, workers int) {
 	}
 }
 
-// keep goes on until the run is over, which advance finds out after each thing
-// that happened. Then nothing of the run goes on.
-func (l *loop) keep(ctx context.Context, advance func()) {
+// runLoop runs the loop until the run is over, which advance checks after each
+// event. Then it waits for the workers to return.
+func (l *loop) runLoop(ctx context.Context, advance func()) {
 	interrupted := ctx.Done()
-	for !l.over {
-		out, head := l.next()
+	for !l.finished {
+		out, head := l.nextTask()
 		select {
 		case out <- head:
 			l.queue = l.queue[1:]
 			l.inFlight++
-			if head.taken != nil {
-				head.taken()
+			if head.started != nil {
+				head.started()
 			}
-		case then := <-l.answers:
+		case then := <-l.results:
 			l.inFlight--
 			then()
-		case then := <-l.news:
+		case then := <-l.notifications:
 			then()
 		case <-interrupted:
 			interrupted = nil
@@ -94,20 +95,20 @@ func (l *loop) keep(ctx context.Context, advance func()) {
 		advance()
 	}
 	l.cancel()
-	close(l.todo)
+	close(l.tasks)
 	l.workers.Wait()
 }
 
-// fencedOff ends the run as it may no longer write.
+// fencedOff ends the run because it may no longer write.
 func (l *loop) fencedOff(err error) {
 	cause := err
-	for inner := errors.Unwrap(cause); inner != nil && errors.Is(inner, ErrFenced) && !errors.Is(ErrFenced, inner); inner = errors.Unwrap(cause) {
-		cause = inner // without what it was that was not sent
+	for inner := errors.Unwrap(cause); inner != nil && errors.Is(inner, kube.ErrFenced) && inner != kube.ErrFenced; inner = errors.Unwrap(cause) { //nolint:errorlint // the sentinel itself is no cause
+		cause = inner // drop the request that was not sent
 	}
 	l.end(byFence, cause)
 }
 
-// end stops the run, unless it is stopping already.
+// end stops the run, unless it is already stopping.
 func (l *loop) end(how endCause, cause error) {
 	if !l.stopping {
 		l.cause = cause
@@ -115,10 +116,10 @@ func (l *loop) end(how endCause, cause error) {
 	l.stop(how)
 }
 
-// endOf is how a context that is over ends a run.
+// endOf returns how a context that is done ends a run.
 func endOf(ctx context.Context) endCause {
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, ErrFenced):
+	case errors.Is(cause, kube.ErrFenced):
 		return byFence
 	case errors.Is(cause, context.DeadlineExceeded):
 		return byRunTimeout
@@ -126,8 +127,8 @@ func endOf(ctx context.Context) endCause {
 	return byInterrupt
 }
 
-// runTimeout is how long a run may take: what it was given, or as long as its
-// context lasts; 0 when neither has an end.
+// runTimeout returns how long a run may take: the given timeout, else the
+// time left of its context; 0 when neither is set.
 func runTimeout(ctx context.Context, given time.Duration) time.Duration {
 	if deadline, limited := ctx.Deadline(); limited && given <= 0 {
 		return time.Until(deadline)
@@ -135,43 +136,45 @@ func runTimeout(ctx context.Context, given time.Duration) time.Duration {
 	return given
 }
 
-// next is the work to hand out; a nil channel when there is none.
-func (l *loop) next() (chan<- work, work) {
+// nextTask returns the next work and the channel to send it on; a nil channel
+// when there is none.
+func (l *loop) nextTask() (chan<- task, task) {
 	if len(l.queue) == 0 || l.stopping {
-		return nil, work{}
+		return nil, task{}
 	}
-	return l.todo, l.queue[0]
+	return l.tasks, l.queue[0]
 }
 
-// enqueue lets a worker do something.
+// enqueue queues work for a worker.
 func (l *loop) enqueue(do func(context.Context) (then func())) {
-	l.queue = append(l.queue, work{do: do})
+	l.queue = append(l.queue, task{do: do})
 }
 
-// after lets the loop do something when d has passed.
+// after makes the loop call fire when d has passed.
 func (l *loop) after(d time.Duration, fire func()) {
-	tell := l.teller(l.ctx())
+	tell := l.notifier(l.ctx())
 	time.AfterFunc(d, func() { tell(fire) })
 }
 
-// follow opens a watch, of whose changes the loop is told until its end is
-// called.
-func (l *loop) follow(cluster Cluster, key watchKey, kind Kind, see func(sight)) (end context.CancelFunc) {
+// startWatch starts a watch and makes the loop call see with its changes until
+// end is called.
+func (l *loop) startWatch(cluster kube.Cluster, key watchKey, kind kube.Kind, see func(keyedWatchEvent)) (end context.CancelFunc) {
 	ctx, cancel := context.WithCancel(l.ctx())
-	tell := l.teller(ctx)
-	go cluster.Watch(ctx, kind, key.namespace, key.query(), func(c Change) {
+	tell := l.notifier(ctx)
+	go cluster.Watch(ctx, kind, key.namespace, key.query(), func(c kube.WatchEvent) {
 		tell(func() {
-			if l.heard(c); c.Lost == nil && !c.Back {
-				see(sight{key, c})
+			if l.trackConnection(c); c.Disconnected == nil && !c.Reconnected {
+				see(keyedWatchEvent{key, c})
 			}
 		})
 	})
 	return cancel
 }
 
-// teller brings news to the loop, for as long as ctx lasts.
-func (l *loop) teller(ctx context.Context) func(then func()) {
-	news := l.news
+// notifier returns a function that sends functions to the loop, as long as ctx
+// lasts.
+func (l *loop) notifier(ctx context.Context) func(then func()) {
+	news := l.notifications
 	return func(then func()) {
 		select {
 		case news <- then:
@@ -180,11 +183,11 @@ func (l *loop) teller(ctx context.Context) func(then func()) {
 	}
 }
 
-// stop lets requests in flight finish and sends no more.
+// stop lets requests in flight finish and starts no more.
 func (l *loop) stop(cause endCause) {
 	if l.stopping {
 		return
 	}
-	l.stopping, l.ended = true, cause
-	l.after(grace, func() { l.over = true })
+	l.stopping, l.endedBy = true, cause
+	l.after(shutdownGrace, func() { l.finished = true })
 }

@@ -16,25 +16,25 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// mask puts words in the place of the values of Secrets: the same words for the
-// same value, so that one sees what changes, and never the same in two previews,
-// so that nobody can look a value up.
-type mask struct {
-	salt  []byte
-	words map[string]string // by value
-	taken map[string]bool   // words that stand for a value
+// redactor replaces the values of Secrets by placeholders. Within one preview the
+// same value has the same placeholder, so that changes show; other previews
+// use others, so that no value can be looked up.
+type redactor struct {
+	salt         []byte
+	placeholders map[string]string // placeholders by value
+	inUse        map[string]bool   // placeholders in use
 }
 
-func newMask() (*mask, error) {
-	m := &mask{salt: make([]byte, 32), words: map[string]string{}, taken: map[string]bool{}}
+func newRedactor() (*redactor, error) {
+	m := &redactor{salt: make([]byte, 32), placeholders: map[string]string{}, inUse: map[string]bool{}}
 	if _, err := rand.Read(m.salt); err != nil {
 		return nil, fmt.Errorf("make a salt to mask Secrets with: %w", err)
 	}
 	return m, nil
 }
 
-// row masks the objects of a row, in place.
-func (m *mask) row(row *Row) {
+// redactRow masks the objects of a row, in place.
+func (m *redactor) redactRow(row *Row) {
 	if row.ID.Kind != "Secret" || row.ID.Group != "" {
 		return
 	}
@@ -45,19 +45,19 @@ func (m *mask) row(row *Row) {
 		}
 	}
 	for _, secret := range secrets {
-		m.secret(secret) // every value has its word after that
+		m.redactSecret(secret) // after this every value has its placeholder
 	}
-	copies := m.copies()
+	copies := m.replacer()
 	for _, secret := range secrets {
 		eachAnnotation(secret, copies.Replace)
 	}
 }
 
-// secret masks the values of a Secret in place, and those in manifests of it
-// that its annotations hold, as kubectl's client-side apply puts them there.
-func (m *mask) secret(fields map[string]any) {
+// redactSecret masks the values of a Secret in place, and those in the manifests
+// that its annotations contain, as kubectl's client-side apply writes them.
+func (m *redactor) redactSecret(fields map[string]any) {
 	if data, has := fields["data"]; has {
-		fields["data"] = m.values(data, func(text string) string {
+		fields["data"] = m.redactValues(data, func(text string) string {
 			if plain, err := base64.StdEncoding.DecodeString(text); err == nil {
 				return string(plain)
 			}
@@ -65,11 +65,11 @@ func (m *mask) secret(fields map[string]any) {
 		})
 	}
 	if data, has := fields["stringData"]; has {
-		fields["stringData"] = m.values(data, func(text string) string { return text })
+		fields["stringData"] = m.redactValues(data, func(text string) string { return text })
 	}
 	eachAnnotation(fields, func(text string) string {
 		if strings.Contains(text, `ata"`) { // "data" or "stringData"
-			return m.manifest(text)
+			return m.redactManifest(text)
 		}
 		return text
 	})
@@ -84,58 +84,59 @@ func eachAnnotation(fields map[string]any, change func(string) string) {
 	}
 }
 
-// manifest masks a Secret's manifest in JSON; what looks like one and cannot be
-// read is masked as a whole.
-func (m *mask) manifest(text string) string {
+// redactManifest masks the JSON manifest of a Secret; text that cannot be parsed is
+// masked as a whole.
+func (m *redactor) redactManifest(text string) string {
 	var fields map[string]any
 	if json.Unmarshal([]byte(text), &fields) != nil {
-		return m.word(text)
+		return m.placeholder(text)
 	}
-	m.secret(fields)
+	m.redactSecret(fields)
 	masked, err := json.Marshal(fields)
 	if err != nil {
-		return m.word(text)
+		return m.placeholder(text)
 	}
 	return string(masked)
 }
 
-// values masks every value below a field, as what it is when it is decoded.
-func (m *mask) values(value any, decoded func(string) string) any {
+// redactValues masks every value below a field by its decoded form.
+func (m *redactor) redactValues(value any, decoded func(string) string) any {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, inner := range value {
-			value[key] = m.values(inner, decoded)
+			value[key] = m.redactValues(inner, decoded)
 		}
 		return value
 	case []any:
 		for i, inner := range value {
-			value[i] = m.values(inner, decoded)
+			value[i] = m.redactValues(inner, decoded)
 		}
 		return value
 	case nil:
 		return nil
 	}
-	return m.word(decoded(fmt.Sprint(value)))
+	return m.placeholder(decoded(fmt.Sprint(value)))
 }
 
-// copies replaces values, plain or in base64, by their words. Those of one or
-// two characters would only garble a text.
-func (m *mask) copies() *strings.Replacer {
-	values := slices.Collect(maps.Keys(m.words))
+// replacer returns a replacer of values, plain or in base64, by their
+// placeholders. Values of one or two characters are not replaced: that would
+// only garble the text.
+func (m *redactor) replacer() *strings.Replacer {
+	values := slices.Collect(maps.Keys(m.placeholders))
 	slices.SortFunc(values, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	var pairs []string
 	for _, value := range values {
 		if len(value) >= 3 {
-			pairs = append(pairs, base64.StdEncoding.EncodeToString([]byte(value)), m.words[value], value, m.words[value])
+			pairs = append(pairs, base64.StdEncoding.EncodeToString([]byte(value)), m.placeholders[value], value, m.placeholders[value])
 		}
 	}
 	return strings.NewReplacer(pairs...)
 }
 
-// word stands for a value: "(hidden 1f4c2a)". Where two values would get the
-// same one, the second gets a longer one.
-func (m *mask) word(value string) string {
-	if word, known := m.words[value]; known {
+// placeholder returns the placeholder of a value: "(hidden 1f4c2a)". Where two
+// values would have the same one, the second gets a longer one.
+func (m *redactor) placeholder(value string) string {
+	if word, known := m.placeholders[value]; known {
 		return word
 	}
 	sum := hmac.New(sha256.New, m.salt)
@@ -143,8 +144,8 @@ func (m *mask) word(value string) string {
 	digits := hex.EncodeToString(sum.Sum(nil))
 	for n := 6; ; n += 2 {
 		word := "(hidden " + digits[:n] + ")"
-		if !m.taken[word] {
-			m.words[value], m.taken[word] = word, true
+		if !m.inUse[word] {
+			m.placeholders[value], m.inUse[word] = word, true
 			return word
 		}
 	}

@@ -15,8 +15,9 @@ func secretRow(live, merged map[string]any) Row {
 	return Row{ID: object.ID{Kind: "Secret", Name: "s"}, Live: &unstructured.Unstructured{Object: live}, Merged: &unstructured.Unstructured{Object: merged}}
 }
 
-// The same value has the same mask wherever it stands and however it is written,
-// another value another one, and the next preview has others.
+// Within a preview the same value has the same placeholder, wherever it is
+// and in any encoding, and other values have others; the next preview uses
+// new ones.
 func TestMasksTellEqualityAndNothingElse(t *testing.T) {
 	applied, err := json.Marshal(map[string]any{"kind": "Secret", "stringData": map[string]any{"password": "hunter2", "pin": 7}})
 	require.NoError(t, err)
@@ -31,10 +32,10 @@ func TestMasksTellEqualityAndNothingElse(t *testing.T) {
 	merged := map[string]any{"data": map[string]any{"password": "aHVudGVyMw==", "same": "c2FtZQ=="}, "stringData": "hunter2"}
 	seen := map[string]bool{}
 	for range 2 {
-		m, err := newMask()
+		m, err := newRedactor()
 		require.NoError(t, err)
 		row := secretRow((&unstructured.Unstructured{Object: live}).DeepCopy().Object, (&unstructured.Unstructured{Object: merged}).DeepCopy().Object)
-		m.row(&row)
+		m.redactRow(&row)
 		was, is := row.Live.Object["data"].(map[string]any), row.Merged.Object["data"].(map[string]any)
 		require.Equal(t, was["same"], is["same"])
 		require.NotEqual(t, was["password"], is["password"])
@@ -52,13 +53,14 @@ func TestMasksTellEqualityAndNothingElse(t *testing.T) {
 	}
 }
 
-// Two values never have one mask, even where their first digits are the same.
+// Two values never have the same placeholder, even if the first digits of
+// their hashes are equal.
 func TestMasksOfManyValuesDiffer(t *testing.T) {
-	m, err := newMask()
+	m, err := newRedactor()
 	require.NoError(t, err)
 	words := map[string]bool{}
 	for i := range 20000 {
-		words[m.word(fmt.Sprint("value ", i))] = true
+		words[m.placeholder(fmt.Sprint("value ", i))] = true
 	}
 	require.Len(t, words, 20000)
 }

@@ -13,9 +13,11 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// labelConflict is how the API server refuses to move a member.
+// labelConflict is the API server's error when a member would move to another
+// set.
 func labelConflict(manager string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: 409, Reason: metav1.StatusReasonConflict, Details: &metav1.StatusDetails{
 		Causes: []metav1.StatusCause{{
@@ -24,8 +26,8 @@ func labelConflict(manager string) error {
 	}}}
 }
 
-// Membership moves only where that is asked for, whatever may be read, and
-// whichever tool keeps the other set.
+// Membership moves only on request, whatever may be read, and whichever tool
+// manages the other set.
 func TestMembershipDoesNotMove(t *testing.T) {
 	own := apply.Membership{Set: "applyset-mine-v1"}
 	never := apply.Membership{Set: "applyset-mine-v1", Adopt: apply.AdoptNever}
@@ -57,7 +59,7 @@ func TestMembershipDoesNotMove(t *testing.T) {
 				if c.there != nil {
 					live := liveObject(&unstructured.Unstructured{Object: plainPod("b")}, true)
 					c.there(live)
-					cluster.kept[pod("b")] = live
+					cluster.put(pod("b"), live)
 				}
 				if !c.list {
 					cluster.unlistable = forbidden
@@ -87,14 +89,14 @@ func TestMembershipDoesNotMove(t *testing.T) {
 	}
 }
 
-// With --adopt=never nothing is adopted that came while the run went on.
+// With --adopt=never no object is adopted that was created during the run.
 func TestWhatCameMeanwhileIsNotAdopted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newControlled()
 		cluster.slowly(func() {
 			cluster.mu.Lock()
 			defer cluster.mu.Unlock()
-			cluster.kept[pod("b")] = liveObject(&unstructured.Unstructured{Object: plainPod("b")}, true)
+			cluster.put(pod("b"), liveObject(&unstructured.Unstructured{Object: plainPod("b")}, true))
 		})
 		a := apply.Applier{Manager: "ordapply:mine", Membership: apply.Membership{Set: "applyset-mine-v1", Adopt: apply.AdoptNever}, NoDiagnosis: true}
 		_, err := cluster.run(t, a, shopNamespace(), testPod("a", 0, ""), testPod("b", 1, ""))
@@ -103,8 +105,9 @@ func TestWhatCameMeanwhileIsNotAdopted(t *testing.T) {
 	})
 }
 
-// Fields of which it is only known that they were there are taken: with
-// --adopt=any the membership of another set, too.
+// Fields of the API server's placeholder manager, whose real owner is
+// unknown, are taken over: with --adopt=any the membership of another set
+// too.
 func TestConflictsWithWhatWasThereBefore(t *testing.T) {
 	for field, adopt := range map[string]apply.Adopt{".spec.image": apply.AdoptUnowned, ".metadata.labels." + applyset.PartOfLabel: apply.AdoptAny} {
 		synctest.Test(t, func(t *testing.T) {
@@ -124,7 +127,7 @@ func TestConflictsWithWhatWasThereBefore(t *testing.T) {
 	}
 }
 
-// An object is deleted to be made anew only where that is sure to be ours and
+// An object is deleted and created again only if it is proven to be ours and
 // unprotected at that moment.
 func TestRecreateSparesWhatIsNotOursOrProtected(t *testing.T) {
 	immutable := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 422, Reason: metav1.StatusReasonInvalid, Details: &metav1.StatusDetails{
@@ -175,7 +178,7 @@ func TestRecreateSparesWhatIsNotOursOrProtected(t *testing.T) {
 				}
 				require.Equal(t, []string{"b"}, cluster.deletions())
 				gone := liveObject(&unstructured.Unstructured{Object: plainPod("b")}, true)
-				cluster.send(apply.Change{Deleted: true, Objects: []*unstructured.Unstructured{gone}})
+				cluster.send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{gone}})
 				require.NoError(t, <-ended)
 			})
 		})

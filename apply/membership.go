@@ -12,33 +12,35 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Adopt says which objects that exist already a run may make members of its
-// apply set.
+// Adopt selects which existing objects a run may make members of its apply
+// set.
 type Adopt string
 
-// What may be adopted.
+// The policies of adoption.
 const (
-	AdoptNever   Adopt = "never"   // none
-	AdoptUnowned Adopt = "unowned" // those of no set; the default
-	AdoptAny     Adopt = "any"     // those of other sets, too
+	AdoptNever   Adopt = "never"   // no object
+	AdoptUnowned Adopt = "unowned" // objects of no set; the default
+	AdoptAny     Adopt = "any"     // objects of other sets, too
 )
 
-// Membership says which apply set (KEP-3659) the resources of a run become
-// members of. Its zero value is none.
+// Membership is the apply set (KEP-3659) whose members the resources of a run
+// become. Its zero value is no set.
 type Membership struct {
 	Set   string // the id
 	Adopt Adopt  // default AdoptUnowned
-	// Predecessors are field managers of earlier runs or other tools whose Apply
-	// entries on the resources become ours; else a field that the manifest drops
-	// later would live on.
-	Predecessors []string
+	// PreviousManagers are field managers of earlier runs or other tools. Their
+	// Apply entries on the resources are migrated to this run's manager;
+	// otherwise a field that the manifest drops later would remain.
+	PreviousManagers []string
 }
 
-// label makes an object, which is written, a member.
+// label makes an object that is sent a member.
 func (m Membership) label(obj *unstructured.Unstructured) {
 	if m.Set == "" {
 		return
@@ -51,9 +53,9 @@ func (m Membership) label(obj *unstructured.Unstructured) {
 	obj.SetLabels(labels)
 }
 
-// refuses says why a live object may not become a member; nil when it may. The
-// set that has it is called as named does.
-func (m Membership) refuses(live *unstructured.Unstructured, named func(set, namespace string) string) error {
+// membershipError returns an error when a live object may not become a member; nil
+// when it may. named describes the set that owns the object.
+func (m Membership) membershipError(live *unstructured.Unstructured, named func(set, namespace string) string) error {
 	owner := applyset.Owner(live)
 	switch {
 	case m.Set == "" || owner == m.Set:
@@ -66,145 +68,128 @@ func (m Membership) refuses(live *unstructured.Unstructured, named func(set, nam
 	return nil
 }
 
-// refuseForeign fails what may not be taken, before anything is written.
-func (r *run) refuseForeign(ctx context.Context) {
-	named := r.a.nameSets(ctx)
+// failForeignMembers fails, before anything is written, the objects that may not
+// become members.
+func (r *run) failForeignMembers(ctx context.Context) {
+	named := r.applier.nameSets(ctx)
 	for i := range r.steps {
-		if err := r.refusal(i, named); err != nil {
+		if err := r.membershipErrorOf(i, named); err != nil {
 			r.fail(i, Failed, err)
-			r.over = true
+			r.finished = true
 		}
 	}
 }
 
-func (r *run) refusal(i int, named func(set, namespace string) string) error {
-	if live := r.steps[i].found; live != nil {
-		return r.a.Membership.refuses(live, named)
+func (r *run) membershipErrorOf(i int, named func(set, namespace string) string) error {
+	if live := r.steps[i].listedObject; live != nil {
+		return r.applier.Membership.membershipError(live, named)
 	}
-	return r.a.Membership.refusesUnread(r.steps[i].unread)
+	return r.applier.Membership.unreadMembershipError(r.steps[i].readError)
 }
 
-// Refuses tells what Run would refuse because of whose it is. It reads what there
-// is, as Run does, and writes nothing.
-func (a Applier) Refuses(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) error {
+// MembershipErrors returns the errors that Run would return because objects belong to
+// other sets or to none. It reads the live objects as Run does and writes
+// nothing.
+func (a Applier) MembershipErrors(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) error {
 	r := newRun(a.withDefaults(), plan, objects)
-	r.survey(ctx)
+	r.readSnapshot(ctx)
 	named := a.nameSets(ctx)
 	var errs []error
 	for i, s := range r.steps {
-		if err := r.refusal(i, named); err != nil {
+		if err := r.membershipErrorOf(i, named); err != nil {
 			errs = append(errs, &Error{Wave: plan.WaveTitle(s.Wave), Op: OpApply, ID: s.ID, Err: err})
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// predecessor tells whether what a field manager owns by an operation becomes
-// ours. Whoever else wrote members of this very set was an earlier run.
-func (a Applier) predecessor(manager string, op metav1.ManagedFieldsOperationType) bool {
+// isPreviousManager reports whether the fields that a manager owns by an operation
+// are migrated to this run's manager. Other managers of this set are earlier
+// runs.
+func (a Applier) isPreviousManager(manager string, op metav1.ManagedFieldsOperationType) bool {
 	if op == metav1.ManagedFieldsOperationUpdate {
-		return clientSideManagers().Has(manager)
+		return kube.ClientSideManagers().Has(manager)
 	}
 	m := a.Membership
-	return manager != a.Manager && (applyset.IsManager(manager, m.Set) || slices.Contains(m.Predecessors, manager) || m.Adopt == AdoptAny && a.ofAnotherSet(manager))
+	return manager != a.Manager && (applyset.IsManager(manager, m.Set) || slices.Contains(m.PreviousManagers, manager) || m.Adopt == AdoptAny && a.isOtherSetManager(manager))
 }
 
-// ofAnotherSet tells whether a field manager is one that we write another set's
-// members with.
-func (a Applier) ofAnotherSet(manager string) bool {
+// isOtherSetManager reports whether a field manager is the one that this program
+// uses for members of another set.
+func (a Applier) isOtherSetManager(manager string) bool {
 	base, _, ok := strings.Cut(a.Manager, ":")
 	return ok && strings.HasPrefix(manager, base+":")
 }
 
-// inherits reports whether a live object has fields of a predecessor that become
-// ours. It is asked of every answer, and reads no more of managedFields than it
-// must.
-func (a Applier) inherits(live *unstructured.Unstructured) bool {
-	candidate := len(a.formerOwners(live)) > 0
-	for w := range writers(live) {
-		candidate = candidate || w.subresource == "" && a.predecessor(w.manager, w.operation)
+// hasPreviousManagerFields reports whether a live object has fields of a previous manager
+// to migrate. It is called for every answer, so it parses no more of
+// managedFields than necessary.
+func (a Applier) hasPreviousManagerFields(live *unstructured.Unstructured) bool {
+	candidate := len(a.otherSetManagers(live)) > 0
+	for w := range managedFieldsWriters(live) {
+		candidate = candidate || w.subresource == "" && a.isPreviousManager(w.manager, w.operation)
 	}
-	return candidate && a.inherit(live).Changes
+	return candidate && a.migratedOwnership(live).Changes
 }
 
-// inherit is what becomes of managedFields of a live object when the fields of
-// predecessors become ours.
-func (a Applier) inherit(live *unstructured.Unstructured) applyset.Inheritance {
-	return inherit(live, a.bequeathing(live), applyset.Claimants(live), a.Manager)
+// migratedOwnership returns the managedFields of a live object after the fields of
+// previous managers were migrated.
+func (a Applier) migratedOwnership(live *unstructured.Unstructured) applyset.OwnershipMigration {
+	return kube.InheritFields(live, a.previousManagersOf(live), applyset.MembershipManagers(live), a.Manager)
 }
 
-// inherit lets a manager take over what predecessors own by apply, kubectl's
-// client-side apply included, whatever field manager that goes by where it is one
-// of those that made the object a member.
-func inherit(live *unstructured.Unstructured, predecessors, claimants []string, manager string) applyset.Inheritance {
-	return applyset.Inherit(live, manager, func(entry metav1.ManagedFieldsEntry) bool {
-		switch {
-		case entry.Manager == manager:
-			return false
-		case entry.Operation == metav1.ManagedFieldsOperationUpdate:
-			return clientSideManagers().Has(entry.Manager) || slices.Contains(predecessors, entry.Manager) && slices.Contains(claimants, entry.Manager)
-		}
-		return slices.Contains(predecessors, entry.Manager)
-	})
-}
-
-// formerOwners are the field managers that made a live object, which may be
-// taken from them, a member of another set.
-func (a Applier) formerOwners(live *unstructured.Unstructured) []string {
+// otherSetManagers returns the field managers that made a live object a member of
+// another set, if it may be taken over.
+func (a Applier) otherSetManagers(live *unstructured.Unstructured) []string {
 	if a.Membership.Adopt != AdoptAny {
 		return nil
 	}
-	return slices.DeleteFunc(applyset.Claimants(live), func(manager string) bool { return manager == a.Manager })
+	return slices.DeleteFunc(applyset.MembershipManagers(live), func(manager string) bool { return manager == a.Manager })
 }
 
-// bequeathing are all whose fields of a live object become ours.
-func (a Applier) bequeathing(live *unstructured.Unstructured) []string {
-	owners := a.formerOwners(live)
+// previousManagersOf returns the managers whose fields of a live object are
+// migrated.
+func (a Applier) previousManagersOf(live *unstructured.Unstructured) []string {
+	owners := a.otherSetManagers(live)
 	for _, entry := range live.GetManagedFields() {
-		if entry.Subresource == "" && a.predecessor(entry.Manager, entry.Operation) {
+		if entry.Subresource == "" && a.isPreviousManager(entry.Manager, entry.Operation) {
 			owners = append(owners, entry.Manager)
 		}
 	}
 	return owners
 }
 
-// onlyPredecessors reports whether every field in conflict belongs to one, or to
-// the manager of another set whose members may be taken: those are taken over
-// once, not fought for. Membership itself is taken from no other set unless that
-// is allowed.
-func (a Applier) onlyPredecessors(err error) bool {
-	if contestsMembership(err) && a.Membership.Adopt != AdoptAny {
+// conflictsOnlyWithPrevious reports whether all conflicts are with previous managers, or
+// with the manager of another set whose members may be taken over: their
+// fields are migrated once instead of forced. A conflict about membership
+// itself counts only with AdoptAny.
+func (a Applier) conflictsOnlyWithPrevious(err error) bool {
+	if kubeerr.IsMembershipConflict(err) && a.Membership.Adopt != AdoptAny {
 		return false
 	}
-	found := conflicts(err)
+	found := kubeerr.Conflicts(err)
 	owners := map[string]bool{}
 	for _, c := range found {
-		if c.contestsMembership() && a.Membership.Adopt == AdoptAny {
-			owners[c.manager] = true
+		if c.IsAboutMembership() && a.Membership.Adopt == AdoptAny {
+			owners[c.Manager] = true
 		}
 	}
 	for _, c := range found {
-		if !owners[c.manager] && !a.predecessor(c.manager, metav1.ManagedFieldsOperationUpdate) && !a.predecessor(c.manager, metav1.ManagedFieldsOperationApply) {
+		if !owners[c.Manager] && !a.isPreviousManager(c.Manager, metav1.ManagedFieldsOperationUpdate) && !a.isPreviousManager(c.Manager, metav1.ManagedFieldsOperationApply) {
 			return false
 		}
 	}
 	return len(found) > 0
 }
 
-// mayForce tells whether a conflict may be ended by force: never one about
-// whose member the object is.
+// mayForce reports whether force may resolve a conflict: never one about
+// membership.
 func (a Applier) mayForce(err error) bool {
-	return a.ForceConflicts && apierrors.IsConflict(err) && fieldConflict(err) && !contestsMembership(err)
+	return a.ForceConflicts && apierrors.IsConflict(err) && kubeerr.IsFieldConflict(err) && !kubeerr.IsMembershipConflict(err)
 }
 
-// contestsMembership recognises the refusal to move a member from one set to
-// another.
-func contestsMembership(err error) bool {
-	return slices.ContainsFunc(conflicts(err), conflict.contestsMembership)
-}
-
-// owns reports whether a live object is one that runs with this set, or without
-// any, have applied: not one that would be adopted.
+// owns reports whether runs of this set, or without a set, have applied a
+// live object, as opposed to one that would be adopted.
 func (a Applier) owns(live *unstructured.Unstructured) bool {
 	base, _, _ := strings.Cut(a.Manager, ":")
 	owner := applyset.Owner(live)
@@ -212,8 +197,4 @@ func (a Applier) owns(live *unstructured.Unstructured) bool {
 		return entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" &&
 			(entry.Manager == a.Manager || entry.Manager == base || applyset.IsManager(entry.Manager, a.Membership.Set))
 	})
-}
-
-func (c conflict) contestsMembership() bool {
-	return c.field == ".metadata.labels."+applyset.PartOfLabel
 }

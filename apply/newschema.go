@@ -7,27 +7,28 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/object"
 )
 
-// newSchemaWithin is how long API servers may go on with the schema that a
-// CustomResourceDefinition had before it was changed: each learns of the change by
-// a watch of its own.
-const newSchemaWithin = 10 * time.Second
+// schemaPropagation is how long API servers may use the old schema after a
+// CustomResourceDefinition changed: each learns of the change by its own
+// watch.
+const schemaPropagation = 10 * time.Second
 
-// meetsOldSchema reports whether a PATCH may have been refused only because the API
-// server did not use the new schema of its kind yet: what makes the kind was
-// changed by this run. A new one has no older schema.
-func (r *run) meetsOldSchema(i int, err error) bool {
-	return !r.a.DryRun && refusedBySchema(err) && slices.ContainsFunc(r.steps[i].MadeBy, func(maker object.ID) bool {
+// mayUseOldSchema reports whether a PATCH may have been rejected only because
+// the API server still used the old schema of the kind: this run changed its
+// CustomResourceDefinition. A new definition has no older schema.
+func (r *run) mayUseOldSchema(i int, err error) bool {
+	return !r.applier.DryRun && refusedBySchema(err) && slices.ContainsFunc(r.steps[i].ProvidedBy, func(maker object.ID) bool {
 		at, ok := r.byID[maker]
 		return ok && r.steps[at].specChanged
 	})
 }
 
-// refusedBySchema recognises the answers about an object that does not fit the
-// schema of its kind.
+// refusedBySchema reports whether an error says that an object does not match
+// the schema of its kind.
 func refusedBySchema(err error) bool {
-	return unknownField(err) || unfitValue(err) || apierrors.IsInvalid(err) && !beingDeleted(err) ||
+	return kubeerr.IsUnknownField(err) || kubeerr.IsUnfitValue(err) || apierrors.IsInvalid(err) && !kubeerr.IsBeingDeleted(err) ||
 		apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "strict decoding error")
 }

@@ -9,15 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// streamSchemas are the OpenAPI schemas of the kinds that the stream's own
+// streamSchemas returns the OpenAPI schemas of the kinds that the stream's
 // CRDs define.
 func streamSchemas(objects map[object.ID]*unstructured.Unstructured) map[schema.GroupVersionKind]map[string]any {
 	schemas := map[schema.GroupVersionKind]map[string]any{}
 	for _, obj := range objects {
-		kinds := definedKinds(obj)
+		kinds := kube.DefinedKinds(obj)
 		versions, _, _ := unstructured.NestedSlice(obj.Object, "spec", "versions")
 		for _, v := range versions {
 			version, _ := v.(map[string]any)
@@ -32,12 +34,12 @@ func streamSchemas(objects map[object.ID]*unstructured.Unstructured) map[schema.
 	return schemas
 }
 
-// dropNulls removes fields that are explicitly null from an object, in place:
-// server-side apply refuses what create takes for absent. In a custom resource a
-// null may be a value: where the schema calls the field nullable or does not
-// describe it, and everywhere when the schema, nil then, is not known.
+// dropNulls removes explicit nulls from an object, in place: server-side
+// apply rejects nulls that create treats as absent. In a custom resource a
+// null may be a value: where the schema says that the field is nullable or
+// does not describe it, and everywhere when the schema is unknown (nil).
 func dropNulls(obj *unstructured.Unstructured, schema map[string]any) {
-	if object.OfKubernetes(obj.GroupVersionKind().Group) {
+	if object.IsNative(obj.GroupVersionKind().Group) {
 		dropNullFields(obj.Object, nil)
 		return
 	}
@@ -47,8 +49,8 @@ func dropNulls(obj *unstructured.Unstructured, schema map[string]any) {
 	}
 }
 
-// dropNullFields drops those that the schema describes and does not call
-// nullable; without a schema all of them. Null elements of lists stay.
+// dropNullFields drops the nulls that the schema describes and does not
+// allow; all nulls without a schema. Null elements of lists stay.
 func dropNullFields(value any, schema map[string]any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -73,13 +75,14 @@ func dropNullFields(value any, schema map[string]any) {
 	}
 }
 
-// isFreeForm reports whether a schema takes fields that it does not describe.
+// isFreeForm reports whether a schema allows fields that it does not
+// describe.
 func isFreeForm(schema map[string]any) bool {
 	return schema["x-kubernetes-preserve-unknown-fields"] == true
 }
 
-// fieldSchema is the schema of one field of an object; false when none describes
-// it.
+// fieldSchema returns the schema of one field of an object; false when it is
+// not described.
 func fieldSchema(schema map[string]any, name string) (map[string]any, bool) {
 	if properties, ok := schema["properties"].(map[string]any); ok {
 		if field, ok := properties[name].(map[string]any); ok {
@@ -90,24 +93,24 @@ func fieldSchema(schema map[string]any, name string) (map[string]any, bool) {
 	return more, ok
 }
 
-// patch applies a resource. Where the server refuses that a field is null, the
-// field is left out.
-func (a Applier) patch(ctx context.Context, kind Kind, sent *unstructured.Unstructured, options PatchOptions) (*unstructured.Unstructured, error) {
+// patch applies a resource. Where the server rejects a null field, patch
+// drops the field and applies again.
+func (a Applier) patch(ctx context.Context, kind kube.Kind, sent *unstructured.Unstructured, options kube.PatchOptions) (*unstructured.Unstructured, error) {
 	for {
 		live, err := a.Cluster.Apply(ctx, kind, sent, options)
 		if err == nil || !dropRefusedNulls(sent, err) {
 			return live, err
 		}
-		if err := mark(sent); err != nil {
+		if err := setFingerprint(sent); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// dropRefusedNulls removes the null fields that the server said may not be null,
-// and reports whether there were any.
+// dropRefusedNulls removes the null fields that the server rejected, and
+// reports whether there were any.
 func dropRefusedNulls(sent *unstructured.Unstructured, err error) bool {
-	status, ok := asStatus(err)
+	status, ok := kubeerr.AsStatus(err)
 	if !ok || !apierrors.IsInvalid(err) || status.Details == nil {
 		return false
 	}
@@ -120,8 +123,8 @@ func dropRefusedNulls(sent *unstructured.Unstructured, err error) bool {
 	return len(refused) > 0 && dropNullsAt(sent.Object, "", refused)
 }
 
-// withoutIndexes is the path of a field whatever item of its lists it is in: the
-// server counts the items of the merged list.
+// withoutIndexes drops the list indexes from a field's path: the server's
+// refer to the merged list.
 func withoutIndexes(path string) string {
 	return regexp.MustCompile(`\[\d+\]`).ReplaceAllString(path, "[]")
 }

@@ -12,11 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// needing is a Pod that no layer holds and that needs what its annotation
-// names.
+// needing returns a Pod that is in no layer and depends on the entries of its
+// annotation.
 func needing(name, entries string) map[string]any {
 	p := plainPod(name)
 	p["metadata"].(map[string]any)["annotations"] = map[string]any{"ordapply.dev/depends-on": entries}
@@ -27,8 +28,8 @@ func livePod(name string, ready bool) *unstructured.Unstructured {
 	return liveObject(&unstructured.Unstructured{Object: plainPod(name)}, ready)
 }
 
-// What a resource needs from outside the stream is waited for: by the gate
-// ready until it is ready, by the gate applied until it is there.
+// A run waits for dependencies outside the stream: with gate ready until
+// they are ready, with gate applied until they exist.
 func TestRunWaitsForWhatIsOutside(t *testing.T) {
 	for gate, want := range map[string]time.Duration{"": 90 * time.Second, "?gate=ready": 90 * time.Second, "?gate=applied": time.Minute} {
 		t.Run("gate "+gate, func(t *testing.T) {
@@ -47,8 +48,8 @@ func TestRunWaitsForWhatIsOutside(t *testing.T) {
 	}
 }
 
-// A status that says nothing of what is outside is given time from when the object
-// was created.
+// A neutral status of an object outside the stream gets a grace from the
+// object's creation.
 func TestRunWaitsForANeutralStatusOutside(t *testing.T) {
 	for age, want := range map[time.Duration]time.Duration{time.Hour: 0, 5 * time.Second: 10 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -63,8 +64,9 @@ func TestRunWaitsForANeutralStatusOutside(t *testing.T) {
 	}
 }
 
-// The time that a resource has of its own, or that its kind has, bounds the wait
-// for what is outside, and for its kind, too: a shorter one and a longer one.
+// A timeout of the resource or of its kind also bounds the wait for
+// dependencies outside the stream and for its kind, whether shorter or
+// longer than the default.
 func TestItsOwnTimeBoundsEveryWait(t *testing.T) {
 	external := func(timeout string) map[string]any {
 		return annotated(needing("web", "external:/namespaces/shop/Pod/db"), "ordapply.dev/timeout", timeout)
@@ -99,8 +101,8 @@ func TestItsOwnTimeBoundsEveryWait(t *testing.T) {
 	}
 }
 
-// A wave that has failed waits for answers, so that all faults are named, and
-// not for what would let it send more.
+// A failed wave waits for answers, so that all errors are reported, but not
+// for anything that would let it send more.
 func TestAFailedWaveWaitsForNoOutsider(t *testing.T) {
 	promised := func(name string) map[string]any {
 		p := plainPod(name)
@@ -141,7 +143,7 @@ func TestRunFindsWhatIsOutsideAlready(t *testing.T) {
 	})
 }
 
-// The message says what is missing, and of what it is true.
+// The error says what is missing, and why.
 func TestRunGivesUpOnWhatIsOutside(t *testing.T) {
 	deleting := livePod("db", true)
 	deleting.SetFinalizers([]string{"example.com/hold"})
@@ -170,8 +172,9 @@ func TestRunGivesUpOnWhatIsOutside(t *testing.T) {
 	}
 }
 
-// A kind of an outside object that nobody serves ends with the kind timeout; in
-// graph mode an absent object ends with the time that a wave would have.
+// The wait for an outside object of a kind that is not served ends with the
+// kind timeout; in graph mode the wait for a missing object ends with the
+// wave timeout.
 func TestRunBoundsTheWaitForWhatIsOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, needing("web", "external:example.com/namespaces/shop/Rocket/moon"))
@@ -187,8 +190,8 @@ func TestRunBoundsTheWaitForWhatIsOutside(t *testing.T) {
 	})
 }
 
-// A kind that something of the stream promises to make is waited for as long as
-// its wave may take, and in a dry run, which makes nothing, not at all.
+// A kind that a resource of the stream provides is waited for up to the wave
+// timeout, and in a dry run, which creates nothing, not at all.
 func TestRunWaitsForPromisedKinds(t *testing.T) {
 	manifests := func() []map[string]any {
 		rocket := plainPod("moon")
@@ -220,9 +223,10 @@ func TestRunWaitsForPromisedKinds(t *testing.T) {
 	}
 }
 
-// A kind that something else brings is there as soon as its definition tells;
-// a wait of minutes is a handful of looks at discovery. The definition of another
-// kind of its group prompts a look too, and not each time.
+// A kind that is installed outside the stream is found as soon as its
+// definition appears; a wait of minutes costs few discovery requests. The
+// definition of another kind of its group triggers a request too, but not
+// each time.
 func TestRunSeesAKindCome(t *testing.T) {
 	for name, c := range map[string]struct {
 		definitions []map[string]any
@@ -251,7 +255,7 @@ func TestRunSeesAKindCome(t *testing.T) {
 				}
 				for n, definition := range c.definitions {
 					time.AfterFunc(comes-time.Duration(n)*c.every, func() {
-						cluster.send(apply.Change{Objects: []*unstructured.Unstructured{{Object: definition}}})
+						cluster.send(kube.WatchEvent{Objects: []*unstructured.Unstructured{{Object: definition}}})
 					})
 				}
 				_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
@@ -268,13 +272,13 @@ func definition(kind, name string) map[string]any {
 	return map[string]any{"apiVersion": group + "/v1", "kind": kind, "metadata": map[string]any{"name": name}}
 }
 
-// What was there and is deleted is not there.
+// An object that existed and was deleted does not exist.
 func TestRunSeesWhatIsOutsideGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"))
 		cluster := &scripted{outside: map[object.ID]*unstructured.Unstructured{pod("db"): livePod("db", false)}}
 		time.AfterFunc(10*time.Second, func() {
-			cluster.send(apply.Change{Deleted: true, Objects: []*unstructured.Unstructured{livePod("db", true)}})
+			cluster.send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{livePod("db", true)}})
 		})
 		_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		require.ErrorContains(t, err, "it needs Pod shop/db, which is not of this stream: it does not exist")

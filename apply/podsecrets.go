@@ -8,35 +8,37 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/object"
 )
 
-// learnSecrets reads the Secrets that a Pod uses and the stream does not hold, so that
-// their values can be hidden in its logs. It is false, and notes why, where one cannot
-// be read: then no line of a log may be shown.
-func (q *inquiry) learnSecrets(ctx context.Context, pod *unstructured.Unstructured) bool {
+// readPodSecrets reads the Secrets that a Pod uses and that are not in the
+// stream, so that their values can be hidden in its logs. Where one cannot be
+// read, it records why and returns false: then no log line may be shown.
+func (q *diagnoser) readPodSecrets(ctx context.Context, pod *unstructured.Unstructured) bool {
 	for _, name := range secretsOf(pod) {
 		id := object.ID{Kind: "Secret", Namespace: pod.GetNamespace(), Name: name}
-		if q.known[id] {
+		if q.knownSecrets[id] {
 			continue
 		}
-		if !q.allowed() {
+		if !q.takeRequest() {
 			return false
 		}
 		live, err := q.cluster.Get(ctx, coreKind("secrets"), id.Namespace, id.Name)
 		switch {
 		case err == nil:
-			q.values = append(q.values, valuesIn(live)...)
-		case !missing(err):
-			q.missed(fmt.Sprintf("logs of %s are not shown: they may hold values of %s, which cannot be read (get secrets): %s", Meta(pod).ID, id, brief(err)))
+			q.secretValues = append(q.secretValues, kubeerr.SecretValues(live)...)
+		case !kubeerr.IsMissing(err):
+			q.recordUnread(fmt.Sprintf("logs of %s are not shown: they may hold values of %s, which cannot be read (get secrets): %s", Meta(pod).ID, id, kubeerr.WithoutURL(err)))
 			return false
 		}
-		q.known[id] = true
+		q.knownSecrets[id] = true
 	}
 	return true
 }
 
-// secretsOf are the names of all Secrets that a Pod's containers and volumes use.
+// secretsOf returns the names of all Secrets that a Pod's containers and
+// volumes use.
 func secretsOf(pod *unstructured.Unstructured) []string {
 	names := map[string]bool{}
 	var look func(any)

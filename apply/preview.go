@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -20,51 +21,52 @@ type Action string
 
 // The actions.
 const (
-	WillCreate   Action = "create"
-	WillAdopt    Action = "adopt" // it is there, and was never applied by this manager, or to this set
-	WillUpdate   Action = "update"
-	WillStay     Action = "unchanged"
-	WillRecreate Action = "recreate" // delete it and make it anew, or wait until the old one is gone
-	// WillDefer is what only the run itself can find out: what the resource lives
-	// in, or its kind, is made by the same stream.
-	WillDefer Action = "deferred"
-	WillPrune Action = "prune" // after the last wave
-	// WillFail is what the run would fail with.
-	WillFail Action = "error"
+	ActionCreate    Action = "create"    // it does not exist
+	ActionAdopt     Action = "adopt"     // it exists, and was never applied by this manager, or to this set
+	ActionUpdate    Action = "update"    // a PATCH would change it
+	ActionUnchanged Action = "unchanged" // nothing would change, or a member of the set would be kept
+	ActionRecreate  Action = "recreate"  // delete it and create it again, or wait until a terminating one is gone
+	// ActionDeferred is for resources whose Namespace or kind the same stream
+	// creates: only the run itself can find out.
+	ActionDeferred Action = "deferred"
+	ActionPrune    Action = "prune" // after the last wave
+	// ActionError is for errors of the run.
+	ActionError Action = "error"
 )
 
-// Actions are all actions in the order in which people count them.
+// Actions returns all actions in the order in which summaries list them.
 func Actions() []Action {
-	return []Action{WillCreate, WillAdopt, WillUpdate, WillRecreate, WillPrune, WillStay, WillDefer, WillFail}
+	return []Action{ActionCreate, ActionAdopt, ActionUpdate, ActionRecreate, ActionPrune, ActionUnchanged, ActionDeferred, ActionError}
 }
 
 // Row is what would happen to one resource.
 type Row struct {
 	ID     object.ID
-	Layer  string // that placed it; "" when none did
-	Wave   int    // index into the plan's waves; -1 for what the stream no longer holds
-	Action Action
-	Why    ordering.Reason // of its place; of a pruned resource: of its going
-	Detail string          // what there is to say of the action; "" when nothing
-	// Live is what there is and Merged what would be, without what only the
-	// server writes. They are nil where there is none, and where it is not known:
-	// an unchanged resource is not read, and one whose kind is not served yet
-	// cannot be. Values of Secrets are masked: the same value by the same words
-	// in one preview, by others in the next.
+	Layer  string          // the layer that the resource is in; "" for none
+	Wave   int             // index into the plan's waves; -1 for what is pruned
+	Action Action          // what the run would do
+	Why    ordering.Reason // for its place; for pruned resources: for the deletion
+	Detail string          // explains the action; may be ""
+	// Live is the live object and Merged the result, both without the fields
+	// that only the server writes. They are nil when the object does not
+	// exist or is not known: an unchanged resource is not read, and one whose
+	// kind is not served cannot be read. Values of Secrets are masked: within
+	// one preview the same value has the same placeholder, and another one in
+	// the next.
 	Live, Merged *unstructured.Unstructured
-	Err          error // an *Error, with WillFail
+	Err          error // an *Error, with ActionError
 
-	essence [sha256.Size]byte // see Seal
+	digest [sha256.Size]byte // see Digest
 }
 
-// Preview is what a run would do, as data, in plan order.
+// Preview describes what a run would do, in plan order.
 type Preview struct {
-	Rows  []Row
-	Notes []string // remarks for people
-	mask  *mask
+	Rows     []Row    // in plan order, then what is pruned
+	Notes    []string // remarks for people
+	redactor *redactor
 }
 
-// Err joins what the run would fail with.
+// Err joins the errors that the run would return; nil when there are none.
 func (p *Preview) Err() error {
 	var errs []error
 	for _, row := range p.Rows {
@@ -73,7 +75,7 @@ func (p *Preview) Err() error {
 	return errors.Join(errs...)
 }
 
-// Count says of how many resources an action is.
+// Count returns the number of resources with an action.
 func (p *Preview) Count(action Action) int {
 	n := 0
 	for _, row := range p.Rows {
@@ -84,52 +86,53 @@ func (p *Preview) Count(action Action) int {
 	return n
 }
 
-// Changes tells whether the run would change anything, as far as is known.
-func (p *Preview) Changes() bool { return p.Count(WillStay)+p.Count(WillFail) < len(p.Rows) }
+// Changes reports whether the run would change anything. Deferred resources count
+// as changes.
+func (p *Preview) Changes() bool { return p.Count(ActionUnchanged)+p.Count(ActionError) < len(p.Rows) }
 
-// AddPruned adds a live object that would be deleted after the last wave, or that
-// would stay all the same: stays says why, "" when it goes.
+// AddPruned adds a live object that would be deleted after the last wave, or
+// that would be kept: stays is the reason to keep it, "" when it is deleted.
 func (p *Preview) AddPruned(live *unstructured.Unstructured, why ordering.Reason, stays string) {
-	row := Row{ID: Meta(live).ID, Wave: -1, Action: WillPrune, Why: why, Live: shown(live), essence: sha256.Sum256([]byte(live.GetUID()))}
+	row := Row{ID: Meta(live).ID, Wave: -1, Action: ActionPrune, Why: why, Live: withoutServerFields(live), digest: sha256.Sum256([]byte(live.GetUID()))}
 	if stays != "" {
-		row.Action, row.Detail, row.Live = WillStay, "it stays: "+stays, nil
+		row.Action, row.Detail, row.Live = ActionUnchanged, "it stays: "+stays, nil
 	}
-	p.mask.row(&row)
+	p.redactor.redactRow(&row)
 	p.Rows = append(p.Rows, row)
 }
 
-// Preview tells what Run would do, without doing it: it reads what there is, and
-// lets the API server rehearse what would change. Nothing is written. What the
-// run would fail with are rows too, all of them; the error is ErrInterrupted
-// when ctx ended it.
+// Preview reports what Run would do: it reads the live objects and sends
+// server-side dry runs of what would change. Nothing is written. Errors of
+// the run are rows too, all of them; the returned error is ErrInterrupted
+// when ctx ended the preview.
 func (a Applier) Preview(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (*Preview, error) {
-	mask, err := newMask()
+	mask, err := newRedactor()
 	if err != nil {
 		return nil, err
 	}
-	a.Cluster = persistent{a.Cluster}
-	r := &rehearsal{run: newRun(a.withDefaults(), plan, objects), homes: map[string]home{}, named: a.nameSets(ctx)}
-	r.survey(ctx)
-	r.visitHomes(ctx)
-	preview := &Preview{Rows: r.rows(ctx), mask: mask}
+	a.Cluster = kube.RetryingReads{Cluster: a.Cluster}
+	r := &previewRun{run: newRun(a.withDefaults(), plan, objects), namespaces: map[string]namespaceState{}, setName: a.nameSets(ctx)}
+	r.readSnapshot(ctx)
+	r.readNamespaces(ctx)
+	preview := &Preview{Rows: r.rows(ctx), redactor: mask}
 	if ctx.Err() != nil {
 		return nil, ErrInterrupted
 	}
-	r.forgiveOldCRDs(preview.Rows)
+	r.deferOldSchemaErrors(preview.Rows)
 	for i := range preview.Rows {
-		if err := r.seal(i, &preview.Rows[i]); err != nil {
+		if err := r.setDigest(i, &preview.Rows[i]); err != nil {
 			return nil, fmt.Errorf("seal %s: %w", preview.Rows[i].ID, err)
 		}
-		mask.row(&preview.Rows[i])
+		mask.redactRow(&preview.Rows[i])
 	}
 	return preview, nil
 }
 
-// rows rehearses every step, as many at a time as there are workers.
-func (r *rehearsal) rows(ctx context.Context) []Row {
+// rows does the dry run of every step, Workers at a time.
+func (r *previewRun) rows(ctx context.Context) []Row {
 	rows := make([]Row, len(r.steps))
 	var group sync.WaitGroup
-	places := make(chan struct{}, r.a.Workers)
+	places := make(chan struct{}, r.applier.Workers)
 	for i := range r.steps {
 		places <- struct{}{}
 		group.Go(func() {
@@ -141,9 +144,10 @@ func (r *rehearsal) rows(ctx context.Context) []Row {
 	return rows
 }
 
-// shown is a live object without what says nothing about the manifest: what
-// only the server writes, and our own fingerprint.
-func shown(obj *unstructured.Unstructured) *unstructured.Unstructured {
+// withoutServerFields returns an object without the fields that do not come from a
+// manifest: those that only the server writes, and ordapply's own
+// fingerprint.
+func withoutServerFields(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if obj == nil {
 		return nil
 	}
@@ -162,7 +166,7 @@ func shown(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
-// same tells whether two objects, as they are shown, are the same.
-func same(live, merged *unstructured.Unstructured) bool {
+// equalObjects reports whether two objects of withoutServerFields are equal.
+func equalObjects(live, merged *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(live.Object, merged.Object)
 }

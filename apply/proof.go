@@ -9,49 +9,49 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 )
 
-// patchOf is what a PATCH of a step holds, with its fingerprint.
-func (r *run) patchOf(i int) (*unstructured.Unstructured, error) {
+// patchBody returns the body of a step's PATCH, with its fingerprint.
+func (r *run) patchBody(i int) (*unstructured.Unstructured, error) {
 	s := &r.steps[i]
-	out := desired(s.obj, r.schemas[s.obj.GroupVersionKind()], r.scaled[s.ID])
-	r.a.Membership.label(out)
-	return out, mark(out)
+	out := desired(s.manifest, r.schemas[s.manifest.GroupVersionKind()], r.autoscaled[s.ID])
+	r.applier.Membership.label(out)
+	return out, setFingerprint(out)
 }
 
-// prove compares a step with its live object.
-func (r *run) prove(i int, live *unstructured.Unstructured) applyset.Proof {
-	wanted, err := r.patchOf(i)
-	if err != nil || r.a.inherits(live) {
+// compareWithLive compares a step with its live object.
+func (r *run) compareWithLive(i int, live *unstructured.Unstructured) applyset.Proof {
+	wanted, err := r.patchBody(i)
+	if err != nil || r.applier.hasPreviousManagerFields(live) {
 		return applyset.Differs
 	}
-	if applyset.DropUnownedNulls(wanted, live, r.a.Manager) && mark(wanted) != nil { // the server refused them
+	if applyset.DropUnownedNulls(wanted, live, r.applier.Manager) && setFingerprint(wanted) != nil { // the server refused them
 		return applyset.Differs
 	}
-	return applyset.Prove(wanted, live, r.a.Manager)
+	return applyset.Prove(wanted, live, r.applier.Manager)
 }
 
-// readProof reads the live objects of a list. Where metadata is all that readiness
-// needs, that is read first, and the whole objects only when one of them cannot be
-// proven unchanged without.
-func (r *run) readProof(ctx context.Context, l *surveyed) readResult {
+// readForComparison reads the live objects of a list. Where readiness needs only
+// metadata, it reads that first, and the whole objects only when metadata
+// cannot prove that all of them are unchanged.
+func (r *run) readForComparison(ctx context.Context, l *snapshotList) readResult {
 	q := r.queryOf(l)
-	seen := r.a.read(ctx, q)
-	if !q.metadata || !r.unproven(l, seen) {
+	seen := r.applier.read(ctx, q)
+	if !q.metadata || !r.needsWholeObjects(l, seen) {
 		return seen
 	}
 	q.metadata = false
-	whole := r.a.read(ctx, q)
+	whole := r.applier.read(ctx, q)
 	if len(whole.failed) > 0 {
-		return seen // what it does not prove is sent
+		return seen // what is not proven unchanged is sent
 	}
 	l.metadata = false
 	return whole
 }
 
-// unproven reports whether only the body of some object can prove that it is
-// unchanged.
-func (r *run) unproven(l *surveyed, seen readResult) bool {
+// needsWholeObjects reports whether some object can only be proven unchanged by its
+// body.
+func (r *run) needsWholeObjects(l *snapshotList, seen readResult) bool {
 	return slices.ContainsFunc(l.members, func(i int) bool {
 		live := seen.objects[r.steps[i].ID.Name]
-		return live != nil && r.prove(i, live) == applyset.Unseen
+		return live != nil && r.compareWithLive(i, live) == applyset.NeedsBody
 	})
 }

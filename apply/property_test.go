@@ -19,10 +19,10 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// On random graphs with random failures, by waves and by graph: nothing is sent
-// before what it needs, nothing twice, everything ends in exactly one state, and
-// nothing that could go on is left behind. A run that never ends is a deadlock,
-// which synctest reports.
+// On random graphs with random failures, by waves and by graph: nothing is
+// sent before its dependencies, nothing twice, everything ends in exactly
+// one state, and everything that can proceed does. A run that never ends is a
+// deadlock, which synctest reports.
 func TestEveryRunKeepsItsPlan(t *testing.T) {
 	runs := 0
 	for seed := range uint64(400) {
@@ -43,7 +43,7 @@ func TestEveryRunKeepsItsPlan(t *testing.T) {
 	require.Greater(t, runs, 400, "most random graphs have a plan")
 }
 
-// world is one random stream, the cluster it meets, and what came of it.
+// world is one random stream, its cluster, and the outcome.
 type world struct {
 	plan        *ordering.Plan
 	objects     map[object.ID]*unstructured.Unstructured
@@ -57,7 +57,7 @@ type world struct {
 	err    error
 }
 
-// randomWorld is nil when the random declarations contradict each other.
+// randomWorld returns nil when the random declarations contradict each other.
 func randomWorld(rng *rand.Rand) *world {
 	w := &world{cluster: &scripted{scripts: map[object.ID]script{}}, finals: map[object.ID][]apply.State{}, states: map[object.ID]apply.State{}}
 	layered, trouble := rng.IntN(3) > 0, rng.IntN(3) > 0
@@ -70,7 +70,7 @@ func randomWorld(rng *rand.Rand) *world {
 		id := object.ID{Kind: obj.GetKind(), Namespace: "shop", Name: obj.GetName()}
 		w.cluster.scripts[id] = randomScript(rng, obj.GetKind() == "Pod", trouble)
 	}
-	layerOf := func(i int) int { return i * 5 / 26 } // rising, so that edges to earlier Pods fit the layers
+	layerOf := func(i int) int { return i * 5 / 26 } // ascending, so that edges to earlier Pods fit the layers
 	for i := range 1 + rng.IntN(25) {
 		p := plainPod(fmt.Sprintf("p%d", i))
 		if layered && rng.IntN(5) > 0 {
@@ -84,7 +84,7 @@ func randomWorld(rng *rand.Rand) *world {
 	}
 	for i := range 4 {
 		s := testSecret(fmt.Sprintf("s%d", i))
-		if layered && rng.IntN(3) == 0 { // later than some who need it
+		if layered && rng.IntN(3) == 0 { // later than some of its dependents
 			annotated(s, "ordapply.dev/layer", fmt.Sprintf("app/l%d", i+1))
 			annotated(s, "ordapply.dev/wave", fmt.Sprint(i+1))
 			annotated(s, "ordapply.dev/gate", gates[i+1])
@@ -102,7 +102,7 @@ func randomWorld(rng *rand.Rand) *world {
 	return w
 }
 
-// randomNeeds names up to two earlier Pods.
+// randomNeeds returns dependencies on up to two earlier Pods.
 func randomNeeds(rng *rand.Rand, i int) string {
 	var needs []string
 	for range rng.IntN(3) {
@@ -118,8 +118,8 @@ func randomNeeds(rng *rand.Rand, i int) string {
 	return strings.Join(needs, ",")
 }
 
-// randomScript is quick or slow, and with trouble sometimes refused, refused for
-// a while, or never ready.
+// randomScript is quick or slow, and with trouble sometimes rejected,
+// rejected for a while, or never ready.
 func randomScript(rng *rand.Rand, pod, trouble bool) script {
 	s := script{latency: time.Duration(rng.IntN(50)) * time.Millisecond}
 	if pod {
@@ -139,7 +139,7 @@ func randomScript(rng *rand.Rand, pod, trouble bool) script {
 	return s
 }
 
-// healthy tells whether a script ends well if it is sent.
+// healthy reports whether a script succeeds if its resource is sent.
 func (s script) healthy() bool {
 	return !s.never && !slices.ContainsFunc(s.errs, apierrors.IsBadRequest)
 }
@@ -172,7 +172,7 @@ func (w *world) run(t *testing.T, rng *rand.Rand, schedule apply.Schedule) {
 	}
 }
 
-// passed is when a resource passed a gate; 0 when it did not.
+// passed returns when a resource passed a gate; 0 when it did not.
 func (w *world) passed(id object.ID, gate ordering.Gate) int {
 	if gate == ordering.Applied {
 		return w.at[entry{id, "answered"}]
@@ -216,14 +216,14 @@ func (w *world) check(t *testing.T, schedule apply.Schedule) {
 
 func (w *world) answered(s ordering.Step) bool { return w.at[entry{s.ID, "answered"}] > 0 }
 
-// neededReady tells whether a single resource waits for another to be ready.
+// neededReady reports whether a resource waits for another one to be ready.
 func (w *world) neededReady(id object.ID) bool {
 	return slices.ContainsFunc(w.plan.Steps, func(s ordering.Step) bool {
 		return slices.ContainsFunc(s.Needs, func(n ordering.Need) bool { return n.ID == id && n.Gate == ordering.Ready })
 	})
 }
 
-// checkOrder holds when a step was sent against all that it waits for.
+// checkOrder checks that a step was sent after everything that it waits for.
 func (w *world) checkOrder(t *testing.T, s ordering.Step, schedule apply.Schedule) {
 	t.Helper()
 	sent := w.at[entry{s.ID, "sent"}]
@@ -234,8 +234,8 @@ func (w *world) checkOrder(t *testing.T, s ordering.Step, schedule apply.Schedul
 	}
 }
 
-// waitsFor is all that a step waits for: its needs; by graph the layers before
-// it, by waves the waves before its own.
+// waitsFor returns everything that a step waits for: its needs and, by graph,
+// the layers before it, or, by waves, the waves before its own.
 func (w *world) waitsFor(s ordering.Step, schedule apply.Schedule) []ordering.Need {
 	out := slices.Clone(s.Needs)
 	for _, other := range w.plan.Steps {
@@ -257,8 +257,8 @@ func (w *world) waitsFor(s ordering.Step, schedule apply.Schedule) []ordering.Ne
 	return out
 }
 
-// holds tells whether who waits for a layer waits for a step: because the step
-// is in it or in a layer that it comes after.
+// holds reports whether the dependents of a layer wait for a step: it is in
+// the layer or in one before that.
 func (w *world) holds(layer int, s ordering.Step) bool {
 	if slices.Contains(s.Layers, layer) {
 		return true
@@ -266,7 +266,8 @@ func (w *world) holds(layer int, s ordering.Step) bool {
 	return slices.ContainsFunc(w.plan.Layers[layer].After, func(b ordering.Barrier) bool { return w.holds(b.Layer, s) })
 }
 
-// checkNothingLeft: whatever could go on did, and the rest says why not.
+// checkNothingLeft checks that every step that could proceed was sent, and
+// that the others have the right state.
 func (w *world) checkNothingLeft(t *testing.T, schedule apply.Schedule, opened int) {
 	t.Helper()
 	bad := false

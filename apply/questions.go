@@ -12,16 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// podsAtMost bounds the Pods that are looked at for one resource.
-const podsAtMost = 100
+// maxPods bounds the Pods that are read for one resource.
+const maxPods = 100
 
-// about asks about a live object that is not ready, nil when there is none;
-// backends are the Services that it waits for.
-func (q *inquiry) about(ctx context.Context, live *unstructured.Unstructured, backends []object.ID) []Finding {
-	if live != nil && live.GetKind() != "Pod" { // those of a Pod say nothing that its containers do not say better
+// diagnose collects findings about a live object that is not ready, nil when
+// there is none; backends are the Services that it waits for.
+func (q *diagnoser) diagnose(ctx context.Context, live *unstructured.Unstructured, backends []object.ID) []Finding {
+	if live != nil && live.GetKind() != "Pod" { // a Pod's containers say more than its conditions
 		q.conditions(live)
 	}
 	switch {
@@ -35,11 +38,11 @@ func (q *inquiry) about(ctx context.Context, live *unstructured.Unstructured, ba
 	return append(q.findings, q.unread...)
 }
 
-// conditions are those of the object's own that speak against it.
-func (q *inquiry) conditions(live *unstructured.Unstructured) {
-	complaints := health.Complaints(live)
+// conditions reports the object's own unhealthy conditions.
+func (q *diagnoser) conditions(live *unstructured.Unstructured) {
+	complaints := health.UnhealthyConditions(live)
 	for n, c := range complaints {
-		if n > 0 && c.Underway {
+		if n > 0 && c.InProgress {
 			continue
 		}
 		if n > 0 && c.Message != "" && c.Reason+c.Message == complaints[n-1].Reason+complaints[n-1].Message {
@@ -52,12 +55,13 @@ func (q *inquiry) conditions(live *unstructured.Unstructured) {
 		if c.Reason != "" {
 			text += " (" + c.Reason + ")"
 		}
-		q.find(Meta(live).ID, text, c.Message)
+		q.addFinding(Meta(live).ID, text, c.Message)
 	}
 }
 
-// workload asks for the Pods of a workload, or the events of anything else.
-func (q *inquiry) workload(ctx context.Context, live *unstructured.Unstructured) {
+// workload examines the Pods of a workload, or the events of any other
+// object.
+func (q *diagnoser) workload(ctx context.Context, live *unstructured.Unstructured) {
 	switch live.GroupVersionKind().GroupKind().String() {
 	case "Pod":
 		q.pods(ctx, live, []*unstructured.Unstructured{live})
@@ -76,61 +80,61 @@ func (q *inquiry) workload(ctx context.Context, live *unstructured.Unstructured)
 	}
 }
 
-// replicaSet is the one that a Deployment is rolling out; nil when it cannot be
-// told.
-func (q *inquiry) replicaSet(ctx context.Context, deployment *unstructured.Unstructured) *unstructured.Unstructured {
+// replicaSet returns the ReplicaSet that a Deployment is rolling out; nil
+// when it cannot be determined.
+func (q *diagnoser) replicaSet(ctx context.Context, deployment *unstructured.Unstructured) *unstructured.Unstructured {
 	const revision = "deployment.kubernetes.io/revision"
-	replicaSets := Kind{Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}, Namespaced: true}
-	sets, ok := q.list(ctx, replicaSets, deployment.GetNamespace(), Query{Labels: selector(deployment)})
+	replicaSets := kube.Kind{Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}, Namespaced: true}
+	sets, ok := q.list(ctx, replicaSets, deployment.GetNamespace(), kube.Query{Labels: selector(deployment)})
 	for _, set := range sets {
-		if owns(deployment, set) && set.GetAnnotations()[revision] == deployment.GetAnnotations()[revision] {
+		if isController(deployment, set) && set.GetAnnotations()[revision] == deployment.GetAnnotations()[revision] {
 			return set
 		}
 	}
 	if paused, _, _ := unstructured.NestedBool(deployment.Object, "spec", "paused"); ok && !paused {
-		q.find(Meta(deployment).ID, "no ReplicaSet was made for it; does kube-controller-manager run?", "")
+		q.addFinding(Meta(deployment).ID, "no ReplicaSet was made for it; does kube-controller-manager run?", "")
 	}
 	return nil
 }
 
-// ownPods asks for the Pods that maker made for a workload.
-func (q *inquiry) ownPods(ctx context.Context, workload, maker *unstructured.Unstructured) {
-	listed, ok := q.list(ctx, coreKind("pods"), maker.GetNamespace(), Query{Labels: selector(maker), Limit: podsAtMost})
+// ownPods examines the Pods that maker created for a workload.
+func (q *diagnoser) ownPods(ctx context.Context, workload, maker *unstructured.Unstructured) {
+	listed, ok := q.list(ctx, coreKind("pods"), maker.GetNamespace(), kube.Query{Labels: selector(maker), Limit: maxPods})
 	var own []*unstructured.Unstructured
 	for _, pod := range listed {
-		if owns(maker, pod) {
+		if isController(maker, pod) {
 			own = append(own, pod)
 		}
 	}
-	if want := wantedPods(maker); ok && int64(len(own)) < want && len(listed) < podsAtMost {
-		q.find(Meta(workload).ID, fmt.Sprintf("it has %d of %s", len(own), count(int(want), "Pod")), "")
+	if want := desiredPods(maker); ok && int64(len(own)) < want && len(listed) < maxPods {
+		q.addFinding(Meta(workload).ID, fmt.Sprintf("it has %d of %s", len(own), plain.Count(int(want), "Pod")), "")
 		if !q.events(ctx, maker) && len(own) == 0 && len(q.unread) == 0 {
-			q.find(Meta(maker).ID, "no event tells why; does kube-controller-manager run?", "")
+			q.addFinding(Meta(maker).ID, "no event tells why; does kube-controller-manager run?", "")
 		}
 	}
 	if ended, _, _ := unstructured.NestedInt64(workload.Object, "status", "failed"); ok && ended > 0 && len(own) == 0 {
-		q.find(Meta(workload).ID, fmt.Sprintf("%s failed, and none is left to tell more", count(int(ended), "Pod")), "")
+		q.addFinding(Meta(workload).ID, fmt.Sprintf("%s failed, and none is left to tell more", plain.Count(int(ended), "Pod")), "")
 	}
 	q.pods(ctx, workload, own)
 }
 
-// service asks for the Pods behind a Service that has no ready endpoint.
-func (q *inquiry) service(ctx context.Context, id object.ID) {
+// service examines the Pods behind a Service that has no ready endpoint.
+func (q *diagnoser) service(ctx context.Context, id object.ID) {
 	live, err := q.get(ctx, coreKind("services"), id)
 	switch {
 	case live != nil:
 		q.podsOf(ctx, live)
-	case missing(err):
-		q.find(id, "it does not exist", "")
+	case kubeerr.IsMissing(err):
+		q.addFinding(id, "it does not exist", "")
 	}
 }
 
-// address asks why a Service has no address of a load balancer.
-func (q *inquiry) address(ctx context.Context, service *unstructured.Unstructured) {
+// address examines why a Service has no load balancer address.
+func (q *diagnoser) address(ctx context.Context, service *unstructured.Unstructured) {
 	id := Meta(service).ID
 	kind, _, _ := unstructured.NestedString(service.Object, "spec", "type")
 	live, err := q.get(ctx, coreKind("services"), id)
-	if kind != "LoadBalancer" || err != nil || live == nil || balanced(live) || q.events(ctx, live) || len(q.unread) > 0 {
+	if kind != "LoadBalancer" || err != nil || live == nil || hasLoadBalancerController(live) || q.events(ctx, live) || len(q.unread) > 0 {
 		q.podsOf(ctx, service)
 		return
 	}
@@ -138,43 +142,43 @@ func (q *inquiry) address(ctx context.Context, service *unstructured.Unstructure
 	if class, _, _ := unstructured.NestedString(live.Object, "spec", "loadBalancerClass"); class != "" {
 		text = fmt.Sprintf("no controller has touched it: nothing in this cluster hands out addresses for loadBalancerClass %q", class)
 	}
-	q.find(id, text+"; install a load balancer controller, or do not wait for the address: annotate it with ordapply.dev/wait: applied, or write a rule for --health-rules", "")
+	q.addFinding(id, text+"; install a load balancer controller, or do not wait for the address: annotate it with ordapply.dev/wait: applied, or write a rule for --health-rules", "")
 }
 
-// balanced reports whether a controller has worked on a Service of type
-// LoadBalancer: it has left a finalizer, or has written to the status.
-func balanced(service *unstructured.Unstructured) bool {
+// hasLoadBalancerController reports whether a controller has worked on a Service of type
+// LoadBalancer: it has added a finalizer, or has written the status.
+func hasLoadBalancerController(service *unstructured.Unstructured) bool {
 	return len(service.GetFinalizers()) > 0 || slices.ContainsFunc(service.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
 		return e.Subresource == "status"
 	})
 }
 
-func (q *inquiry) podsOf(ctx context.Context, service *unstructured.Unstructured) {
+func (q *diagnoser) podsOf(ctx context.Context, service *unstructured.Unstructured) {
 	labels, _, _ := unstructured.NestedStringMap(service.Object, "spec", "selector")
 	if len(labels) == 0 {
 		q.events(ctx, service)
 		return
 	}
 	text := metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: labels})
-	pods, ok := q.list(ctx, coreKind("pods"), service.GetNamespace(), Query{Labels: text, Limit: podsAtMost})
+	pods, ok := q.list(ctx, coreKind("pods"), service.GetNamespace(), kube.Query{Labels: text, Limit: maxPods})
 	if ok && len(pods) == 0 {
-		q.find(Meta(service).ID, "no Pod has the labels that it selects: "+text, "")
+		q.addFinding(Meta(service).ID, "no Pod has the labels that it selects: "+text, "")
 	}
 	q.pods(ctx, service, pods)
 	q.events(ctx, service)
 }
 
-// pods reads the Pods, and asks more about the worst of them.
-func (q *inquiry) pods(ctx context.Context, workload *unstructured.Unstructured, pods []*unstructured.Unstructured) {
-	kinds := podTroubles(pods, q.now)
+// pods reports the problems of Pods, and examines the worst of them further.
+func (q *diagnoser) pods(ctx context.Context, workload *unstructured.Unstructured, pods []*unstructured.Unstructured) {
+	kinds := podProblems(pods, q.now)
 	logged := false
 	for _, kind := range kinds {
 		about := Meta(kind.pods[0]).ID
 		text := kind.text + kind.since
 		if more := len(kind.pods) - 1; more > 0 {
-			text += fmt.Sprintf(" (and %s like it)", count(more, "Pod"))
+			text += fmt.Sprintf(" (and %s like it)", plain.Count(more, "Pod"))
 		}
-		q.find(about, text, kind.message)
+		q.addFinding(about, text, kind.message)
 		if !logged && kind.container != "" {
 			logged = true
 			q.log(ctx, kind.pods[0], kind)
@@ -194,8 +198,9 @@ func (q *inquiry) pods(ctx context.Context, workload *unstructured.Unstructured,
 	}
 }
 
-// claims asks for the first volume of a Pod that is not bound.
-func (q *inquiry) claims(ctx context.Context, pod *unstructured.Unstructured) {
+// claims reports the first volume of a Pod that is not bound. It reads at
+// most two.
+func (q *diagnoser) claims(ctx context.Context, pod *unstructured.Unstructured) {
 	volumes, _, _ := unstructured.NestedSlice(pod.Object, "spec", "volumes")
 	asked := 0
 	for _, v := range volumes {
@@ -207,8 +212,8 @@ func (q *inquiry) claims(ctx context.Context, pod *unstructured.Unstructured) {
 		asked++
 		id := object.ID{Kind: "PersistentVolumeClaim", Namespace: pod.GetNamespace(), Name: name}
 		claim, err := q.get(ctx, coreKind("persistentvolumeclaims"), id)
-		if missing(err) {
-			q.find(id, "it does not exist, and the Pod mounts it", "")
+		if kubeerr.IsMissing(err) {
+			q.addFinding(id, "it does not exist, and the Pod mounts it", "")
 			return
 		}
 		if claim == nil {
@@ -221,8 +226,8 @@ func (q *inquiry) claims(ctx context.Context, pod *unstructured.Unstructured) {
 	}
 }
 
-// claim tells of a volume that is not bound.
-func (q *inquiry) claim(ctx context.Context, claim *unstructured.Unstructured) {
+// claim reports a volume claim that is not bound.
+func (q *diagnoser) claim(ctx context.Context, claim *unstructured.Unstructured) {
 	phase, _, _ := unstructured.NestedString(claim.Object, "status", "phase")
 	class, named, _ := unstructured.NestedString(claim.Object, "spec", "storageClassName")
 	text := "it is " + phase
@@ -232,25 +237,25 @@ func (q *inquiry) claim(ctx context.Context, claim *unstructured.Unstructured) {
 	case class != "":
 		text += fmt.Sprintf(", of storage class %q", class)
 	}
-	q.find(Meta(claim).ID, text, "")
+	q.addFinding(Meta(claim).ID, text, "")
 	q.events(ctx, claim)
 }
 
-// log asks for the last lines of a container's log, once the values of the Secrets
-// that its Pod uses are known.
-func (q *inquiry) log(ctx context.Context, of *unstructured.Unstructured, kind podTrouble) {
-	if !q.learnSecrets(ctx, of) || !q.allowed() {
+// log reads the last lines of a container's log, once the values of the
+// Secrets that its Pod uses are known.
+func (q *diagnoser) log(ctx context.Context, of *unstructured.Unstructured, kind podProblem) {
+	if !q.readPodSecrets(ctx, of) || !q.takeRequest() {
 		return
 	}
 	pod := Meta(of).ID
-	lines, err := q.cluster.Logs(ctx, pod, kind.container, LogOptions{Previous: kind.previous, Lines: logLines})
+	lines, err := q.cluster.Logs(ctx, pod, kind.container, kube.LogOptions{Previous: kind.previous, Lines: logLines})
 	switch {
 	case apierrors.IsForbidden(err):
-		q.forbidden(`get pods/log in namespace "` + pod.Namespace + `"`)
-	case err != nil && noAnswer(err):
-		q.unanswered(inWords(err).Error())
+		q.recordForbidden(`get pods/log in namespace "` + pod.Namespace + `"`)
+	case err != nil && isUnanswered(err):
+		q.recordUnanswered(kubeerr.TimeoutInWords(err).Error())
 	case err != nil:
-		q.missed("the log of container " + kind.container + " of " + pod.String() + " cannot be read: " + brief(err).Error())
+		q.recordUnread("the log of container " + kind.container + " of " + pod.String() + " cannot be read: " + kubeerr.WithoutURL(err).Error())
 	default:
 		last := &q.findings[len(q.findings)-1]
 		for _, line := range lines {
@@ -259,7 +264,7 @@ func (q *inquiry) log(ctx context.Context, of *unstructured.Unstructured, kind p
 	}
 }
 
-// selector is how a workload finds its Pods, as a query.
+// selector returns a workload's Pod selector as a query.
 func selector(workload *unstructured.Unstructured) string {
 	raw, _, _ := unstructured.NestedMap(workload.Object, "spec", "selector")
 	if workload.GetKind() == "ReplicationController" {
@@ -275,19 +280,19 @@ func selector(workload *unstructured.Unstructured) string {
 	return metav1.FormatLabelSelector(selector)
 }
 
-// owns tells whether one object controls another.
-func owns(owner, obj *unstructured.Unstructured) bool {
+// isController reports whether one object controls another.
+func isController(owner, obj *unstructured.Unstructured) bool {
 	return metav1.IsControlledBy(obj, owner)
 }
 
-// wantedPods is how many Pods a workload asks for.
-func wantedPods(workload *unstructured.Unstructured) int64 {
+// desiredPods returns the number of Pods that a workload wants.
+func desiredPods(workload *unstructured.Unstructured) int64 {
 	switch workload.GetKind() {
 	case "DaemonSet":
 		n, _, _ := unstructured.NestedInt64(workload.Object, "status", "desiredNumberScheduled")
 		return n
 	case "Job":
-		return 0 // whose Pods come and go
+		return 0 // its Pods come and go
 	}
 	if n, ok, _ := unstructured.NestedInt64(workload.Object, "spec", "replicas"); ok {
 		return n

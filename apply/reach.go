@@ -5,67 +5,72 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// While a run waits it sends nothing, and an API server that went away shows by
-// its watches alone: they break and cannot be opened again. That is told once,
-// of the first resource that is waited for, and once more when it is back.
+// While a run waits it sends no requests, so an unreachable API server shows
+// only in its watches: they break and cannot be opened again. That is
+// reported once, for the first resource that is waited for, and once more
+// when the API server answers again.
 
-// silentFor is how long that must last before it is told: a server that restarts
-// behind a load balancer is back before that.
-const silentFor = 5 * time.Second
+// outageReportDelay is how long the API server must be unreachable before that is
+// reported: one that restarts behind a load balancer is back sooner.
+const outageReportDelay = 5 * time.Second
 
-// reach is whether the API server can be reached, as far as watches tell.
-type reach struct {
-	lost  time.Time // when a watch could first not be opened; zero when all is well
-	cause error
-	told  bool
-	away  func() // tells of it
-	back  func() // tells that it is over
+// connectivity tracks whether the API server can be reached, as far as watches show.
+type connectivity struct {
+	lost         time.Time // when a watch first failed to open; zero while all are open
+	cause        error
+	reported     bool
+	onDisconnect func() // reports that the API server cannot be reached
+	onReconnect  func() // reports that it answers again
 }
 
-// noAnswer recognises an error of a request that did not reach the API server.
-func noAnswer(err error) bool {
-	return isConnectionTrouble(err) || apierrors.IsUnexpectedServerError(err)
+// isUnanswered reports whether a request failed without an answer of the API
+// server.
+func isUnanswered(err error) bool {
+	return kubeerr.IsConnectionError(err) || apierrors.IsUnexpectedServerError(err)
 }
 
-// heard notes what a change of a watch says of the API server.
-func (l *loop) heard(c Change) {
-	switch r := &l.reach; {
-	case c.Lost == nil:
-		told := r.told
-		r.lost, r.cause, r.told = time.Time{}, nil, false
+// trackConnection updates the connectivity from a change of a watch. An error that the
+// API server answers with shows that it can be reached.
+func (l *loop) trackConnection(c kube.WatchEvent) {
+	switch r := &l.connectivity; {
+	case c.Disconnected == nil, !isUnanswered(c.Disconnected):
+		told := r.reported
+		r.lost, r.cause, r.reported = time.Time{}, nil, false
 		if told {
-			r.back()
+			r.onReconnect()
 		}
-	case !noAnswer(c.Lost):
 	case r.lost.IsZero():
 		lost := time.Now()
-		r.lost, r.cause = lost, c.Lost
-		l.after(silentFor, func() {
-			if r.lost.Equal(lost) && !r.told && !l.stopping {
-				r.told = true
-				r.away()
+		r.lost, r.cause = lost, c.Disconnected
+		l.after(outageReportDelay, func() {
+			if r.lost.Equal(lost) && !r.reported && !l.stopping {
+				r.reported = true
+				r.onDisconnect()
 			}
 		})
 	default:
-		r.cause = c.Lost
+		r.cause = c.Disconnected
 	}
 }
 
-// silence says since when the API server cannot be reached, and why; "" while
-// nobody was told that it cannot.
-func (r *reach) silence() string {
-	if !r.told {
+// outage describes since when the API server cannot be reached, and why; ""
+// until that was reported.
+func (r *connectivity) outage() string {
+	if !r.reported {
 		return ""
 	}
-	return fmt.Sprintf("the API server cannot be reached since %s: %v", r.lost.Format(time.TimeOnly), inWords(r.cause))
+	return fmt.Sprintf("the API server cannot be reached since %s: %v", r.lost.Format(time.TimeOnly), kubeerr.TimeoutInWords(r.cause))
 }
 
-// stale is what was known last of a resource, which is old news while the API
-// server is silent.
-func (r *reach) stale(detail string) string {
-	silence := r.silence()
+// withOutage adds to the last known detail of a resource that the API server
+// cannot be reached, which makes it outdated.
+func (r *connectivity) withOutage(detail string) string {
+	silence := r.outage()
 	switch {
 	case silence == "":
 		return detail
@@ -75,69 +80,69 @@ func (r *reach) stale(detail string) string {
 	return silence + "; before that: " + detail
 }
 
-// tellSilence says of the first step that is waited for that the API server
-// cannot be reached.
-func (r *run) tellSilence() {
+// reportOutage reports, for the first step that is waited for, that the API
+// server cannot be reached.
+func (r *run) reportOutage() {
 	for i := range r.steps {
 		s := &r.steps[i]
-		if s.state == Waiting && !s.passed || s.state == Applying && s.refusal == nil && s.detail != "" {
-			r.silent, r.before = i, s.detail
-			r.move(i, s.state, r.reach.stale(s.detail))
+		if s.state == Waiting && !s.gatePassed || s.state == Applying && s.retryCause == nil && s.detail != "" {
+			r.outageStep, r.detailBeforeOutage = i, s.detail
+			r.move(i, s.state, r.connectivity.withOutage(s.detail))
 			return
 		}
 	}
-	r.silent = -1
+	r.outageStep = -1
 }
 
-// tellBack says of that step that the API server answers again.
-func (r *run) tellBack() {
-	if r.silent < 0 {
+// reportRecovery reports for the same step that the API server answers again.
+func (r *run) reportRecovery() {
+	if r.outageStep < 0 {
 		return
 	}
-	if s := &r.steps[r.silent]; !s.state.Final() {
-		r.move(r.silent, s.state, answersAgain(r.before))
+	if s := &r.steps[r.outageStep]; !s.state.Final() {
+		r.move(r.outageStep, s.state, recoveryDetail(r.detailBeforeOutage))
 	}
-	r.silent = -1
+	r.outageStep = -1
 }
 
-// known is what was last known of a step that is given up, and why nothing newer
-// is.
-func (r *run) known(i int) string {
+// lastDetail returns the last known detail of a step that is given up, and why
+// there is nothing newer.
+func (r *run) lastDetail(i int) string {
 	s := &r.steps[i]
-	if r.reach.told && i == r.silent {
-		return r.reach.stale(r.before)
+	if r.connectivity.reported && i == r.outageStep {
+		return r.connectivity.withOutage(r.detailBeforeOutage)
 	}
-	if s.pods.told.text != "" && s.state == Waiting { // the diagnosis says more of that
-		return r.reach.stale(s.reason)
+	if s.podCheck.reported.text != "" && s.state == Waiting { // the diagnosis says more about that
+		return r.connectivity.withOutage(s.reason)
 	}
-	return r.reach.stale(s.detail)
+	return r.connectivity.withOutage(s.detail)
 }
 
-// tellSilence says of the first step whose end is waited for that the API server
-// cannot be reached.
-func (r *removal) tellSilence() {
+// reportOutage reports, for the first step whose deletion is waited for, that
+// the API server cannot be reached.
+func (r *removal) reportOutage() {
 	for i := range r.steps {
 		if s := &r.steps[i]; s.state == Deleting && s.accepted {
-			r.silent = i
-			r.move(i, Deleting, r.reach.stale(s.detail))
+			r.outageStep = i
+			r.move(i, Deleting, r.connectivity.withOutage(s.detail))
 			return
 		}
 	}
-	r.silent = -1
+	r.outageStep = -1
 }
 
-// tellBack says of that step that the API server answers again.
-func (r *removal) tellBack() {
-	if r.silent < 0 {
+// reportRecovery reports for the same step that the API server answers again.
+func (r *removal) reportRecovery() {
+	if r.outageStep < 0 {
 		return
 	}
-	if s := &r.steps[r.silent]; s.state == Deleting {
-		r.move(r.silent, Deleting, answersAgain(waitsUntilGone(s.live)))
+	if s := &r.steps[r.outageStep]; s.state == Deleting {
+		r.move(r.outageStep, Deleting, recoveryDetail(deletionDetail(s.live)))
 	}
-	r.silent = -1
+	r.outageStep = -1
 }
 
-func answersAgain(detail string) string {
+func recoveryDetail(detail string) string {
 	if detail == "" {
 		return "the API server answers again"
 	}

@@ -9,16 +9,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// refused is what opening a watch on a server that is not there gives.
+// refused returns the error of a watch on a server that does not listen.
 func refused() error { return fmt.Errorf("dial tcp 10.0.0.1:443: %w", syscall.ECONNREFUSED) }
 
-// report tells all watches how they get on.
-func (c *scripted) report(change apply.Change) {
+// report sends a change of the connection to all watches.
+func (c *scripted) report(change kube.WatchEvent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, w := range c.watches {
@@ -26,32 +28,38 @@ func (c *scripted) report(change apply.Change) {
 	}
 }
 
-// An API server that goes away while nothing is sent is told of once, and when
-// it is back; a short silence is not.
+// An API server that becomes unreachable while nothing is sent is reported
+// once, and once more when it is back; a short outage is not reported.
 func TestRunTellsThatTheServerIsSilent(t *testing.T) {
 	for name, c := range map[string]struct {
 		back  time.Duration // after it went away; 0: never
+		sick  time.Duration // after it went away it answers with an error; 0: never
 		told  []string
 		ended string
 	}{
-		"for good": {0, []string{
+		"for good": {0, 0, []string{
 			"the API server cannot be reached since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase",
 		}, "not ready after 1m0s (wave timeout): the API server cannot be reached since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase"},
-		"for a while": {20 * time.Second, []string{
+		"for a while": {20 * time.Second, 0, []string{
 			"the API server cannot be reached since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase",
 			"the API server answers again; Pod is in the Pending phase",
 		}, "not ready after 1m0s (wave timeout): "},
-		"for a moment": {3 * time.Second, nil, "not ready after 1m0s (wave timeout): Pod is in the Pending phase"},
+		"for a moment":      {3 * time.Second, 0, nil, "not ready after 1m0s (wave timeout): Pod is in the Pending phase"},
+		"while it restarts": {0, 3 * time.Second, nil, "not ready after 1m0s (wave timeout): Pod is in the Pending phase"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				plan, stream := planOf(t, testPod("a", 0, ""), testPod("b", 0, ""))
 				cluster := &scripted{scripts: map[object.ID]script{pod("a"): {never: true}, pod("b"): {never: true}}}
 				for n := range 3 {
-					time.AfterFunc(10*time.Second+time.Duration(n)*time.Second/2, func() { cluster.report(apply.Change{Lost: refused()}) })
+					time.AfterFunc(10*time.Second+time.Duration(n)*time.Second/2, func() { cluster.report(kube.WatchEvent{Disconnected: refused()}) })
 				}
 				if c.back > 0 {
-					time.AfterFunc(10*time.Second+c.back, func() { cluster.report(apply.Change{Back: true}) })
+					time.AfterFunc(10*time.Second+c.back, func() { cluster.report(kube.WatchEvent{Reconnected: true}) })
+				}
+				if c.sick > 0 {
+					starting := kube.WatchEvent{Disconnected: apierrors.NewServiceUnavailable("the server is starting")}
+					time.AfterFunc(10*time.Second+c.sick, func() { cluster.report(starting) })
 				}
 				var told []string
 				_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Events: func(e apply.Event) {
@@ -68,13 +76,13 @@ func TestRunTellsThatTheServerIsSilent(t *testing.T) {
 	}
 }
 
-// So it is told while objects are being deleted.
+// The same is reported during a deletion.
 func TestRemovalTellsThatTheServerIsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newMortal(pod("a"))
 		cluster.ends[pod("a")] = end{goneAfter: 40 * time.Second}
-		time.AfterFunc(10*time.Second, func() { cluster.report(apply.Change{Lost: refused()}) })
-		time.AfterFunc(30*time.Second, func() { cluster.report(apply.Change{Back: true}) })
+		time.AfterFunc(10*time.Second, func() { cluster.report(kube.WatchEvent{Disconnected: refused()}) })
+		time.AfterFunc(30*time.Second, func() { cluster.report(kube.WatchEvent{Reconnected: true}) })
 		var told []string
 		_, err := apply.Remover{Cluster: cluster, Events: func(e apply.Event) {
 			if strings.Contains(e.Detail, "API server") {

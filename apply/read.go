@@ -7,27 +7,30 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// readRequest is what a worker must know to read the objects of one kind and namespace
-// that steps are about.
+// readRequest is a read of steps' objects of one kind and namespace, for a
+// worker.
 type readRequest struct {
 	gvk       schema.GroupVersionKind
-	kind      Kind
+	kind      kube.Kind
 	namespace string
 	names     []string
-	metadata  bool // is all that must be known of them
+	metadata  bool // only metadata is needed
 }
 
-// readResult is what was read of the objects of a request, by name. An object that
-// is in neither map does not exist.
+// readResult holds the objects of a request by name. An object that is in
+// neither map does not exist.
 type readResult struct {
 	objects map[string]*unstructured.Unstructured
 	failed  map[string]error // why an object could not be read
-	each    bool             // each was read by its name, whole
+	each    bool             // each was read with a GET of its own, whole
 }
 
-func (r *run) queryOf(l *surveyed) readRequest {
+func (r *run) queryOf(l *snapshotList) readRequest {
 	q := readRequest{gvk: l.gvk, kind: l.kind, namespace: l.namespace, metadata: l.metadata}
 	for _, i := range l.members {
 		q.names = append(q.names, r.steps[i].ID.Name)
@@ -35,11 +38,11 @@ func (r *run) queryOf(l *surveyed) readRequest {
 	return q
 }
 
-// read makes one LIST, of one object by its name where there is only one. Where
-// that fails and the resources become members of an apply set, each object is read
-// by its name: whose member an object is must be known before it is written.
+// read sends one LIST, with a field selector where it is for a single object.
+// Where that fails and the resources become members of an apply set, it sends
+// a GET for each object: its owner must be known before it is written.
 func (a Applier) read(ctx context.Context, q readRequest) readResult {
-	query := Query{Metadata: q.metadata}
+	query := kube.Query{Metadata: q.metadata}
 	if len(q.names) == 1 {
 		query.Fields = "metadata.name=" + q.names[0]
 	}
@@ -61,7 +64,7 @@ func (a Applier) read(ctx context.Context, q readRequest) readResult {
 	return seen
 }
 
-// readsAtATime is how many objects of a request are read at a time.
+// readsAtATime bounds the concurrent GETs of one request.
 const readsAtATime = 8
 
 func (a Applier) readEach(ctx context.Context, q readRequest, seen *readResult) {
@@ -77,7 +80,7 @@ func (a Applier) readEach(ctx context.Context, q readRequest, seen *readResult) 
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
-			case missing(err):
+			case kubeerr.IsMissing(err):
 			case err != nil:
 				seen.failed[name] = err
 			default:
@@ -88,14 +91,14 @@ func (a Applier) readEach(ctx context.Context, q readRequest, seen *readResult) 
 	group.Wait()
 }
 
-// mustKnowOwner reports whether an object must be read before it is written, as
-// it may be one that must not become a member.
+// mustKnowOwner reports whether an object must be read before it is written,
+// because it may not be allowed to become a member.
 func (m Membership) mustKnowOwner() bool { return m.Set != "" && m.Adopt != AdoptAny }
 
-// refusesUnread says why an object that could not be read may not be written; nil
-// when it may. The API server itself refuses to move a member of another set, but
-// not to adopt an object of none.
-func (m Membership) refusesUnread(err error) error {
+// unreadMembershipError returns an error when an object that could not be read may
+// not be written; nil when it may. The API server's conflict detection
+// protects members of other sets, but not objects of no set.
+func (m Membership) unreadMembershipError(err error) error {
 	if err == nil || m.Set == "" || m.Adopt != AdoptNever {
 		return nil
 	}

@@ -6,46 +6,48 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/object"
 )
 
-// How much of what the cluster tells is shown, in characters. It is cut after
-// values were hidden, so that none is cut in two.
+// Limits of what is shown of the cluster's texts, in characters. They are
+// applied after values were hidden, so that no value is cut in two.
 const (
 	textWidth = 500
 	logWidth  = 240
 	logLines  = 8
 )
 
-// hidden stands for the value of a Secret.
-const hidden = "(value of a Secret)"
-
-// secretValues are what the Secrets of the stream hold, and which Secrets these are.
-// Programs print them into their logs, and controllers into messages.
+// secretValues returns the values of the stream's Secrets, and the IDs of
+// these Secrets. Programs print such values in their logs, and controllers in
+// messages.
 func (r *run) secretValues() (all []string, known map[object.ID]bool) {
 	known = map[object.ID]bool{}
+	for _, obj := range r.applier.Secrets {
+		all = append(all, kubeerr.SecretValues(obj)...)
+	}
 	for i := range r.steps {
-		if s := &r.steps[i]; s.ID.Kind == "Secret" && s.ID.Group == "" && s.obj != nil {
-			all = append(all, valuesIn(s.obj)...)
+		if s := &r.steps[i]; s.ID.Kind == "Secret" && s.ID.Group == "" && s.manifest != nil {
+			all = append(all, kubeerr.SecretValues(s.manifest)...)
 			known[s.ID] = true
 		}
 	}
 	return all, known
 }
 
-// values are texts that must not be shown.
-type values struct {
+// hiddenValues hides texts that must not be shown.
+type hiddenValues struct {
 	replacer *strings.Replacer
-	short    []string // hidden only where a log gives them as a value
+	short    []string // hidden only where a log presents them as a value
 }
 
-// newValues takes the lines of texts apart, since logs have lines. Short ones
-// are words that would be hidden everywhere: "true", "admin".
-func newValues(texts []string) values {
+// newHiddenValues splits texts into lines, as logs are. Short ones, such as "true"
+// or "admin", are words that must not be hidden everywhere.
+func newHiddenValues(texts []string) hiddenValues {
 	var lines, short []string
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
-			if line = strings.TrimSpace(line); len(line) >= leastValue {
+			if line = strings.TrimSpace(line); len(line) >= kubeerr.MinValueLength {
 				lines = append(lines, line, oneLine(line))
 			} else if line != "" {
 				short = append(short, line)
@@ -55,28 +57,28 @@ func newValues(texts []string) values {
 	slices.SortFunc(lines, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	var pairs []string
 	for _, line := range lines {
-		pairs = append(pairs, line, hidden)
+		pairs = append(pairs, line, kubeerr.HiddenValue)
 	}
 	slices.SortFunc(short, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	return values{strings.NewReplacer(pairs...), slices.Compact(short)}
+	return hiddenValues{strings.NewReplacer(pairs...), slices.Compact(short)}
 }
 
-// line takes the values out of a line of a log.
-func (v values) line(text string) string {
+// line hides the values in a line of a log.
+func (v hiddenValues) line(text string) string {
 	text = v.replacer.Replace(text)
 	for _, value := range v.short {
 		for at := 0; at+len(value) <= len(text); at++ {
-			if isTold(text, at, value) {
-				text = text[:at] + hidden + text[at+len(value):]
-				at += len(hidden) - 1
+			if kubeerr.IsValueAt(text, at, value) {
+				text = text[:at] + kubeerr.HiddenValue + text[at+len(value):]
+				at += len(kubeerr.HiddenValue) - 1
 			}
 		}
 	}
 	return text
 }
 
-// hide takes the values out of findings.
-func (v values) hide(findings []Finding) []Finding {
+// hide hides the values in findings.
+func (v hiddenValues) hide(findings []Finding) []Finding {
 	for i := range findings {
 		f := &findings[i]
 		f.Text = clip(v.replacer.Replace(f.Text), textWidth)
@@ -87,7 +89,7 @@ func (v values) hide(findings []Finding) []Finding {
 	return findings
 }
 
-// logLine is a line of a log without what only a terminal understands.
+// logLine returns a line of a log without terminal control sequences.
 func logLine(line string) string {
 	return strings.TrimRight(terminalCodes().ReplaceAllString(line, ""), " \t\r")
 }
@@ -97,7 +99,7 @@ func terminalCodes() *regexp.Regexp {
 	return regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
 }
 
-// oneLine makes a message one line.
+// oneLine joins the lines of a message.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func clip(text string, width int) string {

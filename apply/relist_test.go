@@ -11,11 +11,12 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// slowly lets the first resource of a stream take two minutes, in which the
-// cluster changes.
+// slowly makes the first resource of a stream take two minutes, after which
+// the cluster changes.
 func (c *controlled) slowly(meanwhile func()) {
 	c.patched = func(name string) {
 		if name == "a" {
@@ -25,8 +26,8 @@ func (c *controlled) slowly(meanwhile func()) {
 	}
 }
 
-// What was read before the run is no longer true when a wave opens after the run
-// has sent something.
+// Once a run has sent something, a wave that opens later does not use what
+// was read before the run.
 func TestLaterWavesAreJudgedByWhatIsTrueWhenTheyOpen(t *testing.T) {
 	other := applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "shop", Name: "other"}}
 	strip := func(live *unstructured.Unstructured) {
@@ -76,7 +77,7 @@ func TestLaterWavesAreJudgedByWhatIsTrueWhenTheyOpen(t *testing.T) {
 					}
 					require.NoError(t, err)
 					require.Equal(t, 5, summary.Count(apply.Ready))
-					require.NotNil(t, cluster.live(pod("b")))
+					require.NotNil(t, cluster.now(pod("b")))
 					if schedule == apply.Waves {
 						require.Equal(t, c.lists, cluster.lists["Pod"], "one before the run, and one for each later wave")
 					}
@@ -89,11 +90,11 @@ func TestLaterWavesAreJudgedByWhatIsTrueWhenTheyOpen(t *testing.T) {
 func (c *controlled) remove(id object.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.kept, id)
+	delete(c.live, id)
 }
 
-// A later object that is being deleted when its wave opens is applied again when
-// it is gone.
+// An object of a later wave that is terminating when the wave opens is
+// applied again when it is gone.
 func TestLaterObjectsThatAreBeingDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newControlled()
@@ -104,18 +105,19 @@ func TestLaterObjectsThatAreBeingDeleted(t *testing.T) {
 		cluster.slowly(func() {
 			cluster.change(pod("b"), func(live *unstructured.Unstructured) { setDeleted(live, time.Now()) })
 			time.AfterFunc(time.Minute, func() {
-				live := cluster.live(pod("b"))
+				live := cluster.now(pod("b"))
 				cluster.remove(pod("b"))
-				cluster.send(apply.Change{Deleted: true, Objects: []*unstructured.Unstructured{live}})
+				cluster.send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{live}})
 			})
 		})
 		cluster.mustRun(t, apply.Applier{}, stream("new")...)
 		require.Equal(t, 2, cluster.patches["b"])
-		require.Nil(t, cluster.live(pod("b")).GetDeletionTimestamp())
+		require.Nil(t, cluster.now(pod("b")).GetDeletionTimestamp())
 	})
 }
 
-// A run that sends nothing reads everything once, whatever the number of waves.
+// A run that sends nothing reads everything once, whatever the number of
+// waves.
 func TestRunThatSendsNothingReadsOnce(t *testing.T) {
 	for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
 		synctest.Test(t, func(t *testing.T) {
@@ -129,7 +131,7 @@ func TestRunThatSendsNothingReadsOnce(t *testing.T) {
 	}
 }
 
-// So does the first apply: what was not there is sent in any case.
+// So does the first apply: objects that did not exist are sent in any case.
 func TestFirstApplyReadsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newControlled()
@@ -138,8 +140,8 @@ func TestFirstApplyReadsOnce(t *testing.T) {
 	})
 }
 
-// A run that sends nothing and waits all the same judges nothing later by what was
-// true before the wait.
+// A run that sends nothing but has to wait does not use later what it read
+// before the wait.
 func TestWhatWasReadBeforeAWaitIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newControlled()

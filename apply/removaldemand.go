@@ -4,48 +4,50 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// RemovalPermissions tells what deleting resources asks for.
-func RemovalPermissions(objects map[object.ID]*unstructured.Unstructured, kinds Kinds) Permissions {
-	d := &demand{kinds: kinds}
+// RemovalPermissions returns the permissions that deleting these live objects
+// with a Remover requires.
+func RemovalPermissions(objects map[object.ID]*unstructured.Unstructured, kinds kube.Kinds) kube.Permissions {
+	d := &permissionBuilder{kinds: kinds}
 	for id, obj := range objects {
 		kind, known := kinds(obj.GroupVersionKind())
 		if !known {
 			d.out.Unknown = append(d.out.Unknown, schema.GroupKind{Group: id.Group, Kind: id.Kind})
 			continue
 		}
-		d.required("delete", kind.Resource, id.Namespace, id.Name)
-		d.required("get", kind.Resource, id.Namespace, id.Name)
-		d.optional("list", kind.Resource, id.Namespace, "")
-		d.optional("watch", kind.Resource, id.Namespace, "")
-		d.instances(obj)
+		d.addRequired("delete", kind.Resource, id.Namespace, id.Name)
+		d.addRequired("get", kind.Resource, id.Namespace, id.Name)
+		d.addOptional("list", kind.Resource, id.Namespace, "")
+		d.addOptional("watch", kind.Resource, id.Namespace, "")
+		d.addInstances(obj)
 		d.out.Add(UnservedPermissions(schema.GroupKind{Group: id.Group, Kind: id.Kind}))
 	}
-	d.out.tidy()
+	d.out.Sort()
 	return d.out
 }
 
-// UnservedPermissions tells what proving that nothing of a kind exists asks for, in
-// case it is not served; see ReadServed. Kubernetes' own kinds always are.
-func UnservedPermissions(gk schema.GroupKind) Permissions {
-	if health.IsNative(gk.Group) {
-		return Permissions{}
+// UnservedPermissions returns the permissions that proving the absence of a
+// kind requires, in case it is not served; see ReadServed. None are required
+// for built-in kinds, which are always served.
+func UnservedPermissions(gk schema.GroupKind) kube.Permissions {
+	if object.IsNative(gk.Group) {
+		return kube.Permissions{}
 	}
 	crds, services := definitionKind("customresourcedefinitions").Resource, definitionKind("apiservices").Resource
-	return Permissions{Optional: []Permission{
+	return kube.Permissions{Optional: []kube.Permission{
 		{Verb: "get", Resource: crds}, {Verb: "list", Resource: crds}, {Verb: "list", Resource: services},
 	}}
 }
 
-// instances are the custom resources that would go with their definition, which
-// is kept where nobody can tell whether there are any.
-func (d *demand) instances(obj *unstructured.Unstructured) {
-	for _, gvk := range definedKinds(obj) {
+// addInstances adds the permissions to list the custom resources of a
+// definition, which is kept when that fails.
+func (d *permissionBuilder) addInstances(obj *unstructured.Unstructured) {
+	for _, gvk := range kube.DefinedKinds(obj) {
 		if kind, known := d.kinds(gvk); known {
-			d.optional("list", kind.Resource, "", "")
+			d.addOptional("list", kind.Resource, "", "")
 		}
 	}
 }

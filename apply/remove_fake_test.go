@@ -12,32 +12,32 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// end says how one object takes its deletion.
+// end is how one object reacts to its deletion.
 type end struct {
 	latency   time.Duration // of each DELETE
-	goneAfter time.Duration // from the DELETE on; 0: at once
-	never     bool          // its finalizer stays
+	goneAfter time.Duration // after the DELETE; 0: at once
+	never     bool          // its finalizer is never removed
 	errs      []error       // answers to the first DELETEs
-	changes   int           // so often somebody changes it just before a DELETE arrives
-	replaced  bool          // somebody makes another of its name just before the DELETE arrives
-	protected bool          // somebody protects it just before the DELETE arrives
+	changes   int           // how often another client changes it just before a DELETE arrives
+	replaced  bool          // another client replaces it just before the DELETE arrives
+	protected bool          // another client protects it just before the DELETE arrives
 }
 
-// mortal is a Cluster of objects that are deleted, for what only time and
-// chance decide.
+// mortal is a Cluster of objects that are deleted, for behaviour that depends
+// only on time and chance.
 type mortal struct {
 	scripted
 	ends     map[object.ID]end
 	versions int
-	live     map[object.ID]*unstructured.Unstructured
 	deletes  map[object.ID]int
 }
 
 func newMortal(ids ...object.ID) *mortal {
-	c := &mortal{ends: map[object.ID]end{}, live: map[object.ID]*unstructured.Unstructured{}, deletes: map[object.ID]int{}}
+	c := &mortal{scripted: scripted{lists: true}, ends: map[object.ID]end{}, deletes: map[object.ID]int{}}
 	for _, id := range ids {
 		c.create(id)
 	}
@@ -52,10 +52,10 @@ func (c *mortal) create(id object.ID) {
 	obj.SetName(id.Name)
 	obj.SetUID(types.UID("uid-" + strconv.Itoa(c.versions)))
 	obj.SetResourceVersion(strconv.Itoa(c.versions))
-	c.live[id] = obj
+	c.put(id, obj)
 }
 
-// found is what a list before the run gives.
+// found returns what a list before the run contains.
 func (c *mortal) found() map[object.ID]*unstructured.Unstructured {
 	out := map[object.ID]*unstructured.Unstructured{}
 	for id, obj := range c.live {
@@ -72,7 +72,7 @@ func (c *mortal) change(id object.ID, how func(*unstructured.Unstructured)) {
 	c.live[id] = obj
 }
 
-func (c *mortal) Delete(ctx context.Context, _ apply.Kind, read *unstructured.Unstructured, o apply.DeleteOptions) error {
+func (c *mortal) Delete(ctx context.Context, _ kube.Kind, read *unstructured.Unstructured, o kube.DeleteOptions) error {
 	id := apply.Meta(read).ID
 	e := c.ends[id]
 	c.record(id, "sent")
@@ -116,7 +116,7 @@ func (c *mortal) Delete(ctx context.Context, _ apply.Kind, read *unstructured.Un
 	return nil
 }
 
-// interfere is what somebody else does just before the n-th DELETE.
+// interfere does what another client does just before the n-th DELETE.
 func (c *mortal) interfere(id object.ID, e end, n int) {
 	switch {
 	case n < e.changes:
@@ -130,52 +130,14 @@ func (c *mortal) interfere(id object.ID, e end, n int) {
 	}
 }
 
-// end removes an object and tells the watches. mu is held.
+// end removes an object and notifies the watches. The caller holds mu.
 func (c *mortal) end(id object.ID) {
 	obj := c.live[id]
 	delete(c.live, id)
 	c.log = append(c.log, entry{id, "gone"})
 	for _, w := range c.watches {
 		if w.covers(id) {
-			w.changes <- apply.Change{Deleted: true, Objects: []*unstructured.Unstructured{obj.DeepCopy()}}
-		}
-	}
-}
-
-func (c *mortal) Get(_ context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	obj, ok := c.live[object.ID{Group: kind.Resource.Group, Kind: kind.Resource.Resource, Namespace: namespace, Name: name}]
-	if !ok {
-		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: kind.Resource.Resource}, name)
-	}
-	return obj.DeepCopy(), nil
-}
-
-// Watch lists first, then tells what is gone.
-func (c *mortal) Watch(ctx context.Context, kind apply.Kind, namespace string, query apply.Query, changed func(apply.Change)) {
-	w := newWatching(kind, namespace, query)
-	c.mu.Lock()
-	c.watches = append(c.watches, w)
-	if c.unwatchable != nil && c.unwatchable(namespace) {
-		c.mu.Unlock()
-		changed(apply.Change{Forbidden: apierrors.NewForbidden(schema.GroupResource{}, "", nil)})
-		return
-	}
-	list := apply.Change{Listed: true}
-	for id, obj := range c.live {
-		if w.covers(id) {
-			list.Objects = append(list.Objects, obj.DeepCopy())
-		}
-	}
-	c.mu.Unlock()
-	changed(list)
-	for {
-		select {
-		case change := <-w.changes:
-			changed(change)
-		case <-ctx.Done():
-			return
+			w.changes <- kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{obj.DeepCopy()}}
 		}
 	}
 }

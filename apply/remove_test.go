@@ -16,11 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// inWaves is a deletion of one wave after the other.
+// inWaves returns a deletion with one wave after the other.
 func inWaves(waves ...[]object.ID) *ordering.Deletion {
 	d := &ordering.Deletion{Waves: len(waves)}
 	for n, wave := range waves {
@@ -33,8 +34,8 @@ func inWaves(waves ...[]object.ID) *ordering.Deletion {
 
 func wave(ids ...object.ID) []object.ID { return ids }
 
-// In random orders with random troubles: nothing is deleted before what must go
-// first is gone, nothing that took the place of another is deleted at all, and
+// In random orders with random failures: nothing is deleted before its
+// predecessors are gone, no object that replaced another is deleted, and
 // everything ends in one state. A run that never ends is a deadlock, which
 // synctest reports.
 func TestEveryRemovalKeepsItsOrder(t *testing.T) {
@@ -83,8 +84,8 @@ func TestEveryRemovalKeepsItsOrder(t *testing.T) {
 	}
 }
 
-// randomRemoval is a cluster of random objects, and an order for them and some
-// that are not there.
+// randomRemoval returns a cluster of random objects, and an order for them
+// and for some that do not exist.
 func randomRemoval(rng *rand.Rand) (*mortal, *ordering.Deletion) {
 	cluster, order := newMortal(), &ordering.Deletion{Waves: 1 + rng.IntN(4)}
 	if rng.IntN(4) == 0 {
@@ -141,8 +142,8 @@ func randomEnd(rng *rand.Rand, id object.ID, trouble bool) end {
 	return e
 }
 
-// checkOrder reads the log: a DELETE is sent when everything of earlier waves is
-// gone, or was never to go.
+// checkOrder checks in the log that a DELETE is sent when everything of
+// earlier waves is gone, or was kept.
 func checkOrder(t *testing.T, cluster *mortal, order *ordering.Deletion, found map[object.ID]*unstructured.Unstructured) {
 	t.Helper()
 	at := map[entry]int{}
@@ -192,7 +193,7 @@ func TestRemovalKeepsWhatIsProtected(t *testing.T) {
 			obj.SetAnnotations(map[string]string{"helm.sh/resource-policy": "keep"})
 		})
 		cluster.change(secret("b"), func(obj *unstructured.Unstructured) { obj.SetLabels(map[string]string{"of": "another"}) })
-		summary, err := apply.Remover{Cluster: cluster, Keep: func(obj *unstructured.Unstructured) string {
+		summary, err := apply.Remover{Cluster: cluster, KeepReason: func(obj *unstructured.Unstructured) string {
 			if obj.GetLabels()["of"] != "" {
 				return "it belongs to another"
 			}
@@ -206,7 +207,7 @@ func TestRemovalKeepsWhatIsProtected(t *testing.T) {
 	})
 }
 
-// What takes the place of an object under its name is somebody else's.
+// An object that replaces another under its name is not deleted.
 func TestRemovalSparesAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newMortal(secret("a"), secret("b"))
@@ -220,8 +221,8 @@ func TestRemovalSparesAnother(t *testing.T) {
 	})
 }
 
-// Whatever was started ends in a state when the run is interrupted, and a second
-// run finishes the work.
+// When a run is interrupted, everything that was started ends in a state, and
+// a second run finishes the deletion.
 func TestRemovalInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newMortal(pod("slow"), pod("held"), secret("later"))
@@ -240,14 +241,14 @@ func TestRemovalInterrupted(t *testing.T) {
 	})
 }
 
-// A DELETE that was refused, or not answered, when the run was interrupted was sent
-// all the same; one that got no connection was not.
+// A DELETE that was rejected, or not answered, when the run was interrupted
+// counts as sent; one that got no connection does not.
 func TestRemovalInterruptedBetweenTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newMortal(secret("busy"), secret("silent"), secret("unconnected"))
 		cluster.ends[secret("busy")] = end{errs: slices.Repeat([]error{apierrors.NewServiceUnavailable("busy")}, 99)}
 		cluster.ends[secret("silent")] = end{latency: time.Hour}
-		cluster.ends[secret("unconnected")] = end{errs: slices.Repeat([]error{apply.NotSent(syscall.ECONNREFUSED)}, 99)}
+		cluster.ends[secret("unconnected")] = end{errs: slices.Repeat([]error{kube.NotSentError{Err: syscall.ECONNREFUSED}}, 99)}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(4*time.Second, cancel)
 		summary, err := apply.Remover{Cluster: cluster}.Run(ctx, inWaves(wave(secret("busy"), secret("silent"), secret("unconnected"))), cluster.found())
@@ -258,8 +259,8 @@ func TestRemovalInterruptedBetweenTries(t *testing.T) {
 	})
 }
 
-// That the rest was never asked for is an error, however well the DELETE ended
-// that was out when the time was over.
+// When the run times out, deletions that were never requested are an error,
+// even if the DELETE in flight succeeds.
 func TestRemovalTimeoutWhileADeleteIsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newMortal(pod("slow"), secret("later"))
@@ -281,4 +282,14 @@ func TestRemovalWithoutWaiting(t *testing.T) {
 		require.Equal(t, "its deletion is accepted and not waited for", summary.Results[0].Detail)
 		require.Empty(t, cluster.watches)
 	})
+}
+
+// A prune that the run's timeout cut short before its first DELETE leaves nothing
+// but "not started": the command still ends with the exit code of a timeout.
+func TestSummaryOfRunAndPruneStaysOutOfTime(t *testing.T) {
+	applied := apply.Summary{Results: []apply.Result{{State: apply.Ready}}}
+	pruned := apply.Summary{Results: []apply.Result{{State: apply.NotStarted}}, OutOfTime: true}
+	require.True(t, applied.Append(pruned).TimedOutOnly())
+	require.True(t, pruned.Append(applied).TimedOutOnly())
+	require.False(t, applied.Append(applied).TimedOutOnly())
 }

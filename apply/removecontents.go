@@ -12,117 +12,124 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// A Namespace takes with it what is in it, and a CustomResourceDefinition every
-// custom resource of its kind, whosoever they are. Before one of them is
-// deleted, the run looks for what would go that does not go in this run anyway.
+// The deletion of a Namespace deletes its contents, and that of a
+// CustomResourceDefinition all custom resources of its kind, whatever they
+// belong to. Before deleting one of them, the run looks for objects in it
+// that it would not delete anyway.
 
-// holdsOthers tells whether a step's object must be looked into first.
-func (r *removal) holdsOthers(i int) bool {
+// isContainer reports whether a step's object must be inspected first.
+func (r *removal) isContainer(i int) bool {
 	id := r.steps[i].ID
-	return isNamespace(id) && !r.PruneNamespaces || isCRD(id)
+	return id.IsNamespace() && !r.PruneNamespaces || id.IsCRD()
 }
 
-// stays is why a step's object must not be deleted; "" when it may. A Namespace
-// stays with what is protected in it, also where what is foreign would go.
-func (r *removal) stays(i int) string {
+// keptBecause returns why a step's object must not be deleted; "" when it may be. A
+// Namespace with protected contents is kept even with PruneNamespaces.
+func (r *removal) keptBecause(i int) string {
 	s := &r.steps[i]
-	if why := r.kept(s.live); why != "" || !isNamespace(s.ID) || !r.PruneNamespaces {
+	if why := r.protection(s.live); why != "" || !s.ID.IsNamespace() || !r.PruneNamespaces {
 		return why
 	}
 	var inside []object.ID
 	for j := range r.steps {
 		other := &r.steps[j]
-		if other.ID.Namespace == s.ID.Name && other.state == Kept && r.kept(other.live) != "" {
+		if other.ID.Namespace == s.ID.Name && other.state == Kept && r.protection(other.live) != "" {
 			inside = append(inside, other.ID)
 		}
 	}
 	if len(inside) == 0 {
 		return ""
 	}
-	return "what is kept would go with it: " + names(inside)
+	return "what is kept would go with it: " + joinNames(inside)
 }
 
-// inspect looks into a Namespace or CustomResourceDefinition, and deletes it
-// when nothing else would go with it.
+// inspect reads the contents of a Namespace or CustomResourceDefinition, and
+// deletes it when nothing else would be deleted with it.
 func (r *removal) inspect(i int) {
 	s := &r.steps[i]
 	look, id := r.contents(), s.ID
 	r.enqueue(func(ctx context.Context) func() {
-		found, err := look.of(ctx, id)
-		return func() { r.inspected(i, found, err) }
+		found, err := look.onlyDeletedWith(ctx, id)
+		return func() { r.handleInspection(i, found, err) }
 	})
 }
 
-func (r *removal) inspected(i int, found []object.ID, err error) {
+func (r *removal) handleInspection(i int, found []object.ID, err error) {
 	s := &r.steps[i]
 	switch {
 	case s.state.Final():
-	case err != nil && patience(err) > 0:
-		r.trouble(i, err, func() { r.inspect(i) })
+	case err != nil && kubeerr.RetryBudget(err) > 0:
+		r.retryOrFail(i, err, func() { r.inspect(i) })
 	case err != nil || len(found) > 0:
-		r.finish(i, Kept, holding(s.ID, found, err))
+		r.finish(i, Kept, contentsReason(found, err, r.anyway(s.ID)))
 	default:
 		r.delete(i)
 	}
 }
 
-// holding is why something stays that holds others, or of which nobody can tell;
-// "" when it may go.
-func holding(id object.ID, found []object.ID, err error) string {
+// contentsReason returns why an object is kept that has contents, or whose contents
+// cannot be read; "" when it may be deleted.
+func contentsReason(found []object.ID, err error, anyway string) string {
 	switch {
 	case err != nil:
-		return "what would go with it cannot be read: " + brief(err).Error() + anyway(id)
+		return "what would go with it cannot be read: " + kubeerr.WithoutURL(err).Error() + anyway
 	case len(found) > 0:
-		return "it holds what is no part of this deletion: " + names(found) + anyway(id)
+		return "it holds what is no part of this deletion: " + joinNames(found) + anyway
 	}
 	return ""
 }
 
-// anyway is how a person deletes it all the same.
-func anyway(id object.ID) string {
-	if isNamespace(id) {
+// anyway names the command that deletes it nevertheless.
+func (m Remover) anyway(id object.ID) string {
+	switch {
+	case id.IsNamespace() && m.NoPruneOption:
+		return "; kubectl delete namespace " + id.Name + " deletes it with all that is in it"
+	case id.IsNamespace():
 		return "; --prune-namespaces deletes it with all that is in it"
 	}
 	return "; kubectl delete crd " + id.Name + " deletes it and them"
 }
 
-// contents looks for objects that do not go with a deletion by themselves.
-type contents struct {
-	cluster  Cluster
-	going    map[types.UID]bool // in this run
-	unserved map[string]bool    // APIServices that go in this run, by name
-	spare    func(*unstructured.Unstructured) bool
-	listed   map[types.UID]bool
+// contentsSearch finds objects that only the deletion of their Namespace or
+// definition would delete.
+type contentsSearch struct {
+	cluster            kube.Cluster
+	deleting           map[types.UID]bool // deleted in this run
+	deletedAPIServices map[string]bool    // APIServices that are deleted in this run, by name
+	ignored            func(*unstructured.Unstructured) bool
+	listed             map[types.UID]bool
 }
 
-// contents knows what goes in this run, as it stands now.
-func (r *removal) contents() contents {
-	c := contents{cluster: r.Cluster, going: map[types.UID]bool{}, unserved: map[string]bool{}, spare: r.Spare}
+// contents returns the search with what this run deletes, as of now.
+func (r *removal) contents() contentsSearch {
+	c := contentsSearch{cluster: r.Cluster, deleting: map[types.UID]bool{}, deletedAPIServices: map[string]bool{}, ignored: r.Ignore}
 	for i := range r.steps {
 		s := &r.steps[i]
 		if s.live == nil || s.state.Final() && s.state != Deleted {
 			continue
 		}
-		c.going[s.live.GetUID()] = true
+		c.deleting[s.live.GetUID()] = true
 		if s.ID.GroupKind() == "APIService.apiregistration.k8s.io" {
-			c.unserved[s.ID.Name] = true
+			c.deletedAPIServices[s.ID.Name] = true
 		}
 	}
 	return c
 }
 
-// of are the objects in a Namespace, or of the kind of a
-// CustomResourceDefinition, that only its deletion would take along, sorted.
-func (c contents) of(ctx context.Context, id object.ID) ([]object.ID, error) {
+// onlyDeletedWith lists the objects in a Namespace, or of the kind of a
+// CustomResourceDefinition, that only its deletion would delete, sorted.
+func (c contentsSearch) onlyDeletedWith(ctx context.Context, id object.ID) ([]object.ID, error) {
 	var found []*unstructured.Unstructured
 	var err error
-	if isCRD(id) {
+	if id.IsCRD() {
 		found, err = c.ofKind(ctx, id)
 	} else {
-		found, err = c.in(ctx, id.Name)
+		found, err = c.inNamespace(ctx, id.Name)
 	}
 	if err != nil {
 		return nil, err
@@ -133,7 +140,7 @@ func (c contents) of(ctx context.Context, id object.ID) ([]object.ID, error) {
 	}
 	var foreign []object.ID
 	for _, obj := range found {
-		if !c.spare(obj) && !c.goes(ctx, obj, ownersUp) {
+		if !c.ignored(obj) && !c.isDeletedAnyway(ctx, obj, maxOwnerDepth) {
 			foreign = append(foreign, Meta(obj).ID)
 		}
 	}
@@ -142,7 +149,7 @@ func (c contents) of(ctx context.Context, id object.ID) ([]object.ID, error) {
 }
 
 // ofKind lists the custom resources of a CustomResourceDefinition.
-func (c contents) ofKind(ctx context.Context, id object.ID) ([]*unstructured.Unstructured, error) {
+func (c contentsSearch) ofKind(ctx context.Context, id object.ID) ([]*unstructured.Unstructured, error) {
 	crd, err := c.cluster.Get(ctx, definitionKind("customresourcedefinitions"), "", id.Name)
 	if IsGone(err) {
 		return nil, nil
@@ -150,10 +157,10 @@ func (c contents) ofKind(ctx context.Context, id object.ID) ([]*unstructured.Uns
 	if err != nil {
 		return nil, err
 	}
-	crd.SetGroupVersionKind(definitions()[0])
-	for _, gvk := range definedKinds(crd) {
+	crd.SetGroupVersionKind(definingKinds()[0])
+	for _, gvk := range kube.DefinedKinds(crd) {
 		_, known := c.cluster.Kind(gvk)
-		if !known { // it may be newer than what is known of the cluster
+		if !known { // discovery may be older than the CRD
 			if err := c.cluster.Refresh(ctx, gvk.GroupVersion()); err != nil {
 				return nil, err
 			}
@@ -162,7 +169,7 @@ func (c contents) ofKind(ctx context.Context, id object.ID) ([]*unstructured.Uns
 		if !served {
 			continue
 		}
-		if found, err := c.list(ctx, gvk, kind, ""); !notServed(err) {
+		if found, err := c.list(ctx, gvk, kind, ""); !kubeerr.IsNotServed(err) {
 			return found, err
 		}
 	}
@@ -172,16 +179,16 @@ func (c contents) ofKind(ctx context.Context, id object.ID) ([]*unstructured.Uns
 	return nil, errors.New("no version of its kind is served, so nobody can tell what there is of it: let one be served again")
 }
 
-// wasServed tells whether the kind of a live CustomResourceDefinition was ever
-// served, so that there may be objects of it.
+// wasServed reports whether the kind of a live CustomResourceDefinition was
+// ever served, so that it may have objects.
 func wasServed(crd *unstructured.Unstructured) bool {
 	return conditionOf(crd, "Established")["status"] == "True"
 }
 
-// in lists what is in a namespace, of every kind but those that Kubernetes
-// itself fills.
-func (c contents) in(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
-	if err := (completeness{cluster: c.cluster, without: c.unserved, namespaced: true}).check(ctx); err != nil {
+// inNamespace lists the objects in a namespace, except those of kinds that Kubernetes
+// itself creates.
+func (c contentsSearch) inNamespace(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
+	if err := (discoveryCheck{cluster: c.cluster, ignored: c.deletedAPIServices, namespaced: true}).check(ctx); err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
@@ -190,7 +197,7 @@ func (c contents) in(ctx context.Context, namespace string) ([]*unstructured.Uns
 	var listing sync.WaitGroup
 	turns := make(chan struct{}, 8)
 	for _, gvk := range c.cluster.NamespacedKinds() {
-		if selfMadeKind(gvk.GroupKind()) {
+		if isGeneratedKind(gvk.GroupKind()) {
 			continue
 		}
 		listing.Go(func() {
@@ -209,10 +216,10 @@ func (c contents) in(ctx context.Context, namespace string) ([]*unstructured.Uns
 	return found, first
 }
 
-// served lists what a namespace holds of a kind; nothing when the kind is gone by
-// now.
-func (c contents) served(ctx context.Context, listed schema.GroupVersionKind, namespace string) (found []*unstructured.Unstructured, err error) {
-	err = ReadServed(ctx, c.cluster, listed.GroupKind(), func(gvk schema.GroupVersionKind, kind Kind) (err error) {
+// served lists the objects of a kind in a namespace; none when the kind is
+// gone.
+func (c contentsSearch) served(ctx context.Context, listed schema.GroupVersionKind, namespace string) (found []*unstructured.Unstructured, err error) {
+	err = ReadServed(ctx, c.cluster, listed.GroupKind(), func(gvk schema.GroupVersionKind, kind kube.Kind) (err error) {
 		found, err = c.list(ctx, gvk, kind, namespace)
 		return err
 	}, listed.Version)
@@ -220,22 +227,23 @@ func (c contents) served(ctx context.Context, listed schema.GroupVersionKind, na
 }
 
 // list reads the metadata of a kind's objects.
-func (c contents) list(ctx context.Context, gvk schema.GroupVersionKind, kind Kind, namespace string) ([]*unstructured.Unstructured, error) {
-	objects, err := c.cluster.List(ctx, kind, namespace, Query{Metadata: true})
+func (c contentsSearch) list(ctx context.Context, gvk schema.GroupVersionKind, kind kube.Kind, namespace string) ([]*unstructured.Unstructured, error) {
+	objects, err := c.cluster.List(ctx, kind, namespace, kube.Query{Metadata: true})
 	for _, obj := range objects {
 		obj.SetGroupVersionKind(gvk)
 	}
 	return objects, err
 }
 
-// ownersUp is how far owners of owners are followed.
-const ownersUp = 5
+// maxOwnerDepth bounds the levels of owners that are followed.
+const maxOwnerDepth = 5
 
-// goes tells whether an object goes by itself: in this run, or because its
-// owners do, or it is going already, or Kubernetes made it. Of what belongs to
-// another object that was listed, that one is told.
-func (c contents) goes(ctx context.Context, obj *unstructured.Unstructured, up int) bool {
-	if c.going[obj.GetUID()] || obj.GetDeletionTimestamp() != nil || selfMade(obj) {
+// isDeletedAnyway reports whether an object is deleted anyway: in this run, as a
+// dependent of what is, because it is terminating, or because Kubernetes
+// generated it. Dependents of another listed object count as deleted: that
+// object is reported instead.
+func (c contentsSearch) isDeletedAnyway(ctx context.Context, obj *unstructured.Unstructured, up int) bool {
+	if c.deleting[obj.GetUID()] || obj.GetDeletionTimestamp() != nil || isGenerated(obj) {
 		return true
 	}
 	owners := obj.GetOwnerReferences()
@@ -243,13 +251,13 @@ func (c contents) goes(ctx context.Context, obj *unstructured.Unstructured, up i
 		return false
 	}
 	for _, o := range owners {
-		if c.going[o.UID] || c.listed[o.UID] {
+		if c.deleting[o.UID] || c.listed[o.UID] {
 			continue
 		}
 		gvk := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
 		kind, ok := c.cluster.Kind(gvk)
 		if !ok {
-			kind, ok = KindsOf(c.cluster)(gvk.GroupKind().WithVersion(""))
+			kind, ok = kube.KindsOf(c.cluster)(gvk.GroupKind().WithVersion(""))
 		}
 		if !ok {
 			return false // the owner may exist
@@ -262,22 +270,22 @@ func (c contents) goes(ctx context.Context, obj *unstructured.Unstructured, up i
 		switch {
 		case err != nil && !IsGone(err):
 			return false
-		case err == nil && owner.GetUID() == o.UID && !c.goes(ctx, owner, up-1):
+		case err == nil && owner.GetUID() == o.UID && !c.isDeletedAnyway(ctx, owner, up-1):
 			return false
 		}
 	}
 	return true
 }
 
-// selfMadeKind tells of kinds whose objects nobody would miss: they tell about
-// others, or are made anew from them.
-func selfMadeKind(gk schema.GroupKind) bool {
+// isGeneratedKind reports whether a kind's objects are generated: they describe
+// other objects, or are created again from them.
+func isGeneratedKind(gk schema.GroupKind) bool {
 	return slices.Contains([]string{"Event", "Event.events.k8s.io", "Endpoints", "EndpointSlice.discovery.k8s.io", "Lease.coordination.k8s.io"}, gk.String())
 }
 
-// selfMade recognises what Kubernetes puts into every namespace, and the tokens
-// of ServiceAccounts.
-func selfMade(obj *unstructured.Unstructured) bool {
+// isGenerated reports whether an object is one that Kubernetes creates in every
+// namespace, or a ServiceAccount's token.
+func isGenerated(obj *unstructured.Unstructured) bool {
 	switch obj.GroupVersionKind().GroupKind().String() {
 	case "ServiceAccount":
 		return obj.GetName() == "default"

@@ -1,12 +1,10 @@
 package apply_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,11 +14,8 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// full is a cluster that tells what is in a namespace.
-type full struct {
-	*mortal
-	refuse string // a kind that may not be listed
-}
+// full is a cluster that serves the kinds of a namespace's contents.
+type full struct{ *mortal }
 
 func (c full) NamespacedKinds() []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
@@ -30,28 +25,14 @@ func (c full) NamespacedKinds() []schema.GroupVersionKind {
 	return append(kinds, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
 }
 
-func (c full) List(_ context.Context, kind apply.Kind, namespace string, _ apply.Query) ([]*unstructured.Unstructured, error) {
-	if kind.Resource.Resource == c.refuse {
-		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var found []*unstructured.Unstructured
-	for id, obj := range c.live {
-		if id.Kind == kind.Resource.Resource && id.Namespace == namespace {
-			found = append(found, obj.DeepCopy())
-		}
-	}
-	return found, nil
-}
-
 func ownedBy(kind, name string, uid types.UID) func(*unstructured.Unstructured) {
 	return func(obj *unstructured.Unstructured) {
 		obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: kind, Name: name, UID: uid}})
 	}
 }
 
-// A Namespace is kept by what would go with it alone.
+// A Namespace is kept only because of objects that would be deleted with it
+// alone.
 func TestWhatKeepsANamespace(t *testing.T) {
 	namespace := object.ID{Kind: "Namespace", Name: "shop"}
 	deployment := object.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
@@ -98,13 +79,13 @@ func TestWhatKeepsANamespace(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				cluster := full{mortal: newMortal(namespace, deployment)}
+				cluster := full{newMortal(namespace, deployment)}
 				order, found := inWaves(wave(deployment), wave(namespace)), cluster.found()
 				cluster.create(tc.id)
 				if tc.how != nil {
 					cluster.change(tc.id, func(obj *unstructured.Unstructured) { tc.how(cluster.mortal, obj) })
 				}
-				remover := apply.Remover{Cluster: cluster, Spare: func(obj *unstructured.Unstructured) bool { return obj.GetName() == "record" }}
+				remover := apply.Remover{Cluster: cluster, Ignore: func(obj *unstructured.Unstructured) bool { return obj.GetName() == "record" }}
 				summary, err := remover.Run(t.Context(), order, found)
 				require.NoError(t, err)
 				last := summary.Results[1]
@@ -123,11 +104,17 @@ func TestWhatKeepsANamespace(t *testing.T) {
 	}
 }
 
-// What cannot be read may be there.
+// Objects that cannot be listed may exist.
 func TestWhatMayNotBeReadKeepsANamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		namespace := object.ID{Kind: "Namespace", Name: "shop"}
-		cluster := full{mortal: newMortal(namespace), refuse: "Pod"}
+		cluster := full{newMortal(namespace)}
+		cluster.unlistable = func(kind string) error {
+			if kind == "Pod" {
+				return forbidden(kind)
+			}
+			return nil
+		}
 		summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), cluster.found())
 		require.NoError(t, err)
 		require.Equal(t, apply.Kept, summary.Results[0].State)

@@ -8,8 +8,8 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// diagnose asks the cluster who should let go of what was not gone in time. It
-// is made after the run, never fails it, and ends at once when ctx does.
+// diagnose asks the cluster what blocks the deletions that timed out. It runs
+// after the run, never fails it, and ends at once when ctx is canceled.
 func (r *removal) diagnose(ctx context.Context) {
 	ctx, cancel := explaining(ctx)
 	defer cancel()
@@ -17,8 +17,8 @@ func (r *removal) diagnose(ctx context.Context) {
 		return
 	}
 	var asking sync.WaitGroup
-	turns := make(chan struct{}, diagnosedAtOnce)
-	left := diagnosed
+	turns := make(chan struct{}, maxConcurrentDiagnoses)
+	left := maxDiagnosed
 	for i := range r.steps {
 		s := &r.steps[i]
 		failure := &Error{}
@@ -31,15 +31,15 @@ func (r *removal) diagnose(ctx context.Context) {
 			defer func() { <-turns }()
 			ctx, cancel := context.WithTimeout(ctx, diagnosisTimeout)
 			defer cancel()
-			h := holders{cluster: r.Cluster, kind: s.kind, live: s.live}
-			failure.Diagnosis = &Diagnosis{Of: s.ID, Findings: h.find(ctx), Blocks: r.notBegun(), Waves: r.notOpened()}
+			h := deletionDiagnoser{cluster: r.Cluster, kind: s.kind, live: s.live}
+			failure.Diagnosis = &Diagnosis{Of: s.ID, Findings: h.diagnose(ctx), Blocks: r.unstarted(), Waves: r.unopenedWaves()}
 		})
 	}
 	asking.Wait()
 }
 
-// notBegun are the resources that nothing was done about.
-func (r *removal) notBegun() []object.ID {
+// unstarted returns the resources that were not started.
+func (r *removal) unstarted() []object.ID {
 	var ids []object.ID
 	for i := range r.steps {
 		if s := &r.steps[i]; s.state == NotStarted || s.state == Skipped {
@@ -49,8 +49,8 @@ func (r *removal) notBegun() []object.ID {
 	return ids
 }
 
-// notOpened are the titles of the waves that did not begin.
-func (r *removal) notOpened() []string {
+// unopenedWaves returns the titles of the waves that did not open.
+func (r *removal) unopenedWaves() []string {
 	var titles []string
 	for wave := r.wave + 1; wave < len(r.waves); wave++ {
 		titles = append(titles, r.plan.WaveTitle(r.first+wave))

@@ -9,20 +9,21 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Stays tells which of the live objects a Run would keep, and why, as far as one
-// can tell before it. It reads, and writes nothing.
-func (m Remover) Stays(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) map[object.ID]string {
+// Kept returns which of the live objects Run would keep, and why, as far as that
+// is known in advance. It only reads; a Namespace or CRD whose contents cannot be
+// read counts as kept.
+func (m Remover) Kept(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) map[object.ID]string {
 	r := newRemoval(m.withDefaults(), order, live)
 	stays := map[object.ID]string{}
-	for i := range r.steps { // by wave: what stays in a Namespace comes before it
+	for i := range r.steps { // by wave: the contents of a Namespace come before it
 		s := &r.steps[i]
 		if s.live == nil {
 			continue
 		}
-		why := r.stays(i)
-		if why == "" && s.live.GetDeletionTimestamp() == nil && r.holdsOthers(i) {
-			found, err := r.contents().of(ctx, s.ID)
-			why = holding(s.ID, found, err)
+		why := r.keptBecause(i)
+		if why == "" && s.live.GetDeletionTimestamp() == nil && r.isContainer(i) {
+			found, err := r.contents().onlyDeletedWith(ctx, s.ID)
+			why = contentsReason(found, err, r.anyway(s.ID))
 		}
 		if why != "" {
 			stays[s.ID], s.state = why, Kept

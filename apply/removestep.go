@@ -8,20 +8,22 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// release takes away one thing that a step waited for, and starts it when that
-// was the last.
+// release removes one blocker of a step, and starts it when that was the
+// last.
 func (r *removal) release(i int) {
 	if s := &r.steps[i]; !s.state.Final() {
-		if s.blockers--; s.blockers == 0 {
+		if s.waitCount--; s.waitCount == 0 {
 			r.start(i)
 		}
 	}
 }
 
-// start deletes a step's object, unless it is not there or must stay.
+// start deletes a step's object, unless it does not exist or must be kept.
 func (r *removal) start(i int) {
 	s := &r.steps[i]
 	if s.live == nil {
@@ -29,7 +31,7 @@ func (r *removal) start(i int) {
 		r.finish(i, Deleted, "it was not there")
 		return
 	}
-	if why := r.stays(i); why != "" {
+	if why := r.keptBecause(i); why != "" {
 		r.finish(i, Kept, why)
 		return
 	}
@@ -38,96 +40,96 @@ func (r *removal) start(i int) {
 		r.fail(i, Failed, errors.New("the API server does not serve "+s.live.GroupVersionKind().String()+", as which it was read"))
 		return
 	}
-	s.sent = time.Now()
+	s.sentAt = time.Now()
 	r.move(i, Deleting, "")
 	if s.live.GetDeletionTimestamp() != nil {
-		r.accept(i)
+		r.handleAccepted(i)
 		return
 	}
 	r.inspectAndDelete(i)
 }
 
-// inspectAndDelete deletes the object as it was last read. What takes other
-// objects with it is looked into first.
+// inspectAndDelete deletes the object as it was last read. The contents of a
+// Namespace or CustomResourceDefinition are inspected first.
 func (r *removal) inspectAndDelete(i int) {
-	if r.holdsOthers(i) {
+	if r.isContainer(i) {
 		r.inspect(i)
 		return
 	}
 	r.delete(i)
 }
 
-// delete asks for the deletion of the object as it was last read.
+// delete sends the DELETE of the object as it was last read.
 func (r *removal) delete(i int) {
 	s := &r.steps[i]
-	s.refusal = nil
+	s.retryCause = nil
 	cluster, kind, id, live := r.Cluster, s.kind, s.ID, s.live
-	options := DeleteOptions{Unchanged: true, Foreground: ownsOthers(s.ID), DryRun: r.DryRun}
-	r.queue = append(r.queue, work{
-		taken: func() { r.steps[i].asked = true },
+	options := kube.DeleteOptions{Unchanged: true, Foreground: hasDependents(s.ID), DryRun: r.DryRun}
+	r.queue = append(r.queue, task{
+		started: func() { r.steps[i].deleteSent = true },
 		do: func(ctx context.Context) func() {
 			err := r.Before(ctx, id)
 			if err == nil {
 				err = cluster.Delete(ctx, kind, live, options)
 			}
-			return func() { r.asked(i, err) }
+			return func() { r.handleDelete(i, err) }
 		},
 	})
 }
 
-// ownsOthers tells whether objects of a kind make others, which then go first:
-// workloads, and custom resources, of which nothing is known. All others do not
-// wait for the garbage collector.
-func ownsOthers(id object.ID) bool {
+// hasDependents reports whether objects of a kind own others, which are then
+// deleted first: workloads, and custom resources, whose dependents are not
+// known. The deletion of other kinds does not wait for the garbage collector.
+func hasDependents(id object.ID) bool {
 	switch id.Group {
 	case "apps", "batch":
 		return true
 	case "":
 		return id.Kind == "ReplicationController"
 	}
-	return !object.OfKubernetes(id.Group)
+	return !object.IsNative(id.Group)
 }
 
-// asked takes the answer to a DELETE.
-func (r *removal) asked(i int, err error) {
+// handleDelete handles the answer to a DELETE.
+func (r *removal) handleDelete(i int, err error) {
 	s := &r.steps[i]
-	s.reached = s.reached || !notSent(err)
-	s.asked = s.reached
+	s.mayHaveReached = s.mayHaveReached || !kube.IsNotSent(err)
+	s.deleteSent = s.mayHaveReached
 	switch {
-	case s.state.Final(): // a watch was faster, or its time is over
-	case errors.Is(err, ErrFenced): // the run may no longer write: it ends now
+	case s.state.Final(): // a watch reported it first, or the step timed out
+	case errors.Is(err, kube.ErrFenced): // the run may no longer write: it ends now
 		r.fencedOff(err)
 	case err == nil && r.DryRun:
 		r.finish(i, Deleted, "")
-	case err == nil && r.goneAtOnce(i):
-		r.gone(i)
+	case err == nil && r.isGoneImmediately(i):
+		r.handleGone(i)
 	case err == nil:
-		r.accept(i)
+		r.handleAccepted(i)
 	case IsGone(err):
-		r.gone(i)
-	case notServed(err): // which proves nothing of the object
+		r.handleGone(i)
+	case kubeerr.IsNotServed(err): // proves nothing about the object
 		r.confirm(i, err)
-	case apierrors.IsConflict(err): // it has changed since it was read, or is another
-		r.trouble(i, err, func() { r.look(i) })
+	case apierrors.IsConflict(err): // it has changed since it was read, or is another object
+		r.retryOrFail(i, err, func() { r.reread(i) })
 	default:
-		r.trouble(i, err, func() { r.delete(i) })
+		r.retryOrFail(i, err, func() { r.delete(i) })
 	}
 }
 
-// goneAtOnce tells whether an object that was deleted, as it was read, is gone
-// with the answer: nothing held it, and nothing needs time to end.
-func (r *removal) goneAtOnce(i int) bool {
+// isGoneImmediately reports whether an object is gone when its DELETE is answered:
+// it had no finalizers, and its kind has no graceful deletion.
+func (r *removal) isGoneImmediately(i int) bool {
 	s := &r.steps[i]
-	lingers := isCRD(s.ID) || s.ID.Group == "" && (s.ID.Kind == "Pod" || s.ID.Kind == "Namespace")
-	return object.OfKubernetes(s.ID.Group) && !lingers && !ownsOthers(s.ID) && len(s.live.GetFinalizers()) == 0
+	lingers := s.ID.IsCRD() || s.ID.Group == "" && (s.ID.Kind == "Pod" || s.ID.Kind == "Namespace")
+	return object.IsNative(s.ID.Group) && !lingers && !hasDependents(s.ID) && len(s.live.GetFinalizers()) == 0
 }
 
-// accept waits until an object that the API server deletes is gone.
-func (r *removal) accept(i int) {
+// handleAccepted waits until an object whose deletion was accepted is gone.
+func (r *removal) handleAccepted(i int) {
 	s := &r.steps[i]
 	if !s.accepted {
-		s.accepted, s.answered = true, time.Now()
-		r.pass(i)
+		s.accepted, s.acceptedAt = true, time.Now()
+		r.releaseDependents(i)
 	}
 	if r.DryRun || r.NoWait {
 		detail := ""
@@ -138,73 +140,73 @@ func (r *removal) accept(i int) {
 		return
 	}
 	if s.live.GetDeletionTimestamp() != nil {
-		r.move(i, Deleting, waitsUntilGone(s.live))
+		r.move(i, Deleting, deletionDetail(s.live))
 	}
 	r.watch(i)
 }
 
-// pass lets go of what waited until the deletion of a step's object was asked
-// for, or until there was nothing to ask for.
-func (r *removal) pass(i int) {
+// releaseDependents releases the steps that waited for the DELETE of a step's object, once
+// it was accepted or is not needed.
+func (r *removal) releaseDependents(i int) {
 	s := &r.steps[i]
-	if s.passed {
+	if s.deleteSettled {
 		return
 	}
-	s.passed = true
-	r.waves[s.Wave].unasked--
-	for _, n := range s.followers {
+	s.deleteSettled = true
+	r.waves[s.Wave].deletesPending--
+	for _, n := range s.dependents {
 		r.release(n)
 	}
 }
 
-// waitsUntilGone is what holds an object, as the detail of its state.
-func waitsUntilGone(live *unstructured.Unstructured) string {
-	return "waiting until it is gone" + HeldBy(live)
+// deletionDetail describes what blocks the deletion of an object.
+func deletionDetail(live *unstructured.Unstructured) string {
+	return "waiting until it is gone" + DeletionBlockers(live)
 }
 
-// gone ends a step as it should end.
-func (r *removal) gone(i int) {
+// handleGone ends a step with success.
+func (r *removal) handleGone(i int) {
 	if !r.steps[i].state.Final() {
 		r.finish(i, Deleted, "")
 	}
 }
 
-// look reads an object again.
-func (r *removal) look(i int) {
+// reread reads an object again.
+func (r *removal) reread(i int) {
 	s := &r.steps[i]
 	cluster, kind, id := r.Cluster, s.kind, s.ID
 	r.enqueue(func(ctx context.Context) func() {
 		live, err := cluster.Get(ctx, kind, id.Namespace, id.Name)
-		return func() { r.looked(i, live, err) }
+		return func() { r.handleReread(i, live, err) }
 	})
 }
 
-// looked goes on with an object as it is now. What took its place under its name
-// is never deleted.
-func (r *removal) looked(i int, live *unstructured.Unstructured, err error) {
+// handleReread handles an object that was read again. An object that replaced it
+// under its name is never deleted.
+func (r *removal) handleReread(i int, live *unstructured.Unstructured, err error) {
 	s := &r.steps[i]
 	switch {
 	case s.state.Final():
 	case IsGone(err):
-		r.gone(i)
-	case notServed(err):
+		r.handleGone(i)
+	case kubeerr.IsNotServed(err):
 		r.confirm(i, err)
-	case err != nil && s.accepted: // a watch or the next look tells
-		r.after(pollEvery, func() { r.lookAgain(i) })
+	case err != nil && s.accepted: // a watch or the next read reports it
+		r.after(pollEvery, func() { r.rereadIfOpen(i) })
 	case err != nil:
-		r.trouble(i, err, func() { r.look(i) })
+		r.retryOrFail(i, err, func() { r.reread(i) })
 	case live.GetUID() != s.live.GetUID() && s.accepted:
-		r.gone(i)
+		r.handleGone(i)
 	case live.GetUID() != s.live.GetUID():
 		r.finish(i, Kept, "another object has taken its name since this run read what there is")
 	case live.GetDeletionTimestamp() != nil:
 		s.live = live
-		r.accept(i)
+		r.handleAccepted(i)
 	case s.accepted: // read before its deletion
-		r.after(pollEvery, func() { r.lookAgain(i) })
+		r.after(pollEvery, func() { r.rereadIfOpen(i) })
 	default:
 		s.live = live
-		if why := r.stays(i); why != "" {
+		if why := r.keptBecause(i); why != "" {
 			r.finish(i, Kept, why)
 			return
 		}
@@ -212,29 +214,29 @@ func (r *removal) looked(i int, live *unstructured.Unstructured, err error) {
 	}
 }
 
-// lookAgain reads an object that is being deleted, if that still matters.
-func (r *removal) lookAgain(i int) {
+// rereadIfOpen reads a terminating object, if its step has not ended.
+func (r *removal) rereadIfOpen(i int) {
 	if !r.steps[i].state.Final() {
-		r.look(i)
+		r.reread(i)
 	}
 }
 
-// trouble tries something again after a pause, as long as the cause of its
-// failure may pass, then fails the step.
-func (r *removal) trouble(i int, cause error, again func()) {
+// retryOrFail retries with backoff as long as the failure may be transient, then
+// fails the step.
+func (r *removal) retryOrFail(i int, cause error, again func()) {
 	s := &r.steps[i]
-	cause = withoutSecrets(s.live, cause)
+	cause = kubeerr.WithoutSecretValues(s.live, cause)
 	if s.retries++; s.retries == 1 {
-		s.troubled = time.Now()
+		s.firstFailureAt = time.Now()
 	}
-	pause := max(backoff(r.ctx(), s.retries), retryAfter(cause))
-	if r.stopping || time.Since(s.troubled)+pause > patience(cause) {
-		r.fail(i, Failed, afterAttempts(explainDeletion(cause), s.retries, s.troubled))
+	pause := max(kubeerr.Backoff(r.ctx(), s.retries), kubeerr.RetryAfter(cause))
+	if r.stopping || time.Since(s.firstFailureAt)+pause > kubeerr.RetryBudget(cause) {
+		r.fail(i, Failed, kubeerr.AfterAttempts(explainDeletion(cause), s.retries, s.firstFailureAt))
 		return
 	}
-	s.refusal = cause
-	reportRetry(r.ctx(), Retry{Of: "delete " + s.ID.String(), Attempt: s.retries, Pause: pause, Cause: inWords(cause)})
-	detail := "will be tried again: " + inWords(cause).Error()
+	s.retryCause = cause
+	kube.ReportRetry(r.ctx(), kube.Retry{Of: "delete " + s.ID.String(), Attempt: s.retries, Pause: pause, Cause: kubeerr.TimeoutInWords(cause)})
+	detail := "will be tried again: " + kubeerr.TimeoutInWords(cause).Error()
 	if apierrors.IsConflict(cause) {
 		detail = "it has changed since it was read; it is read again"
 	}
@@ -246,7 +248,7 @@ func (r *removal) trouble(i int, cause error, again func()) {
 	})
 }
 
-// move records a step's state and tells about it when it says something new.
+// move records a step's state and emits an event when it is new.
 func (r *removal) move(i int, state State, detail string) {
 	s := &r.steps[i]
 	if s.state == state && (s.detail == detail || detail == "") {
@@ -259,61 +261,62 @@ func (r *removal) move(i int, state State, detail string) {
 // finish moves a step to a final state.
 func (r *removal) finish(i int, state State, detail string) {
 	s := &r.steps[i]
-	s.done = time.Now()
-	r.waves[s.Wave].unsettled--
+	s.doneAt = time.Now()
+	r.waves[s.Wave].unfinished--
 	r.move(i, state, detail)
 	r.unwatch(i)
 	switch {
 	case state == Deleted, state == Kept:
-		r.pass(i)
-	case !s.passed:
-		s.passed = true
-		r.waves[s.Wave].unasked--
+		r.releaseDependents(i)
+	case !s.deleteSettled:
+		s.deleteSettled = true
+		r.waves[s.Wave].deletesPending--
 	}
 }
 
-// fail ends a step without success, and skips those of its wave whose requests
-// wait for its own.
+// fail ends a step with an error, and skips the steps whose requests wait for
+// its own.
 func (r *removal) fail(i int, state State, cause error) {
 	s := &r.steps[i]
 	r.failures++
 	s.err = &Error{Wave: r.plan.WaveTitle(r.first + s.Wave), Op: OpDelete, ID: s.ID, Err: cause}
-	passed := s.passed
+	passed := s.deleteSettled
 	r.finish(i, state, cause.Error())
 	if passed {
 		return
 	}
-	for _, n := range s.followers {
+	for _, n := range s.dependents {
 		r.skip(n, "it is not deleted before "+s.ID.String()+", which could not be deleted")
 	}
 }
 
-// skip ends a step, and those that wait for it, because of another's failure.
+// skip ends a step, and those that wait for it, because another one failed.
 func (r *removal) skip(i int, why string) {
 	if r.steps[i].state.Final() {
 		return
 	}
 	r.finish(i, Skipped, why)
-	for _, n := range r.steps[i].followers {
+	for _, n := range r.steps[i].dependents {
 		r.skip(n, why)
 	}
 }
 
-// timeOut ends a step because its time is over.
-func (r *removal) timeOut(i int, after time.Duration, scope string) {
+// failTimeout ends a step because a timeout expired.
+func (r *removal) failTimeout(i int, after time.Duration, scope string) {
 	s := &r.steps[i]
-	e := &TimeoutError{After: after, Scope: scope, Last: r.reach.stale(waitsUntilGone(s.live)), Deletion: true, Unapplied: !s.accepted}
+	e := &TimeoutError{After: after, Scope: scope, Last: r.connectivity.withOutage(deletionDetail(s.live)), Deletion: true, NotApplied: !s.accepted}
 	if !s.accepted {
-		e.Last = r.undeletedBecause(i)
+		e.Last = r.notDeletedReason(i)
 	}
 	r.fail(i, TimedOut, e)
 }
 
-// undeletedBecause says what keeps the API server from deleting a step's object.
-func (r *removal) undeletedBecause(i int) string {
+// notDeletedReason returns why the API server has not accepted the deletion
+// of a step's object.
+func (r *removal) notDeletedReason(i int) string {
 	switch s := &r.steps[i]; {
-	case s.refusal != nil:
-		return explainDeletion(s.refusal).Error()
+	case s.retryCause != nil:
+		return explainDeletion(s.retryCause).Error()
 	case s.detail != "":
 		return s.detail
 	}

@@ -6,46 +6,47 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/internal/kubeerr"
 )
 
-// confirm finds out what the bare 404 to a request about an object means: its kind
-// is gone, and the object with it; or the path is not served for the moment, or a
-// proxy answered, and the object may still exist.
+// confirm finds out what a bare 404 means: the kind is gone, and the object
+// with it; or the path is temporarily not served, or a proxy answered, and
+// the object may still exist.
 func (r *removal) confirm(i int, cause error) {
 	cluster, gk := r.Cluster, schema.GroupKind{Group: r.steps[i].ID.Group, Kind: r.steps[i].ID.Kind}
 	r.enqueue(func(ctx context.Context) func() {
 		err := confirmGone(ctx, cluster, gk)
-		return func() { r.confirmed(i, cause, err) }
+		return func() { r.handleConfirmation(i, cause, err) }
 	})
 }
 
-func (r *removal) confirmed(i int, cause, err error) {
+func (r *removal) handleConfirmation(i int, cause, err error) {
 	s := &r.steps[i]
 	switch {
 	case s.state.Final():
 	case err == nil:
-		r.gone(i)
+		r.handleGone(i)
 	case s.accepted:
-		r.after(pollEvery, func() { r.lookAgain(i) })
+		r.after(pollEvery, func() { r.rereadIfOpen(i) })
 	default:
-		r.trouble(i, &unconfirmed{cause, err}, func() { r.look(i) })
+		r.retryOrFail(i, &unconfirmedError{cause, err}, func() { r.reread(i) })
 	}
 }
 
-// unconfirmed is a bare 404 that does not prove that an object is gone.
-type unconfirmed struct{ cause, why error }
+// unconfirmedError is a bare 404 that does not prove that an object is gone.
+type unconfirmedError struct{ cause, why error }
 
-func (e *unconfirmed) Error() string {
+func (e *unconfirmedError) Error() string {
 	return fmt.Sprintf("it was answered with a bare 404 (%v), which does not prove that it is gone: %v", e.cause, e.why)
 }
 
-func (e *unconfirmed) Unwrap() []error { return []error{e.cause, e.why} }
+func (e *unconfirmedError) Unwrap() []error { return []error{e.cause, e.why} }
 
-// explainDeletion adds to the answer to a request about a deleted object what to
-// do about it.
+// explainDeletion adds a remedy to the error of a deletion.
 func explainDeletion(err error) error {
-	if _, says := errors.AsType[*unconfirmed](err); says {
+	if _, says := errors.AsType[*unconfirmedError](err); says {
 		return err
 	}
-	return explain(err)
+	return kubeerr.Explain(err)
 }

@@ -12,16 +12,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// bare404 is what client-go makes of "404 page not found".
+// bare404 returns client-go's error for "404 page not found".
 func bare404() error {
 	return apierrors.NewGenericServerResponse(404, "delete", schema.GroupResource{}, "", "404 page not found", 0, true)
 }
 
-// times are so many answers of one kind.
+// times returns n copies of an answer.
 func times(n int, err error) (out []error) {
 	for range n {
 		out = append(out, err)
@@ -36,7 +37,7 @@ type defining struct {
 	forbidden   bool // to list them
 }
 
-func (c defining) List(_ context.Context, kind apply.Kind, _ string, _ apply.Query) ([]*unstructured.Unstructured, error) {
+func (c defining) List(_ context.Context, kind kube.Kind, _ string, _ kube.Query) ([]*unstructured.Unstructured, error) {
 	switch {
 	case kind.Resource.Resource != "customresourcedefinitions":
 		return nil, nil
@@ -46,7 +47,7 @@ func (c defining) List(_ context.Context, kind apply.Kind, _ string, _ apply.Que
 	return c.definitions, nil
 }
 
-func (c defining) Get(ctx context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+func (c defining) Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	for _, crd := range c.definitions {
 		if crd.GetName() == name {
 			return crd.DeepCopy(), nil
@@ -64,15 +65,15 @@ func things() *unstructured.Unstructured {
 	return crd
 }
 
-// The bare 404 of a path proves nothing of the object: only an answer that names the
-// object does, or that its kind is gone.
+// The bare 404 of a path proves nothing about the object. Only an answer that
+// names the object does, or proof that its kind is gone.
 func TestBareNotFoundIsNoDeletion(t *testing.T) {
 	thing := object.ID{Group: "example.com", Kind: "Thing", Namespace: "shop", Name: "one"}
 	account := object.ID{Kind: "ServiceAccount", Namespace: "shop", Name: "one"}
 	for name, tc := range map[string]struct {
 		id      object.ID
 		cluster defining
-		answers int // that are bare
+		answers int // number of bare ones
 		gone    bool
 	}{
 		"a proxy, for ever":       {id: account, answers: 1000},
@@ -100,7 +101,7 @@ func TestBareNotFoundIsNoDeletion(t *testing.T) {
 	}
 }
 
-// Manifests name an object of a kind that is not served now.
+// Manifests may contain an object of a kind that is not served now.
 func TestFindOfAnUnservedKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		thing := object.ID{Group: "example.com", Kind: "Thing", Namespace: "shop", Name: "one"}
@@ -120,11 +121,11 @@ func TestFindOfAnUnservedKind(t *testing.T) {
 	})
 }
 
-// joining is a Namespace that another client puts an object into, and changes, just
-// before its DELETE arrives.
+// joining is a Namespace in which another client creates an object, and which
+// it changes, just before the DELETE arrives.
 type joining struct{ full }
 
-func (c joining) Delete(ctx context.Context, kind apply.Kind, read *unstructured.Unstructured, o apply.DeleteOptions) error {
+func (c joining) Delete(ctx context.Context, kind kube.Kind, read *unstructured.Unstructured, o kube.DeleteOptions) error {
 	late := object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "late"}
 	c.mu.Lock()
 	if c.live[late] == nil {
@@ -135,11 +136,11 @@ func (c joining) Delete(ctx context.Context, kind apply.Kind, read *unstructured
 	return c.full.Delete(ctx, kind, read, o)
 }
 
-// A Namespace that has changed since it was looked into is looked into again.
+// A Namespace that has changed since it was inspected is inspected again.
 func TestChangedNamespaceIsLookedIntoAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		namespace := object.ID{Kind: "Namespace", Name: "shop"}
-		cluster := joining{full{mortal: newMortal(namespace)}}
+		cluster := joining{full{newMortal(namespace)}}
 		summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), cluster.found())
 		require.NoError(t, err)
 		require.Equal(t, apply.Kept, summary.Results[0].State)
@@ -147,30 +148,31 @@ func TestChangedNamespaceIsLookedIntoAgain(t *testing.T) {
 	})
 }
 
-// hiding is a Namespace in which a kind has objects that discovery does not list.
+// hiding is a Namespace that contains objects of a kind that discovery does
+// not list.
 type hiding struct {
 	full
 	definitions []*unstructured.Unstructured
 }
 
-func (c hiding) List(ctx context.Context, kind apply.Kind, namespace string, query apply.Query) ([]*unstructured.Unstructured, error) {
+func (c hiding) List(ctx context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error) {
 	if kind.Resource.Resource == "customresourcedefinitions" {
 		return c.definitions, nil
 	}
 	return c.full.List(ctx, kind, namespace, query)
 }
 
-func (c hiding) Get(ctx context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+func (c hiding) Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	return defining{mortal: c.mortal, definitions: c.definitions}.Get(ctx, kind, namespace, name)
 }
 
-// What a Namespace holds is not known while a kind is not served.
+// The contents of a Namespace are not known while a kind is not served.
 func TestUnservedKindKeepsANamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		namespace := object.ID{Kind: "Namespace", Name: "shop"}
 		crd := things()
 		_ = unstructured.SetNestedSlice(crd.Object, []any{map[string]any{"name": "v1", "served": false}}, "spec", "versions")
-		cluster := hiding{full: full{mortal: newMortal(namespace)}, definitions: []*unstructured.Unstructured{crd}}
+		cluster := hiding{full: full{newMortal(namespace)}, definitions: []*unstructured.Unstructured{crd}}
 		cluster.served = func(kind string) bool { return kind != "Thing" }
 		summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), cluster.found())
 		require.NoError(t, err)
@@ -179,11 +181,12 @@ func TestUnservedKindKeepsANamespace(t *testing.T) {
 	})
 }
 
-// What an object of a kind that is not served owns does not go by itself.
+// The dependents of an object whose kind is not served do not count as
+// deleted with it.
 func TestOwnerOfAnUnservedKindMayExist(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		namespace, owned := object.ID{Kind: "Namespace", Name: "shop"}, object.ID{Kind: "Secret", Namespace: "shop", Name: "owned"}
-		cluster := full{mortal: newMortal(namespace)}
+		cluster := full{newMortal(namespace)}
 		cluster.served = func(kind string) bool { return kind != "Thing" }
 		found := cluster.found()
 		cluster.create(owned)

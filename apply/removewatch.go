@@ -6,17 +6,17 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 )
 
-// What is deleted and not gone with the answer is watched. A watch ends with the
-// last object that it is for.
+// Objects that are not gone when their DELETE is answered are watched. A
+// watch ends with the last of its objects.
 
-// vigil is one open watch.
-type vigil struct {
-	steps []int // that it is for
-	left  int   // of these, in no final state
-	end   context.CancelFunc
+// sharedWatch is one open watch.
+type sharedWatch struct {
+	steps  []int // whose objects it reports
+	active int   // the number of these in no final state
+	end    context.CancelFunc
 }
 
-// watch makes sure that the end of a step's object reaches the loop.
+// watch makes sure that the deletion of a step's object reaches the loop.
 func (r *removal) watch(i int) {
 	s := &r.steps[i]
 	key := r.watchOf(i)
@@ -25,42 +25,42 @@ func (r *removal) watch(i int) {
 	}
 	r.unwatch(i)
 	s.watch = key
-	v := r.watched[key]
+	v := r.openWatches[key]
 	if v == nil {
-		v = &vigil{end: func() {}}
-		r.watched[key] = v
+		v = &sharedWatch{end: func() {}}
+		r.openWatches[key] = v
 		if !r.watches.forbidden[key] {
-			v.end = r.follow(r.Cluster, key, s.kind, r.see)
+			v.end = r.startWatch(r.Cluster, key, s.kind, r.handleWatchEvent)
 		}
 	}
-	v.steps, v.left = append(v.steps, i), v.left+1
+	v.steps, v.active = append(v.steps, i), v.active+1
 	if r.watches.forbidden[key] {
 		r.poll(i)
 	}
 }
 
-// unwatch ends the watch of a step that is over, or watched otherwise, if it was
-// the last that it was for. The kind may go next.
+// unwatch removes a step from its watch, and ends the watch with its last
+// step: the kind may be deleted next.
 func (r *removal) unwatch(i int) {
 	s := &r.steps[i]
-	if v := r.watched[s.watch]; v != nil {
-		if v.left--; v.left == 0 {
+	if v := r.openWatches[s.watch]; v != nil {
+		if v.active--; v.active == 0 {
 			v.end()
-			delete(r.watched, s.watch)
+			delete(r.openWatches, s.watch)
 		}
 	}
 	s.watch = watchKey{}
 }
 
-// watchOf is the watch that reports a step's object.
+// watchOf returns the watch that reports a step's object.
 func (r *removal) watchOf(i int) watchKey {
 	s := &r.steps[i]
 	return r.watches.of(s.kind, s.ID, applyset.Owner(s.live) != r.watches.set)
 }
 
-// see takes a change that a watch saw. Only those of the very object that is
-// deleted count.
-func (r *removal) see(c sight) {
+// handleWatchEvent handles a change that a watch reported. Changes count only for the
+// object with the uid that is deleted.
+func (r *removal) handleWatchEvent(c keyedWatchEvent) {
 	listed := map[string]bool{}
 	for _, obj := range c.Objects {
 		listed[string(obj.GetUID())] = true
@@ -71,15 +71,15 @@ func (r *removal) see(c sight) {
 		switch s := &r.steps[i]; {
 		case s.state != Deleting:
 		case c.Deleted && c.set != "":
-			r.look(i) // it may have lost no more than the label
+			r.reread(i) // it may only have lost the label
 		case c.Deleted:
-			r.gone(i)
+			r.handleGone(i)
 		case s.accepted && obj.GetDeletionTimestamp() != nil:
 			s.live = obj
-			r.move(i, Deleting, waitsUntilGone(obj))
+			r.move(i, Deleting, deletionDetail(obj))
 		}
 	}
-	v := r.watched[c.watchKey]
+	v := r.openWatches[c.watchKey]
 	if v == nil {
 		return
 	}
@@ -89,9 +89,9 @@ func (r *removal) see(c sight) {
 	for _, i := range v.steps {
 		s := &r.steps[i]
 		switch {
-		case s.watch != c.watchKey: // over, or watched otherwise
+		case s.watch != c.watchKey: // ended, or moved to another watch
 		case c.Listed && !listed[string(s.live.GetUID())]:
-			r.look(i) // gone, or the list is older than the object
+			r.reread(i) // gone, or the list is older than the object
 		case c.Forbidden != nil && r.watchOf(i) != s.watch:
 			r.watch(i)
 		case c.Forbidden != nil:
@@ -100,11 +100,11 @@ func (r *removal) see(c sight) {
 	}
 }
 
-// poll looks at one object again and again until it is gone.
+// poll reads one object repeatedly until it is gone.
 func (r *removal) poll(i int) {
 	if r.steps[i].state.Final() {
 		return
 	}
-	r.look(i)
+	r.reread(i)
 	r.after(pollEvery, func() { r.poll(i) })
 }

@@ -2,24 +2,25 @@ package apply
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/kubeerr"
 )
 
-// Fields of other managers that keep a manifest from being applied become ours
-// first, by a PATCH of managedFields alone. The next apply then removes them and
-// writes the manifest's at once, so that the object is valid before and after.
+// Fields of other managers that keep a manifest from being applied are
+// claimed first, by a PATCH of managedFields alone. The next apply then
+// removes them and writes the manifest's in one request, so that the object
+// is valid before and after.
 
-// blocked says why a PATCH is refused again and again, and what to do.
+// blocked is the error of a PATCH that other managers' fields keep from being
+// applied, with a remedy.
 type blocked struct {
 	cause    error
 	blockers []blocker
@@ -50,22 +51,23 @@ func describe(blockers []blocker) string {
 	return strings.Join(out, ", ")
 }
 
-// mayRemove reports whether all of these may be removed: what no manager applies,
-// and what another manager wrote only where conflicts are forced.
+// mayRemove reports whether all blockers may be removed: those that no
+// manager owns, and, with ForceConflicts, those that another manager wrote by
+// an update. Fields that another manager applies may not.
 func (a Applier) mayRemove(blockers []blocker) bool {
 	return !slices.ContainsFunc(blockers, func(b blocker) bool { return b.applied || b.owner != "" && !a.ForceConflicts })
 }
 
-// repair looks for what blocks a PATCH that the server refused. It reports
-// whether it took care of the trouble.
+// repair looks for what blocks a PATCH that the server rejected. It reports
+// whether it handled the error.
 func (r *run) repair(i int, refusal error) bool {
 	s := &r.steps[i]
-	if s.repaired || !apierrors.IsInvalid(refusal) {
+	if s.repairTried || !apierrors.IsInvalid(refusal) {
 		return false
 	}
-	s.repaired = true
-	if r.meetsOldSchema(i, refusal) {
-		s.retries-- // looking for what blocks it is no further attempt
+	s.repairTried = true
+	if r.mayUseOldSchema(i, refusal) {
+		s.retries-- // the search for blockers does not count as an attempt
 	} else {
 		s.retries = 0
 	}
@@ -73,11 +75,11 @@ func (r *run) repair(i int, refusal error) bool {
 	return true
 }
 
-// unblock makes what blocks a PATCH ours and sends it again. A dry run says what
-// would come of it.
+// unblock claims the fields that block a PATCH and sends it again. In a dry
+// run it returns the expected result.
 func (a Applier) unblock(ctx context.Context, q request, sent *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	live, err := a.Cluster.Get(ctx, q.kind, sent.GetNamespace(), sent.GetName())
-	if missing(err) {
+	if kubeerr.IsMissing(err) {
 		return nil, q.refusal
 	}
 	if err != nil {
@@ -105,48 +107,8 @@ func (a Applier) unblock(ctx context.Context, q request, sent *unstructured.Unst
 	return a.patch(ctx, q.kind, sent, q.options)
 }
 
-// Claim implements Cluster.
-func (k *Kubernetes) Claim(ctx context.Context, kind Kind, live *unstructured.Unstructured, fields *fieldpath.Set, manager string) (*unstructured.Unstructured, error) {
-	entries, err := claimed(live.GetManagedFields(), fields, manager)
-	if err != nil {
-		return nil, err
-	}
-	patch, err := json.Marshal([]map[string]any{
-		{"op": "replace", "path": "/metadata/managedFields", "value": entries},
-		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return k.patchJSON(ctx, kind, live, patch, manager)
-}
-
-// claimed are entries of managedFields in which manager, and no writer of updates,
-// owns some fields and all that is below them.
-func claimed(entries []metav1.ManagedFieldsEntry, fields *fieldpath.Set, manager string) ([]metav1.ManagedFieldsEntry, error) {
-	var out []metav1.ManagedFieldsEntry
-	for _, entry := range entries {
-		set := applyset.FieldsOf(entry)
-		switch {
-		case entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "":
-			set = set.Union(fields)
-		case entry.Operation == metav1.ManagedFieldsOperationUpdate && entry.Subresource == "":
-			if set = set.RecursiveDifference(fields); set.Empty() {
-				continue
-			}
-		}
-		text, err := set.ToJSON()
-		if err != nil {
-			return nil, fmt.Errorf("write managedFields: %w", err)
-		}
-		entry.FieldsV1 = metav1.NewFieldsV1(string(text))
-		out = append(out, entry)
-	}
-	return out, nil
-}
-
-// unblocked is what comes of a live object when blockers are removed and the
-// manifest is applied, as far as that is known without the server.
+// unblocked returns the expected result of removing blockers from a live
+// object and applying the manifest, computed without the server.
 func unblocked(live, sent *unstructured.Unstructured, blockers []blocker) *unstructured.Unstructured {
 	out := live.DeepCopy()
 	owned := &fieldpath.Set{}
@@ -154,23 +116,23 @@ func unblocked(live, sent *unstructured.Unstructured, blockers []blocker) *unstr
 		owned = owned.Union(applyset.FieldsOf(entry))
 	}
 	for _, b := range blockers {
-		remove(out.Object, b.path)
+		removeAt(out.Object, b.path)
 	}
 	return &unstructured.Unstructured{Object: overlay(out.Object, sent.DeepCopy().Object, owned).(map[string]any)}
 }
 
-// remove takes one field or item out of a value, in place but for a list, which
-// is returned.
-func remove(from any, path fieldpath.Path) any {
+// removeAt removes one field or item from a value. It works in place except for
+// lists; use the returned value.
+func removeAt(from any, path fieldpath.Path) any {
 	if len(path) == 1 {
 		return withoutField(from, path[0])
 	}
-	changeField(from, path[0], func(inner any) any { return remove(inner, path[1:]) })
+	changeField(from, path[0], func(inner any) any { return removeAt(inner, path[1:]) })
 	return from
 }
 
-// overlay writes a value over a live one. Items of keyed lists go over those of
-// the same keys, or to the end.
+// overlay merges a manifest's value into a live one. Items of keyed lists
+// replace those with the same keys, or are inserted.
 func overlay(live, sent any, owned *fieldpath.Set) any {
 	switch value := sent.(type) {
 	case map[string]any:
@@ -204,7 +166,7 @@ func overlay(live, sent any, owned *fieldpath.Set) any {
 	return sent
 }
 
-// isKeyed reports whether fields are those of a list of maps with keys.
+// isKeyed reports whether fields belong to a keyed list of maps.
 func isKeyed(owned *fieldpath.Set) (keyed bool) {
 	look := func(at fieldpath.PathElement) { keyed = keyed || at.Key != nil }
 	owned.Members.Iterate(look)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -17,202 +18,204 @@ import (
 // run is the state of one Run.
 type run struct {
 	loop
-	a     Applier
-	plan  *ordering.Plan
-	steps []step // one per step of the plan
-	byID  map[object.ID]int
-	begin time.Time
+	applier   Applier
+	plan      *ordering.Plan
+	steps     []step // one per step of the plan
+	byID      map[object.ID]int
+	startedAt time.Time
 
-	silent int    // the step of which was told that the API server is silent; -1: none
-	before string // what was known of it
+	outageStep         int    // the step for which an unreachable API server was reported; -1: none
+	detailBeforeOutage string // the detail of that step before
 
 	wave     int // the open wave; -1 before the first
 	waveOpen time.Time
 
-	waves        []tally
-	failures     int                 // steps that failed or timed out
-	madeWorkload bool                // this run made an object that runs Pods, and with it perhaps a controller
-	asked        int                 // steps with a request that is out, or will be sent again
-	epoch        int                 // see relist.go
-	active       bool                // something was sent or waited for
-	toRead       []int               // steps whose objects must be read again
-	timed        bool                // a layer has a timeout
-	clocks       map[int]*layerClock // of layers with a timeout, by index
-	wires        [][]wire            // per node, who waits for it: steps, then layers
-	blockers     []int               // per node, how much it still waits for
-	unfinished   int                 // steps in no final state yet
+	waves           []waveProgress
+	failures        int                 // steps that failed or timed out
+	madeWorkload    bool                // this run created an object that runs Pods, which may be a controller
+	pendingRequests int                 // number of steps with a request in flight or due
+	epoch           int                 // see relist.go
+	hasActed        bool                // something was sent or waited for
+	toRelist        []int               // steps whose objects must be read again
+	timed           bool                // a layer has a timeout
+	layerClocks     map[int]*layerClock // of layers with a timeout, by index
+	edges           [][]edge            // per node, its dependents; nodes are steps, then layers
+	waitCounts      []int               // per node, the number of nodes that it still waits for
+	unfinished      int                 // number of steps in no final state
 
-	watches   watches
-	watched   map[watchKey][]int // the steps that each watch is for
-	outsiders map[object.ID]*outsider
-	outside   map[watchKey]*outsider // the same, by the watch that reports them
-	backends  map[object.ID]*backend // Services that steps wait for
-	lessons   map[string]*lesson     // CustomResourceDefinitions that are read for their printer columns
-	workloads map[string]int         // how many of the run make Pods, by namespace
-	lookouts  map[watchKey]*lookout  // what troubles workloads that are waited for
-	secrets   *values                // of the stream's Secrets; nil until they are needed
+	watches          watchSelector
+	stepsByWatch     map[watchKey][]int // the steps that each watch reports
+	externals        map[object.ID]*externalDependency
+	externalsByWatch map[watchKey]*externalDependency // the same, by the watch that reports them
+	backends         map[object.ID]*backend           // Services that steps wait for
+	columnReads      map[string]*columnRead           // CustomResourceDefinitions that are read for their printer columns
+	workloadCounts   map[string]int                   // number of steps that create Pods, by namespace
+	podWatches       map[watchKey]*podWatch           // watches of Pods and events of waiting workloads
+	secrets          *hiddenValues                    // of the stream's Secrets; nil until needed
 
-	schemas      map[schema.GroupVersionKind]map[string]any // of kinds that the stream defines
-	scaled       map[object.ID]bool                         // what an autoscaler of the stream scales
-	wanted       map[schema.GroupVersion]*kindWait
-	kindsWatched bool                          // what brings kinds is watched, or tried to
-	kindsPolled  bool                          // that may not be
-	definers     map[schema.GroupVersion][]int // the CRDs that define kinds of it
-	tenants      map[string][]int              // the steps in each Namespace that the stream does not make
+	schemas          map[schema.GroupVersionKind]map[string]any // of the kinds that the stream defines
+	autoscaled       map[object.ID]bool                         // targets of the stream's autoscalers
+	kindWaits        map[schema.GroupVersion]*kindWait
+	kindsWatched     bool                          // the watch for new kinds was started
+	kindsPolled      bool                          // new kinds are polled: they may not be watched
+	crdSteps         map[schema.GroupVersion][]int // the CRDs that define kinds of a group-version
+	stepsByNamespace map[string][]int              // the steps in each Namespace that is not in the stream
 }
 
 type step struct {
 	ordering.Step
-	obj         *unstructured.Unstructured // as the author wrote it
-	found       *unstructured.Unstructured // what there was before the run; nil when nothing was, or that is not known
-	listed      *surveyed                  // the list that said so; nil when that is not known
-	known       bool                       // found says whether there was one
-	unread      error                      // why that is not known
-	refused     error                      // why the object that was read may not be written
-	readIn      int                        // the epoch after the one in which it was read; 0: it was not
-	freshFrom   int                        // the epoch from which on it must have been read to be judged by that
-	reading     bool                       // it is being read again
-	fromRead    bool                       // it is judged by what was read of it
-	surveyed    bool                       // a list said, before the run, whether it was there
-	absent      bool                       // and it was not
-	member      bool                       // it was, as a member of the set
-	adopted     bool                       // it was, and was no member of the set
-	createdUID  types.UID                  // of the object that this run has proven to have created, see noteCreated
-	unchanged   bool                       // nothing had to be sent
-	grade       health.Grade               // of the live object as last judged
-	assumed     bool                       // ready, though nothing in the object says so
-	state       State
-	detail      string
-	err         error
-	asked       bool      // a request of its is out or due; it is not answered for good
-	passed      bool      // no wave waits for it any longer
-	unserved    int       // kinds that it waits for discovery to serve
-	watch       watchKey  // that reports it
-	stray       bool      // it does not carry the label of the set
-	vanishing   bool      // an older object of its ID is being deleted; applied again when that is gone
-	repaired    bool      // what blocked its PATCH was looked for
-	migrated    bool      // fields of predecessors were taken over, or tried to
-	fixed       []string  // fields that cannot be changed, for which it is deleted
-	forced      bool      // its PATCH may take fields from others
-	graced      time.Time // when it will be judged again, as the grace for its status is over then
-	early       *early    // seen while the PATCH was out
-	appliedAt   time.Time
-	mute        time.Time                  // since when it could have got a status
-	last        *unstructured.Unstructured // the live object as last seen
-	reason      string                     // what its status says it waits for
-	pods        podLook                    // what troubles its Pods
-	backends    []object.ID                // Services that must have endpoints before it is ready
-	kind        Kind
-	live        identity  // of the object that the PATCH returned
-	before      identity  // of the object that was read before the PATCH; zero when none was
-	isNew       bool      // this run made the object, as far as its age and what was read before say
-	specChanged bool      // this run changed the spec of an object that was there before
-	answer      any       // the status in the answer to the PATCH, where it may be about the spec before
-	begun       time.Time // all that it needs of the stream was there
-	sent        time.Time // its PATCH was handed to a worker first; zero again when it got no connection
-	answered    time.Time // its PATCH, with success
-	done        time.Time
-	patience    time.Duration // that its author gave this one resource or its kind; 0: none
-	retries     int
-	reached     bool      // an attempt at its PATCH may have got to the API server
-	troubled    time.Time // of the first failed attempt
-	refusal     error     // why its PATCH will be sent again
+	manifest        *unstructured.Unstructured // as in the manifest
+	listedObject    *unstructured.Unstructured // the live object before the run; nil when it did not exist or is not known
+	list            *snapshotList              // the list that contained it; nil when it was not read
+	existenceKnown  bool                       // it is known whether it existed
+	readError       error                      // why it could not be read
+	membershipError error                      // why the object that was read may not be written
+	readEpoch       int                        // the epoch of the read plus 1; 0: not read
+	minEpoch        int                        // a read from an earlier epoch is outdated
+	rereading       bool                       // it is being read again
+	fromRead        bool                       // it is judged by a read, not by the answer to a PATCH
+	listedBefore    bool                       // a list before the run showed whether it existed
+	absent          bool                       // it did not exist
+	member          bool                       // it existed, as a member of the set
+	adopted         bool                       // it existed, and was not a member of the set
+	createdUID      types.UID                  // of the object that this run is proven to have created, see recordCreated
+	unchanged       bool                       // nothing had to be sent
+	grade           health.Grade               // of the live object as last judged
+	assumed         bool                       // ready, though nothing in its status says so
+	state           State
+	detail          string
+	err             error
+	requestPending  bool           // a request is in flight or due
+	gatePassed      bool           // no wave waits for it any longer
+	missingKinds    int            // number of kinds that it waits for discovery to serve
+	watch           watchKey       // the watch that reports it
+	unlabelled      bool           // it does not carry the set's label
+	terminating     bool           // the live object is terminating; applied again when it is gone
+	repairTried     bool           // repair was tried
+	migrationTried  bool           // migrating previous managers' fields was tried
+	immutableFields []string       // immutable fields, because of which it is deleted
+	force           bool           // its PATCH may take fields from other managers
+	graceTimerAt    time.Time      // when it will be judged again because its status grace ends
+	buffered        *bufferedEvent // a change reported while the PATCH was in flight
+	appliedAt       time.Time
+	statusGraceFrom time.Time                  // since when it could have had a status
+	lastSeen        *unstructured.Unstructured // the live object as last seen
+	reason          string                     // what its status says it waits for
+	podCheck        podCheck                   // the problems of its Pods
+	backends        []object.ID                // Services that must have ready endpoints before it is ready
+	kind            kube.Kind
+	applied         identity  // the object that the PATCH returned
+	before          identity  // the object that was read before the PATCH; zero when none was
+	isNew           bool      // this run created the object, judging by its age and earlier reads
+	specChanged     bool      // this run changed the spec of an existing object
+	patchStatus     any       // the status in the answer to the PATCH, which may describe the spec before
+	startedAt       time.Time // when its dependencies in the stream were met
+	sentAt          time.Time // when its PATCH was first handed to a worker; zero when it got no connection
+	answeredAt      time.Time // when its PATCH succeeded
+	doneAt          time.Time
+	ownTimeout      time.Duration // the timeout of this resource or its kind; 0: none
+	retries         int
+	mayHaveReached  bool      // a PATCH may have reached the API server
+	firstFailureAt  time.Time // time of the first failed attempt
+	retryCause      error     // why its PATCH will be retried
 }
 
-// identity tells events of the object that we applied from those of its past.
+// identity identifies the applied object, so that events of earlier states or
+// objects can be ignored.
 type identity struct {
 	uid        string
 	generation int64
-	version    string // resourceVersion; of an object that was read before its PATCH
+	version    string // resourceVersion; set for an object that was read before its PATCH
 }
 
 func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) *run {
 	r := &run{
-		a: a, plan: plan, wave: -1,
-		waves:     make([]tally, max(1, len(plan.Waves))),
-		steps:     make([]step, len(plan.Steps)),
-		byID:      make(map[object.ID]int, len(plan.Steps)),
-		watches:   newWatches(a.Membership.Set),
-		watched:   map[watchKey][]int{},
-		schemas:   streamSchemas(objects),
-		scaled:    scaledTargets(objects),
-		wanted:    map[schema.GroupVersion]*kindWait{},
-		definers:  map[schema.GroupVersion][]int{},
-		tenants:   map[string][]int{},
-		clocks:    map[int]*layerClock{},
-		outsiders: map[object.ID]*outsider{},
-		outside:   map[watchKey]*outsider{},
-		backends:  map[object.ID]*backend{},
-		lessons:   map[string]*lesson{},
-		workloads: map[string]int{},
-		lookouts:  map[watchKey]*lookout{},
-		timed:     slices.ContainsFunc(plan.Layers, func(l ordering.Layer) bool { return l.Timeout > 0 }),
+		applier: a, plan: plan, wave: -1,
+		waves:            make([]waveProgress, max(1, len(plan.Waves))),
+		steps:            make([]step, len(plan.Steps)),
+		byID:             make(map[object.ID]int, len(plan.Steps)),
+		watches:          newWatchSelector(a.Membership.Set),
+		stepsByWatch:     map[watchKey][]int{},
+		schemas:          streamSchemas(objects),
+		autoscaled:       scaledTargets(objects),
+		kindWaits:        map[schema.GroupVersion]*kindWait{},
+		crdSteps:         map[schema.GroupVersion][]int{},
+		stepsByNamespace: map[string][]int{},
+		layerClocks:      map[int]*layerClock{},
+		externals:        map[object.ID]*externalDependency{},
+		externalsByWatch: map[watchKey]*externalDependency{},
+		backends:         map[object.ID]*backend{},
+		columnReads:      map[string]*columnRead{},
+		workloadCounts:   map[string]int{},
+		podWatches:       map[watchKey]*podWatch{},
+		timed:            slices.ContainsFunc(plan.Layers, func(l ordering.Layer) bool { return l.Timeout > 0 }),
 	}
 	for i, s := range plan.Steps {
-		r.steps[i] = step{Step: s, obj: objects[s.ID], state: Pending}
+		r.steps[i] = step{Step: s, manifest: objects[s.ID], state: Pending}
 		r.byID[s.ID] = i
 		r.watches.count(s.ID)
-		r.a.Health.Learn(r.steps[i].obj)
+		r.applier.Health.Learn(r.steps[i].manifest)
 		if makesPods(s.ID) {
-			r.workloads[s.ID.Namespace]++
+			r.workloadCounts[s.ID.Namespace]++
 		}
-		for _, kind := range definedKinds(r.steps[i].obj) {
-			r.definers[kind.GroupVersion()] = append(r.definers[kind.GroupVersion()], i)
+		for _, kind := range kube.DefinedKinds(r.steps[i].manifest) {
+			r.crdSteps[kind.GroupVersion()] = append(r.crdSteps[kind.GroupVersion()], i)
 		}
 		r.waves[s.Wave].add(i)
-		r.waves[s.ReadyBy].unpassed++
+		r.waves[s.ReadyBy].gatesPending++
 	}
-	r.unfinished, r.silent = len(r.steps), -1
-	r.reach.away, r.reach.back = r.tellSilence, r.tellBack
-	r.wireSteps()
+	r.unfinished, r.outageStep = len(r.steps), -1
+	r.connectivity.onDisconnect, r.connectivity.onReconnect = r.reportOutage, r.reportRecovery
+	r.addStepEdges()
 	return r
 }
 
-// execute opens wave after wave and returns when nothing is left to do.
+// execute opens one wave after the other and returns when nothing is left to
+// do.
 func (r *run) execute(ctx context.Context) (Summary, error) {
-	r.employ(ctx, min(r.a.Workers, max(1, len(r.steps))))
-	r.begin = time.Now()
-	if r.a.Timeout = runTimeout(ctx, r.a.Timeout); r.a.Timeout > 0 {
-		r.after(r.a.Timeout, func() { r.stop(byRunTimeout) })
+	r.startWorkers(ctx, min(r.applier.Workers, max(1, len(r.steps))))
+	r.startedAt = time.Now()
+	if r.applier.Timeout = runTimeout(ctx, r.applier.Timeout); r.applier.Timeout > 0 {
+		r.after(r.applier.Timeout, func() { r.stop(byRunTimeout) })
 	}
-	r.survey(ctx)
-	r.noteAbsent()
-	begun := r.mayBegin(ctx)
-	r.keep(ctx, r.advance)
+	r.readSnapshot(ctx)
+	r.recordExistence()
+	begun := r.startIfAllowed(ctx)
+	r.runLoop(ctx, r.advance)
 	for i := range r.steps {
-		r.settle(i)
+		r.finishOpen(i)
 	}
-	took := time.Since(r.begin)
+	took := time.Since(r.startedAt)
 	r.diagnose(ctx)
 	return r.summary(took, begun)
 }
 
-// mayBegin starts the schedule, unless something is known to be in the way
-// before anything is written.
-func (r *run) mayBegin(ctx context.Context) error {
-	r.refuseForeign(ctx)
-	r.refuseMisencoded()
-	r.refuseUnknown()
-	r.refuseUnfit()
-	if r.over {
+// startIfAllowed starts the schedule, unless an error is found before anything is
+// written.
+func (r *run) startIfAllowed(ctx context.Context) error {
+	r.failForeignMembers(ctx)
+	r.failInvalidBase64()
+	r.failUnknownKinds()
+	r.failInvalidCustomResources()
+	if r.finished {
 		return nil
 	}
-	if r.a.Timeout > 0 && time.Since(r.begin) >= r.a.Timeout || ctx.Err() != nil && endOf(ctx) == byRunTimeout {
+	if r.applier.Timeout > 0 && time.Since(r.startedAt) >= r.applier.Timeout || ctx.Err() != nil && endOf(ctx) == byRunTimeout {
 		r.stop(byRunTimeout)
-		r.over = true
+		r.finished = true
 		return nil
 	}
-	if err := r.a.Begin(ctx); err != nil {
-		r.over = true
+	if err := r.applier.Begin(ctx); err != nil {
+		r.finished = true
 		return err
 	}
-	if r.a.First != nil && !r.a.DryRun {
-		changed, err := r.a.First(ctx)
+	if r.applier.First != nil && !r.applier.DryRun {
+		changed, err := r.applier.First(ctx)
 		if changed {
 			r.requireAllFresh()
 		}
 		if err != nil {
-			r.over = true
+			r.finished = true
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -71,8 +72,8 @@ func TestRunTimeoutEndsTheRun(t *testing.T) {
 	})
 }
 
-// What was out when the time was over may have been answered well: that the rest
-// never went out is an error all the same, and nobody is blamed for it.
+// Requests in flight when the run times out may succeed: resources that were
+// never sent are still an error, which is attributed to none of them.
 func TestRunTimeoutWhileAPatchIsOut(t *testing.T) {
 	for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
 		for _, workers := range []int{0, 1} {
@@ -100,14 +101,15 @@ func TestRunTimeoutWhileAPatchIsOut(t *testing.T) {
 	}
 }
 
-// A PATCH that the API server has and never answered is not "not started", nor
-// is one that was refused and would be sent again. One that got no connection is.
+// A PATCH that reached the API server and was not answered does not count as
+// "not started", nor does one that was rejected and waits for a retry. One
+// that got no connection does.
 func TestAStoppedRunTellsWhatItSent(t *testing.T) {
 	busy := apierrors.NewServiceUnavailable("busy")
 	always := []error{busy, busy, busy, busy, busy, busy, busy, busy}
 	do := func(t *testing.T, applier apply.Applier, stopAfter time.Duration) (map[string]apply.Result, error) {
 		plan, stream := planOf(t, testPod("silent", 0, ""), testPod("refused", 0, ""), testPod("late", 0, ""), testPod("unconnected", 0, ""), testPod("web", 1, ""))
-		unconnected := slices.Repeat([]error{apply.NotSent(syscall.ECONNREFUSED)}, 9)
+		unconnected := slices.Repeat([]error{kube.NotSentError{Err: syscall.ECONNREFUSED}}, 9)
 		applier.Cluster = &scripted{scripts: map[object.ID]script{
 			pod("silent"): {latency: time.Hour}, pod("refused"): {errs: always}, pod("late"): {latency: 4 * time.Second, errs: always},
 			pod("unconnected"): {errs: unconnected},
@@ -143,7 +145,7 @@ func TestAStoppedRunTellsWhatItSent(t *testing.T) {
 	})
 }
 
-// The second run after a timeout: the PATCH changes nothing and causes no
+// In the second run after a timeout the PATCH changes nothing and causes no
 // event, so the response itself must be judged.
 func TestRunJudgesTheResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -153,8 +155,8 @@ func TestRunJudgesTheResponse(t *testing.T) {
 	})
 }
 
-// On a busy machine the event that says ready may be here before the answer to
-// the PATCH; it will not come again.
+// On a busy machine the event that reports readiness may arrive before the
+// answer to the PATCH; it will not come again.
 func TestRunRemembersWhatCameEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("first", 0, ""), testPod("rushed", 0, ""), testPod("third", 0, ""))
@@ -167,8 +169,8 @@ func TestRunRemembersWhatCameEarly(t *testing.T) {
 	})
 }
 
-// Events of an object that was there before, or of this one before our change,
-// open no gate.
+// Events of an earlier object, or of this one before the change, open no
+// gate.
 func TestRunIgnoresThePast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("db", 0, ""), testPod("web", 1, ""))
@@ -222,8 +224,8 @@ func TestRunRepeatsWhatMayPass(t *testing.T) {
 	})
 }
 
-// No more requests are out together than there are workers, and no fewer when
-// there is work for all of them.
+// At most as many requests are in flight as there are workers, and no fewer
+// when there is work for all of them.
 func TestRunBoundsRequestsInFlight(t *testing.T) {
 	for workers, want := range map[int]int{0: 32, 1: 1, 5: 5, 100: 40} {
 		synctest.Test(t, func(t *testing.T) {
@@ -242,7 +244,7 @@ func TestRunBoundsRequestsInFlight(t *testing.T) {
 	}
 }
 
-// An API server that says when to come back is not asked before.
+// Retry-After is respected.
 func TestRunComesBackWhenItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, plainPod("a"))
@@ -284,8 +286,8 @@ func TestRunAlwaysEmitsOneFinalState(t *testing.T) {
 	})
 }
 
-// In graph mode a resource starts when its own needs and layers are there, and
-// what does not depend on a failure goes on.
+// In graph mode a resource starts when its own dependencies and layers are
+// ready, and resources that do not depend on a failed one proceed.
 func TestGraphGoesOnBesideAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		no := apierrors.NewBadRequest("no")
@@ -310,7 +312,7 @@ func TestGraphGoesOnBesideAFailure(t *testing.T) {
 	})
 }
 
-// A slow resource holds up only who needs it.
+// A slow resource delays only its dependents.
 func TestGraphStartsEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, plainPod("slow"), plainPod("quick"), dependent("after-quick", "quick"), dependent("after-slow", "slow"))
@@ -326,8 +328,8 @@ func TestGraphStartsEarly(t *testing.T) {
 	})
 }
 
-// Each wave says when it opens and when it is ready; the events of its resources
-// stand between.
+// Each wave emits an event when it opens and when it is ready; the events of
+// its resources are in between.
 func TestRunTellsOfItsWaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("db", 0, ""), testPod("cache", 0, ""), testPod("web", 1, ""))

@@ -2,18 +2,20 @@ package apply
 
 import "fmt"
 
-// Schedule says how a plan's order is kept.
+// Schedule selects how a plan's order is enforced. Each keeps all edges and layers.
 type Schedule int
 
+// Values of Schedule.
 const (
 	// Waves opens one wave after the other; the default.
 	Waves Schedule = iota
-	// Graph starts each resource as soon as its own needs are met; waves are
-	// then only labels. What does not depend on a failure goes on.
+	// Graph starts each resource as soon as its own dependencies are met;
+	// waves are only labels then. Resources that do not depend on a failed
+	// one are still applied.
 	Graph
 )
 
-// ParseSchedule reads "waves" or "graph".
+// ParseSchedule parses "waves" or "graph"; anything else is an error.
 func ParseSchedule(s string) (Schedule, error) {
 	switch s {
 	case "waves":
@@ -24,7 +26,7 @@ func ParseSchedule(s string) (Schedule, error) {
 	return Waves, fmt.Errorf("%q is no schedule: write waves or graph", s)
 }
 
-// String is the schedule as flags write it.
+// String returns the schedule as flags accept it.
 func (s Schedule) String() string {
 	if s == Graph {
 		return "graph"
@@ -32,59 +34,61 @@ func (s Schedule) String() string {
 	return "waves"
 }
 
-// begin starts what waits for nothing.
+// beginSchedule starts the steps that wait for nothing.
 func (r *run) beginSchedule() {
-	if r.a.Schedule == Waves {
+	if r.applier.Schedule == Waves {
 		for i := range r.steps {
-			r.blockers[i]++ // until its wave opens
+			r.waitCounts[i]++ // until its wave opens
 		}
 		r.openWave(0)
 		return
 	}
-	r.wireLayers()
+	r.addLayerEdges()
 	for n := range r.plan.Layers {
-		r.blockers[len(r.steps)+n]++
+		r.waitCounts[len(r.steps)+n]++
 	}
 	for i := range r.steps {
-		r.blockers[i]++
+		r.waitCounts[i]++
 	}
-	for node := range r.blockers {
+	for node := range r.waitCounts {
 		r.release(node)
 	}
 }
 
-// advance opens the next wave, or ends the run, when nothing is left to wait
-// for.
+// advance opens the next wave, or ends the run, when there is nothing left to
+// wait for.
 func (r *run) advance() {
 	switch {
-	case r.over:
+	case r.finished:
 	case r.stopping:
-		r.over = r.inFlight == 0
-	case r.a.Schedule == Graph:
-		r.over = r.unfinished == 0
+		r.finished = r.inFlight == 0
+	case r.applier.Schedule == Graph:
+		r.finished = r.unfinished == 0
 	default:
 		r.advanceWave()
 	}
 	r.relist()
 }
 
-// underway tells whether answers to requests are outstanding. After a failure only
-// they are waited for, so that all faults are named.
-func (r *run) underway() bool { return r.asked > 0 || len(r.queue) > 0 || r.inFlight > 0 }
+// hasOpenRequests reports whether requests are unanswered. After a failure the run
+// waits only for these, so that it reports all errors.
+func (r *run) hasOpenRequests() bool {
+	return r.pendingRequests > 0 || len(r.queue) > 0 || r.inFlight > 0
+}
 
-// advanceWave closes the open wave, and those after it of which nothing has to
-// be sent or waited for.
+// advanceWave closes the open wave, and the waves after it that have nothing
+// to send or wait for.
 func (r *run) advanceWave() {
-	for !r.over {
+	for !r.finished {
 		switch w := &r.waves[max(r.wave, 0)]; {
-		case w.unanswered > 0 && (r.failures == 0 || r.underway()):
+		case w.unapplied > 0 && (r.failures == 0 || r.hasOpenRequests()):
 			return
 		case r.failures > 0:
-			r.nameUnserved()
+			r.failUnservedKinds()
 			r.stop(byFailure)
-			r.over = r.inFlight == 0
+			r.finished = r.inFlight == 0
 			return
-		case w.unpassed > 0:
+		case w.gatesPending > 0:
 			return
 		}
 		r.closeWave()

@@ -11,47 +11,49 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Seal is the same for two rows when they are of the same manifest and the same
-// live object, as far as a manifest speaks of one, and say that the same becomes of
-// it. It is a digest. No value of a Secret goes into it, in any form: a reader of
-// the seal and of the rest of the manifest could else try out likely values. Of a
-// Secret it holds which keys there are, which of them would change, and which
-// version of the live object was seen.
-func (row Row) Seal() string {
-	return base64.RawURLEncoding.EncodeToString(row.essence[:])
+// Digest returns a digest of the row. It is equal for two rows with the same
+// manifest, the same live object and the same result, as far as the manifest
+// specifies their fields. No value of a Secret enters it in any form: a
+// reader of the digest and the rest of the manifest could otherwise try out
+// likely values. Of a Secret it covers the keys, which of them would change,
+// and the version of the live object.
+func (row Row) Digest() string {
+	return base64.RawURLEncoding.EncodeToString(row.digest[:])
 }
 
-// seal keeps what a row is about before its Secrets are masked: of what there is,
-// and of what would come of a PATCH, no more than the manifest speaks of and the
-// row shows as a change. An autoscaler may go on meanwhile.
-func (r *rehearsal) seal(i int, row *Row) error {
-	sent := r.sent(i).Object
+// setDigest records the digest's input before Secrets are masked. Of the live
+// object and the result it takes only the fields of the manifest and those
+// that the row shows as changed, so that an autoscaler may change others in
+// the meantime.
+func (r *previewRun) setDigest(i int, row *Row) error {
+	sent := r.patchWithoutFingerprint(i).Object
 	what := map[string]any{}
 	var live, merged map[string]any
 	if row.Live != nil {
 		live, merged = row.Live.Object, row.Live.Object
-		if row.Merged != nil && (row.Action == WillUpdate || row.Action == WillAdopt) { // of a new one the server draws lots for some fields
+		if row.Merged != nil && (row.Action == ActionUpdate || row.Action == ActionAdopt) { // on creation the server generates some fields
 			merged = row.Merged.Object
 		}
 	}
 	if row.ID.Kind == "Secret" && row.ID.Group == "" {
-		sent, live, merged = sealedSecret(sent, live, merged)
-		if found := r.steps[i].found; found != nil && live != nil {
+		sent, live, merged = digestedSecret(sent, live, merged)
+		if found := r.steps[i].listedObject; found != nil && live != nil {
 			what["version"] = string(found.GetUID()) + " " + found.GetResourceVersion()
 		}
 	}
 	what["sent"] = sent
 	if live != nil {
-		what["live"], what["merged"] = spokenOf(live, merged, sent)
+		what["live"], what["merged"] = specifiedFields(live, merged, sent)
 	}
 	text, err := json.Marshal(what)
-	row.essence = sha256.Sum256(text)
+	row.digest = sha256.Sum256(text)
 	return err
 }
 
-// sealedSecret is the manifest of a Secret, what there is and what would be, with
-// words in the place of values. The words say which values would change.
-func sealedSecret(sent, live, merged map[string]any) (_, _, _ map[string]any) {
+// digestedSecret returns the manifest of a Secret, the live object and the
+// result with placeholders for values. The placeholders show which values
+// would change.
+func digestedSecret(sent, live, merged map[string]any) (_, _, _ map[string]any) {
 	sent, live, merged = copied(sent), copied(live), copied(merged)
 	for _, field := range []string{"data", "stringData"} {
 		replaceValues(sent[field], func(string, any) string { return "(value)" })
@@ -60,7 +62,7 @@ func sealedSecret(sent, live, merged map[string]any) (_, _, _ map[string]any) {
 		replaceValues(merged[field], func(key string, value any) string { return unlessSame(value, before[key], "(after)") })
 		for _, fields := range []map[string]any{sent, live, merged} {
 			if _, has := fields[field]; has && asMap(fields[field]) == nil {
-				fields[field] = "(no map)" // the API server refuses it
+				fields[field] = "(no map)" // the API server rejects it
 			}
 		}
 	}
@@ -84,7 +86,7 @@ func unlessSame(value, other any, word string) string {
 	return word
 }
 
-// replaceValues puts words in the place of the values of a map.
+// replaceValues replaces the values of a map by placeholders.
 func replaceValues(field any, word func(key string, value any) string) {
 	fields := asMap(field)
 	for key, value := range maps.Clone(fields) {
@@ -104,16 +106,16 @@ func copied(fields map[string]any) map[string]any {
 	return (&unstructured.Unstructured{Object: fields}).DeepCopy().Object
 }
 
-// spokenOf is what two objects have under the keys of a third, or differ in.
-// Lists are taken whole.
-func spokenOf(live, merged, sent map[string]any) (ofLive, ofMerged map[string]any) {
+// specifiedFields returns of two objects the fields that a third has, and those in
+// which they differ. Lists are not descended into.
+func specifiedFields(live, merged, sent map[string]any) (ofLive, ofMerged map[string]any) {
 	ofLive, ofMerged = map[string]any{}, map[string]any{}
 	for key := range sent {
 		before, both := live[key].(map[string]any)
 		after, all := merged[key].(map[string]any)
 		inner, deep := sent[key].(map[string]any)
 		if both && all && deep {
-			ofLive[key], ofMerged[key] = spokenOf(before, after, inner)
+			ofLive[key], ofMerged[key] = specifiedFields(before, after, inner)
 			continue
 		}
 		ofLive[key], ofMerged[key] = live[key], merged[key]

@@ -7,10 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// nameSets gives a function that names an apply set by its parent, as far as
-// that is found, else by its id. It looks for each set once.
+// nameSets returns a function that names an apply set by its parent object,
+// or by its id if the parent is not found. It searches for each set once.
 func (a Applier) nameSets(ctx context.Context) func(set, namespace string) string {
 	var mu sync.Mutex
 	names := map[string]string{}
@@ -24,11 +25,11 @@ func (a Applier) nameSets(ctx context.Context) func(set, namespace string) strin
 	}
 }
 
-// nameSet looks for the parent of a set where it is likely to be: among the
-// kinds that ordapply and kubectl know, in the namespace of one of the members,
-// then in all. What may not be read is passed over.
+// nameSet searches for the parent of a set among the kinds that ordapply and
+// kubectl use, first in the namespace of one of the members, then in all. It
+// skips what may not be read.
 func (a Applier) nameSet(ctx context.Context, set, namespace string) string {
-	query := Query{Labels: applyset.IDLabel + "=" + set, Metadata: true}
+	query := kube.Query{Labels: applyset.IDLabel + "=" + set, Metadata: true}
 	for _, place := range []string{namespace, ""} {
 		for _, gvk := range []schema.GroupVersionKind{
 			{Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ConfigMap"},

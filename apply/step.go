@@ -6,118 +6,120 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// start sends a resource's PATCH, once its kind is served and what it needs from
-// outside the stream is there.
+// start sends a resource's PATCH, once its kind is served and its
+// dependencies outside the stream are met.
 func (r *run) start(i int) {
 	s := &r.steps[i]
 	if s.state.Final() || r.stopping {
 		return
 	}
-	if s.begun.IsZero() {
-		s.begun = time.Now()
-		r.limit(i)
+	if s.startedAt.IsZero() {
+		s.startedAt = time.Now()
+		r.setTimeouts(i)
 	}
-	if r.awaitOutsiders(i) {
+	if r.awaitExternals(i) {
 		return
 	}
-	r.limitPrerequisite(i)
-	s.refusal = nil
+	r.setCRDTimeout(i)
+	s.retryCause = nil
 	r.move(i, Applying, "")
-	gvk := s.obj.GroupVersionKind()
+	gvk := s.manifest.GroupVersionKind()
 	kind, served := r.kind(gvk)
 	if !served {
-		if r.a.DryRun && len(s.MadeBy) > 0 {
-			r.deferred(i, "its "+s.MadeBy[0].Kind+" comes earlier in this run")
+		if r.applier.DryRun && len(s.ProvidedBy) > 0 {
+			r.deferred(i, "its "+s.ProvidedBy[0].Kind+" comes earlier in this run")
 			return
 		}
-		r.awaitKinds(i, gvk)
+		r.waitForKinds(i, gvk)
 		return
 	}
 	if kind.Namespaced && s.ID.Namespace == "" {
-		r.fail(i, Failed, withoutNamespace(s.ID.Kind))
+		r.fail(i, Failed, missingNamespaceError(s.ID.Kind))
 		return
 	}
 	s.kind = kind
-	r.proceed(i)
+	r.sendOrSkip(i)
 }
 
-func withoutNamespace(kind string) error {
+func missingNamespaceError(kind string) error {
 	return fmt.Errorf("%s turned out to be namespaced, which nothing told when the run began: give it metadata.namespace", kind)
 }
 
-// limit sets the timeouts that hold for one resource alone, from when all that
-// it needs of the stream is there: what its author says of it or of its kind;
-// else a wave's where neither a wave nor a layer bounds it.
-func (r *run) limit(i int) {
+// setTimeouts sets the timeout of a single resource, which starts when its
+// dependencies in the stream are met: its own, else that of its kind; else,
+// with schedule Graph, the wave timeout where no layer bounds it.
+func (r *run) setTimeouts(i int) {
 	s := &r.steps[i]
-	if d, err := ownTimeout(s.obj); err == nil && d > 0 {
-		s.patience = d
-		r.within(i, d, "resource")
+	if d, err := ownTimeout(s.manifest); err == nil && d > 0 {
+		s.ownTimeout = d
+		r.setTimeout(i, d, "resource")
 		return
 	}
 	if s.Timeout > 0 {
-		s.patience = s.Timeout
-		r.within(i, s.Timeout, "kind")
+		s.ownTimeout = s.Timeout
+		r.setTimeout(i, s.Timeout, "kind")
 		return
 	}
-	if r.a.Schedule == Graph {
+	if r.applier.Schedule == Graph {
 		bounded := false
 		r.timedLayers(i, func(int) { bounded = true })
 		if !bounded {
-			r.within(i, r.a.WaveTimeout, "wave")
+			r.setTimeout(i, r.applier.WaveTimeout, "wave")
 		}
 	}
 }
 
-// limitPrerequisite sets the timeout of a CustomResourceDefinition that has none
-// of its own (KubeVela KEP-0005). What it needs from outside does not count.
-func (r *run) limitPrerequisite(i int) {
-	if s := &r.steps[i]; s.patience == 0 && len(definedKinds(s.obj)) > 0 {
-		r.within(i, r.a.CRDTimeout, "CRD")
+// setCRDTimeout sets the timeout of a CustomResourceDefinition that has
+// none of its own (KubeVela KEP-0005). The wait for dependencies outside the
+// stream does not count.
+func (r *run) setCRDTimeout(i int) {
+	if s := &r.steps[i]; s.ownTimeout == 0 && len(kube.DefinedKinds(s.manifest)) > 0 {
+		r.setTimeout(i, r.applier.CRDTimeout, "CRD")
 	}
 }
 
-// within gives up on one resource when some time has passed; never when that is
-// negative.
-func (r *run) within(i int, d time.Duration, scope string) {
+// setTimeout times out one resource after d; never when d is negative.
+func (r *run) setTimeout(i int, d time.Duration, scope string) {
 	if d < 0 {
 		return
 	}
-	r.after(d, func() { r.expire(i, d, scope) })
+	r.after(d, func() { r.onTimeout(i, d, scope) })
 }
 
-// expire gives up on one resource.
-func (r *run) expire(i int, after time.Duration, scope string) {
+// onTimeout times out one resource.
+func (r *run) onTimeout(i int, after time.Duration, scope string) {
 	if s := &r.steps[i]; s.state == Waiting || s.state == Applying {
-		r.timeOut(i, after, scope)
+		r.failTimeout(i, after, scope)
 	}
 }
 
-// deferred ends a step of a dry run that depends on what a dry run does not do.
+// deferred ends a step of a dry run that depends on objects that the dry run
+// does not create.
 func (r *run) deferred(i int, why string) {
 	r.finish(i, Deferred, why)
 	r.pass(i)
-	r.met(i, ordering.Applied)
-	r.met(i, ordering.Ready)
+	r.onGatePassed(i, ordering.Applied)
+	r.onGatePassed(i, ordering.Ready)
 }
 
-// applied takes the object that a PATCH returned: what waited for it to be
-// applied starts, and its readiness is judged on it at once. A PATCH that
-// changes nothing causes no event to wait for.
+// applied handles the object that a PATCH returned. It starts the steps that
+// waited for it to be applied, and judges its readiness at once: a PATCH that
+// changes nothing causes no watch event.
 func (r *run) applied(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
-	s.live = identity{uid: string(live.GetUID()), generation: live.GetGeneration()}
-	r.heed(i, live)
-	r.noteCreated(i, live)
+	s.applied = identity{uid: string(live.GetUID()), generation: live.GetGeneration()}
+	r.updateWatchLabel(i, live)
+	r.recordCreated(i, live)
 	if live.GetDeletionTimestamp() != nil {
 		r.awaitDeletion(i, live)
 		return
 	}
-	if !r.a.DryRun && !s.migrated && r.a.inherits(live) {
-		s.migrated, s.forced = true, false
+	if !r.applier.DryRun && !s.migrationTried && r.applier.hasPreviousManagerFields(live) {
+		s.migrationTried, s.force = true, false
 		r.move(i, Applying, "taking over what another manager owned")
 		r.send(opMigrate, i)
 		return
@@ -125,70 +127,71 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 	if !s.fromRead {
 		r.invalidateReads()
 	}
-	s.answered = time.Now()
+	s.answeredAt = time.Now()
 	s.appliedAt = time.Now()
-	s.mute = r.muteSince(i, live)
-	r.noteChange(i, live)
+	s.statusGraceFrom = r.statusGraceStart(i, live)
+	r.recordChange(i, live)
 	r.move(i, Waiting, "")
-	r.met(i, ordering.Applied)
-	ungated := r.a.DryRun || r.a.Ungated(s.ID)
+	r.onGatePassed(i, ordering.Applied)
+	ungated := r.applier.DryRun || r.applier.SkipWait(s.ID)
 	if ungated || s.Gate == ordering.Applied {
 		r.pass(i)
 	}
-	if ungated || s.passed && !r.neededReady(i) {
+	if ungated || s.gatePassed && !r.hasReadyDependents(i) {
 		r.finish(i, Applied, "")
-		r.met(i, ordering.Ready)
+		r.onGatePassed(i, ordering.Ready)
 		return
 	}
-	if kinds := definedKinds(s.obj); s.unchanged && len(kinds) > 0 {
-		r.awaitKinds(i, kinds...) // only its metadata was read
+	if kinds := kube.DefinedKinds(s.manifest); s.unchanged && len(kinds) > 0 {
+		r.waitForKinds(i, kinds...) // only its metadata was read
 	} else {
-		r.judge(i, live)
+		r.evaluate(i, live)
 	}
-	if !r.isLearning(i) {
+	if !r.isAwaitingColumns(i) {
 		r.keepWaiting(i, live)
 	}
 }
 
-// keepWaiting watches a step's object, unless it has been judged for good.
+// keepWaiting watches a step's object, unless the step has ended.
 func (r *run) keepWaiting(i int, live *unstructured.Unstructured) {
-	r.catchUp(i, live)
-	if s := &r.steps[i]; s.state == Waiting && s.unserved == 0 {
+	r.replayBuffered(i, live)
+	if s := &r.steps[i]; s.state == Waiting && s.missingKinds == 0 {
 		r.watch(i)
-		r.lookAtPods(i)
+		r.schedulePodCheck(i)
 	}
 }
 
-// ready ends a step as it should end, and goes on with who waited for that. why
-// is told where it was assumed.
-func (r *run) ready(i int, why string) {
+// finishReady ends a step with success and starts its dependents. why is the reason
+// where readiness is assumed.
+func (r *run) finishReady(i int, why string) {
 	if !r.steps[i].fromRead {
 		r.invalidateReads()
 	}
 	r.finish(i, Ready, why)
 	r.pass(i)
-	r.met(i, ordering.Ready)
+	r.onGatePassed(i, ordering.Ready)
 }
 
-// migrated applies once more after the fields of a predecessor became ours, so that what the manifest no longer holds goes. When the
-// migration did not work, the next run tries again.
+// migrated applies once more after the fields of a previous manager were migrated,
+// so that fields that the manifest no longer has are removed. If the
+// migration failed, the next run tries again.
 func (r *run) migrated(answer reply) {
 	r.send(opPatch, answer.step)
 }
 
-// move records a step's state and tells about it when it says something new.
+// move records a step's state and emits an event when it is new.
 func (r *run) move(i int, state State, detail string) {
 	s := &r.steps[i]
 	if s.state == state && (s.detail == detail || detail == "") {
 		return
 	}
 	if s.state != state {
-		if s.asked {
-			s.asked = false
-			r.asked--
+		if s.requestPending {
+			s.requestPending = false
+			r.pendingRequests--
 		}
 		r.waves[s.Wave].shift(s.state, state)
-		r.tick(i, s.state, state)
+		r.updateLayerClocks(i, s.state, state)
 	}
 	if state.Final() {
 		r.unfinished--
@@ -201,43 +204,43 @@ func (r *run) move(i int, state State, detail string) {
 // finish moves a step to a final state.
 func (r *run) finish(i int, state State, detail string) {
 	s := &r.steps[i]
-	s.done = time.Now()
-	if state.done() {
-		s.last = nil
+	s.doneAt = time.Now()
+	if state.succeeded() {
+		s.lastSeen = nil
 	}
 	r.move(i, state, detail)
 }
 
-// fail ends a step without success, and skips what waits for it.
+// fail ends a step with an error, and skips its dependents.
 func (r *run) fail(i int, state State, cause error) {
 	s := &r.steps[i]
 	applied := s.state == Waiting
 	r.failures++
 	s.err = &Error{Wave: r.plan.WaveTitle(s.Wave), Op: opOf(s.state, state), ID: s.ID, Err: cause}
 	r.finish(i, state, cause.Error())
-	r.skipDependants(i, applied)
+	r.skipDependents(i, applied)
 }
 
-// timeOut ends a step because its time is over.
-func (r *run) timeOut(i int, after time.Duration, scope string) {
+// failTimeout ends a step because a timeout expired.
+func (r *run) failTimeout(i int, after time.Duration, scope string) {
 	s := &r.steps[i]
-	e := &TimeoutError{After: after, Scope: scope, Last: r.known(i), Unapplied: s.state != Waiting}
-	if e.Unapplied {
-		e.Last = r.unappliedBecause(i)
+	e := &TimeoutError{After: after, Scope: scope, Last: r.lastDetail(i), NotApplied: s.state != Waiting}
+	if e.NotApplied {
+		e.Last = r.notAppliedReason(i)
 	}
 	r.fail(i, TimedOut, e)
 }
 
-// unappliedBecause says what keeps a step from being applied.
-func (r *run) unappliedBecause(i int) string {
+// notAppliedReason returns why a step is not applied.
+func (r *run) notAppliedReason(i int) string {
 	switch s := &r.steps[i]; {
-	case s.refusal != nil:
-		return r.explain(s.refusal).Error()
-	case s.unserved > 0 && len(s.External) == 0 && len(s.MadeBy) == 0:
-		return r.unserved(s.obj.GroupVersionKind(), 0).Error()
+	case s.retryCause != nil:
+		return r.explain(s.retryCause).Error()
+	case s.missingKinds > 0 && len(s.External) == 0 && len(s.ProvidedBy) == 0:
+		return r.unservedKindError(s.manifest.GroupVersionKind(), 0).Error()
 	case s.detail != "":
-		return r.known(i)
-	case s.sent.IsZero():
+		return r.lastDetail(i)
+	case s.sentAt.IsZero():
 		return "its PATCH was not sent yet"
 	}
 	return "its PATCH was sent, and the API server has not answered it"
@@ -245,5 +248,5 @@ func (r *run) unappliedBecause(i int) string {
 
 func (r *run) emit(e Event) {
 	e.Time = time.Now()
-	r.a.Events(e)
+	r.applier.Events(e)
 }

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// summary tells how every step ended, and joins the errors.
+// summary returns the outcome of every step, and joins the errors.
 func (r *run) summary(took time.Duration, begun error) (Summary, error) {
 	s := Summary{Took: took}
 	for i := range r.steps {
 		st := &r.steps[i]
 		s.Results = append(s.Results, Result{
 			ID: st.ID, Layer: st.Layer, Wave: st.Wave, State: st.state, Detail: st.detail, Err: st.err,
-			Unchanged: st.unchanged, Assumed: st.assumed, Absent: r.wasAbsent(i), Member: st.member, Adopted: st.adopted, Created: st.createdUID, Refused: st.retries, Sent: st.sent, Applied: st.answered, Done: st.done,
+			Unchanged: st.unchanged, Assumed: st.assumed, Absent: r.wasAbsent(i), Member: st.member, Adopted: st.adopted, Created: st.createdUID, FailedAttempts: st.retries, Sent: st.sentAt, Applied: st.answeredAt, Done: st.doneAt,
 		})
 	}
-	err := s.join(&r.loop, r.a.Timeout)
+	err := s.join(&r.loop, r.applier.Timeout)
 	return s, errors.Join(begun, err)
 }
 
-// join gives the failures of a run in plan order, and then what ended it before
-// its plan did. A run whose time was over is not done as long as something is
-// left, even when nothing that it began went wrong.
+// join joins the failures of a run in plan order, followed by what ended the
+// run early. A run that timed out returns an error as long as something is
+// left, even when nothing has failed.
 func (s *Summary) join(l *loop, timeout time.Duration) error {
 	var errs []error
 	var left []Result
@@ -34,33 +34,33 @@ func (s *Summary) join(l *loop, timeout time.Duration) error {
 		}
 	}
 	switch {
-	case l.ended == byFence:
+	case l.endedBy == byFence:
 		errs = append(errs, l.cause)
-	case l.ended == byInterrupt:
+	case l.endedBy == byInterrupt:
 		errs = append(errs, ErrInterrupted)
-	case l.ended == byRunTimeout && len(left) > 0:
+	case l.endedBy == byRunTimeout && len(left) > 0:
 		s.OutOfTime = true
-		errs = append(errs, &RunTimeoutError{After: timeout, Left: left, NothingSent: len(left) == len(s.Results)})
+		errs = append(errs, &RunTimeoutError{After: timeout, Unfinished: left, NothingSent: len(left) == len(s.Results)})
 	}
 	return errors.Join(errs...)
 }
 
-// settle ends one step that the run left open. What the API server has of it, it
-// may carry out yet: that is not called "not started".
-func (r *run) settle(i int) {
+// finishOpen ends one step that the run left open. A PATCH that the API server
+// may still carry out does not count as "not started".
+func (r *run) finishOpen(i int) {
 	s := &r.steps[i]
-	sent := s.state == Applying && !s.sent.IsZero()
+	sent := s.state == Applying && !s.sentAt.IsZero()
 	held := s.state == Applying && s.detail != ""
 	switch {
 	case s.state.Final():
-	case r.ended == byRunTimeout && (s.state == Waiting || sent || held):
-		r.timeOut(i, r.a.Timeout, "run")
-	case s.state == Waiting && s.passed:
+	case r.endedBy == byRunTimeout && (s.state == Waiting || sent || held):
+		r.failTimeout(i, r.applier.Timeout, "run")
+	case s.state == Waiting && s.gatePassed:
 		r.finish(i, Applied, s.detail)
 	case s.state == Waiting:
 		r.finish(i, Unsettled, s.detail)
 	case sent:
-		r.finish(i, Unsettled, r.unappliedBecause(i))
+		r.finish(i, Unsettled, r.notAppliedReason(i))
 	default:
 		r.finish(i, NotStarted, "")
 	}

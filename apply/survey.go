@@ -12,34 +12,35 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// Before the first write a run reads what there is of its stream, with one LIST
-// for each kind and namespace. What is as it was applied last is not sent
-// again: the answer to its PATCH would be what the list already says. No label
-// selects, though watches go by that of the set: what is to be adopted, belongs
-// to another set or has lost its label must be found as well, and without a
-// label a list of all namespaces would be everybody's objects.
+// Before the first write a run reads the live objects of its stream, with one
+// LIST for each kind and namespace. Unchanged objects are not sent again: the
+// answer to their PATCH would be what the list contains. The lists have no
+// label selector, although watches select by the set's label: objects to
+// adopt, of other sets, or without their label must be found as well. Without
+// a label, a list of all namespaces would contain everything in the cluster.
 
-// surveyed is one LIST: the objects of a kind in a namespace.
-type surveyed struct {
+// snapshotList is one LIST: the objects of a kind in a namespace.
+type snapshotList struct {
 	gvk       schema.GroupVersionKind
 	namespace string
-	kind      Kind
+	kind      kube.Kind
 	members   []int
-	metadata  bool // is all that must be known of them
+	metadata  bool // only metadata is needed
 }
 
-// surveyTime bounds the whole of it: whoever does not answer by then may still
-// answer a PATCH.
-const surveyTime = 30 * time.Second
+// snapshotTimeout bounds the reading of the whole snapshot. An API server that is too
+// slow for it may still answer a PATCH.
+const snapshotTimeout = 30 * time.Second
 
-// survey finds the live objects of the steps whose kinds are served. What it may
-// not or cannot read it leaves out: that is sent.
-func (r *run) survey(ctx context.Context) {
-	limit := surveyTime
-	if r.a.Timeout > 0 {
-		limit = min(limit, r.a.Timeout)
+// readSnapshot reads the live objects of the steps whose kinds are served. Objects
+// that it may not or cannot read are skipped: they are sent.
+func (r *run) readSnapshot(ctx context.Context) {
+	limit := snapshotTimeout
+	if r.applier.Timeout > 0 {
+		limit = min(limit, r.applier.Timeout)
 	}
 	ctx, cancel := context.WithTimeout(activity.For(ctx, "to see what there is already"), limit)
 	defer cancel()
@@ -47,33 +48,33 @@ func (r *run) survey(ctx context.Context) {
 	for i := range all {
 		all[i] = i
 	}
-	lists := r.surveyLists(all)
+	lists := r.snapshotLists(all)
 	var mu sync.Mutex
 	var group sync.WaitGroup
-	places := make(chan struct{}, r.a.Workers)
+	places := make(chan struct{}, r.applier.Workers)
 	for _, l := range lists {
 		group.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			seen := r.readProof(ctx, l)
+			seen := r.readForComparison(ctx, l)
 			mu.Lock()
 			defer mu.Unlock()
-			r.found(l, seen, r.epoch)
+			r.recordRead(l, seen, r.epoch)
 		})
 	}
 	group.Wait()
 }
 
-// surveyLists puts steps together by kind and namespace.
-func (r *run) surveyLists(steps []int) []*surveyed {
+// snapshotLists groups steps by kind and namespace.
+func (r *run) snapshotLists(steps []int) []*snapshotList {
 	type key struct {
 		gvk       schema.GroupVersionKind
 		namespace string
 	}
-	byKey := map[key]*surveyed{}
-	var lists []*surveyed
+	byKey := map[key]*snapshotList{}
+	var lists []*snapshotList
 	for _, i := range steps {
-		obj := r.steps[i].obj
+		obj := r.steps[i].manifest
 		gvk := obj.GroupVersionKind()
 		kind, served := r.kind(gvk)
 		if !served || kind.Namespaced && obj.GetNamespace() == "" {
@@ -82,39 +83,39 @@ func (r *run) surveyLists(steps []int) []*surveyed {
 		k := key{gvk, obj.GetNamespace()}
 		l := byKey[k]
 		if l == nil {
-			l = &surveyed{gvk: gvk, namespace: obj.GetNamespace(), kind: kind, metadata: true}
+			l = &snapshotList{gvk: gvk, namespace: obj.GetNamespace(), kind: kind, metadata: true}
 			byKey[k] = l
 			lists = append(lists, l)
 		}
 		l.members = append(l.members, i)
-		l.metadata = l.metadata && r.existsIsReady(i)
+		l.metadata = l.metadata && r.isReadyWhenCreated(i)
 	}
 	return lists
 }
 
-// existsIsReady tells whether no more than its existence makes an object ready,
-// or, for a CustomResourceDefinition, that its kinds are served.
-func (r *run) existsIsReady(i int) bool {
-	obj := r.steps[i].obj
-	return r.a.Health.Assess(obj).Rule == health.Exists || len(definedKinds(obj)) > 0
+// isReadyWhenCreated reports whether an object is ready when it exists, or, for a
+// CustomResourceDefinition, when its kinds are served.
+func (r *run) isReadyWhenCreated(i int) bool {
+	obj := r.steps[i].manifest
+	return r.applier.Health.Assess(obj).Rule == health.Exists || len(kube.DefinedKinds(obj)) > 0
 }
 
-// found keeps what was read of the steps of a list. What could not be read is not
-// known: nothing that was read before stands for it.
-func (r *run) found(l *surveyed, seen readResult, epoch int) {
+// recordRead records what was read of the steps of a list. For objects that could
+// not be read, earlier reads are dropped.
+func (r *run) recordRead(l *snapshotList, seen readResult, epoch int) {
 	l.metadata = l.metadata && !seen.each
 	for _, i := range l.members {
 		s := &r.steps[i]
-		s.found, s.listed, s.known, s.unread, s.readIn = nil, nil, false, seen.failed[s.ID.Name], epoch+1
-		if s.unread == nil {
-			s.found, s.listed, s.known = seen.objects[s.ID.Name], l, true
+		s.listedObject, s.list, s.existenceKnown, s.readError, s.readEpoch = nil, nil, false, seen.failed[s.ID.Name], epoch+1
+		if s.readError == nil {
+			s.listedObject, s.list, s.existenceKnown = seen.objects[s.ID.Name], l, true
 		}
 	}
 }
 
-// mark writes the fingerprint into what is sent. The uid and the resourceVersion that
-// a PATCH may hold are no part of it.
-func mark(desired *unstructured.Unstructured) error {
+// setFingerprint adds the fingerprint to an object that is sent. The uid and the
+// resourceVersion that a PATCH may contain do not enter it.
+func setFingerprint(desired *unstructured.Unstructured) error {
 	uid, version := desired.GetUID(), desired.GetResourceVersion()
 	desired.SetUID("")
 	desired.SetResourceVersion("")
@@ -133,24 +134,24 @@ func mark(desired *unstructured.Unstructured) error {
 	return nil
 }
 
-// asAppliedLast reports whether a step's object, as it was read, is surely as it
-// was applied last.
-func (r *run) asAppliedLast(i int) bool {
+// isUnchanged reports whether a step's object, as it was read, is proven
+// unchanged since it was last applied.
+func (r *run) isUnchanged(i int) bool {
 	s := &r.steps[i]
-	live := s.found
-	return live != nil && r.prove(i, live) == applyset.Same
+	live := s.listedObject
+	return live != nil && r.compareWithLive(i, live) == applyset.Same
 }
 
-// unchanged goes on with a step whose object is as it was applied last, as if
-// its PATCH had been answered; false when it is not surely so.
-func (r *run) unchanged(i int) bool {
+// skipUnchanged handles a step whose object is proven unchanged as if its PATCH
+// had been answered; false when it is not.
+func (r *run) skipUnchanged(i int) bool {
 	s := &r.steps[i]
-	same, live := r.asAppliedLast(i), s.found
-	s.found, s.before = nil, identityOf(live)
+	same, live := r.isUnchanged(i), s.listedObject
+	s.listedObject, s.before = nil, identityOf(live)
 	if !same {
 		return false
 	}
-	s.unchanged = !slices.Contains(r.a.Sent, s.ID)
+	s.unchanged = !slices.Contains(r.applier.Sent, s.ID)
 	s.fromRead = true
 	r.applied(i, live)
 	s.fromRead = false

@@ -7,15 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// The annotations that say how long one resource may take to become ready, a Go
-// duration, counted from when all that it needs of the stream is there: the wait
-// for what is outside the stream, and for its kind, is part of it.
+// The annotations with the readiness timeout of one resource, a Go duration.
+// It starts when the resource's dependencies in the stream are met, and
+// includes the wait for its kind and for objects outside the stream.
 const (
 	timeoutAnnotation     = "ordapply.dev/timeout"
 	helmTimeoutAnnotation = "helm.sh/readiness-timeout" // Helm's HIP-0025
 )
 
-// ownTimeout is what such an annotation says; 0 when there is none.
+// ownTimeout returns the value of such an annotation; 0 when there is none.
 func ownTimeout(obj *unstructured.Unstructured) (time.Duration, error) {
 	for _, key := range []string{timeoutAnnotation, helmTimeoutAnnotation} {
 		text, ok := obj.GetAnnotations()[key]

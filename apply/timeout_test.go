@@ -14,7 +14,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// annotated gives a manifest one more annotation.
+// annotated adds an annotation to a manifest.
 func annotated(m map[string]any, key, value string) map[string]any {
 	meta := m["metadata"].(map[string]any)
 	if meta["annotations"] == nil {
@@ -24,8 +24,8 @@ func annotated(m map[string]any, key, value string) map[string]any {
 	return m
 }
 
-// runFor runs a plan whose Pod "slow" is ready after some time, and says how
-// long the run took.
+// runFor runs a plan whose Pod "slow" becomes ready after some time, and
+// returns how long the run took.
 func runFor(t *testing.T, readyAfter time.Duration, applier apply.Applier, options ordering.Options, manifests ...map[string]any) (time.Duration, error) {
 	t.Helper()
 	plan, stream := planWith(t, options, manifests...)
@@ -35,8 +35,8 @@ func runFor(t *testing.T, readyAfter time.Duration, applier apply.Applier, optio
 	return time.Since(start), err
 }
 
-// The most specific timeout decides: the resource's, its kind's, its layer's,
-// the wave's. A longer one of the resource or kind holds against the wave's.
+// The most specific timeout applies: the resource's, its kind's, its layer's,
+// the wave's. A longer one of the resource or kind overrides the wave's.
 func TestTimeoutsOfEveryScope(t *testing.T) {
 	kinds := ordering.Options{KindTimeouts: []ordering.KindTimeout{{Kind: "Pod", Timeout: 20 * time.Second}}}
 	long := ordering.Options{KindTimeouts: []ordering.KindTimeout{{Kind: "Pod", Timeout: 20 * time.Minute}}}
@@ -69,8 +69,8 @@ func TestTimeoutsOfEveryScope(t *testing.T) {
 	}
 }
 
-// Who has a longer time than its wave may use it, and who waits for it in the
-// wave goes on then.
+// A resource with a longer timeout than its wave may use it, and its
+// dependents in the wave then proceed.
 func TestALongerTimeOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		took, err := runFor(t, 7*time.Minute, apply.Applier{WaveTimeout: time.Minute}, ordering.Options{},
@@ -80,7 +80,7 @@ func TestALongerTimeOfItsOwn(t *testing.T) {
 	})
 }
 
-// A wave that spared one of its own goes on to bound the others.
+// A wave that spares one resource still bounds the others.
 func TestAWaveThatSparesOneBoundsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, annotated(plainPod("slow"), "ordapply.dev/timeout", "10m"),
@@ -94,8 +94,8 @@ func TestAWaveThatSparesOneBoundsTheRest(t *testing.T) {
 	})
 }
 
-// A layer's time does not cut short what has a longer one of its own, and goes on
-// to bound the others.
+// A layer's timeout does not cut short a resource with a longer one, and
+// still bounds the others.
 func TestALayerThatSparesOneBoundsTheRest(t *testing.T) {
 	inLayer := func(p map[string]any) map[string]any { return annotated(p, "ordapply.dev/layer-timeout", "30s") }
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestALayerThatSparesOneBoundsTheRest(t *testing.T) {
 	})
 }
 
-// What a layer used of its time before it had to wait for others stays used.
+// The time that a layer used before it had to wait for others counts.
 func TestALayersTimeIsCountedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		options := stackOf(90 * time.Second)
@@ -131,8 +131,8 @@ func TestALayersTimeIsCountedTogether(t *testing.T) {
 	})
 }
 
-// stackOf are stacks base, and shop, which waits for base; web of shop waits for
-// its db.
+// stackOf returns stacks base, and shop, which waits for base; web of shop
+// waits for its db.
 func stackOf(shopTimeout time.Duration) ordering.Options {
 	return ordering.Options{
 		Stacks: []ordering.Stack{
@@ -145,7 +145,7 @@ func stackOf(shopTimeout time.Duration) ordering.Options {
 	}
 }
 
-// runStacks runs Pods by a plan with stacks.
+// runStacks runs Pods with a plan of stacks.
 func runStacks(t *testing.T, applier apply.Applier, options ordering.Options, scripts map[object.ID]script) (apply.Summary, error) {
 	t.Helper()
 	plan, stream := planWith(t, options, plainPod("base"), plainPod("base2"), plainPod("db"), plainPod("web"))
@@ -154,8 +154,8 @@ func runStacks(t *testing.T, applier apply.Applier, options ordering.Options, sc
 	return applier.Run(t.Context(), plan, stream.Objects)
 }
 
-// A stack's timeout is for the time in which something of the stack is under
-// way, whatever wave it is in, and not for its waiting for other stacks.
+// A stack's timeout counts the time in which any of its resources is in
+// progress, in all waves, but not its wait for other stacks.
 func TestAStacksTimeSpansItsWaves(t *testing.T) {
 	scripts := map[object.ID]script{
 		pod("base"): {readyAfter: 4 * time.Minute}, pod("db"): {readyAfter: time.Minute}, pod("web"): {readyAfter: time.Minute},
@@ -173,8 +173,8 @@ func TestAStacksTimeSpansItsWaves(t *testing.T) {
 	}
 }
 
-// By graph too a stack waits for every application of the stack before it, and
-// what is skipped says because of whom.
+// In graph mode too a stack waits for every application of the stack before
+// it, and skipped resources name the reason.
 func TestGraphWaitsForWholeStacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -189,14 +189,14 @@ func TestGraphWaitsForWholeStacks(t *testing.T) {
 	})
 }
 
-// rocket is a custom resource.
+// rocket returns a custom resource.
 func rocket() map[string]any {
 	p := plainPod("rocket")
 	p["apiVersion"], p["kind"] = "rockets.example/v1", "Rocket"
 	return p
 }
 
-// Times that are switched off.
+// Timeouts can be switched off.
 func TestWithoutTimes(t *testing.T) {
 	took := func(t *testing.T, cluster *scripted, applier apply.Applier, m map[string]any) (time.Duration, error) {
 		plan, stream := planOf(t, m)
@@ -232,12 +232,12 @@ func TestTimeoutsThatAreNone(t *testing.T) {
 	require.EqualError(t, err, `a.yaml: Pod a: annotation ordapply.dev/timeout: "soon" is not a duration such as 90s`)
 }
 
-// All five levels in one table: each row has one level less, from the most specific
-// on, and the first that is left holds, though those below it are shorter. The run's
-// own bounds them all.
+// All five levels of timeouts in one table: each row drops the most specific
+// one, and the most specific of the rest applies although those below it are
+// shorter. The run's own timeout bounds them all.
 func TestTheMostSpecificTimeoutHolds(t *testing.T) {
 	for _, c := range []struct {
-		levels int // that are given, counted from the least specific
+		levels int // number of timeouts, from the least specific
 		after  time.Duration
 		says   string
 	}{

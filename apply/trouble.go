@@ -7,78 +7,80 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// trouble retries a failed PATCH as long as its cause may pass, then fails the
-// step.
-func (r *run) trouble(i int, answer reply) {
+// retryOrFail retries a failed PATCH as long as the failure may be transient,
+// then fails the step.
+func (r *run) retryOrFail(i int, answer reply) {
 	s := &r.steps[i]
-	answer.err = withoutSecrets(s.obj, answer.err)
+	answer.err = kubeerr.WithoutSecretValues(s.manifest, answer.err)
 	if s.retries++; s.retries == 1 {
-		s.troubled = time.Now()
+		s.firstFailureAt = time.Now()
 	}
-	missing := missingNamespace(answer.err)
-	if r.a.DryRun && missing != "" && r.makesNamespace(missing) {
+	missing := kubeerr.MissingNamespace(answer.err)
+	if r.applier.DryRun && missing != "" && r.hasNamespace(missing) {
 		r.deferred(i, "its Namespace comes earlier in this run")
 		return
 	}
-	if r.a.DryRun && r.makesAccount(missingAccount(answer.err)) {
+	if r.applier.DryRun && r.hasServiceAccount(kubeerr.MissingServiceAccount(answer.err)) {
 		r.deferred(i, "its ServiceAccount comes earlier in this run")
 		return
 	}
-	if r.settleConflict(i, answer.err) {
+	if r.resolveConflict(i, answer.err) {
 		return
 	}
-	pause := max(backoff(r.ctx(), s.retries), retryAfter(answer.err))
-	oldSchema := r.meetsOldSchema(i, answer.err) && time.Since(s.troubled)+pause <= newSchemaWithin
-	if !oldSchema && r.immutable(i, immutableFields(answer.err)) {
+	pause := max(kubeerr.Backoff(r.ctx(), s.retries), kubeerr.RetryAfter(answer.err))
+	oldSchema := r.mayUseOldSchema(i, answer.err) && time.Since(s.firstFailureAt)+pause <= schemaPropagation
+	if !oldSchema && r.recreate(i, immutableFields(answer.err)) {
 		return
 	}
 	if !oldSchema && r.repair(i, answer.err) {
 		return
 	}
-	if beingDeleted(answer.err) && !r.a.DryRun {
-		r.findVanishing(i)
+	if kubeerr.IsBeingDeleted(answer.err) && !r.applier.DryRun {
+		r.readTerminating(i)
 		return
 	}
-	limit := patience(answer.err)
-	if missing != "" && r.makesNamespace(missing) {
+	limit := kubeerr.RetryBudget(answer.err)
+	if missing != "" && r.hasNamespace(missing) {
 		limit = 10 * time.Second
 	}
 	if oldSchema {
-		limit = newSchemaWithin
+		limit = schemaPropagation
 	}
-	if time.Since(s.troubled)+pause > limit {
-		r.fail(i, Failed, afterAttempts(r.explain(answer.err), s.retries, s.troubled))
+	if time.Since(s.firstFailureAt)+pause > limit {
+		r.fail(i, Failed, kubeerr.AfterAttempts(r.explain(answer.err), s.retries, s.firstFailureAt))
 		return
 	}
-	s.refusal = answer.err
+	s.retryCause = answer.err
 	r.invalidateReads()
 	r.requireFreshRead(i)
-	cause := inWords(answer.err)
-	reportRetry(r.ctx(), Retry{Of: "apply " + s.ID.String(), Attempt: s.retries, Pause: pause, Cause: cause})
+	cause := kubeerr.TimeoutInWords(answer.err)
+	kube.ReportRetry(r.ctx(), kube.Retry{Of: "apply " + s.ID.String(), Attempt: s.retries, Pause: pause, Cause: cause})
 	r.move(i, Applying, "will be sent again: "+cause.Error())
 	r.after(pause, func() {
 		if !r.steps[i].state.Final() {
-			r.hand(answer.request)
+			r.submit(answer.request)
 		}
 	})
 }
 
-// settleConflict takes over what predecessors own, and takes by force what the
-// person said may be taken. It reports whether it took care of the trouble.
-func (r *run) settleConflict(i int, err error) bool {
+// resolveConflict resolves a conflict by migrating previous managers' fields, or by
+// force where that is allowed. It reports whether it handled the error.
+func (r *run) resolveConflict(i int, err error) bool {
 	s := &r.steps[i]
-	switch ours := r.a.onlyPredecessors(err); {
-	case r.a.onlyBeforeFirstApply(err) && !r.a.DryRun && !s.forced:
-		s.forced, s.migrated = true, false // what the manifest does not hold is taken over after that
+	switch ours := r.applier.conflictsOnlyWithPrevious(err); {
+	case r.applier.conflictsOnlyWithPlaceholder(err) && !r.applier.DryRun && !s.force:
+		s.force, s.migrationTried = true, false // migrate the fields that are not in the manifest afterwards
 		r.send(opPatch, i)
-	case ours && !r.a.DryRun && !s.migrated:
-		s.migrated = true
+	case ours && !r.applier.DryRun && !s.migrationTried:
+		s.migrationTried = true
 		r.send(opMigrate, i)
-	case !s.forced && (ours && r.a.DryRun || r.a.mayForce(err)): // a dry run cannot take over first
-		s.forced = true
+	case !s.force && (ours && r.applier.DryRun || r.applier.mayForce(err)): // a dry run cannot migrate first
+		s.force = true
 		r.send(opPatch, i)
 	default:
 		return false
@@ -86,30 +88,30 @@ func (r *run) settleConflict(i int, err error) bool {
 	return true
 }
 
-// onlyBeforeFirstApply reports whether all fields in conflict are only noted as
-// having been there: no manager is known that wrote them, and the object may become
-// a member.
-func (a Applier) onlyBeforeFirstApply(err error) bool {
-	found := conflicts(err)
-	free := a.Membership.Adopt == AdoptAny || !contestsMembership(err)
-	return len(found) > 0 && free && !slices.ContainsFunc(found, func(c conflict) bool { return c.manager != applyset.BeforeFirstApply })
+// conflictsOnlyWithPlaceholder reports whether all fields in conflict belong to the
+// API server's placeholder manager for fields from before the first apply, so
+// that no real manager is known, and the object may become a member.
+func (a Applier) conflictsOnlyWithPlaceholder(err error) bool {
+	found := kubeerr.Conflicts(err)
+	free := a.Membership.Adopt == AdoptAny || !kubeerr.IsMembershipConflict(err)
+	return len(found) > 0 && free && !slices.ContainsFunc(found, func(c kubeerr.Conflict) bool { return c.Manager != applyset.BeforeFirstApply })
 }
 
-// makesAccount tells whether the plan holds a ServiceAccount, given as
-// namespace/name, or its Namespace, which gets one.
-func (r *run) makesAccount(account string) bool {
+// hasServiceAccount reports whether the plan contains a ServiceAccount, given as
+// namespace/name, or its Namespace for the default one.
+func (r *run) hasServiceAccount(account string) bool {
 	namespace, name, _ := strings.Cut(account, "/")
 	_, ok := r.byID[object.ID{Kind: "ServiceAccount", Namespace: namespace, Name: name}]
-	return account != "" && (ok || name == "default" && r.makesNamespace(namespace))
+	return account != "" && (ok || name == "default" && r.hasNamespace(namespace))
 }
 
-// explain says what to do about an error, as far as the run knows more of it
-// than the API server said.
+// explain adds a remedy to an error, using what the run knows in addition to
+// the API server's answer.
 func (r *run) explain(err error) error {
-	if namespaceTerminating(err) {
-		if name := terminatingNamespace(err); r.makesNamespace(name) {
+	if kubeerr.IsNamespaceTerminating(err) {
+		if name := kubeerr.TerminatingNamespace(err); r.hasNamespace(name) {
 			return fmt.Errorf("somebody deleted namespace %q while this run applied to it, with all that is in it: run this again, which waits until it is gone", name)
 		}
 	}
-	return explain(err)
+	return kubeerr.Explain(err)
 }

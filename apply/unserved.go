@@ -12,45 +12,51 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
 )
 
-// A kind that discovery does not list may have objects all the same: its
-// CustomResourceDefinition serves no version for the moment, the API server has
-// just started, or discovery was read before the kind was installed. Nothing of
-// the kind exists only when discovery, read again, does not list it and neither a
+// A kind that discovery does not list may still have objects: its
+// CustomResourceDefinition may serve no version at the moment, the API server
+// may have just started, or discovery may be older than the kind. A kind has
+// no objects only when refreshed discovery does not list it and neither a
 // CustomResourceDefinition nor an APIService of another server defines it.
 
-// servedWithin bounds the wait for a kind whose CustomResourceDefinition says that
-// it is served. An API server that has just started lists it a second later.
-const servedWithin = 10 * time.Second
+// discoveryPropagation bounds the wait for a kind whose CustomResourceDefinition says
+// that it is served. An API server that has just started lists it a second
+// later.
+const discoveryPropagation = 10 * time.Second
 
-// UnservedError says why it is unknown whether objects of a kind exist.
+// UnservedError reports that it is unknown whether objects of a kind exist.
 type UnservedError struct {
 	Kind schema.GroupKind
-	Why  error
-	// passing: the cause is expected to end within moments.
-	passing bool
+	Why  error // what keeps the API server from serving it, or this program from finding out
+	// transient is set when the cause is expected to be transient.
+	transient bool
 }
 
+// Error names the kind and the cause.
 func (e *UnservedError) Error() string {
 	return fmt.Sprintf("the API server does not serve %s now, and its objects may still exist: %v", e.Kind, e.Why)
 }
 
+// Unwrap returns the cause.
 func (e *UnservedError) Unwrap() error { return e.Why }
 
-// ReadServed calls read with each version under which the API server serves a
-// kind, preferred ones first, until one of them is answered. The error is that of
-// read; nil without an answer when nothing of the kind can exist; and an
-// *UnservedError when that is unknown.
-func ReadServed(ctx context.Context, cluster Cluster, gk schema.GroupKind, read func(schema.GroupVersionKind, Kind) error, preferred ...string) error {
+// ReadServed calls read with each version in which the API server serves a
+// kind, preferred ones first, until one of the calls is answered. It returns
+// the error of read; nil without an answer when the kind cannot have objects;
+// and an *UnservedError when that is unknown. Where a definition says that the
+// kind is served, it waits up to 10s for discovery to list it.
+func ReadServed(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind, read func(schema.GroupVersionKind, kube.Kind) error, preferred ...string) error {
 	began := time.Now()
 	for n := 1; ; n++ {
 		versions := cluster.Versions(gk)
 		for _, version := range append(slices.Clone(preferred), versions...) {
 			gvk := gk.WithVersion(version)
 			if kind, served := cluster.Kind(gvk); served {
-				if err := read(gvk, kind); !notServed(err) {
+				if err := read(gvk, kind); !kubeerr.IsNotServed(err) {
 					return err
 				}
 			}
@@ -60,11 +66,11 @@ func ReadServed(ctx context.Context, cluster Cluster, gk schema.GroupKind, read 
 			continue
 		}
 		unserved, unknown := errors.AsType[*UnservedError](err)
-		pause := backoff(ctx, n)
-		if !unknown || !unserved.passing || time.Since(began)+pause > servedWithin {
+		pause := kubeerr.Backoff(ctx, n)
+		if !unknown || !unserved.transient || time.Since(began)+pause > discoveryPropagation {
 			return err
 		}
-		reportRetry(ctx, Retry{Of: "find out whether the API server serves " + gk.String(), Attempt: n, Pause: pause, Cause: inWords(unserved.Why)})
+		kube.ReportRetry(ctx, kube.Retry{Of: "find out whether the API server serves " + gk.String(), Attempt: n, Pause: pause, Cause: kubeerr.TimeoutInWords(unserved.Why)})
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -73,50 +79,49 @@ func ReadServed(ctx context.Context, cluster Cluster, gk schema.GroupKind, read 
 	}
 }
 
-// confirmGone is nil when nothing of a kind can exist that the API server did not
-// serve a moment ago, and otherwise an *UnservedError.
-func confirmGone(ctx context.Context, cluster Cluster, gk schema.GroupKind) error {
-	if err := reread(ctx, cluster, gk.Group); err != nil {
-		return &UnservedError{Kind: gk, Why: err, passing: patience(err) > 0}
+// confirmGone returns nil when a kind that the API server did not serve a
+// moment ago cannot have objects, and otherwise an *UnservedError.
+func confirmGone(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind) error {
+	if err := refreshGroupDiscovery(ctx, cluster, gk.Group); err != nil {
+		return &UnservedError{Kind: gk, Why: err, transient: kubeerr.RetryBudget(err) > 0}
 	}
-	if err := groupUnreadable(cluster, gk.Group); err != nil {
+	if err := groupError(cluster, gk.Group); err != nil {
 		return &UnservedError{Kind: gk, Why: err}
 	}
-	if health.IsNative(gk.Group) {
-		return nativeGone(ctx, cluster, gk)
+	if object.IsNative(gk.Group) {
+		return confirmBuiltinGone(ctx, cluster, gk)
 	}
-	if err := undefined(ctx, cluster, gk); err != nil {
+	if err := checkUndefined(ctx, cluster, gk); err != nil {
 		return err
 	}
-	return unproxied(ctx, cluster, gk)
+	return checkNotAggregated(ctx, cluster, gk)
 }
 
-// nativeGone is nil when the API server serves a group of Kubernetes' own without
-// a kind: the cluster was upgraded, and this version has the kind no longer. A
-// group that has an APIService and is not listed at all is not served yet.
-func nativeGone(ctx context.Context, cluster Cluster, gk schema.GroupKind) error {
+// confirmBuiltinGone returns nil when the API server serves a built-in group without
+// the kind: the cluster was upgraded to a version that removed it. A group
+// that has an APIService and is not listed at all is not served yet.
+func confirmBuiltinGone(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind) error {
 	switch {
 	case len(cluster.Versions(gk)) > 0:
-		return &UnservedError{Kind: gk, Why: errors.New("discovery lists the kind, and a request for it was answered with a bare 404: look at what stands between you and the API server"), passing: true}
-	case nativeListed(cluster, gk.Group):
+		return &UnservedError{Kind: gk, Why: errors.New("discovery lists the kind, and a request for it was answered with a bare 404: look at what stands between you and the API server"), transient: true}
+	case isBuiltinGroupListed(cluster, gk.Group):
 		return nil
 	}
 	services := definitionKind("apiservices")
-	found, err := cluster.List(ctx, services, "", Query{})
+	found, err := cluster.List(ctx, services, "", kube.Query{})
 	if err != nil {
-		return unreadDefinition(gk, services, err)
+		return definitionReadError(gk, services, err)
 	}
 	for _, service := range found {
 		if group, _, _ := unstructured.NestedString(service.Object, "spec", "group"); group == gk.Group {
-			return &UnservedError{Kind: gk, Why: errors.New("discovery does not list its group yet: the API server may have just started"), passing: true}
+			return &UnservedError{Kind: gk, Why: errors.New("discovery does not list its group yet: the API server may have just started"), transient: true}
 		}
 	}
 	return nil
 }
 
-// nativeListed reports whether discovery lists a kind of one of Kubernetes' own
-// groups.
-func nativeListed(cluster Cluster, group string) bool {
+// isBuiltinGroupListed reports whether discovery lists a kind of a built-in group.
+func isBuiltinGroupListed(cluster kube.Cluster, group string) bool {
 	inNoNamespace := map[string]string{
 		"admissionregistration.k8s.io": "ValidatingWebhookConfiguration", "apiextensions.k8s.io": "CustomResourceDefinition",
 		"apiregistration.k8s.io": "APIService", "certificates.k8s.io": "CertificateSigningRequest",
@@ -128,41 +133,41 @@ func nativeListed(cluster Cluster, group string) bool {
 	return slices.ContainsFunc(cluster.NamespacedKinds(), func(gvk schema.GroupVersionKind) bool { return gvk.Group == group })
 }
 
-// reread asks discovery again for a group. That of the core group needs no second
-// look: no CustomResourceDefinition adds to it.
-func reread(ctx context.Context, cluster Cluster, group string) error {
+// refreshGroupDiscovery refreshes discovery of a group. The core group is not refreshed: no
+// CustomResourceDefinition adds to it.
+func refreshGroupDiscovery(ctx context.Context, cluster kube.Cluster, group string) error {
 	if group == "" {
 		return nil
 	}
 	for _, gv := range cluster.AllUnreadable() {
 		if gv.Group == group {
-			_ = cluster.Refresh(ctx, gv) // the error is kept as the reason why it is unreadable
+			_ = cluster.Refresh(ctx, gv) // Unreadable keeps the error
 		}
 	}
 	err := cluster.Refresh(ctx, schema.GroupVersion{Group: group})
-	if err != nil && groupUnreadable(cluster, group) != nil {
-		return nil // which says more
+	if err != nil && groupError(cluster, group) != nil {
+		return nil // whose error says more
 	}
 	return err
 }
 
-// groupUnreadable is why discovery could not read a version of a group; nil when
-// it could.
-func groupUnreadable(cluster Cluster, group string) error {
+// groupError returns the error with which discovery of a version of a
+// group failed; nil when none did.
+func groupError(cluster kube.Cluster, group string) error {
 	for _, gv := range cluster.AllUnreadable() {
 		if err := cluster.Unreadable(gv); gv.Group == group && err != nil {
-			return fmt.Errorf("what serves %s does not answer: %w; repair the backend of its APIService (kubectl describe apiservice %s.%s)", gv, brief(err), gv.Version, gv.Group)
+			return fmt.Errorf("what serves %s does not answer: %w; repair the backend of its APIService (kubectl describe apiservice %s.%s)", gv, kubeerr.WithoutURL(err), gv.Version, gv.Group)
 		}
 	}
 	return nil
 }
 
-// undefined is nil when no CustomResourceDefinition defines a kind.
-func undefined(ctx context.Context, cluster Cluster, gk schema.GroupKind) error {
+// checkUndefined returns nil when no CustomResourceDefinition defines a kind.
+func checkUndefined(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind) error {
 	crds := definitionKind("customresourcedefinitions")
-	found, err := cluster.List(ctx, crds, "", Query{Metadata: true})
+	found, err := cluster.List(ctx, crds, "", kube.Query{Metadata: true})
 	if err != nil {
-		return unreadDefinition(gk, crds, err)
+		return definitionReadError(gk, crds, err)
 	}
 	for _, listed := range found {
 		if _, group, _ := strings.Cut(listed.GetName(), "."); group != gk.Group {
@@ -172,7 +177,7 @@ func undefined(ctx context.Context, cluster Cluster, gk schema.GroupKind) error 
 		switch {
 		case IsGone(err):
 		case err != nil:
-			return unreadDefinition(gk, crds, err)
+			return definitionReadError(gk, crds, err)
 		case definesKind(crd, gk.Kind):
 			return unservedBy(ctx, cluster, gk, crd)
 		}
@@ -180,42 +185,44 @@ func undefined(ctx context.Context, cluster Cluster, gk schema.GroupKind) error 
 	return nil
 }
 
-// unreadDefinition says that what defines a kind cannot be read.
-func unreadDefinition(gk schema.GroupKind, kind Kind, err error) error {
+// definitionReadError returns the error for definitions of kinds that cannot be
+// read.
+func definitionReadError(gk schema.GroupKind, kind kube.Kind, err error) error {
 	what := kind.Resource.GroupResource().String()
-	why := fmt.Errorf("%s cannot be read: %w", what, brief(err))
+	why := fmt.Errorf("%s cannot be read: %w", what, kubeerr.WithoutURL(err))
 	if apierrors.IsForbidden(err) {
 		why = fmt.Errorf("%w; grant get and list on %s to the account in your kubeconfig, or run this with one that has them", why, what)
 	}
-	return &UnservedError{Kind: gk, Why: why, passing: patience(err) > 0}
+	return &UnservedError{Kind: gk, Why: why, transient: kubeerr.RetryBudget(err) > 0}
 }
 
-// definesKind reports whether a live CustomResourceDefinition is that of a kind of
-// its group.
+// definesKind reports whether a live CustomResourceDefinition defines a kind
+// of its group.
 func definesKind(crd *unstructured.Unstructured, kind string) bool {
 	wanted, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
 	accepted, _, _ := unstructured.NestedString(crd.Object, "status", "acceptedNames", "kind")
 	return kind == wanted || kind == accepted
 }
 
-// unservedBy says why the kind of a live CustomResourceDefinition is not served.
-func unservedBy(ctx context.Context, cluster Cluster, gk schema.GroupKind, crd *unstructured.Unstructured) error {
+// unservedBy returns why the kind of a live CustomResourceDefinition is not
+// served.
+func unservedBy(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind, crd *unstructured.Unstructured) error {
 	unserved := &UnservedError{Kind: gk}
 	name := crd.GetName()
 	refused := conditionOf(crd, "NamesAccepted")
-	crd.SetGroupVersionKind(definitions()[0])
-	kinds := definedKinds(crd)
+	crd.SetGroupVersionKind(definingKinds()[0])
+	kinds := kube.DefinedKinds(crd)
 	switch {
 	case crd.GetDeletionTimestamp() != nil:
-		unserved.Why, unserved.passing = fmt.Errorf("CustomResourceDefinition %s is being deleted%s", name, HeldBy(crd)), true
+		unserved.Why, unserved.transient = fmt.Errorf("CustomResourceDefinition %s is being deleted%s", name, DeletionBlockers(crd)), true
 	case len(kinds) == 0:
 		unserved.Why = fmt.Errorf("CustomResourceDefinition %s serves no version: set served: true for one of them (kubectl edit crd %s)", name, name)
 	case refused["status"] == "False":
 		unserved.Why = fmt.Errorf("CustomResourceDefinition %s is not established: %v", name, refused["message"])
 	case !wasServed(crd):
-		unserved.Why, unserved.passing = fmt.Errorf("CustomResourceDefinition %s is not established yet", name), true
+		unserved.Why, unserved.transient = fmt.Errorf("CustomResourceDefinition %s is not established yet", name), true
 	default:
-		unserved.Why, unserved.passing = fmt.Errorf("CustomResourceDefinition %s serves %s, and the API server does not answer for that yet: it may have just started; run this again", name, kinds[0].Version), true
+		unserved.Why, unserved.transient = fmt.Errorf("CustomResourceDefinition %s serves %s, and the API server does not answer for that yet: it may have just started; run this again", name, kinds[0].Version), true
 		for _, gvk := range kinds {
 			if err := cluster.Refresh(ctx, gvk.GroupVersion()); err != nil {
 				unserved.Why = err
@@ -225,7 +232,8 @@ func unservedBy(ctx context.Context, cluster Cluster, gk schema.GroupKind, crd *
 	return unserved
 }
 
-// conditionOf is a condition of a live object; nil without one.
+// conditionOf returns a condition of a live object; nil when it has none of
+// that type.
 func conditionOf(obj *unstructured.Unstructured, kind string) map[string]any {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	for _, c := range conditions {
@@ -236,15 +244,16 @@ func conditionOf(obj *unstructured.Unstructured, kind string) map[string]any {
 	return nil
 }
 
-// unproxied is nil when no APIService hands the group of a kind to another server.
-func unproxied(ctx context.Context, cluster Cluster, gk schema.GroupKind) error {
+// checkNotAggregated returns nil when no APIService delegates the group of a kind to
+// another server.
+func checkNotAggregated(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind) error {
 	services := definitionKind("apiservices")
-	if _, aggregates := cluster.Kind(definitions()[1]); !aggregates {
-		return nil // this API server hands nothing to others
+	if _, aggregates := cluster.Kind(definingKinds()[1]); !aggregates {
+		return nil // this API server delegates nothing
 	}
-	found, err := cluster.List(ctx, services, "", Query{})
+	found, err := cluster.List(ctx, services, "", kube.Query{})
 	if err != nil {
-		return unreadDefinition(gk, services, err)
+		return definitionReadError(gk, services, err)
 	}
 	for _, service := range found {
 		group, _, _ := unstructured.NestedString(service.Object, "spec", "group")
@@ -257,12 +266,14 @@ func unproxied(ctx context.Context, cluster Cluster, gk schema.GroupKind) error 
 	return nil
 }
 
-// definitionKind is how every API server serves what defines kinds.
-func definitionKind(resource string) Kind {
-	at := slices.IndexFunc(definitions(), func(gvk schema.GroupVersionKind) bool { return strings.ToLower(gvk.Kind)+"s" == resource })
-	return Kind{Resource: definitions()[at].GroupVersion().WithResource(resource), Stored: true}
+// definitionKind returns how every API server serves the kinds whose objects
+// define kinds.
+func definitionKind(resource string) kube.Kind {
+	at := slices.IndexFunc(definingKinds(), func(gvk schema.GroupVersionKind) bool { return strings.ToLower(gvk.Kind)+"s" == resource })
+	return kube.Kind{Resource: definingKinds()[at].GroupVersion().WithResource(resource), Stored: true}
 }
 
-// IsGone reports whether an answer proves that an object does not exist: it names
-// the object. The bare 404 of a path that is not served, or of a proxy, does not.
-func IsGone(err error) bool { return missing(err) && !notServed(err) }
+// IsGone reports whether an error proves that an object does not exist: it
+// names the object. The bare 404 of a path that is not served, or of a proxy,
+// does not.
+func IsGone(err error) bool { return kubeerr.IsMissing(err) && !kubeerr.IsNotServed(err) }

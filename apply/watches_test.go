@@ -1,7 +1,6 @@
 package apply_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,12 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// podsIn is a plan of Pods, so many in each namespace, on a cluster where each is
-// ready 5 s after its PATCH.
+// podsIn returns a plan of Pods, counts per namespace, on a cluster where
+// each is ready 5 s after its PATCH.
 func podsIn(t *testing.T, counts map[string]int) (*ordering.Plan, *apply.Stream, *scripted) {
 	t.Helper()
 	cluster := &scripted{scripts: map[object.ID]script{}}
@@ -34,7 +34,7 @@ func podsIn(t *testing.T, counts map[string]int) (*ordering.Plan, *apply.Stream,
 	return plan, stream, cluster
 }
 
-// opened are the watches that a cluster was asked for, as text, sorted.
+// opened returns the watches that were started, as text, sorted.
 func (c *scripted) opened() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,20 +78,8 @@ func TestRunOpensTheFewestWatches(t *testing.T) {
 	}
 }
 
-// unlabelled is a cluster in which somebody takes the label of the set off p0:
-// whoever watches by it is told that p0 is gone.
-type unlabelled struct {
-	*scripted
-	live *unstructured.Unstructured // nil: it is gone indeed
-}
-
-func (c *unlabelled) Get(ctx context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
-	if c.live == nil || name != "p0" {
-		return c.scripted.Get(ctx, kind, namespace, name)
-	}
-	return c.live.DeepCopy(), nil
-}
-
+// Watches by label report p0 as deleted when another client removes the set's
+// label from it.
 func TestRunTellsALostLabelFromADeletion(t *testing.T) {
 	for name, c := range map[string]struct {
 		deleted bool
@@ -102,19 +90,18 @@ func TestRunTellsALostLabelFromADeletion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				plan, stream, inner := podsIn(t, map[string]int{"shop": 3})
-				inner.scripts[pod("p0")] = script{never: true}
-				cluster := &unlabelled{scripted: inner}
+				plan, stream, cluster := podsIn(t, map[string]int{"shop": 3})
+				cluster.scripts[pod("p0")] = script{never: true}
 				without := liveObject(stream.Objects[pod("p0")], false)
 				if !c.deleted {
-					cluster.live = without
+					cluster.put(pod("p0"), without)
 				}
 				time.AfterFunc(10*time.Second, func() {
-					inner.send(apply.Change{Deleted: true, Objects: []*unstructured.Unstructured{without}})
+					cluster.send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{without}})
 				})
-				time.AfterFunc(20*time.Second, func() { // to those who still see it
-					inner.forgetLabelled()
-					inner.tell(liveObject(stream.Objects[pod("p0")], true))
+				time.AfterFunc(20*time.Second, func() { // to watches that still cover it
+					cluster.forgetLabelled()
+					cluster.tell(liveObject(stream.Objects[pod("p0")], true))
 				})
 				_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Membership: apply.Membership{Set: "s"}}.Run(t.Context(), plan, stream.Objects)
 				if c.want != "" {
@@ -122,13 +109,13 @@ func TestRunTellsALostLabelFromADeletion(t *testing.T) {
 					return
 				}
 				require.NoError(t, err)
-				require.Equal(t, []string{"shop/ "}, inner.opened(), "it is watched without the label")
+				require.Equal(t, []string{"shop/ "}, cluster.opened(), "it is watched without the label")
 			})
 		})
 	}
 }
 
-// forgetLabelled takes away the watches by label.
+// forgetLabelled removes the watches by label.
 func (c *scripted) forgetLabelled() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,7 +144,7 @@ func TestRemovalOpensTheFewestWatches(t *testing.T) {
 	}
 }
 
-// membersIn are Pods of a set, each gone 5 s after its DELETE.
+// membersIn returns Pods of a set, each gone 5 s after its DELETE.
 func membersIn(counts map[string]int) (*mortal, []object.ID) {
 	cluster := newMortal()
 	var ids []object.ID
@@ -175,7 +162,7 @@ func membersIn(counts map[string]int) (*mortal, []object.ID) {
 	return cluster, ids
 }
 
-// A member that loses the label while it is being deleted is waited for.
+// A member that loses the label while it is terminating is waited for.
 func TestRemovalTellsALostLabelFromADeletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster, ids := membersIn(map[string]int{"shop": 3})
@@ -185,7 +172,7 @@ func TestRemovalTellsALostLabelFromADeletion(t *testing.T) {
 			cluster.change(pod("p0"), func(obj *unstructured.Unstructured) { obj.SetLabels(nil) })
 			lost := cluster.live[pod("p0")].DeepCopy()
 			cluster.mu.Unlock()
-			cluster.send(apply.Change{Deleted: true, Objects: []*unstructured.Unstructured{lost}})
+			cluster.send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{lost}})
 			cluster.forgetLabelled()
 		})
 		start := time.Now()

@@ -1,55 +1,57 @@
 package apply
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// tally counts how far one wave's resources are.
-type tally struct {
-	members    []int // that go out in it
-	unanswered int   // of these: still to be applied
-	unpassed   int   // resources that must pass their gate before the next wave opens
+// waveProgress counts the progress of one wave.
+type waveProgress struct {
+	members      []int // applied in this wave
+	unapplied    int   // number of members still to be applied
+	gatesPending int   // number of resources that must pass their gates before the next wave opens
 }
 
-// add takes a resource that goes out in the wave.
-func (t *tally) add(i int) {
+// add adds a resource that is applied in the wave.
+func (t *waveProgress) add(i int) {
 	t.members = append(t.members, i)
-	t.unanswered++
+	t.unapplied++
 }
 
-// shift moves one resource from one state to another.
-func (t *tally) shift(from, to State) {
-	if unanswered(from) {
-		t.unanswered--
+// shift counts the transition of one resource.
+func (t *waveProgress) shift(from, to State) {
+	if isUnapplied(from) {
+		t.unapplied--
 	}
-	if unanswered(to) {
-		t.unanswered++
+	if isUnapplied(to) {
+		t.unapplied++
 	}
 }
 
-func unanswered(state State) bool { return state == Pending || state == Applying }
+func isUnapplied(state State) bool { return state == Pending || state == Applying }
 
-// pass tells the wave by which a step must be ready to wait for it no longer.
+// pass records that the wave by which a step must be ready waits for it no
+// longer.
 func (r *run) pass(i int) {
-	if s := &r.steps[i]; !s.passed {
-		s.passed = true
-		r.waves[s.ReadyBy].unpassed--
+	if s := &r.steps[i]; !s.gatePassed {
+		s.gatePassed = true
+		r.waves[s.ReadyBy].gatesPending--
 	}
 }
 
-// openWave starts every resource of a wave that waits for no other of it.
+// openWave starts the resources of a wave that wait for no other one.
 func (r *run) openWave(wave int) {
 	if wave == len(r.plan.Waves) {
-		r.over = true
+		r.finished = true
 		return
 	}
 	r.wave, r.waveOpen = wave, time.Now()
 	members := r.waves[wave].members
 	r.requireFreshReads(members)
-	r.emit(Event{Wave: wave, State: Applying, Detail: count(len(members), "resource")})
+	r.emit(Event{Wave: wave, State: Applying, Detail: plain.Count(len(members), "resource")})
 	if limit := r.waveTimeout(wave); limit > 0 {
-		r.after(limit, func() { r.waveExpired(wave, limit) })
+		r.after(limit, func() { r.onWaveTimeout(wave, limit) })
 	}
 	for _, i := range members {
 		r.release(i)
@@ -60,7 +62,7 @@ func (r *run) waveTimeout(wave int) time.Duration {
 	if t := r.plan.Waves[wave].Timeout; t > 0 {
 		return t
 	}
-	return r.a.WaveTimeout
+	return r.applier.WaveTimeout
 }
 
 func (r *run) closeWave() {
@@ -68,9 +70,10 @@ func (r *run) closeWave() {
 	r.openWave(r.wave + 1)
 }
 
-// waveExpired gives up on what holds the wave up, and with it on the run. What
-// has a longer time of its own keeps it, and the wave waits as long again.
-func (r *run) waveExpired(wave int, limit time.Duration) {
+// onWaveTimeout times out the steps that hold the wave up, which ends the run.
+// Steps with a timeout of their own keep it, and the wave's timeout starts
+// again.
+func (r *run) onWaveTimeout(wave int, limit time.Duration) {
 	if wave != r.wave || r.stopping {
 		return
 	}
@@ -78,19 +81,19 @@ func (r *run) waveExpired(wave int, limit time.Duration) {
 	for i := range r.steps {
 		switch s := &r.steps[i]; {
 		case !r.holdsUp(i):
-		case s.patience > 0:
+		case s.ownTimeout > 0:
 			spared = true
 		default:
-			r.timeOut(i, limit, r.waveScope(i, limit))
+			r.failTimeout(i, limit, r.waveScope(i, limit))
 		}
 	}
 	if spared {
-		r.after(limit, func() { r.waveExpired(wave, limit) })
+		r.after(limit, func() { r.onWaveTimeout(wave, limit) })
 	}
 }
 
-// waveScope is whose timeout a wave's was for a step: that of its layer, where
-// the layer asked for it.
+// waveScope names the timeout of a wave for a step: that of its layer, where
+// the layer set it.
 func (r *run) waveScope(i int, limit time.Duration) string {
 	scope := "wave"
 	r.timedLayers(i, func(layer int) {
@@ -101,8 +104,9 @@ func (r *run) waveScope(i int, limit time.Duration) string {
 	return scope
 }
 
-// holdsUp tells whether the open wave waits for a step: because it is to be
-// ready by that wave, or because a resource of an open wave needs it to be.
+// holdsUp reports whether the open wave waits for a step: because it must be
+// ready by that wave, or because a resource of an open wave depends on its
+// readiness.
 func (r *run) holdsUp(i int) bool {
 	s := &r.steps[i]
 	switch {
@@ -110,21 +114,13 @@ func (r *run) holdsUp(i int) bool {
 		return true
 	case s.state != Waiting:
 		return false
-	case !s.passed && s.ReadyBy <= r.wave:
+	case !s.gatePassed && s.ReadyBy <= r.wave:
 		return true
 	}
-	for _, w := range r.wires[i] {
+	for _, w := range r.edges[i] {
 		if w.to < len(r.steps) && r.steps[w.to].state == Pending && r.steps[w.to].Wave <= r.wave {
 			return true
 		}
 	}
 	return false
-}
-
-// count is "1 resource", "3 resources".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

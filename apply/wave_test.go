@@ -11,9 +11,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// A Pod that must go before the Secret that it needs to become ready: its gate
-// is that of the wave in which the Secret goes out, not its own, or the run
-// would wait for ever.
+// A Pod must be applied before the Secret that it needs to become ready: the
+// wave of the Secret waits for its readiness, not its own wave, or the run
+// would deadlock.
 func TestWaitsForReadinessWhereThePlanSays(t *testing.T) {
 	early := func() []map[string]any {
 		late := annotated(testSecret("s"), "ordapply.dev/layer", "app/l1")
@@ -37,7 +37,7 @@ func TestWaitsForReadinessWhereThePlanSays(t *testing.T) {
 		require.Less(t, at[entry{secret("s"), "sent"}], at[entry{pod("early"), "ready"}], "the Secret does not wait for who needs it")
 		require.Greater(t, at[entry{pod("last"), "sent"}], at[entry{pod("early"), "ready"}])
 	})
-	// When it never gets ready, the wave that waits for it says so.
+	// If it never becomes ready, the wave that waits for it reports that.
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, early()...)
 		cluster := &scripted{scripts: map[object.ID]script{pod("early"): {never: true}}}
@@ -47,8 +47,9 @@ func TestWaitsForReadinessWhereThePlanSays(t *testing.T) {
 	})
 }
 
-// What its layer does not wait for may still be needed by a resource of a later
-// wave, which must neither start before it is ready nor wait for ever.
+// A resource whose layer does not wait for it may still be needed by a
+// resource of a later wave, which must neither start before it is ready nor
+// wait forever.
 func TestAPassedGateThatSomebodyStillNeeds(t *testing.T) {
 	manifests := func() []map[string]any {
 		return []map[string]any{

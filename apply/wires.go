@@ -2,57 +2,57 @@ package apply
 
 import "github.com/ordapply/ordapply/ordering"
 
-// The order of a run is a graph. Its nodes are the plan's steps and, behind
-// them, its layers. A wire says that a node waits until another passed a gate;
-// a node opens when nothing is left for it to wait for.
+// The order of a run is a graph. Its nodes are the plan's steps, followed by
+// its layers. An edge makes a node wait until another one has passed a gate; a
+// node opens when it waits for nothing any more.
 
-type wire struct {
+type edge struct {
 	to   int
 	gate ordering.Gate
 }
 
-// connect lets node to wait for node from.
-func (r *run) connect(from, to int, gate ordering.Gate) {
-	r.wires[from] = append(r.wires[from], wire{to, gate})
-	r.blockers[to]++
+// addEdge makes node to wait for node from.
+func (r *run) addEdge(from, to int, gate ordering.Gate) {
+	r.edges[from] = append(r.edges[from], edge{to, gate})
+	r.waitCounts[to]++
 }
 
-// wireSteps lets every step wait for the resources that it needs.
-func (r *run) wireSteps() {
+// addStepEdges makes every step wait for its dependencies.
+func (r *run) addStepEdges() {
 	nodes := len(r.steps) + len(r.plan.Layers)
-	r.wires, r.blockers = make([][]wire, nodes), make([]int, nodes)
+	r.edges, r.waitCounts = make([][]edge, nodes), make([]int, nodes)
 	for i := range r.steps {
 		for _, need := range r.steps[i].Needs {
-			r.connect(r.byID[need.ID], i, need.Gate)
+			r.addEdge(r.byID[need.ID], i, need.Gate)
 		}
 	}
 }
 
-// wireLayers lets steps wait for layers, and layers for what they hold. Waves
-// stand for that when the run goes by waves.
-func (r *run) wireLayers() {
+// addLayerEdges makes steps wait for layers, and layers for their contents. With
+// schedule Waves the waves do that.
+func (r *run) addLayerEdges() {
 	layer := func(n int) int { return len(r.steps) + n }
 	for n, l := range r.plan.Layers {
 		for _, b := range l.After {
-			r.connect(layer(b.Layer), layer(n), ordering.Applied)
+			r.addEdge(layer(b.Layer), layer(n), ordering.Applied)
 		}
 		if l.Within >= 0 {
-			r.connect(layer(n), layer(l.Within), ordering.Applied)
+			r.addEdge(layer(n), layer(l.Within), ordering.Applied)
 		}
 	}
 	for i, s := range r.plan.Steps {
 		for _, b := range s.After {
-			r.connect(layer(b.Layer), i, ordering.Applied)
+			r.addEdge(layer(b.Layer), i, ordering.Applied)
 		}
 		for _, n := range s.Layers {
-			r.connect(i, layer(n), s.Gate)
+			r.addEdge(i, layer(n), s.Gate)
 		}
 	}
 }
 
-// met goes on with whoever waited for a node to pass a gate.
-func (r *run) met(node int, gate ordering.Gate) {
-	for _, w := range r.wires[node] {
+// onGatePassed releases the nodes that waited for a node to pass a gate.
+func (r *run) onGatePassed(node int, gate ordering.Gate) {
+	for _, w := range r.edges[node] {
 		if w.gate == gate {
 			if w.to < len(r.steps) {
 				r.inheritFreshness(w.to, node, gate)
@@ -62,22 +62,22 @@ func (r *run) met(node int, gate ordering.Gate) {
 	}
 }
 
-// release takes away one thing that a node waited for, and opens it when that
-// was the last. An open layer has passed every gate.
+// release removes one blocker of a node, and opens it when that was the last.
+// An open layer has passed every gate.
 func (r *run) release(node int) {
-	if r.blockers[node]--; r.blockers[node] > 0 {
+	if r.waitCounts[node]--; r.waitCounts[node] > 0 {
 		return
 	}
 	if node < len(r.steps) {
 		r.start(node)
 		return
 	}
-	r.met(node, ordering.Applied)
+	r.onGatePassed(node, ordering.Applied)
 }
 
-// neededReady tells whether somebody waits for the step to be ready.
-func (r *run) neededReady(i int) bool {
-	for _, w := range r.wires[i] {
+// hasReadyDependents reports whether a node waits for the step to be ready.
+func (r *run) hasReadyDependents(i int) bool {
+	for _, w := range r.edges[i] {
 		if w.gate == ordering.Ready {
 			return true
 		}
@@ -85,13 +85,14 @@ func (r *run) neededReady(i int) bool {
 	return false
 }
 
-// skipDependants ends what can no longer be applied because step i failed,
-// saying so. What waited only for it to be applied goes on if it was.
-func (r *run) skipDependants(i int, applied bool) {
+// skipDependents skips the dependents of step i, which failed, directly and
+// indirectly. Those that waited only for it to be applied are started if it
+// was.
+func (r *run) skipDependents(i int, applied bool) {
 	seen := map[int]bool{}
 	var skip func(node int, applied bool)
 	skip = func(node int, applied bool) {
-		for _, w := range r.wires[node] {
+		for _, w := range r.edges[node] {
 			if applied && w.gate == ordering.Applied || seen[w.to] {
 				continue
 			}
@@ -100,7 +101,7 @@ func (r *run) skipDependants(i int, applied bool) {
 				if r.steps[w.to].state != Pending {
 					continue
 				}
-				r.finish(w.to, Skipped, "it needs "+r.steps[i].ID.String()+", which "+r.steps[i].fate())
+				r.finish(w.to, Skipped, "it needs "+r.steps[i].ID.String()+", which "+r.steps[i].outcome())
 			}
 			skip(w.to, false)
 		}
@@ -108,12 +109,12 @@ func (r *run) skipDependants(i int, applied bool) {
 	skip(i, applied)
 }
 
-// fate is what became of a step that others need.
-func (s *step) fate() string {
+// outcome describes the outcome of a step that others depend on.
+func (s *step) outcome() string {
 	switch {
 	case s.state == TimedOut:
 		return "was not ready in time"
-	case s.answered.IsZero():
+	case s.answeredAt.IsZero():
 		return "could not be applied"
 	}
 	return "failed"

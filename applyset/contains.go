@@ -8,9 +8,9 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// contains reports whether a live value has all that another one has. Maps may
-// have more, which the server or other managers filled in; lists may not, but
-// that an empty one says nothing about items.
+// contains reports whether a live value includes another value. Maps may have
+// additional fields, which the server or other managers set; lists may not,
+// except that an empty list makes no claim about items.
 func contains(live, value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
@@ -35,7 +35,7 @@ func contains(live, value any) bool {
 			}
 		}
 		return true
-	case nil: // a default may stand in its place
+	case nil: // the server may have replaced it by a default
 		return !isContainer(live)
 	}
 	return equal(live, value)
@@ -59,7 +59,7 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// hasContent reports whether there is a scalar anywhere in a value.
+// hasContent reports whether a value contains a scalar at any depth.
 func hasContent(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
@@ -75,7 +75,7 @@ func hasContent(value any) bool {
 	return value != nil
 }
 
-// equal compares two values of unstructured objects, in which a number may be
+// equal compares two values of unstructured objects, where a number may be
 // int64 or float64.
 func equal(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
@@ -85,7 +85,7 @@ func equal(a, b any) bool {
 	return x != nil && y != nil && x.Cmp(y) == 0
 }
 
-// number is a value as an exact number; nil when it is none.
+// number returns a value as an exact number, or nil.
 func number(value any) *big.Rat {
 	switch value := value.(type) {
 	case int64:
@@ -96,7 +96,7 @@ func number(value any) *big.Rat {
 	return nil
 }
 
-// sameValue compares a JSON text with a value of an unstructured object.
+// sameValue compares JSON text with a value of an unstructured object.
 func sameValue(text string, value any) bool {
 	var decoded any
 	if utiljson.Unmarshal([]byte(text), &decoded) != nil {

@@ -6,21 +6,22 @@ import (
 	"strings"
 )
 
-// place is one place of an object: who owns what there, in the form of
-// managedFields, and what the live object has there.
-type place struct {
+// ownedValue is a position in an object with its owners, in the format of
+// managedFields, and its live value.
+type ownedValue struct {
 	ours     map[string]any
 	others   []map[string]any // of managers that own something there
 	live     any
-	exists   bool // live has a value there; it may be null
-	seen     bool // live was read
-	declared bool // the schema is Kubernetes' own: no free-form field, no map of structs
+	exists   bool // the live object has a value there, which may be null
+	seen     bool // the live value was read
+	declared bool // the schema is that of a native kind: no free-form fields, no maps of structs
 }
 
-// at is a place further down; false when nothing there is ours.
-func (p place) at(key string) (place, bool) {
+// at returns the position of an entry below; ok is false if we own nothing
+// there.
+func (p ownedValue) at(key string) (ownedValue, bool) {
 	ours, ok := p.ours[key].(map[string]any)
-	next := place{ours: ours, seen: p.seen, declared: p.declared}
+	next := ownedValue{ours: ours, seen: p.seen, declared: p.declared}
 	for _, other := range p.others {
 		if set, has := other[key].(map[string]any); has {
 			next.others = append(next.others, set)
@@ -29,16 +30,16 @@ func (p place) at(key string) (place, bool) {
 	return next, ok
 }
 
-// field is the place of a field of a map.
-func (p place) field(name string) (place, bool) {
+// field returns the position of a field of a map.
+func (p ownedValue) field(name string) (ownedValue, bool) {
 	next, ok := p.at("f:" + name)
 	fields, _ := p.live.(map[string]any)
 	next.live, next.exists = fields[name]
 	return next, ok
 }
 
-// prove compares one value with what is owned and what is there.
-func (p place) prove(value any) Proof {
+// prove compares a value with the owners and the live value.
+func (p ownedValue) prove(value any) Proof {
 	if len(p.ours) == 0 {
 		return p.proveWhole(value)
 	}
@@ -58,37 +59,38 @@ func (p place) prove(value any) Proof {
 	return Differs
 }
 
-// proveWhole compares a value whose entry is `{}`. Declared fields are owned as a
-// whole then. Elsewhere it may be a map entry that is ours and of which nothing
-// else is.
-func (p place) proveWhole(value any) Proof {
+// proveWhole compares a value whose entry is `{}`. Declared fields are then
+// owned as a whole. Otherwise it may be a map entry that is ours while none of
+// its content is.
+func (p ownedValue) proveWhole(value any) Proof {
 	switch {
 	case p.declared:
 		return Same
 	case slices.ContainsFunc(p.others, func(set map[string]any) bool { return len(set) > 0 }) && !isEmpty(value):
 		return Differs
 	case !p.seen:
-		return Unseen
+		return NeedsBody
 	case (p.exists || value == nil) && contains(p.live, value):
 		return Same
 	}
 	return Differs
 }
 
-// onlySelf reports whether a set names nothing below its own place.
+// onlySelf reports whether a set contains only the position itself.
 func onlySelf(fields map[string]any) bool {
 	_, self := fields["."]
 	return self && len(fields) == 1
 }
 
-// proveFields compares a map field by field. What is ours beyond it, the PATCH
-// would remove. Where adjust is not nil, it says what is known of a field.
-func (p place) proveFields(value map[string]any, adjust func(key string, below place) place) Proof {
+// proveFields compares a map field by field. The PATCH would remove any other
+// field that is ours. If adjust is not nil it may change the position of a
+// field.
+func (p ownedValue) proveFields(value map[string]any, adjust func(key string, below ownedValue) ownedValue) Proof {
 	proof := Same
 	if _, isMap := p.live.(map[string]any); p.seen && !isMap {
 		return Differs
 	} else if !p.seen && !hasContent(value) {
-		proof = Unseen // the server does not store empty lists: the map may be gone
+		proof = NeedsBody // the server does not store empty lists: the map may be gone
 	}
 	for entry := range p.ours {
 		key, isField := strings.CutPrefix(entry, "f:")
@@ -113,10 +115,9 @@ func (p place) proveFields(value map[string]any, adjust func(key string, below p
 	return proof
 }
 
-// proveUnowned compares a value of which nothing is ours. That is so for an empty
-// list whose items would have owners of their own, and for a map that holds no
-// more than such lists.
-func (p place) proveUnowned(value any) Proof {
+// proveUnowned compares a value of which we own nothing: an empty list whose
+// items would have their own owners, or a map with only such lists.
+func (p ownedValue) proveUnowned(value any) Proof {
 	if fields, isMap := value.(map[string]any); isMap && len(fields) > 0 {
 		return p.proveFields(fields, nil)
 	}
@@ -129,17 +130,17 @@ func (p place) proveUnowned(value any) Proof {
 	case p.declared:
 		return Same
 	case !p.seen:
-		return Unseen
+		return NeedsBody
 	case contains(p.live, value):
 		return Same
 	}
 	return Differs
 }
 
-// proveItems compares a list of which each item has an owner: a list of maps by
-// their keys, or a set. Items of other managers may stand between ours; the order
-// of ours is that of the PATCH.
-func (p place) proveItems(items []any) Proof {
+// proveItems compares a list whose items have owners: a keyed list of maps, or
+// a set. Items of other managers may be between ours; ours must be in the order
+// of the PATCH.
+func (p ownedValue) proveItems(items []any) Proof {
 	proof, last := Same, -1
 	for _, item := range items {
 		entry, ok := p.entryOf(item)
@@ -155,7 +156,7 @@ func (p place) proveItems(items []any) Proof {
 			last = index
 			below.live, below.exists = p.live.([]any)[index], true
 		} else if len(items) > 1 {
-			proof = Unseen
+			proof = NeedsBody
 		}
 		if proof = min(proof, below.prove(item)); proof == Differs {
 			return Differs
@@ -167,9 +168,9 @@ func (p place) proveItems(items []any) Proof {
 	return proof
 }
 
-// indexOf is where the live item of an entry stands; -1 when there is none, or
+// indexOf returns the index of an entry's live item; -1 if there is none or
 // more than one.
-func (p place) indexOf(entry string) int {
+func (p ownedValue) indexOf(entry string) int {
 	items, _ := p.live.([]any)
 	found := -1
 	for i, item := range items {
@@ -184,7 +185,7 @@ func (p place) indexOf(entry string) int {
 	return found
 }
 
-// isKey reports whether an item has the value or every key that an entry names.
+// isKey reports whether an item has the value, or all keys, of an entry.
 func isKey(entry string, item any) bool {
 	if text, ok := strings.CutPrefix(entry, "v:"); ok {
 		return sameValue(text, item)
@@ -202,10 +203,10 @@ func isKey(entry string, item any) bool {
 	return true
 }
 
-// entryOf is the entry of an item's fields. A key that the item does not have is
-// one that the schema filled in, so that its field has no owner; when more than
-// one entry fits, none is certain, and none is returned.
-func (p place) entryOf(item any) (string, bool) {
+// entryOf returns the entry for an item. A key that the item does not have was
+// defaulted, so its field has no owner. If more than one entry matches, ok is
+// false.
+func (p ownedValue) entryOf(item any) (string, bool) {
 	found, count := "", 0
 	for name, below := range p.ours {
 		if fields, ok := below.(map[string]any); ok && isAbout(name, fields, item) {
@@ -216,8 +217,8 @@ func (p place) entryOf(item any) (string, bool) {
 	return found, count == 1
 }
 
-// isAbout reports whether the entry of a list, with what is ours in it, fits an
-// item: v:value or k:{"key":value,…}.
+// isAbout reports whether a list entry, v:value or k:{"key":value,…}, matches
+// an item.
 func isAbout(entry string, ours map[string]any, item any) bool {
 	if text, ok := strings.CutPrefix(entry, "v:"); ok {
 		return sameValue(text, item)
@@ -241,7 +242,7 @@ func isAbout(entry string, ours map[string]any, item any) bool {
 	return known
 }
 
-// keysOf are the keys that an entry k:{…} names.
+// keysOf returns the keys of an entry k:{…}.
 func keysOf(entry string) (map[string]json.RawMessage, bool) {
 	text, ok := strings.CutPrefix(entry, "k:")
 	var keys map[string]json.RawMessage

@@ -1,12 +1,16 @@
-// Package applyset decides what an apply set (KEP-3659) knows and owns: its id,
-// what its parent object promises about where the members are, whose an object
-// is, whether one is as it was last applied, and what may be pruned. It is
-// pure: objects in, decisions out.
+// Package applyset implements the rules of apply sets (KEP-3659): a set's ID,
+// the kinds and namespaces that its parent lists, the owner of an object,
+// whether an object is as it was last applied, and what may be pruned. It is
+// pure: it reads and returns objects only.
 //
 //	parent := applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"}}
-//	parent.SetID() // "applyset-…-v1"
+//	parent.SetID()                        // "applyset-…-v1", the value of the label on each member
+//	manager := parent.Manager("ordapply") // the field manager that applies them
+//	if applyset.Unchanged(desired, live, manager) {
+//		// a server-side apply would change nothing: it need not be sent
+//	}
 //
-// A parent's promise is widened before the first write and narrowed after the
-// last prune, so that whatever happens in between, no member is ever where the
-// parent does not say.
+// The lists of a parent are extended before the first write and reduced after
+// the last prune. So at any time every member is of a listed kind and in a
+// listed namespace.
 package applyset

@@ -9,14 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// AppliedAnnotation holds the fingerprint of what was applied. It travels in
-// the PATCH that applies it, so that the two are never apart.
+// AppliedAnnotation holds the fingerprint of the object that was applied. It is
+// part of the same PATCH, so both always agree.
 const AppliedAnnotation = "ordapply.dev/applied"
 
-// Fingerprint is that of an object as it is sent, without the annotation that
-// holds it. Its prefix is the version of the way it is made.
+// Fingerprint returns the fingerprint of an object as it is sent, without
+// AppliedAnnotation: "v1:" and 24 characters of SHA-256 in base64, where v1 is
+// the version of the algorithm. An object that cannot be JSON is an error.
 func Fingerprint(desired *unstructured.Unstructured) (string, error) {
-	text, err := json.Marshal(unmarked(desired).Object)
+	text, err := json.Marshal(withoutFingerprint(desired).Object)
 	if err != nil {
 		return "", fmt.Errorf("fingerprint: %w", err)
 	}
@@ -24,8 +25,8 @@ func Fingerprint(desired *unstructured.Unstructured) (string, error) {
 	return "v1:" + base64.RawURLEncoding.EncodeToString(sum[:18]), nil
 }
 
-// unmarked is the object without a fingerprint; a copy when it has one.
-func unmarked(desired *unstructured.Unstructured) *unstructured.Unstructured {
+// withoutFingerprint returns the object without its fingerprint; a copy if it has one.
+func withoutFingerprint(desired *unstructured.Unstructured) *unstructured.Unstructured {
 	annotations := desired.GetAnnotations()
 	if _, has := annotations[AppliedAnnotation]; !has {
 		return desired
@@ -33,7 +34,7 @@ func unmarked(desired *unstructured.Unstructured) *unstructured.Unstructured {
 	out := desired.DeepCopy()
 	delete(annotations, AppliedAnnotation)
 	if len(annotations) == 0 {
-		annotations = nil // as an object that never had one
+		annotations = nil // as in an object without annotations
 	}
 	out.SetAnnotations(annotations)
 	return out

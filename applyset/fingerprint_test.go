@@ -32,7 +32,7 @@ spec:
         resources: {}
 `
 
-// webFields is what the API server writes of the fields of web.
+// webFields are the managedFields of web.
 const webFields = `
 f:metadata: {f:annotations: {"f:ordapply.dev/applied": {}}, f:labels: {f:app: {}}}
 f:spec:
@@ -65,12 +65,12 @@ func marked(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// live is what the server would have of an object.
+// live returns an object as the server would store it.
 func live(t *testing.T, desired *unstructured.Unstructured, fields string) *unstructured.Unstructured {
 	t.Helper()
 	out := desired.DeepCopy()
 	containers, _, _ := unstructured.NestedSlice(out.Object, "spec", "template", "spec", "containers")
-	if len(containers) > 0 { // with the default of the key
+	if len(containers) > 0 { // with the default for the key
 		containers[0].(map[string]any)["ports"].([]any)[0].(map[string]any)["protocol"] = "TCP"
 		require.NoError(t, unstructured.SetNestedSlice(out.Object, containers, "spec", "template", "spec", "containers"))
 	}
@@ -110,7 +110,7 @@ func TestUnchanged(t *testing.T) {
 	require.False(t, applyset.Unchanged(desired, other, "ordapply"))
 }
 
-// Any field that another manager took from us is found.
+// Every field that another manager took is detected.
 func TestAnyFieldThatIsNoLongerOursIsFound(t *testing.T) {
 	desired := marked(t, web)
 	full := parse(t, webFields).Object
@@ -118,7 +118,7 @@ func TestAnyFieldThatIsNoLongerOursIsFound(t *testing.T) {
 	var without func(fields map[string]any)
 	without = func(fields map[string]any) {
 		for key, below := range fields {
-			if key == "." || key == "f:spec" || key == "f:template" { // {} would stand for the whole
+			if key == "." || key == "f:spec" || key == "f:template" { // {} would mean the whole
 				without(below.(map[string]any))
 				continue
 			}
@@ -138,22 +138,22 @@ func TestAnyFieldThatIsNoLongerOursIsFound(t *testing.T) {
 	require.Equal(t, 16, taken)
 }
 
-// What only the body of an object can prove is not said of its metadata.
+// What only the object's body can prove is Unseen given its metadata.
 func TestTheBodyProvesTheOrderOfItems(t *testing.T) {
 	desired := marked(t, web)
 	whole := live(t, desired, webFields)
 	metadata := whole.DeepCopy()
 	delete(metadata.Object, "spec")
 	require.Equal(t, applyset.Same, applyset.Prove(desired, whole, "ordapply"))
-	require.Equal(t, applyset.Unseen, applyset.Prove(desired, metadata, "ordapply"))
+	require.Equal(t, applyset.NeedsBody, applyset.Prove(desired, metadata, "ordapply"))
 	config := marked(t, `{apiVersion: apps/v1, kind: Thing, metadata: {name: a}, data: {a: b, c: d}}`)
 	metadata = live(t, config, `{f:metadata: {f:annotations: {"f:ordapply.dev/applied": {}}}, f:data: {f:a: {}, f:c: {}}}`)
 	delete(metadata.Object, "data")
 	require.Equal(t, applyset.Same, applyset.Prove(config, metadata, "ordapply"), "no list: ownership proves it")
 }
 
-// An empty list whose items would have owners of their own has no owner. One that
-// is owned as a whole is ours until another manager has it.
+// An empty list whose items would have their own owners has no owner. One that
+// is owned as a whole is ours until another manager owns it.
 func TestEmptyLists(t *testing.T) {
 	desired := marked(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {env: [], b: c}}`)
 	const ours = `{f:metadata: {f:annotations: {"f:ordapply.dev/applied": {}}}, f:spec: {f:b: {}}}`
@@ -192,8 +192,8 @@ func TestInDoubtItHasChanged(t *testing.T) {
 	}
 }
 
-// The API server writes the stringData that another manager applies over data, and
-// goes on calling the values ours.
+// The API server copies the stringData that another manager applies to data,
+// and keeps us as the owner of the values.
 func TestStringDataOfAnotherManager(t *testing.T) {
 	secret := marked(t, "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}, data: {a: YQ==}}")
 	live := secret.DeepCopy()
@@ -205,5 +205,5 @@ func TestStringDataOfAnotherManager(t *testing.T) {
 	live.Object["data"] = map[string]any{"a": "ZXZpbA=="}
 	require.Equal(t, applyset.Differs, applyset.Prove(secret, live, "m"))
 	delete(live.Object, "data")
-	require.Equal(t, applyset.Unseen, applyset.Prove(secret, live, "m"), "metadata alone")
+	require.Equal(t, applyset.NeedsBody, applyset.Prove(secret, live, "m"), "metadata alone")
 }

@@ -11,33 +11,36 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// BeforeFirstApply is the field manager that the API server makes the owner of
-// everything that is in an object without managedFields when it is applied first.
+// BeforeFirstApply is the field manager to which the API server assigns all
+// existing fields when an object without managedFields is applied for the first
+// time.
 const BeforeFirstApply = "before-first-apply"
 
-// Inheritance is what becomes of managedFields when a manager takes over the fields
-// of others, so that a field that its manifests do not hold goes with the next
-// apply.
-type Inheritance struct {
-	Entries []metav1.ManagedFieldsEntry // as they are then
-	Taken   *fieldpath.Set              // the fields that were taken over
-	Kept    *fieldpath.Set              // the fields that other managers still own
-	Changes bool                        // Entries are others than those of the live object
+// OwnershipMigration is the result of migrating the field ownership of other managers
+// to a manager, so that its next apply removes fields that its manifest does
+// not have.
+type OwnershipMigration struct {
+	Entries  []metav1.ManagedFieldsEntry // managedFields after the migration
+	Migrated *fieldpath.Set              // the migrated fields
+	Kept     *fieldpath.Set              // the fields that other managers keep
+	Changes  bool                        // Entries differ from those of the live object
 }
 
-// Inherit lets manager take over what former entries of a live object own, but for
-// what must not go with the next apply:
+// MigrateOwnership migrates to manager the fields that former entries of a live object
+// own, except fields that the next apply must not remove:
 //
-//   - finalizers and owner references, which controllers rely on, unless manager
+//   - finalizers and owner references, on which controllers rely, unless manager
 //     owns them already;
-//   - of BeforeFirstApply, which owns what controllers and people wrote as well,
-//     what neither kubectl's last-applied annotation names nor manager owns already;
-//   - of an entry in another version of the API, what the object does not have under
-//     that name in the version in which it was read.
+//   - of BeforeFirstApply, which also owns fields written by controllers and users,
+//     those that neither kubectl's last-applied annotation contains nor manager owns
+//     already;
+//   - of an entry in another API version than manager's own, those that the object
+//     does not have under the same name in the version in which it was read, or all
+//     of them if manager's own entry is in a third one.
 //
-// That stays with the entry that has it.
-func Inherit(live *unstructured.Unstructured, manager string, former func(metav1.ManagedFieldsEntry) bool) Inheritance {
-	in := inheritor{live: live, version: live.GetAPIVersion(), ours: &fieldpath.Set{}}
+// These remain with their entry. live is not changed.
+func MigrateOwnership(live *unstructured.Unstructured, manager string, former func(metav1.ManagedFieldsEntry) bool) OwnershipMigration {
+	in := ownershipMigrator{live: live, version: live.GetAPIVersion(), ours: &fieldpath.Set{}}
 	entries := slices.Clone(live.GetManagedFields())
 	own := slices.IndexFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == manager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
@@ -45,7 +48,7 @@ func Inherit(live *unstructured.Unstructured, manager string, former func(metav1
 	if own >= 0 {
 		in.ours, in.version = FieldsOf(entries[own]), entries[own].APIVersion
 	}
-	out := Inheritance{Taken: &fieldpath.Set{}, Kept: &fieldpath.Set{}}
+	out := OwnershipMigration{Migrated: &fieldpath.Set{}, Kept: &fieldpath.Set{}}
 	for i, entry := range entries {
 		switch {
 		case i == own:
@@ -53,11 +56,11 @@ func Inherit(live *unstructured.Unstructured, manager string, former func(metav1
 			out.Kept = out.Kept.Union(FieldsOf(entry))
 		default:
 			fields := FieldsOf(entry)
-			taken := in.takes(entry, fields)
+			taken := in.migrates(entry, fields)
 			left := fields.Difference(taken)
-			out.Taken, out.Kept = out.Taken.Union(taken), out.Kept.Union(left)
+			out.Migrated, out.Kept = out.Migrated.Union(taken), out.Kept.Union(left)
 			out.Changes = out.Changes || !taken.Empty() || fields.Empty()
-			if own < 0 && !taken.Empty() { // the first of them becomes the manager's own entry
+			if own < 0 && !taken.Empty() { // the first such entry becomes the manager's own
 				own = len(entries)
 				entries = append(entries, metav1.ManagedFieldsEntry{
 					Manager: manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: in.version,
@@ -68,21 +71,21 @@ func Inherit(live *unstructured.Unstructured, manager string, former func(metav1
 		}
 	}
 	if own >= 0 {
-		entries[own] = withFields(entries[own], in.ours.Union(out.Taken))
+		entries[own] = withFields(entries[own], in.ours.Union(out.Migrated))
 	}
 	out.Entries = slices.DeleteFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return e.FieldsV1 == nil })
 	return out
 }
 
-// inheritor is who takes over fields.
-type inheritor struct {
+// ownershipMigrator is the manager to which fields migrate.
+type ownershipMigrator struct {
 	live    *unstructured.Unstructured
 	version string // of its entry
 	ours    *fieldpath.Set
 }
 
-// takes are the fields of a former entry that are taken over.
-func (in inheritor) takes(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) *fieldpath.Set {
+// migrates returns the fields of a former entry that migrate.
+func (in ownershipMigrator) migrates(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) *fieldpath.Set {
 	already := fields.Intersection(in.ours)
 	if entry.Manager == BeforeFirstApply {
 		fields = named(fields, lastApplied(in.live))
@@ -97,8 +100,8 @@ func (in inheritor) takes(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set
 	return withoutFinalizersAndOwners(fields).Union(already)
 }
 
-// withoutFinalizersAndOwners is a set without what keeps an object alive, or lets it go with
-// another one.
+// withoutFinalizersAndOwners returns a set without finalizers and owner
+// references.
 func withoutFinalizersAndOwners(fields *fieldpath.Set) *fieldpath.Set {
 	kept := &fieldpath.Set{}
 	fields.Iterate(func(path fieldpath.Path) {
@@ -113,8 +116,8 @@ func isField(at fieldpath.PathElement, name string) bool {
 	return at.FieldName != nil && *at.FieldName == name
 }
 
-// lastApplied is what kubectl's client-side apply wrote down of what it applied
-// last, with the annotation in which it did; nil without one.
+// lastApplied returns the object in kubectl's last-applied annotation,
+// including the annotation itself; nil without one.
 func lastApplied(live *unstructured.Unstructured) any {
 	text, has := live.GetAnnotations()[lastAppliedAnnotation]
 	if !has {
@@ -137,7 +140,7 @@ func lastApplied(live *unstructured.Unstructured) any {
 	return object
 }
 
-// named are the fields of a set that a value has.
+// named returns the fields of a set that exist in a value.
 func named(fields *fieldpath.Set, in any) *fieldpath.Set {
 	out := &fieldpath.Set{}
 	fields.Members.Iterate(func(at fieldpath.PathElement) {
@@ -158,8 +161,8 @@ func named(fields *fieldpath.Set, in any) *fieldpath.Set {
 	return out
 }
 
-// itemAt is the one field or item of a value that a path element names. A manifest may
-// leave out keys of an item that have defaults.
+// itemAt returns the single field or item to which a path element refers. A
+// manifest may omit keys of an item that have defaults.
 func itemAt(in any, at fieldpath.PathElement) (any, bool) {
 	switch in := in.(type) {
 	case map[string]any:
@@ -202,8 +205,8 @@ func isAt(at fieldpath.PathElement, item any) bool {
 	return same > 0
 }
 
-// FieldsOf are the fields that an entry of managedFields speaks of; none when it
-// cannot be read.
+// FieldsOf returns the fields of a managedFields entry; empty if it cannot be
+// parsed.
 func FieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	set := &fieldpath.Set{}
 	if entry.FieldsV1 == nil || set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())) != nil {
@@ -212,7 +215,8 @@ func FieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	return set
 }
 
-// withFields is an entry with other fields; without any where there are none.
+// withFields returns an entry with other fields; nil FieldsV1 if there are
+// none.
 func withFields(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) metav1.ManagedFieldsEntry {
 	entry.FieldsV1 = nil
 	if text, err := fields.ToJSON(); err == nil && !fields.Empty() {

@@ -28,8 +28,9 @@ metadata:
 spec: {storageClassName: s, volumeName: pv-1}
 `
 
-// A claim without managedFields is adopted: what its controllers wrote stays, and
-// what kubectl's client-side apply names goes where the manifest does not hold it.
+// Adopting a claim without managedFields keeps what controllers wrote, and
+// removes what kubectl's client-side apply wrote and the manifest does not
+// have.
 func TestInheritOfAnObjectWithoutManagedFields(t *testing.T) {
 	for name, c := range map[string]struct {
 		lastApplied string
@@ -60,9 +61,9 @@ spec: {storageClassName: s}
 			require.Equal(t, c.labels, adopted.GetLabels())
 			require.Contains(t, adopted.GetAnnotations(), "pv.kubernetes.io/bind-completed")
 			require.NotContains(t, adopted.GetAnnotations(), "kubectl.kubernetes.io/last-applied-configuration")
-			require.False(t, applyset.Inherit(adopted, "ordapply", beforeFirst).Changes, "that is done once")
+			require.False(t, applyset.MigrateOwnership(adopted, "ordapply", beforeFirst).Changes, "that is done once")
 
-			// What the manifest holds now and drops later goes.
+			// Fields that the manifest has now and drops later are removed.
 			later := adopt(t, adopted, marked(t, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a, namespace: b}, spec: {storageClassName: s}}"))
 			require.NotContains(t, later.GetLabels(), "kept")
 			require.Equal(t, []string{"kubernetes.io/pvc-protection"}, later.GetFinalizers())
@@ -74,14 +75,15 @@ func beforeFirst(entry metav1.ManagedFieldsEntry) bool {
 	return entry.Manager == applyset.BeforeFirstApply || entry.Manager == "former"
 }
 
-// adopt applies an object as a run does: once, and again when it took over fields.
+// adopt applies an object as a run does: once, and again if field ownership
+// migrated.
 func adopt(t *testing.T, live, desired *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	f := managedfieldstest.NewFakeFieldManager(managedfields.NewDeducedTypeConverter(), schema.GroupVersionKind{Version: "v1", Kind: desired.GetKind()})
 	after, err := f.Apply(live, desired.DeepCopy(), "ordapply", true)
 	require.NoError(t, err)
 	out := after.(*unstructured.Unstructured)
-	in := applyset.Inherit(out, "ordapply", beforeFirst)
+	in := applyset.MigrateOwnership(out, "ordapply", beforeFirst)
 	if !in.Changes {
 		return out
 	}
@@ -91,8 +93,8 @@ func adopt(t *testing.T, live, desired *unstructured.Unstructured) *unstructured
 	return after.(*unstructured.Unstructured)
 }
 
-// What an entry in another version of the API owns becomes the manager's own where
-// the object has it under that name; the rest stays with the entry.
+// Fields of an entry in another API version migrate if the object has them
+// under the same name; others remain with the entry.
 func TestInheritOfAnotherVersion(t *testing.T) {
 	entry := func(manager string, operation metav1.ManagedFieldsOperationType, version, fields string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, APIVersion: version, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
@@ -102,7 +104,7 @@ func TestInheritOfAnotherVersion(t *testing.T) {
 		`{"f:metadata":{"f:labels":{"f:old":{}},"f:finalizers":{"v:\"f\"":{}}},"f:spec":{"f:maxReplicas":{},"f:targetCPUUtilizationPercentage":{}}}`)
 	own := entry("ordapply", "Apply", "autoscaling/v2", `{"f:spec":{"f:minReplicas":{}}}`)
 	controller := entry("controller", "Update", "autoscaling/v2", `{"f:spec":{"f:metrics":{}}}`)
-	owned := func(in applyset.Inheritance, manager string) string {
+	owned := func(in applyset.OwnershipMigration, manager string) string {
 		i := slices.IndexFunc(in.Entries, func(e metav1.ManagedFieldsEntry) bool { return e.Manager == manager })
 		require.GreaterOrEqual(t, i, 0, manager)
 		var fields any
@@ -116,7 +118,7 @@ func TestInheritOfAnotherVersion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			live.SetManagedFields(entries)
-			in := applyset.Inherit(live, "ordapply", beforeFirst)
+			in := applyset.MigrateOwnership(live, "ordapply", beforeFirst)
 			require.True(t, in.Changes)
 			ours := `{"f:metadata":{"f:labels":{"f:old":{}}},"f:spec":{"f:maxReplicas":{}}}`
 			if len(entries) == 3 {
@@ -126,19 +128,19 @@ func TestInheritOfAnotherVersion(t *testing.T) {
 			require.Equal(t, `autoscaling/v1 {"f:metadata":{"f:finalizers":{"v:\"f\"":{}}},"f:spec":{"f:targetCPUUtilizationPercentage":{}}}`, owned(in, "former"))
 			require.Equal(t, "autoscaling/v2 "+`{"f:spec":{"f:metrics":{}}}`, owned(in, "controller"))
 			live.SetManagedFields(in.Entries)
-			require.False(t, applyset.Inherit(live, "ordapply", beforeFirst).Changes, "that is done once")
+			require.False(t, applyset.MigrateOwnership(live, "ordapply", beforeFirst).Changes, "that is done once")
 		})
 	}
 }
 
-// An entry that cannot be read goes, and one of a subresource stays.
+// An entry that cannot be parsed is removed, and one of a subresource is kept.
 func TestInheritOfUnusualEntries(t *testing.T) {
 	live := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
 	live.SetManagedFields([]metav1.ManagedFieldsEntry{
 		{Manager: "former", Operation: "Update", APIVersion: "v1"},
 		{Manager: "former", Operation: "Update", APIVersion: "v1", Subresource: "status", FieldsV1: metav1.NewFieldsV1(`{"f:status":{}}`)},
 	})
-	in := applyset.Inherit(live, "ordapply", beforeFirst)
+	in := applyset.MigrateOwnership(live, "ordapply", beforeFirst)
 	require.True(t, in.Changes)
 	require.Len(t, in.Entries, 1)
 	require.Equal(t, "status", in.Entries[0].Subresource)

@@ -3,9 +3,9 @@ package applyset
 import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 // DropUnownedNulls removes from desired, in place, the null fields that manager
-// does not own on a live object, and reports whether there were any. The server
-// refuses some nulls, and these were left out when the object was applied; the
-// fingerprint of what is left says whether it was these.
+// does not own on a live object, and reports whether there were any. The API
+// server rejects some nulls, which were then left out of the applied object;
+// comparing fingerprints afterwards confirms it.
 func DropUnownedNulls(desired, live *unstructured.Unstructured, manager string) bool {
 	if !holdsNull(desired.Object) || desired.GetAnnotations()[AppliedAnnotation] == live.GetAnnotations()[AppliedAnnotation] {
 		return false
@@ -32,7 +32,7 @@ func holdsNull(value any) bool {
 	return false
 }
 
-func (p place) dropNulls(value any) (dropped bool) {
+func (p ownedValue) dropNulls(value any) (dropped bool) {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, v := range value {
@@ -46,7 +46,7 @@ func (p place) dropNulls(value any) (dropped bool) {
 		}
 	case []any:
 		for _, item := range value {
-			var below place // an item of a list that is owned as a whole
+			var below ownedValue // an item of a list that is owned as a whole
 			if entry, ok := p.entryOf(item); ok {
 				below, _ = p.at(entry)
 			}

@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Owner is the id of the set that a live object is a member of; "" for none.
+// Owner returns the ID of the set of which a live object says it is a member, by
+// PartOfLabel, or "". Copies of a member say so too; see Parent.HasMember.
 func Owner(live *unstructured.Unstructured) string { return live.GetLabels()[PartOfLabel] }
 
-// Protection is the annotation, with its value, by which an author keeps an
-// object that its set no longer holds, whether it would be pruned or deleted;
-// "" when nothing keeps it. Those of Config Connector and kpt, cli-utils and
-// Helm mean the same as ours.
+// Protection returns the annotation, as "key: value", that protects an object
+// from pruning and deletion, or "": ordapply.dev/lifecycle: keep, or those with
+// which Config Connector and kpt, cli-utils and Helm say the same.
 func Protection(live *unstructured.Unstructured) string {
 	annotations := live.GetAnnotations()
 	for _, p := range []struct{ key, value string }{
@@ -31,41 +31,41 @@ func Protection(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// Claims tells whether a live object is a member of the set: it says so, and one
-// of the set's own field managers made it say so. What a person or a controller
-// copied from a member was written by another.
-func (p Parent) Claims(live *unstructured.Unstructured) bool {
-	return Owner(live) == p.SetID() && slices.ContainsFunc(Claimants(live), p.IsManager)
+// HasMember reports whether a live object is a member of the set: it has the set's
+// label, and one of the set's field managers owns the label. A copy of a
+// member, made by a user or a controller, has another field manager.
+func (p Parent) HasMember(live *unstructured.Unstructured) bool {
+	return Owner(live) == p.SetID() && slices.ContainsFunc(MembershipManagers(live), p.IsManager)
 }
 
-// IsManager tells whether a field manager is one that members of the set are
-// written with, whatever its base.
+// IsManager reports whether a field manager belongs to the set: Manager returns it
+// for some base name.
 func (p Parent) IsManager(manager string) bool { return IsManager(manager, p.SetID()) }
 
-// IsManager tells the same of the set with an id.
+// IsManager is Parent.IsManager for the ID of a set; false if that is "".
 func IsManager(manager, set string) bool {
 	return set != "" && strings.HasSuffix(manager, managerSuffix(set))
 }
 
-// Claimants are the field managers that made an object, by apply, a member of
-// the set that it says it is of: by kubectl's client-side apply too, which shows
-// as an update of what it last applied. None are those of an object that only
-// carries the label: what a controller copied it to, as that of EndpointSlices
-// copies a Service's.
-func Claimants(live *unstructured.Unstructured) []string {
-	return labellers(live, func(entry metav1.ManagedFieldsEntry, fields map[string]any) bool {
+// MembershipManagers returns the field managers that own an object's membership label
+// through an apply, including kubectl's client-side apply, which appears as an
+// update together with last-applied. It returns none for an object to which a
+// controller copied the label, as the EndpointSlice controller copies a
+// Service's.
+func MembershipManagers(live *unstructured.Unstructured) []string {
+	return labelManagers(live, func(entry metav1.ManagedFieldsEntry, fields map[string]any) bool {
 		return entry.Operation == metav1.ManagedFieldsOperationApply || entry.Manager == clientSideApply ||
 			owns(fields, "f:annotations", "f:"+lastAppliedAnnotation)
 	})
 }
 
-// Labellers are all field managers that own the label by which an object says
-// that it is a member. Of one whose managedFields were cleared it is nobody.
-func Labellers(live *unstructured.Unstructured) []string {
-	return labellers(live, func(metav1.ManagedFieldsEntry, map[string]any) bool { return true })
+// LabelManagers returns all field managers that own an object's membership label;
+// none if its managedFields were cleared.
+func LabelManagers(live *unstructured.Unstructured) []string {
+	return labelManagers(live, func(metav1.ManagedFieldsEntry, map[string]any) bool { return true })
 }
 
-func labellers(live *unstructured.Unstructured, counts func(metav1.ManagedFieldsEntry, map[string]any) bool) []string {
+func labelManagers(live *unstructured.Unstructured, counts func(metav1.ManagedFieldsEntry, map[string]any) bool) []string {
 	var managers []string
 	for _, entry := range live.GetManagedFields() {
 		var fields map[string]any
@@ -79,14 +79,14 @@ func labellers(live *unstructured.Unstructured, counts func(metav1.ManagedFields
 	return managers
 }
 
-// owns tells whether fields of managedFields hold a place in metadata.
+// owns reports whether managedFields contain a path in metadata.
 func owns(fields map[string]any, place ...string) bool {
 	_, has, _ := unstructured.NestedFieldNoCopy(fields, append([]string{"f:metadata"}, place...)...)
 	return has
 }
 
-// What tells kubectl's client-side apply: its usual field manager, and what it
-// writes under any.
+// kubectl's client-side apply: its default field manager, and the annotation
+// that it always writes.
 const (
 	clientSideApply       = "kubectl-client-side-apply"
 	lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"

@@ -20,12 +20,12 @@ func TestClaimants(t *testing.T) {
 		`{manager: endpointslice-controller, operation: Update, fieldsV1: ` + label + `}`:                                                                                                             nil,
 		`{manager: a, operation: Apply, fieldsV1: {f:metadata: {f:labels: {f:x: {}}}}}`:                                                                                                               nil,
 	} {
-		require.Equal(t, want, applyset.Claimants(parse(t, member(entries))), entries)
+		require.Equal(t, want, applyset.MembershipManagers(parse(t, member(entries))), entries)
 	}
 }
 
-// A member is what a run of this very set wrote, whatever its field manager is
-// based on.
+// A member is an object that a run of this set wrote, whatever the base of its
+// field manager.
 func TestClaims(t *testing.T) {
 	own := shop().Manager("mine")
 	for name, c := range map[string]struct {
@@ -40,7 +40,7 @@ func TestClaims(t *testing.T) {
 	} {
 		live := parse(t, `{apiVersion: v1, kind: Service, metadata: {name: a, labels: {applyset.kubernetes.io/part-of: `+c.set+`},
 		  managedFields: [{manager: "`+c.manager+`", operation: Apply, fieldsV1: {f:metadata: {f:labels: {"f:applyset.kubernetes.io/part-of": {}}}}}]}}`)
-		require.Equal(t, c.member, shop().Claims(live), name)
-		require.Equal(t, []string{c.manager}, applyset.Labellers(live), name)
+		require.Equal(t, c.member, shop().HasMember(live), name)
+		require.Equal(t, []string{c.manager}, applyset.LabelManagers(live), name)
 	}
 }

@@ -15,53 +15,55 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// The labels and annotations of KEP-3659.
+// Labels and annotations of KEP-3659.
 const (
-	IDLabel              = "applyset.kubernetes.io/id"      // on the parent
-	PartOfLabel          = "applyset.kubernetes.io/part-of" // on each member: the id of its set
-	ToolingAnnotation    = "applyset.kubernetes.io/tooling"
-	GroupKindsAnnotation = "applyset.kubernetes.io/contains-group-kinds"
-	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces"
-	// ResourcesAnnotation is the older form of GroupKindsAnnotation, with the
-	// names of resources.
+	IDLabel              = "applyset.kubernetes.io/id"                    // on the parent: the ID of the set
+	PartOfLabel          = "applyset.kubernetes.io/part-of"               // on each member: the ID of its set
+	ToolingAnnotation    = "applyset.kubernetes.io/tooling"               // on the parent: the tool that keeps the set, and its version
+	GroupKindsAnnotation = "applyset.kubernetes.io/contains-group-kinds"  // on the parent: Kind.group, comma-separated
+	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces" // on the parent: those beside its own, comma-separated
+	// ResourcesAnnotation is the older form of GroupKindsAnnotation, with
+	// resource names.
 	ResourcesAnnotation = "applyset.kubernetes.io/contains-group-resources"
 )
 
-// Tooling is what a parent of ours says in its tooling annotation. The version
-// is that of the promise, not of the program.
+// Tooling is the value of the tooling annotation of our parents. Its version is
+// that of the format, not of the program.
 const Tooling = "ordapply/v1"
 
-// Parent is the object that a set is known by, and what it promises: every
-// member is of one of Kinds and in one of Namespaces, in the parent's own
-// namespace, or cluster-scoped.
+// Parent is the parent object of a set and what it lists: every member is of
+// one of Kinds, and in one of Namespaces, in the parent's namespace, or
+// cluster-scoped.
 type Parent struct {
-	ID         object.ID
-	Tooling    string             // "" for one that nobody has claimed
-	Kinds      []schema.GroupKind // sorted as the annotation is
-	Namespaces []string           // beside the parent's own, sorted
+	ID         object.ID          // of the object itself
+	Tooling    string             // "" if no tool has claimed the object
+	Kinds      []schema.GroupKind // sorted as in the annotation
+	Namespaces []string           // without the parent's own, sorted
 }
 
-// SetID is the id of the set, as KEP-3659 makes it from its parent.
+// SetID returns the ID of the set, which KEP-3659 derives from its parent: a hash
+// of name, namespace, kind and group.
 func (p Parent) SetID() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{p.ID.Name, p.ID.Namespace, p.ID.Kind, p.ID.Group}, ".")))
 	return "applyset-" + base64.RawURLEncoding.EncodeToString(sum[:]) + "-v1"
 }
 
-// Manager is the field manager that writes the members of the set, so that the
-// API server itself refuses to move a member from one set to another.
+// Manager returns the field manager for members of the set. It differs between
+// sets, so that the API server reports a conflict if a member moves to another
+// set.
 func (p Parent) Manager(base string) string {
 	return base + managerSuffix(p.SetID())
 }
 
-// managerSuffix tells the field managers of one set from all others.
+// managerSuffix distinguishes the field managers of one set from others.
 func managerSuffix(set string) string {
 	hash := strings.TrimPrefix(set, "applyset-")
 	return ":" + hash[:min(12, len(hash))]
 }
 
-// ReadParent reads the promise of a live parent. An object that is no parent
-// yet gives one without tooling; one of another id, or an annotation that
-// cannot be read, is an error.
+// ReadParent reads a live parent. An object that is not a parent yet has no
+// Tooling. An IDLabel that is not SetID is an error, and so is an annotation that
+// cannot be parsed; the error then joins all of these, and the parent has the rest.
 func ReadParent(live *unstructured.Unstructured) (Parent, error) {
 	gvk := live.GroupVersionKind()
 	p := Parent{ID: object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: live.GetNamespace(), Name: live.GetName()}}
@@ -90,26 +92,26 @@ func ReadParent(live *unstructured.Unstructured) (Parent, error) {
 	return p, errors.Join(errs...)
 }
 
-// isGroupKind reports whether an API server can serve a kind of that name.
+// isGroupKind reports whether an API server can serve a kind with this name.
 func isGroupKind(gk schema.GroupKind) bool {
 	kind := len(validation.IsDNS1035Label(strings.ToLower(gk.Kind))) == 0
 	return kind && (gk.Group == "" || len(validation.IsDNS1123Subdomain(gk.Group)) == 0)
 }
 
-// Silent tells whether a live parent does not say of which kinds its members
-// are, as KEP-3659 lets it: they may then be of any.
-func Silent(live *unstructured.Unstructured) bool {
+// MissingGroupKinds reports whether a live parent has no list of kinds, as KEP-3659
+// permits. Its members may then be of any kind.
+func MissingGroupKinds(live *unstructured.Unstructured) bool {
 	_, says := live.GetAnnotations()[GroupKindsAnnotation]
 	return live.GetLabels()[IDLabel] != "" && !says
 }
 
-// Resources are those that a live parent names in the older form, as
-// "deployments.apps".
+// Resources returns the resources that a live parent lists in the older form,
+// such as "deployments.apps".
 func Resources(live *unstructured.Unstructured) []string {
 	return split(live.GetAnnotations()[ResourcesAnnotation])
 }
 
-// Annotations are those that say what the parent promises.
+// Annotations returns the annotations by which the parent lists its members.
 func (p Parent) Annotations() map[string]string {
 	kinds := make([]string, len(p.Kinds))
 	for i, kind := range p.Kinds {
@@ -125,14 +127,16 @@ func (p Parent) Annotations() map[string]string {
 	return out
 }
 
-// Holding is the parent with the promise that these members need, and no more.
-func (p Parent) Holding(members []object.ID) Parent {
+// ForMembers returns the parent with exactly the kinds and namespaces of these
+// members.
+func (p Parent) ForMembers(members []object.ID) Parent {
 	p.Kinds, p.Namespaces = nil, nil
-	return p.Widened(members)
+	return p.WithMembers(members)
 }
 
-// Widened is the parent with a promise that holds for these members too.
-func (p Parent) Widened(members []object.ID) Parent {
+// WithMembers returns the parent with the kinds and namespaces of these members
+// added.
+func (p Parent) WithMembers(members []object.ID) Parent {
 	var kinds []schema.GroupKind
 	var namespaces []string
 	for _, id := range members {
@@ -141,23 +145,22 @@ func (p Parent) Widened(members []object.ID) Parent {
 			namespaces = append(namespaces, id.Namespace)
 		}
 	}
-	return p.WidenedTo(kinds, namespaces)
+	return p.WithKindsAndNamespaces(kinds, namespaces)
 }
 
-// WidenedTo is the parent with a promise that holds for these kinds and these
-// namespaces too.
-func (p Parent) WidenedTo(kinds []schema.GroupKind, namespaces []string) Parent {
+// WithKindsAndNamespaces returns the parent with these kinds and namespaces added.
+func (p Parent) WithKindsAndNamespaces(kinds []schema.GroupKind, namespaces []string) Parent {
 	p.Kinds, p.Namespaces = slices.Concat(p.Kinds, kinds), slices.Concat(p.Namespaces, namespaces)
 	p.tidy()
 	return p
 }
 
-// Equal tells whether two parents are the same and promise the same.
+// Equal reports whether two parents list the same; it compares all fields.
 func (p Parent) Equal(q Parent) bool {
 	return p.ID == q.ID && p.Tooling == q.Tooling && slices.Equal(p.Kinds, q.Kinds) && slices.Equal(p.Namespaces, q.Namespaces)
 }
 
-// tidy sorts what the parent promises, as KEP-3659 wants it written.
+// tidy sorts the lists as KEP-3659 requires.
 func (p *Parent) tidy() {
 	slices.SortFunc(p.Kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
 	p.Kinds = slices.Compact(p.Kinds)

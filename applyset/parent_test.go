@@ -22,9 +22,8 @@ func shop() applyset.Parent {
 	return applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"}, Tooling: applyset.Tooling}
 }
 
-// The id is what kubectl 1.36 makes of the same parent: the hash of
-// "shop.shop.Secret.", and of "shop..Store.example.com" for one of a kind of
-// its own.
+// The ID is that of kubectl 1.36 for the same parent: the hash of
+// "shop.shop.Secret.", and of "shop..Store.example.com" for a custom parent.
 func TestSetIDIsThatOfKubectl(t *testing.T) {
 	require.Equal(t, "applyset-"+b64sha("shop.shop.Secret.")+"-v1", shop().SetID())
 	store := applyset.Parent{ID: object.ID{Group: "example.com", Kind: "Store", Name: "shop"}}
@@ -39,7 +38,7 @@ func TestTwoSetsWriteWithTwoManagers(t *testing.T) {
 }
 
 func TestWhatIsWrittenIsRead(t *testing.T) {
-	p := shop().Widened([]object.ID{
+	p := shop().WithMembers([]object.ID{
 		{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"},
 		{Kind: "Service", Namespace: "other", Name: "web"},
 		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "web"},
@@ -57,7 +56,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, read.Equal(p))
 
-	narrow := read.Holding([]object.ID{{Kind: "Service", Namespace: "shop", Name: "web"}})
+	narrow := read.ForMembers([]object.ID{{Kind: "Service", Namespace: "shop", Name: "web"}})
 	require.Equal(t, "Service", narrow.Annotations()[applyset.GroupKindsAnnotation])
 	require.NotContains(t, narrow.Annotations(), applyset.NamespacesAnnotation)
 	require.Len(t, read.Kinds, 3, "what it was made of stays as it was")

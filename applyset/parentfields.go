@@ -8,12 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// keyPrefix is that of the labels and annotations of KEP-3659.
+// keyPrefix is the prefix of the labels and annotations of KEP-3659.
 const keyPrefix = "applyset.kubernetes.io/"
 
-// WithParentFields are the managedFields of a parent in which manager, by apply,
-// owns the labels and annotations of KEP-3659 that others owned, and nothing else
-// of theirs. Entries that cannot be read stay as they are.
+// WithParentFields returns managedFields in which manager, by apply, owns the
+// labels and annotations of KEP-3659 that others owned. Other fields keep their
+// owners. Entries that cannot be parsed are unchanged.
 func WithParentFields(entries []metav1.ManagedFieldsEntry, manager string) []metav1.ManagedFieldsEntry {
 	var out []metav1.ManagedFieldsEntry
 	taken := map[string]map[string]any{} // by API version
@@ -45,8 +45,8 @@ func WithParentFields(entries []metav1.ManagedFieldsEntry, manager string) []met
 	return out
 }
 
-// cutParentFields takes the labels and annotations of KEP-3659 out of fields, and
-// returns them in the same form.
+// cutParentFields removes the labels and annotations of KEP-3659 from fields,
+// and returns them in the same format.
 func cutParentFields(fields map[string]any) map[string]any {
 	moved := map[string]any{}
 	metadata, _ := fields["f:metadata"].(map[string]any)
@@ -68,7 +68,7 @@ func cutParentFields(fields map[string]any) map[string]any {
 	return moved
 }
 
-// below is the map at a key, which is made when it is not there.
+// below returns the map at a key, creating it if necessary.
 func below[V any](fields map[string]V, key string) map[string]any {
 	next, ok := any(fields[key]).(map[string]any)
 	if !ok || next == nil {
@@ -97,7 +97,7 @@ func readFields(entry metav1.ManagedFieldsEntry) map[string]any {
 
 func writeFields(fields map[string]any) *metav1.FieldsV1 {
 	text, err := json.Marshal(fields)
-	if err != nil { // they were read from JSON
+	if err != nil { // they were parsed from JSON
 		return nil
 	}
 	return metav1.NewFieldsV1(string(text))

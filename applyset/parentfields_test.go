@@ -13,8 +13,8 @@ func entry(manager string, operation metav1.ManagedFieldsOperationType, fields s
 	return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
 }
 
-// A set that is taken over takes from its parent what KEP-3659 wrote there. The
-// data of the Secret, and other labels, stay whose they are.
+// Taking over a set migrates only the fields of KEP-3659 on its parent. The
+// Secret's data and other labels keep their owners.
 func TestOnlyTheSetsOwnFieldsAreTaken(t *testing.T) {
 	got := applyset.WithParentFields([]metav1.ManagedFieldsEntry{
 		entry("kubectl-applyset", metav1.ManagedFieldsOperationApply, `{"f:metadata":{"f:annotations":{"f:applyset.kubernetes.io/tooling":{},"f:applyset.kubernetes.io/contains-group-resources":{}},"f:labels":{"f:applyset.kubernetes.io/id":{}}}}`),

@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// spot is one place of an object that can be edited.
+// spot is a position in an object that can be edited.
 type spot struct {
-	shape *shape // nil below a free-form tree
+	shape *shape // nil below a free-form field
 	get   func() any
 	set   func(any)
 	drop  func()
 }
 
-// spots are all places below a value, parents before children. put replaces
-// the value in its parent.
+// spots returns all positions below a value, parents first. put replaces the
+// value in its parent.
 func spots(s *shape, value any, put func(any)) []spot {
 	var out []spot
 	switch value := value.(type) {
@@ -51,7 +51,7 @@ func (s *shape) below(name string) *shape {
 	return s.element
 }
 
-// edit changes a random place of an object, as another writer would.
+// edit changes a random position of an object.
 func (r shapes) edit(s *shape, spec map[string]any) map[string]any {
 	spec = runtime.DeepCopyJSON(spec)
 	all := spots(s, spec, nil)
@@ -102,7 +102,7 @@ func (r shapes) reorder(at spot) {
 	at.set(items)
 }
 
-// extend adds a field or an item of the editor's own.
+// extend adds a field or an item that is not in the manifest.
 func (r shapes) extend(at spot) {
 	switch value := at.get().(type) {
 	case map[string]any:

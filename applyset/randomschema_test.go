@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// shape is a random structural schema and what makes values that fit it.
+// shape is a random structural schema from which matching values are generated.
 type shape struct {
 	kind     shapeKind
 	fields   map[string]*shape // of a struct, a free-form tree with some known fields, or the items of a keyed list
@@ -30,8 +30,8 @@ const (
 	keyed
 )
 
-// shapes makes schemas. Where declared is set they are as Kubernetes' own are:
-// without free-form trees, and maps hold scalars alone.
+// shapes generates schemas. If declared is set they are like those of native
+// kinds: without free-form fields, and with maps of scalars only.
 type shapes struct {
 	*rand.Rand
 	declared bool
@@ -82,8 +82,8 @@ func (r shapes) scalar() *shape {
 	return s
 }
 
-// keyed is a list of maps that a key names, or two of which the second has a
-// default, as the protocol of a port has.
+// keyed returns a list of maps with one key, or with two of which the second
+// has a default, like the protocol of a port.
 func (r shapes) keyed(depth int) *shape {
 	item := &shape{kind: structure, fields: map[string]*shape{"name": {kind: scalar}, "v": r.any(depth - 1), "w": r.any(depth - 1)}}
 	s := &shape{kind: keyed, element: item, keys: []string{"name"}}
@@ -96,7 +96,7 @@ func (r shapes) keyed(depth int) *shape {
 	return s
 }
 
-// openAPI is the schema as a CustomResourceDefinition holds it.
+// openAPI returns the schema in the format of a CRD.
 func (s *shape) openAPI() map[string]any {
 	out := map[string]any{}
 	if s.nullable {
@@ -146,7 +146,7 @@ func anyList(texts []string) []any {
 	return out
 }
 
-// value is a random one of a shape.
+// value returns a random value of a shape.
 func (r shapes) value(s *shape, depth int) any {
 	switch s.kind {
 	case scalar:
@@ -201,7 +201,7 @@ func (r shapes) items(s *shape, depth int) []any {
 	out := []any{}
 	for _, at := range r.Perm(5)[:r.IntN(5)] {
 		item := r.structValue(s.element, depth-1)
-		item["name"] = fmt.Sprintf("n%d", at/2) // two of one name, where there is a second key
+		item["name"] = fmt.Sprintf("n%d", at/2) // duplicate names if there is a second key
 		delete(item, "protocol")
 		if at%2 == 1 {
 			item["protocol"] = "UDP"
@@ -215,7 +215,7 @@ func (r shapes) items(s *shape, depth int) []any {
 	return out
 }
 
-// tree is a random value of a free-form field.
+// tree returns a random value of a free-form field.
 func (r shapes) tree(depth int) map[string]any {
 	out := map[string]any{}
 	for range r.IntN(4) {
@@ -251,7 +251,7 @@ func (r shapes) free(depth int) any {
 func (r shapes) text() string { return string(rune('t' + r.IntN(4))) }
 func (r shapes) key() string  { return string(rune('a' + r.IntN(4))) }
 
-// fill adds the defaults to a value, as the server does, in place.
+// fill adds defaults to a value in place, as the server does.
 func (s *shape) fill(value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -276,7 +276,7 @@ func (s *shape) fill(value any) {
 	}
 }
 
-// omitEmpty drops empty lists and maps of scalars from a value, in place.
+// omitEmpty drops empty lists and maps of scalars from a value in place.
 func (s *shape) omitEmpty(value any) {
 	switch value := value.(type) {
 	case map[string]any:

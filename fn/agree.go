@@ -8,8 +8,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// checkAgreement refuses a stream in which one layer has two ranks, gates,
-// timeouts or needs: two configurations went by one name.
+// checkAgreement reports an error if stamps of one layer differ in rank, gate,
+// timeout or needs: two configurations used the same name.
 func checkAgreement(metas []object.Meta, stamps []ordering.Stamp, findings *Findings) {
 	first := map[string]int{}
 	for i, s := range stamps {
@@ -30,8 +30,8 @@ func checkAgreement(metas []object.Meta, stamps []ordering.Stamp, findings *Find
 	}
 }
 
-// disagreement names what differs between two stamps of one layer, as the
-// second has it; "" when nothing does.
+// disagreement names the first difference of two stamps of a layer, with the
+// second one's value; "" if they agree.
 func disagreement(a, b ordering.Stamp) string {
 	switch {
 	case a.Wave != b.Wave:

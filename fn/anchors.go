@@ -7,12 +7,12 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// maxNodes bounds what a document may amount to once its aliases are written
-// out. Real streams stay below a tenth of it.
+// maxNodes limits the size of a document after its aliases are expanded. Real
+// streams have less than a tenth of it.
 const maxNodes = 10_000_000
 
-// checkAliases refuses documents that grow out of bounds, or for ever, when
-// their aliases are followed.
+// checkAliases returns an error for documents whose aliases expand beyond
+// maxNodes, or are recursive.
 func checkAliases(document *yaml.Node) error {
 	sizer := sizer{sizes: map[*yaml.Node]int{}}
 	if size, err := sizer.size(document); err != nil || size > maxNodes {
@@ -28,7 +28,7 @@ func tooLarge(size int) error {
 	return fmt.Errorf("its aliases expand to more than %d nodes: write out what they stand for", maxNodes)
 }
 
-// sizer counts nodes with aliases followed, each anchor once.
+// sizer counts nodes with aliases expanded, visiting each anchor once.
 type sizer struct {
 	sizes map[*yaml.Node]int // of anchored nodes; -1 while counting
 }
@@ -61,18 +61,18 @@ func (s *sizer) size(node *yaml.Node) (int, error) {
 	return total, nil
 }
 
-// detach makes sure that a resource can be moved and stamped without touching
-// another, or more of itself than its annotations: aliases are written out where
-// one reaches out of the resource, or where its metadata is shared.
-func detach(whole *yaml.Node, bodies []*yaml.Node) error {
+// isolateAliases ensures that moving and stamping a resource changes neither another
+// resource nor more of itself than its annotations: it expands aliases if one
+// refers to an anchor outside the resource, or if the metadata is shared.
+func isolateAliases(whole *yaml.Node, bodies []*yaml.Node) error {
 	for _, body := range bodies {
-		if reachesOut(body) {
-			return writtenOut(whole)
+		if hasOuterAlias(body) {
+			return expandAliases(whole)
 		}
 	}
 	for _, body := range bodies {
 		if sharesMetadata(body) {
-			if err := writtenOut(body); err != nil {
+			if err := expandAliases(body); err != nil {
 				return err
 			}
 		}
@@ -80,17 +80,16 @@ func detach(whole *yaml.Node, bodies []*yaml.Node) error {
 	return nil
 }
 
-// writtenOut replaces every alias and merge key below the node by what it
-// stands for.
-func writtenOut(node *yaml.Node) error {
+// expandAliases expands every alias and merge key below the node.
+func expandAliases(node *yaml.Node) error {
 	if err := yaml.NewRNode(node).DeAnchor(); err != nil {
 		return fmt.Errorf("line %d: write out aliases: %w", node.Line, err)
 	}
 	return nil
 }
 
-// reachesOut tells whether an alias in the body has its anchor outside of it.
-func reachesOut(body *yaml.Node) bool {
+// hasOuterAlias reports whether an alias in the body refers to an anchor outside it.
+func hasOuterAlias(body *yaml.Node) bool {
 	if body.Kind == yaml.AliasNode {
 		return true
 	}
@@ -104,8 +103,8 @@ func reachesOut(body *yaml.Node) bool {
 	return out
 }
 
-// sharesMetadata tells whether writing annotations, or reading what an order
-// looks at, meets an anchor, an alias or a merge key.
+// sharesMetadata reports whether an anchor, alias or merge key affects the
+// metadata that an order reads, or the annotations that it writes.
 func sharesMetadata(body *yaml.Node) bool {
 	if body.Anchor != "" || hasAlias(body) {
 		return true
@@ -121,7 +120,7 @@ func sharesMetadata(body *yaml.Node) bool {
 	return shared
 }
 
-// hasAlias tells whether a mapping has an alias or a merge key of its own.
+// hasAlias reports whether a mapping itself has an alias or merge key.
 func hasAlias(mapping *yaml.Node) bool {
 	for _, node := range mapping.Content {
 		if node.Kind == yaml.AliasNode || node.Tag == yaml.MergeTag {
@@ -131,8 +130,7 @@ func hasAlias(mapping *yaml.Node) bool {
 	return false
 }
 
-// each visits a node and all below it, aliases not followed, in the order of
-// the text.
+// each visits a node and its descendants in document order, without following aliases.
 func each(node *yaml.Node, visit func(*yaml.Node)) {
 	visit(node)
 	for _, child := range node.Content {

@@ -8,11 +8,11 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// newAnewItem takes a resource that is not plainly laid out, or of which annotations
-// stand where lines cannot change them. Where something of it changes, it alone is
-// printed anew; else its text stays.
-func newAnewItem(text []byte, column int) (item textItem, meta object.Meta, ok bool) {
-	item = textItem{text: text, column: column, anew: true}
+// newReprintedItem returns an item for a resource with a layout, or annotations,
+// that cannot be edited by lines. If it changes, only this resource is printed
+// anew; otherwise its text is kept.
+func newReprintedItem(text []byte, column int) (item textItem, meta object.Meta, ok bool) {
+	item = textItem{text: text, column: column, reprinted: true}
 	read, ok := item.parsed()
 	if !ok {
 		return item, meta, false
@@ -20,7 +20,7 @@ func newAnewItem(text []byte, column int) (item textItem, meta object.Meta, ok b
 	return item, read.meta, true
 }
 
-// explodedItems are the entries of a List, as documents of their own.
+// explodedItems returns the entries of a List as separate documents.
 func explodedItems(chunk []byte) (items []textItem, metas []object.Meta, ok bool) {
 	read, err := readTree(chunk)
 	if err != nil || read.list != nil || !read.exploded {
@@ -31,13 +31,13 @@ func explodedItems(chunk []byte) (items []textItem, metas []object.Meta, ok bool
 		if err != nil {
 			return nil, nil, false
 		}
-		items, metas = append(items, textItem{text: printed, anew: true}), append(metas, one.meta)
+		items, metas = append(items, textItem{text: printed, reprinted: true}), append(metas, one.meta)
 	}
 	return items, metas, true
 }
 
-// parsed is the resource of the text as a tree, which is not kept: a large stream has
-// many.
+// parsed returns the resource as a tree. The tree is not cached, since a large
+// stream has many.
 func (t *textItem) parsed() (item, bool) {
 	if t.column > 0 {
 		return t.parsedEntry()
@@ -49,21 +49,21 @@ func (t *textItem) parsed() (item, bool) {
 	return read.items[0], true
 }
 
-// parsedEntry is the resource of an entry of a ResourceList, without the comment above
-// it.
+// parsedEntry returns the resource of an entry of a ResourceList, without the
+// comment above it.
 func (t *textItem) parsedEntry() (item, bool) {
 	root, ok := parseAlone(t.text[t.dash():])
-	if !ok || root.Kind != yaml.SequenceNode || len(root.Content) != 1 || reachesOut(root.Content[0]) {
+	if !ok || root.Kind != yaml.SequenceNode || len(root.Content) != 1 || hasOuterAlias(root.Content[0]) {
 		return item{}, false
 	}
 	list := &tree{}
-	if err := detach(root, root.Content); err != nil || list.add(root.Content[0], root.Content[0], "item") != nil {
+	if err := isolateAliases(root, root.Content); err != nil || list.add(root.Content[0], root.Content[0], "item") != nil {
 		return item{}, false
 	}
 	return list.items[0], true
 }
 
-// dash is where the entry's own line begins, behind the comment above it.
+// dash returns the offset of the entry's own line, after the comment above it.
 func (t *textItem) dash() int {
 	at := 0
 	for line := range bytes.Lines(t.text) {
@@ -75,8 +75,8 @@ func (t *textItem) dash() int {
 	return at
 }
 
-// printedAnew is the text with the change, by the printer.
-func (t *textItem) printedAnew(c Change) ([][]byte, error) {
+// reprint returns the text with the change, as printed by the YAML encoder.
+func (t *textItem) reprint(c Change) ([][]byte, error) {
 	if len(c.Set) == 0 && len(c.Remove) == 0 && bytes.HasSuffix(t.text, []byte("\n")) {
 		return [][]byte{t.before, t.text}, nil
 	}
@@ -101,7 +101,7 @@ func (t *textItem) printedAnew(c Change) ([][]byte, error) {
 	return [][]byte{t.text[:t.dash()], entry}, nil
 }
 
-// indented makes a document an entry of a list, its keys in the column.
+// indented turns a document into an entry of a list with its keys at column.
 func indented(document []byte, column int) []byte {
 	var out bytes.Buffer
 	indent := bytes.Repeat([]byte(" "), column)

@@ -11,7 +11,7 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// A plain resource whose text no printer would give back as it is.
+// A plain resource whose text no encoder would reproduce.
 const oddlyPlain = `# above %[1]d
 apiVersion:   v1
 kind: ConfigMap   # the kind
@@ -24,8 +24,8 @@ data:
         two
 `
 
-// Resources that are not plainly laid out, or are annotated by their author under
-// ordapply.dev/: each alone may be printed anew.
+// Resources with a layout that cannot be edited by lines, or with ordapply.dev/
+// annotations of their author: each may be printed anew.
 func oddities() map[string]string {
 	return map[string]string{
 		"flow":           "{apiVersion: v1, kind: ConfigMap, metadata: {name: odd}}\n",
@@ -40,7 +40,7 @@ func oddities() map[string]string {
 	}
 }
 
-// One resource that is not plainly laid out changes no byte of the others.
+// A resource with an odd layout does not change any byte of the others.
 func TestOnlyWhatIsNotPlainIsPrintedAnew(t *testing.T) {
 	order, err := sortorder.Parse([]byte("apiVersion: ordapply.dev/v1alpha1\nkind: SortOrder\nmetadata: {name: shop}\nsortOrder: [{unmatched: true, layer: all}]\n"))
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestOnlyWhatIsNotPlainIsPrintedAnew(t *testing.T) {
 		}
 		again := fn.Function{Order: order}.Run(out.Stream())
 		require.Equal(t, string(out.Stream()), string(again.Stream()), name)
-		if strings.ContainsAny(odd, "\r\u2028") || strings.Contains(odd, "\n...") { // these print a ResourceList anew
+		if strings.ContainsAny(odd, "\r\u2028") || strings.Contains(odd, "\n...") { // these cause a ResourceList to be printed anew
 			continue
 		}
 		list := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
@@ -68,7 +68,7 @@ func TestOnlyWhatIsNotPlainIsPrintedAnew(t *testing.T) {
 	}
 }
 
-// entry makes a document an item of a ResourceList.
+// entry converts a document to an item of a ResourceList.
 func entry(document string) string {
 	var b strings.Builder
 	begun := false
@@ -86,8 +86,8 @@ func entry(document string) string {
 	return b.String()
 }
 
-// requireUntouched demands the lines of each text, in order, with nothing but lines of
-// stamps between them.
+// requireUntouched requires the lines of each text, in order, with only stamp
+// lines between them.
 func requireUntouched(t *testing.T, name, stream string, texts ...string) {
 	var bare strings.Builder
 	for line := range strings.Lines(stream) {

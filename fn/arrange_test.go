@@ -17,9 +17,9 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// TestOneOrderOnCorpora orders real streams by their workloads alone. In the text,
-// whatever the plan lets an unmatched resource come before stands behind it; what
-// emit writes for kpt and kapp has no cycle.
+// TestOneOrderOnCorpora orders real streams by their workloads only. In the
+// text, unmatched resources precede what the plan lets them precede; what emit
+// writes for kpt and kapp has no cycle.
 func TestOneOrderOnCorpora(t *testing.T) {
 	order, err := sortorder.Parse([]byte(`{apiVersion: ordapply.dev/v1alpha1, kind: SortOrder, metadata: {name: x}, emit: [argocd, kapp, kpt],
 	  sortOrder: [{kind: StatefulSet}, {kind: Job}, {kind: Deployment}, {kind: DaemonSet}]}`))
@@ -46,7 +46,7 @@ func TestOneOrderOnCorpora(t *testing.T) {
 				}
 				for _, need := range s.Needs {
 					checked++
-					if byID[need.ID].Floats() {
+					if byID[need.ID].PlacedByDependents() {
 						require.Less(t, place[need.ID], place[s.ID], "%s stands before %s, which it needs", s.ID, need.ID)
 					}
 				}
@@ -81,7 +81,7 @@ func readStream(t *testing.T, stream []byte) []ordering.Resource {
 	return out
 }
 
-// kptEdges are what each resource waits for by its depends-on.
+// kptEdges returns what each resource waits for by its depends-on annotation.
 func kptEdges(resources []ordering.Resource) map[int][]int {
 	at := map[string]int{}
 	for i, r := range resources {
@@ -99,7 +99,7 @@ func kptEdges(resources []ordering.Resource) map[int][]int {
 	return edges
 }
 
-// kappEdges are what each resource waits for by its change rules.
+// kappEdges returns what each resource waits for by its change rules.
 func kappEdges(resources []ordering.Resource) map[int][]int {
 	groups := map[string][]int{}
 	for i, r := range resources {
@@ -122,7 +122,7 @@ func kappEdges(resources []ordering.Resource) map[int][]int {
 
 func requireAcyclic(t *testing.T, resources []ordering.Resource, edges map[int][]int) {
 	t.Helper()
-	state := make([]int, len(resources)) // 1: on the way, 2: done
+	state := make([]int, len(resources)) // 1: being visited, 2: done
 	var visit func(i int)
 	visit = func(i int) {
 		state[i] = 1

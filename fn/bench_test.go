@@ -14,8 +14,8 @@ import (
 	"github.com/ordapply/ordapply/fn"
 )
 
-// BenchmarkResourceList compares a run with functions that read and write the
-// same list and do nothing to it. internal/peers/fnbench does so with whole
+// BenchmarkResourceList compares a run with functions that parse and print the
+// same list without changes. internal/test/peers/fnbench does so with whole
 // processes.
 func BenchmarkResourceList(b *testing.B) {
 	lists := map[string][]byte{}
@@ -56,7 +56,7 @@ func BenchmarkResourceList(b *testing.B) {
 	}
 }
 
-// madeList is a ResourceList of small Deployments and ConfigMaps.
+// madeList returns a ResourceList of small Deployments and ConfigMaps.
 func madeList(n int) []byte {
 	var b bytes.Buffer
 	for i := range n {

@@ -8,15 +8,14 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// block is a run of the sorted stream: one of our layers, or one wave of
-// another order whose stamps stay. Resources of another order come where the
-// rest comes, after it, unless one of our layers needs them earlier or they need
-// one of ours later. Only readers of plain text see this; an applier goes by the
-// stamps.
+// block is a section of the sorted stream: one of our layers, or one wave of
+// another order whose stamps are kept. Resources of another order follow the
+// rest, unless one of our layers needs them earlier or they need one of ours
+// later. This only affects the text; an applier reads the stamps.
 type block struct {
-	slot  int    // 2*rank+1 for our layers; between them for other orders
-	order string // the other order; "" for our layers
-	wave  int    // of the other order
+	slot  int    // 2*rank+1 for our layers; even numbers for other orders
+	order string // the other order, or ""
+	wave  int    // its wave
 }
 
 func compareBlocks(a, b block) int {
@@ -24,7 +23,7 @@ func compareBlocks(a, b block) int {
 }
 
 // ranks numbers every resource's block, from 0 in order.
-func (d Decider) ranks(out *Decision, stamps []ordering.Stamp) []int {
+func (d Planner) ranks(out *Decision, stamps []ordering.Stamp) []int {
 	slots := d.foreignSlots(stamps, out.Stamped)
 	of := make([]block, len(stamps))
 	present := map[block]bool{}
@@ -52,10 +51,10 @@ type wave struct {
 	wave  int
 }
 
-// foreignSlots places the waves of other orders among our layers, first where
-// the rest ends, then after the layers of ours that they need, then before those
-// that need them.
-func (d Decider) foreignSlots(stamps []ordering.Stamp, ours []bool) map[wave]int {
+// foreignSlots places the waves of other orders among our layers: first after
+// the rest, then after our layers that they need, then before our layers that
+// need them.
+func (d Planner) foreignSlots(stamps []ordering.Stamp, ours []bool) map[wave]int {
 	rankOf, rest := map[string]int{}, 0
 	for _, layer := range d.Order.Layers {
 		rankOf[d.Order.Name+"/"+layer.Name] = layer.Rank
@@ -86,16 +85,16 @@ func (d Decider) foreignSlots(stamps []ordering.Stamp, ours []bool) map[wave]int
 	for _, layer := range d.Order.Layers {
 		for _, need := range layer.Needs {
 			if needed, ok := waveOf[need]; ok {
-				pull(slots, needed, 2*layer.Rank)
+				moveEarlier(slots, needed, 2*layer.Rank)
 			}
 		}
 	}
 	return slots
 }
 
-// pull moves a wave, and those of its order before it, to a slot that is no
-// later.
-func pull(slots map[wave]int, needed wave, slot int) {
+// moveEarlier moves a wave, and the earlier waves of its order, to slot unless they
+// are before it already.
+func moveEarlier(slots map[wave]int, needed wave, slot int) {
 	for at := range slots {
 		if at.order == needed.order && at.wave <= needed.wave {
 			slots[at] = min(slots[at], slot)

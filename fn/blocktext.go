@@ -8,45 +8,45 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// Block texts (scripts, dashboards, descriptions of CRDs) are most of many
-// streams, nothing selects by them, and a parser takes them character by
-// character. So all lines of one but the first are blanked before parsing. That
-// changes nothing else: what the parser makes of the header and the first line
-// depends on what stands before, which is the same; from these it takes the
-// text's indentation; and a line that is blank, or indented as deep, is more of
-// the text whatever it says. The tree must then have just that text at that
-// line, or the document is parsed as it stands.
+// Block scalars (scripts, dashboards, descriptions in CRDs) are most of many
+// streams, no selector reads them, and parsers read them character by
+// character. Therefore all their lines except the first are blanked before
+// parsing. The result is otherwise the same: the parser reads the same header
+// and first line in the same context and takes the indentation from them; a
+// line that is blank, or indented at least as much, continues the scalar. The
+// tree must then contain exactly that text at that line, else the document is
+// parsed unchanged.
 
-// blockText is a block text of which only the first line is left.
-type blockText struct {
-	line  int    // of the header, as nodes count, from 1
-	first []byte // what its first line says
+// blockScalar is a block scalar that was cut to its first line.
+type blockScalar struct {
+	line  int    // of the header, counted as nodes do, from 1
+	first []byte // content of its first line
 }
 
-// briefParser parses texts with their block texts cut short. The zero value is
-// ready.
-type briefParser struct {
-	text []byte // what is parsed, kept for its memory: a tree holds nothing of it
-	cut  []blockText
+// blockScalarParser parses texts with block scalars cut short. The zero value is
+// ready to use.
+type blockScalarParser struct {
+	text []byte // the parsed text; reused, since trees do not refer to it
+	cut  []blockScalar
 }
 
-// parse is parseAlone with block texts cut short, except in what an order looks
-// at. The keys of resources stand in the column, and bodiesOf gives the
+// parse is parseAlone with block scalars cut short, except in fields that an
+// order reads. column is the column of resource keys, and bodiesOf returns the
 // resources of the document.
-func (p *briefParser) parse(text []byte, column int, bodiesOf func(*yaml.Node) []*yaml.Node) (*yaml.Node, bool) {
+func (p *blockScalarParser) parse(text []byte, column int, bodiesOf func(*yaml.Node) []*yaml.Node) (*yaml.Node, bool) {
 	if p.shorten(text, column); len(p.cut) == 0 {
 		return parseAlone(text)
 	}
 	root, ok := parseAlone(p.text)
-	if ok && areBlockTexts(p.cut, bodiesOf(root)) {
+	if ok && matchBlockScalars(p.cut, bodiesOf(root)) {
 		return root, true
 	}
 	return parseAlone(text)
 }
 
-// areBlockTexts tells whether the resources have each of the texts where it was
-// cut, outside of what an order looks at.
-func areBlockTexts(cut []blockText, bodies []*yaml.Node) bool {
+// matchBlockScalars reports whether the resources contain each scalar where it was
+// cut, outside the fields that an order reads.
+func matchBlockScalars(cut []blockScalar, bodies []*yaml.Node) bool {
 	for _, body := range bodies {
 		for i := 0; i+1 < len(body.Content); i += 2 {
 			if isLookedAt(body.Content[i].Value) {
@@ -64,15 +64,15 @@ func areBlockTexts(cut []blockText, bodies []*yaml.Node) bool {
 
 func isLookedAt(key string) bool { return key == "apiVersion" || key == "kind" || key == "metadata" }
 
-func (b blockText) is(node *yaml.Node) bool {
+func (b blockScalar) is(node *yaml.Node) bool {
 	return node.Line == b.line && node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 && strings.Trim(node.Value, "\n") == string(b.first)
 }
 
-// shorten copies the text with the lines of block texts blanked, and notes what
-// was cut; lines keep their numbers. Where nothing can be cut there is no copy.
-func (p *briefParser) shorten(text []byte, column int) {
+// shorten copies the text with the lines of block scalars blanked, keeping line
+// numbers, and records what was cut. If nothing can be cut it makes no copy.
+func (p *blockScalarParser) shorten(text []byte, column int) {
 	p.text, p.cut = p.text[:0], p.cut[:0]
-	kept, inMetadata := 0, false // up to where the copy reaches
+	kept, inMetadata := 0, false // end of the copied text
 	for at, line := 0, 1; at < len(text); line++ {
 		next := lineEnd(text, at)
 		header := text[at:next]
@@ -100,8 +100,8 @@ func (p *briefParser) shorten(text []byte, column int) {
 	}
 }
 
-// cutBlock finds the block text below a header, and in it the lines to blank.
-func cutBlock(text []byte, at int) (b blockText, from, to int) {
+// cutBlock returns the block scalar below a header, and the range of lines to blank.
+func cutBlock(text []byte, at int) (b blockScalar, from, to int) {
 	for at < len(text) && isBlank(text[at:lineEnd(text, at)]) {
 		at = lineEnd(text, at)
 	}
@@ -111,10 +111,10 @@ func cutBlock(text []byte, at int) (b blockText, from, to int) {
 	if !bytes.HasSuffix(first, []byte("\n")) {
 		return b, from, from
 	}
-	return blockText{first: first[indent : len(first)-1]}, from, endOfBlock(text, from, indent)
+	return blockScalar{first: first[indent : len(first)-1]}, from, endOfBlock(text, from, indent)
 }
 
-// lineEnd is where the line that begins at this byte ends, its newline included.
+// lineEnd returns the end of the line that starts at this offset, including its newline.
 func lineEnd(text []byte, at int) int {
 	if length := bytes.IndexByte(text[at:], '\n'); length >= 0 {
 		return at + length + 1
@@ -122,8 +122,8 @@ func lineEnd(text []byte, at int) int {
 	return len(text)
 }
 
-// isBlockHeader tells whether a line looks as if it began a block text whose
-// indentation is that of its first line.
+// isBlockHeader reports whether a line looks like the header of a block scalar
+// without an indentation indicator.
 func isBlockHeader(line []byte) bool {
 	end := len(line) - 1
 	for end > 0 && (line[end] == '\n' || line[end] == '-' || line[end] == '+') {
@@ -132,8 +132,8 @@ func isBlockHeader(line []byte) bool {
 	return end > 0 && end >= len(line)-3 && (line[end] == '|' || line[end] == '>') && line[end-1] == ' '
 }
 
-// endOfBlock is where the lines end that are blank or indented as deep as this
-// and hold nothing that YAML forbids.
+// endOfBlock returns the end of the lines that are blank or indented at least
+// by indent, and contain only characters that YAML permits.
 func endOfBlock(text []byte, at, indent int) int {
 	for at < len(text) {
 		i := at
@@ -152,8 +152,7 @@ func endOfBlock(text []byte, at, indent int) int {
 	return at
 }
 
-// printableLine is where the line ends, and whether YAML allows every character
-// up to there.
+// printableLine returns the end of the line, and whether YAML permits all its characters.
 func printableLine(text []byte, at int) (end int, printable bool) {
 	for at < len(text) {
 		switch b := text[at]; {

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// blockLines are what the documents of TestBlockTextsAreOnlyCut are made of.
+// blockLines returns the lines of the documents of TestBlockTextsAreOnlyCut.
 func blockLines() []string {
 	return []string{
 		"a: |", "b: >-", "c: |+", "d: |2", "e: x |", "- |", "- f: |", "- - |", "? g: |", "? |", ": |", "h: &x |", "i: !!str |", "!!str", "j: \"x |", "k: 'x |",
@@ -17,13 +17,13 @@ func blockLines() []string {
 	}
 }
 
-// TestBlockTextsAreOnlyCut parses documents of odd lines briefly and in full:
-// the same are accepted, and but for the texts that were cut the trees are the
-// same.
+// TestBlockTextsAreOnlyCut parses documents of odd lines with and without
+// shortening: the same documents are valid, and except for the shortened
+// scalars the trees are equal.
 func TestBlockTextsAreOnlyCut(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))
 	lines := blockLines()
-	var parser briefParser
+	var parser blockScalarParser
 	shortened := 0
 	for range 100_000 {
 		var b strings.Builder
@@ -45,8 +45,8 @@ func TestBlockTextsAreOnlyCut(t *testing.T) {
 	require.Greater(t, shortened, 500)
 }
 
-// sameButTexts compares all that is used of a tree; of block texts only that
-// one begins as the other.
+// sameButTexts compares all used parts of two trees; of block scalars only
+// their start.
 func sameButTexts(a, b *yaml.Node) bool {
 	if a.Kind != b.Kind || a.Line != b.Line || a.Column != b.Column || a.Style != b.Style || a.Tag != b.Tag || a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
 		return false
@@ -66,9 +66,9 @@ func sameButTexts(a, b *yaml.Node) bool {
 	return true
 }
 
-// TestWhatAnOrderLooksAtIsNotCut reads values of several lines.
+// TestWhatAnOrderLooksAtIsNotCut reads multi-line values.
 func TestWhatAnOrderLooksAtIsNotCut(t *testing.T) {
-	v, ok := readVerbatim([]byte("kind: |-\n  Sec\n  ret\nmetadata:\n  name: a\n  annotations:\n    note: |\n      one\n      two\ndata: |\n  one\n  two\n"))
+	v, ok := readTextStream([]byte("kind: |-\n  Sec\n  ret\nmetadata:\n  name: a\n  annotations:\n    note: |\n      one\n      two\ndata: |\n  one\n  two\n"))
 	require.True(t, ok)
 	require.Equal(t, "one\ntwo\n", v.resolved[0].Annotations["note"])
 	require.Equal(t, "Sec\nret", v.resolved[0].Kind)

@@ -13,12 +13,12 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// carrierKind is what is left in the output when the second pass did not run.
-// No API server knows the kind or accepts the name.
+// carrierKind is the kind of the carrier, which is left in the output if the
+// second pass does not run. No API server accepts its kind or name.
 const carrierKind = "SecondPassMissing"
 
-// twice is the advice for whoever got the two passes wrong.
-const twice = "list the file that `sortorder carry` printed, which has both passes, last under transformers"
+// twoPassAdvice is the advice for errors in the two passes.
+const twoPassAdvice = "list the file that `sortorder carry` printed, which has both passes, last under transformers"
 
 func carrierName(order string) string { return order + "_second_pass_missing" }
 
@@ -28,7 +28,7 @@ func isCarrier(m object.Meta) bool {
 }
 
 // carry runs one of the two passes.
-func (d Decider) carry(in []byte) Output {
+func (d Planner) carry(in []byte) Output {
 	t, err := readTree(in)
 	if err != nil {
 		return failed(err)
@@ -58,8 +58,8 @@ func (d Decider) carry(in []byte) Output {
 	return Output{stream: text{printed}, Findings: findings}
 }
 
-// pack sorts and stamps the resources and puts them all into one carrier.
-func (d Decider) pack(t *tree) ([]*yaml.Node, Findings, error) {
+// pack sorts and stamps the resources and puts them into one carrier.
+func (d Planner) pack(t *tree) ([]*yaml.Node, Findings, error) {
 	metas := t.metas()
 	for _, m := range metas {
 		if m.Annotations[kustomizeID] == "" && !isCarrier(m) {
@@ -86,16 +86,16 @@ func (d Decider) pack(t *tree) ([]*yaml.Node, Findings, error) {
 
 func checksum(payload string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(payload))) }
 
-// unpack takes the resources out again, in the order in which they were packed.
-func (d Decider) unpack(t *tree) ([]*yaml.Node, Findings, error) {
-	carrier, err := d.theCarrier(t)
+// unpack extracts the resources in the order in which they were packed.
+func (d Planner) unpack(t *tree) ([]*yaml.Node, Findings, error) {
+	carrier, err := d.findCarrier(t)
 	if err != nil {
 		return nil, nil, err
 	}
 	payload, _ := textOf(carrier.body, "payload")
 	sum, _ := textOf(carrier.body, "checksum")
-	if sum != checksum(payload) || !untouched(carrier, d.Order.Of) {
-		return nil, nil, fmt.Errorf("a transformer ran between the two passes of order %s, and what it did to the resources would be lost: %s", d.Order.Of, twice)
+	if sum != checksum(payload) || !isUnmodified(carrier, d.Order.Of) {
+		return nil, nil, fmt.Errorf("a transformer ran between the two passes of order %s, and what it did to the resources would be lost: %s", d.Order.Of, twoPassAdvice)
 	}
 	documents, err := parseDocuments([]byte(payload))
 	if err != nil {
@@ -108,8 +108,8 @@ func (d Decider) unpack(t *tree) ([]*yaml.Node, Findings, error) {
 	return items, nil, nil
 }
 
-// theCarrier is the one item there must be.
-func (d Decider) theCarrier(t *tree) (item, error) {
+// findCarrier returns the carrier, which must be the only item.
+func (d Planner) findCarrier(t *tree) (item, error) {
 	var carriers, others []item
 	for _, i := range t.items {
 		if isCarrier(i.meta) {
@@ -120,21 +120,21 @@ func (d Decider) theCarrier(t *tree) (item, error) {
 	}
 	switch {
 	case len(carriers) == 0:
-		return item{}, fmt.Errorf("nothing was packed: the first pass of order %s did not run before the second; %s", d.Order.Of, twice)
+		return item{}, fmt.Errorf("nothing was packed: the first pass of order %s did not run before the second; %s", d.Order.Of, twoPassAdvice)
 	case len(carriers) > 1:
-		return item{}, fmt.Errorf("%d orders are packed at once: a base runs the first pass without the second; there, %s", len(carriers), twice)
+		return item{}, fmt.Errorf("%d orders are packed at once: a base runs the first pass without the second; there, %s", len(carriers), twoPassAdvice)
 	case len(others) > 0:
-		return item{}, fmt.Errorf("%s came between the two passes of order %s; %s", others[0].meta.ID, d.Order.Of, twice)
+		return item{}, fmt.Errorf("%s came between the two passes of order %s; %s", others[0].meta.ID, d.Order.Of, twoPassAdvice)
 	case !strings.HasSuffix(carriers[0].meta.Name, carrierName(d.Order.Of)):
-		return item{}, fmt.Errorf("%s is packed, and order %s is to be unpacked; %s", carriers[0].meta.Name, d.Order.Of, twice)
+		return item{}, fmt.Errorf("%s is packed, and order %s is to be unpacked; %s", carriers[0].meta.Name, d.Order.Of, twoPassAdvice)
 	}
 	return carriers[0], nil
 }
 
-// untouched tells whether the carrier has the name it was packed with and
-// nothing that a transformer would add. What kustomize notes on every resource
-// does not count.
-func untouched(carrier item, order string) bool {
+// isUnmodified reports whether the carrier has its original name and nothing that
+// a transformer added. Annotations that kustomize sets on every resource are
+// ignored.
+func isUnmodified(carrier item, order string) bool {
 	m := carrier.meta
 	for key := range m.Annotations {
 		prefix, _, _ := strings.Cut(key, "/")
@@ -151,8 +151,10 @@ func untouched(carrier item, order string) bool {
 	return m.Name == carrierName(order) && m.Namespace == "" && len(m.Labels) == 0
 }
 
-// TwoPasses makes, of a SortOrder for kustomize, the file of two documents that
-// carries its order through the build.
+// TwoPasses returns, for a SortOrder for kustomize, a file with two documents, the
+// passes Pack and Unpack, which preserve its order through the build. It returns an
+// error if Parse rejects the order, if it is one of two passes already, or if it
+// lacks the annotation config.kubernetes.io/function, which both passes need.
 func TwoPasses(config []byte) ([]byte, error) {
 	order, err := sortorder.Parse(config)
 	if err != nil {
@@ -180,7 +182,7 @@ func TwoPasses(config []byte) ([]byte, error) {
 	setField(second, "carry", plainNode(string(sortorder.Unpack)))
 	setField(second, "of", plainNode(order.Name))
 	setField(first, "carry", plainNode(string(sortorder.Pack)))
-	if field(first, "apiVersion") == nil { // Parse takes it without, and kustomize does not
+	if field(first, "apiVersion") == nil { // Parse accepts it without, kustomize does not
 		setField(first, "apiVersion", plainNode(sortorder.APIVersion))
 	}
 	pack, err := encode(documents[0])
@@ -191,5 +193,5 @@ func TwoPasses(config []byte) ([]byte, error) {
 	return slices.Concat(pack, []byte("---\n"), unpack), err
 }
 
-// functionAnnotation tells kustomize what to run.
+// functionAnnotation tells kustomize which program to run.
 const functionAnnotation = "config.kubernetes.io/function"

@@ -45,7 +45,7 @@ const unpackConfig = `functionConfig:
   of: platform
 `
 
-// forUnpack is a packed list as the second pass gets it.
+// forUnpack returns a packed list as input of the second pass.
 func forUnpack(t *testing.T) string {
 	packed := fn.Function{}.Run([]byte(packInput))
 	require.False(t, packed.Findings.Failed(), packed.Findings.Lines())
@@ -54,7 +54,7 @@ func forUnpack(t *testing.T) string {
 	return list + unpackConfig
 }
 
-// TestCarry packs and unpacks, and finds what one pass would have made.
+// TestCarry packs and unpacks, and compares with a single pass.
 func TestCarry(t *testing.T) {
 	out := fn.Function{}.Run([]byte(forUnpack(t)))
 	require.False(t, out.Findings.Failed(), out.Findings.Lines())
@@ -68,7 +68,7 @@ func itemsOf(list string) string {
 	return items
 }
 
-// TestCarryMisuse changes what lies between the passes.
+// TestCarryMisuse changes the data between the passes.
 func TestCarryMisuse(t *testing.T) {
 	list := forUnpack(t)
 	carrier := strings.TrimPrefix(itemsOf(list), "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")

@@ -9,9 +9,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Check tells whether the stream carries the stamps that a run would write, and
-// gives the stream back as it came. It does not look at the order of the text:
-// kustomize sorts after the function.
+// Check reports, as errors, resources whose stamps differ from those that Run
+// would write. It returns the stream unchanged if there are none. It ignores the
+// text order, because kustomize sorts after the function.
 func (f Function) Check(in []byte) Output {
 	source, decider, out := f.start(in)
 	if out.Findings.Failed() {
@@ -24,7 +24,7 @@ func (f Function) Check(in []byte) Output {
 	var stale Findings
 	for i, change := range out.decision.Changes {
 		switch before := out.metas[i].Annotations[ordering.LayerAnnotation]; {
-		case !out.decision.Stamped[i] || change.isNothing(out.metas[i]):
+		case !out.decision.Stamped[i] || change.isNoop(out.metas[i]):
 		case before == "":
 			absent++
 			stale.add(Finding{Severity: Error, Object: &out.metas[i], Message: "carries no stamp of order " + out.order.Name})
@@ -44,28 +44,28 @@ func (f Function) Check(in []byte) Output {
 	return out
 }
 
-// isNothing tells whether the resources are as decided, and in order.
-func (d Decision) isNothing(metas []object.Meta) bool {
+// isNoop reports whether the decision changes neither resources nor their order.
+func (d Decision) isNoop(metas []object.Meta) bool {
 	if !slices.IsSorted(d.Sorted) {
 		return false
 	}
 	for i, change := range d.Changes {
-		if !change.isNothing(metas[i]) {
+		if !change.isNoop(metas[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// isNothing tells whether the resource is as the change wants it.
-func (c Change) isNothing(m object.Meta) bool {
+// isNoop reports whether the change leaves the resource as it is.
+func (c Change) isNoop(m object.Meta) bool {
 	return len(c.Remove) == 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(c.Set)), func(key string) bool {
 		have, ok := m.Annotations[key]
 		return !ok || have != c.Set[key]
 	})
 }
 
-// difference names the first annotation that the change would alter.
+// difference describes the first annotation that the change would alter.
 func (c Change) difference(m object.Meta) string {
 	for _, key := range slices.Sorted(maps.Keys(c.Set)) {
 		if have, ok := m.Annotations[key]; !ok || have != c.Set[key] {

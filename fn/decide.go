@@ -11,38 +11,39 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// localConfig marks objects that configure the build and never reach a cluster.
+// localConfig marks objects that configure the build and are never applied.
 const localConfig = "config.kubernetes.io/local-config"
 
-// Decider decides about resources.
-type Decider struct {
-	Order  *sortorder.Order
-	Config object.ID // the function's own configuration, which kpt lists among the items; zero: none
-	// Objects gives the manifest of a resource by its index, to find in it which
-	// others it needs: that decides where resources go that no selector placed. It
-	// is not asked for all. nil: only the metadata is known.
+// Planner applies a SortOrder to resources in memory. It changes none of them.
+type Planner struct {
+	Order  *sortorder.Order // required
+	Config object.ID        // the function's own configuration, which kpt includes in the items; zero if none
+	// Objects returns the manifest of a resource by index. Its references
+	// determine where unmatched resources go. It is not called for every
+	// resource. If nil, only metadata is used.
 	Objects func(i int) map[string]any
 }
 
-// Decision is what a SortOrder says about a list of resources.
+// Decision is the result of a SortOrder for a list of resources.
 type Decision struct {
-	Sorted     []int                 // indices of the resources in order, each once
-	Changes    []Change              // what to write on each resource
-	Placements []sortorder.Placement // where each resource belongs
-	Stamped    []bool                // whether this order placed the resource; others are left as they are
-	Early      []string              // why a resource that no selector placed stands before others; "" for those that stand in their place
-	Findings   Findings
+	Sorted       []int                 // indices of all resources, in order
+	Changes      []Change              // per resource: annotations to change
+	Placements   []sortorder.Placement // per resource: its layer
+	Stamped      []bool                // per resource: whether this order placed it; others remain unchanged
+	HoistReasons []string              // per resource: why it comes before its dependents although no selector matched it; else ""
+	Findings     Findings              // everything to report; if Failed, the other fields must not be used
 }
 
-// Change says which annotations of one resource to set and which to remove.
+// Change holds the annotations of a resource to set and to remove.
 type Change struct {
-	Set    map[string]string
-	Remove []string // present ones only, sorted
+	Set    map[string]string // all that the decision wants, also where the resource has them already
+	Remove []string          // keys of an earlier run that the resource has, sorted
 }
 
-// Decide places, sorts and stamps. When the findings have an error, nothing
-// else is to be used.
-func (d Decider) Decide(metas []object.Meta) Decision {
+// Plan places, sorts and stamps resources; the lists of the decision have one
+// entry for each of metas. Malformed stamps, and selectors that match nothing
+// under strict, are findings with severity Error.
+func (d Planner) Plan(metas []object.Meta) Decision {
 	out := Decision{
 		Placements: d.Order.Place(metas),
 		Changes:    make([]Change, len(metas)),
@@ -57,7 +58,7 @@ func (d Decider) Decide(metas []object.Meta) Decision {
 	aside := make([]bool, len(metas))
 	stamps := make([]ordering.Stamp, len(metas))
 	for i, m := range metas {
-		if aside[i] = d.aside(m, &out.Findings); aside[i] {
+		if aside[i] = d.isExcluded(m, &out.Findings); aside[i] {
 			continue
 		}
 		stamps[i], out.Stamped[i] = d.stamp(m, out.Placements[i], &out.Findings)
@@ -73,9 +74,9 @@ func (d Decider) Decide(metas []object.Meta) Decision {
 	return out
 }
 
-// decide is Decide, and a check of all annotations that are ours.
-func (d Decider) decide(metas []object.Meta) Decision {
-	out := d.Decide(metas)
+// decide is Plan with a check of all ordapply.dev annotations.
+func (d Planner) decide(metas []object.Meta) Decision {
+	out := d.Plan(metas)
 	for _, found := range annotations.Check(metas) {
 		severity := Error
 		if found.Remark {
@@ -86,16 +87,16 @@ func (d Decider) decide(metas []object.Meta) Decision {
 	return out
 }
 
-// aside tells whether a resource is no business of an order: files of the
-// build, and the function's own configuration. Another SortOrder among the
-// resources is a mistake.
-func (d Decider) aside(m object.Meta, findings *Findings) bool {
+// isExcluded reports whether an order ignores a resource: files of the build, and
+// the function's own configuration. It adds an error for another SortOrder
+// among the resources.
+func (d Planner) isExcluded(m object.Meta, findings *Findings) bool {
 	group, _ := object.SplitAPIVersion(sortorder.APIVersion)
 	switch {
 	case m.Annotations[localConfig] == "true", m.Kind == "Kptfile" && m.Group == "kpt.dev", d.Config.Name != "" && m.ID == d.Config:
 		return true
 	case isCarrier(m):
-		findings.add(Finding{Severity: Error, Object: &m, Message: "is what the first pass of an order packed, and the second did not unpack; " + twice})
+		findings.add(Finding{Severity: Error, Object: &m, Message: "is what the first pass of an order packed, and the second did not unpack; " + twoPassAdvice})
 		return true
 	case m.Kind == sortorder.Kind && m.Group == group:
 		findings.add(Finding{Severity: Error, Object: &m, Message: "is a resource of the stream: list it under transformers of the kustomization, not under resources; in a kpt package, annotate it with " + localConfig + `: "true"`})
@@ -104,10 +105,10 @@ func (d Decider) aside(m object.Meta, findings *Findings) bool {
 	return false
 }
 
-// stamp decides what the resource's stamp is, and whether it is ours. What
-// another order stamped is its, unless one of our selectors claims the
-// resource: the later run is the outer author's, who has the last word.
-func (d Decider) stamp(m object.Meta, p sortorder.Placement, findings *Findings) (ordering.Stamp, bool) {
+// stamp returns the resource's stamp, and whether it is from this order. The
+// stamp of another order is kept unless one of our selectors matches the
+// resource: the later run belongs to the outer build, which takes precedence.
+func (d Planner) stamp(m object.Meta, p sortorder.Placement, findings *Findings) (ordering.Stamp, bool) {
 	before, stamped, err := ordering.ReadStamp(m.Annotations)
 	switch {
 	case err != nil:
@@ -121,7 +122,7 @@ func (d Decider) stamp(m object.Meta, p sortorder.Placement, findings *Findings)
 	return Stamp(d.Order.Name, p), true
 }
 
-// Stamp is a placement in the words of the annotations.
+// Stamp converts a placement by the order of this name to a stamp.
 func Stamp(order string, p sortorder.Placement) ordering.Stamp {
 	s := ordering.Stamp{
 		Order: order, Layer: p.Layer.Name, Wave: p.Layer.Rank,
@@ -133,13 +134,13 @@ func Stamp(order string, p sortorder.Placement) ordering.Stamp {
 	return s
 }
 
-// changes are what is to be written on the resources of ours.
-func (d Decider) changes(metas []object.Meta, out *Decision, stamps []ordering.Stamp, arranged *arrangement) {
+// changes computes the changes of stamped resources.
+func (d Planner) changes(metas []object.Meta, out *Decision, stamps []ordering.Stamp, arranged *textPlan) {
 	e := newEmitter(d, metas, out, stamps, arranged)
 	if slices.Contains(d.Order.Emit, "kpt") {
-		e.warnOfNames()
+		e.warnRenames()
 	}
-	e.warnOfOrders()
+	e.warnOtherOrders()
 	for i, m := range metas {
 		if out.Stamped[i] {
 			emitted, tools := e.emit(i)
@@ -149,8 +150,8 @@ func (d Decider) changes(metas []object.Meta, out *Decision, stamps []ordering.S
 	}
 }
 
-// change leaves on a resource this stamp and these annotations for other tools,
-// and nothing of an earlier run.
+// change returns the change that leaves exactly this stamp and these
+// annotations for other tools, without those of an earlier run.
 func change(m object.Meta, s ordering.Stamp, emitted map[string]string) Change {
 	c := Change{Set: s.Annotations()}
 	maps.Copy(c.Set, emitted)
@@ -162,7 +163,7 @@ func change(m object.Meta, s ordering.Stamp, emitted map[string]string) Change {
 	return c
 }
 
-// written are the annotations on a resource that an earlier run wrote, sorted.
+// written returns the annotations that an earlier run wrote on a resource, sorted.
 func written(m object.Meta) []string {
 	keys := emittedKeys(m)
 	for _, key := range ordering.StampAnnotations() {
@@ -174,9 +175,9 @@ func written(m object.Meta) []string {
 	return keys
 }
 
-// reportIdle tells of selectors that won nothing; objects of the build do not
-// count.
-func (d Decider) reportIdle(metas []object.Meta, out *Decision, aside []bool) {
+// reportIdle adds findings about selectors that matched nothing; build files do
+// not count.
+func (d Planner) reportIdle(metas []object.Meta, out *Decision, aside []bool) {
 	var placed []sortorder.Placement
 	var considered []object.Meta
 	for i, p := range out.Placements {
@@ -188,19 +189,19 @@ func (d Decider) reportIdle(metas []object.Meta, out *Decision, aside []bool) {
 	if d.Order.Strict {
 		severity = Error
 	}
-	for _, p := range d.Order.Idle(placed, considered) {
+	for _, p := range d.Order.UnusedSelectorProblems(placed, considered) {
 		out.Findings.add(Finding{Severity: severity, Field: p.Path, Message: p.Message})
 	}
 }
 
-// sort puts what is aside first, in the order it came; then the resources by
-// layer and kind, and what no selector placed before what needs it.
-func (d Decider) sort(metas []object.Meta, out *Decision, stamps []ordering.Stamp, arranged *arrangement, aside []bool) {
+// sort puts ignored items first, in input order, then the resources by layer
+// and kind, with unmatched ones before their dependents.
+func (d Planner) sort(metas []object.Meta, out *Decision, stamps []ordering.Stamp, arranged *textPlan, aside []bool) {
 	ranks := d.ranks(out, stamps)
 	sorted := slices.DeleteFunc(d.Order.Sort(metas, ranks), func(i int) bool { return aside[i] })
-	out.Early = make([]string, len(metas))
-	if arranged != nil && mixed(stamps) && d.Order.OutputOrder == sortorder.ByPlan {
-		sorted, out.Early = arranged.hoist(sorted, ranks)
+	out.HoistReasons = make([]string, len(metas))
+	if arranged != nil && (partlyMatched(stamps) || branched(stamps)) && d.Order.OutputOrder == sortorder.ByPlan {
+		sorted, out.HoistReasons = arranged.hoist(sorted, ranks)
 	}
 	for i := range metas {
 		if aside[i] {

@@ -1,18 +1,16 @@
-// Package fn carries a SortOrder into manifests: it reads a ResourceList or a
-// plain stream of YAML documents, asks package sortorder where every resource
-// belongs, sorts the resources and writes the decision on them as annotations
-// (package ordering has the contract). The annotations are what counts: kustomize
-// puts the resources of a function back where they were, kpt writes them back
-// into their files.
+// Package fn applies a SortOrder to manifests: it reads a ResourceList or a
+// stream of YAML documents, places every resource with package sortorder, sorts
+// the resources and stamps the decision on them as annotations, which package
+// ordering defines. Only the annotations are reliable: kustomize restores the
+// position of a function's resources, and kpt writes them back into their files.
 //
 //	order, err := sortorder.Parse(config)
 //	out := fn.Function{Order: order}.Run(stream)
-//	if out.Findings.Failed() { ... }
-//	out.WriteTo(os.Stdout)
+//	if out.Findings.Failed() {
+//		return out.Findings.Err() // the stream is empty, or the list unchanged
+//	}
+//	_, err = out.WriteTo(os.Stdout)
 //
-// A ResourceList of the KRM functions SDK goes through Function.Process. The
-// SDK's AsMain, Run and ToYAML sort by name when they print: a program built on
-// these keeps the stamps, not the order of the text.
-//
-// For resources in memory, Decider returns the annotations alone.
+// Function.Process does the same to a ResourceList of the KRM functions SDK, and
+// Planner.Plan returns the annotations for resources in memory, without YAML.
 package fn

@@ -13,10 +13,9 @@ import (
 	"github.com/ordapply/ordapply/internal/yamltext"
 )
 
-// parseDocuments reads a stream as kyaml does: documents are cut at lines that
-// begin with "---", so that a comment above a document belongs to it, and empty
-// ones are left out. Unlike kyaml it reads on behind "..." and behind a JSON
-// value, where kyaml loses what follows.
+// parseDocuments parses a stream as kyaml does: it splits at lines that start
+// with "---", so that a comment above a document belongs to it, and drops empty
+// documents. Unlike kyaml it also reads what follows "..." or a JSON value.
 func parseDocuments(in []byte) ([]*yaml.Node, error) {
 	chunks, err := split(bytes.ReplaceAll(in, []byte("\r\n"), []byte("\n")))
 	if err != nil {
@@ -42,7 +41,7 @@ func parseDocuments(in []byte) ([]*yaml.Node, error) {
 	return out, nil
 }
 
-// parseText reads a text to its end.
+// parseText parses all documents of a text.
 func parseText(text []byte) ([]*yaml.Node, error) {
 	var out []*yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -60,8 +59,8 @@ func parseText(text []byte) ([]*yaml.Node, error) {
 	}
 }
 
-// split cuts at "---" lines. Something else than a comment on such a line is an
-// error, because kyaml makes it one, or would lose it ("---#a: b" is a key).
+// split splits at "---" lines. Anything but a comment on such a line is an
+// error, because kyaml rejects or loses it ("---#a: b" is a key).
 func split(in []byte) ([][]byte, error) {
 	mark := []byte("\n---")
 	var chunks [][]byte

@@ -10,34 +10,34 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// emitter writes an order in the annotations of other tools, for those who use
-// them and not ordapply.
+// emitter writes an order in the annotations of other tools, for use without
+// ordapply.
 type emitter struct {
 	order    *sortorder.Order
 	metas    []object.Meta
-	needs    *neededThere
-	layers   []int            // the rank of the layer with which a resource of ours goes, -1 for others and for those that go before what needs them
+	needs    *planNeeds
+	layers   []int            // the rank of a resource's layer; -1 for other orders and for resources that come before their dependents
 	ours     []bool           // whether this order stamped the resource
 	members  map[string][]int // the resources of each layer, ours and others', by order/layer
 	findings *Findings
-	alone    []bool // whether a resource is needed beside the layers
-	hasFirst bool   // whether some go before everything
+	alone    []bool // whether other resources need it in addition to layers
+	hasFirst bool   // whether some resources come before everything
 
-	direct map[int][]string       // directNeeds of each layer
-	kptOf  map[int]dependsOnValue // of each layer
-	kptOff bool                   // the values of kpt are too large together
+	direct map[int][]string       // cache of directNeeds, by layer
+	kptOf  map[int]dependsOnValue // by layer
+	kptOff bool                   // kpt's values exceed the total limit
 }
 
-// emitTool writes the annotations of one tool for a resource. It may return
-// none.
+// emitTool returns the annotations of one tool for a resource; none is valid.
 type emitTool func(e *emitter, i int) map[string]string
 
-func newEmitter(d Decider, metas []object.Meta, out *Decision, stamps []ordering.Stamp, arranged *arrangement) *emitter {
+func newEmitter(d Planner, metas []object.Meta, out *Decision, stamps []ordering.Stamp, arranged *textPlan) *emitter {
 	e := &emitter{
-		order: d.Order, metas: metas, findings: &out.Findings, ours: out.Stamped, needs: newNeededThere(arranged, out.Stamped),
+		order: d.Order, metas: metas, findings: &out.Findings, ours: out.Stamped, needs: newPlanNeeds(arranged, out.Stamped),
 		layers: make([]int, len(metas)), members: map[string][]int{},
 		direct: map[int][]string{}, kptOf: map[int]dependsOnValue{},
 	}
+	e.needs.before = e.comesBefore
 	for i, s := range stamps {
 		e.layers[i] = -1
 		switch {
@@ -45,6 +45,9 @@ func newEmitter(d Decider, metas []object.Meta, out *Decision, stamps []ordering
 			continue
 		case out.Stamped[i]:
 			e.layers[i] = s.Wave
+		}
+		if e.needs.late(i) {
+			continue // no layer waits for it
 		}
 		e.members[s.LayerName()] = append(e.members[s.LayerName()], i)
 	}
@@ -55,17 +58,18 @@ func newEmitter(d Decider, metas []object.Meta, out *Decision, stamps []ordering
 			e.alone[need] = e.alone[need] || e.ours[i]
 		}
 	}
-	for _, members := range e.members { // by name, so that nothing depends on how the resources came
+	for _, members := range e.members { // by name, independent of input order
 		slices.SortStableFunc(members, func(a, b int) int { return object.Compare(metas[a].ID, metas[b].ID) })
 	}
 	if slices.Contains(d.Order.Emit, "kpt") {
-		e.boundKpt()
+		e.checkKptSize()
 	}
 	return e
 }
 
-// emit gives the annotations for one resource and the tools they are for.
-// Annotations of the author stay unless the order says overwrite.
+// emit returns the annotations for a resource and the tools they belong to.
+// Existing annotations of the author are kept unless the order has overwrite
+// set.
 func (e *emitter) emit(i int) (set map[string]string, tools []string) {
 	set = map[string]string{}
 	for _, tool := range e.order.Emit {
@@ -85,8 +89,7 @@ func emitTools() map[string]emitTool {
 	return map[string]emitTool{"argocd": (*emitter).argocd, "kpt": (*emitter).kpt, "kapp": (*emitter).kapp}
 }
 
-// keeps tells whether the author's own annotation stands in the way and is to
-// stay.
+// keeps reports whether an annotation of the author conflicts and is kept.
 func (e *emitter) keeps(i int, tool string, wanted map[string]string) bool {
 	m := e.metas[i]
 	if e.order.Overwrite || slices.Contains(emittedBefore(m), tool) {
@@ -102,7 +105,7 @@ func (e *emitter) keeps(i int, tool string, wanted map[string]string) bool {
 	return false
 }
 
-// emittedBefore are the tools that an earlier run wrote for on a resource.
+// emittedBefore returns the tools for which an earlier run wrote annotations.
 func emittedBefore(m object.Meta) []string {
 	if m.Annotations[ordering.EmittedAnnotation] == "" {
 		return nil
@@ -110,8 +113,8 @@ func emittedBefore(m object.Meta) []string {
 	return strings.Split(m.Annotations[ordering.EmittedAnnotation], ",")
 }
 
-// emittedKeys are the annotations on a resource that an earlier run wrote for
-// other tools.
+// emittedKeys returns the annotations that an earlier run wrote for other
+// tools.
 func emittedKeys(m object.Meta) []string {
 	var keys []string
 	for _, tool := range emittedBefore(m) {
@@ -136,9 +139,9 @@ func belongsTo(tool, key string) bool {
 	return false
 }
 
-// directNeeds are the layers right before a layer, as order/layer: those with
-// resources, and of these only what no other of them needs already. An empty
-// layer passes its needs on. None for a layer of -1.
+// directNeeds returns the layers directly before a layer, as order/layer: those
+// with resources that no other one of them implies. Empty layers pass on their
+// needs. It returns nil for layer -1.
 func (e *emitter) directNeeds(layer int) []string {
 	if layer < 0 {
 		return nil
@@ -160,7 +163,7 @@ func (e *emitter) directNeedsOf(rank int) []string {
 	return slices.DeleteFunc(needs, func(need string) bool { return covered[need] })
 }
 
-// allNeeds are all layers with resources that must come before one of ours.
+// allNeeds returns all layers with resources that must come before one of ours.
 func (e *emitter) allNeeds(rank int) []string {
 	layer := e.order.Layers[rank]
 	all := slices.Clone(layer.Needs)
@@ -172,8 +175,17 @@ func (e *emitter) allNeeds(rank int) []string {
 	return slices.DeleteFunc(all, func(need string) bool { return len(e.members[need]) == 0 })
 }
 
-// needsOf are the needs of a layer by its name; of another order's, what its
-// stamps say.
+// comesBefore reports whether one layer of ours waits for another.
+func (e *emitter) comesBefore(before, rank int) bool {
+	layer := e.order.Layers[rank]
+	if layer.Needs == nil {
+		return before < rank
+	}
+	return slices.Contains(layer.Needs, e.order.Name+"/"+e.order.Layers[before].Name)
+}
+
+// needsOf returns the needs of a layer by name; for another order's, from its
+// stamps.
 func (e *emitter) needsOf(name string) []string {
 	for _, layer := range e.order.Layers {
 		if e.order.Name+"/"+layer.Name == name {
@@ -186,10 +198,10 @@ func (e *emitter) needsOf(name string) []string {
 	return nil
 }
 
-// warnOfOrders tells, once for each other order that one of our layers needs,
-// which tools will not see it: the sync waves of two orders do not compare, and
-// the groups of kapp are there only if that order writes them.
-func (e *emitter) warnOfOrders() {
+// warnOtherOrders adds a warning for each other order that our layers need in a
+// tool that cannot express it: sync waves of two orders are not comparable, and
+// kapp's groups exist only if that order emits them.
+func (e *emitter) warnOtherOrders() {
 	told := map[string]bool{e.order.Name: true}
 	for _, layer := range e.order.Layers {
 		for _, need := range layer.Needs {

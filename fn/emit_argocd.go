@@ -2,15 +2,16 @@ package fn
 
 import "strconv"
 
-// syncWave is Argo CD's order within a phase: a whole number, lowest first.
+// syncWave orders resources within a phase of Argo CD: an integer, lowest
+// first.
 const syncWave = "argocd.argoproj.io/sync-wave"
 
-// argocd writes the plan's wave as the sync wave. Argo CD waits until a wave is
-// healthy, and applies the kinds within one in an order of its own; it knows no
-// layer that need only be applied.
+// argocd emits the plan's wave as sync wave. Argo CD waits until a wave is
+// healthy and orders the kinds within a wave itself; it has no equivalent of
+// gate Applied.
 func (e *emitter) argocd(i int) map[string]string {
 	wave := e.layers[i]
-	if a := e.needs.arrangement; a != nil {
+	if a := e.needs.textPlan; a != nil {
 		wave = a.steps[i].Wave
 	}
 	return map[string]string{syncWave: strconv.Itoa(wave)}

@@ -13,8 +13,8 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// argoKinds is the order of kinds within a wave in Argo CD (gitops-engine v0.7.3,
-// sync_tasks.go); kinds it does not know come last.
+// argoKinds returns the order of kinds within a wave in Argo CD (gitops-engine
+// v0.7.3, sync_tasks.go); unknown kinds come last.
 func argoKinds() []string {
 	return []string{
 		"Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "PodSecurityPolicy", "PodDisruptionBudget",
@@ -25,8 +25,8 @@ func argoKinds() []string {
 	}
 }
 
-// TestArgoOrder sorts by Argo CD's rule (phase, wave, kind, name) and finds the
-// layers in the order asked for, Namespaces and CRDs before all.
+// TestArgoOrder sorts by Argo CD's rule (phase, wave, kind, name): the layers
+// are in the required order, with Namespaces and CRDs first.
 func TestArgoOrder(t *testing.T) {
 	order, err := sortorder.Parse([]byte(`{apiVersion: ordapply.dev/v1alpha1, kind: SortOrder, metadata: {name: x}, emit: [argocd],
 	  sortOrder: [{name: third, layer: one}, {name: second, layer: two}, {unmatched: true}, {name: first, layer: four}]}`))
@@ -38,14 +38,14 @@ func TestArgoOrder(t *testing.T) {
 	metas = append(metas, object.Meta{ID: object.ID{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "w"}})
 	for range 10 {
 		rand.Shuffle(len(metas), func(i, j int) { metas[i], metas[j] = metas[j], metas[i] })
-		decision := Decider{Order: order}.Decide(metas)
+		decision := Planner{Order: order}.Plan(metas)
 		require.False(t, decision.Findings.Failed())
 		require.Equal(t, []string{"shop", "w", "third", "second", "rest", "first"}, argoSorted(t, metas, decision))
 	}
 }
 
-// argoSorted are the names in the order in which Argo CD syncs. None of the
-// resources is a hook, so all are in one phase.
+// argoSorted returns the names in the order in which Argo CD syncs them. None
+// of the resources is a hook, so all are in one phase.
 func argoSorted(t *testing.T, metas []object.Meta, decision Decision) []string {
 	indices := make([]int, len(metas))
 	for i := range indices {

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// changeGroup and changeRule are kapp's: a group is a name, a rule orders
-// changes to this resource after changes to a group. kapp allows several of
-// each, told apart by what follows the key; the author's stay beside ours.
+// changeGroup and changeRule are kapp's keys: a rule orders changes of a
+// resource after changes of a group. kapp permits several, distinguished by a
+// suffix of the key, so that ours do not conflict with the author's.
 const (
 	changeGroup = "kapp.k14s.io/change-group.ordapply"
 	changeRule  = "kapp.k14s.io/change-rule.ordapply-"
 )
 
-// kapp names the layer as a group and adds, for each layer right before and for
-// each resource that is needed beside these, one rule for creating and one for
-// deleting, which goes the other way round.
+// kapp emits the layer as a group and, for each directly preceding layer and
+// each additionally needed resource, one rule for creation and an inverse one
+// for deletion.
 func (e *emitter) kapp(i int) map[string]string {
 	out := map[string]string{}
 	switch {
 	case e.needs.first(i):
 		out[changeGroup] = e.firstGroup()
-	case e.layers[i] >= 0:
+	case e.layers[i] >= 0 && !e.needs.late(i):
 		out[changeGroup] = groupName(e.order.Name + "/" + e.order.Layers[e.layers[i]].Name)
 	}
 	if e.alone[i] {
@@ -35,7 +35,7 @@ func (e *emitter) kapp(i int) map[string]string {
 	return out
 }
 
-// groupsBefore are the groups that come before a resource.
+// groupsBefore returns the groups that come before a resource.
 func (e *emitter) groupsBefore(i int) []string {
 	if e.needs.first(i) {
 		return nil
@@ -55,17 +55,17 @@ func (e *emitter) groupsBefore(i int) []string {
 	return groups
 }
 
-// firstGroup is the group of what goes before everything, and groupOf that of a
-// single resource. No layer has a name that begins so.
+// firstGroup returns the group of what comes before everything, and groupOf that
+// of a single resource. No layer name starts with "~".
 func (e *emitter) firstGroup() string { return groupName(e.order.Name + "/~prerequisites") }
 
 func (e *emitter) groupOf(i int) string {
 	return groupName(e.order.Name + "/~" + e.metas[i].ID.String())
 }
 
-// groupName is order/layer as a name that kapp accepts: a prefix, a slash, and
-// up to 63 letters, digits, dots, dashes and underscores. A hash keeps names
-// apart where that loses something.
+// groupName converts order/layer to a name that kapp accepts: a prefix, a
+// slash, and up to 63 letters, digits, dots, dashes and underscores. If that
+// loses information, a hash keeps names distinct.
 func groupName(layer string) string {
 	order, rest, _ := strings.Cut(layer, "/")
 	if isWord(order) && isWord(rest) && len(layer) <= 63 {
@@ -83,7 +83,7 @@ func groupName(layer string) string {
 
 const wordRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
 
-// isWord tells whether a name is letters, digits and dashes inside.
+// isWord reports whether a name consists of letters, digits and inner dashes.
 func isWord(name string) bool {
 	return name != "" && strings.Trim(name, wordRunes) == "" && name[0] != '-' && name[len(name)-1] != '-'
 }

@@ -9,26 +9,26 @@ import (
 )
 
 // dependsOn is read by kpt live apply and Config Sync: a comma-separated list
-// of group/namespaces/namespace/kind/name, or group/kind/name for resources
-// without a namespace; the core group is empty.
+// of group/namespaces/namespace/kind/name, or group/kind/name for
+// cluster-scoped resources; the core group is empty.
 const dependsOn = "config.kubernetes.io/depends-on"
 
-// maxDependsOn bounds the list on one resource, in bytes. All annotations of a
-// resource together may have 256 KiB.
+// maxDependsOn limits the list on one resource, in bytes. All annotations of an
+// object may have 256 KiB in total.
 const maxDependsOn = 128 << 10
 
-// maxDependsOnSum bounds these lists on all resources together, in bytes: each
-// member of a layer lists all members of another, and all of it is held in
-// memory.
+// maxDependsOnSum limits the total size of these lists, in bytes: each member
+// of a layer lists all members of another, and all lists are in memory.
 const maxDependsOnSum = 64 << 20
 
-// dependsOnValue is the list of the members of the layers right before a wave.
+// dependsOnValue is the list of the members of the preceding layers.
 type dependsOnValue struct {
 	text  string
-	count int // of resources in it
+	count int // number of resources
 }
 
-// kpt makes every resource depend on every resource of the layers right before.
+// kpt makes every resource depend on every resource of the directly preceding
+// layers.
 func (e *emitter) kpt(i int) map[string]string {
 	value := e.kptValue(i)
 	if len(value.text) > maxDependsOn {
@@ -43,42 +43,43 @@ func (e *emitter) kpt(i int) map[string]string {
 	return map[string]string{dependsOn: value.text}
 }
 
-// kptValue is the list for a resource: the members of the layers right before,
-// which it shares with all others of its layer, and what it needs beside these.
-// These tools wait for all that went out together before they go on. So what
-// becomes ready only when it is used goes out with its user: it waits for the
-// same.
+// kptValue returns the list for a resource: the members of the directly
+// preceding layers, shared by all resources of its layer, and its additional
+// needs. These tools wait for everything that was applied together before they
+// continue. Therefore a resource that becomes ready only when it is used is
+// applied with its user and gets the user's list.
 func (e *emitter) kptValue(i int) dependsOnValue {
 	companions := e.needs.companions(i)
 	layer := e.layers[companions[len(companions)-1]]
 	value := e.kptLayers(layer)
-	var listed map[int]bool // and what must not be
+	var listed map[int]bool // includes what must not be listed
 	if len(companions) > 1 {
 		listed = e.needs.users(i)
 	}
 	for _, c := range companions {
 		for _, need := range e.needs.single(c, e.layers) {
-			if listed[need] || e.layers[need] >= 0 && slices.Contains(e.directNeeds(layer), e.order.Name+"/"+e.order.Layers[e.layers[need]].Name) {
+			if listed[need] || e.layers[need] >= 0 && !e.needs.late(need) && slices.Contains(e.directNeeds(layer), e.order.Name+"/"+e.order.Layers[e.layers[need]].Name) {
 				continue
 			}
 			if len(companions) > 1 {
 				listed[need] = true
 			}
-			value = value.and(e.metas[need].ID)
+			value = value.with(e.metas[need].ID)
 		}
 	}
 	return value
 }
 
-// and is the list with one resource more.
-func (v dependsOnValue) and(id object.ID) dependsOnValue {
+// with returns the list with one more resource.
+func (v dependsOnValue) with(id object.ID) dependsOnValue {
 	if v.text != "" {
 		v.text += ","
 	}
 	return dependsOnValue{v.text + reference(id), v.count + 1}
 }
 
-// kptLayers is the list of the members of the layers right before one.
+// kptLayers returns the list of the members of the layers directly before a
+// layer.
 func (e *emitter) kptLayers(rank int) dependsOnValue {
 	value, known := e.kptOf[rank]
 	if !known {
@@ -94,8 +95,8 @@ func (e *emitter) kptLayers(rank int) dependsOnValue {
 	return value
 }
 
-// boundKpt reports, once, lists that are too large together.
-func (e *emitter) boundKpt() {
+// checkKptSize adds one error if the lists are too large in total.
+func (e *emitter) checkKptSize() {
 	sum, resources := 0, 0
 	for i := range e.metas {
 		if !e.ours[i] {
@@ -112,7 +113,7 @@ func (e *emitter) boundKpt() {
 	}
 }
 
-// reference is an ID as cli-utils spells it.
+// reference formats an ID in the syntax of cli-utils.
 func reference(id object.ID) string {
 	if id.Namespace == "" {
 		return id.Group + "/" + id.Kind + "/" + id.Name
@@ -120,16 +121,16 @@ func reference(id object.ID) string {
 	return id.Group + "/namespaces/" + id.Namespace + "/" + id.Kind + "/" + id.Name
 }
 
-// needsHash marks a resource to whose name kustomize will add a hash, and
-// kustomizeID one that kustomize handed to the function.
+// needsHash marks a resource whose name gets a hash suffix later; kustomizeID
+// marks a resource that kustomize passed to the function.
 const (
 	needsHash   = "internal.config.kubernetes.io/needsHashSuffix"
 	kustomizeID = "kustomize.config.k8s.io/id"
 )
 
-// warnOfNames tells, once, that kustomize may change names after the function
-// and does not correct depends-on.
-func (e *emitter) warnOfNames() {
+// warnRenames adds one warning that kustomize may change names after the
+// function and does not update depends-on.
+func (e *emitter) warnRenames() {
 	built, hashed := 0, ""
 	for i, m := range e.metas {
 		if !e.ours[i] {

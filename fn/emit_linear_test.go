@@ -11,7 +11,7 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// twoLayers is an order that writes kpt's annotations, and a stream with n
+// twoLayers returns an order that emits kpt's annotations, and a stream with n
 // resources in each of its two layers.
 func twoLayers(t *testing.T, n int, emit string) (*sortorder.Order, []byte) {
 	t.Helper()
@@ -27,8 +27,8 @@ func twoLayers(t *testing.T, n int, emit string) (*sortorder.Order, []byte) {
 	return order, []byte(stream.String())
 }
 
-// What a resource depends on is worked out once for all of its layer: twice the
-// resources need about twice the allocations.
+// Dependencies are computed once for each layer: twice the resources need about
+// twice the allocations.
 func TestEmittedDependenciesAreLinear(t *testing.T) {
 	allocations := func(n int) float64 {
 		order, in := twoLayers(t, n, "emit: [kpt, kapp]\n")
@@ -39,7 +39,7 @@ func TestEmittedDependenciesAreLinear(t *testing.T) {
 	require.Less(t, twice/once, 2.5)
 }
 
-// Lists that are too large together are refused, with their size.
+// Lists that are too large in total are an error that states their size.
 func TestEmittedDependenciesAreBounded(t *testing.T) {
 	order, in := twoLayers(t, 2000, "emit: [kpt]\n")
 	result := fn.Function{Order: order}.Run(in)

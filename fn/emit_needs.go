@@ -5,16 +5,18 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// neededThere is what emit takes from the plan beside the layers: which resources
-// go before what needs them, and the needs that the layers do not show.
-type neededThere struct {
-	*arrangement         // nil: nothing but the layers is known
-	ours         []bool  // whether this order stamped the resource
-	dependents   [][]int // of each resource
+// planNeeds holds what emit takes from the plan in addition to layers: the
+// resources that come before their dependents, and needs that layers do not
+// express.
+type planNeeds struct {
+	*textPlan                              // nil: nothing but the layers is known
+	before     func(before, rank int) bool // reports whether a layer waits for another
+	ours       []bool                      // whether this order stamped the resource
+	dependents [][]int                     // of each resource
 }
 
-func newNeededThere(a *arrangement, ours []bool) *neededThere {
-	n := &neededThere{arrangement: a, ours: ours}
+func newPlanNeeds(a *textPlan, ours []bool) *planNeeds {
+	n := &planNeeds{textPlan: a, ours: ours}
 	if a == nil {
 		return n
 	}
@@ -31,41 +33,47 @@ func newNeededThere(a *arrangement, ours []bool) *neededThere {
 	return n
 }
 
-// early reports whether no selector placed the resource, and it goes before what
-// needs it.
-func (n *neededThere) early(i int) bool { return n.arrangement != nil && n.arrangement.early[i] }
+// early reports whether the resource is unmatched and comes before its
+// dependents.
+func (n *planNeeds) early(i int) bool { return n.textPlan != nil && n.textPlan.early[i] }
 
-// first reports whether the resource goes before everything: a CRD or Namespace
-// that needs nothing itself.
-func (n *neededThere) first(i int) bool {
+// late reports whether no selector placed the resource, and it needs what comes after
+// the place of the rest: no layer waits for it.
+func (n *planNeeds) late(i int) bool { return n.textPlan != nil && n.textPlan.late[i] }
+
+// first reports whether the resource comes before everything: a CRD or
+// Namespace without needs.
+func (n *planNeeds) first(i int) bool {
 	return n.early(i) && ordering.IsPrerequisite(n.metas[i].ID) && len(n.steps[i].Needs) == 0
 }
 
-// single are the resources that one waits for beside the layers before its own:
-// those that no selector placed, where it was itself not placed any, and within
-// its layer those that must be ready. What need only be applied is left out where
-// it may not become ready at once: other tools would wait for that.
-func (n *neededThere) single(i int, layers []int) []int {
-	if n.arrangement == nil || n.steps[i] == nil {
+// single returns the resources that a resource waits for in addition to the
+// layers before its own: unmatched ones, all of them if it is unmatched itself,
+// and within its layer those with gate Ready. Needs with gate Applied are
+// omitted if the resource may not become ready at once, since other tools would
+// wait for that.
+func (n *planNeeds) single(i int, layers []int) []int {
+	if n.textPlan == nil || n.steps[i] == nil {
 		return nil
 	}
 	var out []int
 	for _, need := range n.steps[i].Needs {
 		at := n.at[need.ID]
 		within := layers[i] >= 0 && layers[i] == layers[at]
-		beside := n.early(at) || n.early(i) || within && need.Gate == ordering.Ready
-		if at != i && beside && !n.first(at) && (need.Gate == ordering.Ready || ordering.ReadyAtOnce(need.ID)) {
+		beyond := layers[i] >= 0 && layers[at] >= 0 && layers[i] != layers[at] && !n.before(layers[at], layers[i])
+		beside := n.early(at) || n.early(i) || n.late(at) || n.late(i) || beyond || within && need.Gate == ordering.Ready
+		if at != i && beside && !n.first(at) && (need.Gate == ordering.Ready || ordering.ReadyWhenApplied(need.ID)) {
 			out = append(out, at)
 		}
 	}
 	return out
 }
 
-// companion is the resource with which one goes that no selector placed and that
-// may become ready only when it is used: the first of the same wave that needs it.
-// -1 for none.
-func (n *neededThere) companion(i int) int {
-	if !n.early(i) || ordering.ReadyAtOnce(n.metas[i].ID) {
+// companion returns the resource with which an unmatched resource is applied if
+// it may become ready only when it is used: its first dependent in the same
+// wave; -1 if none.
+func (n *planNeeds) companion(i int) int {
+	if !n.early(i) || ordering.ReadyWhenApplied(n.metas[i].ID) {
 		return -1
 	}
 	best := -1
@@ -77,9 +85,8 @@ func (n *neededThere) companion(i int) int {
 	return best
 }
 
-// companions are a resource and, as far as each has one, the companion of the one
-// before.
-func (n *neededThere) companions(i int) []int {
+// companions returns a resource followed by its chain of companions.
+func (n *planNeeds) companions(i int) []int {
 	all := []int{i}
 	for j := n.companion(i); j >= 0; j = n.companion(j) {
 		all = append(all, j)
@@ -87,8 +94,9 @@ func (n *neededThere) companions(i int) []int {
 	return all
 }
 
-// users are all that wait for a resource, directly or not.
-func (n *neededThere) users(i int) map[int]bool {
+// users returns all resources that wait for a resource, directly or
+// transitively.
+func (n *planNeeds) users(i int) map[int]bool {
 	seen := map[int]bool{i: true}
 	for road := []int{i}; len(road) > 0; road = road[1:] {
 		for _, j := range n.dependents[road[0]] {

@@ -11,8 +11,8 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// TestDependsOnThatDoesNotFit is layer times layer: it is refused before an API
-// server would.
+// TestDependsOnThatDoesNotFit checks that a list of layer times layer is an
+// error here, not only at the API server.
 func TestDependsOnThatDoesNotFit(t *testing.T) {
 	order, err := sortorder.Parse([]byte(`{apiVersion: ordapply.dev/v1alpha1, kind: SortOrder, metadata: {name: x}, emit: [kpt],
 	  sortOrder: [{kind: Secret, layer: first}]}`))
@@ -21,12 +21,13 @@ func TestDependsOnThatDoesNotFit(t *testing.T) {
 	for i := range 4_000 {
 		metas = append(metas, object.Meta{ID: object.ID{Kind: "Secret", Namespace: "namespace", Name: fmt.Sprintf("secret-%d", i)}})
 	}
-	decision := Decider{Order: order}.Decide(metas)
+	decision := Planner{Order: order}.Plan(metas)
 	require.Equal(t, "error: Service web: would get a config.kubernetes.io/depends-on of 159 KiB, on 4000 resources; "+
 		"at most 128 KiB fit: make smaller layers, or take kpt out of emit\n", decision.Findings.Lines())
 }
 
-// TestGroupName checks what kapp demands of a name, and that names stay apart.
+// TestGroupName checks kapp's requirements for names, and that names stay
+// distinct.
 func TestGroupName(t *testing.T) {
 	require.Equal(t, "ordapply.dev/platform.data", groupName("platform/data"))
 	seen := map[string]string{}

@@ -21,7 +21,7 @@ sortOrder:
   layer: data
 `
 
-// A filter for plain streams.
+// As a filter for plain streams.
 func ExampleFunction_Run() {
 	parsed, err := sortorder.Parse([]byte(order))
 	if err != nil {
@@ -60,8 +60,8 @@ metadata:
 	//   name: settings
 }
 
-// A step in a function built with the KRM functions SDK. Its Run and AsMain
-// sort what they print by name, so the text loses the order; the stamps stay.
+// As a step in a function built with the KRM functions SDK. Its Run and AsMain
+// sort their output by name, so the text loses the order; the stamps are kept.
 func ExampleFunction_Process() {
 	list, err := sdk.ParseResourceList([]byte(`
 apiVersion: config.kubernetes.io/v1
@@ -89,17 +89,17 @@ functionConfig:` + indented(order)))
 	// ConfigMap platform/unmatched
 }
 
-// indented puts the order below a key.
+// indented indents the order below a key.
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
-// Annotations for resources in memory, without any YAML.
-func ExampleDecider_Decide() {
+// For the annotations of resources in memory, without YAML.
+func ExamplePlanner_Plan() {
 	parsed, err := sortorder.Parse([]byte(order))
 	if err != nil {
 		log.Fatal(err)
 	}
 	db := object.Meta{ID: object.ID{Kind: "Service", Name: "db"}, Version: "v1", Annotations: map[string]string{"tier": "data"}}
-	decision := fn.Decider{Order: parsed}.Decide([]object.Meta{db})
+	decision := fn.Planner{Order: parsed}.Plan([]object.Meta{db})
 	fmt.Println(decision.Changes[0].Set["ordapply.dev/layer"])
 	// Output: platform/data
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// Explanation says, one line a resource in the order of the output, where it
-// goes and because of which selector; then, for each selector that won nothing,
-// a resource that it would win.
+// Explanation returns one line for each resource, in output order, with its
+// layer and selector; then, for each selector that matched nothing, an example
+// that it would match.
 func (o Output) Explanation() string {
 	if o.order == nil {
 		return ""
@@ -30,7 +30,7 @@ func (o Output) Explanation() string {
 			placed = append(placed, p)
 		}
 	}
-	for _, i := range o.order.Unused(placed) {
+	for _, i := range o.order.UnusedIndices(placed) {
 		if m, ok := o.order.Example(i); ok {
 			plain.Fprintf(&b, "%s won nothing; it would win %s\n", o.order.Describe(i), describe(m))
 		}
@@ -38,13 +38,13 @@ func (o Output) Explanation() string {
 	return b.String()
 }
 
-// explain is the line of one resource.
+// explain returns the line of one resource.
 func (o Output) explain(i int) string {
 	m, p := o.metas[i], o.decision.Placements[i]
 	if o.decision.Stamped[i] {
 		layer := o.order.Name + "/" + p.Layer.Name
 		if p.Layer.Unmatched {
-			return fmt.Sprintf("%s: %s: %s", m.ID, layer, cmp.Or(o.decision.Early[i], "no selector matches"))
+			return fmt.Sprintf("%s: %s: %s", m.ID, layer, cmp.Or(o.decision.HoistReasons[i], "no selector matches"))
 		}
 		return fmt.Sprintf("%s: %s, wave %d: %s", m.ID, layer, p.Layer.Rank, o.order.Describe(p.Selector))
 	}
@@ -57,7 +57,7 @@ func (o Output) explain(i int) string {
 	return fmt.Sprintf("%s: not placed: it configures the build", m.ID)
 }
 
-// describe lists what an example has, in the words of a selector.
+// describe lists the properties of an example, in the terms of a selector.
 func describe(m object.Meta) string {
 	var parts []string
 	for _, part := range []struct{ name, value string }{

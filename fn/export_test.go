@@ -1,14 +1,14 @@
 package fn
 
-// VerbatimItems are the texts of the resources when the input is read by lines, and
-// each is plainly laid out; ok is false when it is not.
+// VerbatimItems returns the texts of the resources if the input can be read by
+// lines and every resource has a plain layout; else ok is false.
 func VerbatimItems(in []byte) (items []string, ok bool) {
-	v, ok := readVerbatim(withoutMarks(in))
+	v, ok := readTextStream(withoutMarks(in))
 	if !ok {
 		return nil, false
 	}
 	for _, item := range v.items {
-		if item.anew {
+		if item.reprinted {
 			return nil, false
 		}
 		items = append(items, string(item.before)+string(item.text))
@@ -16,7 +16,7 @@ func VerbatimItems(in []byte) (items []string, ok bool) {
 	return items, true
 }
 
-// RunAsTree is Run without the reading by lines.
+// RunAsTree is Run without reading by lines.
 func (f Function) RunAsTree(in []byte) Output {
 	source, err := readTree(withoutMarks(in))
 	if err != nil {

@@ -8,25 +8,25 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Severity of a finding, as in a function's results.
+// Severity is the severity of a finding, as in the results of a KRM function.
 type Severity string
 
-// A finding of severity Error fails the run.
+// Values of Severity.
 const (
-	Error   Severity = "error"
-	Warning Severity = "warning"
+	Error   Severity = "error"   // fails the run
+	Warning Severity = "warning" // probably a mistake
 	Info    Severity = "info"
 )
 
-// Finding is something to tell the author.
+// Finding is a message for the author.
 type Finding struct {
 	Severity Severity
-	Message  string
-	Object   *object.Meta // the resource it is about; nil: the configuration, or the stream
-	Field    string       // the field it is about; "" when it is about the whole
+	Message  string       // without the subject: "is stale: …"
+	Object   *object.Meta // the resource it is about; nil for the configuration or the stream
+	Field    string       // the field it is about, or ""
 }
 
-// String is one line: the severity, what it is about, and the message.
+// String returns one line: severity, subject and message.
 func (f Finding) String() string {
 	parts := []string{string(f.Severity)}
 	if f.Object != nil {
@@ -38,10 +38,10 @@ func (f Finding) String() string {
 	return plain.Line(strings.Join(append(parts, f.Message), ": "))
 }
 
-// Findings are what a run has to tell, in the order found.
+// Findings are the findings of a run, in the order found.
 type Findings []Finding
 
-// Failed tells whether one of them is an error.
+// Failed reports whether one of the findings is an error.
 func (fs Findings) Failed() bool {
 	for _, f := range fs {
 		if f.Severity == Error {
@@ -51,8 +51,8 @@ func (fs Findings) Failed() bool {
 	return false
 }
 
-// Lines prints the findings one a line, errors first: some tools show only the
-// first few.
+// Lines returns one line for each finding, errors first, since some tools show
+// only the first few.
 func (fs Findings) Lines() string {
 	var b strings.Builder
 	for _, severity := range []Severity{Error, Warning, Info} {
@@ -65,7 +65,8 @@ func (fs Findings) Lines() string {
 	return b.String()
 }
 
-// Err is an error of one line for each finding, errors first; nil without findings.
+// Err returns an error with one line for each finding, errors first; nil if
+// there are none.
 func (fs Findings) Err() error {
 	var errs []error
 	for line := range strings.Lines(fs.Lines()) {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzStream holds the function to its promises on any bytes.
+// FuzzStream checks the function's invariants on arbitrary bytes.
 func FuzzStream(f *testing.F) {
 	for _, seed := range seeds(f) {
 		f.Add(seed)
@@ -22,8 +22,7 @@ func FuzzStream(f *testing.F) {
 }
 
 // FuzzOddLines edits real resources line by line: edits is a list of triples,
-// what to do, where, and with which odd line. wrap puts the result into a
-// ResourceList.
+// operation, position, and odd line. wrap puts the result into a ResourceList.
 func FuzzOddLines(f *testing.F) {
 	documents := pieces(f)
 	random := rand.New(rand.NewPCG(9, 10))
@@ -35,7 +34,7 @@ func FuzzOddLines(f *testing.F) {
 	})
 }
 
-// TestOddLines is a run of FuzzOddLines of fixed length.
+// TestOddLines runs FuzzOddLines a fixed number of times.
 func TestOddLines(t *testing.T) {
 	rounds := 20_000
 	if testing.Short() {
@@ -58,7 +57,8 @@ func randomEdits(random *rand.Rand, n int) []byte {
 	return out
 }
 
-// edited applies edits of four bytes each: what, where (two), and which line.
+// edited applies edits of four bytes each: operation, position (two bytes), and
+// line.
 func edited(document string, edits []byte, wrap bool) []byte {
 	if wrap {
 		document = wrapped(document)
@@ -86,7 +86,7 @@ func edited(document string, edits []byte, wrap bool) []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-// wrapped makes items of the documents.
+// wrapped converts the documents to items.
 func wrapped(stream string) string {
 	var b strings.Builder
 	b.WriteString("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")
@@ -103,7 +103,7 @@ func wrapped(stream string) string {
 	return b.String()
 }
 
-// oddLines are lines that readers by text trip over.
+// oddLines returns lines that line-based parsers get wrong.
 func oddLines() []string {
 	return []string{
 		"---", "...", "--- # x", "---x", "# comment", "", "  ", "\t", "%YAML 1.2", "- ", "- x", "? a", ": b", "<<: *a", "&a", "*a",
@@ -117,7 +117,7 @@ func oddLines() []string {
 	}
 }
 
-// seeds are the inputs of the run tests and pieces of real streams.
+// seeds returns the inputs of the run tests and parts of real streams.
 func seeds(t testing.TB) [][]byte {
 	files, err := filepath.Glob("testdata/run/*.txtar")
 	require.NoError(t, err)
@@ -137,8 +137,8 @@ func seeds(t testing.TB) [][]byte {
 	return out
 }
 
-// pieces are runs of two small documents from real streams, or made ones where
-// those are not here.
+// pieces returns pairs of small documents from real streams, or generated ones
+// if those are not available.
 func pieces(t testing.TB) []string {
 	files, err := filepath.Glob("../../shared/corpora/*.yaml")
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 
 const twoSecrets = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: b\n---\napiVersion: v1\nkind: Service\nmetadata:\n  name: a\n"
 
-// TestLineEndsAndByteOrderMarks are read as kyaml reads them: away.
+// TestLineEndsAndByteOrderMarks checks that both are removed, as by kyaml.
 func TestLineEndsAndByteOrderMarks(t *testing.T) {
 	function := fn.Function{Order: testOrder(t)}
 	want := function.Run([]byte(twoSecrets))
@@ -29,8 +29,7 @@ func TestLineEndsAndByteOrderMarks(t *testing.T) {
 	}
 }
 
-// TestNeverEmptyWithSuccess gives inputs of which a careless function makes an
-// empty output.
+// TestNeverEmptyWithSuccess uses inputs for which the output could be empty.
 func TestNeverEmptyWithSuccess(t *testing.T) {
 	for _, in := range []string{"", "\n", "---\n", "# nothing\n", "---\n---\n", "null\n", "~", "{}", "[]", "kind: List\nitems: []\n", "kind: List\nitems:\n"} {
 		for _, out := range []fn.Output{fn.Function{Order: testOrder(t)}.Run([]byte(in)), fn.Function{}.Run([]byte(in)), fn.Strip([]byte(in)), fn.Function{Order: testOrder(t)}.Check([]byte(in))} {
@@ -45,7 +44,7 @@ func TestTextThatIsNotUTF8(t *testing.T) {
 	require.Empty(t, out.Stream())
 }
 
-// TestDeepNesting must not exhaust the stack.
+// TestDeepNesting checks that the stack is not exhausted.
 func TestDeepNesting(t *testing.T) {
 	for _, deep := range []string{strings.Repeat("[", 200_000), "a: " + strings.Repeat("{a: ", 200_000), strings.Repeat("- ", 200_000) + "x"} {
 		out := fn.Function{Order: testOrder(t)}.Run([]byte("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n  " + deep + "\n"))

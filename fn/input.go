@@ -9,31 +9,30 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// input is a ResourceList or a plain stream of documents, read.
+// input is a parsed ResourceList or stream of documents.
 type input interface {
-	isList() bool // a ResourceList
+	isList() bool // whether it is a ResourceList
 	metas() []object.Meta
-	object(i int) map[string]any // the manifest of a resource; it is not kept
-	config() []byte              // the ResourceList's functionConfig; nil: none
-	// settled tells whether the findings, and the form of the input, leave
-	// nothing to write where the resources stay as they are.
-	settled(findings Findings) bool
-	// texts are the resources of a plain stream, in the given order and changed
-	// as told, each a document that ends in a newline; and what stands behind
-	// them all.
+	object(i int) map[string]any // the manifest of a resource; not cached
+	config() []byte              // the ResourceList's functionConfig, or nil
+	// unchanged reports whether the input can be returned unchanged if no
+	// resource changes, considering its form and the findings.
+	unchanged(findings Findings) bool
+	// texts returns the resources of a plain stream in the given order with the
+	// changes applied, each a document that ends in a newline, followed by
+	// trailing comments.
 	texts(sorted []int, changes []Change) ([]text, error)
-	// resourceList is the list with its items in the given order, changed as
-	// told, and the findings added to its results.
+	// resourceList returns the list with its items in the given order, the
+	// changes applied, and the findings added to its results.
 	resourceList(sorted []int, changes []Change, findings Findings) (text, error)
 }
 
-// text is a document, or a stream, in pieces, which are written one after the
-// other.
+// text is a document or stream as a list of pieces.
 type text [][]byte
 
 func (t text) joined() []byte { return bytes.Join(t, nil) }
 
-// read reads any input that kustomize or kpt would.
+// read parses any input that kustomize or kpt accept.
 func read(in []byte) (input, error) {
 	in, err := yamltext.Decode(in)
 	if err != nil {
@@ -43,13 +42,13 @@ func read(in []byte) (input, error) {
 	if at := invalidByte(in); at < len(in) {
 		return nil, fmt.Errorf("the input is not UTF-8 text, at byte %d in line %d", at+1, bytes.Count(in[:at], []byte("\n"))+1)
 	}
-	if v, ok := readVerbatim(in); ok {
+	if v, ok := readTextStream(in); ok {
 		return v, nil
 	}
 	return readTree(in)
 }
 
-// invalidByte is where UTF-8 ends.
+// invalidByte returns the offset of the first byte that is not valid UTF-8.
 func invalidByte(in []byte) int {
 	if utf8.Valid(in) {
 		return len(in)

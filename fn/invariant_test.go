@@ -21,17 +21,17 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// requireInvariants runs the function on any input and holds it to its
-// promises: it refuses what kyaml refuses, takes what kyaml takes as far as that
-// are resources, sees the same metadata, loses and changes nothing, and changes
-// nothing the second time.
+// requireInvariants checks the function's invariants on any input: it rejects
+// what kyaml rejects, accepts what kyaml accepts if these are resources, reads
+// the same metadata, loses and changes nothing, and a second run changes
+// nothing.
 func requireInvariants(t *testing.T, in []byte) {
 	if bytes.Contains(in, []byte("\ufeff")) || bytes.Contains(in, []byte("%YAML ")) {
-		return // kyaml refuses a directive, and takes a later mark for a part of a key; we read behind both
+		return // kyaml rejects a directive, and reads a later mark as part of a key; we accept both
 	}
 	function := fn.Function{Order: testOrder(t)}
 	if kindIsList(in) {
-		function = fn.Function{} // a ResourceList brings its own order
+		function = fn.Function{} // a ResourceList has its own order
 	}
 	out := function.Run(in)
 	nodes, err := kyamlRead(in)
@@ -47,25 +47,25 @@ func requireInvariants(t *testing.T, in []byte) {
 	}
 	require.NotEmpty(t, out.Stream())
 	if bytes.Contains(in, []byte("reindex: true")) {
-		return // places in files change with it: testdata/run/reindex_*
+		return // positions in files change too: testdata/run/reindex_*
 	}
 	requireSameMetadata(t, nodes, out)
 	requireSameObjects(t, in, out.Stream())
 	requireVerbatim(t, function, in, out.Stream())
 	again := function.Run(out.Stream())
 	if bytes.Contains(in, []byte(" layer: platform/x")) {
-		return // comments that look like marks are taken for marks once they stand at the start of a line
+		return // comments that look like marks are read as marks at the start of a line
 	}
 	require.Equal(t, string(out.Stream()), string(again.Stream()), "a second run changes the output of\n%s\n%s", in, again.Findings.Lines())
 }
 
-// requireVerbatim holds the reading by lines to more: without the lines it
-// wrote, the output is the input's texts in another order, byte for byte; and it
-// says what the slow way says.
+// requireVerbatim checks stronger invariants of reading by lines: without the
+// written lines, the output has the input's texts in another order, byte for
+// byte; and the result is that of reading as a tree.
 func requireVerbatim(t *testing.T, function fn.Function, in, out []byte) {
 	before, ok := fn.VerbatimItems(in)
 	if !ok || bytes.Contains(in, []byte("results:")) {
-		return // results that are there already are written by the slow way
+		return // existing results are written by the tree
 	}
 	after, ok := fn.VerbatimItems(out)
 	require.True(t, ok, "the output of the fast way is not plainly laid out:\n%s\nfrom\n%s", out, in)
@@ -90,7 +90,7 @@ func requireVerbatim(t *testing.T, function fn.Function, in, out []byte) {
 	requireSameOrderedObjects(t, slow.Stream(), out)
 }
 
-// withoutStampLines drops the lines that a run writes.
+// withoutStampLines removes the lines that a run writes.
 func withoutStampLines(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -101,8 +101,7 @@ func withoutStampLines(text string) string {
 	return b.String()
 }
 
-// withoutHeader drops the line of annotations that a run adds below that of
-// metadata.
+// withoutHeader removes the annotations line that a run adds below metadata.
 func withoutHeader(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	for i := 1; i < len(lines); i++ {
@@ -113,7 +112,7 @@ func withoutHeader(text string) string {
 	return text
 }
 
-// requireSameOrderedObjects compares streams with all annotations and in order.
+// requireSameOrderedObjects compares streams including annotations and order.
 func requireSameOrderedObjects(t *testing.T, a, b []byte) {
 	want, err := decodeAll(a)
 	if err != nil {
@@ -124,8 +123,8 @@ func requireSameOrderedObjects(t *testing.T, a, b []byte) {
 	require.Equal(t, want, got, "the slow way differs from the fast way:\n%s\n%s", a, b)
 }
 
-// knownRefusals are the reasons for which we refuse what kyaml takes: it is no
-// resource, or kyaml would lose or garble some of it.
+// knownRefusals returns the reasons for which we reject what kyaml accepts: it
+// is not a resource, or kyaml would lose or corrupt some of it.
 func knownRefusals() []string {
 	return []string{
 		"is no resource", "is no map", "is no string", "is no list", "holds no resource", "is not UTF-8", "among other documents",
@@ -148,8 +147,8 @@ func kindIsList(in []byte) bool {
 	return bytes.Contains(in, []byte("kind: ResourceList")) || bytes.Contains(in, []byte(`"ResourceList"`))
 }
 
-// kyamlRead reads as kustomize and kpt do. kyaml panics on some input: that
-// counts as refused.
+// kyamlRead parses as kustomize and kpt do. kyaml panics on some input, which
+// counts as an error.
 func kyamlRead(in []byte) (nodes []*kyaml.RNode, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -162,12 +161,12 @@ func kyamlRead(in []byte) (nodes []*kyaml.RNode, err error) {
 	return (&kio.ByteReader{Reader: bytes.NewReader(in), OmitReaderAnnotations: true, DisableUnwrapping: true}).Read()
 }
 
-// requireSameMetadata compares what the function read with what kyaml reads.
+// requireSameMetadata compares the metadata read by the function and by kyaml.
 func requireSameMetadata(t *testing.T, nodes []*kyaml.RNode, out fn.Output) {
 	var want []string
 	for _, node := range nodes {
 		if node.DeAnchor() != nil {
-			return // kyaml cannot tell
+			return // kyaml cannot read it
 		}
 		want = append(want, metasBelow(node)...)
 	}
@@ -176,18 +175,18 @@ func requireSameMetadata(t *testing.T, nodes []*kyaml.RNode, out fn.Output) {
 		got = append(got, fmt.Sprintf("%q %q %q %q %q %v %v", m.Group, m.Version, m.Kind, m.Namespace, m.Name, m.Labels, m.Annotations))
 	}
 	if len(got) > len(want) {
-		return // documents behind "...", which kyaml does not see
+		return // documents after "...", which kyaml ignores
 	}
 	if !slices.Contains(want, ambiguous) {
 		require.Equal(t, want, got)
 	}
 }
 
-// ambiguous stands for metadata in which a key stands twice: kyaml reads the
-// first or the last, by the way it is asked.
+// ambiguous replaces metadata with duplicate keys: kyaml uses the first or the
+// last one, depending on the function.
 const ambiguous = "ambiguous"
 
-// metasBelow are a document's metadata, or those of the entries of a list.
+// metasBelow returns the metadata of a document, or of the entries of a list.
 func metasBelow(node *kyaml.RNode) []string {
 	items := node.Field("items")
 	if items == nil && node.GetKind() == "ResourceList" {
@@ -243,12 +242,12 @@ func hasTwice(node *kyaml.RNode) bool {
 	return false
 }
 
-// requireSameObjects decodes both streams with a reader of its own and compares
-// the objects, stamps and results left aside.
+// requireSameObjects decodes both streams with an independent parser and
+// compares the objects without stamps and results.
 func requireSameObjects(t *testing.T, in, out []byte) {
 	before, err := decodeAll(in)
 	if err != nil || bytes.LastIndex(in, []byte("\ufeff")) > 0 {
-		return // a key stands twice, a byte order mark stands before a later document: this reader cannot judge
+		return // duplicate keys, or a byte order mark before a later document: this parser cannot judge
 	}
 	after, err := decodeAll(out)
 	require.NoError(t, err, "the output cannot be read:\n%s", out)
@@ -273,7 +272,7 @@ func decodeAll(stream []byte) ([]any, error) {
 	}
 }
 
-// withTextKeys gives maps string keys throughout: YAML allows others.
+// withTextKeys converts all map keys to strings: YAML permits others.
 func withTextKeys(value any) any {
 	switch v := value.(type) {
 	case map[any]any:
@@ -294,7 +293,7 @@ func withTextKeys(value any) any {
 	return value
 }
 
-// objectLines are the objects as text, sorted.
+// objectLines returns the objects as text, sorted.
 func objectLines(objects []any) []string {
 	var out []string
 	for _, object := range explode(objects) {
@@ -304,8 +303,8 @@ func objectLines(objects []any) []string {
 	return out
 }
 
-// explode takes Lists apart, as plain streams do; a ResourceList's items become
-// objects, and what else it has one more.
+// explode splits Lists, as in plain streams; a ResourceList's items become
+// objects, and its other fields another one.
 func explode(objects []any) []any {
 	var out []any
 	for _, object := range objects {
@@ -345,8 +344,8 @@ func inherit(entries []any, list map[string]any, kind string) []any {
 	return entries
 }
 
-// withoutStamps takes off what the function may write, and empty maps it may
-// have filled.
+// withoutStamps removes what the function may write, and maps that it may have
+// added.
 func withoutStamps(object any) any {
 	resource, _ := object.(map[string]any)
 	metadata, _ := resource["metadata"].(map[string]any)

@@ -11,8 +11,8 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// The work grows with the number of documents, however they are laid out: ten times as
-// many need about ten times the allocations.
+// Work is linear in the number of documents, whatever their layout: ten times
+// as many need about ten times the allocations.
 func TestWorkIsLinear(t *testing.T) {
 	order, err := sortorder.Parse([]byte("apiVersion: ordapply.dev/v1alpha1\nkind: SortOrder\nmetadata: {name: shop}\nsortOrder: [{kind: ConfigMap, layer: first}]\n"))
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestWorkIsLinear(t *testing.T) {
 	}
 }
 
-// The error of a render is none of its documents.
+// An error message of a renderer in the stream is an error.
 func TestTheErrorOfARenderIsRefused(t *testing.T) {
 	for _, line := range []string{"Error: something failed", "Error: INSTALLATION FAILED: a: b"} {
 		out := fn.Function{Order: sortorder.Default()}.Run([]byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n---\n" + line + "\n"))

@@ -9,16 +9,16 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// The comments that show people where a layer begins and ends, in the manner of
-// Helm's rendered groups. They say nothing to programs.
+// Comments that show readers where a layer starts and ends, similar to Helm's
+// rendered groups. Programs ignore them.
 const (
 	startMark = "## START layer: "
 	endMark   = "## END layer: "
 )
 
-// withoutMarks drops the marks of an earlier run, which would otherwise travel
-// with the resource below them. Only lines that touch the edge of a document
-// are marks: anywhere else they might be part of a text.
+// withoutMarks removes the marks of an earlier run, which would otherwise move
+// with the resource below them. Only lines at the edge of a document are marks;
+// elsewhere they may be part of a scalar.
 func withoutMarks(in []byte) []byte {
 	if !bytes.Contains(in, []byte(startMark)) && !bytes.Contains(in, []byte(endMark)) {
 		return in
@@ -43,8 +43,8 @@ func withoutMarks(in []byte) []byte {
 	return out
 }
 
-// join makes one stream of documents. layers names each document's layer, ""
-// for none; nil leaves the marks out. Documents behind the last layer have none.
+// join joins documents into a stream. layers names each document's layer, or
+// ""; nil omits the marks. Documents beyond the end of layers have none.
 func join(documents []text, layers []string) text {
 	at := func(i int) string {
 		if i < 0 || i >= len(layers) {
@@ -68,7 +68,7 @@ func join(documents []text, layers []string) text {
 	return out
 }
 
-// layersOf are the layers of the sorted resources after the changes.
+// layersOf returns the layers of the sorted resources after the changes.
 func layersOf(metas []object.Meta, decision Decision) []string {
 	out := make([]string, 0, len(metas))
 	for _, i := range decision.Sorted {
@@ -76,8 +76,8 @@ func layersOf(metas []object.Meta, decision Decision) []string {
 		if changed, ok := decision.Changes[i].Set[ordering.LayerAnnotation]; ok {
 			layer = changed
 		}
-		if decision.Early[i] != "" {
-			layer = "" // it stands among those of another layer
+		if decision.HoistReasons[i] != "" {
+			layer = "" // it is among those of another layer
 		}
 		out = append(out, layer)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// field is the value of a key of a mapping; nil when it is not there, or the
-// node is no mapping. Of keys that stand twice the first counts, as in kyaml.
+// field returns the value of a key of a mapping, or nil. Of duplicate keys the
+// first one counts, as in kyaml.
 func field(node *yaml.Node, key string) *yaml.Node {
 	if node == nil || node.Kind != yaml.MappingNode {
 		return nil
@@ -32,7 +32,7 @@ func isKey(node *yaml.Node, key string) bool {
 
 func isNull(node *yaml.Node) bool { return node == nil || node.Tag == yaml.NodeTagNull }
 
-// textOf is a field's scalar value, "" when it is not there.
+// textOf returns a field's scalar value, or "" if it is missing.
 func textOf(node *yaml.Node, key string) (string, error) {
 	value := field(node, key)
 	switch {
@@ -45,7 +45,7 @@ func textOf(node *yaml.Node, key string) (string, error) {
 }
 
 func kindOf(node *yaml.Node) string {
-	kind, _ := textOf(node, "kind") // a kind that is no string is refused later
+	kind, _ := textOf(node, "kind") // other types are rejected later
 	return kind
 }
 
@@ -71,8 +71,8 @@ func metaOf(body *yaml.Node) (object.Meta, error) {
 	return m, errors.Join(err, kindErr, errors.Join(errs[:]...))
 }
 
-// textMap is a field that maps strings to scalars; nil when it is not there.
-// Of keys that stand twice the last counts, as in kyaml.
+// textMap returns a field that maps strings to scalars, or nil. Of duplicate
+// keys the last one counts, as in kyaml.
 func textMap(node *yaml.Node, key string) (map[string]string, error) {
 	value := field(node, key)
 	if isNull(value) {
@@ -95,9 +95,8 @@ func textMap(node *yaml.Node, key string) (map[string]string, error) {
 	return out, nil
 }
 
-// apply writes the change on a resource: present annotations keep their place,
-// new ones come before them. Nothing empty is left behind where the last is
-// taken away.
+// apply applies the change to a resource: existing annotations keep their
+// position, new ones come first. It removes maps that become empty.
 func (c Change) apply(body *yaml.Node) {
 	if len(c.Set) == 0 && len(c.Remove) == 0 {
 		return
@@ -118,8 +117,8 @@ func (c Change) apply(body *yaml.Node) {
 	}
 }
 
-// ensureMap is the mapping in a field; it makes one, with set, where there is
-// none.
+// ensureMap returns the mapping in a field. If there is none it adds one with
+// set.
 func ensureMap(node *yaml.Node, key string, set func(node *yaml.Node, key string, value *yaml.Node)) *yaml.Node {
 	value := field(node, key)
 	if value == nil || value.Kind != yaml.MappingNode {
@@ -129,23 +128,22 @@ func ensureMap(node *yaml.Node, key string, set func(node *yaml.Node, key string
 	return value
 }
 
-// setField gives a key its value: in the place where it stands already, else
-// behind all others.
+// setField sets the value of a key, in place or at the end.
 func setField(node *yaml.Node, key string, value *yaml.Node) {
 	if !replaceField(node, key, value) {
 		node.Content = append(node.Content, plainNode(key), value)
 	}
 }
 
-// setFirst is setField with new keys before all others.
+// setFirst is setField, but adds new keys at the front.
 func setFirst(node *yaml.Node, key string, value *yaml.Node) {
 	if !replaceField(node, key, value) {
 		node.Content = slices.Insert(node.Content, 0, plainNode(key), value)
 	}
 }
 
-// replaceField gives a key that is there its value. A second entry of the key
-// goes.
+// replaceField sets the value of an existing key, and removes duplicates of the
+// key.
 func replaceField(node *yaml.Node, key string, value *yaml.Node) bool {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		if !isKey(node.Content[i], key) {
@@ -169,12 +167,12 @@ func removeField(node *yaml.Node, key string) {
 	}
 }
 
-// plainNode is a string that the printer quotes only if it must.
+// plainNode returns a string node that the encoder quotes only if necessary.
 func plainNode(value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: value}
 }
 
-// stringNode is a string that every reader takes for one.
+// stringNode returns a string node that every parser reads as a string.
 func stringNode(value string) *yaml.Node {
 	node := plainNode(value)
 	if needsQuotes(value) {
@@ -183,9 +181,9 @@ func stringNode(value string) *yaml.Node {
 	return node
 }
 
-// needsQuotes tells whether a reader might take the plain value for something
-// else than this string. Only a word with a slash in it, such as order/layer,
-// is certainly a string everywhere.
+// needsQuotes reports whether a parser might read the plain value as another
+// type. Only a word that contains a slash, such as order/layer, is always a
+// string.
 func needsQuotes(value string) bool {
 	return !strings.Contains(value, "/") || strings.ContainsFunc(value, func(r rune) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'

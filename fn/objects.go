@@ -6,9 +6,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// objectOf is a resource as JSON has it: maps with text keys, lists, texts,
-// booleans, and numbers as int64 or float64. Aliases and merge keys were written
-// out when the resource was read. What a plan never looks at is left out: it is
+// objectOf converts a resource to JSON types: maps with string keys, lists,
+// strings, booleans, and numbers as int64 or float64. Aliases and merge keys
+// have been expanded before. It omits fields that planning ignores, which are
 // most of some streams.
 func objectOf(body *yaml.Node) map[string]any {
 	object, _ := plainValue(body).(map[string]any)
@@ -22,7 +22,7 @@ func plainValue(node *yaml.Node) any {
 	case yaml.MappingNode:
 		out := make(map[string]any, len(node.Content)/2)
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			if key := node.Content[i].Value; !ordering.Unread(key) {
+			if key := node.Content[i].Value; !ordering.IgnoresField(key) {
 				out[key] = plainValue(node.Content[i+1])
 			}
 		}
@@ -37,7 +37,7 @@ func plainValue(node *yaml.Node) any {
 	return scalar(node)
 }
 
-// scalar is a text where it cannot be read as what its tag says.
+// scalar returns the value of a scalar; as a string if its tag does not fit.
 func scalar(node *yaml.Node) any {
 	if node.ShortTag() == yaml.NodeTagString {
 		return node.Value

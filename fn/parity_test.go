@@ -17,7 +17,7 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// refusedByKustomize are the corpora that kustomize does not take, and why.
+// refusedByKustomize returns the corpora that kustomize rejects, and why.
 func refusedByKustomize() map[string]string {
 	return map[string]string{
 		"argo-workflows":  "missing metadata.name in object",
@@ -25,8 +25,8 @@ func refusedByKustomize() map[string]string {
 	}
 }
 
-// TestParityOnCorpora compares the order without selectors with what `kustomize
-// build` prints under sortOptions legacy, on real streams and on shuffles.
+// TestParityOnCorpora compares the order without selectors with the output of
+// `kustomize build` under sortOptions legacy, on real streams and shuffled.
 func TestParityOnCorpora(t *testing.T) {
 	for _, file := range corpora(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
@@ -41,13 +41,13 @@ func TestParityOnCorpora(t *testing.T) {
 			want, err := legacyBuild(string(stream))
 			require.NoError(t, err)
 			requireOrdered(t, want, string(stream))
-			requireOrdered(t, want, shuffled(t, stream)) // kustomize refuses a stream in which an id stands twice, so its order is one
+			requireOrdered(t, want, shuffled(t, stream)) // kustomize rejects duplicate IDs, so its order is unique
 		})
 	}
 }
 
-// TestParityOnTheHardCases is a stream made of what a comparison of fields would
-// get wrong.
+// TestParityOnTheHardCases uses a stream that a comparison by fields would sort
+// differently.
 func TestParityOnTheHardCases(t *testing.T) {
 	var documents []string
 	for _, id := range [][4]string{
@@ -81,14 +81,14 @@ func requireParity(t *testing.T, stream string) {
 	requireOrdered(t, want, stream)
 }
 
-// requireOrdered wants of the stream what kustomize built.
+// requireOrdered requires the output of kustomize.
 func requireOrdered(t *testing.T, want, stream string) {
 	out := fn.Function{Order: sortorder.Default()}.Run([]byte(stream))
 	require.False(t, out.Findings.Failed(), out.Findings.Lines())
 	require.Equal(t, idsOf(t, want), idsOf(t, string(out.Stream())))
 }
 
-// legacyBuild is kustomize's own build of the stream.
+// legacyBuild returns kustomize's own build of the stream.
 func legacyBuild(stream string) (string, error) {
 	disk := filesys.MakeFsInMemory()
 	files := map[string]string{
@@ -110,7 +110,7 @@ func legacyBuild(stream string) (string, error) {
 	return string(text), err
 }
 
-// shuffled is the stream with its documents in another order, Lists exploded.
+// shuffled returns the stream with its documents shuffled and Lists split.
 func shuffled(t *testing.T, stream []byte) string {
 	documents := strings.Split(string(fn.Strip(stream).Stream()), "\n---\n")
 	require.Greater(t, len(documents), 1)
@@ -129,12 +129,15 @@ func idsOf(t *testing.T, stream string) []string {
 	return out
 }
 
-// corpora are the real streams kept beside the project.
+// corpora returns the real streams, which are not part of the repository.
 func corpora(t testing.TB) []string {
 	files, err := filepath.Glob("../../shared/corpora/*.yaml")
 	require.NoError(t, err)
 	if len(files) == 0 {
 		t.Skip("the corpora of real streams are not here: ../shared/corpora")
+	}
+	if testing.Short() {
+		t.Skip("left out with -short: real streams")
 	}
 	return files
 }

@@ -9,11 +9,10 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// encode prints a node as kyaml does and reads it back. Where the printer said
-// something else, block texts are quoted instead; where that does not help, it
-// is an error and not another object.
+// encode prints a node as kyaml does and parses the result. If it differs,
+// block scalars are quoted instead; if it still differs, it returns an error.
 func encode(node *yaml.Node) ([]byte, error) {
-	mend(node, false)
+	workAroundEncoder(node, false)
 	text, err := printed(node)
 	if err == nil {
 		return text, nil
@@ -26,7 +25,7 @@ func encode(node *yaml.Node) ([]byte, error) {
 	return printed(node)
 }
 
-// printed is a node's text, if it says what the node does.
+// printed returns a node's text if it parses back to the same content.
 func printed(node *yaml.Node) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
@@ -40,10 +39,10 @@ func printed(node *yaml.Node) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// mend corrects what the printer gets wrong: an empty null in flow style becomes
-// an empty string, a merge key gets a tag, and a folded text with indented lines
-// gets empty ones.
-func mend(node *yaml.Node, inFlow bool) {
+// workAroundEncoder works around errors of the encoder, which prints an empty null in flow
+// style as an empty string, adds a tag to a merge key, and inserts empty lines
+// into a folded scalar with indented lines.
+func workAroundEncoder(node *yaml.Node, inFlow bool) {
 	switch {
 	case inFlow && node.Kind == yaml.ScalarNode && isNull(node) && node.Value == "":
 		node.Value = "null"
@@ -53,11 +52,11 @@ func mend(node *yaml.Node, inFlow bool) {
 		node.Style = yaml.LiteralStyle
 	}
 	for _, child := range node.Content {
-		mend(child, inFlow || node.Style&yaml.FlowStyle != 0)
+		workAroundEncoder(child, inFlow || node.Style&yaml.FlowStyle != 0)
 	}
 }
 
-// content of a document, or the node itself.
+// content returns the content of a document node, or the node itself.
 func content(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.DocumentNode {
 		return node.Content[0]
@@ -65,7 +64,7 @@ func content(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// sameContent tells whether two nodes say the same; style and comments aside.
+// sameContent reports whether two nodes are equal, ignoring style and comments.
 func sameContent(a, b *yaml.Node) bool {
 	if a.Kind != b.Kind || tag(a) != tag(b) || a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
 		return false
@@ -81,7 +80,7 @@ func sameContent(a, b *yaml.Node) bool {
 	return true
 }
 
-// contentKey is a text that two nodes share when sameContent holds of them.
+// contentKey returns a key that is equal for nodes with the same content.
 func contentKey(node *yaml.Node) string {
 	var key []byte
 	var write func(n *yaml.Node)
@@ -99,7 +98,7 @@ func contentKey(node *yaml.Node) string {
 	return string(key)
 }
 
-// tag is a node's resolved tag. A merge key is known by its text.
+// tag returns a node's resolved tag. A merge key is recognized by its text.
 func tag(node *yaml.Node) string {
 	if node.Tag == "" && node.Value == "<<" && node.Style == 0 {
 		return yaml.MergeTag

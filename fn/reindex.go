@@ -8,9 +8,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// kpt keeps the place of a resource in its file as an index, under two names
-// that must agree, beside the file's path and package. Files are written by
-// these, whatever the order of the list.
+// kpt stores the position of a resource in its file as an index, under two keys
+// that must agree, and the file's path and package. It writes files in the
+// order of these, whatever the order of the list.
 const (
 	indexAnnotation       = "internal.config.kubernetes.io/index"
 	legacyIndexAnnotation = "config.kubernetes.io/index"
@@ -19,11 +19,11 @@ const (
 	packageAnnotation     = "internal.config.kubernetes.io/package-path"
 )
 
-// file is where kpt read a resource.
+// file is the file from which kpt read a resource.
 type file struct{ pkg, path string }
 
-// reindex hands the indices of each file out again, in the order decided.
-// Resources without a place in a file are told of, once.
+// reindex reassigns the indices of each file in the decided order. It adds one
+// finding about resources without a position in a file.
 func reindex(metas []object.Meta, out *Decision, findings *Findings) {
 	indices, order := map[file][]int{}, map[file][]int{}
 	var placeless []int
@@ -51,7 +51,7 @@ func reindex(metas []object.Meta, out *Decision, findings *Findings) {
 	}
 }
 
-// setIndex changes those of the two names that the resource has.
+// setIndex sets the index under those of the two keys that the resource has.
 func (c *Change) setIndex(m object.Meta, index int) {
 	for _, key := range []string{indexAnnotation, legacyIndexAnnotation} {
 		if _, has := m.Annotations[key]; has {
@@ -64,7 +64,7 @@ func fileOf(m object.Meta) file {
 	return file{pkg: m.Annotations[packageAnnotation], path: either(m, pathAnnotation, legacyPathAnnotation)}
 }
 
-// either is the value of the first key, or else of the second.
+// either returns the value of the first key if present, else of the second.
 func either(m object.Meta, first, second string) string {
 	if value, has := m.Annotations[first]; has {
 		return value

@@ -5,7 +5,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// result is the finding as an entry of a ResourceList's results.
+// result converts the finding to an entry of a ResourceList's results.
 func (f Finding) result() *framework.Result {
 	r := &framework.Result{Message: f.Message, Severity: framework.Severity(f.Severity)}
 	if f.Object != nil {
@@ -20,8 +20,8 @@ func (f Finding) result() *framework.Result {
 	return r
 }
 
-// addResults appends findings to a ResourceList's results. Those of earlier
-// functions stay; what stands there already is not said again.
+// addResults appends findings to a ResourceList's results, without duplicates.
+// Results of earlier functions are kept.
 func addResults(list *yaml.Node, findings Findings) error {
 	missing, err := missingResults(list, findings)
 	if err != nil || len(missing) == 0 {
@@ -36,7 +36,8 @@ func addResults(list *yaml.Node, findings Findings) error {
 	return nil
 }
 
-// missingResults are the findings that a ResourceList's results do not hold.
+// missingResults returns the findings that are not in a ResourceList's results
+// yet.
 func missingResults(list *yaml.Node, findings Findings) ([]*yaml.Node, error) {
 	said := map[string]bool{}
 	if results := field(list, "results"); results != nil {
@@ -58,7 +59,7 @@ func missingResults(list *yaml.Node, findings Findings) ([]*yaml.Node, error) {
 	return missing, nil
 }
 
-// encoded is a node as text, to compare or parse; nil when it cannot be.
+// encoded returns a node as text for comparing or parsing, or nil on error.
 func encoded(node *yaml.Node) []byte {
 	text, err := encode(node)
 	if err != nil {

@@ -11,17 +11,16 @@ import (
 )
 
 // Function sorts and stamps a stream. The zero value takes its order from the
-// ResourceList's functionConfig.
+// functionConfig of a ResourceList; without one it uses sortorder.Default.
 type Function struct {
 	Order *sortorder.Order // instead of functionConfig; required for a plain stream
-	Marks bool             // in a plain stream, mark where layers begin and end
+	Marks bool             // mark the start and end of layers in a plain stream
 }
 
-// Output of a run. Its stream is complete or empty: a ResourceList always comes
-// back, unchanged but for its results when the run failed; a plain stream comes
-// back only from a run that did not fail.
+// Output is the result of a run: everything or nothing. If the run failed, the
+// stream is a ResourceList with nothing but its results changed, or empty.
 type Output struct {
-	Findings Findings
+	Findings Findings // in a ResourceList they are in its results too
 
 	stream   text
 	order    *sortorder.Order
@@ -29,10 +28,11 @@ type Output struct {
 	decision Decision
 }
 
-// Stream is the stream as one text.
+// Stream returns the stream in UTF-8 as a single slice.
 func (o Output) Stream() []byte { return o.stream.joined() }
 
-// WriteTo writes the stream without making one text of it first.
+// WriteTo writes the stream to w, without a copy of the whole. Its error is that of
+// w. It implements io.WriterTo.
 func (o Output) WriteTo(w io.Writer) (int64, error) {
 	buffered := bufio.NewWriterSize(w, 64<<10)
 	written := int64(0)
@@ -46,18 +46,20 @@ func (o Output) WriteTo(w io.Writer) (int64, error) {
 	return written, buffered.Flush()
 }
 
-// Metas are the metadata of the resources as they were read, in the order they
-// came; nil when the run failed.
+// Metas returns the metadata of the resources in input order; nil if the run
+// failed.
 func (o Output) Metas() []object.Meta { return o.metas }
 
-// errNoOrder refuses a plain stream that nobody gave an order.
+// errNoOrder is returned for a plain stream without an order.
 var errNoOrder = errors.New("a plain stream needs an order: --order FILE; only a ResourceList brings its own, as functionConfig")
 
-// errNoResources refuses a stream without resources: writing nothing with
-// success would let a build delete everything.
+// errNoResources is returned for a stream without resources: empty output with
+// success could let a build delete everything.
 var errNoResources = errors.New("the input holds no resource: did the command before it in the pipe fail?")
 
-// Run reads a ResourceList or a plain stream and writes it sorted and stamped.
+// Run sorts and stamps a ResourceList or a plain stream, in UTF-8 or UTF-16. What
+// is laid out plainly is kept byte for byte except for the lines of the stamps. A
+// plain stream without an order or resources fails, as do the errors of Plan.
 func (f Function) Run(in []byte) Output {
 	source, decider, out := f.start(in)
 	switch {
@@ -72,30 +74,29 @@ func (f Function) Run(in []byte) Output {
 	return f.write(in, out, source)
 }
 
-// start reads the input and its order. When that failed, the output is what is
-// to be written.
-func (f Function) start(in []byte) (input, Decider, Output) {
+// start parses the input and its order. If that fails, the output is final.
+func (f Function) start(in []byte) (input, Planner, Output) {
 	if utf8, err := yamltext.Decode(in); err == nil {
 		in = utf8
 	}
 	source, err := read(withoutMarks(in))
 	if err != nil {
-		return nil, Decider{}, failed(err)
+		return nil, Planner{}, failed(err)
 	}
 	if !source.isList() && len(source.metas()) == 0 {
-		return nil, Decider{}, failed(errNoResources)
+		return nil, Planner{}, failed(errNoResources)
 	}
 	decider, findings := f.decider(source)
 	if findings.Failed() {
-		return nil, Decider{}, refused(source, findings)
+		return nil, Planner{}, refused(source, findings)
 	}
 	decider.Objects = source.object
 	return source, decider, Output{}
 }
 
-// output decides. When that failed, it is what is to be written; else its
-// stream is still empty.
-func (d Decider) output(source input) Output {
+// output decides. If that fails, the output is final; otherwise its stream is
+// still empty.
+func (d Planner) output(source input) Output {
 	metas := source.metas()
 	decision := d.decide(metas)
 	if decision.Findings.Failed() {
@@ -104,13 +105,13 @@ func (d Decider) output(source input) Output {
 	return Output{Findings: decision.Findings, order: d.Order, metas: metas, decision: decision}
 }
 
-// write prints the source as decided. Where nothing changes, that is the input
-// itself: printers are not always of one mind about comments.
+// write prints the source as decided. If nothing changes it returns the input
+// itself, since encoders may change comments.
 func (f Function) write(in []byte, out Output, source input) Output {
 	if decoded, err := yamltext.Decode(in); err == nil {
-		in = decoded // what is printed is UTF-8, also where nothing changes
+		in = decoded // output is always UTF-8
 	}
-	if out.decision.isNothing(out.metas) && source.settled(out.Findings) && !f.Marks && len(withoutMarks(in)) == len(in) {
+	if out.decision.isNoop(out.metas) && source.unchanged(out.Findings) && !f.Marks && len(withoutMarks(in)) == len(in) {
 		out.stream = text{in}
 		return out
 	}
@@ -127,7 +128,7 @@ func (f Function) write(in []byte, out Output, source input) Output {
 	return out
 }
 
-// readAsTree reads input that is not plainly laid out.
+// readAsTree parses input with any layout.
 func readAsTree(in []byte) (input, error) {
 	in, err := yamltext.Decode(in)
 	if err != nil {
@@ -160,8 +161,8 @@ func failed(err error) Output {
 	return Output{Findings: Findings{{Severity: Error, Message: err.Error()}}}
 }
 
-// refused gives a ResourceList back as it came, with the findings in its
-// results; of a plain stream nothing.
+// refused returns a ResourceList unchanged with the findings in its results;
+// for a plain stream only the findings.
 func refused(source input, findings Findings) Output {
 	if !source.isList() {
 		return Output{Findings: findings}
@@ -173,7 +174,7 @@ func refused(source input, findings Findings) Output {
 	return Output{stream: printed, Findings: findings}
 }
 
-// unsorted is the order of the input.
+// unsorted returns the indices in input order.
 func unsorted(source input) []int {
 	same := make([]int, len(source.metas()))
 	for i := range same {
@@ -182,27 +183,27 @@ func unsorted(source input) []int {
 	return same
 }
 
-// decider finds the order: ours, the functionConfig's, or the default when a
-// ResourceList brings none.
-func (f Function) decider(source input) (Decider, Findings) {
+// decider returns the Planner with the order: the function's, the
+// functionConfig's, or the default if a ResourceList has none.
+func (f Function) decider(source input) (Planner, Findings) {
 	if f.Order != nil {
-		return Decider{Order: f.Order}, nil
+		return Planner{Order: f.Order}, nil
 	}
 	if !source.isList() {
-		return Decider{}, failed(errNoOrder).Findings
+		return Planner{}, failed(errNoOrder).Findings
 	}
 	config := source.config()
 	if config == nil {
-		return Decider{Order: sortorder.Default()}, nil
+		return Planner{Order: sortorder.Default()}, nil
 	}
 	order, err := sortorder.Parse(config)
 	if err != nil {
-		return Decider{}, problemFindings(err)
+		return Planner{}, problemFindings(err)
 	}
-	return Decider{Order: order, Config: configID(config)}, nil
+	return Planner{Order: order, Config: configID(config)}, nil
 }
 
-// configID is the functionConfig as an item would name itself.
+// configID returns the ID of the functionConfig.
 func configID(config []byte) object.ID {
 	parsed, err := readTree(config)
 	if err != nil || len(parsed.items) != 1 {
@@ -211,7 +212,7 @@ func configID(config []byte) object.ID {
 	return parsed.items[0].meta.ID
 }
 
-// problemFindings are the faults of a configuration, one each.
+// problemFindings converts the errors of a configuration to findings.
 func problemFindings(err error) Findings {
 	var problems sortorder.Problems
 	if !errors.As(err, &problems) {

@@ -17,10 +17,10 @@ import (
 //
 //	-- order --     the SortOrder without its header; without it, functionConfig's
 //	-- in --        the input
-//	-- want --      the output; absent when nothing may come out
-//	-- findings --  what is told, one a line
+//	-- want --      the output; absent if there must be none
+//	-- findings --  the findings, one a line
 //
-// Every accepted output is run through the function again, which must not
+// Every successful output is run through the function again, which must not
 // change it.
 func TestRun(t *testing.T) {
 	files, err := filepath.Glob("testdata/run/*.txtar")
@@ -59,7 +59,7 @@ func functionOf(t *testing.T, parts map[string]string) fn.Function {
 	return fn.Function{Order: order}
 }
 
-// rewrite puts what came out into the case.
+// rewrite updates the case with the output.
 func rewrite(t *testing.T, file string, archive *txtar.Archive, out fn.Output) {
 	kept := archive.Files[:0]
 	for _, f := range archive.Files {

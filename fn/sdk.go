@@ -5,11 +5,11 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// Process sorts and stamps a ResourceList of the KRM functions SDK: Function is
-// a ResourceListProcessor. Items and Results of the list are replaced; when the
-// run failed, only Results. The SDK's AsMain, Run and ToYAML sort the items by
-// name when they print them, so that a program built on these keeps the stamps
-// and loses the order of the text.
+// Process sorts and stamps a ResourceList of the KRM functions SDK, whose
+// ResourceListProcessor it implements. It replaces the list's Items and adds to its
+// Results. If the run fails, it only adds Results and returns false; its error is
+// about items that cannot be read. The SDK's AsMain, Run and ToYAML sort items by
+// name when they print: programs that use these keep the stamps but not the order.
 func (f Function) Process(list *sdk.ResourceList) (bool, error) {
 	source, err := sdkTree(list)
 	if err != nil {
@@ -36,7 +36,7 @@ func (f Function) Process(list *sdk.ResourceList) (bool, error) {
 	return true, nil
 }
 
-// sdkTree is the list in the form in which a stream is read.
+// sdkTree converts the list to a tree.
 func sdkTree(list *sdk.ResourceList) (*tree, error) {
 	items := &yaml.Node{Kind: yaml.SequenceNode, Tag: yaml.NodeTagSeq}
 	for _, item := range list.Items {

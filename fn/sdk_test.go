@@ -36,8 +36,8 @@ functionConfig:
   - matchAnnotations: {tier: none}
 `
 
-// TestSDKRun goes through the SDK's own Run, which sorts by name and keeps the
-// stamps; both results are as from our own reader.
+// TestSDKRun uses the SDK's own Run, which sorts by name and keeps the stamps;
+// both results equal those of our own reader.
 func TestSDKRun(t *testing.T) {
 	out, err := sdk.Run(fn.Function{}, []byte(sdkInput))
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestSDKRun(t *testing.T) {
 	require.Contains(t, string(out), "layer tier=none matches nothing")
 }
 
-// TestSDKRefusal leaves the items alone.
+// TestSDKRefusal checks that the items stay unchanged.
 func TestSDKRefusal(t *testing.T) {
 	list, err := sdk.ParseResourceList([]byte(sdkInput + "  - {}\n"))
 	require.NoError(t, err)

@@ -1,7 +1,7 @@
 package fn
 
-// Strip takes every stamp off, of whatever order, and what emit wrote beside
-// them. The order of the resources stays.
+// Strip removes every stamp, of any order, and the annotations that emit wrote.
+// It keeps the order of resources. It fails on input that cannot be parsed.
 func Strip(in []byte) Output {
 	source, err := read(withoutMarks(in))
 	if err != nil {

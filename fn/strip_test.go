@@ -8,7 +8,7 @@ import (
 	"github.com/ordapply/ordapply/fn"
 )
 
-// TestStrip takes off what runs wrote, down to the maps that held nothing else.
+// TestStrip removes what runs wrote, including maps that become empty.
 func TestStrip(t *testing.T) {
 	for in, want := range map[string]string{
 		"kind: A\nmetadata:\n  name: a\n  annotations:\n    ordapply.dev/layer: x/y\n    ordapply.dev/wave: \"0\"\n":                 "kind: A\nmetadata:\n  name: a\n",

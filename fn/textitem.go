@@ -16,30 +16,30 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// textItem is the text of one resource and where in it annotations are written.
+// textItem is the text of a resource with the positions of its annotations.
 type textItem struct {
-	before []byte // comments above it, from documents of their own
+	before []byte // comments above it, from separate documents
 	text   []byte
-	first  int // the number of its first line where nodes count lines
+	first  int // number of its first line, as nodes count
 
-	at     int // where new annotations go: behind the line of annotations, or of metadata
-	indent int // of annotations' keys, in columns
+	at     int // where new annotations are inserted: after the line of annotations, or of metadata
+	indent int // of annotation keys, in columns
 
-	annotations span            // the line of the key annotations; empty when it is not there
+	annotations span            // line of the key annotations; empty if there is none
 	ours        map[string]span // lines of annotations that a run may change
-	others      int             // annotations that no run changes
-	alone       bool            // metadata holds nothing but annotations
+	others      int             // number of annotations that no run changes
+	alone       bool            // metadata has no other fields than annotations
 
-	column int  // of the keys; 0 in a document of its own
-	anew   bool // not plainly laid out: printed by the tree where something changes
+	column    int  // of the keys; 0 in a document
+	reprinted bool // cannot be edited by lines: printed by the encoder if it changes
 }
 
-// span is a run of bytes of a text.
+// span is a range of bytes of a text.
 type span struct{ from, to int }
 
-// newTextItem takes a parsed resource as text. column is where its keys stand,
-// line the number of its first line in what was parsed. ok is false for what is
-// not laid out plainly enough to be changed by lines.
+// newTextItem returns a parsed resource as text. column is the column of its
+// keys, line the number of its first line in the parsed text. ok is false if
+// its layout cannot be edited by lines.
 func newTextItem(text []byte, body *yaml.Node, line, column int) (item textItem, meta object.Meta, ok bool) {
 	if !plainMap(body, column) || sharesMetadata(body) {
 		return item, meta, false
@@ -52,7 +52,7 @@ func newTextItem(text []byte, body *yaml.Node, line, column int) (item textItem,
 	return item, meta, item.locate(body)
 }
 
-// parseAlone parses a text as one document, to its end.
+// parseAlone parses a text that must contain exactly one document.
 func parseAlone(text []byte) (*yaml.Node, bool) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document, more yaml.Node
@@ -65,8 +65,8 @@ func parseAlone(text []byte) (*yaml.Node, bool) {
 	return document.Content[0], true
 }
 
-// plainMap tells whether a mapping is in block style with its keys in this
-// column, each a plain word without tag, and none twice.
+// plainMap reports whether a mapping is in block style with its keys at column,
+// all plain scalars without tags or duplicates.
 func plainMap(node *yaml.Node, column int) bool {
 	if node.Kind != yaml.MappingNode || node.Style != 0 || node.Column != column+1 || len(node.Content) == 0 {
 		return false
@@ -82,7 +82,7 @@ func plainMap(node *yaml.Node, column int) bool {
 	return true
 }
 
-// locate finds where annotations are written.
+// locate finds the positions of annotations.
 func (t *textItem) locate(body *yaml.Node) bool {
 	key, metadata := entry(body, "metadata")
 	if key == nil || hasTags(metadata) || metadata.Line <= key.Line || len(metadata.Content) == 0 ||
@@ -125,13 +125,13 @@ func (t *textItem) locateAnnotations(key, annotations *yaml.Node, alone bool) bo
 	return true
 }
 
-// isWritten reports whether a run writes annotations of this key. Others of
-// ordapply.dev/ are their author's.
+// isWritten reports whether runs write annotations with this key. Other
+// ordapply.dev/ keys belong to the author.
 func isWritten(key string) bool {
 	return slices.Contains(ordering.StampAnnotations(), key) || key == indexAnnotation || key == legacyIndexAnnotation || belongsTo("argocd", key) || belongsTo("kpt", key) || belongsTo("kapp", key)
 }
 
-// entry is a key of a mapping with its value; nil when it is not there.
+// entry returns a key of a mapping and its value, or nil.
 func entry(node *yaml.Node, name string) (key, value *yaml.Node) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		if node.Content[i].Value == name {
@@ -147,7 +147,7 @@ func hasTags(node *yaml.Node) bool {
 	return found
 }
 
-// line is the text of a line by its node's number, its newline included.
+// line returns a line by its node's number, including the newline.
 func (t *textItem) line(number int) span {
 	from := 0
 	for range number - t.first {
@@ -156,8 +156,8 @@ func (t *textItem) line(number int) span {
 	return span{from, from + bytes.IndexByte(t.text[from:], '\n') + 1}
 }
 
-// begins tells whether the line has this word in the column, counted from 1,
-// with a blank or nothing behind it.
+// begins reports whether the line has this word at column, counted from 1,
+// followed by a space or the end of the line.
 func (t *textItem) begins(line span, column int, word string) bool {
 	text := t.text[line.from:line.to]
 	if len(text) < column {
@@ -167,35 +167,35 @@ func (t *textItem) begins(line span, column int, word string) bool {
 	return found && (rest[0] == ' ' || rest[0] == '\n')
 }
 
-// blankBefore tells whether nothing stands before the node in its line.
+// blankBefore reports whether only spaces precede the node in its line.
 func (t *textItem) blankBefore(node *yaml.Node) bool {
 	line := t.line(node.Line)
 	text := t.text[line.from:line.to]
 	return len(text) >= node.Column && isBlank(text[:node.Column-1])
 }
 
-// isLineOf tells whether the line is the key and its value and nothing more.
+// isLineOf reports whether the line consists of the key and its value only.
 func (t *textItem) isLineOf(line span, key, value string) bool {
 	text := string(t.text[line.from:line.to])
 	begin := strings.Repeat(" ", t.indent) + key + ": "
 	return text == begin+value+"\n" || text == begin+`"`+value+"\"\n" || text == begin+"'"+value+"'\n"
 }
 
-// edit replaces a run of the text.
+// edit replaces a range of the text.
 type edit struct {
 	span
 	with string
 }
 
-// changed is the text with the annotations changed, in pieces: those that are
-// there in their place, new ones before all others.
+// changed returns the text with the annotations changed, in pieces: existing
+// ones in place, new ones before all others.
 func (t *textItem) changed(c Change) ([][]byte, error) {
-	if t.anew {
-		return t.printedAnew(c)
+	if t.reprinted {
+		return t.reprint(c)
 	}
 	edits, err := t.edits(c)
 	if errors.Is(err, errNotPlain) {
-		return t.printedAnew(c)
+		return t.reprint(c)
 	}
 	if err != nil {
 		return nil, err
@@ -246,7 +246,7 @@ func (t *textItem) edits(c Change) ([]edit, error) {
 	return append(edits, edit{span{t.at, t.at}, added.String()}), nil
 }
 
-// rendered is a value as it stands behind its key.
+// rendered returns a value as written after its key.
 func rendered(value string) string {
 	if needsQuotes(value) {
 		return strconv.Quote(value)

@@ -12,22 +12,22 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// tree is input read into nodes by kyaml, which takes everything that kustomize
-// and kpt take, and printed from them again.
+// tree is input parsed into nodes by kyaml, which accepts everything that
+// kustomize and kpt accept. It is printed from the nodes.
 type tree struct {
 	list     *yaml.Node // the ResourceList, a mapping; nil for a plain stream
 	items    []item
-	exploded bool // a List was taken apart
+	exploded bool // a List was split into its entries
 }
 
-// item is one resource of a stream.
+// item is a resource of a stream.
 type item struct {
-	document *yaml.Node // what is written: the document with its comments, or the body
+	document *yaml.Node // the node to print: the document with its comments, or the body
 	body     *yaml.Node // the resource, a mapping
 	meta     object.Meta
 }
 
-// readTree reads YAML or JSON. Every item of the result is a mapping.
+// readTree parses YAML or JSON. Every item of the result is a mapping.
 func readTree(in []byte) (*tree, error) {
 	documents, err := parseDocuments(in)
 	if err != nil {
@@ -40,7 +40,7 @@ func readTree(in []byte) (*tree, error) {
 			return nil, fmt.Errorf("%s: %w", where, err)
 		}
 		if hasAlias(document.Content[0]) {
-			if err := writtenOut(document); err != nil {
+			if err := expandAliases(document); err != nil {
 				return nil, fmt.Errorf("%s: %w", where, err)
 			}
 		}
@@ -55,32 +55,32 @@ func readTree(in []byte) (*tree, error) {
 	return t, nil
 }
 
-// addDocument adds a document of a plain stream: a resource, or a list, whose
-// entries take its place as they do in kustomize.
+// addDocument adds a document of a plain stream: a resource, or a List, which
+// is replaced by its entries as in kustomize.
 func (t *tree) addDocument(document *yaml.Node, where string) error {
 	body := document.Content[0]
 	if kindOf(body) == kio.ResourceListKind {
 		return fmt.Errorf("%s is a ResourceList among other documents: pass it alone", where)
 	}
 	if !isExploded(body) {
-		if err := detach(body, []*yaml.Node{body}); err != nil {
+		if err := isolateAliases(body, []*yaml.Node{body}); err != nil {
 			return fmt.Errorf("%s: %w", where, err)
 		}
 		return t.add(document, body, where)
 	}
-	if err := writtenOut(body); err != nil {
+	if err := expandAliases(body); err != nil {
 		return fmt.Errorf("%s: %w", where, err)
 	}
 	return t.explode(body, where)
 }
 
-// isExploded tells whether a document is a List, typed or not.
+// isExploded reports whether a document is a List, typed or not.
 func isExploded(body *yaml.Node) bool {
 	return strings.HasSuffix(kindOf(body), "List") && field(body, "items") != nil
 }
 
-// explode adds the entries of a List, and of Lists in it. An entry of a typed
-// List may leave out what the List's kind says.
+// explode adds the entries of a List, recursively. An entry of a typed List may
+// omit apiVersion and kind.
 func (t *tree) explode(list *yaml.Node, where string) error {
 	items := field(list, "items")
 	t.exploded = true
@@ -104,13 +104,13 @@ func (t *tree) explode(list *yaml.Node, where string) error {
 	return nil
 }
 
-// inheritKind gives an entry without a kind that of its List, at the front.
+// inheritKind sets the kind of an entry without one, from its List.
 func inheritKind(entry, list *yaml.Node) {
 	kind := strings.TrimSuffix(kindOf(list), "List")
 	if entry.Kind != yaml.MappingNode || kind == "" || field(entry, "kind") != nil {
 		return
 	}
-	apiVersion, _ := textOf(list, "apiVersion") // nothing where it is no string
+	apiVersion, _ := textOf(list, "apiVersion") // "" if it is not a string
 	var head []*yaml.Node
 	if apiVersion != "" && field(entry, "apiVersion") == nil {
 		head = append(head, plainNode("apiVersion"), plainNode(apiVersion))
@@ -118,8 +118,8 @@ func inheritKind(entry, list *yaml.Node) {
 	entry.Content = slices.Concat(head, []*yaml.Node{plainNode("kind"), plainNode(kind)}, entry.Content)
 }
 
-// addList adds the items of a ResourceList. Lists among them stay what they
-// are: a tool counts on getting back what it gave.
+// addList adds the items of a ResourceList. Lists among them are not split,
+// since the caller expects the same items back.
 func (t *tree) addList(document *yaml.Node, _ string) error {
 	t.list = document.Content[0]
 	items := field(t.list, "items")
@@ -127,7 +127,7 @@ func (t *tree) addList(document *yaml.Node, _ string) error {
 		return nil
 	}
 	if items.Anchor != "" {
-		if err := writtenOut(t.list); err != nil {
+		if err := expandAliases(t.list); err != nil {
 			return err
 		}
 		items = field(t.list, "items")
@@ -135,7 +135,7 @@ func (t *tree) addList(document *yaml.Node, _ string) error {
 	if items.Kind != yaml.SequenceNode {
 		return errors.New("items of the ResourceList is no list")
 	}
-	if err := detach(t.list, items.Content); err != nil {
+	if err := isolateAliases(t.list, items.Content); err != nil {
 		return err
 	}
 	for i, entry := range field(t.list, "items").Content {
@@ -146,7 +146,7 @@ func (t *tree) addList(document *yaml.Node, _ string) error {
 	return nil
 }
 
-// add adds a resource. document is what is printed, body the mapping in it.
+// add adds a resource. document is the node to print, body the mapping in it.
 func (t *tree) add(document, body *yaml.Node, where string) error {
 	if body.Kind != yaml.MappingNode {
 		return fmt.Errorf("%s is no resource: expected a map with apiVersion, kind and metadata", where)
@@ -173,7 +173,7 @@ func (t *tree) object(i int) map[string]any { return objectOf(t.items[i].body) }
 
 func (t *tree) config() []byte { return functionConfig(t.list) }
 
-// functionConfig of a ResourceList, as YAML; nil when there is none.
+// functionConfig returns the functionConfig of a ResourceList as YAML, or nil.
 func functionConfig(list *yaml.Node) []byte {
 	config := field(list, "functionConfig")
 	if isNull(config) || len(config.Content) == 0 {
@@ -182,7 +182,7 @@ func functionConfig(list *yaml.Node) []byte {
 	return encoded(config)
 }
 
-func (t *tree) settled(findings Findings) bool {
+func (t *tree) unchanged(findings Findings) bool {
 	if t.list == nil {
 		return !t.exploded
 	}

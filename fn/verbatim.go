@@ -12,23 +12,24 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// errNotPlain is met when a change cannot be written by lines: the tree can.
+// errNotPlain is returned for a change that cannot be made by lines; a tree
+// can.
 var errNotPlain = errors.New("not plainly laid out")
 
-// verbatim is input kept as text. Resources are found by lines and parsed in
-// parts that must agree with what the lines say, and only the lines of the stamps are ever written: no other byte
-// changes. Whatever is not plainly laid out is left to tree.
-type verbatim struct {
+// textStream is input kept as text. It finds resources by lines, parses them in
+// parts that must agree with the lines, and edits only the lines of stamps: no
+// other byte changes. Input with another layout is handled by tree.
+type textStream struct {
 	root     *yaml.Node // the ResourceList without its items; nil for a plain stream
 	head     []byte     // of a ResourceList, up to its items
-	tail     []byte     // of a ResourceList, behind its items; of a plain stream, comments at its end
+	tail     []byte     // of a ResourceList, after its items; of a plain stream, trailing comments
 	items    []textItem
 	resolved []object.Meta
-	exploded bool // a List was taken apart
+	exploded bool // a List was split into its entries
 }
 
-// readVerbatim reads input that is plainly laid out; ok is false for any other.
-func readVerbatim(in []byte) (v *verbatim, ok bool) {
+// readTextStream parses input with a plain layout; ok is false for other input.
+func readTextStream(in []byte) (v *textStream, ok bool) {
 	if !bytes.HasSuffix(in, []byte("\n")) {
 		return nil, false
 	}
@@ -36,7 +37,7 @@ func readVerbatim(in []byte) (v *verbatim, ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	v = &verbatim{}
+	v = &textStream{}
 	for i := range chunks {
 		if chunks[i] = withoutSeparators(chunks[i]); bytes.HasPrefix(chunks[i], []byte("---")) {
 			return nil, false
@@ -45,8 +46,8 @@ func readVerbatim(in []byte) (v *verbatim, ok bool) {
 	if len(chunks) == 1 && hasLine(chunks[0], "kind: "+kio.ResourceListKind) {
 		return v, v.addList(chunks[0])
 	}
-	var parser briefParser
-	var comments []byte // documents of nothing else; they go with the next resource
+	var parser blockScalarParser
+	var comments []byte // documents with comments only belong to the next resource
 	for _, chunk := range chunks {
 		switch {
 		case isBlank(chunk):
@@ -65,11 +66,11 @@ func readVerbatim(in []byte) (v *verbatim, ok bool) {
 	return v, true
 }
 
-// document is what a document of a plain stream holds: a resource, or the entries of
-// a List.
-func (v *verbatim) document(parser *briefParser, chunk []byte) (items []textItem, metas []object.Meta, ok bool) {
+// document parses a document of a plain stream: a resource, or the entries of a
+// List.
+func (v *textStream) document(parser *blockScalarParser, chunk []byte) (items []textItem, metas []object.Meta, ok bool) {
 	if !plainBytes(chunk) {
-		item, meta, ok := newAnewItem(chunk, 0)
+		item, meta, ok := newReprintedItem(chunk, 0)
 		return []textItem{item}, []object.Meta{meta}, ok
 	}
 	body, ok := parser.parse(chunk, 0, func(root *yaml.Node) []*yaml.Node { return []*yaml.Node{root} })
@@ -86,13 +87,14 @@ func (v *verbatim) document(parser *briefParser, chunk []byte) (items []textItem
 		return []textItem{item}, []object.Meta{meta}, true
 	}
 	if meta, err := metaOf(body); err == nil && body.Kind == yaml.MappingNode && !sharesMetadata(body) && kindOf(body) != kio.ResourceListKind && yamltext.Failure(chunk) == "" {
-		return []textItem{{text: chunk, anew: true}}, []object.Meta{meta}, true
+		return []textItem{{text: chunk, reprinted: true}}, []object.Meta{meta}, true
 	}
-	item, meta, ok = newAnewItem(chunk, 0)
+	item, meta, ok = newReprintedItem(chunk, 0)
 	return []textItem{item}, []object.Meta{meta}, ok
 }
 
-// withoutSeparators drops the separators and blank lines a chunk begins with.
+// withoutSeparators removes the separators and blank lines at the start of a
+// chunk.
 func withoutSeparators(chunk []byte) []byte {
 	chunk = bytes.TrimLeft(chunk, "\n")
 	for bytes.HasPrefix(chunk, []byte("---\n")) {
@@ -101,8 +103,8 @@ func withoutSeparators(chunk []byte) []byte {
 	return chunk
 }
 
-// plainBytes reports whether lines end in a newline each and nothing else breaks
-// lines or documents.
+// plainBytes reports whether every line ends in a newline and no other
+// characters break lines or documents.
 func plainBytes(in []byte) bool {
 	for _, odd := range []string{"\r", "\ufeff", "\u0085", "\u2028", "\u2029", "\n...", "\n%"} {
 		if bytes.Contains(in, []byte(odd)) {
@@ -116,11 +118,11 @@ func hasLine(chunk []byte, line string) bool {
 	return bytes.Contains(chunk, []byte("\n"+line+"\n")) || bytes.HasPrefix(chunk, []byte(line+"\n"))
 }
 
-// isBlank tells whether there is nothing but spaces and ends of lines. Other
-// white space means something to YAML.
+// isBlank reports whether the chunk consists of spaces and newlines. Other
+// white space is significant in YAML.
 func isBlank(chunk []byte) bool { return len(bytes.TrimLeft(chunk, " \n")) == 0 }
 
-// isComment tells whether there is nothing but comments, and they are YAML's.
+// isComment reports whether the chunk consists of YAML comments.
 func isComment(chunk []byte) bool {
 	for line := range bytes.Lines(chunk) {
 		if !isBlank(line) && bytes.TrimLeft(line, " ")[0] != '#' {
@@ -131,9 +133,9 @@ func isComment(chunk []byte) bool {
 	return err == nil && len(documents) == 0
 }
 
-// addList reads a ResourceList in block style: keys at the start of their
-// lines, and below items a dash for each, all in one column.
-func (v *verbatim) addList(chunk []byte) bool {
+// addList parses a ResourceList in block style: keys at the start of lines, and
+// below items a dash for each item, all in one column.
+func (v *textStream) addList(chunk []byte) bool {
 	found, ok := findItems(chunk)
 	if !ok || !plainBytes(chunk) {
 		return false
@@ -148,7 +150,7 @@ func (v *verbatim) addList(chunk []byte) bool {
 		return false
 	}
 	v.items, v.resolved = make([]textItem, 0, len(found.starts)), make([]object.Meta, 0, len(found.starts))
-	var parser briefParser
+	var parser blockScalarParser
 	for n := 0; n < len(found.starts); {
 		last := n + 1
 		for last < len(found.starts) && found.end(last)-found.starts[n] < runLength {
@@ -162,12 +164,12 @@ func (v *verbatim) addList(chunk []byte) bool {
 	return true
 }
 
-// runLength is how many bytes of items are parsed at once: starting a parser
-// costs as much as a small item.
+// runLength is the number of bytes of items parsed at once. Starting a parser
+// costs as much as parsing a small item.
 const runLength = 64 << 10
 
-// addRun parses the items from n up to last, as the sequence they are.
-func (v *verbatim) addRun(parser *briefParser, chunk []byte, found itemLines, n, last int) bool {
+// addRun parses the items from n up to last as one sequence.
+func (v *textStream) addRun(parser *blockScalarParser, chunk []byte, found itemLines, n, last int) bool {
 	run := chunk[found.starts[n]:found.end(last-1)]
 	sequence, ok := parser.parse(run, found.column, func(root *yaml.Node) []*yaml.Node { return root.Content })
 	if !ok || sequence.Kind != yaml.SequenceNode || sequence.Style != 0 || sequence.Column != found.column-1 || len(sequence.Content) != last-n {
@@ -178,12 +180,12 @@ func (v *verbatim) addRun(parser *briefParser, chunk []byte, found itemLines, n,
 	for i, body := range sequence.Content {
 		text := chunk[found.starts[n+i]:found.end(n+i)]
 		next := line + bytes.Count(text, []byte("\n"))
-		if body.Line < line || body.Line >= next || anchors && reachesOut(body) {
+		if body.Line < line || body.Line >= next || anchors && hasOuterAlias(body) {
 			return false
 		}
 		item, meta, ok := newTextItem(text, body, line, found.column)
 		if !ok {
-			item, meta, ok = newAnewItem(text, found.column)
+			item, meta, ok = newReprintedItem(text, found.column)
 		}
 		if !ok {
 			return false
@@ -202,21 +204,20 @@ func hasAnchors(node *yaml.Node) bool {
 	return found
 }
 
-// itemLines are where the items of a ResourceList stand in its text.
+// itemLines are the positions of the items in a ResourceList's text.
 type itemLines struct {
 	from, to int
-	starts   []int // of each item, the comment above it included
+	starts   []int // of each item, including the comment above it
 	column   int   // of what follows the dash
 }
 
-// findItems looks at the beginnings of lines only. A block text cannot deceive
-// it, being indented deeper; a quoted text could, but then the parts do not
-// parse alone.
+// findItems looks only at the start of lines. Block scalars are indented
+// deeper; quoted scalars could confuse it, but then the parts do not parse.
 func findItems(chunk []byte) (found itemLines, ok bool) {
 	const none = -1
 	found.from = none
 	comment, at := none, 0
-	var dash []byte // what every item's line begins with
+	var dash []byte // start of every item's first line
 	for line := range bytes.Lines(chunk) {
 		indented := bytes.TrimLeft(line, " ")
 		indent := len(line) - len(indented)
@@ -227,7 +228,7 @@ func findItems(chunk []byte) (found itemLines, ok bool) {
 			if string(line) == "items:\n" {
 				found.from = at
 			}
-		case len(indented) == 1: // a blank line belongs to what is above it, or to the comment there
+		case len(indented) == 1: // blank lines belong to what precedes them, or to a comment
 		case indented[0] == '#' && (dash == nil || indent < found.column):
 			comment = firstOf(comment, here)
 		case dash == nil && indented[0] == '-', dash != nil && bytes.HasPrefix(line, dash):
@@ -250,7 +251,7 @@ func findItems(chunk []byte) (found itemLines, ok bool) {
 	return found, found.whole()
 }
 
-// end is where item n ends.
+// end returns the end of item n.
 func (l itemLines) end(n int) int {
 	if n+1 < len(l.starts) {
 		return l.starts[n+1]
@@ -258,10 +259,10 @@ func (l itemLines) end(n int) int {
 	return l.to
 }
 
-// whole tells whether the items fill the lines between from and to.
+// whole reports whether the items cover all lines between from and to.
 func (l itemLines) whole() bool { return len(l.starts) > 0 && l.starts[0] == l.from }
 
-// firstOf is where a comment above began, or else here.
+// firstOf returns the start of the comment above, or here.
 func firstOf(comment, here int) int {
 	if comment >= 0 {
 		return comment
@@ -269,11 +270,11 @@ func firstOf(comment, here int) int {
 	return here
 }
 
-func (v *verbatim) isList() bool { return v.root != nil }
+func (v *textStream) isList() bool { return v.root != nil }
 
-func (v *verbatim) metas() []object.Meta { return v.resolved }
+func (v *textStream) metas() []object.Meta { return v.resolved }
 
-func (v *verbatim) object(i int) map[string]any {
+func (v *textStream) object(i int) map[string]any {
 	read, ok := v.items[i].parsed()
 	if !ok {
 		return nil
@@ -281,9 +282,9 @@ func (v *verbatim) object(i int) map[string]any {
 	return objectOf(read.body)
 }
 
-func (v *verbatim) config() []byte { return functionConfig(v.root) }
+func (v *textStream) config() []byte { return functionConfig(v.root) }
 
-func (v *verbatim) settled(findings Findings) bool {
+func (v *textStream) unchanged(findings Findings) bool {
 	if v.root == nil {
 		return true
 	}
@@ -294,7 +295,7 @@ func (v *verbatim) settled(findings Findings) bool {
 	return err == nil && len(missing) == 0
 }
 
-func (v *verbatim) texts(sorted []int, changes []Change) ([]text, error) {
+func (v *textStream) texts(sorted []int, changes []Change) ([]text, error) {
 	out, err := v.changed(sorted, changes)
 	if err == nil && len(v.tail) > 0 {
 		out = append(out, text{v.tail})
@@ -302,7 +303,7 @@ func (v *verbatim) texts(sorted []int, changes []Change) ([]text, error) {
 	return out, err
 }
 
-func (v *verbatim) changed(sorted []int, changes []Change) ([]text, error) {
+func (v *textStream) changed(sorted []int, changes []Change) ([]text, error) {
 	out := make([]text, 0, len(sorted)+1)
 	for _, i := range sorted {
 		item, err := v.items[i].changed(changes[i])
@@ -314,7 +315,7 @@ func (v *verbatim) changed(sorted []int, changes []Change) ([]text, error) {
 	return out, nil
 }
 
-func (v *verbatim) resourceList(sorted []int, changes []Change, findings Findings) (text, error) {
+func (v *textStream) resourceList(sorted []int, changes []Change, findings Findings) (text, error) {
 	items, err := v.changed(sorted, changes)
 	if err != nil {
 		return nil, err
@@ -331,8 +332,8 @@ func (v *verbatim) resourceList(sorted []int, changes []Change, findings Finding
 	return append(pieces, v.tail, results), nil
 }
 
-// results is the text of the results to add.
-func (v *verbatim) results(findings Findings) ([]byte, error) {
+// results returns the text of the results to add.
+func (v *textStream) results(findings Findings) ([]byte, error) {
 	missing, err := missingResults(v.root, findings)
 	if err != nil || len(missing) == 0 {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"github.com/ordapply/ordapply/fn"
 )
 
-// TestCorporaVerbatim holds real streams to all promises, and expects all but
-// the named ones, and every one as a ResourceList, to be read by lines.
+// TestCorporaVerbatim checks all invariants on real streams. All except the
+// listed ones must be read by lines, and all of them as a ResourceList.
 func TestCorporaVerbatim(t *testing.T) {
 	slow := map[string]string{
 		"kube-prometheus": "it has a RoleBindingList",

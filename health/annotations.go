@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Annotations by which an object says itself when it is ready.
+// Annotations by which an object defines its own readiness.
 const (
 	readyWhen  = "ordapply.dev/ready-when"  // CEL over self
 	failedWhen = "ordapply.dev/failed-when" // CEL over self
@@ -16,8 +16,9 @@ const (
 	helmFailure = "helm.sh/readiness-failure"
 )
 
-// Check tells what is wrong with an object's readiness annotations, before it
-// is applied. Assess says Unknown for such an object.
+// Check returns the errors in an object's readiness annotations, joined. Call it
+// before the object is applied: Assess returns Unknown for such an object, or
+// ignores one of Helm's annotations without the other.
 func (a *Assessor) Check(obj *unstructured.Unstructured) error {
 	var errs []error
 	annotations := obj.GetAnnotations()
@@ -40,8 +41,8 @@ func (a *Assessor) Check(obj *unstructured.Unstructured) error {
 	return errors.Join(errs...)
 }
 
-// CheckCondition reports what is wrong with a CEL condition, as ready-when and
-// failed-when hold one. None is no condition.
+// CheckCondition returns the error in a CEL condition over self, as in ready-when
+// and failed-when: it does not compile, or cannot be a boolean. "" is valid.
 func CheckCondition(source string) error {
 	if source == "" {
 		return nil
@@ -50,14 +51,14 @@ func CheckCondition(source string) error {
 	return err
 }
 
-// CheckHelmConditions reports what is wrong with the value of one of Helm's
-// readiness annotations.
+// CheckHelmConditions returns the error in the value of one of Helm's readiness
+// annotations (HIP-0025), a condition or a JSON list of conditions.
 func CheckHelmConditions(text string) error {
 	_, err := parseHelmConditions(text)
 	return err
 }
 
-// byAnnotation judges an object by what its own annotations say.
+// byAnnotation assesses an object by its annotations.
 func (a *Assessor) byAnnotation(obj *unstructured.Unstructured) (Assessment, bool) {
 	annotations := obj.GetAnnotations()
 	if len(annotations) == 0 {
@@ -66,27 +67,28 @@ func (a *Assessor) byAnnotation(obj *unstructured.Unstructured) (Assessment, boo
 	p := conditions{failedRule: "annotation " + failedWhen, readyRule: "annotation " + readyWhen}
 	var err error
 	if p.failed, err = a.expression(annotations[failedWhen]); err != nil {
-		return unusable(p.failedRule, err), true
+		return invalidRule(p.failedRule, err), true
 	}
 	if p.ready, err = a.expression(annotations[readyWhen]); err != nil {
-		return unusable(p.readyRule, err), true
+		return invalidRule(p.readyRule, err), true
 	}
-	if assessment, ok := p.assess(obj); ok && p.speaks() {
+	if assessment, ok := p.assess(obj); ok && p.hasAny() {
 		return assessment, true
 	}
 	success, hasSuccess := annotations[helmSuccess]
 	failure, hasFailure := annotations[helmFailure]
-	if !hasSuccess || !hasFailure { // HIP-0025: one alone does not count
+	if !hasSuccess || !hasFailure { // HIP-0025: both are required
 		return Assessment{}, false
 	}
 	helm, err := parseHelm(success, failure)
 	if err != nil {
-		return unusable("annotation "+helmSuccess, err), true
+		return invalidRule("annotation "+helmSuccess, err), true
 	}
 	return helm.assess(obj), true
 }
 
-// expression gives the compiled form of an annotation, nil for none.
+// expression returns the compiled condition of an annotation, from a cache; nil
+// if source is empty.
 func (a *Assessor) expression(source string) (*expression, error) {
 	if source == "" {
 		return nil, nil

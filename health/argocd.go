@@ -15,7 +15,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// Keys of Argo CD's argocd-cm ConfigMap (Argo CD, "Resource Health", custom
+// Keys of Argo CD's ConfigMap argocd-cm (Argo CD, "Resource Health", custom
 // health checks).
 const (
 	argoAll      = "resource.customizations"
@@ -23,12 +23,12 @@ const (
 	argoOpenLibs = "resource.customizations.useOpenLibs."
 )
 
-// Customizations are the health checks in Lua of an argocd-cm ConfigMap. A nil
-// *Customizations has none.
+// Customizations are Argo CD's health checks in Lua. A nil *Customizations has
+// none. A check that runs for more than a second, as in Argo CD, gives Unknown.
 type Customizations struct {
-	source string                   // in front of the key in a rule: argocd-cm
-	exact  map[string]customization // by group/Kind, Kind alone for the core group
-	wild   []customization          // with * in group or kind, in the order of their keys
+	source string                   // prefix of Assessment.Rule: argocd-cm
+	exact  map[string]customization // by group/Kind, or Kind in the core group
+	wild   []customization          // with * in group or kind, in order of evaluation
 }
 
 type customization struct {
@@ -37,8 +37,9 @@ type customization struct {
 	openLibs bool
 }
 
-// ParseArgoCD reads the data of an argocd-cm ConfigMap and compiles its health
-// scripts. Keys that are not about health are left alone.
+// ParseArgoCD reads the data of the ConfigMap argocd-cm and compiles its health
+// scripts (resource.customizations and resource.customizations.health.*). It
+// ignores keys that are not about health. The error joins those of all scripts.
 func ParseArgoCD(data map[string]string) (*Customizations, error) {
 	scripts, err := argoScripts(data)
 	if err != nil {
@@ -55,11 +56,11 @@ func ParseArgoCD(data map[string]string) (*Customizations, error) {
 	return c, errors.Join(errs...)
 }
 
-// ParseArgoCDFiles reads the health checks that come with Argo CD, the files
-// <group>/<Kind>/health.lua of its folder resource_customizations by their paths
-// below it. Other files are left alone. As there, _ in a path stands for any run
-// of characters, and the scripts have all libraries. Of several that match, the
-// one with the longest path decides.
+// ParseArgoCDFiles reads the health checks that are part of Argo CD: the files
+// <group>/<Kind>/health.lua of its folder resource_customizations, by their
+// path below it. It ignores other files. As in Argo CD, _ in a path matches any
+// characters, and scripts may use all libraries. If several match, the longest
+// path is used. The error joins those of all scripts.
 func ParseArgoCDFiles(files map[string]string) (*Customizations, error) {
 	c := &Customizations{source: "argocd", exact: map[string]customization{}}
 	var errs []error
@@ -77,10 +78,10 @@ func ParseArgoCDFiles(files map[string]string) (*Customizations, error) {
 	return c, errors.Join(errs...)
 }
 
-// Len is how many checks there are.
+// Len returns the number of checks. The receiver must not be nil.
 func (c *Customizations) Len() int { return len(c.exact) + len(c.wild) }
 
-// add compiles a script; one without text is none.
+// add compiles a script. It ignores empty ones.
 func (c *Customizations) add(key string, s argoScript) error {
 	if s.Script == "" {
 		return nil
@@ -98,7 +99,7 @@ func (c *Customizations) add(key string, s argoScript) error {
 	return nil
 }
 
-// sort puts the checks with wildcards in the order in which they are asked.
+// sort sorts the checks with wildcards in order of evaluation.
 func (c *Customizations) sort(compare func(a, b string) int) {
 	slices.SortFunc(c.wild, func(a, b customization) int { return compare(a.key, b.key) })
 }
@@ -108,8 +109,8 @@ type argoScript struct {
 	OpenLibs bool   `json:"health.lua.useOpenLibs"`
 }
 
-// argoScripts gathers the scripts of both forms, by group/Kind; a key of its
-// own wins over the YAML of all.
+// argoScripts collects the scripts of both forms, by group/Kind. A key for one
+// kind takes precedence over the combined key.
 func argoScripts(data map[string]string) (map[string]argoScript, error) {
 	scripts := map[string]argoScript{}
 	if err := yaml.Unmarshal([]byte(data[argoAll]), &scripts); err != nil {
@@ -132,7 +133,7 @@ func argoScripts(data map[string]string) (map[string]argoScript, error) {
 	return scripts, nil
 }
 
-// argoKey makes group/Kind of the group_Kind in a ConfigMap's key.
+// argoKey converts the group_Kind of a ConfigMap key to group/Kind.
 func argoKey(name string) string {
 	if name == "all" {
 		return "*/*"
@@ -152,8 +153,9 @@ func compileLua(name, source string) (*lua.FunctionProto, error) {
 	return lua.Compile(chunk, name)
 }
 
-// assess judges by the script for the object's kind, an exact one before one
-// with wildcards. A script that gives no status leaves the verdict to others.
+// assess assesses an object by the script for its kind; exact matches take
+// precedence over wildcards. ok is false if there is no script or it returns no
+// status.
 func (c *Customizations) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 	one, ok := c.find(obj.GroupVersionKind().Group, obj.GetKind())
 	if !ok {
@@ -162,7 +164,7 @@ func (c *Customizations) assess(obj *unstructured.Unstructured) (Assessment, boo
 	rule := c.source + " " + one.key
 	status, message, err := one.run(obj)
 	if err != nil {
-		return unusable(rule, fmt.Errorf("the Lua script cannot be run: %w", err)), true
+		return invalidRule(rule, fmt.Errorf("the Lua script cannot be run: %w", err)), true
 	}
 	if message == "" {
 		message = status
@@ -176,12 +178,12 @@ func (c *Customizations) assess(obj *unstructured.Unstructured) (Assessment, boo
 	case "Progressing":
 		a.Verdict = Progressing
 	case "Suspended":
-		a.Verdict, a.Health = Progressing, Suspended
-		a = held(obj, a)
+		a.Verdict, a.Health = Progressing, GradeSuspended
+		a = markSuspended(obj, a)
 	case "Missing":
-		a.Verdict, a.Health = Progressing, Absent
+		a.Verdict, a.Health = Progressing, GradeMissing
 	case "Degraded":
-		a.Verdict, a.Health = Failed, Degraded
+		a.Verdict, a.Health = Failed, GradeDegraded
 	case "Unknown":
 	default:
 		a.Reason = fmt.Sprintf("the Lua script gave the status %q, which Argo CD does not know", status)

@@ -5,47 +5,49 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/object"
 )
 
-// Assessor judges objects by the user's rules and the built-in ones. The zero
-// value has no rules of the user. It may be used from several goroutines, and
-// must not be copied after first use.
+// Assessor assesses objects by the user's rules and the built-in ones. The zero
+// value has only built-in rules. It is safe for concurrent use and must not be
+// copied after first use.
 type Assessor struct {
-	// RulesOf gives rules for one object that go before Rules, such as those of
-	// the application that it belongs to, and nil where there are none. It is
-	// called from several goroutines; nil stands for no such rules at all.
+	// RulesOf returns rules for one object that take precedence over Rules,
+	// such as those of its application, or nil. It must be safe for concurrent
+	// use. It may be nil.
 	RulesOf func(*unstructured.Unstructured) *Rules
-	// Rules is the user's rules file.
+	// Rules is the user's rules file; nil without one.
 	Rules *Rules
-	// ArgoCD holds the health customizations of an argocd-cm ConfigMap.
+	// ArgoCD holds the health checks of the ConfigMap argocd-cm; it may be nil.
 	ArgoCD *Customizations
-	// ArgoCDFolder holds those that come with Argo CD (ParseArgoCDFiles); ArgoCD
-	// goes before it.
+	// ArgoCDFolder holds the health checks that are part of Argo CD (see
+	// ParseArgoCDFiles). ArgoCD takes precedence.
 	ArgoCDFolder *Customizations
-	// ColumnsOf gives the printer columns of a kind's CRD, by which its status is
-	// read where no rule knows the kind; nil where they are not known. It is
-	// called from several goroutines; nil stands for no columns at all.
+	// ColumnsOf returns the printer columns of a kind's CRD, or nil if unknown.
+	// They help to read the status of kinds without a rule. It must be safe for
+	// concurrent use. It may be nil.
 	ColumnsOf func(schema.GroupVersionKind) []Column
-	// Strict makes Unknown of what would be assumed to be ready.
+	// Strict turns assumed readiness into Unknown, as --strict-readiness does.
 	Strict bool
 
-	expressions sync.Map // compiled annotations, by their text
-	learned     sync.Map // the printer columns of kinds, by their group, version and kind
+	expressions sync.Map // compiled annotations, by source
+	learned     sync.Map // printer columns, by GroupVersionKind
 }
 
-// Assess judges an object as the API server returned it. It never changes the
-// object.
+// Assess assesses an object as returned by the API server and does not modify it.
+// A rule that cannot be evaluated gives Unknown, with the error as its reason.
 func (a *Assessor) Assess(obj *unstructured.Unstructured) Assessment {
 	if obj.GetDeletionTimestamp() != nil {
 		return Assessment{Verdict: Deleting, Reason: "it is being deleted", Rule: "deletionTimestamp"}
 	}
-	assessment := a.climb(obj)
-	assessment.Undated = !IsNative(obj.GroupVersionKind().Group) && !isDated(obj)
+	assessment := a.firstRule(obj)
+	assessment.WithoutGeneration = !object.IsNative(obj.GroupVersionKind().Group) && !hasObservedGeneration(obj)
 	return assessment
 }
 
-// climb goes through the rungs that rules stand on.
-func (a *Assessor) climb(obj *unstructured.Unstructured) Assessment {
+// firstRule returns the result of the first rung of rules that applies.
+func (a *Assessor) firstRule(obj *unstructured.Unstructured) Assessment {
 	for _, rung := range []func(*unstructured.Unstructured) (Assessment, bool){
 		a.byAnnotation, a.byOwnRules, a.Rules.assess, a.ArgoCD.assess, a.ArgoCDFolder.assess, wellKnown, kubernetes, a.generic,
 	} {
@@ -53,10 +55,10 @@ func (a *Assessor) climb(obj *unstructured.Unstructured) Assessment {
 			return assessment
 		}
 	}
-	return held(obj, neutral(obj))
+	return markSuspended(obj, neutral(obj))
 }
 
-// byOwnRules judges by the rules that are for this object alone.
+// byOwnRules assesses an object by RulesOf.
 func (a *Assessor) byOwnRules(obj *unstructured.Unstructured) (Assessment, bool) {
 	if a.RulesOf == nil {
 		return Assessment{}, false
@@ -64,19 +66,18 @@ func (a *Assessor) byOwnRules(obj *unstructured.Unstructured) (Assessment, bool)
 	return a.RulesOf(obj).assess(obj)
 }
 
-// wellKnown judges by the built-in rules. They know what a status means, not
-// that there will be one: without one an object is what every other is. The
-// rules of users, who know their cluster, wait for what they name.
+// wellKnown assesses by the built-in rules. Unlike rules of users, they do not
+// wait for an object that has no status, since it may never get one.
 func wellKnown(obj *unstructured.Unstructured) (Assessment, bool) {
 	a, ok := builtin().assess(obj)
 	if ok && a.Verdict == Progressing && isEmpty(obj.Object["status"]) {
 		a = noStatus(obj)
 	}
-	return held(obj, a), ok
+	return markSuspended(obj, a), ok
 }
 
-// isDated tells whether a status says which generation it is about.
-func isDated(obj *unstructured.Unstructured) bool {
+// hasObservedGeneration reports whether a status has an observedGeneration.
+func hasObservedGeneration(obj *unstructured.Unstructured) bool {
 	status, _ := obj.Object["status"].(map[string]any)
 	if _, ok := integer(status["observedGeneration"]); ok {
 		return true
@@ -91,24 +92,24 @@ func isDated(obj *unstructured.Unstructured) bool {
 	return false
 }
 
-// AfterGrace is what becomes of an assessment with NoStatus or Neutral when its
-// controller was given its time, and of one with Held: ready, or unknown when the
-// Assessor is strict. Others stay.
+// AfterGrace returns the assessment to use after the grace period of one with
+// NoStatus or Inconclusive, and for one with SuspendedBySpec: Ready and Assumed,
+// or Unknown if the Assessor is strict. It returns others unchanged.
 func (a *Assessor) AfterGrace(given Assessment) Assessment {
 	switch {
 	case given.NoStatus:
 		return a.assume(Assessment{Verdict: Ready, Reason: "assumed: no status", Rule: "no status", Assumed: true})
-	case given.Neutral:
+	case given.Inconclusive:
 		return a.assume(Assessment{Verdict: Ready, Reason: "assumed: " + given.Reason, Rule: given.Rule, Assumed: true})
-	case given.Held:
-		return a.assume(Assessment{Verdict: Ready, Health: Suspended, Reason: "suspended by its manifest: " + given.Reason, Rule: given.Rule, Assumed: true})
+	case given.SuspendedBySpec:
+		return a.assume(Assessment{Verdict: Ready, Health: GradeSuspended, Reason: "suspended by its manifest: " + given.Reason, Rule: given.Rule, Assumed: true})
 	}
 	return given
 }
 
-// Unconfirmed is what becomes of a Ready that may be about an older spec when the
-// status has not changed in time: ready, but assumed, or unknown when the Assessor
-// is strict. Others stay.
+// Unconfirmed returns the assessment to use for a Ready that may refer to an
+// older spec, if the status has not changed in time: assumed, or Unknown if the
+// Assessor is strict. It returns others unchanged.
 func (a *Assessor) Unconfirmed(given Assessment) Assessment {
 	if given.Verdict != Ready {
 		return given
@@ -118,20 +119,21 @@ func (a *Assessor) Unconfirmed(given Assessment) Assessment {
 	return a.assume(given)
 }
 
-// assume makes of an assumption what the user allows.
+// assume turns an assumed assessment into Unknown if the Assessor is strict.
 func (a *Assessor) assume(given Assessment) Assessment {
 	if a.Strict && given.Assumed {
-		given.Verdict, given.Health, given.Assumed = Unknown, Ungraded, false
+		given.Verdict, given.Health, given.Assumed = Unknown, GradeUnset, false
 		given.Reason += "; strict readiness assumes nothing: say when it is ready with the annotation " + readyWhen + " or a rules file"
 	}
 	return given
 }
 
-// neutral is the last rung: kstatus, which takes for ready what says nothing. A
-// controller that has just begun says nothing either, so it is given time.
+// neutral is the last rung. Like kstatus it treats objects as ready whose
+// status says nothing, but only after a grace period, because a controller that
+// has just started says nothing either.
 func neutral(obj *unstructured.Unstructured) Assessment {
 	if a := kstatus(obj); a.Verdict == Progressing || a.Verdict == Failed {
 		return a
 	}
-	return Assessment{Verdict: Progressing, Reason: "nothing in its status says whether it is ready", Rule: "kstatus", Neutral: true}
+	return Assessment{Verdict: Progressing, Reason: "nothing in its status says whether it is ready", Rule: "kstatus", Inconclusive: true}
 }

@@ -26,12 +26,12 @@ func TestUndatedStatusesAreMarked(t *testing.T) {
 		`{observedGeneration: 2, phase: Failed}`:                                false,
 	} {
 		obj := parse(t, "{apiVersion: shop.example.com/v1, kind: Store, metadata: {name: a, generation: 2}, status: "+status+"}")
-		require.Equal(t, undated, health.Assess(obj).Undated, status)
+		require.Equal(t, undated, health.Assess(obj).WithoutGeneration, status)
 	}
-	require.False(t, health.Assess(parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")).Undated)
+	require.False(t, health.Assess(parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")).WithoutGeneration)
 }
 
-// A controller has given up on a spec where it says so of this very generation.
+// Failed is final only if the status is about the current generation.
 func TestFinalFailures(t *testing.T) {
 	for status, final := range map[string]bool{
 		`{observedGeneration: 2, conditions: [{type: Stalled, status: "True"}]}`:                                     true,
@@ -56,8 +56,8 @@ func TestOnlyNoStatusEndsWithTheGraceTime(t *testing.T) {
 	require.Equal(t, waiting, assessor.AfterGrace(waiting))
 }
 
-// A built-in rule knows a status, not that there will be one; a rule of the
-// user waits for what it names.
+// Built-in rules do not wait for an object without a status; rules of the user
+// do.
 func TestWithoutStatusTheBuiltInRulesDoNotWaitForEver(t *testing.T) {
 	cluster := parse(t, "{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: a}}")
 	var assessor health.Assessor
@@ -73,8 +73,8 @@ func TestWithoutStatusTheBuiltInRulesDoNotWaitForEver(t *testing.T) {
 	require.False(t, a.NoStatus)
 }
 
-// The zero Assessor and the package function agree, and one Assessor serves
-// several goroutines.
+// The zero Assessor and Assess agree, and an Assessor is safe for concurrent
+// use.
 func TestAssessorIsSharedSafely(t *testing.T) {
 	var assessor health.Assessor
 	var group sync.WaitGroup
@@ -96,10 +96,10 @@ func TestLuaRunsForASecondAtMost(t *testing.T) {
 	begun := time.Now()
 	a := (&health.Assessor{ArgoCD: lua}).Assess(parse(t, custom))
 	require.Equal(t, health.Unknown, a.Verdict)
-	require.Less(t, time.Since(begun), 10*time.Second) // a busy machine may be late
+	require.Less(t, time.Since(begun), 10*time.Second) // with tolerance for a busy machine
 }
 
-// A status says the same in whatever order its lists and fields come.
+// The order of lists and fields in a status does not matter.
 func TestOrderInAStatusDoesNotMatter(t *testing.T) {
 	obj := parse(t, `
 apiVersion: shop.example.com/v1
@@ -129,8 +129,8 @@ status:
 	}
 }
 
-// Whatever JSON an API server sends, there is a verdict with a reason and a
-// rule, twice the same, and the object stays as it was.
+// Assess returns a reason and a rule for any JSON, deterministically, and does
+// not modify the object.
 func FuzzAssess(f *testing.F) {
 	for _, seed := range []string{
 		deployment, custom,

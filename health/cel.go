@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// celCost bounds one evaluation, in CEL's own cost units; a condition over a
-// large status costs some thousand.
+// celCost limits one evaluation, in CEL's cost units. A condition over a large
+// status costs some thousand.
 const celCost = 1_000_000
 
 // expression is a compiled CEL condition over `self`, the object.
@@ -20,7 +20,7 @@ type expression struct {
 	program cel.Program
 }
 
-// celEnvironment is made once and never changes.
+// celEnvironment returns the CEL environment, which is created once.
 var celEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(
 		cel.Variable("self", cel.DynType),
@@ -30,7 +30,7 @@ var celEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	)
 })
 
-// compile checks a CEL condition and makes it ready to run.
+// compile parses and type-checks a CEL condition.
 func compile(source string) (*expression, error) {
 	env, err := celEnvironment()
 	if err != nil {
@@ -50,8 +50,8 @@ func compile(source string) (*expression, error) {
 	return &expression{source, program}, nil
 }
 
-// holds tells whether the condition holds on an object. A field that is not
-// there is no error: the condition does not hold yet, and absent names it.
+// holds reports whether the condition is true for an object. A missing field is
+// not an error: ok is false and absent names the field.
 func (e *expression) holds(obj *unstructured.Unstructured) (ok bool, absent string, err error) {
 	value, _, err := e.program.Eval(map[string]any{"self": obj.Object})
 	if err != nil {
@@ -67,8 +67,8 @@ func (e *expression) holds(obj *unstructured.Unstructured) (ok bool, absent stri
 	return result, "", nil
 }
 
-// missingField recognizes that an evaluation ended at a key or an index that
-// does not exist. CEL tells it by the text of the error only.
+// missingField reports whether an evaluation failed at a key or index that does
+// not exist. CEL exposes it only in the error's text.
 func missingField(err error) (name string, ok bool) {
 	if _, key, ok := strings.Cut(err.Error(), "no such key: "); ok {
 		return "field " + key, true
@@ -79,7 +79,7 @@ func missingField(err error) (name string, ok bool) {
 	return "", false
 }
 
-// firstLine leaves out what CEL's and Lua's messages say for programmers.
+// firstLine removes the details of CEL's and Lua's error messages.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	line, _, _ = strings.Cut(line, " expecting {")

@@ -15,12 +15,12 @@ import (
 )
 
 // TestCollection measures verdicts on a collection of real statuses, Healthy
-// against the rest, and prints the table. The collection is no part of this
-// repository; ORDAPPLY_HEALTH_CASES names its folder where it is elsewhere.
+// against all others, and prints a table. The collection is not part of this
+// repository; ORDAPPLY_HEALTH_CASES names its folder.
 //
-// Its projects fall into two halves: whoever works on the generic reading looks
-// at what it gets wrong in half A (ORDAPPLY_HEALTH_SHOW=generic prints it), and
-// learns from half B whether a change holds for statuses not looked at.
+// The projects are split into two halves: develop the generic reading with half
+// A (ORDAPPLY_HEALTH_SHOW=generic prints its errors) and check with half B that
+// a change generalizes.
 func TestCollection(t *testing.T) {
 	samples := collection(t)
 	kstatusAlone := measure(t, samples, "kstatus", kstatus)
@@ -34,12 +34,11 @@ func TestCollection(t *testing.T) {
 	require.Less(t, ladder.wronglyReady(), kstatusAlone.wronglyReady())
 }
 
-// afterGrace is a reading as it stands when the controller was given its time: a
-// status that says nothing is then assumed to be that of something ready.
+// afterGrace returns an assessment function that applies AfterGrace.
 func afterGrace(read func(*unstructured.Unstructured) Assessment) func(*unstructured.Unstructured) Assessment {
 	return func(obj *unstructured.Unstructured) Assessment {
 		a := read(obj)
-		if a.Neutral {
+		if a.Inconclusive {
 			return (&Assessor{}).AfterGrace(a)
 		}
 		return a
@@ -47,8 +46,7 @@ func afterGrace(read func(*unstructured.Unstructured) Assessment) func(*unstruct
 }
 
 // TestDocumentedGeneric measures the generic reading alone on the documented
-// statuses (testdata/documented): without the rules for kinds that stand before
-// it, as it reads a kind that no rule knows.
+// statuses (testdata/documented), without the rules for kinds that precede it.
 func TestDocumentedGeneric(t *testing.T) {
 	areas, err := filepath.Glob("testdata/documented/*.txtar")
 	require.NoError(t, err)
@@ -61,7 +59,7 @@ func TestDocumentedGeneric(t *testing.T) {
 			for line := range strings.Lines(string(section.Data)) {
 				obj := documentedObject(t, line)
 				if isEmpty(obj.Object["status"]) {
-					continue // of these only a rule, or time, says anything
+					continue // only a rule, or time, can decide these
 				}
 				a := afterGrace(genericReading)(obj)
 				if all.add(expected, a.Verdict) && os.Getenv("ORDAPPLY_HEALTH_SHOW") == "documented" {
@@ -76,7 +74,8 @@ func TestDocumentedGeneric(t *testing.T) {
 	require.Less(t, all.wronglyNotReady(), 3.0)
 }
 
-// documentedObject reads a line of testdata/documented, as TestDocumentedStatuses does.
+// documentedObject parses a line of testdata/documented, as
+// TestDocumentedStatuses does.
 func documentedObject(t *testing.T, line string) *unstructured.Unstructured {
 	apiVersion, rest, _ := strings.Cut(line, " ")
 	kind, fields, _ := strings.Cut(rest, " ")
@@ -95,7 +94,7 @@ func documentedObject(t *testing.T, line string) *unstructured.Unstructured {
 	return obj
 }
 
-// genericReading is the ladder without any rule for a kind.
+// genericReading assesses without rules for kinds.
 func genericReading(obj *unstructured.Unstructured) Assessment {
 	if obj.GetDeletionTimestamp() != nil {
 		return Assessment{Verdict: Deleting}
@@ -111,8 +110,8 @@ type sample struct {
 	obj                              *unstructured.Unstructured
 }
 
-// isSuspended reports whether the project itself says that the object is paused,
-// whatever health it calls that.
+// isSuspended reports whether the project calls the object paused, whatever its
+// health.
 func (s sample) isSuspended() bool {
 	return s.expected == "Suspended" || s.expected == "Healthy" && strings.Contains(strings.ToLower(s.message), "paused")
 }
@@ -145,7 +144,7 @@ func collection(t *testing.T) []sample {
 	return samples
 }
 
-// half tells which half a project belongs to: by a hash of its name.
+// half assigns a project to a half by a hash of its name.
 func half(project string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(project))
@@ -155,11 +154,11 @@ func half(project string) string {
 	return "B"
 }
 
-// tally counts verdicts that differ from what the projects expect.
+// tally counts verdicts that differ from the projects' expectations.
 type tally struct {
-	healthy, notReady int // expected Healthy, and of these not called ready
-	others, ready     int // expected anything else, and of these called ready
-	suspended         int // paused or suspended by both accounts: a gate may go either way
+	healthy, notReady int // expected Healthy; of these, not ready
+	others, ready     int // expected anything else; of these, ready
+	suspended         int // paused or suspended by both: either verdict is acceptable
 }
 
 func (c tally) wronglyReady() float64    { return 100 * float64(c.ready) / float64(c.others) }
@@ -185,7 +184,7 @@ func measure(t *testing.T, samples []sample, name string, assess func(*unstructu
 	halves := map[string]*tally{"A": {}, "B": {}}
 	for _, s := range samples {
 		a := assess(s.obj)
-		if s.isSuspended() && a.Grade() == Suspended {
+		if s.isSuspended() && a.Grade() == GradeSuspended {
 			all.suspended++
 			halves[half(s.project)].suspended++
 			continue

@@ -7,17 +7,18 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/object"
 )
 
-// Column is a printer column of a CustomResourceDefinition: what kubectl get
-// shows of an object.
+// Column is a printer column of a CRD, as kubectl get shows it.
 type Column struct {
-	Name, Type string // READY, string
+	Name, Type string // "Ready", "string"
 	Path       string // .status.conditions[?(@.type=="Ready")].status
 }
 
-// ColumnsOf gives the printer columns that a CustomResourceDefinition names for
-// each version of its kind; a version without any is there too.
+// ColumnsOf returns the printer columns of each version that a CRD defines,
+// also of versions without columns.
 func ColumnsOf(crd *unstructured.Unstructured) map[schema.GroupVersionKind][]Column {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
@@ -41,27 +42,27 @@ func ColumnsOf(crd *unstructured.Unstructured) map[schema.GroupVersionKind][]Col
 	return columns
 }
 
-// Learn takes the printer columns of the kinds that a CustomResourceDefinition
-// defines. What it has learned counts where ColumnsOf gives none.
+// Learn stores the printer columns of a CRD, as of one that a run has applied.
+// They are used if ColumnsOf returns nil.
 func (a *Assessor) Learn(crd *unstructured.Unstructured) {
 	for gvk, columns := range ColumnsOf(crd) {
 		a.learned.Store(gvk, columns)
 	}
 }
 
-// MissesColumns reports whether an assessment of an object comes from the generic
-// reading of its status, and the printer columns of its kind, which might say more,
-// are not known.
+// MissesColumns reports whether an assessment comes from the generic reading of
+// a status while the printer columns of the kind, which might help, are not
+// known.
 func (a *Assessor) MissesColumns(obj *unstructured.Unstructured, given Assessment) bool {
 	gvk := obj.GroupVersionKind()
-	if given.NoStatus || given.Rule != "generic" && given.Rule != "kstatus" || IsNative(gvk.Group) {
+	if given.NoStatus || given.Rule != "generic" && given.Rule != "kstatus" || object.IsNative(gvk.Group) {
 		return false
 	}
 	_, known := a.learned.Load(gvk)
 	return !known && (a.ColumnsOf == nil || a.ColumnsOf(gvk) == nil)
 }
 
-// columnsOf are the printer columns of a kind, as far as they are known.
+// columnsOf returns the printer columns of a kind, or nil.
 func (a *Assessor) columnsOf(gvk schema.GroupVersionKind) []Column {
 	if a.ColumnsOf != nil {
 		if columns := a.ColumnsOf(gvk); columns != nil {
@@ -73,9 +74,9 @@ func (a *Assessor) columnsOf(gvk schema.GroupVersionKind) []Column {
 	return columns
 }
 
-// columns reads the fields that the columns of the kind name as the state of an
-// object. Such a field speaks for all of it, whatever its name and place are.
-func (r *reading) columns(object map[string]any, columns []Column) {
+// columns reads the fields of those printer columns that show the state of an
+// object. Such a field describes the whole object, whatever its name and path.
+func (r *statusSignals) columns(object map[string]any, columns []Column) {
 	for _, c := range columns {
 		if !c.isState() {
 			continue
@@ -86,7 +87,7 @@ func (r *reading) columns(object map[string]any, columns []Column) {
 		}
 		found := path.find(object)
 		if len(found) == 0 && strings.EqualFold(c.Name, "ready") {
-			r.add(sign{means: busy, rank: mild, text: fmt.Sprintf("column %s (%s) is still empty", c.Name, c.Path)})
+			r.add(signal{means: meaningInProgress, weight: weightMedium, text: fmt.Sprintf("column %s (%s) is still empty", c.Name, c.Path)})
 		}
 		if len(found) == 1 {
 			r.column(c, found[0])
@@ -94,8 +95,9 @@ func (r *reading) columns(object map[string]any, columns []Column) {
 	}
 }
 
-// column reads the value of a column. One that is well weighs as much as a Ready.
-func (r *reading) column(c Column, value any) {
+// column reads the value of a column. A good value weighs as much as condition
+// Ready.
+func (r *statusSignals) column(c Column, value any) {
 	var text string
 	switch value := value.(type) {
 	case string:
@@ -103,24 +105,24 @@ func (r *reading) column(c Column, value any) {
 	case bool:
 		text = fmt.Sprint(value)
 	}
-	s := sign{means: r.phrase(text), rank: certain, text: fmt.Sprintf("column %s is %s", c.Name, text)}
+	s := signal{means: r.phrase(text), weight: weightHigh, text: fmt.Sprintf("column %s is %s", c.Name, text)}
 	s.degraded = lastWord(text) == "degraded"
 	switch {
 	case text == "":
 		return
 	case isUndone(text):
-		s.means = trouble
-	case s.means == good:
-		s.rank = mild
-	case s.means == silent && r.asked[strings.ToLower(text)]:
-		s.means, s.rank = good, mild
-	case s.means == silent && !isParticiple(lastWord(text)) && isName(text):
-		s = sign{means: busy, rank: mild, text: s.text, hint: ", which may or may not mean ready"}
+		s.means = meaningTrouble
+	case s.means == meaningGood:
+		s.weight = weightMedium
+	case s.means == meaningNone && r.desired[strings.ToLower(text)]:
+		s.means, s.weight = meaningGood, weightMedium
+	case s.means == meaningNone && !isParticiple(lastWord(text)) && isName(text):
+		s = signal{means: meaningInProgress, weight: weightMedium, text: s.text, hint: ", which may or may not mean ready"}
 	}
 	r.add(s)
 }
 
-// isState reports whether people read a column to see how an object is.
+// isState reports whether a column shows the state of an object, by its name.
 func (c Column) isState() bool {
 	names := []string{"ready", "status", "state", "phase", "health"}
 	return strings.HasPrefix(c.Path, ".status") && (c.Type == "string" || c.Type == "boolean" || c.Type == "") &&

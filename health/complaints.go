@@ -8,49 +8,48 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Complaint is a condition of a status that speaks against the object being
-// ready.
-type Complaint struct {
-	Type, Status, Reason, Message string
-	Since                         time.Time // when it became so; zero when it does not tell
-	Underway                      bool      // it tells of work, not of trouble: Progressing is True
+// UnhealthyCondition is a condition that contradicts an object's readiness.
+type UnhealthyCondition struct {
+	Type, Status, Reason, Message string    // as in status.conditions
+	Since                         time.Time // lastTransitionTime; zero if unknown
+	InProgress                    bool      // it reports work, not an error, such as Progressing with status True
 }
 
-// Complaints lists the conditions of an object's status that speak against it,
-// the gravest first: good ones that do not hold, bad ones that do, and those
-// about an older generation.
-func Complaints(obj *unstructured.Unstructured) []Complaint {
+// UnhealthyConditions returns the conditions that contradict an object's readiness, most
+// severe first: positive conditions that are false, negative ones that are
+// true, and those about an older generation.
+func UnhealthyConditions(obj *unstructured.Unstructured) []UnhealthyCondition {
 	status, _ := obj.Object["status"].(map[string]any)
 	list, _ := status["conditions"].([]any)
 	type weighed struct {
-		Complaint
-		sign
+		UnhealthyCondition
+		signal
 	}
 	var found []weighed
 	for _, entry := range list {
 		c, _ := entry.(map[string]any)
-		r := reading{generation: obj.GetGeneration(), oneShot: isOneShot(obj.GetKind())}
+		r := statusSignals{generation: obj.GetGeneration(), oneShot: isOneShot(obj.GetKind())}
 		r.condition("", c, 0)
-		if r.bad.means == silent {
+		if r.bad.means == meaningNone {
 			continue
 		}
 		since, _ := time.Parse(time.RFC3339, fmt.Sprint(c["lastTransitionTime"]))
 		reason, _ := c["reason"].(string)
 		message, _ := c["message"].(string)
-		found = append(found, weighed{Complaint{fmt.Sprint(c["type"]), fmt.Sprint(c["status"]), reason, message, since, r.bad.means == busy && c["status"] == "True"}, r.bad})
+		found = append(found, weighed{UnhealthyCondition{fmt.Sprint(c["type"]), fmt.Sprint(c["status"]), reason, message, since, r.bad.means == meaningInProgress && c["status"] == "True"}, r.bad})
 	}
 	slices.SortStableFunc(found, func(a, b weighed) int {
 		switch {
-		case a.outweighs(b.sign):
+		case a.outweighs(b.signal):
 			return -1
-		case b.outweighs(a.sign):
+		case b.outweighs(a.signal):
 			return 1
 		}
 		return 0
 	})
-	complaints := make([]Complaint, len(found))
+	complaints := make([]UnhealthyCondition, len(found))
 	for i, w := range found {
-		complaints[i] = w.Complaint
+		complaints[i] = w.UnhealthyCondition
 	}
 	return complaints
 }

@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// condition reads one entry of a list of conditions (Kubernetes API
-// conventions, "Typical status properties").
-func (r *reading) condition(path string, c map[string]any, depth int) {
+// condition reads an entry of a list of conditions (Kubernetes API conventions,
+// "Typical status properties").
+func (r *statusSignals) condition(path string, c map[string]any, depth int) {
 	name, _ := firstOf(c, "type", "name", "conditionType").(string)
 	if name == "" {
 		return
 	}
 	state := firstOf(c, "status", "state", "value")
 	if state == nil {
-		state = "True" // some list only what holds now
+		state = "True" // some controllers list only conditions that are true
 	}
 	if seen, ok := integer(c["observedGeneration"]); ok && seen < r.generation {
 		text := fmt.Sprintf("%scondition %s is about generation %d, and this is generation %d", path, name, seen, r.generation)
-		r.add(sign{means: busy, rank: r.outdated(name, depth), text: text})
+		r.add(signal{means: meaningInProgress, weight: r.outdated(name, depth), text: text})
 		return
 	}
 	r.judge(path, name, fmt.Sprint(state), c, depth)
 }
 
-// firstOf is the first of some fields that is there; nil for none.
+// firstOf returns the first of the fields that exists, or nil.
 func firstOf(c map[string]any, keys ...string) any {
 	for _, key := range keys {
 		if value, ok := c[key]; ok {
@@ -34,18 +34,18 @@ func firstOf(c map[string]any, keys ...string) any {
 	return nil
 }
 
-// outdated is the rank of a condition about an older generation. Once the
-// controller has seen this one, what it did not write anew is what did not
-// change, but for the conditions that tell of the object as a whole.
-func (r *reading) outdated(name string, depth int) rank {
-	if r.seen && !sumsUp(name) && !tellsOfSpec(name) {
-		return faint
+// outdated returns the rank of a condition about an older generation. If the
+// controller has observed the current generation, conditions that it did not
+// update have not changed, except those about the whole object.
+func (r *statusSignals) outdated(name string, depth int) weight {
+	if r.seen && !summarizesObject(name) && !isSpecCondition(name) {
+		return weightLow
 	}
-	return share(depth)
+	return weightAtDepth(depth)
 }
 
-// conditionMap reads conditions that are kept by name.
-func (r *reading) conditionMap(path string, conditions map[string]any, depth int) {
+// conditionMap reads conditions that are stored as a map by name.
+func (r *statusSignals) conditionMap(path string, conditions map[string]any, depth int) {
 	for name, value := range conditions {
 		switch value := value.(type) {
 		case map[string]any:
@@ -58,25 +58,25 @@ func (r *reading) conditionMap(path string, conditions map[string]any, depth int
 	}
 }
 
-// judge reads a condition by the polarity of its name.
-func (r *reading) judge(path, name, state string, c map[string]any, depth int) {
+// judge interprets a condition by the polarity of its name.
+func (r *statusSignals) judge(path, name, state string, c map[string]any, depth int) {
 	reason, _ := c["reason"].(string)
-	s := sign{means: meaningOf(name), rank: share(depth), text: describe(path, name, state, reason, c["message"])}
-	_, dated := integer(c["observedGeneration"]) // an older one is not judged
+	s := signal{means: meaningOf(name), weight: weightAtDepth(depth), text: describe(path, name, state, reason, c["message"])}
+	_, dated := integer(c["observedGeneration"]) // conditions about older generations do not get here
 	s.final = name == "Stalled" && (r.seen || dated)
-	if s.means == silent && isAspect(lastWord(name)) { // Health is True
-		s.means = good
+	if s.means == meaningNone && isAspect(lastWord(name)) { // such as Health with status True
+		s.means = meaningGood
 	}
 	s.degraded = lastWord(name) == "degraded"
-	known := s.means != silent
+	known := s.means != meaningNone
 	switch {
-	case isOffer(name): // there is a newer version, or there is none
-		s.means = silent
+	case isUpdateAvailable(name): // whether a newer version exists or not
+		s.means = meaningNone
 	case known:
-	case soundsGood(name):
-		s.means = good
-	case tellsOfLack(name):
-		s.means = trouble
+	case isPositiveCondition(name):
+		s.means = meaningGood
+	case isNegativeCondition(name):
+		s.means = meaningTrouble
 	}
 	switch strings.ToLower(state) {
 	case "true", "yes":
@@ -90,58 +90,57 @@ func (r *reading) judge(path, name, state string, c map[string]any, depth int) {
 	}
 }
 
-// isUnknown reads a condition of which nobody knows whether it holds.
-func (r *reading) isUnknown(s sign, name string, depth int, known bool) {
+// isUnknown interprets a condition with status Unknown.
+func (r *statusSignals) isUnknown(s signal, name string, depth int, known bool) {
 	switch s.means {
-	case good:
+	case meaningGood:
 		rank := unsure(missing(name, depth, known))
-		if before, _ := lastTwo(name); before != "" && !sumsUp(name) {
-			rank = faint // PropertiesApplied is about a part of the spec
+		if before, _ := lastTwo(name); before != "" && !summarizesObject(name) {
+			rank = weightLow // such as PropertiesApplied, which is about a part of the spec
 		}
-		r.add(sign{means: busy, rank: rank, text: s.text})
-	case busy:
+		r.add(signal{means: meaningInProgress, weight: rank, text: s.text})
+	case meaningInProgress:
 		r.add(s)
 	}
 }
 
-// word reads a condition whose status is a word of the controller's own, as a
-// list of steps has it: Deploy is Failed. Of what is bad it says nothing that
-// would not be there without it.
-func (r *reading) word(s sign, name, state string, depth int, known bool) {
+// word interprets a condition whose status is another word, as in a list of
+// steps: "Deploy is Failed". For negative conditions the word adds nothing.
+func (r *statusSignals) word(s signal, name, state string, depth int, known bool) {
 	means := r.phrase(state)
 	switch {
-	case s.means > good || means == silent:
+	case s.means > meaningGood || means == meaningNone:
 		r.isUnknown(s, name, depth, known)
-	case means == good:
-		r.add(sign{means: good, rank: r.present(name, depth), text: s.text})
+	case means == meaningGood:
+		r.add(signal{means: meaningGood, weight: r.present(name, depth), text: s.text})
 	default:
-		r.add(sign{means: means, rank: missing(name, depth, known), text: s.text})
+		r.add(signal{means: means, weight: missing(name, depth, known), text: s.text})
 	}
 }
 
-// holds reads a condition that is true. A Ready outranks trouble, which may be
-// a warning, but not a change under way, and not what has failed.
-func (r *reading) holds(s sign, name, reason string, depth int) {
+// holds interprets a condition with status True. Ready outranks trouble, which
+// may be a warning, but neither progress nor failure.
+func (r *statusSignals) holds(s signal, name, reason string, depth int) {
 	because := meaningOf(reason)
 	switch {
-	case name == "Running" && reason == "Running": // a run of the Operator SDK's Ansible operators is under way
-		s.means = busy
-	case s.means == silent && because >= trouble:
-		s.means, s.rank = trouble, faint
-	case s.means >= trouble && because == good: // name and reason contradict each other: it says little
-		s.rank = faint
-	case s.means == fatal && because == busy: // Degraded with the reason UpdateInProgress: it will pass
-		s.means = trouble
-	case s.means == trouble:
-		s.rank = mild
-	case s.means == busy && because == good: // Progressing with the reason NewReplicaSetAvailable: it has arrived
+	case name == "Running" && reason == "Running": // an Ansible operator of the Operator SDK is running
+		s.means = meaningInProgress
+	case s.means == meaningNone && because >= meaningTrouble:
+		s.means, s.weight = meaningTrouble, weightLow
+	case s.means >= meaningTrouble && because == meaningGood: // name and reason contradict each other: weak evidence
+		s.weight = weightLow
+	case s.means == meaningFailed && because == meaningInProgress: // such as Degraded with reason UpdateInProgress, which is temporary
+		s.means = meaningTrouble
+	case s.means == meaningTrouble:
+		s.weight = weightMedium
+	case s.means == meaningInProgress && because == meaningGood: // such as Progressing with reason NewReplicaSetAvailable: finished
 		return
-	case s.means == busy && !hasWork(name):
-		s.rank = faint
-	case s.means == good && r.oneShot && isUnderWay(lastWord(name)):
-		s.means, s.rank = busy, faint
-	case s.means == good:
-		s.rank = r.present(name, depth)
+	case s.means == meaningInProgress && !hasWork(name):
+		s.weight = weightLow
+	case s.means == meaningGood && r.oneShot && isUnderWay(lastWord(name)):
+		s.means, s.weight = meaningInProgress, weightLow
+	case s.means == meaningGood:
+		s.weight = r.present(name, depth)
 	}
 	r.add(s)
 }
@@ -155,8 +154,8 @@ func isProgress(name string) bool {
 	return false
 }
 
-// isAspect reports whether a word names what a condition is about rather than a
-// state: the condition Health is True when all is well.
+// isAspect reports whether a word names an aspect instead of a state: condition
+// Health is True if all is well.
 func isAspect(last string) bool {
 	switch last {
 	case "health", "readiness", "availability", "connectivity", "connection":
@@ -165,48 +164,48 @@ func isAspect(last string) bool {
 	return false
 }
 
-// hasWork tells whether a name speaks of a change under way, and not of what
-// goes on all the time. What has started may long be over.
+// hasWork reports whether a name means a change in progress, and not a
+// permanent activity. Something that has started may have ended long ago.
 func hasWork(name string) bool {
 	if lastWord(name) == "started" {
 		return false
 	}
 	for word := range words(name) {
-		if isWork(word) || !strings.HasSuffix(word, "ing") && wordMeaning(word) == busy {
+		if isWork(word) || !strings.HasSuffix(word, "ing") && wordMeaning(word) == meaningInProgress {
 			return true
 		}
 	}
 	return false
 }
 
-// doesNotHold reads a condition that is false. Where it would be good to have,
-// it is on its way, unless the reason speaks of trouble; where it tells of
-// work, the work is done, unless the reason speaks of trouble.
-func (r *reading) doesNotHold(s sign, name, reason string, depth int, known bool) {
+// doesNotHold interprets a condition with status False. A positive condition is
+// still in progress, and a condition about work means that the work is done,
+// unless the reason indicates trouble.
+func (r *statusSignals) doesNotHold(s signal, name, reason string, depth int, known bool) {
 	because := meaningOf(reason)
 	switch {
-	case s.means == good && isUnwanted(reason) && missing(name, depth, known) < certain: // a part that was not asked for
+	case s.means == meaningGood && isNotEnabled(reason) && missing(name, depth, known) < weightHigh: // an optional part that is not enabled
 		return
-	case s.means == good && r.ended && depth == 0 && sumsUpEnd(name): // it has run, and not succeeded
-		r.add(sign{means: fatal, rank: certain, text: s.text})
-	case s.means == good && because >= trouble:
-		r.add(sign{means: trouble, rank: missing(name, depth, known), text: s.text})
-	case s.means == good && because == idle: // Synced is False, for ReconcilePaused
-		r.add(sign{means: idle, rank: missing(name, depth, known), text: s.text})
-	case s.means == good:
-		r.add(sign{means: busy, rank: missing(name, depth, known), text: s.text})
-	case s.means == busy && because >= trouble && isProgress(name):
-		r.add(sign{means: because, rank: s.rank, text: s.text})
-	case s.means == busy && because >= trouble: // Issuing and ContinuousArchiving are one thing of several
-		r.add(sign{means: trouble, rank: min(s.rank, mild), text: s.text})
-	case s.means == silent && because >= trouble:
-		r.add(sign{means: trouble, rank: faint, text: s.text})
+	case s.means == meaningGood && r.ended && depth == 0 && summarizesResult(name): // finished without success
+		r.add(signal{means: meaningFailed, weight: weightHigh, text: s.text})
+	case s.means == meaningGood && because >= meaningTrouble:
+		r.add(signal{means: meaningTrouble, weight: missing(name, depth, known), text: s.text})
+	case s.means == meaningGood && because == meaningPaused: // such as Synced with status False and reason ReconcilePaused
+		r.add(signal{means: meaningPaused, weight: missing(name, depth, known), text: s.text})
+	case s.means == meaningGood:
+		r.add(signal{means: meaningInProgress, weight: missing(name, depth, known), text: s.text})
+	case s.means == meaningInProgress && because >= meaningTrouble && isProgress(name):
+		r.add(signal{means: because, weight: s.weight, text: s.text})
+	case s.means == meaningInProgress && because >= meaningTrouble: // such as Issuing and ContinuousArchiving, which are about one of several parts
+		r.add(signal{means: meaningTrouble, weight: min(s.weight, weightMedium), text: s.text})
+	case s.means == meaningNone && because >= meaningTrouble:
+		r.add(signal{means: meaningTrouble, weight: weightLow, text: s.text})
 	}
 }
 
-// isUnwanted tells of reasons by which a condition does not hold because nobody
-// asked for what it tells of: Disabled, NotRequired.
-func isUnwanted(reason string) bool {
+// isNotEnabled reports whether a condition is False because its feature is not
+// enabled: reasons such as Disabled or NotRequired.
+func isNotEnabled(reason string) bool {
 	before, last := lastTwo(reason)
 	switch last {
 	case "disabled", "skipped":
@@ -217,9 +216,9 @@ func isUnwanted(reason string) bool {
 	return false
 }
 
-// isOffer tells of conditions that say whether there is something newer:
+// isUpdateAvailable reports whether a condition is about a newer version, such as
 // UpdateAvailable.
-func isOffer(name string) bool {
+func isUpdateAvailable(name string) bool {
 	before, last := lastTwo(name)
 	switch before {
 	case "update", "updates", "upgrade", "upgrades", "version":
@@ -228,41 +227,42 @@ func isOffer(name string) bool {
 	return false
 }
 
-// present is the rank of a good condition or flag that holds.
-func (r *reading) present(name string, depth int) rank {
+// present returns the rank of a positive condition or flag that is true.
+func (r *statusSignals) present(name string, depth int) weight {
 	switch {
 	case depth > 0:
-		return aside
-	case strings.EqualFold(name, "ready"), r.oneShot && meaningOf(name) == good:
-		return mild
-	case sumsUp(name):
-		return faint
+		return weightNone
+	case strings.EqualFold(name, "ready"), r.oneShot && meaningOf(name) == meaningGood:
+		return weightMedium
+	case summarizesObject(name):
+		return weightLow
 	}
-	return aside
+	return weightNone
 }
 
-// missing is the rank of a good condition that does not hold.
-func missing(name string, depth int, known bool) rank {
+// missing returns the rank of a positive condition that is not true.
+func missing(name string, depth int, known bool) weight {
 	switch {
 	case !known:
-		return faint
-	case depth == 0 && (sumsUp(name) || tellsOfSpec(name)):
-		return certain
+		return weightLow
+	case depth == 0 && (summarizesObject(name) || isSpecCondition(name)):
+		return weightHigh
 	}
-	return mild
+	return weightMedium
 }
 
-// unsure is the rank of a condition that nobody knows of, by the rank that it
-// has when it does not hold: of a part it says little.
-func unsure(r rank) rank {
-	if r == mild {
-		return faint
+// unsure returns the rank of a condition with status Unknown, given its rank
+// with status False. For a part it is weak evidence.
+func unsure(r weight) weight {
+	if r == weightMedium {
+		return weightLow
 	}
 	return r
 }
 
-// sumsUp tells whether a condition of this name sums up the whole object.
-func sumsUp(name string) bool {
+// summarizesObject reports whether a condition with this name summarizes the whole
+// object.
+func summarizesObject(name string) bool {
 	switch strings.ToLower(name) {
 	case "ready", "available", "healthy", "succeeded":
 		return true
@@ -270,8 +270,9 @@ func sumsUp(name string) bool {
 	return false
 }
 
-// sumsUpEnd reports whether a condition says how what runs to an end has ended.
-func sumsUpEnd(name string) bool {
+// summarizesResult reports whether a condition summarizes the result of a one-shot
+// kind.
+func summarizesResult(name string) bool {
 	switch strings.ToLower(name) {
 	case "succeeded", "complete", "completed", "ready":
 		return true
@@ -279,9 +280,10 @@ func sumsUpEnd(name string) bool {
 	return false
 }
 
-// tellsOfSpec tells of conditions that no Ready outranks: Ready speaks of the
-// object as it is, they of whether it is as it was asked to be.
-func tellsOfSpec(name string) bool {
+// isSpecCondition reports whether a condition is about conformance to the spec.
+// Ready does not outrank these: it describes the object as it is, not as
+// specified.
+func isSpecCondition(name string) bool {
 	for word := range words(name) {
 		switch word {
 		case "synced", "reconciled", "applied", "accepted", "programmed", "valid", "resolved", "synchronized":
@@ -291,9 +293,9 @@ func tellsOfSpec(name string) bool {
 	return false
 }
 
-// soundsGood guesses the polarity of a condition whose name is not in the
-// dictionary: participles mostly tell what has been achieved.
-func soundsGood(name string) bool {
+// isPositiveCondition guesses the polarity of a condition that is not in the dictionary:
+// participles are usually positive.
+func isPositiveCondition(name string) bool {
 	last := lastWord(name)
 	switch last {
 	case "limited", "throttled", "restricted", "deprecated", "skipped", "ignored", "tainted", "cordoned", "drained", "deleted",
@@ -303,9 +305,9 @@ func soundsGood(name string) bool {
 	return isParticiple(last)
 }
 
-// tellsOfLack tells of conditions, not in the dictionary either, that say what
-// is not there: NoMatchingInstance.
-func tellsOfLack(name string) bool {
+// isNegativeCondition reports whether a name that is not in the dictionary says that
+// something is missing: NoMatchingInstance.
+func isNegativeCondition(name string) bool {
 	for first := range words(name) {
 		return first == "no"
 	}
@@ -323,10 +325,10 @@ func describe(path, name, state, reason string, message any) string {
 	return text
 }
 
-// unconfirmed reads the conditions of Crossplane's runtime, also of kinds that
-// users compose with it: Synced says that the provider was asked, and only Ready,
-// which comes later, that what it made is there.
-func (r *reading) unconfirmed(status map[string]any) {
+// unconfirmed reads the conditions of Crossplane's runtime, including composed
+// kinds: Synced means that the provider was called, and only Ready, which comes
+// later, that the external resource exists.
+func (r *statusSignals) unconfirmed(status map[string]any) {
 	list, _ := status["conditions"].([]any)
 	synced, told := false, false
 	for _, entry := range list {
@@ -335,6 +337,6 @@ func (r *reading) unconfirmed(status map[string]any) {
 		told = told || c["type"] == "Ready"
 	}
 	if synced && !told {
-		r.add(sign{means: busy, rank: faint, text: "condition Synced is True (ReconcileSuccess), and there is no condition Ready yet"})
+		r.add(signal{means: meaningInProgress, weight: weightLow, text: "condition Synced is True (ReconcileSuccess), and there is no condition Ready yet"})
 	}
 }

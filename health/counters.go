@@ -7,47 +7,48 @@ import (
 	"unicode"
 )
 
-// counters compares what is there with what is wanted: readyReplicas with
-// spec.replicas, and the like for other nouns. Parts of a status have no spec.
-func (r *reading) counters(path string, spec, status map[string]any, rank rank) {
+// counters compares actual with desired counts, such as readyReplicas with
+// spec.replicas. Parts of a status have no spec.
+func (r *statusSignals) counters(path string, spec, status map[string]any, rank weight) {
 	for key, value := range status {
 		got, ok := integer(value)
 		if !ok {
 			continue
 		}
-		if strings.HasPrefix(key, "unavailable") && got > 0 && rank == certain {
-			r.add(sign{means: busy, rank: certain, text: fmt.Sprintf("%s: %d", key, got)})
+		if strings.HasPrefix(key, "unavailable") && got > 0 && rank == weightHigh {
+			r.add(signal{means: meaningInProgress, weight: weightHigh, text: fmt.Sprintf("%s: %d", key, got)})
 		}
 		if want, ok := integer(spec[key]); ok && isSize(key) {
-			r.count(key, got, want, min(rank, mild), fmt.Sprintf("%s: %d of %d", key, got, want))
+			r.count(key, got, want, min(rank, weightMedium), fmt.Sprintf("%s: %d of %d", key, got, want))
 		}
-		if want, ok := wanted(key, spec, status); ok {
+		if want, ok := desiredCount(key, spec, status); ok {
 			r.count(key, got, want, rank, fmt.Sprintf("%s%s: %d of %d", path, key, got, want))
 		}
-		if isTroubled(key) && got > 0 {
-			r.add(sign{means: trouble, rank: mild, text: fmt.Sprintf("%s%s: %d", path, key, got)})
+		if countsFailures(key) && got > 0 {
+			r.add(signal{means: meaningTrouble, weight: weightMedium, text: fmt.Sprintf("%s%s: %d", path, key, got)})
 		}
-		if noun, ok := awaited(key); ok && got > 0 && !isCounted(noun, status) {
-			r.add(sign{means: busy, rank: mild, text: fmt.Sprintf("%s%s: none of %d", path, key, got)})
+		if noun, ok := desiredCountNoun(key); ok && got > 0 && !isCounted(noun, status) {
+			r.add(signal{means: meaningInProgress, weight: weightMedium, text: fmt.Sprintf("%s%s: none of %d", path, key, got)})
 		}
 	}
 }
 
-// count adds a counter. That as many are ready as the spec asks for weighs as
-// much as an Available; what else a counter has enough of, no bad sign minds.
-func (r *reading) count(key string, got, want int64, rank rank, text string) {
-	means := enough(got, want)
+// count adds the result of a counter. Enough ready replicas weigh as much as
+// condition Available; other good counters have no weight against bad signs.
+func (r *statusSignals) count(key string, got, want int64, rank weight, text string) {
+	means := compareCount(got, want)
 	switch {
-	case means == good && rank == certain && isWorking(key):
-		rank = faint
-	case means == good:
-		rank = aside
+	case means == meaningGood && rank == weightHigh && countsReady(key):
+		rank = weightLow
+	case means == meaningGood:
+		rank = weightNone
 	}
-	r.add(sign{means: means, rank: rank, text: text})
+	r.add(signal{means: means, weight: rank, text: text})
 }
 
-// isWorking tells counters of what works from those of what is up to date only.
-func isWorking(key string) bool {
+// countsReady reports whether a counter counts what works, not only what is up to
+// date.
+func countsReady(key string) bool {
 	for word := range words(key) {
 		switch word {
 		case "ready", "available", "healthy":
@@ -57,18 +58,18 @@ func isWorking(key string) bool {
 	return false
 }
 
-func enough(got, want int64) meaning {
+func compareCount(got, want int64) meaning {
 	switch {
 	case got < want:
-		return busy
+		return meaningInProgress
 	case want > 0:
-		return good
+		return meaningGood
 	}
-	return silent
+	return meaningNone
 }
 
-// awaited gives the noun of a field that tells how many there should be.
-func awaited(key string) (string, bool) {
+// desiredCountNoun returns the noun of a field that holds a desired count.
+func desiredCountNoun(key string) (string, bool) {
 	for _, prefix := range []string{"expected", "desired"} {
 		switch noun := strings.TrimPrefix(key, prefix); noun {
 		case "Replicas", "Nodes", "Instances", "Members", "Workers":
@@ -78,8 +79,8 @@ func awaited(key string) (string, bool) {
 	return "", false
 }
 
-// isTroubled reports whether a field counts what is broken: failedNodes.
-func isTroubled(key string) bool {
+// countsFailures reports whether a field counts failures, such as failedNodes.
+func countsFailures(key string) bool {
 	switch firstWord(key) {
 	case "failed", "unhealthy", "degraded", "faulty", "unready":
 	default:
@@ -92,8 +93,8 @@ func isTroubled(key string) bool {
 	return false
 }
 
-// isSize tells of fields by which a spec says how many there should be, and a
-// status how many there are, ready or not.
+// isSize reports whether a field is a size: desired in a spec, actual in a
+// status, ready or not.
 func isSize(key string) bool {
 	switch key {
 	case "replicas", "nodes", "instances", "members", "workers":
@@ -102,22 +103,21 @@ func isSize(key string) bool {
 	return false
 }
 
-// isCounted tells whether a status says how many of a noun there are. Zeros are
-// commonly left out.
+// isCounted reports whether a status has a count for a noun. Zeros are commonly
+// omitted.
 func isCounted(noun string, status map[string]any) bool {
 	for key := range status {
-		if _, wants := awaited(key); !wants && strings.HasSuffix(strings.ToLower(key), strings.ToLower(noun)) {
+		if _, wants := desiredCountNoun(key); !wants && strings.HasSuffix(strings.ToLower(key), strings.ToLower(noun)) {
 			return true
 		}
 	}
 	return false
 }
 
-// wanted gives how many there should be of what a field of a status counts, if
-// it counts what is as it should be.
-func wanted(key string, spec, status map[string]any) (int64, bool) {
+// desiredCount returns the desired value of a status field that counts what is good.
+func desiredCount(key string, spec, status map[string]any) (int64, bool) {
 	switch key {
-	case "numberReady", "numberAvailable", "updatedNumberScheduled": // as a DaemonSet counts
+	case "numberReady", "numberAvailable", "updatedNumberScheduled": // of DaemonSets
 		return integer(status["desiredNumberScheduled"])
 	case "ready", "healthy":
 		return firstInteger(status["desired"], status["total"], status["size"], status["replicas"], spec["replicas"])
@@ -128,11 +128,11 @@ func wanted(key string, spec, status map[string]any) (int64, bool) {
 	}
 	title := strings.ToUpper(noun[:1]) + noun[1:]
 	var pods any
-	if noun == "pods" { // a spec asks for replicas of them
+	if noun == "pods" { // specs call their number replicas
 		pods = spec["replicas"]
 	}
 	if n, ok := integer(status["expectedUpdated"+title]); ok && strings.HasPrefix(key, "updated") {
-		return n, true // less than all while a partition holds an update back
+		return n, true // less than all while a partition holds back an update
 	}
 	return firstInteger(spec[noun], status["desired"+title], status["expected"+title], status["total"+title], status["matched"+title], status["observed"+title],
 		status[noun+"Desired"], status[noun+"Expected"], status[noun+"Total"], status[noun], pods)
@@ -147,8 +147,8 @@ func firstInteger(values ...any) (int64, bool) {
 	return 0, false
 }
 
-// counted gives the noun of a counter of things that are as they should be:
-// replicas of readyReplicas, of updatedReadyReplicas and of replicasReady.
+// counted returns the noun of a counter of good items: replicas for
+// readyReplicas, updatedReadyReplicas and replicasReady.
 func counted(key string) (noun string, ok bool) {
 	for _, suffix := range []string{"Updated", "Ready", "Available", "Healthy"} {
 		if rest, has := strings.CutSuffix(key, suffix); has && rest != "" {
@@ -164,7 +164,7 @@ func counted(key string) (noun string, ok bool) {
 	return noun, ok
 }
 
-// cutFirst takes the first word off a camelCase name: replicas of
+// cutFirst removes the first word of a camelCase name: replicas for
 // readyReplicas.
 func cutFirst(name, word string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(name, word)
@@ -174,9 +174,9 @@ func cutFirst(name, word string) (rest string, ok bool) {
 	return strings.ToLower(rest[:1]) + rest[1:], true
 }
 
-// isShort tells whether a sentence says that there are fewer than there should
-// be: "2 of 3 nodes are ready", "running (1/3 ready)".
-func isShort(text string) bool {
+// isIncomplete reports whether a sentence states an insufficient count: "2 of 3
+// nodes are ready", "running (1/3 ready)".
+func isIncomplete(text string) bool {
 	fields := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("()[],;", r) })
 	for i, field := range fields {
 		if field == "of" && i > 0 && i+1 < len(fields) {
@@ -189,20 +189,20 @@ func isShort(text string) bool {
 	return false
 }
 
-// percentage reads "40%" and "100.0%": how far something has come.
+// percentage parses "40%" or "100.0%" as progress.
 func percentage(text string) (meaning, bool) {
 	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
 	done, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	switch {
 	case !ok || err != nil:
-		return silent, false
+		return meaningNone, false
 	case done < 100:
-		return busy, true
+		return meaningInProgress, true
 	}
-	return good, true
+	return meaningGood, true
 }
 
-// fraction reads "1/3": how many of how many.
+// fraction parses "1/3" as actual and desired.
 func fraction(text string) (got, want int64, ok bool) {
 	a, b, ok := strings.Cut(text, "/")
 	got, errGot := strconv.ParseInt(a, 10, 64)

@@ -14,8 +14,8 @@ import (
 	"github.com/ordapply/ordapply/health"
 )
 
-// The examples of docs/health.md are tests: a rules file or argocd-cm holds for
-// the objects after it, and the text after an object is what is said of it.
+// The examples of docs/health.md are tests: a rules file or argocd-cm applies
+// to the objects after it, and the text after an object is its assessment.
 func TestDocumentation(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "docs", "health.md"))
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestDocumentation(t *testing.T) {
 	require.Greater(t, objects, 8)
 }
 
-// The page names every flag and annotation that a user can set.
+// The page names every flag and annotation for users.
 func TestDocumentationIsComplete(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "docs", "health.md"))
 	require.NoError(t, err)

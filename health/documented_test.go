@@ -13,13 +13,13 @@ import (
 )
 
 // Each testdata/documented/*.txtar holds statuses as projects document them,
-// one a line, below the verdict that the documented meaning asks for:
+// one a line, under the verdict that the documented meaning requires:
 //
 //	cert-manager.io/v1 Issuer {status: {conditions: [{type: Ready, status: "True"}]}}
 //
-// "not ready" is progressing or failed, "assumed" ready for want of any sign.
-// Before them stands for each API group, or a domain that it ends in, where its
-// project documents them.
+// "not ready" is progressing or failed, "assumed" is ready without evidence.
+// The comments before them give, for each API group or a domain that it ends
+// in, where its project documents the statuses.
 func TestDocumentedStatuses(t *testing.T) {
 	areas, err := filepath.Glob("testdata/documented/*.txtar")
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func TestDocumentedStatuses(t *testing.T) {
 					obj := documented(t, line)
 					require.True(t, hasSource(string(archive.Comment), obj.GroupVersionKind().Group), "no source for %s", line)
 					a := health.Assess(obj)
-					if a.Neutral {
+					if a.Inconclusive {
 						a = (&health.Assessor{}).AfterGrace(a)
 					}
 					if !agrees(section.Name, a) {
@@ -45,8 +45,8 @@ func TestDocumentedStatuses(t *testing.T) {
 	}
 }
 
-// documented reads a line: apiVersion, kind, and the other fields; generation
-// is the one of the metadata.
+// documented parses a line: apiVersion, kind, and the other fields; generation
+// belongs to the metadata.
 func documented(t *testing.T, line string) *unstructured.Unstructured {
 	apiVersion, rest, _ := strings.Cut(line, " ")
 	kind, fields, found := strings.Cut(rest, " ")

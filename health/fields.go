@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// deepest is how far below a status its parts are read; lists count double.
+// deepest is the maximum depth below a status at which fields are read; lists
+// count twice.
 const deepest = 8
 
-// fields reads the fields of a status, and of what is in it.
-func (r *reading) fields(path string, status map[string]any, depth int) {
+// fields reads the fields of a status recursively.
+func (r *statusSignals) fields(path string, status map[string]any, depth int) {
 	if depth > deepest {
 		return
 	}
@@ -32,27 +33,27 @@ func (r *reading) fields(path string, status map[string]any, depth int) {
 	}
 }
 
-func (r *reading) part(path, key string, value map[string]any, depth int) {
+func (r *statusSignals) part(path, key string, value map[string]any, depth int) {
 	switch {
 	case key == "conditions":
 		r.conditionMap(path, value, depth)
 	case !isEmpty(value) && isErrorKey(key):
-		r.add(sign{means: trouble, rank: mild, text: path + key + " is set"})
+		r.add(signal{means: meaningTrouble, weight: weightMedium, text: path + key + " is set"})
 	default:
 		r.fields(path+key+".", value, depth+1)
-		r.counters(path+key+".", nil, value, mild)
+		r.counters(path+key+".", nil, value, weightMedium)
 	}
 }
 
-func (r *reading) list(path, key string, items []any, depth int) {
+func (r *statusSignals) list(path, key string, items []any, depth int) {
 	conditions := key == "conditions" || strings.HasSuffix(key, "Conditions")
 	switch {
 	case conditions && len(items) == 0:
-		r.add(sign{means: busy, rank: faint, text: path + key + " is still empty"})
+		r.add(signal{means: meaningInProgress, weight: weightLow, text: path + key + " is still empty"})
 	case len(items) > 0 && (isErrorKey(key) || listsTrouble(key)):
-		r.add(sign{means: trouble, rank: mild, text: path + key + " is not empty"})
+		r.add(signal{means: meaningTrouble, weight: weightMedium, text: path + key + " is not empty"})
 	}
-	gone := leftOver(items, r.generation)
+	gone := staleItems(items, r.generation)
 	for i, item := range items {
 		m, ok := item.(map[string]any)
 		switch {
@@ -62,14 +63,14 @@ func (r *reading) list(path, key string, items []any, depth int) {
 		default:
 			part := path + key + "[" + strconv.Itoa(i) + "]."
 			r.fields(part, m, depth+2)
-			r.counters(part, nil, m, mild)
+			r.counters(part, nil, m, weightMedium)
 		}
 	}
 }
 
-// past reads a field about what was before. The last error, and how the last
-// operation ended, are those of now where nothing says that it is over.
-func (r *reading) past(path, key string, value any, depth int) {
+// past reads a field about the past. The last error, and the result of the last
+// operation, count as current unless something contradicts them.
+func (r *statusSignals) past(path, key string, value any, depth int) {
 	if depth > 0 {
 		return
 	}
@@ -85,33 +86,34 @@ func (r *reading) past(path, key string, value any, depth int) {
 	}
 }
 
-func (r *reading) pastText(path, key, value string) {
+func (r *statusSignals) pastText(path, key, value string) {
 	switch {
 	case value == "":
 	case isErrorKey(key), key == "lastErrorMessage":
 		if !isNoError(value) {
-			r.add(sign{means: trouble, rank: aside, text: path + ": " + value})
+			r.add(signal{means: meaningTrouble, weight: weightNone, text: path + ": " + value})
 		}
 	case firstWord(key) == "last" && isStateKey(lastWord(key)) && isName(value):
 		r.lastEnded(key, value, path+" is "+value)
 	}
 }
 
-// lastEnded reads how the last operation on an object, or on a part of it, ended.
-func (r *reading) lastEnded(key, value, text string) {
-	s := sign{means: r.phrase(value), rank: aside, text: text}
+// lastEnded reads the result of the last operation on an object or a part of
+// it.
+func (r *statusSignals) lastEnded(key, value, text string) {
+	s := signal{means: r.phrase(value), weight: weightNone, text: text}
 	for word := range words(key) {
 		switch word {
 		case "operation", "update", "reconcile", "reconciliation", "sync", "apply", "deployment", "release":
-			if s.means > good {
-				s.rank = mild
+			if s.means > meaningGood {
+				s.weight = weightMedium
 			}
 		}
 	}
 	r.add(s)
 }
 
-// firstWord is the word that a name begins with.
+// firstWord returns the first word of a name.
 func firstWord(name string) string {
 	for word := range words(name) {
 		return word
@@ -119,7 +121,7 @@ func firstWord(name string) string {
 	return ""
 }
 
-// isPast tells whether a field speaks of what was before.
+// isPast reports whether a field is about the past.
 func isPast(key string) bool {
 	past, before := false, ""
 	for word := range words(key) {
@@ -127,7 +129,7 @@ func isPast(key string) bool {
 		case "last", "previous", "prev", "history", "old", "past", "initial":
 			past = true
 		case "observed", "known", "reported", "seen":
-			if before == "last" { // lastObservedState is the state now
+			if before == "last" { // lastObservedState is the current state
 				past = false
 			}
 		}
@@ -136,8 +138,8 @@ func isPast(key string) bool {
 	return past
 }
 
-// text reads a string field: phase, state, health and the like, and errors.
-func (r *reading) text(path, key, value string, depth int) {
+// text reads a string field: phases, states, health and errors.
+func (r *statusSignals) text(path, key, value string, depth int) {
 	if value == "" {
 		return
 	}
@@ -146,47 +148,47 @@ func (r *reading) text(path, key, value string, depth int) {
 		r.state(path, key, value, depth)
 	case isErrorKey(key):
 		if !isNoError(value) {
-			r.add(sign{means: trouble, rank: share(depth), text: path + ": " + value})
+			r.add(signal{means: meaningTrouble, weight: weightAtDepth(depth), text: path + ": " + value})
 		}
-	case depth > 1 && (key == "level" || key == "severity") && meaningOf(value) >= trouble && !isWarning(value): // of one message of several
-		r.add(sign{means: trouble, rank: mild, text: path + " is " + value})
+	case depth > 1 && (key == "level" || key == "severity") && meaningOf(value) >= meaningTrouble && !isWarning(value): // one message of several
+		r.add(signal{means: meaningTrouble, weight: weightMedium, text: path + " is " + value})
 	case last == "replicas":
 		if got, want, ok := fraction(value); ok {
-			r.count(key, got, want, share(depth), path+" is "+value)
+			r.count(key, got, want, weightAtDepth(depth), path+" is "+value)
 		}
 	case depth == 0 && (key == "reason" || key == "message"):
 		r.remark(path, key, value)
 	}
 }
 
-// remark reads a reason or a message about the whole object.
-func (r *reading) remark(path, key, value string) {
-	s := sign{means: meaningOf(opening(value)), rank: faint, text: path + ": " + value}
+// remark reads a reason or message about the whole object.
+func (r *statusSignals) remark(path, key, value string) {
+	s := signal{means: meaningOf(opening(value)), weight: weightLow, text: path + ": " + value}
 	switch {
-	case s.means >= trouble:
-	case key == "reason" && s.means == silent: // a reason is given for what is not as it should be
-		s.means, s.rank = busy, aside
-	case s.means == good && len(strings.Fields(value)) <= 6 && !isShort(value):
-		s.rank = aside
+	case s.means >= meaningTrouble:
+	case key == "reason" && s.means == meaningNone: // a reason is usually given for problems
+		s.means, s.weight = meaningInProgress, weightNone
+	case s.means == meaningGood && len(strings.Fields(value)) <= 6 && !isIncomplete(value):
+		s.weight = weightNone
 	default:
 		return
 	}
 	r.add(s)
 }
 
-// isNoError reports whether the value of an error field says that there is none.
+// isNoError reports whether the value of an error field means "no error".
 func isNoError(value string) bool {
 	switch strings.ToLower(value) {
 	case "none", "nil", "null", "n/a", "-", "{}", "[]", "false", "0":
 		return true
 	}
-	return len(strings.Fields(value)) <= 2 && meaningOf(value) == good
+	return len(strings.Fields(value)) <= 2 && meaningOf(value) == meaningGood
 }
 
 func isWarning(value string) bool { return strings.HasPrefix(strings.ToLower(value), "warn") }
 
-// opening gives the first words of a message, which say what kind it is. A short
-// message is read whole.
+// opening returns the first words of a message, which indicate its kind. It
+// returns short messages whole.
 func opening(message string) string {
 	fields := strings.Fields(message)
 	if len(fields) <= 6 {
@@ -195,18 +197,18 @@ func opening(message string) string {
 	return strings.Join(fields[:min(2, len(fields))], " ")
 }
 
-// isStateKey tells by its last word whether a field names a state.
+// isStateKey reports whether a field names a state, by its last word.
 func isStateKey(last string) bool {
 	switch last {
 	case "phase", "state", "status", "health", "stage", "result", "outcome", "readiness", "availability", "progress",
 		"lifecycle", "condition", "connection", "sync", "verdict", "robustness":
 		return true
 	}
-	return wordMeaning(last) == good // compliant: NonCompliant
+	return wordMeaning(last) == meaningGood // for fields such as compliant: NonCompliant
 }
 
-// listsTrouble reports whether a list holds what is not as it should be:
-// failedNamespaces, unreadyMembers.
+// listsTrouble reports whether a list contains failures: failedNamespaces,
+// unreadyMembers.
 func listsTrouble(key string) bool {
 	switch firstWord(key) {
 	case "failed", "failing", "unhealthy", "unready", "missing", "faulty":
@@ -215,7 +217,7 @@ func listsTrouble(key string) bool {
 	return false
 }
 
-// isErrorKey tells whether a field holds what is wrong.
+// isErrorKey reports whether a field holds an error.
 func isErrorKey(key string) bool {
 	switch key {
 	case "errorMessage", "errorReason", "errorDescription", "errorDetails", "failureMessage", "failureReason", "failures":
@@ -229,8 +231,8 @@ func isErrorKey(key string) bool {
 }
 
 // state reads the name of a state.
-func (r *reading) state(path, key, value string, depth int) {
-	s := sign{means: r.phrase(value), rank: share(depth), text: path + " is " + value}
+func (r *statusSignals) state(path, key, value string, depth int) {
+	s := signal{means: r.phrase(value), weight: weightAtDepth(depth), text: path + " is " + value}
 	s.degraded = lastWord(value) == "degraded"
 	s.final = r.seen && lastWord(value) == "failed"
 	whole := depth == 0 && namesState(key)
@@ -239,65 +241,65 @@ func (r *reading) state(path, key, value string, depth int) {
 		return
 	}
 	switch {
-	case strings.EqualFold(value, "unknown") && (depth > 1 || !namesState(key) && !sumsUpState(key)): // of a part, it says that nothing looks at it
+	case strings.EqualFold(value, "unknown") && (depth > 1 || !namesState(key) && !summarizesState(key)): // for a part, it means that nothing monitors it
 		return
-	case strings.EqualFold(value, "disabled") && !whole: // a part that was not asked for
+	case strings.EqualFold(value, "disabled") && !whole: // an optional part that is not enabled
 		return
 	case depth == 0 && isUndone(value):
-		s.means = trouble
-	case depth == 0 && r.oneShot && s.means == trouble && endsBadly(lastWord(value)):
-		s.means = fatal
-	case depth == 0 && !whole && !r.oneShot && s.means > good && s.means < fatal && !sumsUpState(key): // printableStatus: one view of several
-		s.rank = mild
-	case s.means == good:
-		s.rank = r.reached(depth)
-	case s.means == silent:
-		s = r.unheard(s, value, whole)
+		s.means = meaningTrouble
+	case depth == 0 && r.oneShot && s.means == meaningTrouble && isFinalFailure(lastWord(value)):
+		s.means = meaningFailed
+	case depth == 0 && !whole && !r.oneShot && s.means > meaningGood && s.means < meaningFailed && !summarizesState(key): // such as printableStatus: one view of several
+		s.weight = weightMedium
+	case s.means == meaningGood:
+		s.weight = r.reached(depth)
+	case s.means == meaningNone:
+		s = r.unknownState(s, value, whole)
 	}
 	r.add(s)
 }
 
-// reached is the rank of a state that is good.
-func (r *reading) reached(depth int) rank {
+// reached returns the rank of a good state.
+func (r *statusSignals) reached(depth int) weight {
 	switch {
 	case depth > 0:
-		return aside
+		return weightNone
 	case r.oneShot:
-		return mild
+		return weightMedium
 	}
-	return faint
+	return weightLow
 }
 
-// progress reads a state that is a percentage. Of an availability, none says what
-// is enough.
-func (r *reading) progress(s sign, key string, done meaning) {
+// progress reads a state that is a percentage. Percentages of availability are
+// ignored, since the required value is unknown.
+func (r *statusSignals) progress(s signal, key string, done meaning) {
 	if lastWord(key) != "progress" {
 		return
 	}
-	s.means, s.rank = done, aside
-	if done == busy { // it may be about a part only
-		s.rank = faint
+	s.means, s.weight = done, weightNone
+	if done == meaningInProgress { // may be about a part only
+		s.weight = weightLow
 	}
 	r.add(s)
 }
 
-// unheard reads a state whose name is not in the dictionary: one that the spec
-// asks for is good, and so is one that says what has been done; another one of the
-// whole object may or may not mean ready.
-func (r *reading) unheard(s sign, value string, whole bool) sign {
+// unknownState reads a state that is not in the dictionary. A state that the spec
+// asks for is good, and so is a participle. Any other state of the whole object
+// may or may not mean ready.
+func (r *statusSignals) unknownState(s signal, value string, whole bool) signal {
 	switch {
-	case r.asked[strings.ToLower(value)]:
-		s.means, s.rank = good, faint
-	case whole && soundsGood(value) && !r.oneShot: // Created
-		s.means, s.rank = good, aside
+	case r.desired[strings.ToLower(value)]:
+		s.means, s.weight = meaningGood, weightLow
+	case whole && isPositiveCondition(value) && !r.oneShot: // such as Created
+		s.means, s.weight = meaningGood, weightNone
 	case whole && len(value) <= 100 && !isParticiple(lastWord(value)):
-		return sign{means: busy, rank: mild, text: s.text, hint: ", which may or may not mean ready"}
+		return signal{means: meaningInProgress, weight: weightMedium, text: s.text, hint: ", which may or may not mean ready"}
 	}
 	return s
 }
 
-// namesState reports whether a field at the top of a status says in a word of
-// its own how the object is: a word that is not known does not mean ready.
+// namesState reports whether a top-level field holds the object's state in a
+// vocabulary of its own: an unknown word does not mean ready.
 func namesState(key string) bool {
 	switch lastWord(key) {
 	case "phase", "state":
@@ -306,8 +308,8 @@ func namesState(key string) bool {
 	return key == "status"
 }
 
-// sumsUpState reports whether a field says how all of an object is.
-func sumsUpState(key string) bool {
+// summarizesState reports whether a field describes the whole object.
+func summarizesState(key string) bool {
 	switch strings.ToLower(key) {
 	case "health", "healthstatus", "readiness", "currentstate", "currentstatus", "lifecyclestate", "currentphase":
 		return true
@@ -315,12 +317,12 @@ func sumsUpState(key string) bool {
 	return false
 }
 
-// isName tells whether a value is the name of a state and not a sentence.
+// isName reports whether a value is the name of a state, not a sentence.
 func isName(value string) bool {
 	return len(value) <= 40 && !strings.ContainsAny(value, " .,:/")
 }
 
-// isParticiple tells whether a name says what has been done: "Imported".
+// isParticiple reports whether a name is a past participle: "Imported".
 func isParticiple(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
@@ -330,53 +332,53 @@ func isParticiple(name string) bool {
 	return strings.HasSuffix(name, "ed")
 }
 
-// phrase is the meaning of a state's name. One-shot kinds are not there while
-// they run.
-func (r *reading) phrase(value string) meaning {
+// phrase returns the meaning of a state's name. For one-shot kinds, running
+// means not ready.
+func (r *statusSignals) phrase(value string) meaning {
 	if len(value) > 200 || isHash(value) {
-		return silent
+		return meaningNone
 	}
 	switch strings.ToLower(value) {
 	case "true", "yes", "enabled":
-		return good
+		return meaningGood
 	case "current", "latest", "nominal", "live", "steady", "idle", "standby", "in-use", "in_use", "inuse":
 		if !r.oneShot {
-			return good
+			return meaningGood
 		}
 	case "false", "no", "new":
-		return busy
+		return meaningInProgress
 	case "disabled":
-		return idle
+		return meaningPaused
 	case "critical", "impaired", "poor", "bad", "suspect", "quarantined", "faulty", "faulted", "abnormal":
-		return trouble
+		return meaningTrouble
 	}
 	switch lastWord(value) {
 	case "scheduled", "planned", "prepared", "allocated":
-		return busy
-	case "required", "needed": // ApprovalRequired
-		if meaningOf(value) == silent && !isNegated(value) {
-			return busy
+		return meaningInProgress
+	case "required", "needed": // such as ApprovalRequired
+		if meaningOf(value) == meaningNone && !isNegated(value) {
+			return meaningInProgress
 		}
 	}
 	if r.oneShot && isUnderWay(lastWord(value)) {
-		return busy
+		return meaningInProgress
 	}
 	if got, want, ok := fraction(value); ok {
-		return enough(got, want)
+		return compareCount(got, want)
 	}
 	means := meaningOf(value)
-	if means == silent {
+	if means == meaningNone {
 		means = r.idiom(value)
 	}
-	if means == good && isShort(value) {
-		return busy
+	if means == meaningGood && isIncomplete(value) {
+		return meaningInProgress
 	}
 	return means
 }
 
-// endsBadly reports whether a word says of what runs to an end that it ended, and
-// not well. Of what goes on for ever, Error passes.
-func endsBadly(word string) bool {
+// isFinalFailure reports whether a word means a final failure of a one-shot kind.
+// Other kinds recover from Error.
+func isFinalFailure(word string) bool {
 	switch word {
 	case "error", "errored", "inconclusive", "denied", "rejected", "invalid", "killed", "expired":
 		return true
@@ -384,27 +386,27 @@ func endsBadly(word string) bool {
 	return false
 }
 
-// idiom is the meaning of phrases whose words mean nothing alone.
-func (r *reading) idiom(value string) meaning {
+// idiom returns the meaning of phrases whose single words have none.
+func (r *statusSignals) idiom(value string) meaning {
 	before, last := "", ""
 	for word := range words(value) {
 		before, last = last, word
-		if word == "latest" && !r.oneShot { // AtLatestKnown
-			return good
+		if word == "latest" && !r.oneShot { // such as AtLatestKnown
+			return meaningGood
 		}
 	}
 	if before != "no" {
-		return silent
+		return meaningNone
 	}
 	switch last {
 	case "quorum", "leader", "primary", "master", "endpoints", "backends", "members", "nodes", "replicas", "capacity", "data":
-		return trouble
+		return meaningTrouble
 	}
-	return silent
+	return meaningNone
 }
 
-// isUndone tells of states that say of what takes an object away, or takes a
-// change of it back, that it is over: ROLLBACK_COMPLETE, Deleted.
+// isUndone reports whether a state means that a deletion or rollback has
+// finished: ROLLBACK_COMPLETE, Deleted.
 func isUndone(value string) bool {
 	undoes, before := false, ""
 	for word := range words(value) {
@@ -423,10 +425,10 @@ func isUndone(value string) bool {
 	case "rolledback", "deleted", "destroyed", "terminated", "back":
 		return true
 	}
-	return wordMeaning(before) == good
+	return wordMeaning(before) == meaningGood
 }
 
-// isNegated tells whether a phrase says no anywhere: NoActionRequired.
+// isNegated reports whether a phrase contains a negation: NoActionRequired.
 func isNegated(value string) bool {
 	for word := range words(value) {
 		if isNegation(word) {
@@ -436,15 +438,15 @@ func isNegated(value string) bool {
 	return false
 }
 
-// isHash reports whether a value is a commit or a checksum, whose letters may
-// happen to spell a word.
+// isHash reports whether a value is a commit or checksum, whose letters may
+// spell a word by chance.
 func isHash(value string) bool {
 	return len(value) >= 7 && strings.ContainsAny(value, "0123456789") &&
 		strings.Trim(strings.TrimPrefix(value, "sha256:"), "0123456789abcdef") == ""
 }
 
-// isUnderWay tells of words that mean, of what runs to an end, that it has not
-// come there.
+// isUnderWay reports whether a word means, for one-shot kinds, not finished
+// yet.
 func isUnderWay(name string) bool {
 	switch strings.ToLower(name) {
 	case "running", "active", "created", "started", "scheduled", "accepted", "initialized":
@@ -453,25 +455,25 @@ func isUnderWay(name string) bool {
 	return false
 }
 
-// flag reads a boolean field whose name tells.
-func (r *reading) flag(path, key string, value bool, depth int) {
+// flag reads a boolean field by its name.
+func (r *statusSignals) flag(path, key string, value bool, depth int) {
 	means := meaningOf(key)
 	text := fmt.Sprintf("%s is %t", path, value)
 	switch last := lastWord(key); {
-	case last == "active": // or inactive by choice
-	case depth == 0 && (key == "status" || key == "state"): // a word to others
+	case last == "active": // may be inactive by choice
+	case depth == 0 && (key == "status" || key == "state"): // elsewhere a string
 		r.state(path, key, fmt.Sprint(value), depth)
-	case means == good && value:
-		r.add(sign{means: good, rank: r.present(key, depth), text: text})
-	case means == good:
-		r.add(sign{means: busy, rank: missing(key, depth, depth == 0 && sumsUp(last)), text: text})
-	case means == silent && !value && soundsGood(key):
-		r.add(sign{means: busy, rank: aside, text: text})
-	case value && means == busy && depth == 0 && hasWork(key):
-		r.add(sign{means: means, rank: mild, text: text})
-	case value && means == busy:
-		r.add(sign{means: means, rank: faint, text: text})
+	case means == meaningGood && value:
+		r.add(signal{means: meaningGood, weight: r.present(key, depth), text: text})
+	case means == meaningGood:
+		r.add(signal{means: meaningInProgress, weight: missing(key, depth, depth == 0 && summarizesObject(last)), text: text})
+	case means == meaningNone && !value && isPositiveCondition(key):
+		r.add(signal{means: meaningInProgress, weight: weightNone, text: text})
+	case value && means == meaningInProgress && depth == 0 && hasWork(key):
+		r.add(signal{means: means, weight: weightMedium, text: text})
+	case value && means == meaningInProgress:
+		r.add(signal{means: means, weight: weightLow, text: text})
 	case value:
-		r.add(sign{means: means, rank: mild, text: text})
+		r.add(signal{means: means, weight: weightMedium, text: text})
 	}
 }

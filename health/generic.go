@@ -7,69 +7,69 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// generic reads a status whose kind is not known, by the words and numbers
-// that controllers commonly write. It does not always have an answer.
+// generic reads a status of an unknown kind by the words and numbers that
+// controllers commonly use. ok is false if nothing is recognized.
 func generic(obj *unstructured.Unstructured, columns []Column) (Assessment, bool) {
-	given, ok := byWords(obj, columns)
-	return held(obj, given), ok
+	given, ok := fromStatus(obj, columns)
+	return markSuspended(obj, given), ok
 }
 
-// generic reads a status with the printer columns of its kind, where they are known.
+// generic reads a status, using the printer columns of its kind if known.
 func (a *Assessor) generic(obj *unstructured.Unstructured) (Assessment, bool) {
 	return generic(obj, a.columnsOf(obj.GroupVersionKind()))
 }
 
-func byWords(obj *unstructured.Unstructured, columns []Column) (Assessment, bool) {
+func fromStatus(obj *unstructured.Unstructured, columns []Column) (Assessment, bool) {
 	status, isMap := obj.Object["status"].(map[string]any)
-	if word, ok := obj.Object["status"].(string); ok { // a few CRDs know one word only
+	if word, ok := obj.Object["status"].(string); ok { // some CRDs have a string as status
 		status, isMap = map[string]any{"state": word}, true
 	}
 	if !isMap || isEmpty(status) {
 		return noStatus(obj), true
 	}
-	if a, stale := behind(obj, status); stale {
+	if a, stale := isStaleStatus(obj, status); stale {
 		return a, true
 	}
 	spec, _ := obj.Object["spec"].(map[string]any)
 	r := read(obj, spec, status)
 	r.columns(obj.Object, columns)
-	if r.idle != "" && r.bad.means < fatal {
-		if asker := whoAsksForIdle(obj, spec); asker != "" {
-			return Assessment{Verdict: Ready, Health: Suspended, Reason: r.idle + ", as " + asker + " asks", Rule: "generic"}, true
+	if r.idle != "" && r.bad.means < meaningFailed {
+		if asker := suspendedBy(obj, spec); asker != "" {
+			return Assessment{Verdict: Ready, Health: GradeSuspended, Reason: r.idle + ", as " + asker + " asks", Rule: "generic"}, true
 		}
 	}
 	return r.decide()
 }
 
-// read collects what a status says.
-func read(obj *unstructured.Unstructured, spec, status map[string]any) reading {
-	r := reading{generation: obj.GetGeneration(), oneShot: isOneShot(obj.GetKind())}
+// read collects the signs of a status.
+func read(obj *unstructured.Unstructured, spec, status map[string]any) statusSignals {
+	r := statusSignals{generation: obj.GetGeneration(), oneShot: isOneShot(obj.GetKind())}
 	seen, dated := integer(status["observedGeneration"])
 	r.seen = dated && seen >= r.generation
-	r.asked = askedStates(spec)
+	r.desired = desiredStates(spec)
 	r.unfinished(status)
 	r.fields("", status, 0)
 	r.targets(status)
 	r.parents(spec, status)
-	r.counters("", spec, status, certain)
+	r.counters("", spec, status, weightHigh)
 	r.unconfirmed(status)
 	r.labels(obj)
 	return r
 }
 
-// complaint is what a status says is wrong or not done yet, and how grave that
-// is; "" for nothing.
-func complaint(obj *unstructured.Unstructured) (string, Grade) {
+// describeUnhealthy describes what a status reports as wrong or unfinished, with its
+// grade; "" if nothing.
+func describeUnhealthy(obj *unstructured.Unstructured) (string, Grade) {
 	status, _ := obj.Object["status"].(map[string]any)
 	spec, _ := obj.Object["spec"].(map[string]any)
 	if r := read(obj, spec, status); r.isBad() {
 		return r.bad.text, r.bad.grade()
 	}
-	return "", Ungraded
+	return "", GradeUnset
 }
 
-// noStatus is the verdict before a controller has written anything. What runs
-// on a schedule has nothing to write before its hour comes.
+// noStatus is the assessment of an object without a status. Kinds that run on a
+// schedule have none before the first run.
 func noStatus(obj *unstructured.Unstructured) Assessment {
 	if isSchedule(obj.GetKind()) {
 		return Assessment{Verdict: Ready, Reason: "it has not been due yet", Rule: "generic"}
@@ -77,13 +77,13 @@ func noStatus(obj *unstructured.Unstructured) Assessment {
 	return Assessment{Verdict: Progressing, Reason: "it has no status yet", Rule: "no status", NoStatus: true}
 }
 
-// behind tells whether the controller has not seen the newest spec yet.
-func behind(obj *unstructured.Unstructured, status map[string]any) (Assessment, bool) {
+// isStaleStatus reports whether the controller has not observed the current spec.
+func isStaleStatus(obj *unstructured.Unstructured, status map[string]any) (Assessment, bool) {
 	seen, ok := observedGeneration(status)
 	if !ok || seen >= obj.GetGeneration() {
 		return Assessment{}, false
 	}
-	if seen < 1 { // some begin with -1
+	if seen < 1 { // some start with -1
 		return Assessment{Verdict: Progressing, Rule: "observedGeneration", Reason: "its controller has not seen it yet"}, true
 	}
 	return Assessment{
@@ -92,8 +92,8 @@ func behind(obj *unstructured.Unstructured, status map[string]any) (Assessment, 
 	}, true
 }
 
-// observedGeneration is the generation that a status says it is about, under any
-// of the names that controllers use.
+// observedGeneration returns the generation of a status, under any of the names
+// that controllers use.
 func observedGeneration(status map[string]any) (int64, bool) {
 	for _, key := range []string{"observedGeneration", "reconciledGeneration", "lastReconciledGeneration", "lastObservedGeneration", "processedGeneration"} {
 		if seen, ok := integer(status[key]); ok {
@@ -104,8 +104,8 @@ func observedGeneration(status map[string]any) (int64, bool) {
 	return integer(generations["reconciled"])
 }
 
-// isOneShot tells whether objects of the kind run to an end. A schedule of such
-// does not.
+// isOneShot reports whether objects of the kind run to completion. Schedules do
+// not.
 func isOneShot(kind string) bool {
 	if isSchedule(kind) {
 		return false
@@ -118,7 +118,7 @@ func isOneShot(kind string) bool {
 	return false
 }
 
-// isSchedule tells whether objects of the kind wait for their time.
+// isSchedule reports whether objects of the kind run on a schedule.
 func isSchedule(kind string) bool {
 	for word := range words(kind) {
 		switch word {
@@ -129,8 +129,8 @@ func isSchedule(kind string) bool {
 	return false
 }
 
-// unfinished tells of what runs to an end that it has begun and not ended.
-func (r *reading) unfinished(status map[string]any) {
+// unfinished adds a sign for a one-shot kind that has started and not finished.
+func (r *statusSignals) unfinished(status map[string]any) {
 	if !r.oneShot {
 		return
 	}
@@ -145,11 +145,11 @@ func (r *reading) unfinished(status map[string]any) {
 	}
 	r.ended = ended
 	if begun != "" && !ended {
-		r.add(sign{means: busy, rank: faint, text: begun + " is set, and no time of completion"})
+		r.add(signal{means: meaningInProgress, weight: weightLow, text: begun + " is set, and no time of completion"})
 	}
 }
 
-// integer reads a number; some controllers write theirs as text.
+// integer reads a number, which some controllers write as a string.
 func integer(value any) (int64, bool) {
 	switch value := value.(type) {
 	case int64:
@@ -163,8 +163,8 @@ func integer(value any) (int64, bool) {
 	return 0, false
 }
 
-// isEmpty tells whether a status holds nothing that a controller would have
-// had to find out.
+// isEmpty reports whether a status contains nothing that a controller had to
+// observe.
 func isEmpty(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:

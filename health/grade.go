@@ -1,67 +1,69 @@
 package health
 
-// Grade is the health of an object, or of many as one, in the words of
-// RFC-DEPLOY-0001 §5 and of Argo CD. A Verdict says what a gate does with an
-// object; a Grade says how the object is: one that waits because an image is
-// missing and one that waits because its rollout goes on are both Progressing as
-// a verdict, and Degraded and Progressing as grades.
+// Grade is the health of an object or of several objects, in the terms of
+// RFC-DEPLOY-0001 §5 and Argo CD. A Verdict decides what a gate does; a Grade
+// describes the object: an object that waits for a missing image and one whose
+// rollout continues both have the verdict Progressing, but the grades Degraded
+// and Progressing.
 type Grade int
 
-// The grades, from the best to the worst.
+// Values of Grade, from best to worst.
 const (
-	Ungraded     Grade = iota
-	Healthy            // it does what it is for
-	Suspended          // its spec, or someone, asks the controller to leave it alone
-	Underway           // Progressing: on its way
-	Absent             // Missing: it is not there, or what it is to make is not
-	Degraded           // something is wrong with it that may still be put right
-	Undetermined       // Unknown: it cannot be told
-	Broken             // Failed: its controller has given up
+	GradeUnset       Grade = iota // none; the zero value
+	GradeHealthy                  // it works
+	GradeSuspended                // its spec, or a user, asks the controller to pause
+	GradeProgressing              // work is in progress
+	GradeMissing                  // it, or what it creates, does not exist
+	GradeDegraded                 // an error that may still be resolved
+	GradeUnknown                  // it cannot be decided
+	GradeFailed                   // its controller has given up
 )
 
-// String is the grade in the words of RFC-DEPLOY-0001 §5.
+// String returns the grade in the terms of RFC-DEPLOY-0001 §5, "Degraded"; ""
+// for GradeUnset.
 func (g Grade) String() string {
 	return [...]string{"", "Healthy", "Suspended", "Progressing", "Missing", "Degraded", "Unknown", "Failed"}[g]
 }
 
-// Grade is that of an object of which only the verdict is known.
+// Grade returns the grade of an object of which only the verdict is known; for
+// Deleting it is GradeDegraded.
 func (v Verdict) Grade() Grade {
 	switch v {
 	case Ready:
-		return Healthy
+		return GradeHealthy
 	case Progressing:
-		return Underway
+		return GradeProgressing
 	case Missing:
-		return Absent
+		return GradeMissing
 	case Deleting:
-		return Degraded
+		return GradeDegraded
 	case Unknown:
-		return Undetermined
+		return GradeUnknown
 	}
-	return Broken
+	return GradeFailed
 }
 
-// Grade is the health of the object that was judged.
+// Grade returns the health of the assessed object: the field Health if it is set,
+// else that of the verdict.
 func (a Assessment) Grade() Grade {
-	if a.Health != Ungraded {
+	if a.Health != GradeUnset {
 		return a.Health
 	}
 	return a.Verdict.Grade()
 }
 
-// Aggregate is the health of many objects together (RFC-DEPLOY-0001 §5.5): one
-// that failed makes them Failed, else one that is missing or degraded Degraded,
-// else one on its way Progressing, else they are Healthy, as they are when there
-// are none. One that is unknown counts as failed. One that is suspended makes
-// them Suspended when all others are healthy.
+// Aggregate returns the health of several objects (RFC-DEPLOY-0001 §5.5):
+// Failed if any is failed or unknown; else Degraded if any is degraded or
+// missing; else Progressing if any is progressing; else Suspended if any is
+// suspended; else Healthy, also if there are none.
 func Aggregate(grades ...Grade) Grade {
-	worst := Healthy
+	worst := GradeHealthy
 	for _, g := range grades {
 		switch g {
-		case Undetermined:
-			g = Broken
-		case Absent:
-			g = Degraded
+		case GradeUnknown:
+			g = GradeFailed
+		case GradeMissing:
+			g = GradeDegraded
 		}
 		worst = max(worst, g)
 	}

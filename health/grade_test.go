@@ -17,28 +17,29 @@ import (
 	"github.com/ordapply/ordapply/health"
 )
 
-// RFC-DEPLOY-0001 §5.5: any Failed makes all Failed, else any Degraded or Missing
-// Degraded, else any Progressing Progressing, else Healthy. Unknown is failure.
+// RFC-DEPLOY-0001 §5.5: Failed if any is Failed or Unknown, else Degraded if
+// any is Degraded or Missing, else Progressing if any is Progressing, else
+// Healthy.
 func TestAggregate(t *testing.T) {
 	for _, c := range []struct {
 		want   string
 		grades []health.Grade
 	}{
 		{"Healthy", nil},
-		{"Healthy", []health.Grade{health.Healthy, health.Healthy}},
-		{"Suspended", []health.Grade{health.Healthy, health.Suspended}},
-		{"Progressing", []health.Grade{health.Suspended, health.Underway, health.Healthy}},
-		{"Degraded", []health.Grade{health.Underway, health.Absent}},
-		{"Degraded", []health.Grade{health.Degraded, health.Underway, health.Absent}},
-		{"Failed", []health.Grade{health.Absent, health.Broken, health.Underway}},
-		{"Failed", []health.Grade{health.Degraded, health.Broken}},
-		{"Failed", []health.Grade{health.Undetermined, health.Healthy}},
+		{"Healthy", []health.Grade{health.GradeHealthy, health.GradeHealthy}},
+		{"Suspended", []health.Grade{health.GradeHealthy, health.GradeSuspended}},
+		{"Progressing", []health.Grade{health.GradeSuspended, health.GradeProgressing, health.GradeHealthy}},
+		{"Degraded", []health.Grade{health.GradeProgressing, health.GradeMissing}},
+		{"Degraded", []health.Grade{health.GradeDegraded, health.GradeProgressing, health.GradeMissing}},
+		{"Failed", []health.Grade{health.GradeMissing, health.GradeFailed, health.GradeProgressing}},
+		{"Failed", []health.Grade{health.GradeDegraded, health.GradeFailed}},
+		{"Failed", []health.Grade{health.GradeUnknown, health.GradeHealthy}},
 	} {
 		require.Equal(t, c.want, health.Aggregate(c.grades...).String(), c.grades)
 	}
 }
 
-// A verdict alone has a grade, too.
+// Every verdict has a grade.
 func TestGradeOfVerdict(t *testing.T) {
 	for verdict, want := range map[health.Verdict]string{
 		health.Ready: "Healthy", health.Progressing: "Progressing", health.Failed: "Failed",
@@ -48,8 +49,8 @@ func TestGradeOfVerdict(t *testing.T) {
 	}
 }
 
-// Each testdata/grades/*.txtar says how objects are, in the words of
-// RFC-DEPLOY-0001 §5, and what a gate does with them.
+// Each testdata/grades/*.txtar has objects with their grades, in the terms of
+// RFC-DEPLOY-0001 §5, and verdicts.
 func TestGrades(t *testing.T) {
 	cases, err := filepath.Glob("testdata/grades/*.txtar")
 	require.NoError(t, err)
@@ -74,7 +75,7 @@ func TestGrades(t *testing.T) {
 	}
 }
 
-// readCase reads the objects of a case and the rules that judge them.
+// readCase reads the objects of a case and its rules.
 func readCase(t *testing.T, archive *txtar.Archive) (*health.Assessor, []*unstructured.Unstructured) {
 	assessor := &health.Assessor{}
 	var objects []*unstructured.Unstructured

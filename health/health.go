@@ -1,24 +1,29 @@
-// Package health judges live objects: is this resource ready, still on its
-// way, or failed, and which rule says so. It is pure: an object goes in, an
-// Assessment comes out; nothing is fetched and nothing waits.
+// Package health assesses live objects: is an object ready, progressing or
+// failed, and which rule decided it. It is pure: Assess takes an object and
+// returns an Assessment; it fetches nothing and never waits.
 //
-// The rules are a ladder, and the first that speaks of the object decides:
+// The first rule that applies to an object decides:
 //
-//  1. it is being deleted
-//  2. its own annotations (ordapply.dev/ready-when, failed-when in CEL; Helm's
-//     helm.sh/readiness-success and -failure)
-//  3. the user's rules file, then Lua customizations of an argocd-cm ConfigMap
-//  4. built-in rules for well-known kinds (builtin.yaml, a rules file as well)
-//  5. the kinds of Kubernetes itself, by what kstatus knows and gets wrong
-//  6. every other kind by a generic reading of its status, and then kstatus
+//  1. deletion: it has a deletionTimestamp
+//  2. its annotations (ordapply.dev/ready-when, failed-when in CEL; Helm's
+//     helm.sh/readiness-success and -failure of HIP-0025)
+//  3. the user's rules, then Lua checks of an argocd-cm ConfigMap and of Argo CD
+//  4. built-in rules for well-known kinds (builtin.yaml, a rules file too)
+//  5. for native kinds, kstatus with corrections
+//  6. for all other kinds, a generic reading of the status, then kstatus
 //
-// What users bring is held by an Assessor, whose zero value knows rungs 1, 2
-// and 4 to 6:
+// An Assessor holds the user's rules; its zero value applies 1, 2 and 4 to 6:
 //
-//	rules, err := health.ParseRules(data)
-//	…
-//	assessor := &health.Assessor{Rules: rules}
-//	if a := assessor.Assess(deployment); a.Verdict == health.Ready { … }
+//	a := health.Assess(certificate) // status.conditions: [{type: Ready, status: "False", …}]
+//	a.Verdict                       // Progressing
+//	a.Reason                        // what the condition says
+//	a.Rule                          // "rule cert-manager.io/Certificate"
+//
+//	rules, err := health.ParseRules(file) // readyWhen: self.status.phase == "Bound"
+//	a = (&health.Assessor{Rules: rules}).Assess(claim)
+//
+// Waiting is up to the caller: while NeedsGrace, it assesses the object again, and
+// when the grace period is over it uses AfterGrace.
 package health
 
 import (
@@ -27,74 +32,79 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Verdict is what Assess says of an object.
+// Verdict is the result of Assess for a gate: Ready opens it, Progressing keeps it
+// waiting, and Failed and Unknown end the wait. Its zero value is Unknown.
 type Verdict int
 
+// Values of Verdict.
 const (
-	// Unknown: it cannot be told. A rule cannot be evaluated, or nothing in
-	// the object speaks and assuming is not allowed. Waiting will not help.
+	// Unknown: the state cannot be determined. A rule cannot be evaluated, or
+	// nothing in the object indicates its state and assumptions are not
+	// allowed. Waiting does not help.
 	Unknown Verdict = iota
-	// Progressing: not there yet, and nothing says that it cannot get there.
+	// Progressing: not ready yet, and nothing indicates that it cannot become
+	// ready.
 	Progressing
-	// Ready: the object does what it is for.
+	// Ready: the object works.
 	Ready
-	// Failed: the object says itself that it will not get ready.
+	// Failed: the object reports that it will not become ready.
 	Failed
-	// Deleting: somebody has deleted the object; it is never ready.
+	// Deleting: the object is terminating and never ready.
 	Deleting
-	// Missing: there is no object. Assess never says so, who looked for it does.
+	// Missing: the object does not exist. Assess never returns it; callers that
+	// look objects up do.
 	Missing
 )
 
-// String is the verdict as people read it.
+// String returns the verdict in lower case: "progressing".
 func (v Verdict) String() string {
 	return [...]string{"unknown", "progressing", "ready", "failed", "deleting", "missing"}[v]
 }
 
-// Assessment is a verdict, what in the object led to it, and the rule that
-// spoke.
+// Assessment is a verdict with its reason and the rule that decided.
 type Assessment struct {
 	Verdict Verdict
-	Reason  string // what the object says, for people; it may quote the object's messages
-	Rule    string // "annotation ordapply.dev/ready-when", "rule Certificate.cert-manager.io", "kstatus", …
-	// Health is how the object is, where the verdict alone does not say so:
-	// Degraded with Progressing or Failed, Suspended with Ready or Progressing,
-	// Absent with Progressing. The method Grade gives it for every assessment.
+	Reason  string // what the object reports, for display; may quote its messages
+	Rule    string // "annotation ordapply.dev/ready-when", "rule cert-manager.io/Certificate", "kstatus", …
+	// Health is the grade if it differs from that of the verdict: Degraded with
+	// Progressing or Failed, Unknown with Failed, Suspended with Ready or
+	// Progressing, Missing with Progressing; else GradeUnset. Method Grade covers both.
 	Health Grade
 
-	// NoStatus is set with Progressing when the object has no status at all.
-	// Whoever watches it gives its controller some time to write one, and then
-	// takes AfterGrace for the verdict; at once where the kind has no status.
+	// NoStatus is set with Progressing if the object has no status at all. The
+	// caller gives the controller a grace period to write one and then uses
+	// AfterGrace; for kinds without a status, at once.
 	NoStatus bool
-	// Neutral is set with Progressing when there is a status and nothing in it says
-	// whether the object is ready: as a rule the first thing that a controller
-	// writes, an observedGeneration or a version. It is given time as NoStatus is.
-	Neutral bool
-	// Assumed is set with Ready when the object was given its time, and nothing in
-	// its status says that it is ready, and nothing that it is not.
+	// Inconclusive is set with Progressing if nothing in the status indicates
+	// readiness, usually because the controller has written only an
+	// observedGeneration or a version. It has a grace period like NoStatus.
+	Inconclusive bool
+	// Assumed is set with Ready if nothing in the status indicates readiness,
+	// or the contrary, after the grace period.
 	Assumed bool
-	// Held is set with Progressing when the spec tells the controller to leave the
-	// object alone (suspend, paused): waiting will not help. Who waits for an
-	// object whose manifest asks for that (AsksToBeHeld) takes AfterGrace at once.
-	Held bool
-	// Undated is set for custom resources whose status does not say which
-	// generation of the spec it is about: right after a change the verdict may
-	// still be about the spec before it, and Failed be what the change cures.
-	Undated bool
-	// Final is set with Failed when the controller has given up on this very
-	// generation of the spec: waiting will not help, not even right after a change.
+	// SuspendedBySpec is set with Progressing if the spec suspends or pauses the object:
+	// waiting does not help. If the manifest itself asks for it (SuspendedByManifest),
+	// the caller uses AfterGrace at once.
+	SuspendedBySpec bool
+	// WithoutGeneration is set for custom resources whose status has no
+	// observedGeneration. Right after a change the verdict may still be about
+	// the previous spec, including a Failed that the change fixes.
+	WithoutGeneration bool
+	// Final is set with Failed if the controller has given up on the current
+	// generation: waiting does not help, even right after a change.
 	Final bool
-	// Backends are Services that must have a ready endpoint before Ready holds:
-	// those behind a webhook configuration. Health cannot see them.
+	// Backends are Services that must also have a ready endpoint for Ready to
+	// hold, because they serve a webhook configuration. The object does not
+	// show it.
 	Backends []object.ID
 }
 
-// NeedsTime reports whether the controller is to be given time to write a status,
-// or more of one, before AfterGrace gives the verdict.
-func (a Assessment) NeedsTime() bool { return a.NoStatus || a.Neutral }
+// NeedsGrace reports whether the controller gets a grace period before AfterGrace
+// applies: NoStatus or Inconclusive is set. Package apply waits 15s by default.
+func (a Assessment) NeedsGrace() bool { return a.NoStatus || a.Inconclusive }
 
-// Assess judges an object, as the API server returned it, by the rules that
-// come with this package. An Assessor does it by the user's rules too.
+// Assess assesses an object as returned by the API server, by its annotations and
+// the built-in rules only. An Assessor adds the user's rules.
 func Assess(obj *unstructured.Unstructured) Assessment {
 	return (&Assessor{}).Assess(obj)
 }

@@ -11,15 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// helmReadiness is what the annotations of Helm's HIP-0025 say: any success
-// condition makes the object ready, any failure condition failed, and failure
-// wins.
+// helmReadiness holds the conditions of Helm's HIP-0025: any success condition
+// makes the object ready, any failure condition failed, and failure takes
+// precedence.
 type helmReadiness struct {
 	success, failure []helmCondition
 }
 
-// helmCondition is `{.succeeded} == 1`: a JSONPath scoped to the status, an
-// operator and the rest of the text as the value.
+// helmCondition is a condition such as `{.succeeded} == 1`: a JSONPath relative
+// to the status, an operator, and the rest of the text as the value.
 type helmCondition struct {
 	source   string
 	path     jsonPath
@@ -42,8 +42,8 @@ func parseHelm(success, failure string) (helmReadiness, error) {
 	return h, errors.Join(errs[:]...)
 }
 
-// parseHelmConditions reads an annotation: a JSON array of conditions, or one
-// condition alone.
+// parseHelmConditions parses an annotation: a JSON array of conditions, or a
+// single condition.
 func parseHelmConditions(text string) ([]helmCondition, error) {
 	sources := []string{text}
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
@@ -91,7 +91,7 @@ func parseHelmCondition(source string) (helmCondition, error) {
 	return c, nil
 }
 
-// braced writes succeeded==1, the notation of the proposal's example, as
+// braced converts succeeded==1, the notation of the proposal's example, to
 // {.succeeded}==1.
 func braced(source string) string {
 	at := strings.IndexAny(source, "=!<>")
@@ -105,7 +105,7 @@ func braced(source string) string {
 	return "{." + strings.TrimPrefix(path, ".") + "}" + source[at:]
 }
 
-// cutPath cuts at the brace that closes the path; braces in quotes do not.
+// cutPath cuts at the brace that closes the path, ignoring quoted braces.
 func cutPath(text string) (path, rest string, ok bool) {
 	quote := rune(0)
 	for i, r := range text {
@@ -123,7 +123,7 @@ func cutPath(text string) (path, rest string, ok bool) {
 	return "", "", false
 }
 
-// scopeToStatus makes .status.foo of .foo (HIP-0025).
+// scopeToStatus converts .foo to .status.foo (HIP-0025).
 func scopeToStatus(path string) string {
 	if path == ".status" || strings.HasPrefix(path, ".status.") || strings.HasPrefix(path, ".status[") {
 		return path
@@ -140,16 +140,15 @@ func unquote(value string) string {
 	return value
 }
 
-// assess judges by the two lists; a status about an older spec is not looked
-// at.
+// assess assesses by the two lists. It ignores a status about an older spec.
 func (h helmReadiness) assess(obj *unstructured.Unstructured) Assessment {
 	status, _ := obj.Object["status"].(map[string]any)
-	if a, stale := behind(obj, status); stale {
+	if a, stale := isStaleStatus(obj, status); stale {
 		return a
 	}
 	for _, c := range h.failure {
 		if c.holds(obj.Object) {
-			return explained(obj, Assessment{Verdict: Failed, Reason: c.source + " holds", Rule: "annotation " + helmFailure})
+			return withReportedError(obj, Assessment{Verdict: Failed, Reason: c.source + " holds", Rule: "annotation " + helmFailure})
 		}
 	}
 	var sources []string
@@ -159,11 +158,12 @@ func (h helmReadiness) assess(obj *unstructured.Unstructured) Assessment {
 		}
 		sources = append(sources, c.source)
 	}
-	return explained(obj, Assessment{Verdict: Progressing, Reason: "not yet " + strings.Join(sources, " or "), Rule: "annotation " + helmSuccess})
+	return withReportedError(obj, Assessment{Verdict: Progressing, Reason: "not yet " + strings.Join(sources, " or "), Rule: "annotation " + helmSuccess})
 }
 
-// holds compares as HIP-0025 says: numbers as numbers, true and false as such,
-// all else as text, which has no order. What is absent meets no condition.
+// holds compares as HIP-0025 specifies: numbers as numbers, booleans as
+// booleans, everything else as strings, which have no order. A missing field
+// matches no condition.
 func (c helmCondition) holds(object any) bool {
 	found := c.path.find(object)
 	if len(found) == 0 {
@@ -181,7 +181,7 @@ func (c helmCondition) holds(object any) bool {
 	return meets(order, c.operator)
 }
 
-// meets tells whether a comparison came out as the operator wants.
+// meets reports whether the result of a comparison satisfies the operator.
 func meets(order int, operator string) bool {
 	switch operator {
 	case "==":

@@ -8,37 +8,36 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// held marks an object that is not ready and whose spec tells its controller to
-// leave it alone: its status may be about an older spec for ever, or stay as it
-// was in the middle of something.
-func held(obj *unstructured.Unstructured, given Assessment) Assessment {
+// markSuspended marks an object that is not ready and whose spec suspends or pauses it:
+// its status may refer to an older spec, or remain incomplete, indefinitely.
+func markSuspended(obj *unstructured.Unstructured, given Assessment) Assessment {
 	spec, _ := obj.Object["spec"].(map[string]any)
-	if given.Verdict == Ready && asksForPause(spec, 0) { // it is ready as it is, and stays so
-		given.Health = Suspended
+	if given.Verdict == Ready && specPauses(spec, 0) { // ready, and remains so
+		given.Health = GradeSuspended
 	}
-	if key := holdKey(spec); key != "" && given.Verdict == Progressing {
-		given.Held = true
-		if given.Grade() == Underway {
-			given.Health = Suspended
+	if key := suspendField(spec); key != "" && given.Verdict == Progressing {
+		given.SuspendedBySpec = true
+		if given.Grade() == GradeProgressing {
+			given.Health = GradeSuspended
 		}
 		given.Reason += "; spec." + key + " is true: it moves when that is taken back"
 	}
 	return given
 }
 
-// AsksToBeHeld tells whether a manifest tells its controller to leave the object
-// alone.
-func AsksToBeHeld(manifest *unstructured.Unstructured) bool {
+// SuspendedByManifest reports whether a manifest suspends or pauses its object, by
+// spec.suspend, suspended, pause or paused; nil does not.
+func SuspendedByManifest(manifest *unstructured.Unstructured) bool {
 	if manifest == nil {
 		return false
 	}
 	spec, _ := manifest.Object["spec"].(map[string]any)
-	return holdKey(spec) != ""
+	return suspendField(spec) != ""
 }
 
-// holdKey is the field of a spec that tells the controller to leave the object
-// alone; "" without one.
-func holdKey(spec map[string]any) string {
+// suspendField returns the field of a spec that suspends or pauses the object, or
+// "".
+func suspendField(spec map[string]any) string {
 	for _, key := range []string{"suspend", "suspended", "pause", "paused"} {
 		if on, _ := spec[key].(bool); on {
 			return key
@@ -47,16 +46,16 @@ func holdKey(spec map[string]any) string {
 	return ""
 }
 
-// asksForPause reports whether a spec, or a part of it, tells a controller to pause.
-func asksForPause(spec map[string]any, depth int) bool {
+// specPauses reports whether a spec, or a part of it, pauses the object.
+func specPauses(spec map[string]any, depth int) bool {
 	for key, value := range spec {
 		switch value := value.(type) {
 		case bool:
-			if value && meaningOf(key) == idle {
+			if value && meaningOf(key) == meaningPaused {
 				return true
 			}
 		case map[string]any:
-			if depth < 2 && asksForPause(value, depth+1) {
+			if depth < 2 && specPauses(value, depth+1) {
 				return true
 			}
 		}
@@ -64,36 +63,36 @@ func asksForPause(spec map[string]any, depth int) bool {
 	return false
 }
 
-// whoAsksForIdle says what of an object wants it paused or suspended: its spec,
-// or an annotation by which operators let people pause one.
-func whoAsksForIdle(obj *unstructured.Unstructured, spec map[string]any) string {
-	if asksForIdle(spec, 0) {
+// suspendedBy returns what pauses or suspends an object: its spec, or an
+// annotation that operators define for it.
+func suspendedBy(obj *unstructured.Unstructured, spec map[string]any) string {
+	if specSuspends(spec, 0) {
 		return "its spec"
 	}
 	for _, key := range slices.Sorted(maps.Keys(obj.GetAnnotations())) {
 		_, name, _ := strings.Cut(key, "/")
 		value := obj.GetAnnotations()[key]
-		if meaningOf(name) == idle && value != "" && value != "false" {
+		if meaningOf(name) == meaningPaused && value != "" && value != "false" {
 			return "annotation " + key
 		}
 	}
 	return ""
 }
 
-// asksForIdle tells whether a spec wants its object paused or suspended.
-func asksForIdle(spec map[string]any, depth int) bool {
+// specSuspends reports whether a spec pauses or suspends its object.
+func specSuspends(spec map[string]any, depth int) bool {
 	for key, value := range spec {
 		asks := false
 		switch value := value.(type) {
 		case bool:
-			asks = value && meaningOf(key) == idle || !value && depth == 0 && isSwitch(key)
+			asks = value && meaningOf(key) == meaningPaused || !value && depth == 0 && isSwitch(key)
 		case int64, float64:
 			n, _ := integer(value)
 			asks = n == 0 && depth == 0 && key == "replicas"
 		case string:
-			asks = len(value) < 30 && (meaningOf(value) == idle || strings.EqualFold(value, "disabled") && isStateKey(lastWord(key)))
+			asks = len(value) < 30 && (meaningOf(value) == meaningPaused || strings.EqualFold(value, "disabled") && isStateKey(lastWord(key)))
 		case map[string]any:
-			asks = depth < 4 && asksForIdle(value, depth+1)
+			asks = depth < 4 && specSuspends(value, depth+1)
 		}
 		if asks {
 			return true
@@ -102,9 +101,9 @@ func asksForIdle(spec map[string]any, depth int) bool {
 	return false
 }
 
-// askedStates are the states that a spec asks for, in lower case: of
-// replicationState: primary that is "primary".
-func askedStates(spec map[string]any) map[string]bool {
+// desiredStates returns the states that a spec asks for, in lower case: "primary"
+// for replicationState: primary.
+func desiredStates(spec map[string]any) map[string]bool {
 	asked := map[string]bool{}
 	for key, value := range spec {
 		if text, ok := value.(string); ok && isStateKey(lastWord(key)) {
@@ -114,7 +113,7 @@ func askedStates(spec map[string]any) map[string]bool {
 	return asked
 }
 
-// isSwitch tells of the fields of a spec that turn an object on and off.
+// isSwitch reports whether a field of a spec turns an object on or off.
 func isSwitch(key string) bool {
 	switch key {
 	case "running", "enabled", "active", "started", "online":

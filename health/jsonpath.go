@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// jsonPath is a parsed JSONPath of the kind kubectl knows: .field, ['field'],
-// [0], [-1], [1:3], [*], .*, ..field and [?(@.field == "value")].
+// jsonPath is a parsed JSONPath with kubectl's syntax: .field, ['field'], [0],
+// [-1],
 type jsonPath []step
 
-// step takes each value found so far to the values below it.
+// step maps a value to the selected values below it.
 type step func(value any) []any
 
-// find gives the values at the path, in order; none where a part is absent.
+// find returns the values at the path, in order; none if a part is missing.
 func (p jsonPath) find(value any) []any {
 	values := []any{value}
 	for _, s := range p {
@@ -50,8 +50,8 @@ func parseJSONPath(text string) (jsonPath, error) {
 	return path, nil
 }
 
-// fieldStep reads a field name up to the next . or [; a backslash takes the
-// dot after it for part of the name.
+// fieldStep parses a field name up to the next . or [; a backslash escapes a
+// dot.
 func fieldStep(text string) (step, string, error) {
 	name, rest := cutName(text)
 	switch name {
@@ -108,7 +108,7 @@ func children(value any) []any {
 	return nil
 }
 
-// deepStep looks for a field everywhere below.
+// deepStep parses a field to search at any depth.
 func deepStep(text string) (step, string, error) {
 	s, rest, err := fieldStep(text)
 	if err != nil {
@@ -125,7 +125,8 @@ func deepStep(text string) (step, string, error) {
 	return search, rest, nil
 }
 
-// bracketStep reads what is in brackets; text begins after the opening one.
+// bracketStep parses an expression in brackets; text starts after the opening
+// one.
 func bracketStep(text string) (step, string, error) {
 	inside, rest, ok := cutBracket(text)
 	if !ok {
@@ -145,7 +146,7 @@ func bracketStep(text string) (step, string, error) {
 	return s, rest, err
 }
 
-// cutBracket cuts at the bracket that closes the one before text.
+// cutBracket cuts at the matching closing bracket.
 func cutBracket(text string) (inside, rest string, ok bool) {
 	depth, quote := 1, rune(0)
 	for i, r := range text {
@@ -167,7 +168,7 @@ func cutBracket(text string) (inside, rest string, ok bool) {
 	return "", "", false
 }
 
-// sliceStep reads an index or a range; both may count from the end.
+// sliceStep parses an index or a range; negative numbers count from the end.
 func sliceStep(inside string) (step, error) {
 	from, to, isRange := strings.Cut(inside, ":")
 	first, err := number(from, 0)
@@ -211,8 +212,8 @@ func fromEnd(i, length int) int {
 	return i
 }
 
-// filterStep reads @.path, or @.path compared with a value, and keeps the items
-// for which it holds.
+// filterStep parses @.path, optionally compared with a value, and selects the
+// matching items.
 func filterStep(condition string) (step, error) {
 	left, operator, right := cutOperator(condition)
 	path, ok := strings.CutPrefix(strings.TrimSpace(left), "@")
@@ -235,7 +236,7 @@ func filterStep(condition string) (step, error) {
 	}, nil
 }
 
-// cutOperator cuts at the first comparison outside of quotes and brackets.
+// cutOperator cuts at the first comparison outside quotes and brackets.
 func cutOperator(text string) (left, operator, right string) {
 	quote, depth := rune(0), 0
 	for i, r := range text {

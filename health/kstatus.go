@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// kstatus asks the library of that name, which reads Kubernetes' own kinds and
-// the Ready condition of all others.
+// kstatus assesses by the kstatus library, which knows the native kinds and
+// reads the condition Ready of all others.
 func kstatus(obj *unstructured.Unstructured) (a Assessment) {
-	defer func() { // the library asserts types without checking them
+	defer func() { // the library uses unchecked type assertions
 		if problem := recover(); problem != nil {
 			a = Assessment{Verdict: Unknown, Reason: fmt.Sprintf("its status cannot be read: %v", problem), Rule: "kstatus"}
 		}

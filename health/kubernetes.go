@@ -9,10 +9,10 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// kubernetes judges the kinds that Kubernetes itself serves.
+// kubernetes assesses the native kinds.
 func kubernetes(obj *unstructured.Unstructured) (Assessment, bool) {
 	kind := obj.GroupVersionKind().GroupKind()
-	if !IsNative(kind.Group) {
+	if !object.IsNative(kind.Group) {
 		return Assessment{}, false
 	}
 	switch kind.String() {
@@ -20,6 +20,8 @@ func kubernetes(obj *unstructured.Unstructured) (Assessment, bool) {
 		return job(obj), true
 	case "Pod":
 		return pod(obj), true
+	case "Secret":
+		return secret(obj), true
 	case "Service":
 		return service(obj), true
 	case "APIService.apiregistration.k8s.io":
@@ -29,7 +31,7 @@ func kubernetes(obj *unstructured.Unstructured) (Assessment, bool) {
 	case "ReplicationController":
 		return replicationController(obj), true
 	case "Deployment.apps":
-		return held(obj, kstatus(obj)), true
+		return markSuspended(obj, kstatus(obj)), true
 	case "DaemonSet.apps":
 		return daemonSet(obj), true
 	case "PersistentVolumeClaim", "StatefulSet.apps", "ReplicaSet.apps",
@@ -39,29 +41,9 @@ func kubernetes(obj *unstructured.Unstructured) (Assessment, bool) {
 	return Assessment{Verdict: Ready, Reason: "it exists", Rule: Exists}, true
 }
 
-// Exists is the rule of kinds that are ready once they are there.
+// Exists is the Assessment.Rule of kinds that are ready as soon as they exist, such
+// as ConfigMap.
 const Exists = "exists"
-
-// IsNative tells whether the API server itself, or its aggregation layer,
-// serves the group. Other groups below k8s.io hold CRDs, the Gateway API for
-// one.
-func IsNative(group string) bool {
-	name, isK8s := strings.CutSuffix(group, ".k8s.io")
-	if !isK8s {
-		switch group {
-		case "", "apps", "autoscaling", "batch", "extensions", "policy":
-			return true
-		}
-		return false
-	}
-	switch name {
-	case "admissionregistration", "apiextensions", "apiregistration", "authentication", "authorization",
-		"certificates", "coordination", "discovery", "events", "flowcontrol.apiserver", "internal.apiserver", "networking",
-		"node", "rbac.authorization", "resource", "scheduling", "storage", "storagemigration":
-		return true
-	}
-	return false
-}
 
 // job is ready when it is complete; kstatus calls a running Job current.
 func job(obj *unstructured.Unstructured) Assessment {
@@ -81,8 +63,8 @@ func job(obj *unstructured.Unstructured) Assessment {
 	return a
 }
 
-// pod is judged here alone: kstatus calls a failed Pod current, and asks the
-// clock about one that cannot be scheduled.
+// pod replaces kstatus for Pods: kstatus returns Current for a failed Pod and
+// uses the clock for one that cannot be scheduled.
 func pod(obj *unstructured.Unstructured) Assessment {
 	status, _ := obj.Object["status"].(map[string]any)
 	phase, _ := status["phase"].(string)
@@ -112,7 +94,7 @@ func pod(obj *unstructured.Unstructured) Assessment {
 
 const crashLoop = "CrashLoopBackOff"
 
-// waitingContainer tells of the container that is stuck, a crash loop first.
+// waitingContainer describes a container that cannot start; crash loops first.
 func waitingContainer(status map[string]any) string {
 	first := ""
 	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
@@ -136,8 +118,8 @@ func waitingContainer(status map[string]any) string {
 	return first
 }
 
-// service is ready once it exists; behind a load balancer, once that has an
-// address. kstatus looks at the cluster's own address only.
+// service is ready once it exists, and a LoadBalancer once it has an address.
+// kstatus only checks the cluster IP.
 func service(obj *unstructured.Unstructured) Assessment {
 	kind, _, _ := unstructured.NestedString(obj.Object, "spec", "type")
 	ingress, _, _ := unstructured.NestedSlice(obj.Object, "status", "loadBalancer", "ingress")
@@ -147,7 +129,7 @@ func service(obj *unstructured.Unstructured) Assessment {
 	return Assessment{Verdict: Ready, Reason: "it exists", Rule: "service"}
 }
 
-// apiService is ready when the API server reaches what serves the group.
+// apiService is ready when the API server can reach the backend of the group.
 func apiService(obj *unstructured.Unstructured) Assessment {
 	if isTrue(obj, "Available") {
 		return Assessment{Verdict: Ready, Reason: "it is available", Rule: "apiservice"}
@@ -159,8 +141,22 @@ func apiService(obj *unstructured.Unstructured) Assessment {
 	return Assessment{Verdict: Progressing, Reason: reason, Rule: "apiservice"}
 }
 
-// webhooks are ready when the API server can trust those that are Services.
-// Whether these have endpoints, the object does not tell.
+// secret is ready when it exists, and a token Secret when its token is issued: the token
+// controller deletes one whose ServiceAccount it does not find.
+func secret(obj *unstructured.Unstructured) Assessment {
+	kind, _, _ := unstructured.NestedString(obj.Object, "type")
+	if kind != "kubernetes.io/service-account-token" {
+		return Assessment{Verdict: Ready, Reason: "it exists", Rule: Exists}
+	}
+	if token, _, _ := unstructured.NestedString(obj.Object, "data", "token"); token != "" {
+		return Assessment{Verdict: Ready, Reason: "its token is issued", Rule: "token"}
+	}
+	account := obj.GetAnnotations()["kubernetes.io/service-account.name"]
+	return Assessment{Verdict: Progressing, Reason: fmt.Sprintf("no token is issued yet for ServiceAccount %s", account), Rule: "token"}
+}
+
+// webhooks are ready when their Services have CA bundles. The object does not
+// show whether the Services have endpoints.
 func webhooks(obj *unstructured.Unstructured) Assessment {
 	a := Assessment{Verdict: Ready, Reason: "its CA bundles are set", Rule: "webhooks"}
 	list, _ := obj.Object["webhooks"].([]any)
@@ -187,9 +183,8 @@ func webhooks(obj *unstructured.Unstructured) Assessment {
 	return a
 }
 
-// daemonSet leaves out whether the Pods are up to date where the strategy is
-// OnDelete: they are not replaced until someone deletes them. kstatus does so for
-// StatefulSets only.
+// daemonSet ignores outdated Pods if the strategy is OnDelete: they are not
+// replaced until they are deleted. kstatus does so only for StatefulSets.
 func daemonSet(obj *unstructured.Unstructured) Assessment {
 	strategy, _, _ := unstructured.NestedString(obj.Object, "spec", "updateStrategy", "type")
 	want, _, _ := unstructured.NestedInt64(obj.Object, "status", "desiredNumberScheduled")
@@ -208,10 +203,10 @@ func daemonSet(obj *unstructured.Unstructured) Assessment {
 	return a
 }
 
-// replicationController counts, as kstatus does for its successor.
+// replicationController compares replicas, as kstatus does for ReplicaSets.
 func replicationController(obj *unstructured.Unstructured) Assessment {
 	status, _ := obj.Object["status"].(map[string]any)
-	if a, stale := behind(obj, status); stale {
+	if a, stale := isStaleStatus(obj, status); stale {
 		return a
 	}
 	want := int64(1)
@@ -224,13 +219,13 @@ func replicationController(obj *unstructured.Unstructured) Assessment {
 	return Assessment{Verdict: Ready, Reason: "all replicas are ready", Rule: "replicationcontroller"}
 }
 
-// isTrue tells whether a condition of the status is true.
+// isTrue reports whether a condition has status True.
 func isTrue(obj *unstructured.Unstructured, name string) bool {
 	return findCondition(obj, name)["status"] == "True"
 }
 
-// conditionText is what the first of the named conditions that has a message
-// says.
+// conditionText returns the reason and message of the first of the named
+// conditions that has a message.
 func conditionText(obj *unstructured.Unstructured, names ...string) string {
 	for _, name := range names {
 		c := findCondition(obj, name)

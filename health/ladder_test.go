@@ -16,10 +16,10 @@ import (
 	"github.com/ordapply/ordapply/health"
 )
 
-// Each testdata/*.txtar is one rung of the ladder, or one rule on it:
-// objects.yaml goes in, with rules.yaml (a rules file), argocd-cm.yaml (a
-// ConfigMap) and a file "strict" where the rule has some; a line for each
-// object comes out. `make golden` rewrites the outputs.
+// Each testdata/*.txtar tests one group of rules: objects.yaml is the input,
+// with optional rules.yaml (a rules file), argocd-cm.yaml (a ConfigMap) and a
+// file "strict"; the output is a line for each object. `make golden` updates
+// the outputs.
 func TestLadder(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// outcome is what the assessor says of each object, or why there is none.
+// outcome returns the assessment of each object, or the error.
 func outcome(t *testing.T, archive *txtar.Archive) (name, text string) {
 	var assessor health.Assessor
 	var objects []byte
@@ -72,7 +72,7 @@ func outcome(t *testing.T, archive *txtar.Archive) (name, text string) {
 func line(assessor *health.Assessor, obj *unstructured.Unstructured) string {
 	a := assessor.Assess(obj)
 	text := fmt.Sprintf("%s: %s: %s (%s)\n", obj.GetName(), a.Verdict, a.Reason, a.Rule)
-	if a.NeedsTime() {
+	if a.NeedsGrace() {
 		later := assessor.AfterGrace(a)
 		text += fmt.Sprintf("%s, after the grace time: %s: %s (%s)\n", obj.GetName(), later.Verdict, later.Reason, later.Rule)
 	}

@@ -1,10 +1,10 @@
 package health
 
-// leftOver tells which entries of a list, by index, are about an older
-// generation while the same controller has an entry about this one: what
-// controllers of the Gateway API leave in status.parents and status.ancestors
-// when a spec no longer names a parent.
-func leftOver(items []any, generation int64) map[int]bool {
+// staleItems returns the indices of entries about an older generation if the same
+// controller has an entry about the current one. Gateway API controllers leave
+// such entries in status.parents and status.ancestors when a spec no longer
+// names a parent.
+func staleItems(items []any, generation int64) map[int]bool {
 	stale, current := map[int]string{}, map[string]bool{}
 	for i, item := range items {
 		entry, _ := item.(map[string]any)
@@ -25,7 +25,7 @@ func leftOver(items []any, generation int64) map[int]bool {
 	return gone
 }
 
-// isStale tells whether a condition of an entry is about an older generation.
+// isStale reports whether a condition of an entry is about an older generation.
 func isStale(entry map[string]any, generation int64) bool {
 	conditions, _ := entry["conditions"].([]any)
 	for _, c := range conditions {

@@ -11,12 +11,12 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// luaLimit is how long one run of a script may take; Argo CD's own limit.
+// luaLimit is the maximum duration of a script, as in Argo CD.
 const luaLimit = time.Second
 
-// run runs the script on an object: a chunk, not a function, that finds the
-// object in the global obj and returns a table with status and message. Each
-// run has a Lua state of its own.
+// run runs the script on an object. A script is a chunk that reads the object
+// from the global obj and returns a table with status and message. Each run has
+// its own Lua state.
 func (c customization) run(obj *unstructured.Unstructured) (status, message string, err error) {
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer state.Close()
@@ -42,9 +42,9 @@ func (c customization) run(obj *unstructured.Unstructured) (status, message stri
 	}
 }
 
-// openLibraries opens what Argo CD opens: the basic functions, table, and time
-// and date of os; string and math as well where useOpenLibs is set. What could
-// reach files or standard output is never there.
+// openLibraries opens the libraries that Argo CD opens: base, table, and time
+// and date of os; with useOpenLibs also string and math. Nothing gives access
+// to files or standard output.
 func openLibraries(state *lua.LState, all bool) {
 	libraries := []lua.LGFunction{lua.OpenBase, lua.OpenTable, lua.OpenOs}
 	if all {
@@ -66,7 +66,7 @@ func openLibraries(state *lua.LState, all bool) {
 	state.SetGlobal("require", state.NewFunction(luaRequire))
 }
 
-// luaRequire gives a library that is open already.
+// luaRequire returns a library that is already open.
 func luaRequire(state *lua.LState) int {
 	name := state.CheckString(1)
 	library, ok := state.GetGlobal(name).(*lua.LTable)
@@ -78,7 +78,7 @@ func luaRequire(state *lua.LState) int {
 	return 1
 }
 
-// toLua makes tables of objects and lists, and numbers of all numbers.
+// toLua converts maps and lists to tables, and all numbers to Lua numbers.
 func toLua(state *lua.LState, value any) lua.LValue {
 	switch value := value.(type) {
 	case map[string]any:

@@ -7,9 +7,9 @@ import (
 	"github.com/google/cel-go/ext"
 )
 
-// matchEnvironment has the variables of a webhook's match conditions
+// matchEnvironment has the variables of a webhook's matchConditions
 // (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#matching-requests-matchconditions)
-// but for authorizer, which only the API server can answer.
+// except authorizer, which only the API server can evaluate.
 var matchEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(
 		cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType), cel.Variable("request", cel.DynType),
@@ -17,12 +17,12 @@ var matchEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	)
 })
 
-// MatchConditions returns a function that evaluates match conditions over
-// variables. It compiles each expression once and is for one goroutine. known is
-// false where the expression uses what only the API server has, or a field that
-// the variables lack.
+// MatchConditions returns a function that evaluates the matchConditions of
+// webhooks over variables: object, oldObject and request. It compiles each
+// expression once and is not safe for concurrent use. known is false if the
+// expression needs the API server or a field that the variables do not have.
 func MatchConditions() func(expression string, variables map[string]any) (holds, known bool) {
-	programs := map[string]cel.Program{} // nil: it does not compile here
+	programs := map[string]cel.Program{} // nil if it does not compile
 	return func(expression string, variables map[string]any) (holds, known bool) {
 		program, compiled := programs[expression]
 		if !compiled {

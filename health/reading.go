@@ -1,114 +1,114 @@
 package health
 
-// A sign is one thing in a status that tells how the object is.
-type sign struct {
-	means meaning
-	rank  rank
-	final bool   // with fatal: about this generation, and the controller has given up
-	text  string // the sign as people read it
-	hint  string // what to think of it
+// signal is one indication of an object's state in its status.
+type signal struct {
+	means  meaning
+	weight weight
+	final  bool   // with fatal: about this generation, and the controller has given up
+	text   string // for display
+	hint   string // explanation for display
 
-	degraded bool // with fatal: it says Degraded, and not Failed
+	degraded bool // with fatal: Degraded instead of Failed
 }
 
-// rank is how much of the object a sign speaks for. A bad sign counts unless a
-// good one of at least its rank says that the object is fine nevertheless.
-type rank int
+// weight says how much of the object a sign covers. A bad sign counts unless a
+// good sign of at least the same rank contradicts it.
+type weight int
 
 const (
-	aside   rank = iota // good: one of several conditions, a part
-	faint               // good: Available, a phase; bad: a condition with an unknown name, a flag of a part, a message
-	mild                // good: Ready, the end of what runs to an end; bad: one of several conditions, a part
-	certain             // bad only: the object's own word about all of itself, or about following its spec
+	weightNone   weight = iota // good: one of several conditions, a part
+	weightLow                  // good: Available, a phase; bad: an unknown condition, a flag of a part, a message
+	weightMedium               // good: Ready, completion of a one-shot kind; bad: one of several conditions, a part
+	weightHigh                 // bad only: about the whole object, or about conformance to its spec
 )
 
-// reading collects the signs of one status, keeping the worst and the best.
-type reading struct {
+// statusSignals collects the signs of a status and keeps the worst and the best.
+type statusSignals struct {
 	generation int64
-	oneShot    bool            // running means not done yet
-	seen       bool            // the controller says that it has seen this generation
-	ended      bool            // of what runs to an end: it has a time of completion
-	asked      map[string]bool // states that the spec asks for, in lower case
-	bad, good  sign
-	idle       string // what says that the object is paused
+	oneShot    bool            // runs to completion
+	seen       bool            // the controller has observed the current generation
+	ended      bool            // of one-shot kinds: it has a completion time
+	desired    map[string]bool // states that the spec asks for, in lower case
+	bad, good  signal
+	idle       string // what indicates that the object is paused
 }
 
-// add keeps a sign if it weighs more than those before it; the outcome does not
-// depend on the order in which fields are visited.
-func (r *reading) add(s sign) {
+// add keeps a sign if it outweighs those before it. The result does not depend
+// on the order of fields.
+func (r *statusSignals) add(s signal) {
 	kept := &r.bad
 	switch s.means {
-	case silent:
+	case meaningNone:
 		return
-	case good:
+	case meaningGood:
 		kept = &r.good
-	case idle:
+	case meaningPaused:
 		r.idle = max(r.idle, s.text)
 	}
-	if kept.means == silent || s.outweighs(*kept) {
+	if kept.means == meaningNone || s.outweighs(*kept) {
 		*kept = s
 	}
 }
 
-func (s sign) outweighs(other sign) bool {
+func (s signal) outweighs(other signal) bool {
 	switch {
-	case s.rank != other.rank:
-		return s.rank > other.rank
+	case s.weight != other.weight:
+		return s.weight > other.weight
 	case s.means != other.means:
 		return s.means > other.means
 	}
 	return s.text < other.text
 }
 
-func (r *reading) decide() (Assessment, bool) {
+func (r *statusSignals) decide() (Assessment, bool) {
 	switch {
 	case r.isBad():
 		return r.bad.assessment(), true
-	case r.good.means != silent:
+	case r.good.means != meaningNone:
 		return r.good.assessment(), true
 	}
 	return Assessment{}, false
 }
 
-// isBad tells whether a bad sign counts.
-func (r *reading) isBad() bool {
-	return r.bad.means != silent && (r.good.means == silent || r.bad.rank > r.good.rank)
+// isBad reports whether a bad sign counts.
+func (r *statusSignals) isBad() bool {
+	return r.bad.means != meaningNone && (r.good.means == meaningNone || r.bad.weight > r.good.weight)
 }
 
-// assessment is the verdict that a sign leads to. Only what speaks for the
-// whole object can say that it has failed; a part may be tried again.
-func (s sign) assessment() Assessment {
+// assessment returns the assessment for a sign. Only signs about the whole
+// object can mean Failed; a part may be retried.
+func (s signal) assessment() Assessment {
 	verdict := Progressing
 	switch {
-	case s.means == good:
+	case s.means == meaningGood:
 		verdict = Ready
-	case s.means == fatal && s.rank == certain:
+	case s.means == meaningFailed && s.weight == weightHigh:
 		verdict = Failed
 	}
 	return Assessment{Verdict: verdict, Final: verdict == Failed && s.final, Health: s.grade(), Reason: s.text + s.hint, Rule: "generic"}
 }
 
-// grade is the health that a sign speaks of.
-func (s sign) grade() Grade {
+// grade returns the grade for a sign.
+func (s signal) grade() Grade {
 	switch s.means {
-	case idle:
-		return Suspended
-	case trouble:
-		return Degraded
-	case fatal:
-		if s.rank == certain && !s.degraded {
-			return Broken
+	case meaningPaused:
+		return GradeSuspended
+	case meaningTrouble:
+		return GradeDegraded
+	case meaningFailed:
+		if s.weight == weightHigh && !s.degraded {
+			return GradeFailed
 		}
-		return Degraded
+		return GradeDegraded
 	}
-	return Ungraded
+	return GradeUnset
 }
 
-// share is the rank of a bad sign by where it stands: at the top of a status it
-// speaks for the whole object, below for a part.
-func share(depth int) rank {
+// weightAtDepth returns the rank of a bad sign by its depth: top-level fields describe
+// the whole object, deeper ones a part.
+func weightAtDepth(depth int) weight {
 	if depth == 0 {
-		return certain
+		return weightHigh
 	}
-	return mild
+	return weightMedium
 }

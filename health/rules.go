@@ -19,28 +19,29 @@ const (
 	rulesKind       = "HealthRules"
 )
 
-// Rules is a rules file. A nil *Rules has no rules.
+// Rules is a parsed rules file, a list of CEL conditions by kind. A nil *Rules has no
+// rules. docs/health.md describes the fields.
 type Rules struct {
 	rules []rule
 }
 
-// rule says how objects of some kinds are judged. docs/health.md describes the
-// fields.
+// rule defines how objects of some kinds are assessed. docs/health.md describes
+// the fields.
 type rule struct {
-	Group      *string `json:"group"` // any when nil
+	Group      *string `json:"group"` // nil means any
 	Kind       string  `json:"kind"`
 	ReadyWhen  string  `json:"readyWhen"`
 	FailedWhen string  `json:"failedWhen"`
-	Source     string  `json:"source"` // where the project documents that status; not read
+	Source     string  `json:"source"` // where the project documents the status; not used
 
-	DegradedWhen  string `json:"degradedWhen"`  // halts a run as failedWhen does
-	UnknownWhen   string `json:"unknownWhen"`   // and so does this
-	SuspendedWhen string `json:"suspendedWhen"` // not ready, for someone asks for that
-	MissingWhen   string `json:"missingWhen"`   // not ready, for what it makes is not there
+	DegradedWhen  string `json:"degradedWhen"`  // like failedWhen, ends the wait
+	UnknownWhen   string `json:"unknownWhen"`   // like failedWhen, ends the wait
+	SuspendedWhen string `json:"suspendedWhen"` // not ready because it is suspended on purpose
+	MissingWhen   string `json:"missingWhen"`   // not ready because what it creates is missing
 
-	place    string                     // in the file: rules[3]
+	place    string                     // position in the file: rules[3]
 	name     string                     // group/Kind
-	compiled func() (conditions, error) // compiles once
+	compiled func() (conditions, error) // compiles on first use
 }
 
 type rulesFile struct {
@@ -52,18 +53,18 @@ type rulesFile struct {
 //go:embed builtin.yaml
 var builtinFile []byte
 
-// builtin gives the rules that come with this package; their conditions are
-// compiled when first needed, and stay.
+// builtin returns the built-in rules. Their conditions are compiled on first
+// use.
 var builtin = sync.OnceValue(func() *Rules {
 	rules, err := readRules(builtinFile)
 	if err != nil {
-		panic(err) // a test reads them
+		panic(err) // covered by a test
 	}
 	return rules
 })
 
-// ParseRules reads a rules file and compiles every condition in it. All that
-// is wrong is reported, each with its place: rules[3].readyWhen.
+// ParseRules parses a rules file, in YAML or JSON, and compiles all its conditions.
+// The error joins all errors, each with its position: rules[3].readyWhen.
 func ParseRules(data []byte) (*Rules, error) {
 	rules, err := readRules(data)
 	if err != nil {
@@ -90,7 +91,7 @@ func readRules(data []byte) (*Rules, error) {
 	return &Rules{file.Rules}, errors.Join(errs...)
 }
 
-// complete checks what can be checked without compiling.
+// complete validates what can be validated without compiling.
 func (r *rule) complete() error {
 	group := "*"
 	if r.Group != nil {
@@ -131,7 +132,7 @@ func (r *rule) compile() (conditions, error) {
 	return c, errors.Join(errs...)
 }
 
-// groupKind is group/Kind, and Kind alone for the core group.
+// groupKind returns group/Kind, or Kind in the core group.
 func groupKind(group, kind string) string {
 	if group == "" {
 		return kind
@@ -146,7 +147,7 @@ func orNothing(text string) string {
 	return text
 }
 
-// compile compiles every rule, so that what is wrong shows at once.
+// compile compiles all rules and joins their errors.
 func (rs *Rules) compile() error {
 	var errs []error
 	for _, r := range rs.rules {
@@ -156,7 +157,8 @@ func (rs *Rules) compile() error {
 	return errors.Join(errs...)
 }
 
-// assess judges an object by the first rule that is for its kind and speaks.
+// assess assesses an object by the first rule that matches its kind and
+// applies.
 func (rs *Rules) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 	if rs == nil {
 		return Assessment{}, false
@@ -169,11 +171,11 @@ func (rs *Rules) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 		}
 		p, err := r.compiled()
 		if err != nil {
-			return unusable("rule "+r.name, err), true
+			return invalidRule("rule "+r.name, err), true
 		}
 		a, ok := p.assess(obj)
 		if !ok || a.Verdict == Progressing && r.isWild() && isEmpty(obj.Object["status"]) {
-			continue // a wildcard cannot promise that every kind has a status
+			continue // not every kind that a wildcard matches has a status
 		}
 		return a, true
 	}
@@ -186,7 +188,7 @@ func (r *rule) isFor(kind schema.GroupKind) bool {
 	return (r.Group == nil || glob(*r.Group, kind.Group)) && glob(r.Kind, kind.Kind)
 }
 
-// glob matches a name; in the pattern, * stands for any run of characters.
+// glob matches a name; * in the pattern matches any characters.
 func glob(pattern, name string) bool {
 	if !strings.Contains(pattern, "*") {
 		return pattern == name

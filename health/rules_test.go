@@ -20,7 +20,7 @@ func TestBuiltinRulesAreARulesFile(t *testing.T) {
 	}
 }
 
-// What a compiled rule says does not depend on which rule was asked first.
+// The result of compiled rules does not depend on the order of their first use.
 func TestBuiltinRulesAreCompiledOnce(t *testing.T) {
 	require.Same(t, builtin(), builtin())
 	first, err := builtin().rules[0].compiled()

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// targets compares what a status calls current with what it calls its target:
-// currentVersion with targetVersion or desiredVersion.
-func (r *reading) targets(status map[string]any) {
+// targets compares current with target values of a status: currentVersion with
+// targetVersion or desiredVersion.
+func (r *statusSignals) targets(status map[string]any) {
 	for key, value := range status {
 		noun, ok := strings.CutPrefix(key, "current")
 		current, isText := value.(string)
@@ -18,15 +18,15 @@ func (r *reading) targets(status map[string]any) {
 		}
 		for _, prefix := range []string{"target", "desired"} {
 			if target, _ := status[prefix+noun].(string); target != "" && target != current {
-				r.add(sign{means: busy, rank: mild, text: fmt.Sprintf("%s is %s, and %s%s is %s", key, current, prefix, noun, target)})
+				r.add(signal{means: meaningInProgress, weight: weightMedium, text: fmt.Sprintf("%s is %s, and %s%s is %s", key, current, prefix, noun, target)})
 			}
 		}
 	}
 }
 
-// parents compares the parents that a route of the Gateway API names with those
-// whose controllers have answered.
-func (r *reading) parents(spec, status map[string]any) {
+// parents compares the parents that a Gateway API route names with those that
+// have answered in the status.
+func (r *statusSignals) parents(spec, status map[string]any) {
 	wanted, _ := spec["parentRefs"].([]any)
 	answered, isList := status["parents"].([]any)
 	if !isList {
@@ -36,12 +36,12 @@ func (r *reading) parents(spec, status map[string]any) {
 		ref, _ := item.(map[string]any)
 		name, _ := ref["name"].(string)
 		if name != "" && !isAnswered(ref, answered) {
-			r.add(sign{means: busy, rank: mild, text: "parent " + name + " has not answered yet"})
+			r.add(signal{means: meaningInProgress, weight: weightMedium, text: "parent " + name + " has not answered yet"})
 		}
 	}
 }
 
-// isAnswered reports whether a list of answers has one for a parent.
+// isAnswered reports whether the status has an answer for a parent.
 func isAnswered(ref map[string]any, answers []any) bool {
 	for _, item := range answers {
 		answer, _ := item.(map[string]any)
@@ -59,9 +59,9 @@ func isAnswered(ref map[string]any, answers []any) bool {
 	return false
 }
 
-// labels reads the labels and annotations by which operators mark an object whose
-// status is written by another: …/upgrade-result: failed.
-func (r *reading) labels(obj *unstructured.Unstructured) {
+// labels reads labels and annotations in which operators store the state of an
+// object that they do not own, such as …/upgrade-result: failed.
+func (r *statusSignals) labels(obj *unstructured.Unstructured) {
 	for _, marks := range []map[string]string{obj.GetLabels(), obj.GetAnnotations()} {
 		for key, value := range marks {
 			_, name, prefixed := strings.Cut(key, "/")
@@ -70,8 +70,8 @@ func (r *reading) labels(obj *unstructured.Unstructured) {
 			}
 			switch lastWord(name) {
 			case "state", "status", "result", "phase", "health":
-				if means := meaningOf(value); means >= trouble {
-					r.add(sign{means: means, rank: mild, text: key + " is " + value})
+				if means := meaningOf(value); means >= meaningTrouble {
+					r.add(signal{means: means, weight: weightMedium, text: key + " is " + value})
 				}
 			}
 		}

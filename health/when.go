@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// conditions are what a rule or an object's annotations say: when the object has
-// failed, is degraded or unknown, when it is ready, and when one that is not
-// ready is suspended or missing. Each may be nil; they are asked in this order.
+// conditions are the conditions of a rule or of an object's annotations, in
+// order of evaluation: failed, degraded, unknown, ready, and, if not ready,
+// suspended or missing. Each may be nil.
 type conditions struct {
 	failed, degraded, unknown *expression
 	ready                     *expression
@@ -17,8 +17,8 @@ type conditions struct {
 	failedRule, readyRule string
 }
 
-// speaks reports whether there is any condition.
-func (c conditions) speaks() bool {
+// hasAny reports whether there is any condition.
+func (c conditions) hasAny() bool {
 	for _, e := range []*expression{c.failed, c.degraded, c.unknown, c.ready, c.suspended, c.missing} {
 		if e != nil {
 			return true
@@ -27,15 +27,14 @@ func (c conditions) speaks() bool {
 	return false
 }
 
-// assess judges by the conditions. Without ready, they speak only of an object
-// for which one of them holds. A status that is about an older spec is not looked
-// at.
+// assess assesses an object by the conditions. Without ready, ok is false
+// unless one of the others holds. It ignores a status about an older spec.
 func (c conditions) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 	status, _ := obj.Object["status"].(map[string]any)
-	if a, stale := behind(obj, status); stale {
+	if a, stale := isStaleStatus(obj, status); stale {
 		return a, true
 	}
-	if a, ok := c.halts(obj); ok {
+	if a, ok := c.terminal(obj); ok {
 		return a, true
 	}
 	reason := ""
@@ -43,7 +42,7 @@ func (c conditions) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 		ready, absent, err := c.ready.holds(obj)
 		switch {
 		case err != nil:
-			return unusable(c.readyRule, err), true
+			return invalidRule(c.readyRule, err), true
 		case ready:
 			return Assessment{Verdict: Ready, Reason: c.ready.because(), Rule: c.readyRule}, true
 		}
@@ -58,60 +57,61 @@ func (c conditions) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 	if c.ready == nil {
 		return Assessment{}, false
 	}
-	return explained(obj, Assessment{Verdict: Progressing, Reason: reason, Rule: c.readyRule}), true
+	return withReportedError(obj, Assessment{Verdict: Progressing, Reason: reason, Rule: c.readyRule}), true
 }
 
-// halts judges by the conditions that end a run.
-func (c conditions) halts(obj *unstructured.Unstructured) (Assessment, bool) {
+// terminal evaluates the conditions that end a run.
+func (c conditions) terminal(obj *unstructured.Unstructured) (Assessment, bool) {
 	for _, w := range []struct {
 		when  *expression
 		field string
 		grade Grade
-	}{{c.failed, "failedWhen", Broken}, {c.degraded, "degradedWhen", Degraded}, {c.unknown, "unknownWhen", Undetermined}} {
+	}{{c.failed, "failedWhen", GradeFailed}, {c.degraded, "degradedWhen", GradeDegraded}, {c.unknown, "unknownWhen", GradeUnknown}} {
 		a := Assessment{Verdict: Failed, Health: w.grade, Rule: c.failedRule}
-		if a, ok := w.when.makes(obj, w.field, a); ok {
+		if a, ok := w.when.assessIf(obj, w.field, a); ok {
 			return a, true
 		}
 	}
 	return Assessment{}, false
 }
 
-// waits judges an object that is not ready by the conditions that say why.
+// waits evaluates the conditions that explain why an object is not ready.
 func (c conditions) waits(obj *unstructured.Unstructured) (Assessment, bool) {
 	for _, w := range []struct {
 		when  *expression
 		field string
 		grade Grade
-	}{{c.suspended, "suspendedWhen", Suspended}, {c.missing, "missingWhen", Absent}} {
+	}{{c.suspended, "suspendedWhen", GradeSuspended}, {c.missing, "missingWhen", GradeMissing}} {
 		a := Assessment{Verdict: Progressing, Health: w.grade, Rule: c.readyRule}
-		if a, ok := w.when.makes(obj, w.field, a); ok {
-			return held(obj, a), true
+		if a, ok := w.when.assessIf(obj, w.field, a); ok {
+			return markSuspended(obj, a), true
 		}
 	}
 	return Assessment{}, false
 }
 
-// makes gives an assessment when a condition holds; a nil one never does.
-func (e *expression) makes(obj *unstructured.Unstructured, field string, given Assessment) (Assessment, bool) {
+// assessIf returns the assessment if the condition holds; a nil condition never
+// does.
+func (e *expression) assessIf(obj *unstructured.Unstructured, field string, given Assessment) (Assessment, bool) {
 	if e == nil {
 		return Assessment{}, false
 	}
 	holds, _, err := e.holds(obj)
 	switch {
 	case err != nil:
-		return unusable(given.Rule, err), true
+		return invalidRule(given.Rule, err), true
 	case !holds:
 		return Assessment{}, false
 	}
 	grade := given.Health
 	given.Reason = e.short(field) + " holds"
-	given = explained(obj, given)
+	given = withReportedError(obj, given)
 	given.Health = grade
 	return given, true
 }
 
-// short is the condition as people read it in a line; long ones are known by
-// the field that holds them.
+// short returns the condition for display, or the name of its field if it is
+// long.
 func (e *expression) short(field string) string {
 	if len(e.source) > 80 || strings.Contains(e.source, "\n") {
 		return field
@@ -119,7 +119,7 @@ func (e *expression) short(field string) string {
 	return e.source
 }
 
-// because says why an object is ready.
+// because returns the reason why an object is ready.
 func (e *expression) because() string {
 	if e.source == "true" {
 		return "it exists"
@@ -127,19 +127,19 @@ func (e *expression) because() string {
 	return e.short("readyWhen") + " holds"
 }
 
-// explained puts what the object itself says about its trouble before the
-// condition that it does not meet. Trouble makes what is not ready Degraded.
-func explained(obj *unstructured.Unstructured, given Assessment) Assessment {
-	if says, grade := complaint(obj); says != "" {
+// withReportedError adds what the object reports to the reason. A reported error makes
+// an object that is not ready Degraded.
+func withReportedError(obj *unstructured.Unstructured, given Assessment) Assessment {
+	if says, grade := describeUnhealthy(obj); says != "" {
 		given.Reason = says + " (" + given.Reason + ")"
-		if grade >= Degraded && given.Verdict == Progressing {
-			given.Health = Degraded
+		if grade >= GradeDegraded && given.Verdict == Progressing {
+			given.Health = GradeDegraded
 		}
 	}
 	return given
 }
 
-// unusable is the verdict when a rule itself is wrong.
-func unusable(rule string, err error) Assessment {
+// invalidRule is the assessment if a rule cannot be evaluated.
+func invalidRule(rule string, err error) Assessment {
 	return Assessment{Verdict: Unknown, Reason: strings.ReplaceAll(err.Error(), "\n", "; "), Rule: rule}
 }

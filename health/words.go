@@ -6,43 +6,43 @@ import (
 	"unicode"
 )
 
-// meaning is what a word in a status says about the object, the worse the
-// larger.
+// meaning is what a word in a status says about the object, ordered by
+// severity.
 type meaning int
 
 const (
-	silent  meaning = iota // says nothing about readiness
-	good                   // ready, succeeded, bound
-	idle                   // paused or suspended: nothing moves until somebody resumes it
-	busy                   // on its way
-	trouble                // wrong now; controllers retry, so it may still get there
-	fatal                  // given up
+	meaningNone       meaning = iota // says nothing about readiness
+	meaningGood                      // ready, succeeded, bound
+	meaningPaused                    // paused or suspended until resumed
+	meaningInProgress                // on its way
+	meaningTrouble                   // an error now; controllers retry, so it may recover
+	meaningFailed                    // failed for good
 )
 
-// opposite is what "not" makes of a meaning.
+// opposite returns the meaning after "not".
 func (m meaning) opposite() meaning {
 	switch m {
-	case good:
-		return trouble
-	case trouble, fatal, busy, idle:
-		return good
+	case meaningGood:
+		return meaningTrouble
+	case meaningTrouble, meaningFailed, meaningInProgress, meaningPaused:
+		return meaningGood
 	}
-	return silent
+	return meaningNone
 }
 
-// negated is what "not" makes of a word: what has not started is still to come.
+// negated returns the meaning of a word after "not": not started means pending.
 func (m meaning) negated(word string) meaning {
 	if word == "started" {
-		return busy
+		return meaningInProgress
 	}
 	return m.opposite()
 }
 
-// meaningOf reads a word, a CamelCase or snake_case name, or a short phrase.
-// The last word that means something decides, as in "ErrorResolved" and
-// "NetworkingReady"; what is only aimed at does not: "WaitingForReady".
+// meaningOf returns the meaning of a word, a CamelCase or snake_case name, or a
+// short phrase. The last word with a meaning decides, as in "ErrorResolved" and
+// "NetworkingReady", except after a preposition, as in "WaitingForReady".
 func meaningOf(text string) meaning {
-	result, negated, limited, before := silent, false, false, ""
+	result, negated, limited, before := meaningNone, false, false, ""
 	for word := range words(text) {
 		m := inContext(word, before, result)
 		before = word
@@ -51,13 +51,13 @@ func meaningOf(text string) meaning {
 			negated = true
 		case isLimit(word):
 			limited, result = true, max(result, m)
-		case result > good && isAim(word):
+		case result > meaningGood && isAim(word):
 			return result
-		case m == silent, result != silent && isParticle(word) && m < fatal:
+		case m == meaningNone, result != meaningNone && isParticle(word) && m < meaningFailed:
 		case negated:
 			result, negated = m.negated(word), false
-		case limited && m == good:
-			result = busy
+		case limited && m == meaningGood:
+			result = meaningInProgress
 		default:
 			result = m
 		}
@@ -65,21 +65,21 @@ func meaningOf(text string) meaning {
 	return result
 }
 
-// inContext is the meaning of a word after another one: "in sync", "out of",
-// "timed out". "Scaled down" and "rolled out" say where something went, and not
-// that it is down or out; "conflict free" is free of it.
+// inContext returns the meaning of a word after another one: "in sync", "out
+// of", "timed out". In "scaled down" and "rolled out" the last word has no
+// meaning of its own; "conflict free" is good.
 func inContext(word, before string, result meaning) meaning {
 	switch {
 	case word == "sync" && before == "in", word == "service" && before == "in":
-		return good
+		return meaningGood
 	case word == "of" && before == "out":
-		return trouble
+		return meaningTrouble
 	case word == "out" && (before == "timed" || before == "time"):
-		return fatal
+		return meaningFailed
 	case word == "down" && isParticiple(before):
-		return silent
-	case word == "free" && result >= trouble:
-		return good
+		return meaningNone
+	case word == "free" && result >= meaningTrouble:
+		return meaningGood
 	}
 	return wordMeaning(word)
 }
@@ -92,7 +92,7 @@ func isNegation(word string) bool {
 	return false
 }
 
-// isLimit tells of words after which good is not yet good enough.
+// isLimit reports whether a word qualifies a good one after it.
 func isLimit(word string) bool {
 	switch word {
 	case "partial", "partially", "partly", "almost", "nearly", "becoming", "some":
@@ -101,7 +101,7 @@ func isLimit(word string) bool {
 	return false
 }
 
-// isAim tells of the words between a state and what it waits for.
+// isAim reports whether a word separates a state from what it waits for.
 func isAim(word string) bool {
 	switch word {
 	case "for", "to", "until", "before", "on", "with", "by", "because", "due":
@@ -110,11 +110,13 @@ func isAim(word string) bool {
 	return false
 }
 
-// isParticle tells of words that belong to the verb before them: "scaling up".
+// isParticle reports whether a word belongs to the verb before it: "scaling
+// up".
 func isParticle(word string) bool { return word == "up" || word == "down" || word == "out" }
 
-// words splits a name at capitals, digits and everything that is no letter;
-// it yields lower case. "OOMKilled" is "oom" and "killed".
+// words splits a name at capitals, digits and other characters that are not
+// letters, and yields its words in lower case: "oom" and "killed" for
+// "OOMKilled".
 func words(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		runes := []rune(text)
@@ -136,7 +138,7 @@ func yieldWord(runes []rune, yield func(string) bool) bool {
 	return word == "" || yield(strings.ToLower(word))
 }
 
-// boundary tells whether a word begins at i.
+// boundary reports whether a word starts at i.
 func boundary(runes []rune, i int) bool {
 	prev, cur := runes[i-1], runes[i]
 	switch {
@@ -150,8 +152,7 @@ func boundary(runes []rune, i int) bool {
 	return false
 }
 
-// wordMeaning is the dictionary, of words that controllers use for the state
-// of an object.
+// wordMeaning is the dictionary of words that controllers use for states.
 func wordMeaning(word string) meaning {
 	switch word {
 	case "ready", "available", "healthy", "ok", "okay", "active", "online", "up", "alive", "running", "serving",
@@ -161,13 +162,13 @@ func wordMeaning(word string) meaning {
 		"validated", "verified", "approved", "fulfilled", "registered", "joined", "published", "operational", "stable",
 		"normal", "green", "working", "converged", "ensured", "satisfied", "compliant", "admitted", "listening", "streaming",
 		"operating", "processed", "reachable", "passing", "optimal":
-		return good
+		return meaningGood
 	case "paused", "pause", "suspend", "suspended", "stopped", "hibernated", "halted", "inactive", "frozen":
-		return idle
+		return meaningPaused
 	case "pending", "progress", "inprogress", "unknown", "queued", "requested", "submitted", "uninitialized",
 		"initial", "init", "wait", "unprovisioned", "unbound", "partial", "partially", "incomplete", "started", "notready", "unready",
 		"unsynced", "unreconciled", "unresolved", "rollout", "retry", "backoff", "yellow", "progressed", "unscheduled":
-		return busy
+		return meaningInProgress
 	case "error", "errors", "errored", "err", "unhealthy", "unavailable", "missing", "unreachable", "blocked", "pressure",
 		"warning", "warn", "down", "abnormal", "sealed", "offline", "disconnected", "outofsync", "outdated", "inconsistent", "violation", "violated",
 		"insufficient", "unschedulable", "unauthorized", "forbidden", "problem", "problems", "warnings", "violations", "issues", "red", "stuck", "mismatch", "unstable",
@@ -176,22 +177,22 @@ func wordMeaning(word string) meaning {
 		"invalid", "rejected", "denied", "misconfigured", "unsupported", "expired", "broken", "killed", "evicted",
 		"refused", "incompatible", "fault", "faults", "faulty", "faulted", "impaired", "erroneous", "unresponsive", "throttled",
 		"overloaded", "revoked", "unable", "malformed", "unusable", "ineligible", "overdue":
-		return trouble
+		return meaningTrouble
 	case "failed", "failure", "failures", "fail", "fails", "degraded", "stalled", "aborted", "crashed", "crashloop", "exceeded",
 		"timeout", "timedout", "dead", "fatal", "exhausted", "corrupted", "cancelled", "canceled", "unrecoverable", "terminal", "corrupt", "defunct":
-		return fatal
+		return meaningFailed
 	}
 	if isWork(word) || strings.HasSuffix(word, "ing") && len(word) > 5 && !isNoun(word) {
-		return busy
+		return meaningInProgress
 	}
-	if rest, un := strings.CutPrefix(word, "un"); un { // uninstalled, unpaused
+	if rest, un := strings.CutPrefix(word, "un"); un { // such as uninstalled, unpaused
 		return wordMeaning(rest).opposite()
 	}
-	return silent
+	return meaningNone
 }
 
-// isWork tells of the words in -ing that mean a change under way. Others may
-// name what goes on all the time, as archiving does.
+// isWork reports whether a word in -ing means a change in progress. Others may
+// mean a permanent activity, such as archiving.
 func isWork(word string) bool {
 	switch word {
 	case "progressing", "reconciling", "creating", "updating", "upgrading", "deleting", "terminating", "provisioning",
@@ -207,7 +208,7 @@ func isWork(word string) bool {
 	return false
 }
 
-// isNoun tells of words in -ing that name a thing and not what is going on.
+// isNoun reports whether a word in -ing names a thing, not an activity.
 func isNoun(word string) bool {
 	switch word {
 	case "networking", "monitoring", "logging", "routing", "tracing", "peering", "binding", "mapping", "string",
@@ -217,13 +218,13 @@ func isNoun(word string) bool {
 	return false
 }
 
-// lastWord gives the word that says what a name is: status of jobStatus.
+// lastWord returns the last word of a name: status for jobStatus.
 func lastWord(name string) string {
 	_, last := lastTwo(name)
 	return last
 }
 
-// lastTwo are the last word of a name and the one before it; "" for none.
+// lastTwo returns the last two words of a name, or "".
 func lastTwo(name string) (before, last string) {
 	for word := range words(name) {
 		before, last = last, word

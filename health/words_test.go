@@ -33,17 +33,17 @@ func TestWords(t *testing.T) {
 
 func TestMeaningOf(t *testing.T) {
 	for name, want := range map[string]meaning{
-		"": silent, "Frob": silent, "Upgradeable": silent, "Deletable": silent,
-		"Ready": good, "PodsReady": good, "NetworkingReady": good, "ScalingActive": good, "UpToDate": good, "Up": good,
-		"NoErrors": good, "NotFailed": good, "ErrorResolved": good, "DeploymentSuccessful": good, "SucceededWithHooks": good,
-		"NotReady": trouble, "Unhealthy": trouble, "ReconcileError": trouble, "OutOfSync": trouble, "Down": trouble,
-		"RunningWithErrors": trouble, "NonCompliant": trouble,
-		"InProgress": busy, "WaitingForReady": busy, "Scaling up": busy, "ScalingDown": busy, "RollingOut": busy, "Deleting": busy,
-		"PendingUpgrade": busy, "ReadyToStartRestoring": busy,
-		"CreateFailed": fatal, "RetriesExhausted": fatal, "ProgressDeadlineExceeded": fatal, "ErrImagePullFailed": fatal, "TimedOut": fatal, "InvalidSpec": trouble,
-		"RolledOut": silent, "ScaledDown": silent, "ScaledOut": silent, "ConflictFree": good, "OutOfService": trouble, "InService": good,
-		"Unsealed": good, "Sealed": trouble, "Passing": good, "Reachable": good, "Unreachable": trouble, "Abnormal": trouble,
-		"Paused": idle, "Suspend": idle,
+		"": meaningNone, "Frob": meaningNone, "Upgradeable": meaningNone, "Deletable": meaningNone,
+		"Ready": meaningGood, "PodsReady": meaningGood, "NetworkingReady": meaningGood, "ScalingActive": meaningGood, "UpToDate": meaningGood, "Up": meaningGood,
+		"NoErrors": meaningGood, "NotFailed": meaningGood, "ErrorResolved": meaningGood, "DeploymentSuccessful": meaningGood, "SucceededWithHooks": meaningGood,
+		"NotReady": meaningTrouble, "Unhealthy": meaningTrouble, "ReconcileError": meaningTrouble, "OutOfSync": meaningTrouble, "Down": meaningTrouble,
+		"RunningWithErrors": meaningTrouble, "NonCompliant": meaningTrouble,
+		"InProgress": meaningInProgress, "WaitingForReady": meaningInProgress, "Scaling up": meaningInProgress, "ScalingDown": meaningInProgress, "RollingOut": meaningInProgress, "Deleting": meaningInProgress,
+		"PendingUpgrade": meaningInProgress, "ReadyToStartRestoring": meaningInProgress,
+		"CreateFailed": meaningFailed, "RetriesExhausted": meaningFailed, "ProgressDeadlineExceeded": meaningFailed, "ErrImagePullFailed": meaningFailed, "TimedOut": meaningFailed, "InvalidSpec": meaningTrouble,
+		"RolledOut": meaningNone, "ScaledDown": meaningNone, "ScaledOut": meaningNone, "ConflictFree": meaningGood, "OutOfService": meaningTrouble, "InService": meaningGood,
+		"Unsealed": meaningGood, "Sealed": meaningTrouble, "Passing": meaningGood, "Reachable": meaningGood, "Unreachable": meaningTrouble, "Abnormal": meaningTrouble,
+		"Paused": meaningPaused, "Suspend": meaningPaused,
 	} {
 		require.Equal(t, want, meaningOf(name), name)
 	}

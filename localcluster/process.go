@@ -57,8 +57,8 @@ func recordPid(dir, name string) error {
 	return os.Rename(draft, file)
 }
 
-// start runs a component detached from the terminal and from `up`, its output appended to DIR/logs/NAME.log. Its end
-// is told to whoever waits, for as long as `up` lives.
+// start runs a component detached from the terminal and from `up`, its output appended to DIR/logs/NAME.log. wait
+// returns when it ends, as long as `up` runs.
 func (c *cluster) start(comp component) (wait func() error, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -120,7 +120,7 @@ func readPid(file string) (process, error) {
 	return process{name: strings.TrimSuffix(filepath.Base(file), ".pid"), pid: pid}, nil
 }
 
-// runs says whether the process is alive and still this component of the cluster in dir: its pid may long be another's.
+// runs reports whether the process is alive and still this component of the cluster in dir: its pid may be reused.
 func (p process) runs(dir string) bool {
 	return strings.Contains(strings.Join(commandLine(p.pid), " ")+" ", mark(p.name, dir)+" ")
 }

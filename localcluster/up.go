@@ -177,7 +177,7 @@ func (c *cluster) writeFiles() error {
 	)
 }
 
-// upAttached ties the cluster to this process, and to whoever holds the other end of its standard input.
+// upAttached runs the cluster until this process ends, or its standard input is closed.
 func upAttached(ctx context.Context, o upOptions, stdin io.Reader, stdout io.Writer) error {
 	// Out of the caller's process group: one that is killed as a group must not take its undertaker along. This
 	// fails for a group's leader, a command typed into a shell, which is then left to Ctrl-C.

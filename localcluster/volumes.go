@@ -38,7 +38,7 @@ rules:
 - level: Metadata
 `
 
-// removeVolumes removes the folders of the volumes whose creation the audit log tells of, also of refused creations.
+// removeVolumes removes the folders of the volumes whose creation is in the audit log, also if it was refused.
 func removeVolumes(file string) error {
 	log, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {

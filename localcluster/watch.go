@@ -73,7 +73,7 @@ func (w *watch) mend(d death) error {
 	return err
 }
 
-// run starts a component whose end is told to deaths.
+// run starts a component and sends its end to deaths.
 func (w *watch) run(comp component) error {
 	wait, err := w.cluster.start(comp)
 	if err == nil {

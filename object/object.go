@@ -1,6 +1,6 @@
-// Package object holds the two nouns that every other package speaks of: the
-// ID that names a Kubernetes resource in a stream, and the Meta that selection
-// and ordering look at. It imports the standard library only.
+// Package object defines the two types that all other packages share: ID
+// identifies a Kubernetes resource in a stream, and Meta is the metadata that
+// selection and ordering read. It imports only the standard library.
 //
 //	id := object.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
 //	id.String() // "Deployment shop/web"
@@ -12,27 +12,27 @@ import (
 	"strings"
 )
 
-// ID names one resource of a stream: what Kubernetes compares when it decides
-// whether two manifests mean the same object. The version is not part of it.
+// ID identifies one resource of a stream: two manifests with the same ID are
+// the same object to Kubernetes. The version is not part of it.
 type ID struct {
 	Group     string // "" for the core group
-	Kind      string
+	Kind      string // "Deployment"
 	Namespace string // "" for cluster-scoped resources
-	Name      string
+	Name      string // metadata.name
 }
 
-// Meta is what selectors and orders may look at: a resource's ID, its version
-// and the author's labels and annotations. The maps belong to the caller and
-// are never written.
+// Meta is the metadata that selectors and orders may read: a resource's ID, its
+// version, and its labels and annotations. The maps belong to the caller and
+// are never modified.
 type Meta struct {
 	ID
-	Version     string
-	Labels      map[string]string
-	Annotations map[string]string
+	Version     string            // "v1", without the group
+	Labels      map[string]string // may be nil
+	Annotations map[string]string // may be nil
 }
 
-// APIVersion is the resource's apiVersion field: "group/version", or the
-// version alone for the core group.
+// APIVersion returns the resource's apiVersion: "group/version", or only the
+// version for the core group.
 func (m Meta) APIVersion() string {
 	if m.Group == "" {
 		return m.Version
@@ -40,7 +40,7 @@ func (m Meta) APIVersion() string {
 	return m.Group + "/" + m.Version
 }
 
-// GroupKind is "Kind.group", or "Kind" for the core group.
+// GroupKind returns "Kind.group", or "Kind" for the core group.
 func (id ID) GroupKind() string {
 	if id.Group == "" {
 		return id.Kind
@@ -48,9 +48,9 @@ func (id ID) GroupKind() string {
 	return id.Kind + "." + id.Group
 }
 
-// String is the ID as people read it, "Deployment shop/web". The group is
-// written only where it is not one of Kubernetes' own, so that a Service of
-// serving.knative.dev is not taken for a core Service.
+// String returns the ID for display, "Deployment shop/web". It includes the
+// group, unless that has no dot or ends in .k8s.io: a Service of
+// serving.knative.dev is not confused with a core Service.
 func (id ID) String() string {
 	kind := id.Kind
 	if !nativeGroup(id.Group) {
@@ -62,24 +62,34 @@ func (id ID) String() string {
 	return kind + " " + id.Namespace + "/" + id.Name
 }
 
-// nativeGroup tells whether a kind is known by its name alone: of groups without
-// a dot (apps, batch) and of those below k8s.io, the Gateway API's among them.
+// nativeGroup reports whether String omits a group: groups without a dot (apps,
+// batch) and those below k8s.io, including the Gateway API's.
 func nativeGroup(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// OfKubernetes tells whether Kubernetes itself serves a group. Others below
-// k8s.io, such as the Gateway API's, hold custom resources.
-func OfKubernetes(group string) bool {
+// IsNative reports whether kube-apiserver or its aggregation layer serves the
+// group. Other groups below k8s.io, such as the Gateway API's, are defined by
+// CRDs.
+func IsNative(group string) bool {
 	return slices.Contains([]string{
-		"", "apps", "autoscaling", "batch", "policy",
-		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io", "coordination.k8s.io",
-		"discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io",
-		"rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io",
+		"", "apps", "autoscaling", "batch", "extensions", "policy",
+		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io", "authorization.k8s.io",
+		"certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io",
+		"networking.k8s.io", "node.k8s.io", "rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
 	}, group)
 }
 
-// Compare orders IDs by group, kind, namespace and name.
+// IsCRD reports whether the ID is that of a CustomResourceDefinition, in any version.
+func (id ID) IsCRD() bool {
+	return id.Group == "apiextensions.k8s.io" && id.Kind == "CustomResourceDefinition"
+}
+
+// IsNamespace reports whether the ID is that of a core Namespace.
+func (id ID) IsNamespace() bool { return id.Group == "" && id.Kind == "Namespace" }
+
+// Compare orders IDs by group, kind, namespace and name. It returns a negative
+// number, 0 or a positive number, as slices.SortFunc expects.
 func Compare(a, b ID) int {
 	return cmp.Or(
 		strings.Compare(a.Group, b.Group),
@@ -89,8 +99,8 @@ func Compare(a, b ID) int {
 	)
 }
 
-// SplitAPIVersion takes an apiVersion field apart: "apps/v1" is "apps" and
-// "v1", "v1" is "" and "v1".
+// SplitAPIVersion splits an apiVersion field: "apps/v1" into "apps" and "v1",
+// "v1" into "" and "v1".
 func SplitAPIVersion(apiVersion string) (group, version string) {
 	if group, version, ok := strings.Cut(apiVersion, "/"); ok {
 		return group, version

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// vetAppOfApps reports sync waves on Argo CD's Applications. RFC-DEPLOY-0001 §5.4
-// keeps waves within one application: since Argo CD 1.8 the wave of an Application
-// waits for no health of its resources unless argocd-cm has a health check for
-// Applications.
+// vetAppOfApps reports sync waves on Argo CD's Applications. RFC-DEPLOY-0001
+// §5.4 limits waves to one application: since Argo CD 1.8 the next wave does
+// not wait for the health of an Application's resources unless argocd-cm has a
+// health check for Applications.
 func (b *builder) vetAppOfApps() []Finding {
-	waves := map[int]int{} // the first Application of each
+	waves := map[int]int{} // wave to its first Application
 	var numbers []int
 	for i, r := range b.resources {
 		if r.Group != "argoproj.io" || r.Kind != "Application" && r.Kind != "ApplicationSet" {
@@ -19,7 +19,7 @@ func (b *builder) vetAppOfApps() []Finding {
 		if emitted(r, "argocd") {
 			continue
 		}
-		at, _, _ := writtenPlace(r)
+		at, _, _ := parseArgoPlace(r)
 		if _, known := waves[at.wave]; !known {
 			waves[at.wave] = i
 			numbers = append(numbers, at.wave)

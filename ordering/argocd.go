@@ -15,7 +15,7 @@ const (
 	hookWeightAnnotation = "helm.sh/hook-weight"
 )
 
-// argoPlace is a step of a sync: its phase, then its wave.
+// argoPlace is a position in a sync: phase first, then wave.
 type argoPlace struct {
 	phase phase
 	wave  int
@@ -46,17 +46,18 @@ func argoKey(r Resource) string {
 	return firstKey(r, syncWaveAnnotation, argoHookAnnotation)
 }
 
-// hookPhases and helmPhases are the phases by the names that hooks have.
+// hookPhases maps the names of Argo CD's hooks to phases.
 func hookPhases() map[string]phase {
 	return map[string]phase{"PreSync": preSync, "Sync": sync, "PostSync": postSync}
 }
 
-// helmPhases follow Argo CD's mapping of Helm's hooks.
+// helmPhases maps Helm's hooks to phases as Argo CD does.
 func helmPhases() map[string]phase {
 	return map[string]phase{"pre-install": preSync, "pre-upgrade": preSync, "post-install": postSync, "post-upgrade": postSync}
 }
 
-// argoPhases are the phases of a hook annotation, each once, in order.
+// argoPhases returns the phases that a hook annotation names, sorted and
+// without duplicates.
 func argoPhases(hook string, names map[string]phase) []phase {
 	var phases []phase
 	for _, name := range splitList(hook) {
@@ -68,9 +69,10 @@ func argoPhases(hook string, names map[string]phase) []phase {
 	return slices.Compact(phases)
 }
 
-// placeByPhases places every resource of a scope as Argo CD does: by phase, then
-// wave; no annotation means the sync phase and wave 0. A place that the author did
-// not write gives way when somebody earlier cannot do without the resource.
+// placeByPhases places every resource of a scope as Argo CD does: by phase,
+// then by wave. Without annotations a resource is in the sync phase, wave 0. A
+// position that no annotation sets is a default, which is dropped if a resource
+// in an earlier position requires the resource.
 func (d *declarations) placeByPhases(s scope) {
 	places := make([]argoPlace, len(d.resources))
 	for _, i := range s.resources {
@@ -78,37 +80,37 @@ func (d *declarations) placeByPhases(s scope) {
 		places[i] = d.argoPlace(r)
 		switch {
 		case firstKey(r, syncWaveAnnotation, argoHookAnnotation, helmHookAnnotation, hookWeightAnnotation) != "":
-			d.standing[i] = placed
+			d.placements[i] = placed
 		case !d.isPrerequisite(r) || d.options.NoPrerequisites:
-			d.standing[i] = byDefault
+			d.placements[i] = byDefault
 		}
 	}
 	d.moveBeforeUsers(s, places)
 	sets := d.addArgoSets(s, places)
 	for _, i := range s.resources {
 		at := sets[places[i]]
-		switch d.standing[i] {
+		switch d.placements[i] {
 		case placed:
 			d.layerOf[i] = at
 			d.join(i, at, hard, hard)
 		case byDefault:
 			d.layerOf[i] = at
 			d.join(i, at, place, hard)
-			if s.around >= 0 {
-				d.join(i, s.around, hard, absent)
+			if s.parentSet >= 0 {
+				d.join(i, s.parentSet, hard, noEdge)
 			}
 		}
 	}
-	for _, r := range s.elsewhere {
-		at, _, _ := writtenPlace(r)
-		d.holdOutside(sets[at], r.ID, leftOut(d.sets[sets[at]]))
+	for _, r := range s.excluded {
+		at, _, _ := parseArgoPlace(r)
+		d.addSetExternal(sets[at], r.ID, excludedReason(d.sets[sets[at]]))
 	}
 }
 
-// argoPlace is the place that a resource's annotations name, with a note on
-// what Argo CD reads in an unexpected way.
+// argoPlace returns the position that a resource's annotations name. It notes
+// values that Argo CD reads in an unexpected way.
 func (d *declarations) argoPlace(r Resource) argoPlace {
-	p, phases, err := writtenPlace(r)
+	p, phases, err := parseArgoPlace(r)
 	if err != nil {
 		d.notes = append(d.notes, fmt.Sprintf("%s: %v, and Argo CD reads it as 0", located(r), err))
 	}
@@ -118,10 +120,10 @@ func (d *declarations) argoPlace(r Resource) argoPlace {
 	return p
 }
 
-// writtenPlace reads a resource's hook and wave. phases counts those that its
-// hook names, of which the first counts; a wave that is no number is 0 and an
-// error.
-func writtenPlace(r Resource) (p argoPlace, phases int, err error) {
+// parseArgoPlace parses a resource's hook and wave annotations. phases is the
+// number of phases that the hook names; the first one is used. A wave that is
+// not an integer is an error and read as 0.
+func parseArgoPlace(r Resource) (p argoPlace, phases int, err error) {
 	p.phase = sync
 	named := argoPhases(r.Annotations[argoHookAnnotation], hookPhases())
 	if _, ok := r.Annotations[argoHookAnnotation]; !ok && r.Annotations[helmHookAnnotation] != "crd-install" {
@@ -138,7 +140,7 @@ func writtenPlace(r Resource) (p argoPlace, phases int, err error) {
 	return p, len(named), err
 }
 
-// moveBeforeUsers moves placed CRDs and Namespaces to the place of the first
+// moveBeforeUsers moves placed CRDs and Namespaces to the position of the first
 // resource of the scope that cannot exist without them, as Argo CD does.
 func (d *declarations) moveBeforeUsers(s scope, places []argoPlace) {
 	first := map[int]argoPlace{}
@@ -149,7 +151,7 @@ func (d *declarations) moveBeforeUsers(s scope, places []argoPlace) {
 	}
 	for _, i := range s.resources {
 		r := d.resources[i]
-		if d.standing[i] == unplaced {
+		if d.placements[i] == unplaced {
 			continue
 		}
 		if crd, ok := d.crds[groupKind{r.Group, r.Kind}]; ok {
@@ -164,31 +166,31 @@ func (d *declarations) moveBeforeUsers(s scope, places []argoPlace) {
 		within[i] = true
 	}
 	for _, i := range slices.Sorted(maps.Keys(first)) {
-		if within[i] && d.standing[i] == placed && comparePlaces(first[i], places[i]) < 0 {
+		if within[i] && d.placements[i] == placed && comparePlaces(first[i], places[i]) < 0 {
 			d.notes = append(d.notes, fmt.Sprintf("%s goes out in %s, not in its %s: somebody there cannot exist without it", d.resources[i].ID, first[i], places[i]))
 			places[i] = first[i]
 		}
 	}
 }
 
-// addArgoSets makes a set of each place that holds something, one after the
-// other.
+// addArgoSets adds a set for each position in use; each set waits for the one
+// before it.
 func (d *declarations) addArgoSets(within scope, places []argoPlace) map[argoPlace]int {
 	used := map[argoPlace]bool{}
 	for _, i := range within.resources {
-		if d.standing[i] != unplaced {
+		if d.placements[i] != unplaced {
 			used[places[i]] = true
 		}
 	}
-	for _, r := range within.elsewhere {
-		at, _, _ := writtenPlace(r)
+	for _, r := range within.excluded {
+		at, _, _ := parseArgoPlace(r)
 		used[at] = true
 	}
 	sets := map[argoPlace]int{}
 	before, any := argoPlace{}, false
 	for _, p := range slices.SortedFunc(maps.Keys(used), comparePlaces) {
 		name := within.title(p.String())
-		s := set{name: name, short: name, kind: ArgoWave, within: within.around, at: p}
+		s := set{name: name, short: name, kind: ArgoWave, within: within.parentSet, at: p}
 		if any {
 			s.after = []Barrier{{sets[before], Reason{Rule: "argocd", Detail: name + " comes after " + within.title(before.String())}}}
 		}

@@ -6,11 +6,11 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Arrange plans a stamped stream for those who write its order down and do not
-// apply it: a build, which may see only a part of what is applied. It refuses
-// nothing. Declarations that name nothing are left out; where declarations form a
-// cycle, all of them are; where the layers of several orders do, the plan is nil.
-// Of resources with one ID the first counts.
+// Arrange plans a stamped stream whose order is only written down, as in a
+// build, which may hold only part of what is applied later. It has no errors:
+// declarations that name a missing resource are ignored; if declarations form a
+// cycle, all of them are ignored; if the layers of several orders form a cycle,
+// the plan is nil. Of resources with the same ID only the first counts.
 func Arrange(resources []Resource) *Plan {
 	resources = firstOfEach(resources)
 	if plan, ok := arrange(resources); ok {
@@ -24,9 +24,9 @@ func Arrange(resources []Resource) *Plan {
 	return plan
 }
 
-// arrange is Build without its refusals; ok is false where there is a cycle.
+// arrange is Build without its errors; ok is false if there is a cycle.
 func arrange(resources []Resource) (plan *Plan, ok bool) {
-	b, err := newBuilder(resources, Options{Frame: FrameStamps, KeepHooks: true})
+	b, err := newBuilder(resources, Options{OrderSource: OrderSourceStamps, KeepHooks: true})
 	var cycle *CycleError
 	if errors.As(err, &cycle) {
 		return nil, false
@@ -46,7 +46,8 @@ func firstOfEach(resources []Resource) []Resource {
 	return out
 }
 
-// withStampsOnly is a resource without the dependencies that its author declared.
+// withStampsOnly returns the resource without the dependencies that its
+// annotations declare.
 func withStampsOnly(r Resource) Resource {
 	kept := map[string]string{}
 	for _, key := range append(StampAnnotations(), ProvidesAnnotation) {
@@ -58,15 +59,15 @@ func withStampsOnly(r Resource) Resource {
 	return r
 }
 
-// Refers reports whether resources of a kind can name others in their manifests.
-// Of those that cannot, Arrange does not need the manifest.
-func Refers(id object.ID) bool {
+// HasReferences reports whether resources of an ID's kind can name others in their
+// manifests. For kinds that cannot, Arrange needs only the ID and metadata.
+func HasReferences(id object.ID) bool {
 	return id.Group != "" || id.Kind != "ConfigMap" && id.Kind != "Secret" && id.Kind != "ServiceAccount" && id.Kind != "Namespace"
 }
 
-// Unread reports whether planning never looks at fields of this name, wherever they
-// stand in a manifest: those who read manifests for Arrange need not keep them.
-func Unread(field string) bool {
+// IgnoresField reports whether planning ignores fields of this name at any depth of a
+// manifest. Callers that read manifests for Arrange may drop them.
+func IgnoresField(field string) bool {
 	switch field {
 	case "openAPIV3Schema", "status", "data", "stringData", "binaryData", "managedFields",
 		"image", "imagePullPolicy", "args", "command", "ports", "volumeMounts", "securityContext",
@@ -76,17 +77,17 @@ func Unread(field string) bool {
 	return false
 }
 
-// IsPrerequisite reports whether a resource is a CRD or a Namespace, without which
-// others cannot exist.
-func IsPrerequisite(id object.ID) bool { return isCRD(id) || isNamespace(id) }
+// IsPrerequisite reports whether a resource is a CRD or a Namespace; others
+// cannot exist without it. Options.PrerequisiteKinds adds to these.
+func IsPrerequisite(id object.ID) bool { return id.IsCRD() || id.IsNamespace() }
 
-// ReadyAtOnce reports whether resources of a kind are ready as soon as they are
-// applied. Others may wait for what uses them, as a claim that binds on first use
-// does, or for a controller.
-func ReadyAtOnce(id object.ID) bool {
+// ReadyWhenApplied reports whether resources of an ID's kind are ready as soon as
+// they are applied. Others may wait for a controller or for their consumer, as a
+// PersistentVolumeClaim with WaitForFirstConsumer does.
+func ReadyWhenApplied(id object.ID) bool {
 	switch id.GroupKind() {
 	case "Service", "PersistentVolume", "Ingress.networking.k8s.io", "PodDisruptionBudget.policy", "HorizontalPodAutoscaler.autoscaling", "CustomResourceDefinition.apiextensions.k8s.io":
 		return false
 	}
-	return inertKind(id.GroupKind())
+	return isInertKind(id.GroupKind())
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// An atomic stack that fails is changed back. What is outside of it must not have
-// begun to use what is taken away: it waits for the whole stack.
+// An atomic stack that fails is rolled back as a whole. Resources outside the
+// stack must not use it before then, so they have to wait for the whole stack.
 
-// InStack are the resources of a stack.
+// InStack returns the set of resources of a stack, given its name.
 func (p *Plan) InStack(name string) map[object.ID]bool {
 	in := map[object.ID]bool{}
 	for _, s := range p.Steps {
@@ -23,7 +23,7 @@ func (p *Plan) InStack(name string) map[object.ID]bool {
 	return in
 }
 
-// stackOf is the stack that a layer is part of; -1 for none.
+// stackOf returns the stack that contains a layer, or -1.
 func (p *Plan) stackOf(layer int) int {
 	for ; layer >= 0; layer = p.Layers[layer].Within {
 		if p.Layers[layer].Kind == StackLayer {
@@ -33,21 +33,21 @@ func (p *Plan) stackOf(layer int) int {
 	return -1
 }
 
-// unsafeStacks refuses atomic stacks that something outside of them may use before
-// they are ready.
+// unsafeStacks returns an error for each resource outside an atomic stack that
+// may use the stack before it is ready.
 func (p *Plan) unsafeStacks(stacks []Stack) error {
 	var errs []error
 	for _, stack := range stacks {
 		if stack.Atomic {
-			errs = append(errs, p.usedEarly(stack.Name)...)
+			errs = append(errs, p.earlyUses(stack.Name)...)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (p *Plan) usedEarly(stack string) []error {
+func (p *Plan) earlyUses(stack string) []error {
 	in := p.InStack(stack)
-	w := waiting{plan: p, stack: "stack " + stack, layers: map[int]bool{}, steps: map[object.ID]bool{}, byID: map[object.ID]int{}}
+	w := stackWaiters{plan: p, stack: "stack " + stack, layers: map[int]bool{}, steps: map[object.ID]bool{}, byID: map[object.ID]int{}}
 	for i, s := range p.Steps {
 		w.byID[s.ID] = i
 	}
@@ -67,8 +67,8 @@ func (p *Plan) usedEarly(stack string) []error {
 	return errs
 }
 
-// waiting finds out what waits for a stack; found answers are kept.
-type waiting struct {
+// stackWaiters computes which steps and layers wait for a stack. It caches results.
+type stackWaiters struct {
 	plan   *Plan
 	stack  string // the layer's name
 	layers map[int]bool
@@ -76,8 +76,8 @@ type waiting struct {
 	byID   map[object.ID]int
 }
 
-// step reports whether a resource waits for all of the stack.
-func (w waiting) step(id object.ID) bool {
+// step reports whether a resource waits for the whole stack.
+func (w stackWaiters) step(id object.ID) bool {
 	if known, ok := w.steps[id]; ok {
 		return known
 	}
@@ -92,8 +92,8 @@ func (w waiting) step(id object.ID) bool {
 	return w.steps[id]
 }
 
-// layer reports whether a layer is the stack, or is done only after it.
-func (w waiting) layer(l int) bool {
+// layer reports whether a layer is the stack or can only be ready after it.
+func (w stackWaiters) layer(l int) bool {
 	if known, ok := w.layers[l]; ok {
 		return known
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// why says what put a resource into its wave.
+// why returns the reason for a resource's wave.
 func (b *builder) why(v int32) Reason {
-	at := b.standing[v]
+	at := b.placements[v]
 	switch {
 	case b.floating[v]:
 		return b.whyFloating(v)
@@ -15,15 +15,15 @@ func (b *builder) why(v int32) Reason {
 		if pushed := b.pushedBy(v); pushed != nil && !b.isPrerequisites(pushed.from) {
 			return b.whyPushed(*pushed)
 		}
-		if isCRD(b.resources[v].ID) || isNamespace(b.resources[v].ID) {
+		if b.resources[v].ID.IsCRD() || b.resources[v].ID.IsNamespace() {
 			return Reason{Rule: "prerequisite", Detail: "no selector matches it, and CRDs and Namespaces go first"}
 		}
 		return Reason{Rule: "prerequisite", Detail: "its kind is one of those that go first"}
 	}
 	pushed := b.pushedBy(v)
 	switch {
-	case pushed != nil && b.rest >= 0 && pushed.from == b.exit(b.rest):
-		return Reason{Rule: "unplaced", Detail: b.unplacedWords() + " and nothing depends on it: it goes last"}
+	case pushed != nil && b.allPlaced >= 0 && pushed.from == b.exit(b.allPlaced):
+		return Reason{Rule: "unplaced", Detail: b.unplacedReason() + " and nothing depends on it: it goes last"}
 	case pushed != nil:
 		return b.whyPushed(*pushed)
 	case at == unmatched:
@@ -34,32 +34,35 @@ func (b *builder) why(v int32) Reason {
 	return Reason{Rule: "references", Detail: "no dependencies in this stream"}
 }
 
-func (b *builder) unplacedWords() string {
-	if b.frame == FrameStamps {
+func (b *builder) unplacedReason() string {
+	if b.orderSource == OrderSourceStamps {
 		return "it carries no stamp"
 	}
 	return "nothing places it"
 }
 
-// whyFloating names what depends on a resource first, and how.
+// whyFloating names the first dependent of a resource and the reference.
 func (b *builder) whyFloating(v int32) Reason {
-	e := b.firstNeeder(v)
+	e := b.earliestDependent(v)
+	if e == nil && b.neededOutside[v] {
+		return Reason{Rule: rulePlacedByDependents, Detail: "what the selection leaves out uses it"}
+	}
 	if e == nil {
-		return Reason{Rule: floats, Detail: "nothing depends on it"}
+		return Reason{Rule: rulePlacedByDependents, Detail: "nothing depends on it"}
 	}
 	id := b.resources[v].ID
 	how := strings.TrimSuffix(e.why.Detail, " names "+id.Kind+" "+id.Name)
 	detail := fmt.Sprintf("before %s, which uses it (%s)", b.vertexName(e.to), how)
-	if b.standing[v] == byDefault {
+	if b.placements[v] == byDefault {
 		detail += "; " + b.sets[b.layerOf[v]].name + " is only its place by default"
 	}
-	return Reason{Rule: floats, Detail: detail}
+	return Reason{Rule: rulePlacedByDependents, Detail: detail}
 }
 
-// pushedBy is the edge that put a resource behind the beginning of its place,
-// or anywhere when it has no place; nil when none did. Edges from other
-// resources come before those from layers, and ready edges before applied
-// ones. What pushed a change group pushed its members.
+// pushedBy returns the edge that moved a resource past the start of its place,
+// or past rank 0 if it has no place; nil if there is none. Edges from resources
+// take precedence over those from layers, and ready edges over applied ones.
+// For an edge from a change group it returns the edge that moved the group.
 func (b *builder) pushedBy(v int32) *edge {
 	var best *edge
 	if b.isResource(v) && b.layerOf[v] >= 0 && b.rank[v] <= b.startOf(v) {
@@ -82,7 +85,7 @@ func (b *builder) pushedBy(v int32) *edge {
 	return best
 }
 
-// startOf is the rank at which a resource's place begins.
+// startOf returns the rank at which a resource's place starts.
 func (b *builder) startOf(v int32) int {
 	start := 0
 	for _, i := range b.graph.in.of(v) {
@@ -98,7 +101,7 @@ func (b *builder) isPrerequisites(v int32) bool {
 	return !b.isResource(v) && b.sets[b.setOf(v)].kind == Prerequisites
 }
 
-// isEntry tells whether a vertex is the entry of a set of a kind.
+// isEntry reports whether a vertex is the entry of a set of the given kind.
 func (b *builder) isEntry(v int32, kind LayerKind) bool {
 	return !b.isResource(v) && v == b.entry(b.setOf(v)) && b.sets[b.setOf(v)].kind == kind
 }
@@ -111,8 +114,8 @@ func (b *builder) whyPushed(e edge) Reason {
 	return why
 }
 
-// because says that a set placed a resource.
-func (s set) because(at standing) Reason {
+// because returns the reason of a resource that the set placed.
+func (s set) because(at placement) Reason {
 	switch {
 	case s.kind == HelmChart:
 		return Reason{Rule: string(s.kind), Detail: s.short}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/bigstream"
+	"github.com/ordapply/ordapply/internal/test/bigstream"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -42,7 +42,8 @@ func TestFiftyThousand(t *testing.T) {
 	require.Less(t, whole, 12*tenth, "bytes allocated, beside a tenth of the resources")
 }
 
-// allocated is how many bytes the plan of n resources took, and its edges.
+// allocated returns the bytes allocated by planning n resources, and the number
+// of edges.
 func allocated(t *testing.T, n int) (bytes uint64, edges int) {
 	t.Helper()
 	resources := manyApplications(n)

@@ -1,6 +1,6 @@
 package ordering
 
-// membersOf lists the resources of each set that place themselves there.
+// membersOf returns the resources that each set places.
 func (b *builder) membersOf() [][]int {
 	members := make([][]int, len(b.sets))
 	for i, l := range b.layerOf {
@@ -11,19 +11,21 @@ func (b *builder) membersOf() [][]int {
 	return members
 }
 
-// road is a way along edges from a resource of one set to one of another, by
-// its first and last edge: the same one when nothing lies between.
-type road struct{ first, last *edge }
+// pathEnds is a path along edges from a resource of one set to a resource of
+// another. It keeps the first and the last edge, which are the same edge if
+// nothing lies between.
+type pathEnds struct{ first, last *edge }
 
-// roadsBetween finds, for each two sets that place resources, a way from one of
-// the first to one of the second. It may lead through resources that no set
-// places, and through kapp's change groups; not by way of a set that places, or
-// that of the prerequisites: their order is what is looked into.
-func (b *builder) roadsBetween() map[[2]int]road {
-	between := map[[2]int]road{}
+// pathsBetween finds, for each pair of sets that place resources, a path from
+// the first to the second. Paths may lead through resources that no set places
+// and through kapp's change groups. They do not lead through another placing
+// set or the set of prerequisites, because the order of those is what is
+// examined.
+func (b *builder) pathsBetween() map[[2]int]pathEnds {
+	between := map[[2]int]pathEnds{}
 	g := newGraph(len(b.resources)+2*len(b.sets)+len(b.readyOf), b.edges)
 	_, order := g.ranks()
-	reach := make([]map[int]road, g.size) // of vertices between sets: ways from each set
+	reach := make([]map[int]pathEnds, g.size) // per vertex between sets: a path from each set
 	for _, v := range order {
 		from := b.placedIn(v)
 		if from == notBetween {
@@ -31,30 +33,30 @@ func (b *builder) roadsBetween() map[[2]int]road {
 		}
 		for _, i := range g.out.of(v) {
 			e := &b.edges[i]
-			arrive := func(s int, way road) {
+			arrive := func(s int, way pathEnds) {
 				switch to := b.placedIn(e.to); {
 				case to == notBetween || to == s:
 				case to < 0:
-					reach[e.to] = addRoad(reach[e.to], s, way)
+					reach[e.to] = addPath(reach[e.to], s, way)
 				default:
-					addRoad(between, [2]int{s, to}, way)
+					addPath(between, [2]int{s, to}, way)
 				}
 			}
 			if from >= 0 {
-				arrive(from, road{e, e})
+				arrive(from, pathEnds{e, e})
 			}
 			for s, way := range reach[v] {
-				arrive(s, road{way.first, e})
+				arrive(s, pathEnds{way.first, e})
 			}
 		}
 	}
 	return between
 }
 
-// addRoad keeps the first way to each place.
-func addRoad[K comparable](roads map[K]road, at K, way road) map[K]road {
+// addPath keeps the first path to each key.
+func addPath[K comparable](roads map[K]pathEnds, at K, way pathEnds) map[K]pathEnds {
 	if roads == nil {
-		roads = map[K]road{}
+		roads = map[K]pathEnds{}
 	}
 	if _, known := roads[at]; !known {
 		roads[at] = way
@@ -62,11 +64,11 @@ func addRoad[K comparable](roads map[K]road, at K, way road) map[K]road {
 	return roads
 }
 
-// notBetween marks the vertices that no way between sets leads through.
+// notBetween marks the vertices that no path between sets may cross.
 const notBetween = -2
 
-// placedIn is the set that places a vertex' resource; -1 when none does, and
-// notBetween for the ends of sets that place.
+// placedIn returns the set that places a vertex's resource, -1 if none does, or
+// notBetween for the entry or exit of a placing set.
 func (b *builder) placedIn(v int32) int {
 	r, ok := b.resourceOf(v)
 	switch {

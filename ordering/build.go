@@ -8,68 +8,74 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Options change how a plan is built. The zero value is the documented
+// Options configure how a plan is built. The zero value is the documented
 // default.
 type Options struct {
-	// Frame says what places resources; FrameAuto finds out.
-	Frame Frame
-	// SkipHooks leaves out Helm hooks, and Argo CD hooks that no sync creates,
-	// instead of refusing them.
+	// OrderSource selects what places resources. OrderSourceAuto detects it.
+	OrderSource OrderSource
+	// SkipHooks moves Helm hooks, and Argo CD hooks that no sync creates, to
+	// Plan.Skipped. By default they are errors.
 	SkipHooks bool
-	// RunHooks says that Helm's hooks were taken out of the stream, to be run around
-	// the plan. What is there all the same is as by default.
+	// RunHooks means that the caller took Helm's hooks out of the stream to run
+	// them around the plan. Hooks that are still in the stream are treated as
+	// by default.
 	RunHooks bool
-	// KeepHooks plans hooks as any other resource: what is deleted may hold some,
-	// whichever way they came into the cluster.
+	// KeepHooks plans hooks like any other resource. Deletions use it, because
+	// a cluster may hold hooks from any source.
 	KeepHooks bool
-	// Incomplete says that parts of the stream could not be read: that something
-	// named is not there is then no fault.
+	// Incomplete means that parts of the stream could not be read. References
+	// to resources that are not in the stream are then not errors.
 	Incomplete bool
-	// NoPrerequisites lets CRDs and Namespaces that nothing placed go out like
-	// everything else.
+	// NoPrerequisites stops CRDs and Namespaces that nothing places from being
+	// applied first.
 	NoPrerequisites bool
-	// PrerequisiteKinds go first beside CRDs and Namespaces: "Kind" of any
-	// group, or "Kind.group".
+	// PrerequisiteKinds are applied first, together with CRDs and Namespaces:
+	// "Kind" of any group, or "Kind.group".
 	PrerequisiteKinds []string
-	// Charts say how the charts of a rendered stream depend on each other.
+	// Charts describe how the charts of a rendered stream depend on each other.
 	Charts []Chart
-	// Stacks group applications, and ApplicationOf says to which a resource
-	// belongs: "stack/application", or "" for none. It is needed where there
-	// are stacks.
-	Stacks        []Stack
+	// Stacks group applications.
+	Stacks []Stack
+	// ApplicationOf returns the application of a resource as
+	// "stack/application", or "" if it has none. It is required with Stacks.
 	ApplicationOf func(object.Meta) string
-	// IdleApplications reports, of all resources of a stream, which applications
-	// select none though they must; nil: none must. Build and Vet refuse these; what
-	// is deleted may have lost some.
+	// IdleApplications returns, given all resources of a stream, an error for
+	// each application that must select a resource and selects none. Build and
+	// Vet return these errors; DeletionOrder does not, since resources may be
+	// gone already. Nil means no check.
 	IdleApplications func([]object.Meta) []error
-	// KindTimeouts are how long resources of a kind may take: the first that
-	// names the kind counts.
+	// KindTimeouts limit how long resources of a kind may take to become ready.
+	// The first entry that names the kind is used.
 	KindTimeouts []KindTimeout
-	// Condition evaluates the match conditions of webhooks; nil takes all of them
-	// to hold.
+	// Condition evaluates the matchConditions of webhooks. If it is nil, all
+	// conditions hold.
 	Condition Condition
-	// Serves reports whether the cluster serves a resource's kind in its version;
-	// nil without a cluster.
+	// Serves reports whether the cluster serves a resource's kind and version.
+	// Such a kind is not taken for a misspelling of one that the stream's CRDs
+	// define. Nil without a cluster.
 	Serves func(object.Meta) bool
-	// Elsewhere are resources that belong to the stream and are no part of the
-	// plan: others wait for them in the cluster, as for what is external.
-	Elsewhere []Resource
+	// Excluded are resources that belong to the stream but are not part of the
+	// plan. Dependents wait for them in the cluster, as they do for external
+	// resources.
+	Excluded []Resource
 }
 
-// Condition evaluates a CEL expression over variables. known is false for one
-// that cannot be evaluated, such as one that uses other variables.
+// Condition evaluates a CEL expression over variables. known is false if the
+// expression cannot be evaluated, for example because it uses other variables.
 type Condition func(expression string, variables map[string]any) (holds, known bool)
 
-// KindTimeout is how long a resource of a kind may take.
+// KindTimeout limits how long a resource of a kind may take to become ready.
 type KindTimeout struct {
-	Kind    string // "Kind" of any group, or "Kind.group"
-	Timeout time.Duration
+	Kind    string        // "Kind" of any group, or "Kind.group"
+	Timeout time.Duration // for each resource, once its dependencies are met
 }
 
-// Build plans a stream. The resources' IDs must differ; their order does not
-// matter. The error is for the author of the manifests and joins all that was
-// found wrong: declarations that name nothing or contradict each other, a
-// resource placed after one that needs it, a *CycleError for each circle.
+// Build plans a stream. Resources must have distinct IDs; their order does not
+// matter, and they are not changed. The error is for the author of the manifests
+// and joins everything that is wrong: declarations that name missing resources or
+// contradict each other, resources placed after their dependents, versions that
+// the stream's own CRD does not serve, hooks that no option allows, and a
+// *CycleError for each cycle. The plan is then nil.
 func Build(resources []Resource, options Options) (*Plan, error) {
 	b, err := newBuilder(resources, options)
 	if err = errors.Join(options.idle(resources), err, b.unserved()); err != nil {
@@ -82,24 +88,27 @@ func Build(resources []Resource, options Options) (*Plan, error) {
 	return plan, nil
 }
 
-// builder holds one planning run.
+// builder is the state of one planning run.
 type builder struct {
 	*declarations
-	edges       []edge // that hold
-	dropped     []contradiction
-	searched    int // edges that searches for contradictions looked at
-	skipped     []Skipped
-	graph       *graph          // of the edges that hold
-	readyVertex map[int32]int32 // of resources that are ready only later; see ready.go
-	readyOf     map[int32]int32 // the other way
-	needed      []bool          // per resource: another needs it
-	floating    []bool          // per resource: it goes out with the first who needs it
-	latecomers  int             // the set of prerequisites that need others; -1
-	last        []int           // resources that go out behind all that has a place
-	rest        int             // the set of all that has a place; -1 when nobody asked
-	gate        []Gate          // per resource: what is waited for of it
-	rank        []int           // per vertex
-	wave        []int           // per vertex
+	edges         []edge // the edges that are kept
+	dropped       []contradiction
+	searched      int // edges visited by searches for contradictions
+	skipped       []Skipped
+	graph         *graph          // of the edges that hold
+	readyVertex   map[int32]int32 // of resources that are ready only later; see ready.go
+	readyOf       map[int32]int32 // the other way
+	hasDependents []bool          // per resource: another needs it
+	// neededOutside is set for resources that one outside the selection needs. A
+	// default place of such a resource does not make it wait for external resources.
+	neededOutside     []bool
+	floating          []bool // per resource: it is applied with its first dependent
+	latePrerequisites int    // the set of prerequisites that need others; -1
+	appliedLast       []int  // resources that are applied after all that have a place
+	allPlaced         int    // the set of all placed resources; -1 if not needed
+	gate              []Gate // per resource: what its dependents wait for
+	rank              []int  // per vertex
+	wave              []int  // per vertex
 }
 
 func newBuilder(resources []Resource, options Options) (*builder, error) {
@@ -109,24 +118,53 @@ func newBuilder(resources []Resource, options Options) (*builder, error) {
 	ix := newIndex(sorted, options.Condition)
 	soft := ix.softEdges()
 	b := &builder{declarations: declare(ix, options, skipped), skipped: skipped}
-	soft = append(soft, ix.podHookEdges(soft, b.declarations.edges)...)
-	b.needed = b.neededBy(soft)
-	b.settle()
+	soft = append(soft, ix.podWebhookEdges(soft, b.declarations.edges)...)
+	b.neededOutside = b.neededByLeftOut()
+	b.hasDependents = b.neededBy(soft)
+	b.placeUnplaced()
 	b.splitPrerequisites(soft)
 	edges := slices.Concat(b.declarations.edges, b.setEdges(), b.prerequisiteEdges(), b.lastEdges(), soft)
-	b.bound(edges)
+	b.relaxClaims(edges)
 	resolved := b.resolveEdges(edges)
 	b.edges, b.dropped, b.searched = resolved.kept, resolved.dropped, resolved.searched
 	errs := append([]error{err}, b.errs...)
 	for _, cycle := range resolved.cycles {
 		errs = append(errs, b.cycleError(cycle))
 	}
-	return b, errors.Join(append(errs, b.refusals()...)...)
+	return b, errors.Join(append(errs, b.planErrors()...)...)
 }
 
-// neededBy tells of each resource whether another one needs it.
-func (d *declarations) neededBy(soft []edge) []bool {
+// neededByLeftOut reports, per resource, whether a resource that a selection leaves
+// out needs it, directly or through others.
+func (d *declarations) neededByLeftOut() []bool {
 	needed := make([]bool, len(d.resources))
+	if len(d.excludedResources) == 0 {
+		return needed
+	}
+	all := slices.SortedFunc(slices.Values(slices.Concat(d.resources, d.excludedResources)), func(a, b Resource) int { return object.Compare(a.ID, b.ID) })
+	needs := map[object.ID][]object.ID{}
+	for _, e := range newIndex(all, d.options.Condition).softEdges() {
+		needs[all[e.to].ID] = append(needs[all[e.to].ID], all[e.from].ID)
+	}
+	var users []object.ID
+	for _, r := range d.excludedResources {
+		users = append(users, r.ID)
+	}
+	for ; len(users) > 0; users = users[1:] {
+		for _, id := range needs[users[0]] {
+			if i, planned := d.byID[id]; planned && !needed[i] {
+				needed[i] = true
+				users = append(users, id)
+			}
+		}
+	}
+	return needed
+}
+
+// neededBy reports, per resource, whether another resource depends on it.
+func (b *builder) neededBy(soft []edge) []bool {
+	d := b.declarations
+	needed := slices.Clone(b.neededOutside)
 	for _, edges := range [][]edge{soft, d.edges} {
 		for _, e := range edges {
 			if int(e.from) < len(needed) {
@@ -142,29 +180,30 @@ func (d *declarations) neededBy(soft []edge) []bool {
 	return needed
 }
 
-// settle gives a place to what nothing placed and nobody needs: unmatched
-// resources that of their layer, others the one behind all. Whoever is needed
-// goes where it is needed.
-func (b *builder) settle() {
+// placeUnplaced places unplaced resources that have no dependents: unmatched ones go
+// to the layer for unmatched resources, others behind everything that is
+// placed. Unplaced resources with dependents float to the wave of the first
+// one.
+func (b *builder) placeUnplaced() {
 	b.floating = make([]bool, len(b.resources))
 	framed := b.placingSets()
-	b.rest = -1
+	b.allPlaced = -1
 	for i := range b.resources {
-		switch at := b.standing[i]; {
-		case at == unmatched && !b.needed[i]:
+		switch at := b.placements[i]; {
+		case at == unmatched && !b.hasDependents[i]:
 			b.join(i, b.layerOf[i], hard, place)
-		case at == unplaced && !b.needed[i] && len(framed) > 0:
-			if b.rest < 0 {
-				b.rest = b.addEverything(framed)
+		case at == unplaced && !b.hasDependents[i] && len(framed) > 0:
+			if b.allPlaced < 0 {
+				b.allPlaced = b.addEverything(framed)
 			}
-			b.last = append(b.last, i)
+			b.appliedLast = append(b.appliedLast, i)
 		case at == unmatched, at == unplaced && len(framed) > 0:
 			b.floating[i] = true
 		}
 	}
 }
 
-// placingSets are the outermost sets that place resources.
+// placingSets returns the outermost sets that place resources.
 func (d *declarations) placingSets() []int {
 	var out []int
 	for s, set := range d.sets {
@@ -176,19 +215,20 @@ func (d *declarations) placingSets() []int {
 }
 
 func (d *declarations) addEverything(sets []int) int {
-	s := set{name: "all that is placed", short: "the rest", kind: Everything, within: -1}
+	s := set{name: "all that is placed", short: "the rest", kind: AllPlaced, within: -1}
 	for _, placing := range sets {
 		s.after = append(s.after, Barrier{placing, Reason{Rule: "unplaced", Detail: "what has no place comes after all that has one"}})
 	}
 	return d.addSet(s)
 }
 
-// lastEdges let what has no place wait for all that has one.
+// lastEdges make unplaced resources without dependents wait for everything that
+// is placed.
 func (b *builder) lastEdges() []edge {
 	var edges []edge
-	for _, i := range b.last {
+	for _, i := range b.appliedLast {
 		why := Reason{Rule: "unplaced", Detail: "it has no place, and nothing depends on it"}
-		edges = append(edges, edge{from: b.exit(b.rest), to: int32(i), strength: place, why: why})
+		edges = append(edges, edge{from: b.exit(b.allPlaced), to: int32(i), strength: place, why: why})
 	}
 	return edges
 }
@@ -198,41 +238,43 @@ func (b *builder) plan() *Plan {
 	rank, order := b.graph.ranks()
 	b.rank = rank
 	b.floatMoved()
-	b.sink(order)
+	b.scheduleLate(order)
 	waves := b.numberWaves()
 	b.gates()
 	plan := &Plan{
-		Steps: b.steps(), Waves: make([]Wave, waves), Layers: b.layers(), Frame: b.frame,
-		Skipped: b.skipped, Dropped: b.droppedEdges(), Notes: b.remarks(),
+		Steps: b.steps(), Waves: make([]Wave, waves), Layers: b.layers(), OrderSource: b.orderSource,
+		Skipped: b.skipped, Dropped: b.droppedEdges(), Notes: b.planNotes(),
 	}
+	plan.Notes = append(plan.Notes, b.notesOfLeftOut(plan.Steps)...)
 	b.nameWaves(plan.Waves)
 	return plan
 }
 
-// floatMoved lets resources float that gave up a place by default.
+// floatMoved lets a resource float if its default place was overruled by an
+// edge.
 func (b *builder) floatMoved() {
 	for _, c := range b.dropped {
 		e := c.edge
-		if e.strength == place && int(e.to) < len(b.resources) && int(e.from) >= len(b.resources) && b.standing[e.to] == byDefault {
+		if e.strength == place && int(e.to) < len(b.resources) && int(e.from) >= len(b.resources) && b.placements[e.to] == byDefault {
 			b.floating[e.to] = true
 		}
 	}
 }
 
-// sink moves every floating resource to the last wave that is still early
-// enough for all who need it, the neediest first.
-func (b *builder) sink(order []int32) {
+// scheduleLate moves every floating resource to the last wave that is early enough for
+// all its dependents. Dependents are handled before what they depend on.
+func (b *builder) scheduleLate(order []int32) {
 	for _, v := range slices.Backward(order) {
 		if r, ok := b.resourceOf(v); ok && b.floating[r] {
-			if e := b.firstOut(v); e != nil {
+			if e := b.firstOutEdge(v); e != nil {
 				b.rank[v] = max(b.rank[v], b.rank[e.to]-int(e.weight))
 			}
 		}
 	}
 }
 
-// firstOut is the edge from a vertex to the one that comes first.
-func (b *builder) firstOut(v int32) *edge {
+// firstOutEdge returns the outgoing edge whose target comes first.
+func (b *builder) firstOutEdge(v int32) *edge {
 	var first *edge
 	for _, i := range b.graph.out.of(v) {
 		e := &b.edges[i]
@@ -243,17 +285,18 @@ func (b *builder) firstOut(v int32) *edge {
 	return first
 }
 
-// firstNeeder is the edge to the one who needs a resource earliest, applied or
-// ready; nil when nobody does.
-func (b *builder) firstNeeder(v int32) *edge {
-	e := b.firstOut(v)
+// earliestDependent returns the edge to the earliest dependent of a resource, which
+// may need it applied or ready; nil if it has no dependents.
+func (b *builder) earliestDependent(v int32) *edge {
+	e := b.firstOutEdge(v)
 	if ready, ok := b.readyVertex[v]; ok && e != nil && e.to == ready {
-		return b.firstOut(ready)
+		return b.firstOutEdge(ready)
 	}
 	return e
 }
 
-// numberWaves makes waves of the ranks that resources have, and counts them.
+// numberWaves numbers the distinct ranks of resources as waves, from 0, and
+// returns how many there are.
 func (b *builder) numberWaves() int {
 	used := slices.Compact(slices.Sorted(slices.Values(b.rank[:len(b.resources)])))
 	b.wave = make([]int, len(b.rank))

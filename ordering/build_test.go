@@ -20,9 +20,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Each testdata/*.txtar is one rule: stream.yaml goes in, with options.yaml
-// where the rule has some; "plan", "needs" or "error" must come out. "needs"
-// is the plan as a scheduler reads it. `make golden` rewrites the outputs.
+// Each testdata/*.txtar tests one rule: stream.yaml is the input, with optional
+// options.yaml; "plan", "needs" or "error" is the expected output. "needs" is
+// the plan as a scheduler reads it. `make golden` updates the outputs.
 func TestBuild(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
@@ -50,8 +50,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// outcome is what Build gives, as text, and what it is: the plan, its needs
-// when these are wanted, or the error.
+// outcome returns the result of Build as text, and its kind: the plan, its
+// needs if want says so, or the error.
 func outcome(resources []ordering.Resource, options ordering.Options, want string) (name, text string) {
 	plan, err := ordering.Build(resources, options)
 	if err != nil {
@@ -131,11 +131,11 @@ func input(t *testing.T, archive *txtar.Archive) (resources []ordering.Resource,
 		}
 	}
 	leaveOut := func(r ordering.Resource) bool {
-		return options.Elsewhere != nil && r.Labels["app"] == options.Elsewhere[0].Name
+		return options.Excluded != nil && r.Labels["app"] == options.Excluded[0].Name
 	}
 	left := slices.DeleteFunc(slices.Clone(resources), func(r ordering.Resource) bool { return !leaveOut(r) })
 	resources = slices.DeleteFunc(resources, leaveOut)
-	options.Elsewhere = left
+	options.Excluded = left
 	return resources, options
 }
 
@@ -176,8 +176,8 @@ func texts(v any) map[string]string {
 	return out
 }
 
-// optionsFile is options.yaml. Applications select by their label app. What has the
-// label of leaveOut is no part of the plan.
+// optionsFile is options.yaml. Applications select by the label app. Resources
+// with the label of leaveOut are not part of the plan.
 type optionsFile struct {
 	LeaveOut          string
 	Frame             string
@@ -206,7 +206,7 @@ func readOptions(t *testing.T, text []byte) ordering.Options {
 	var file optionsFile
 	require.NoError(t, yaml.UnmarshalStrict(text, &file))
 	options := ordering.Options{
-		Frame: ordering.Frame(file.Frame), SkipHooks: file.SkipHooks, NoPrerequisites: file.NoPrerequisites,
+		OrderSource: ordering.OrderSource(file.Frame), SkipHooks: file.SkipHooks, NoPrerequisites: file.NoPrerequisites,
 		PrerequisiteKinds: file.PrerequisiteKinds, Charts: file.Charts,
 	}
 	duration := func(text string) time.Duration {
@@ -228,7 +228,7 @@ func readOptions(t *testing.T, text []byte) ordering.Options {
 		options.Stacks = append(options.Stacks, stack)
 	}
 	if file.LeaveOut != "" {
-		options.Elsewhere = []ordering.Resource{{Meta: object.Meta{ID: object.ID{Name: file.LeaveOut}}}}
+		options.Excluded = []ordering.Resource{{Meta: object.Meta{ID: object.ID{Name: file.LeaveOut}}}}
 	}
 	options.ApplicationOf = func(m object.Meta) string {
 		for _, s := range file.Stacks {

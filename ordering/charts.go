@@ -2,30 +2,32 @@ package ordering
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// Chart is what a Chart.yaml says about the order of its dependencies
+// Chart holds what a Chart.yaml says about the order of its dependencies
 // (HIP-0025).
 type Chart struct {
-	// Path is where `helm template` says that the chart's resources come from:
+	// Path is the chart's path in the "# Source:" comments of `helm template`:
 	// "foo", "foo/charts/bar".
 	Path string
-	// DependsOn are the dependencies that the chart's own resources wait for:
-	// annotation helm.sh/depends-on/subcharts.
+	// DependsOn are the dependencies that the chart's own resources wait for,
+	// from the annotation helm.sh/depends-on/subcharts.
 	DependsOn    []string
-	Dependencies []Dependency
+	Dependencies []Dependency // as listed
 }
 
 // Dependency is an entry of a Chart.yaml's dependencies.
 type Dependency struct {
-	Name, Alias string
-	Tags        []string
+	Name, Alias string   // alias: "" if none
+	Tags        []string // as in Helm, names for several dependencies
 	DependsOn   []string // dependencies of the same chart, by name, alias or tag
 }
 
-// Title is the name that the dependency's folder has in a rendered chart.
+// Title returns the name of the dependency's folder in a rendered chart: its
+// alias, else its name.
 func (d Dependency) Title() string {
 	if d.Alias != "" {
 		return d.Alias
@@ -39,8 +41,9 @@ func (d Dependency) called(name string) bool {
 
 func (c Chart) path(d Dependency) string { return c.Path + "/charts/" + d.Title() }
 
-// addCharts makes a set of each chart, around those of its subcharts and that
-// of its own resources, in a scope. It gives the latter, by path.
+// addCharts adds a set for each chart of a scope. It contains the sets of its
+// subcharts and a set of its own resources. addCharts returns the latter, by
+// path.
 func (d *declarations) addCharts(s scope) map[string]int {
 	whole, own := map[string]int{}, map[string]int{}
 	add := func(path string, within int) {
@@ -53,13 +56,12 @@ func (d *declarations) addCharts(s scope) map[string]int {
 	}
 	charts := slices.SortedFunc(slices.Values(d.chartsOf(s)), func(a, b Chart) int { return len(a.Path) - len(b.Path) })
 	for _, c := range charts {
-		add(c.Path, s.around)
+		add(c.Path, s.parentSet)
 		for _, dependency := range c.Dependencies {
 			add(c.path(dependency), whole[c.Path])
 		}
 	}
-	for _, i := range s.resources {
-		chart := d.resources[i].Chart
+	for _, chart := range d.chartPaths(s) {
 		if around, ok := nearestChart(whole, chart); ok {
 			add(chart, around)
 		}
@@ -73,21 +75,34 @@ func (d *declarations) addCharts(s scope) map[string]int {
 	return own
 }
 
-// chartsOf are the charts of which a scope holds resources; outside applications
-// all that are known.
+// chartsOf returns the charts that have resources in a scope; for the scope
+// outside applications, all charts.
 func (d *declarations) chartsOf(s scope) []Chart {
 	if s.application == "" {
 		return d.options.Charts
 	}
 	return slices.DeleteFunc(slices.Clone(d.options.Charts), func(c Chart) bool {
-		return !slices.ContainsFunc(s.resources, func(i int) bool {
-			return d.resources[i].Chart == c.Path || strings.HasPrefix(d.resources[i].Chart, c.Path+"/charts/")
+		return !slices.ContainsFunc(d.chartPaths(s), func(path string) bool {
+			return path == c.Path || strings.HasPrefix(path, c.Path+"/charts/")
 		})
 	})
 }
 
-// nearestChart is the set of the innermost known chart around one of which
-// nothing is known.
+// chartPaths returns the charts from which the resources of a scope come, including
+// the excluded ones.
+func (d *declarations) chartPaths(s scope) []string {
+	paths := map[string]bool{}
+	for _, i := range s.resources {
+		paths[d.resources[i].Chart] = true
+	}
+	for _, r := range s.excluded {
+		paths[r.Chart] = true
+	}
+	return slices.Sorted(maps.Keys(paths))
+}
+
+// nearestChart returns the set of the innermost known chart that contains the
+// chart at path.
 func nearestChart(whole map[string]int, path string) (set int, ok bool) {
 	for {
 		at := strings.LastIndex(path, "/charts/")
@@ -101,7 +116,7 @@ func nearestChart(whole map[string]int, path string) (set int, ok bool) {
 	}
 }
 
-// after lets a set wait for the dependencies of a chart that names name.
+// after makes a set wait for those dependencies of a chart that names lists.
 func (d *declarations) after(waits int, c Chart, names []string, whole map[string]int, where string) {
 	var known []string
 	for _, dependency := range c.Dependencies {

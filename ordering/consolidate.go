@@ -10,33 +10,34 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Consolidation is a wide range of Argo CD's sync waves made narrow
-// (RFC-DEPLOY-0001 §5.4). Each old wave gets a new number; two that an edge
-// connects keep their order.
+// Consolidation reduces the number of Argo CD's sync waves (RFC-DEPLOY-0001
+// §5.4). Each old wave gets a new number; waves that an edge connects keep
+// their order.
 type Consolidation struct {
-	Waves []ConsolidatedWave
-	// Renumbered are the resources whose number changes, with the new one.
+	Waves []ConsolidatedWave // by application, phase and old number
+	// Renumbered maps the resources whose wave number changes to the new
+	// number, which argocd.argoproj.io/sync-wave must get.
 	Renumbered map[object.ID]int
 }
 
-// Target says how few waves Consolidate makes. The zero value merges what is proven
-// independent and no more.
+// Target bounds the result of Consolidate. The zero value merges only waves
+// that are proven independent.
 type Target struct {
-	// AssumeIndependent also merges waves that merely no edge connects.
+	// AssumeIndependent also merges waves that no edge connects, without proof.
 	AssumeIndependent bool
-	// Into is the most waves that a phase may have; 0 is no bound. Waves that no
-	// edge connects are merged until there are so few: those first that are proven
-	// independent, then those whose numbers are nearest.
+	// Into is the maximum number of waves of a phase; 0 means no limit. Waves
+	// that no edge connects are merged until the limit is met: first those
+	// proven independent, then those with the closest numbers.
 	Into int
-	// Range bounds the new numbers, and so Into; nil: it does not.
+	// Range bounds the new numbers and thereby Into; nil means no bound.
 	Range *WaveRange
 }
 
-// WaveRange is the lowest and the highest number that a wave may have. It holds 0,
-// where resources without a number are.
+// WaveRange is the lowest and the highest permitted wave number. It must
+// contain 0, the wave of resources without a number.
 type WaveRange struct{ Low, High int }
 
-// most is how many waves a phase may have; 0 is no bound.
+// most returns the maximum number of waves of a phase; 0 means no limit.
 func (t Target) most() int {
 	if t.Range == nil {
 		return t.Into
@@ -48,45 +49,47 @@ func (t Target) most() int {
 	return most
 }
 
-// ConsolidatedWave is one old wave.
+// ConsolidatedWave describes what happened to one old wave.
 type ConsolidatedWave struct {
-	// Application is the application of a stack whose resources the wave orders;
-	// "" for none.
+	// Application is the application of a stack that the wave belongs to; "" if
+	// none.
 	Application string
-	Phase       string // "PreSync", "Sync", "PostSync"
-	Wave        int
-	Resources   int
-	To          int // its new number
-	Boundary    Boundary
-	Because     string // why it was merged with the one before it, or was not
+	Phase       string   // "PreSync", "Sync", "PostSync"
+	Wave        int      // the old number
+	Resources   int      // how many it has
+	NewWave     int      // the new number
+	Boundary    Boundary // to the wave before it
+	Because     string   // why it was, or was not, merged with the wave before it
 }
 
-// Boundary is what became of the line between a wave and the one before it.
+// Boundary describes what happened to the boundary between a wave and the one
+// before it.
 type Boundary string
 
-// The boundaries.
+// Values of Boundary.
 const (
-	First    Boundary = "first"    // of its phase
-	Kept     Boundary = "kept"     // an edge crosses it
-	Merged   Boundary = "merged"   // nothing behind it can depend on anything before it
-	Unproven Boundary = "unproven" // no edge crosses it, and nothing proves that none is missing; kept
-	Assumed  Boundary = "assumed"  // the same, merged because the caller said so
+	BoundaryFirst    Boundary = "first"    // of its phase
+	BoundaryKept     Boundary = "kept"     // an edge crosses it
+	BoundaryMerged   Boundary = "merged"   // nothing after it can depend on anything before it
+	BoundaryUnproven Boundary = "unproven" // no edge crosses it, but a missing edge cannot be ruled out; kept
+	BoundaryAssumed  Boundary = "assumed"  // like BoundaryUnproven, but merged because the target asks for it
 )
 
-// Consolidate renumbers the waves of a stream, phase by phase. It merges waves
-// in a row when it is proven that nothing in the later depends on anything in
-// the earlier, and others as the target says. The wave that holds the old wave 0, or
-// the first above it, gets number 0, unless a range leaves no room for that. Each
-// application of a stack has waves of its own. A target that edges forbid is a
-// *TooFewWavesError.
+// Consolidate renumbers the waves of a stream, phase by phase. It merges
+// consecutive waves if nothing in the later one can depend on the earlier one,
+// and others as far as the target allows. The wave that contains the old wave
+// 0, or the first one above it, becomes wave 0 unless the target's range leaves
+// no room. Each application of a stack has its own waves. It joins the errors
+// about declarations, or a *TooFewWavesError for each phase where edges make the
+// target impossible. No resource in a wave is an error, too.
 func Consolidate(resources []Resource, options Options, target Target) (*Consolidation, error) {
-	options.Frame = FrameArgoCD
+	options.OrderSource = OrderSourceArgoCD
 	b, err := newBuilder(resources, options)
 	if err != nil {
 		return nil, err
 	}
 	b.floatMoved()
-	c := consolidator{builder: b, target: target, members: b.membersOf(), between: b.roadsBetween(), to: map[int]int{}}
+	c := consolidator{builder: b, target: target, members: b.membersOf(), between: b.pathsBetween(), to: map[int]int{}}
 	out := &Consolidation{Renumbered: map[object.ID]int{}}
 	var errs []error
 	for _, phase := range c.phases() {
@@ -107,19 +110,20 @@ type consolidator struct {
 	*builder
 	target  Target
 	members [][]int
-	between map[[2]int]road
+	between map[[2]int]pathEnds
 	to      map[int]int // the new number of each set
 }
 
-// phaseOf is a phase of an application, or of what belongs to none.
+// phaseOf is a phase of an application, or of the resources outside
+// applications.
 type phaseOf struct {
-	within int // the application's set; -1
+	within int // the application's set, or -1
 	phase  phase
 }
 
 func (c *consolidator) phaseOf(s int) phaseOf { return phaseOf{c.sets[s].within, c.sets[s].at.phase} }
 
-// phases are the sets of waves, by application and phase, in order.
+// phases returns the wave sets of each application and phase, in order.
 func (c *consolidator) phases() [][]int {
 	byPhase := map[phaseOf][]int{}
 	for s, set := range c.sets {
@@ -136,7 +140,7 @@ func (c *consolidator) phases() [][]int {
 	return out
 }
 
-// consolidate gives the waves of one phase their new numbers.
+// consolidate assigns the waves of one phase their new numbers.
 func (c *consolidator) consolidate(sets []int) ([]ConsolidatedWave, error) {
 	begins, lowest, err := c.grouped(sets)
 	if err != nil {
@@ -146,10 +150,10 @@ func (c *consolidator) consolidate(sets []int) ([]ConsolidatedWave, error) {
 	var group []int // the old waves that share the current new one
 	number := lowest
 	for i, s := range sets {
-		boundary, because := First, ""
+		boundary, because := BoundaryFirst, ""
 		if i > 0 {
 			boundary, because = c.boundary(group, s)
-			boundary = decided(boundary, begins[i])
+			boundary = decidedBoundary(boundary, begins[i])
 		}
 		if i > 0 && begins[i] {
 			group, number = nil, number+1
@@ -157,7 +161,7 @@ func (c *consolidator) consolidate(sets []int) ([]ConsolidatedWave, error) {
 		group, c.to[s] = append(group, s), number
 		wave := ConsolidatedWave{
 			Phase: c.sets[s].at.phase.String(), Wave: c.sets[s].at.wave, Resources: len(c.members[s]),
-			To: number, Boundary: boundary, Because: because,
+			NewWave: number, Boundary: boundary, Because: because,
 		}
 		if w := c.sets[s].within; w >= 0 {
 			wave.Application = c.sets[w].name
@@ -167,18 +171,19 @@ func (c *consolidator) consolidate(sets []int) ([]ConsolidatedWave, error) {
 	return waves, nil
 }
 
-// decided is the boundary in the words for what was decided about it.
-func decided(b Boundary, kept bool) Boundary {
+// decidedBoundary returns the boundary after the decision to keep or merge it.
+func decidedBoundary(b Boundary, kept bool) Boundary {
 	switch {
-	case kept && b != Kept:
-		return Unproven
-	case !kept && b != Merged:
-		return Assumed
+	case kept && b != BoundaryKept:
+		return BoundaryUnproven
+	case !kept && b != BoundaryMerged:
+		return BoundaryAssumed
 	}
 	return b
 }
 
-// grouped finds which of the sets begin a new wave, and the number of the first.
+// grouped returns which sets begin a new wave, and the number of the first new
+// wave.
 func (c *consolidator) grouped(sets []int) (begins []bool, lowest int, err error) {
 	if c.target.most() > 0 {
 		return c.narrow(sets)
@@ -188,7 +193,7 @@ func (c *consolidator) grouped(sets []int) (begins []bool, lowest int, err error
 	for i, s := range sets {
 		if i > 0 {
 			boundary, _ := c.boundary(group, s)
-			begins[i] = boundary == Kept || boundary == Unproven && !c.target.AssumeIndependent
+			begins[i] = boundary == BoundaryKept || boundary == BoundaryUnproven && !c.target.AssumeIndependent
 		}
 		if begins[i] {
 			group = nil
@@ -198,8 +203,8 @@ func (c *consolidator) grouped(sets []int) (begins []bool, lowest int, err error
 	return begins, -c.before(sets, begins), nil
 }
 
-// before counts the new waves before that of the old wave 0, or of the first above
-// it.
+// before counts the new waves before the one that holds the old wave 0, or the
+// first wave above it.
 func (c *consolidator) before(sets []int, begins []bool) int {
 	number := 0
 	for i, s := range sets {
@@ -213,24 +218,24 @@ func (c *consolidator) before(sets []int, begins []bool) int {
 	return number + 1
 }
 
-// boundary says what is known of a wave and those before it that it might join:
-// Kept, Merged or Unproven, and why.
+// boundary returns whether a set may join the group of waves before it, as
+// BoundaryKept, BoundaryMerged or BoundaryUnproven, and the reason.
 func (c *consolidator) boundary(group []int, s int) (Boundary, string) {
 	for _, before := range group {
 		if way, linked := c.between[[2]int{before, s}]; linked {
-			return Kept, c.whyKept(way)
+			return BoundaryKept, c.keptReason(way)
 		}
 	}
-	inert := c.inert(c.members[s]) && !slices.ContainsFunc(group, func(g int) bool { return !c.inert(c.members[g]) })
+	inert := c.isInert(c.members[s]) && !slices.ContainsFunc(group, func(g int) bool { return !c.isInert(c.members[g]) })
 	if inert {
-		return Merged, "what they hold does nothing by itself, and nothing in the later names anything in the earlier"
+		return BoundaryMerged, "what they hold does nothing by itself, and nothing in the later names anything in the earlier"
 	}
 	because := "no edge connects them, but " + c.active(append(slices.Clone(group), s)).String() + " may depend on another, or another on it, without its manifest saying so"
-	return Unproven, because
+	return BoundaryUnproven, because
 }
 
-// whyKept tells of the resources that an edge connects, or several in a row.
-func (c *consolidator) whyKept(way road) string {
+// keptReason names the two resources that an edge or a path connects.
+func (c *consolidator) keptReason(way pathEnds) string {
 	from, to := c.vertexName(way.first.from), c.vertexName(way.last.to)
 	if way.first == way.last {
 		return fmt.Sprintf("%s needs %s (%s)", to, from, way.last.why)
@@ -238,11 +243,12 @@ func (c *consolidator) whyKept(way road) string {
 	return fmt.Sprintf("%s needs %s, by way of %s (%s)", to, from, c.vertexName(way.last.from), way.last.why)
 }
 
-// active is a resource of which nothing is proven.
+// active returns a resource whose kind may have side effects, so that
+// independence is not proven.
 func (c *consolidator) active(sets []int) object.ID {
 	for _, s := range slices.Backward(sets) {
 		for _, i := range c.members[s] {
-			if !inertKind(c.resources[i].ID.GroupKind()) {
+			if !isInertKind(c.resources[i].ID.GroupKind()) {
 				return c.resources[i].ID
 			}
 		}
@@ -250,9 +256,9 @@ func (c *consolidator) active(sets []int) object.ID {
 	return object.ID{}
 }
 
-// renumber lists the resources whose number changes: the number that is written
-// on them, which is not that of their wave when Argo CD would move them out of
-// it.
+// renumber lists the resources whose number changes. It compares with the
+// number in their annotations, which differs from that of their wave if Argo CD
+// moves them to another one.
 func (c *consolidator) renumber(out *Consolidation) {
 	lowest := map[phaseOf]int{}
 	for s, number := range c.to {
@@ -263,9 +269,9 @@ func (c *consolidator) renumber(out *Consolidation) {
 		if s < 0 || c.sets[s].kind != ArgoWave || firstKey(r, syncWaveAnnotation, hookWeightAnnotation) == "" {
 			continue
 		}
-		written, _, _ := writtenPlace(r)
+		written, _, _ := parseArgoPlace(r)
 		number := c.to[s]
-		if c.sets[s].at.phase != written.phase { // it goes out in an earlier phase, whatever its number
+		if c.sets[s].at.phase != written.phase { // it is applied in an earlier phase, whatever its number
 			number = lowest[phaseOf{c.sets[s].within, written.phase}]
 		}
 		if number != written.wave {

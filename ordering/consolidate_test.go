@@ -16,8 +16,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Each testdata/consolidate/*.txtar is a stream with sync waves and what becomes
-// of them when all that is not proven is assumed. `make golden` rewrites it.
+// Each testdata/consolidate/*.txtar is a stream with sync waves and the result
+// of consolidating it with AssumeIndependent. `make golden` updates it.
 func TestConsolidate(t *testing.T) {
 	cases, err := filepath.Glob("testdata/consolidate/*.txtar")
 	require.NoError(t, err)
@@ -41,12 +41,13 @@ func TestConsolidate(t *testing.T) {
 	}
 }
 
-// Random streams with sync waves: no order is lost, and none is left to merge.
+// Random streams with sync waves: no order is lost, and nothing is left to
+// merge.
 func TestConsolidateAnyStream(t *testing.T) {
 	consolidated := 0
 	for seed := range uint64(2000) {
 		w := newWorld(seed)
-		w.options.Frame = ordering.FrameArgoCD
+		w.options.OrderSource = ordering.OrderSourceArgoCD
 		c, err := ordering.Consolidate(w.resources, w.options, ordering.Target{AssumeIndependent: true})
 		if err != nil {
 			continue
@@ -57,13 +58,13 @@ func TestConsolidateAnyStream(t *testing.T) {
 	require.Greater(t, consolidated, 100)
 }
 
-// Waves are merged until there are so few as the target asks for, where edges allow,
-// and no order that an edge asks for is lost.
+// Waves are merged down to the target if edges allow it, and no order that an
+// edge requires is lost.
 func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
 	done, refused := 0, 0
 	for seed := range uint64(500) {
 		w := newWorld(seed)
-		w.options.Frame = ordering.FrameArgoCD
+		w.options.OrderSource = ordering.OrderSourceArgoCD
 		all, err := ordering.Consolidate(w.resources, w.options, ordering.Target{AssumeIndependent: true})
 		if err != nil {
 			continue
@@ -94,7 +95,7 @@ func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
 	require.Greater(t, refused, 10)
 }
 
-// most is how many waves the phase has that has the most.
+// most returns the largest number of waves of a phase.
 func most(c *ordering.Consolidation) int {
 	waves := map[string]map[int]bool{}
 	most := 0
@@ -103,14 +104,14 @@ func most(c *ordering.Consolidation) int {
 		if waves[phase] == nil {
 			waves[phase] = map[int]bool{}
 		}
-		waves[phase][w.To] = true
+		waves[phase][w.NewWave] = true
 		most = max(most, len(waves[phase]))
 	}
 	return most
 }
 
-// Seven waves from -3 to 3 are left of -30 to 50 (RFC-DEPLOY-0001 §5.4), and what
-// carries no number stays in wave 0. The edges that forbid it are named.
+// Waves -30 to 50 fit into -3 to 3 (RFC-DEPLOY-0001 §5.4), and resources
+// without a number stay in wave 0. If edges forbid it, the error names them.
 func TestConsolidateIntoARange(t *testing.T) {
 	var docs []string
 	for wave := -30; wave <= 50; wave += 5 {
@@ -126,8 +127,8 @@ func TestConsolidateIntoARange(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 7, most(c))
 	for _, w := range c.Waves {
-		require.True(t, -3 <= w.To && w.To <= 3, w)
-		require.True(t, w.Wave != 0 || w.To == 0, w)
+		require.True(t, -3 <= w.NewWave && w.NewWave <= 3, w)
+		require.True(t, w.Wave != 0 || w.NewWave == 0, w)
 	}
 	chain := slices.Clone(resources)
 	for i := range chain[:6] { // -30 before -25 … before 0: six waves before the one that stays 0
@@ -150,7 +151,7 @@ func consolidated(c *ordering.Consolidation) string {
 		if w.Application != "" {
 			fmt.Fprintf(&b, "%s ", w.Application)
 		}
-		fmt.Fprintf(&b, "%s %d: now %d, %s: %s\n", w.Phase, w.Wave, w.To, w.Boundary, w.Because)
+		fmt.Fprintf(&b, "%s %d: now %d, %s: %s\n", w.Phase, w.Wave, w.NewWave, w.Boundary, w.Because)
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(c.Renumbered), object.Compare) {
 		fmt.Fprintf(&b, "%s: now %d\n", id, c.Renumbered[id])
@@ -158,18 +159,18 @@ func consolidated(c *ordering.Consolidation) string {
 	return b.String()
 }
 
-// requireSameOrder plans the stream with its new numbers: every edge that held
-// holds, old waves keep their sequence, and consolidating again changes
-// nothing. An edge that the old waves contradicted may hold in addition.
+// requireSameOrder plans the stream with its new numbers: all edges still hold,
+// old waves keep their sequence, and consolidating again changes nothing. Edges
+// that the old waves contradicted may hold in addition.
 func requireSameOrder(t *testing.T, resources []ordering.Resource, c *ordering.Consolidation, options ordering.Options, name string) {
 	t.Helper()
 	for i, w := range c.Waves[1:] {
 		if before := c.Waves[i]; before.Phase == w.Phase && before.Application == w.Application {
-			require.LessOrEqual(t, before.To, w.To, name)
-			require.Equal(t, w.Boundary == ordering.Kept, before.To < w.To, "%s: %s %d", name, w.Phase, w.Wave)
+			require.LessOrEqual(t, before.NewWave, w.NewWave, name)
+			require.Equal(t, w.Boundary == ordering.BoundaryKept, before.NewWave < w.NewWave, "%s: %s %d", name, w.Phase, w.Wave)
 		}
 	}
-	options.Frame = ordering.FrameArgoCD
+	options.OrderSource = ordering.OrderSourceArgoCD
 	old, err := ordering.Build(resources, options)
 	require.NoError(t, err, name)
 	renumbered := renumber(resources, c)
@@ -194,7 +195,7 @@ func renumber(resources []ordering.Resource, c *ordering.Consolidation) []orderi
 	return out
 }
 
-// allNeeds are the edges of a plan, as text.
+// allNeeds returns the edges of a plan as text.
 func allNeeds(plan *ordering.Plan) map[string]bool {
 	needs := map[string]bool{}
 	for _, s := range plan.Steps {

@@ -9,27 +9,29 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// CycleError says that resources or layers wait for each other in a circle. It has
-// at least one edge: that of what waits for itself.
+// CycleError reports resources or layers that wait for each other in a cycle.
+// The cycle has at least one edge, from a resource that waits for itself.
 type CycleError struct {
 	first  CycleEdge
 	others []CycleEdge
 }
 
-// Cycle is the road, each entry waiting for the one before it; the first waits for
-// the last.
+// Cycle returns the edges in order: each target waits for the one before it,
+// and the first waits for the last.
 func (e *CycleError) Cycle() []CycleEdge { return append([]CycleEdge{e.first}, e.others...) }
 
-// CycleEdge is one edge of a cycle, with its ends as people read them.
+// CycleEdge is one edge of a cycle, with display names of its ends.
 type CycleEdge struct {
-	From, To string // To waits for From
-	Why      Reason
+	From, To string // "Service shop/web", "layer platform/data"; To waits for From
+	Why      Reason // what made it
 }
 
+// String returns "To waits for From (reason; position)".
 func (e CycleEdge) String() string {
 	return fmt.Sprintf("%s waits for %s (%s)", e.To, e.From, e.Why.Located())
 }
 
+// Error returns one line with the remedy, and one for each edge.
 func (e *CycleError) Error() string {
 	var b strings.Builder
 	plain.Fprintf(&b, "a cycle of %d: none of these can be first; remove one of the edges", 1+len(e.others))
@@ -39,9 +41,9 @@ func (e *CycleError) Error() string {
 	return b.String()
 }
 
-// cycleError makes an error of a circle of edges. Where all of them have one name,
-// as those of a set that waits for itself, the one that its author wrote is told: it
-// leads back from the end of the set, or from the resource being ready.
+// cycleError converts a cycle of edges. If all ends have the same name, as in a
+// set that waits for itself, it reports the one edge that the author declared:
+// the edge back from the set's exit or from the ready vertex.
 func (b *builder) cycleError(cycle []edge) *CycleError {
 	if road := b.readable(cycle); len(road) > 0 {
 		return &CycleError{first: road[0], others: road[1:]}
@@ -55,8 +57,8 @@ func (b *builder) cycleError(cycle []edge) *CycleError {
 	return &CycleError{first: CycleEdge{From: b.vertexName(back.from), To: b.vertexName(back.to), Why: back.why}}
 }
 
-// readable is a road as people read it. Steps from a set's entry to its exit
-// say nothing.
+// readable converts a path for display. It drops the edges from a set's entry
+// to its exit.
 func (b *builder) readable(road []edge) []CycleEdge {
 	var out []CycleEdge
 	for _, e := range road {
@@ -67,7 +69,7 @@ func (b *builder) readable(road []edge) []CycleEdge {
 	return out
 }
 
-// vertexName is a vertex as people read it: a resource or a layer.
+// vertexName returns the display name of a vertex: a resource or a layer.
 func (b *builder) vertexName(v int32) string {
 	if r, ok := b.resourceOf(v); ok {
 		return b.resources[r].ID.String()
@@ -77,7 +79,7 @@ func (b *builder) vertexName(v int32) string {
 
 func (d *declarations) setOf(v int32) int { return (int(v) - len(d.resources)) / 2 }
 
-// title is the set's name in a sentence.
+// title returns the set's name for use in a sentence.
 func (s set) title() string {
 	switch s.kind {
 	case Stamped, Application:
@@ -88,13 +90,14 @@ func (s set) title() string {
 	return s.name
 }
 
-// contradiction says why an inferred edge cannot be kept, and what to do.
+// contradiction explains why an inferred edge cannot be kept, and how to fix
+// it.
 func (b *builder) contradiction(c contradiction) string {
 	needer, needed := b.ends(c.edge)
 	early, late, ok := b.layersBetween(c.edge)
 	if !ok {
 		var steps []string
-		for _, e := range b.readable(c.road) {
+		for _, e := range b.readable(c.path) {
 			steps = append(steps, e.String())
 		}
 		return fmt.Sprintf("%s needs %s (%s), and would wait for ever, because %s; remove one of these edges", needer, needed, c.edge.why.Located(), strings.Join(steps, ", and "))
@@ -103,7 +106,7 @@ func (b *builder) contradiction(c contradiction) string {
 		needer, early.title(), needed, c.edge.why, late.title(), outcome(c.edge, early), b.fix(early, needed.String()))
 }
 
-// outcome says what would happen if an edge were given up.
+// outcome describes what would happen if an edge were dropped.
 func outcome(e edge, early set) string {
 	if e.strength == exists {
 		return "the API server would refuse it"
@@ -111,25 +114,25 @@ func outcome(e edge, early set) string {
 	return early.title() + " would wait for ever"
 }
 
-// ends are the two resources of an edge.
+// ends returns the two resources of an edge.
 func (b *builder) ends(e edge) (needer, needed object.ID) {
 	from, _ := b.resourceOf(e.from)
 	to, _ := b.resourceOf(e.to)
 	return b.resources[to].ID, b.resources[from].ID
 }
 
-// layersBetween are the layers that put the two ends of an edge into the wrong
-// order, when it is they that do.
+// layersBetween returns the layers that place the ends of an edge in the wrong
+// order; ok is false if the cause is something else.
 func (b *builder) layersBetween(e edge) (early, late set, ok bool) {
 	from, _ := b.resourceOf(e.from)
 	to, _ := b.resourceOf(e.to)
-	if b.layerOf[from] < 0 || b.layerOf[to] < 0 || b.layerOf[from] == b.layerOf[to] || b.standing[from] != placed || b.standing[to] != placed {
+	if b.layerOf[from] < 0 || b.layerOf[to] < 0 || b.layerOf[from] == b.layerOf[to] || b.placements[from] != placed || b.placements[to] != placed {
 		return early, late, false
 	}
 	return b.sets[b.layerOf[to]], b.sets[b.layerOf[from]], true
 }
 
-// fix says how to place a resource before one that needs it.
+// fix suggests how to place a resource before its dependent.
 func (b *builder) fix(early set, needed string) string {
 	switch early.kind {
 	case ArgoWave:
@@ -142,27 +145,27 @@ func (b *builder) fix(early set, needed string) string {
 	return fmt.Sprintf("let a selector of %s or of an earlier layer match %s, or let none match it so that it goes where it is needed", early.short, needed)
 }
 
-// remarks are the notes of a plan: those about declarations, and resources
-// that go out before something that they need.
-func (b *builder) remarks() []string {
-	return slices.Concat(b.notes, b.notesOfEarly())
+// planNotes returns the notes of a plan: about declarations, and about resources
+// that are applied before something that they need.
+func (b *builder) planNotes() []string {
+	return slices.Concat(b.notes, b.earlyNotes())
 }
 
-func (b *builder) goesFirst(c contradiction) string {
+func (b *builder) describeEarly(c contradiction) string {
 	needer, needed := b.ends(c.edge)
 	if early, late, ok := b.layersBetween(c.edge); ok {
 		return fmt.Sprintf("%s is applied before %s, which it needs (%s): %s comes before %s and waits only until it is applied",
 			needer, needed, c.edge.why, early.title(), late.title())
 	}
-	return fmt.Sprintf("%s is applied before %s, which it needs (%s): %s", needer, needed, c.edge.why, b.readable(c.road)[0])
+	return fmt.Sprintf("%s is applied before %s, which it needs (%s): %s", needer, needed, c.edge.why, b.readable(c.path)[0])
 }
 
-// droppedEdges are the inferred edges between resources that were not kept.
+// droppedEdges returns the inferred edges between resources that were dropped.
 func (b *builder) droppedEdges() []Dropped {
 	var out []Dropped
 	for _, c := range b.dropped {
 		if needer, ok := b.resourceOf(c.edge.to); ok && c.edge.strength != place {
-			out = append(out, Dropped{ID: b.resources[needer].ID, Need: b.need(c.edge), Because: b.readable(c.road)})
+			out = append(out, Dropped{ID: b.resources[needer].ID, Need: b.need(c.edge), Because: b.readable(c.path)})
 		}
 	}
 	return out

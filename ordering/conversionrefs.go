@@ -6,8 +6,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// converted: a custom resource of a version that is not stored passes through the
-// conversion webhook of its CustomResourceDefinition, which must serve.
+// converted adds edges to a custom resource that is not in its CRD's storage
+// version: from the Service of the conversion webhook and the workloads behind
+// it.
 func (refs *references) converted(r Resource) {
 	crd, ok := refs.crds[groupKind{r.Group, r.Kind}]
 	if !ok || str(refs.resources[crd].Object, "spec", "conversion", "strategy") != "Webhook" || r.Version == storedVersion(refs.resources[crd].Object) {
@@ -21,15 +22,15 @@ func (refs *references) converted(r Resource) {
 	}
 	where := "version " + r.Version + " is converted by the webhook of " + refs.resources[crd].ID.String()
 	refs.edge(service, Applied, helps, "conversion", where+", which names")
-	for _, workload := range refs.behind(service) {
+	for _, workload := range refs.workloadsBehind(service) {
 		refs.edge(workload, Ready, helps, "conversion", where+", which is served by")
 	}
 	refs.convertedTrust(crd, where)
 }
 
-// convertedTrust: cert-manager's cainjector fills in the CA by which the API server
-// trusts a conversion webhook, from a Certificate or a Secret that the
-// CustomResourceDefinition names (https://cert-manager.io/docs/concepts/ca-injector/).
+// convertedTrust adds an edge from the Certificate or Secret from which
+// cert-manager's cainjector fills the CA bundle of a conversion webhook
+// (https://cert-manager.io/docs/concepts/ca-injector/).
 func (refs *references) convertedTrust(crd int, where string) {
 	r := refs.resources[crd]
 	if str(r.Object, "spec", "conversion", "webhook", "clientConfig", "caBundle") != "" {
@@ -50,8 +51,7 @@ func (refs *references) convertedTrust(crd int, where string) {
 	}
 }
 
-// storedVersion is the version in which a CustomResourceDefinition stores its
-// resources.
+// storedVersion returns the storage version of a CRD.
 func storedVersion(crd map[string]any) string {
 	for _, v := range list(crd, "spec", "versions") {
 		if at(v, "storage") == true {
@@ -61,8 +61,8 @@ func storedVersion(crd map[string]any) string {
 	return ""
 }
 
-// behind are the workloads of the stream that serve a Service.
-func (ix *index) behind(service int) []int {
+// workloadsBehind returns the workloads of the stream that a Service selects.
+func (ix *index) workloadsBehind(service int) []int {
 	r := ix.resources[service]
 	labels := stringMap(at(r.Object, "spec", "selector"))
 	if len(labels) == 0 {

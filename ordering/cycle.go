@@ -1,11 +1,11 @@
 package ordering
 
-// maxCycleSteps bounds the search for a shortest cycle.
+// maxCycleSteps limits the edges visited in the search for a shortest cycle.
 const maxCycleSteps = 20_000_000
 
-// shortestCycle finds a cycle of declared edges with the fewest of them, in a
-// circle that sortHard could not sort. Over the bound, it is the shortest of
-// those seen.
+// shortestCycle returns a cycle with the fewest declared edges among vertices
+// that sortHard could not sort. If it exceeds maxCycleSteps, it returns the
+// shortest cycle found so far.
 func (r *resolver) shortestCycle(vertices []int32) []edge {
 	steps := 0
 	best := r.cycleThrough(r.onCycle(vertices), 0, &steps)
@@ -19,8 +19,8 @@ func (r *resolver) shortestCycle(vertices []int32) []edge {
 	return best
 }
 
-// onCycle walks back from a vertex without a position until it comes to one
-// that it has seen.
+// onCycle walks backwards from an unsorted vertex until it reaches one that it
+// has visited, which is on a cycle.
 func (r *resolver) onCycle(vertices []int32) int32 {
 	seen := map[int32]bool{}
 	v := vertices[0]
@@ -42,8 +42,8 @@ func (r *resolver) onCycle(vertices []int32) int32 {
 	return v
 }
 
-// cycleThrough finds the shortest cycle through a vertex, breadth first, if it
-// is shorter than the limit; 0 is no limit.
+// cycleThrough finds the shortest cycle through a vertex by breadth-first
+// search, if it has fewer edges than limit; 0 means no limit.
 func (r *resolver) cycleThrough(start int32, limit int, steps *int) []edge {
 	came, depth := map[int32]int32{}, map[int32]int{}
 	queue := []int32{start}
@@ -59,7 +59,7 @@ func (r *resolver) cycleThrough(start int32, limit int, steps *int) []edge {
 				continue
 			}
 			if to == start {
-				return append(r.road(start, v, came), r.edges[i])
+				return append(r.path(start, v, came), r.edges[i])
 			}
 			if _, seen := came[to]; !seen {
 				came[to], depth[to] = i, depth[v]+1

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever waits for itself is named: there is no cycle without an edge.
+// Every cycle has at least one edge, even that of a resource that waits for
+// itself.
 func TestNoCycleIsWithoutAnEdge(t *testing.T) {
 	b := &builder{declarations: &declarations{index: &index{}}}
 	s := b.addSet(set{name: "stack a", kind: StackLayer, within: -1})

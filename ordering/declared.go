@@ -8,41 +8,42 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// declarations is what authors declared: edges between resources, sets of
-// resources, and which of these wait for which.
+// declarations holds what authors declared: edges between resources, sets of
+// resources, and the order of the sets.
 type declarations struct {
 	*index
-	options       Options
-	skipped       map[object.ID]Reason
-	edges         []edge
-	external      map[int][]Need // by resource
-	sets          []set
-	members       []membership
-	frame         Frame
-	standing      []standing       // per resource
-	layerOf       []int            // per resource: the set that placed it; -1
-	prerequisites int              // the set of CRDs and Namespaces; -1
-	deleteRules   []changeRule     // kapp's about deleting
-	changeMembers map[string][]int // of kapp's change groups
-	elsewhere     map[object.ID]bool
-	leftOut       []Resource     // of elsewhere, without hooks
-	outside       map[int][]Need // by set: what it holds that is no part of the plan
-	errs          []error
-	notes         []string
-	suggestions   int
+	options           Options
+	skipped           map[object.ID]Reason
+	edges             []edge
+	external          map[int][]Need // by resource
+	sets              []set
+	members           []membership
+	orderSource       OrderSource
+	placements        []placement             // per resource
+	layerOf           []int                   // per resource: the set that placed it, or -1
+	prerequisites     int                     // the set of CRDs and Namespaces, or -1
+	deleteRules       []changeRule            // kapp's delete rules
+	changed           map[string]*changeGroup // members of kapp's change groups
+	excludedIDs       map[object.ID]bool
+	excludedResources []Resource     // of elsewhere, without hooks
+	setExternals      map[int][]Need // per set: its resources that are not part of the plan
+	errs              []error
+	notes             []string
+	suggestions       int
 }
 
-// declare reads every declaration of a stream. Its errors are all that is
-// wrong with them; what could be read is there nevertheless.
+// declare reads all declarations of a stream. It collects errors in errs and
+// keeps everything that it could read.
 func declare(ix *index, options Options, skipped []Skipped) *declarations {
-	d := &declarations{index: ix, options: options, skipped: map[object.ID]Reason{}, external: map[int][]Need{}, elsewhere: map[object.ID]bool{}, outside: map[int][]Need{}}
+	d := &declarations{index: ix, options: options, skipped: map[object.ID]Reason{}, external: map[int][]Need{}, excludedIDs: map[object.ID]bool{}, setExternals: map[int][]Need{}}
 	for _, s := range skipped {
 		d.skipped[s.ID] = s.Why
 	}
-	for _, r := range options.Elsewhere {
-		d.elsewhere[r.ID] = true
+	for _, r := range options.Excluded {
+		d.excludedIDs[r.ID] = true
 	}
-	d.leftOut = withoutAnyHooks(options.Elsewhere)
+	d.excludedResources = withoutAnyHooks(options.Excluded)
+	slices.SortFunc(d.excludedResources, func(a, b Resource) int { return object.Compare(a.ID, b.ID) })
 	for i, r := range ix.resources {
 		d.dependsOn(i, r)
 		if err := checkProvides(r); err != nil {
@@ -55,13 +56,17 @@ func declare(ix *index, options Options, skipped []Skipped) *declarations {
 	return d
 }
 
-// fail records what is wrong with a resource's declarations.
+// fail records an error in a resource's declarations.
 func (d *declarations) fail(i int, format string, args ...any) {
-	r := d.resources[i]
+	d.failOf(d.resources[i], format, args...)
+}
+
+// failOf records an error about a resource, which need not be part of the plan.
+func (d *declarations) failOf(r Resource, format string, args ...any) {
 	d.errs = append(d.errs, fmt.Errorf("%s: %w", located(r), fmt.Errorf(format, args...)))
 }
 
-// located is a resource with the place of its manifest.
+// located returns a resource's ID with the source of its manifest.
 func located(r Resource) string {
 	if r.Source == "" {
 		return r.ID.String()
@@ -69,8 +74,8 @@ func located(r Resource) string {
 	return r.ID.String() + " (" + r.Source + ")"
 }
 
-// annotationsOf gives the annotations whose key is the given one, or that with
-// a suffix behind a dot, as kapp reads them; sorted by key.
+// annotationsOf returns the annotation keys that equal key or start with key
+// and a dot, as kapp reads them; sorted.
 func annotationsOf(r Resource, key string) []string {
 	var keys []string
 	for k := range r.Annotations {
@@ -82,8 +87,8 @@ func annotationsOf(r Resource, key string) []string {
 	return keys
 }
 
-// emitted tells whether a tool's annotations on a resource are our own copy of
-// its stamp.
+// emitted reports whether a tool's annotations on a resource were written by us
+// as a copy of its stamp.
 func emitted(r Resource, tool string) bool {
 	return slices.Contains(splitList(r.Annotations[EmittedAnnotation]), tool)
 }

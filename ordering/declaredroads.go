@@ -1,26 +1,26 @@
 package ordering
 
-// declaredRoads answers whether declared edges lead from one vertex to another.
-// Many references between the same two layers ask the same question, so what
-// can be reached from the end of a layer is searched once and kept.
-type declaredRoads struct {
+// declaredPaths finds paths of declared edges between vertices. Many references
+// between the same two layers ask for the same path, so it caches which sets
+// are reachable from the exit of a layer.
+type declaredPaths struct {
 	*resolver
 	isSetVertex func(v int32) bool
 	reached     map[int32]map[int32]bool // set vertices reached from a set vertex
-	between     map[[2]int32][]edge      // roads between two set vertices
+	between     map[[2]int32][]edge      // paths between two set vertices
 }
 
-// maxNearby bounds the edges looked at around a resource for the sets it is
-// in. A resource with more declared edges is left to the full search.
+// maxNearby limits the edges visited around a resource to find its sets. A
+// resource with more declared edges is left to the full search.
 const maxNearby = 64
 
-func newDeclaredRoads(r *resolver, isSetVertex func(v int32) bool) *declaredRoads {
-	return &declaredRoads{resolver: r, isSetVertex: isSetVertex, reached: map[int32]map[int32]bool{}, between: map[[2]int32][]edge{}}
+func newDeclaredPaths(r *resolver, isSetVertex func(v int32) bool) *declaredPaths {
+	return &declaredPaths{resolver: r, isSetVertex: isSetVertex, reached: map[int32]map[int32]bool{}, between: map[[2]int32][]edge{}}
 }
 
-// find gives a road of declared edges through layers; nil when there is none,
-// or none was found close enough to both ends.
-func (d *declaredRoads) find(from, to int32) []edge {
+// find returns a path of declared edges through layers. It returns nil if there
+// is none, or if no set is near enough to both ends.
+func (d *declaredPaths) find(from, to int32) []edge {
 	exits, after := d.nearbySets(from, d.out, edgeTo)
 	if len(exits) == 0 {
 		return nil
@@ -29,17 +29,17 @@ func (d *declaredRoads) find(from, to int32) []edge {
 	for _, exit := range exits {
 		for _, entry := range entries {
 			if d.reaches(exit, entry) {
-				road := append(d.road(from, exit, after), d.roadBetween(exit, entry)...)
-				return append(road, d.roadBack(entry, to, before)...)
+				road := append(d.path(from, exit, after), d.pathBetween(exit, entry)...)
+				return append(road, d.pathBack(entry, to, before)...)
 			}
 		}
 	}
 	return nil
 }
 
-// nearbySets lists the first set vertices that declared edges lead to from a
-// start, nearest first, and by which edge each vertex was found.
-func (d *declaredRoads) nearbySets(start int32, edges adjacency, end func(*edge) int32) (sets []int32, came map[int32]int32) {
+// nearbySets returns the first set vertices reachable from start by declared
+// edges, nearest first, and the edge by which each vertex was reached.
+func (d *declaredPaths) nearbySets(start int32, edges adjacency, end func(*edge) int32) (sets []int32, came map[int32]int32) {
 	came = map[int32]int32{start: -1}
 	found := []int32{start}
 	for next, looked := 0, 0; next < len(found); next++ {
@@ -63,12 +63,12 @@ func (d *declaredRoads) nearbySets(start int32, edges adjacency, end func(*edge)
 	return sets, came
 }
 
-// declared reports whether the edge is the author's and within the circle.
-func (d *declaredRoads) declared(i int32) bool {
+// declared reports whether the author declared the edge and it is in force.
+func (d *declaredPaths) declared(i int32) bool {
 	return d.inForce[i] && d.edges[i].strength == hard
 }
 
-func (d *declaredRoads) reaches(from, to int32) bool {
+func (d *declaredPaths) reaches(from, to int32) bool {
 	if d.reached[from] == nil {
 		came := d.search(from, -1)
 		sets := map[int32]bool{}
@@ -82,20 +82,20 @@ func (d *declaredRoads) reaches(from, to int32) bool {
 	return d.reached[from][to]
 }
 
-func (d *declaredRoads) roadBetween(from, to int32) []edge {
+func (d *declaredPaths) pathBetween(from, to int32) []edge {
 	ends := [2]int32{from, to}
 	road, known := d.between[ends]
 	if !known {
 		came := d.search(from, to)
-		road = d.road(from, to, came)
+		road = d.path(from, to, came)
 		d.between[ends] = road
 	}
 	return road
 }
 
-// search follows declared edges, breadth first, until it finds a vertex; -1
-// finds all.
-func (d *declaredRoads) search(from, until int32) map[int32]int32 {
+// search follows declared edges breadth first until it reaches a vertex; -1
+// visits all. It returns the edge by which each vertex was reached.
+func (d *declaredPaths) search(from, until int32) map[int32]int32 {
 	came := map[int32]int32{from: -1}
 	found := []int32{from}
 	for next := 0; next < len(found) && found[next] != until; next++ {
@@ -111,9 +111,9 @@ func (d *declaredRoads) search(from, until int32) map[int32]int32 {
 	return came
 }
 
-// roadBack is the road from a vertex that a search against the edges found to
-// the one that it started from.
-func (d *declaredRoads) roadBack(from, start int32, came map[int32]int32) []edge {
+// pathBack returns the path from a vertex that a backward search reached to the
+// vertex at which the search started.
+func (d *declaredPaths) pathBack(from, start int32, came map[int32]int32) []edge {
 	var road []edge
 	for v := from; v != start; v = d.edges[came[v]].to {
 		road = append(road, d.edges[came[v]])

@@ -10,41 +10,41 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Deletion is the order in which resources are deleted: the reverse of the one
-// in which they are applied. Custom resources, whoever brought their CRDs, go
-// before the workloads of the stream, of which one may run their finalizers,
-// APIServices before Namespaces, and CRDs and Namespaces last.
-// kapp's rules about deleting go before all that.
+// Deletion is the order in which resources are deleted: the reverse of the
+// order in which they are applied. In addition, custom resources go before the
+// stream's workloads, because a workload may run their finalizers, and
+// APIServices go before Namespaces; CRDs and Namespaces go last. kapp's delete
+// rules override all of this.
 type Deletion struct {
 	Steps []DeletionStep // sorted by wave, then by ID
-	Waves int            // the next begins when all resources of one are gone
-	// Notes are remarks for people.
+	Waves int            // the number of waves; a wave starts when all resources of the one before are gone
+	// Notes are remarks for display, such as edges that delete rules overrule.
 	Notes []string
-	// Ends is the plan whose last waves the deletion is, as a prune's is of the
-	// apply's; nil when it stands alone.
-	Ends *Plan
+	// FollowsPlan is the plan that the deletion follows, as a prune follows an apply;
+	// nil if there is none.
+	FollowsPlan *Plan
 }
 
 // DeletionStep is the deletion of one resource.
 type DeletionStep struct {
 	ID   object.ID
-	Wave int // from 0
-	// After are the resources whose deletion comes first: with gate Ready they
-	// must be gone, with Applied the request for them is sent before.
+	Wave int // from 0, below Deletion.Waves
+	// After are the resources that are deleted first. With gate Ready they must
+	// be gone; with Applied their delete request must have been sent.
 	After []Need
 }
 
-// Plan is the deletion as a plan, behind the one that it ends, for who shows what
-// is going on: what comes first is what is needed.
+// Plan returns the deletion as a plan for display, appended to FollowsPlan. A
+// step needs the resources that are deleted before it.
 func (d *Deletion) Plan() *Plan {
 	p, first := &Plan{Notes: d.Notes}, d.FirstWave()
-	if d.Ends != nil {
-		*p = *d.Ends
+	if d.FollowsPlan != nil {
+		*p = *d.FollowsPlan
 		p.Steps, p.Waves, p.Notes = slices.Clone(p.Steps), slices.Clone(p.Waves), slices.Concat(p.Notes, d.Notes)
 	}
 	for range d.Waves {
 		wave := Wave{}
-		if d.Ends != nil {
+		if d.FollowsPlan != nil {
 			wave.Name = "prune"
 		}
 		p.Waves = append(p.Waves, wave)
@@ -55,15 +55,16 @@ func (d *Deletion) Plan() *Plan {
 	return p
 }
 
-// FirstWave is the index of the deletion's first wave among those of Plan.
+// FirstWave returns the index of the deletion's first wave in Plan: 0, or behind
+// the waves of FollowsPlan.
 func (d *Deletion) FirstWave() int {
-	if d.Ends == nil {
+	if d.FollowsPlan == nil {
 		return 0
 	}
-	return len(d.Ends.Waves)
+	return len(d.FollowsPlan.Waves)
 }
 
-// because says, in short, why a resource is not deleted earlier.
+// because returns a short reason why a resource is not deleted earlier.
 func (s DeletionStep) because() Reason {
 	if len(s.After) == 0 {
 		return Reason{Rule: "nothing that is deleted needs it"}
@@ -76,16 +77,16 @@ func (s DeletionStep) because() Reason {
 }
 
 // DeletionOrder plans the deletion of resources, such as those of an earlier
-// stream. Hooks are left out, as they are from an apply, unless the options keep
-// them. The error is what Build would say of the resources, or a *CycleError of
-// rules about deleting.
+// stream. Hooks are left out unless Options.KeepHooks is set. The error is about
+// declarations, as that of Build, or joins a *CycleError for each cycle of delete
+// rules.
 func DeletionOrder(resources []Resource, options Options) (*Deletion, error) {
 	options.SkipHooks = true
 	b, err := newBuilder(resources, options)
 	if err != nil {
 		return nil, err
 	}
-	edges := slices.Concat(b.deleteEdges(), b.reversed(), b.customFirst(), b.apiServicesFirst())
+	edges := slices.Concat(b.deleteEdges(), b.reversedEdges(), b.customResourceEdges(), b.apiServiceEdges())
 	resolved := resolve(len(b.resources)+2*len(b.sets), edges, b.isSetVertex)
 	var errs []error
 	for _, cycle := range resolved.cycles {
@@ -94,22 +95,26 @@ func DeletionOrder(resources []Resource, options Options) (*Deletion, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	b.edges, b.readyVertex, b.readyOf = resolved.kept, nil, nil // a deletion has one event: it is gone
+	b.edges, b.readyVertex, b.readyOf = resolved.kept, nil, nil // a deletion has only one event per resource: it is gone
 	b.graph = newGraph(len(b.resources)+2*len(b.sets), b.edges)
 	b.rank, _ = b.graph.ranks()
-	out := &Deletion{Waves: b.numberWaves(), Notes: b.contradicted(resolved.dropped)}
+	out := &Deletion{Waves: b.numberWaves(), Notes: b.overruledNotes(resolved.dropped)}
 	for _, i := range b.byWave() {
 		out.Steps = append(out.Steps, DeletionStep{ID: b.resources[i].ID, Wave: b.wave[i], After: b.needsOf(int32(i))})
 	}
 	return out, nil
 }
 
-// deleteEdges are kapp's rules about deleting.
+// deleteEdges returns the edges of kapp's delete rules.
 func (b *builder) deleteEdges() []edge {
 	var edges []edge
 	for _, rule := range b.deleteRules {
 		why := Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": " + rule.String(), Where: b.resources[rule.resource].Source}
-		for _, member := range b.changeMembers[rule.group] {
+		group := b.changed[rule.group]
+		if group == nil {
+			continue
+		}
+		for _, member := range group.members {
 			switch {
 			case member == rule.resource:
 			case rule.before:
@@ -122,31 +127,32 @@ func (b *builder) deleteEdges() []edge {
 	return edges
 }
 
-// reversed are the edges of an apply the other way round. What the author said
-// of applying is weaker here than what he said of deleting.
-func (b *builder) reversed() []edge {
+// reversedEdges returns the edges of an apply with both ends swapped. Declared edges
+// become weaker than delete rules.
+func (b *builder) reversedEdges() []edge {
 	var edges []edge
 	for _, e := range b.edges {
 		from, to := b.ownVertex(e.to), b.ownVertex(e.from)
-		if from == to || e.strength == certain { // the latter is about becoming ready; its twin is about both
+		if from == to || e.strength == certain { // a certain edge is about becoming ready; another edge of the same reference remains
 			continue
 		}
 		e.from, e.to = from, to
-		if e.why.Rule == rulePolicy { // what it protects must be gone, not only asked to go
+		if e.why.Rule == rulePolicy { // the protected workload must be gone, not only its delete request sent
 			e.gate, e.weight = Ready, weight(Ready)
 		}
 		switch e.strength {
 		case hard:
 			e.strength = certain
 		case place:
-			e.strength = helps // more than what is only guessed about finalizers
+			e.strength = helps // stronger than guesses about finalizers
 		}
 		edges = append(edges, e)
 	}
 	return edges
 }
 
-// ownVertex is the vertex of a resource, applied, for that of it being ready.
+// ownVertex returns the vertex of a resource being applied, given the vertex of
+// it being ready.
 func (b *builder) ownVertex(v int32) int32 {
 	if r, ok := b.readyOf[v]; ok {
 		return r
@@ -154,23 +160,25 @@ func (b *builder) ownVertex(v int32) int32 {
 	return v
 }
 
-// customFirst lets workloads wait until the custom resources are gone: what runs
-// their finalizers is not named in them. A workload that goes before one of a
-// group, because it needs it, waits for none of that group.
-func (b *builder) customFirst() []edge {
+// customResourceEdges makes workloads wait until custom resources are gone, because a
+// controller that runs their finalizers is not named in their manifests. A
+// workload that is deleted before a custom resource of a group, because it
+// needs it, does not wait for that group.
+func (b *builder) customResourceEdges() []edge {
 	var edges []edge
 	var workloads []int
-	groups := map[string]int{} // the set of each group's custom resources
+	groups := map[string]int{} // group to the set of its custom resources
 	why := Reason{Rule: "finalizers", Detail: "a workload may run the finalizers of custom resources"}
 	for i, r := range b.resources {
 		switch {
 		case b.isCustom(r.ID):
 			group, seen := groups[r.Group]
 			if !seen {
-				group = b.addSet(set{name: "custom resources of " + r.Group, kind: Everything, within: -1})
+				group = b.addSet(set{name: "custom resources of " + r.Group, kind: AllPlaced, within: -1})
 				groups[r.Group] = group
 			}
-			// What gives way is a workload's waiting, never a resource's membership.
+			// If edges conflict, the workload's edge is dropped, not the
+			// membership.
 			edges = append(edges, edge{from: int32(i), to: b.exit(group), gate: Ready, strength: hard, why: why})
 		case podSpec(r.Object) != nil:
 			workloads = append(workloads, i)
@@ -184,15 +192,15 @@ func (b *builder) customFirst() []edge {
 	return edges
 }
 
-// apiServicesFirst lets Namespaces wait until the APIServices are gone: one whose
-// backend went with its Namespace stops every Namespace from going.
-func (b *builder) apiServicesFirst() []edge {
+// apiServiceEdges makes Namespaces wait until the APIServices are gone: an
+// APIService whose backend is deleted blocks the deletion of every Namespace.
+func (b *builder) apiServiceEdges() []edge {
 	var services, namespaces []int
 	for i, r := range b.resources {
 		switch {
 		case r.Group == "apiregistration.k8s.io" && r.Kind == "APIService":
 			services = append(services, i)
-		case isNamespace(r.ID):
+		case r.ID.IsNamespace():
 			namespaces = append(namespaces, i)
 		}
 	}
@@ -206,13 +214,13 @@ func (b *builder) apiServicesFirst() []edge {
 	return edges
 }
 
-// contradicted are the edges that rules about deleting overrule.
-func (b *builder) contradicted(dropped []contradiction) []string {
+// overruledNotes returns notes about the edges that delete rules overrule.
+func (b *builder) overruledNotes(dropped []contradiction) []string {
 	var notes []string
 	for _, c := range dropped {
 		if c.edge.strength > place && b.isResource(c.edge.from) && b.isResource(c.edge.to) {
 			from, to := b.vertexName(c.edge.from), b.vertexName(c.edge.to)
-			notes = append(notes, from+" is not deleted before "+to+", though it needs it ("+c.edge.why.String()+"): "+b.readable(c.road)[0].String())
+			notes = append(notes, from+" is not deleted before "+to+", though it needs it ("+c.edge.why.String()+"): "+b.readable(c.path)[0].String())
 		}
 	}
 	slices.SortFunc(notes, cmp.Compare[string])

@@ -16,8 +16,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Each testdata/deletion/*.txtar is a stream and the order in which it is
-// deleted. `make golden` rewrites it.
+// Each testdata/deletion/*.txtar is a stream and its order of deletion. `make
+// golden` updates it.
 func TestDeletionOrder(t *testing.T) {
 	cases, err := filepath.Glob("testdata/deletion/*.txtar")
 	require.NoError(t, err)
@@ -59,9 +59,9 @@ func deletion(d *ordering.Deletion, err error) string {
 	return b.String()
 }
 
-// Whatever has a plan can be deleted: each resource once, behind all that need
-// it, in waves that are the reverse of the layers; and custom resources and what
-// lives in a Namespace never after that.
+// Every plan has a deletion: each resource once, after all its dependents, in
+// waves that reverse the layers; custom resources before their CRDs, and
+// namespaced resources before their Namespace.
 func TestDeletionOfAnyPlan(t *testing.T) {
 	for seed := range uint64(2000) {
 		w := newWorld(seed)

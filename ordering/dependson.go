@@ -8,25 +8,26 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// The annotations by which a resource names single resources that it needs,
-// comma-separated, each as group/Kind/name or group/namespaces/NAMESPACE/Kind/name
-// with an empty group for the core group (the syntax of cli-utils).
+// The annotations by which a resource names the resources that it needs: hard
+// edges with gate Ready. The value is a comma-separated list of group/Kind/name
+// or group/namespaces/NAMESPACE/Kind/name, with an empty group for the core
+// group (the syntax of cli-utils).
 const (
-	// DependsOnAnnotation also takes "external:" before an entry, for what the
-	// stream does not hold, and "?gate=applied" behind it.
+	// DependsOnAnnotation also accepts the prefix "external:" on an entry, for
+	// resources that are not in the stream, and the suffix "?gate=applied".
 	DependsOnAnnotation = "ordapply.dev/depends-on"
-	// KptDependsOnAnnotation is what `kpt live` and Config Sync read.
+	// KptDependsOnAnnotation is read by `kpt live` and Config Sync.
 	KptDependsOnAnnotation = "config.kubernetes.io/depends-on"
 )
 
-// dependency is one entry of such an annotation.
+// dependency is one entry of a depends-on annotation.
 type dependency struct {
 	id       object.ID
 	gate     Gate
 	external bool
 }
 
-// dependsOn reads the edges that a resource declares by naming others.
+// dependsOn adds the edges that a resource's depends-on annotations declare.
 func (d *declarations) dependsOn(i int, r Resource) {
 	keys := []string{DependsOnAnnotation, KptDependsOnAnnotation}
 	if emitted(r, "kpt") {
@@ -56,16 +57,16 @@ func (d *declarations) depend(i int, key string, entry dependency) {
 		d.fail(i, "annotation %s: it names the resource itself: remove the entry", key)
 	case ok:
 		d.edges = append(d.edges, resourceEdge(from, i, entry.gate, hard, why))
-	case entry.external, d.elsewhere[entry.id]:
+	case entry.external, d.excludedIDs[entry.id]:
 		d.external[i] = append(d.external[i], Need{ID: entry.id, Gate: entry.gate, Why: why, Hard: true})
 	case d.options.Incomplete:
 	default:
-		d.fail(i, "annotation %s: %s is not in the stream%s", key, formatReference(entry.id), d.meant(i, key, entry.id))
+		d.fail(i, "annotation %s: %s is not in the stream%s", key, formatReference(entry.id), d.suggestion(i, key, entry.id))
 	}
 }
 
-// meant says what to do about a reference that names nothing.
-func (d *declarations) meant(i int, key string, id object.ID) string {
+// suggestion suggests what to do about a reference to a missing resource.
+func (d *declarations) suggestion(i int, key string, id object.ID) string {
 	if why, ok := d.skipped[id]; ok {
 		return ": it is left out (" + why.String() + ")"
 	}
@@ -80,8 +81,8 @@ func (d *declarations) meant(i int, key string, id object.ID) string {
 	return "; if something else puts it into the cluster, name it in " + DependsOnAnnotation + " instead, as external:" + formatReference(id)
 }
 
-// maxSuggestions bounds the search for what was meant, which reads the whole
-// stream each time.
+// maxSuggestions limits the number of suggestions, since each one scans the
+// whole stream.
 const maxSuggestions = 20
 
 func parseDependencies(value string, ours bool) ([]dependency, error) {
@@ -128,7 +129,7 @@ func parseDependency(entry string, ours bool) (d dependency, err error) {
 	return d, nil
 }
 
-// formatReference is an ID as these annotations spell it.
+// formatReference formats an ID in the syntax of the annotations.
 func formatReference(id object.ID) string {
 	if id.Namespace == "" {
 		return id.Group + "/" + id.Kind + "/" + id.Name
@@ -136,14 +137,15 @@ func formatReference(id object.ID) string {
 	return id.Group + "/namespaces/" + id.Namespace + "/" + id.Kind + "/" + id.Name
 }
 
-// CheckDependsOn reports what is wrong with a value of DependsOnAnnotation,
-// whatever the stream holds.
+// CheckDependsOn returns the syntax error in a value of DependsOnAnnotation, or
+// nil. It does not look resources up.
 func CheckDependsOn(value string) error {
 	_, err := parseDependencies(value, true)
 	return err
 }
 
-// CheckKptDependsOn is CheckDependsOn for the annotation of kpt.
+// CheckKptDependsOn does the same for KptDependsOnAnnotation, which knows neither
+// "external:" nor gates.
 func CheckKptDependsOn(value string) error {
 	_, err := parseDependencies(value, false)
 	return err

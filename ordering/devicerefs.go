@@ -4,8 +4,8 @@ import "github.com/ordapply/ordapply/object"
 
 const deviceGroup = "resource.k8s.io"
 
-// resourceClaim is a claim for devices, or the template of one, that a Pod names;
-// with the DeviceClasses without which it is not allocated.
+// resourceClaim adds edges from the ResourceClaim or ResourceClaimTemplate that
+// a Pod names, and from the DeviceClasses that it requests.
 func (p *podReader) resourceClaim(claim any) {
 	where := "resourceClaim " + str(claim, "name")
 	p.deviceClaim("ResourceClaim", str(claim, "resourceClaimName"), where)
@@ -25,15 +25,16 @@ func (p *podReader) deviceClaim(kind, name, where string) {
 	}
 }
 
-// device: the DeviceClasses that a claim for devices asks for come first.
+// device adds edges from the DeviceClasses that a claim requests.
 func (refs *references) device(r Resource) {
 	for _, class := range deviceClasses(r) {
 		refs.need(class, helps, "device-class", "asks for")
 	}
 }
 
-// deviceClasses are those that a ResourceClaim or ResourceClaimTemplate asks for,
-// in the fields of resource.k8s.io/v1 and of the versions before it.
+// deviceClasses returns the DeviceClasses that a ResourceClaim or
+// ResourceClaimTemplate requests, in the fields of resource.k8s.io/v1 and
+// earlier versions.
 func deviceClasses(r Resource) []object.ID {
 	if r.Group != deviceGroup {
 		return nil

@@ -1,15 +1,22 @@
-// Package ordering turns a stream of resources into a plan: which resource
-// waits for which, why, and in which wave each is applied. It is pure: no
-// cluster, clock or file; the same resources in any order give the same plan.
+// Package ordering turns a stream of resources into a plan: what each resource
+// waits for, why, and in which wave it is applied. It is pure: it uses no
+// cluster, clock or file, and the same resources in any order give the same
+// plan.
 //
-// The terms. An edge says "B needs A", with a gate (A applied, or A ready) and
-// a reason. Layers, stamped on resources by a SortOrder, are hard edges
-// between sets. References that manifests make to each other (a Deployment to
-// its ConfigMap) are soft edges. A wave is the rank of a resource over all
-// edges: a ready edge or a layer boundary counts one, an applied edge nothing.
+// An edge means "B needs A". It has a reason and a gate: A is applied, or A is
+// ready. Layers, which a SortOrder stamps on resources, are hard edges between
+// sets. References between manifests, such as from a Deployment to its
+// ConfigMap, are soft edges. The wave of a resource is its rank over all edges:
+// a ready edge or a layer boundary adds one, an applied edge adds nothing.
 //
 //	plan, err := ordering.Build(resources, ordering.Options{})
+//	if err != nil {
+//		return err // everything that is wrong, with a *CycleError for each cycle
+//	}
 //	for _, step := range plan.Steps {
 //		fmt.Println(step.Wave, step.ID, step.Needs)
 //	}
+//
+// DeletionOrder plans a deletion, Vet reports what is doubtful in a stream, and
+// Consolidate renumbers the sync waves of Argo CD.
 package ordering

@@ -8,9 +8,9 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// WriteDOT writes the picture in Graphviz' language: waves from left to right,
-// black arrows for what authors declared, grey ones for what was inferred,
-// dashed ones where being applied is enough.
+// WriteDOT writes the drawing in Graphviz's DOT language. Waves go from left to
+// right. Declared edges are black, inferred ones grey, and edges with gate
+// Applied dashed.
 func (d *Drawing) WriteDOT(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("digraph plan {\n")
@@ -33,7 +33,7 @@ func (d *Drawing) WriteDOT(w io.Writer) error {
 	return err
 }
 
-// writeOrderDOT keeps the waves in order where no arrow does.
+// writeOrderDOT adds invisible edges that keep the waves in order.
 func (d *Drawing) writeOrderDOT(b *strings.Builder) {
 	for n := 1; n < len(d.Waves); n++ {
 		if before, after := d.Waves[n-1].Boxes, d.Waves[n].Boxes; len(before) > 0 && len(after) > 0 {
@@ -62,7 +62,7 @@ func (b Box) attributesDOT() string {
 	return fmt.Sprintf("label=%s, tooltip=%s", b.labelDOT(), quoteDOT(strings.Join(b.Names, "\n")))
 }
 
-// labelDOT is a box' text: its kind in bold, then its names.
+// labelDOT returns a box's label: its kind in bold, then its names.
 func (b Box) labelDOT() string {
 	var label strings.Builder
 	fmt.Fprintf(&label, "<<b>%s</b>", escapeXML(b.Kind))

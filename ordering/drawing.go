@@ -7,24 +7,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
-// Drawing is a plan as a picture shows it: waves with boxes in them, and arrows
-// between the boxes. Resources of one kind, wave and layer that need the same
-// and are needed by the same share a box. What the waves show already is not
-// drawn again: an arrow from a Namespace to what lives in it, and one beside
-// which others lead the same way.
+// Drawing is a plan prepared for drawing: waves that contain boxes, and arrows
+// between boxes. Resources of one kind, wave and layer with the same
+// dependencies and dependents share a box. It omits arrows that the waves
+// already imply: from a Namespace to its resources, and those that are implied
+// by a longer path.
 type Drawing struct {
-	Title  string
-	Waves  []DrawnWave
-	Boxes  []Box
-	Arrows []Arrow
+	Title  string      // "12 resources in 4 waves"
+	Waves  []DrawnWave // as in the plan
+	Boxes  []Box       // referred to by index
+	Arrows []Arrow     // none points back to an earlier wave
 }
 
 // DrawnWave is a wave and its boxes, as indices into Drawing.Boxes.
 type DrawnWave struct {
-	Title string
+	Title string // "wave 2/5 (data)"
 	Boxes []int
 }
 
@@ -32,15 +33,15 @@ type DrawnWave struct {
 type Box struct {
 	Kind  string   // or "platform/data: 12 resources", or a layer's name
 	Names []string // "namespace/name", sorted
-	Layer string
-	Wave  int
-	End   bool // of a layer: who waits for all of it waits for this box
+	Layer string   // of its resources; "" if none
+	Wave  int      // index into Drawing.Waves
+	End   bool     // the end of a layer; arrows to dependents of the whole layer start here
 }
 
-// maxNames is how many names a box lists.
+// maxNames is the number of names that a box lists.
 const maxNames = 12
 
-// Lines are a box' kind and names, not too many.
+// Lines returns a box's kind and its names, of which it lists about a dozen.
 func (b Box) Lines() []string {
 	lines := append([]string{b.Kind}, b.Names...)
 	if len(b.Names) > maxNames+1 {
@@ -49,32 +50,33 @@ func (b Box) Lines() []string {
 	return lines
 }
 
-// Arrow leads from a box to one that needs it.
+// Arrow points from a box to its dependent.
 type Arrow struct {
-	From, To int // indices into Drawing.Boxes
-	Gate     Gate
-	Hard     bool
+	From, To int    // indices into Drawing.Boxes; To waits for From
+	Gate     Gate   // what it waits for
+	Hard     bool   // the author declared it
 	Why      string // one of the reasons
 }
 
-// maxDrawn is how many resources a picture shows one by one.
+// maxDrawn is the number of resources up to which each is drawn.
 const maxDrawn = 300
 
-// Draw makes the picture of a plan. Above 300 resources it shows layers, or
+// Draw returns the drawing of a plan. Above 300 resources it draws layers, or
 // kinds where no layer placed them, instead of resources.
 func (p *Plan) Draw() *Drawing {
-	d := &Drawing{Title: fmt.Sprintf("%s in %s", counted(len(p.Steps), "resource", "resources"), counted(len(p.Waves), "wave", "waves"))}
+	d := &Drawing{Title: fmt.Sprintf("%s in %s", plain.Count(len(p.Steps), "resource"), plain.Count(len(p.Waves), "wave"))}
 	links := p.drawnLinks()
 	var boxOf []int
 	coarse := len(p.Steps) > maxDrawn
 	if coarse {
-		boxOf = d.boxes(p, p.coarse(links), coarse)
+		boxOf = d.boxes(p, p.coarseBoxKeys(links), coarse)
 		links = slices.Concat(links, p.layerLinks())
-		d.Title += "; " + counted(len(d.Boxes), "box", "boxes") + " of resources that share a layer, or a kind"
+		d.Title += "; " + plain.Count(len(d.Boxes), "box") + " of resources that share a layer, or a kind"
 	} else {
 		links = reduceLinks(links, len(p.Steps))
-		boxOf = d.boxes(p, p.alike(links), coarse)
+		boxOf = d.boxes(p, p.boxKeys(links), coarse)
 	}
+	d.Title += p.hookCounts()
 	d.arrows(links, boxOf)
 	if !coarse {
 		d.layerEnds(p, boxOf)
@@ -89,6 +91,24 @@ func (p *Plan) Draw() *Drawing {
 	return d
 }
 
+// hookCounts returns the number of hooks of each event, for the title of a drawing:
+// "; hooks around it: 2 pre-install, 1 post-upgrade".
+func (p *Plan) hookCounts() string {
+	var parts []string
+	for i := 0; i < len(p.Hooks); {
+		n := i
+		for n < len(p.Hooks) && p.Hooks[n].Event == p.Hooks[i].Event {
+			n++
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", n-i, p.Hooks[i].Event))
+		i = n
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; hooks around it: " + strings.Join(parts, ", ")
+}
+
 // link is an edge of the plan between two steps.
 type link struct {
 	from, to int
@@ -97,8 +117,8 @@ type link struct {
 	why      Reason
 }
 
-// drawnLinks are the edges worth drawing, one for each pair of steps, by who
-// needs.
+// drawnLinks returns the edges to draw, one for each pair of steps, grouped by
+// dependent.
 func (p *Plan) drawnLinks() [][]link {
 	index := p.index()
 	out := make([][]link, len(p.Steps))
@@ -129,8 +149,7 @@ func (p *Plan) index() map[object.ID]int {
 	return index
 }
 
-// reduceLinks leaves out inferred links beside which a longer road leads the
-// same way.
+// reduceLinks drops inferred links that are implied by a longer path.
 func reduceLinks(links [][]link, size int) [][]link {
 	out := make([][]link, size)
 	for to := range links {
@@ -156,8 +175,8 @@ func reduceLinks(links [][]link, size int) [][]link {
 	return out
 }
 
-// alike gives each step a text that those which may share its box have too.
-func (p *Plan) alike(links [][]link) []string {
+// boxKeys returns a key for each step; steps with equal keys may share a box.
+func (p *Plan) boxKeys(links [][]link) []string {
 	neighbours := make([][]string, len(p.Steps))
 	for to, in := range links {
 		for _, l := range in {
@@ -174,9 +193,9 @@ func (p *Plan) alike(links [][]link) []string {
 	return out
 }
 
-// coarse gives each step its box in a picture of many: its layer's in its wave,
-// or its kind's. Boxes that need each other become one.
-func (p *Plan) coarse(links [][]link) []string {
+// coarseBoxKeys returns a key for each step of a large plan: its wave with its layer
+// or kind. Boxes that form a cycle get the same key.
+func (p *Plan) coarseBoxKeys(links [][]link) []string {
 	out := make([]string, len(p.Steps))
 	boxOf := make([]int32, len(p.Steps))
 	var titles []string
@@ -196,7 +215,7 @@ func (p *Plan) coarse(links [][]link) []string {
 			edges = append(edges, edge{from: boxOf[l.from], to: boxOf[l.to]})
 		}
 	}
-	for _, circle := range newGraph(len(titles), edges).circles() {
+	for _, circle := range newGraph(len(titles), edges).components() {
 		for _, b := range circle {
 			titles[b] = titles[slices.Min(circle)]
 		}
@@ -207,7 +226,7 @@ func (p *Plan) coarse(links [][]link) []string {
 	return out
 }
 
-// boxes puts steps with one key into one box each and tells which.
+// boxes puts steps with equal keys into one box and returns each step's box.
 func (d *Drawing) boxes(p *Plan, keys []string, coarse bool) []int {
 	byKey := map[string]int{}
 	boxOf := make([]int, len(p.Steps))
@@ -233,8 +252,9 @@ func (d *Drawing) boxes(p *Plan, keys []string, coarse bool) []int {
 	return boxOf
 }
 
-// name titles a box by the kind of its resources. One with several kinds, or of
-// a layer in a picture of these, lists how many of each instead of names.
+// name sets a box's title to the kind of its resources. If the box has several
+// kinds, or is a layer in a large plan, it lists the number of each kind
+// instead of names.
 func (b *Box) name(kinds map[string]int, coarse bool) {
 	sorted := slices.Sorted(maps.Keys(kinds))
 	if len(sorted) == 1 && (!coarse || b.Layer == "") {
@@ -244,7 +264,7 @@ func (b *Box) name(kinds map[string]int, coarse bool) {
 		}
 		return
 	}
-	b.Kind, b.Names = counted(len(b.Names), "resource", "resources"), nil
+	b.Kind, b.Names = plain.Count(len(b.Names), "resource"), nil
 	if b.Layer != "" {
 		b.Kind = b.Layer + ": " + b.Kind
 	}
@@ -253,13 +273,14 @@ func (b *Box) name(kinds map[string]int, coarse bool) {
 	}
 }
 
-// kindTitle is the kind as an ID is printed.
+// kindTitle returns the kind as ID.String prints it.
 func kindTitle(id object.ID) string {
 	kind, _, _ := strings.Cut(id.String(), " ")
 	return kind
 }
 
-// arrows draws one arrow between two boxes, the strongest of their links.
+// arrows adds one arrow for each pair of boxes, from the strongest of their
+// links.
 func (d *Drawing) arrows(links [][]link, boxOf []int) {
 	type pair struct{ from, to int }
 	at := map[pair]int{}

@@ -14,8 +14,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Each testdata/drawing/*.txtar is a stream and its picture. `make golden`
-// rewrites the picture.
+// Each testdata/drawing/*.txtar is a stream and its drawing. `make golden`
+// updates it.
 func TestDraw(t *testing.T) {
 	cases, err := filepath.Glob("testdata/drawing/*.txtar")
 	require.NoError(t, err)
@@ -39,8 +39,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// Whatever the stream, the picture shows each resource once, and its arrows
-// lead forward: never to an earlier wave, never in a circle.
+// Every drawing shows each resource once. Arrows never point to an earlier wave
+// and form no cycle.
 func TestDrawAnyPlan(t *testing.T) {
 	for seed := range uint64(2000) {
 		w := newWorld(seed)
@@ -58,8 +58,8 @@ func TestDrawAnyPlan(t *testing.T) {
 	}
 }
 
-// Above 300 resources boxes are layers, or kinds; those that need each other are
-// one box.
+// Above 300 resources boxes are layers or kinds; boxes that form a cycle are
+// merged.
 func TestDrawMany(t *testing.T) {
 	var docs []string
 	for i := range 160 {
@@ -81,7 +81,7 @@ func TestDrawMany(t *testing.T) {
 	require.Equal(t, ordering.Box{Kind: "320 resources", Names: []string{"160 × ConfigMap", "160 × Secret"}, Wave: 1}, d.Boxes[1])
 }
 
-// A box lists twelve names, or thirteen when that is all.
+// A box lists twelve names, or thirteen if there are no more.
 func TestBoxLines(t *testing.T) {
 	box := ordering.Box{Kind: "K"}
 	for i := range 14 {
@@ -95,7 +95,7 @@ func TestBoxLines(t *testing.T) {
 	require.Equal(t, append([]string{"K"}, box.Names...), box.Lines())
 }
 
-// In a picture of layers, arrows lead from each to those that come after it.
+// A coarse drawing has arrows from each layer to those after it.
 func TestDrawManyInLayers(t *testing.T) {
 	resources := manyApplications(1000)
 	plan, err := ordering.Build(resources, ordering.Options{})

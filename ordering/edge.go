@@ -3,27 +3,27 @@ package ordering
 import "cmp"
 
 // edge says that vertex to waits for vertex from. Vertices are resources and
-// the two ends of sets (see vertices.go).
+// the entries and exits of sets (see set.go).
 type edge struct {
 	from, to int32
-	gate     Gate     // what is waited for of from
-	weight   uint8    // how many waves lie between
-	strength strength // what it means when it does not hold
+	gate     Gate     // what to waits for
+	weight   uint8    // the number of waves between
+	strength strength // what happens if it is violated
 	why      Reason
 }
 
-// strength says what becomes of "B needs A" when B goes first. Weaker edges
-// give way to stronger ones.
+// strength says what happens to "B needs A" if B is applied first. Weaker edges
+// yield to stronger ones.
 type strength uint8
 
 const (
-	place    strength = iota // nothing: a place by default, which nobody asked for
-	helps                    // B works in the end, perhaps after some restarts
-	intended                 // B becomes ready without A, but not as its author means it
-	required                 // B does not become ready before A is there
-	exists                   // the API server does not accept B without A
-	certain                  // B, being applied, becomes ready only when A is there
-	hard                     // the author said so, and that is that
+	place    strength = iota // nothing: a default place
+	helps                    // B works eventually, perhaps after some restarts
+	intended                 // B becomes ready without A, but not as intended
+	required                 // B does not become ready before A exists
+	exists                   // the API server rejects B without A
+	certain                  // B, once applied, becomes ready only when A exists
+	hard                     // declared by the author; never dropped
 )
 
 // resourceEdge is an edge between two resources.
@@ -38,8 +38,8 @@ func weight(g Gate) uint8 {
 	return 0
 }
 
-// strongestFirst orders edges by strength; equal ones by who needs, then by
-// what is needed, so that the stream's order does not matter.
+// strongestFirst orders edges by strength, then by target and source, so that
+// the result does not depend on the order of the stream.
 func strongestFirst(a, b edge) int {
 	return cmp.Or(
 		cmp.Compare(b.strength, a.strength),

@@ -1,6 +1,7 @@
 package ordering_test
 
 import (
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -9,8 +10,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// A Deployment that reads a Secret comes after it, in whichever order they are given. A
-// declared dependency waits until the other resource is ready, and starts a wave.
+// A Deployment that uses a Secret is applied after it, in whatever order they
+// are given. A declared dependency waits until the other resource is ready, and
+// starts a new wave.
 func ExampleBuild() {
 	web := map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
 		"containers": []any{map[string]any{"name": "web", "envFrom": []any{map[string]any{"secretRef": map[string]any{"name": "token"}}}}},
@@ -41,7 +43,7 @@ func ExampleBuild() {
 	//   after Secret shop/token is applied (pod-template)
 }
 
-// CheckKinds finds names of kinds that mean nothing.
+// CheckKinds reports misspelt names of kinds.
 func ExampleCheckKinds() {
 	faults, _ := ordering.CheckKinds(nil, ordering.Options{PrerequisiteKinds: []string{"storage.k8s.io/v1/StorageClass", "Storagecls"}}, nil)
 	for _, fault := range faults {
@@ -50,4 +52,49 @@ func ExampleCheckKinds() {
 	// Output:
 	// --prerequisite-kinds: storage.k8s.io/v1/StorageClass: a kind is written Kind or Kind.group: write StorageClass.storage.k8s.io
 	// --prerequisite-kinds: Storagecls: no kind is called that; did you mean StorageClass?
+}
+
+// A cycle is an error that has every edge of it.
+func ExampleBuild_cycle() {
+	needs := func(name, other string) ordering.Resource {
+		return ordering.Resource{Source: name + ".yaml", Meta: object.Meta{
+			ID:          object.ID{Kind: "ConfigMap", Namespace: "shop", Name: name},
+			Annotations: map[string]string{"ordapply.dev/depends-on": "/namespaces/shop/ConfigMap/" + other},
+		}}
+	}
+	_, err := ordering.Build([]ordering.Resource{needs("a", "b"), needs("b", "a")}, ordering.Options{})
+	var cycle *ordering.CycleError
+	if errors.As(err, &cycle) {
+		for _, edge := range cycle.Cycle() {
+			fmt.Println(edge.To, "waits for", edge.From, "by", edge.Why.Where)
+		}
+	}
+	// Output:
+	// ConfigMap shop/b waits for ConfigMap shop/a by b.yaml
+	// ConfigMap shop/a waits for ConfigMap shop/b by a.yaml
+}
+
+// Resources are deleted in reverse order: a wave starts when all resources of
+// the one before are gone.
+func ExampleDeletionOrder() {
+	order, err := ordering.DeletionOrder([]ordering.Resource{
+		{Meta: object.Meta{ID: object.ID{Kind: "Namespace", Name: "shop"}}},
+		{Meta: object.Meta{ID: object.ID{Kind: "Service", Namespace: "shop", Name: "web"}}},
+		{
+			Meta:   object.Meta{ID: object.ID{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "widgets.example.com"}},
+			Object: map[string]any{"spec": map[string]any{"group": "example.com", "names": map[string]any{"kind": "Widget"}}},
+		},
+		{Meta: object.Meta{ID: object.ID{Group: "example.com", Kind: "Widget", Namespace: "shop", Name: "one"}, Version: "v1"}},
+	}, ordering.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, step := range order.Steps {
+		fmt.Println(step.Wave, step.ID)
+	}
+	// Output:
+	// 0 Service shop/web
+	// 0 Widget.example.com shop/one
+	// 1 Namespace shop
+	// 1 CustomResourceDefinition widgets.example.com
 }

@@ -9,9 +9,10 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Explain writes one resource's whole story: where it stands, why, what it
-// needs, who needs it, and which inferred edges were dropped. ok is false when
-// the plan does not hold the resource.
+// Explain writes everything the plan knows about one resource: its wave, the
+// reason, what it needs, its dependents, and the inferred edges that were
+// dropped; of a skipped resource or a hook, why it is not in a wave. ok is false
+// if the plan knows none of this ID. The error is that of w.
 func (p *Plan) Explain(w io.Writer, id object.ID) (ok bool, err error) {
 	var b strings.Builder
 	index := p.index()
@@ -30,12 +31,12 @@ func (p *Plan) Explain(w io.Writer, id object.ID) (ok bool, err error) {
 	line("wave", p.WaveTitle(s.Wave))
 	line("layer", s.Layer)
 	line("because", s.located(s.Why))
-	line("gate", p.gateWords(s))
+	line("gate", p.describeGate(s))
 	if s.Timeout > 0 {
 		line("timeout", s.Timeout.String())
 	}
 	p.explainNeeds(&b, s, index)
-	p.explainNeeders(&b, s)
+	p.explainDependents(&b, s)
 	p.explainDropped(&b, s)
 	_, err = io.WriteString(w, b.String())
 	return true, err
@@ -56,7 +57,7 @@ func (p *Plan) explainSkipped(w io.Writer, id object.ID) (bool, error) {
 	return false, nil
 }
 
-// explainHook lists the events at which a hook runs, and its place in each.
+// explainHook lists the events at which a hook runs, and its position in each.
 func (p *Plan) explainHook(w io.Writer, id object.ID) error {
 	var b strings.Builder
 	plain.Fprintf(&b, "%s\n", id)
@@ -71,7 +72,7 @@ func (p *Plan) explainHook(w io.Writer, id object.ID) error {
 	return err
 }
 
-// hookSource is where a manifest stood, at the end of a line.
+// hookSource returns the source of a manifest as the end of a line.
 func hookSource(source string) string {
 	if source == "" {
 		return ""
@@ -79,8 +80,8 @@ func hookSource(source string) string {
 	return "; " + source
 }
 
-// gateWords say who waits for the resource, and until when.
-func (p *Plan) gateWords(s Step) string {
+// describeGate describes what waits for the resource, and until when.
+func (p *Plan) describeGate(s Step) string {
 	until := "it is ready"
 	if s.Gate == Applied {
 		until = "it is applied"
@@ -91,7 +92,7 @@ func (p *Plan) gateWords(s Step) string {
 	}
 	for _, l := range s.Layers {
 		for n, later := range p.Layers {
-			if slices.ContainsFunc(later.After, func(b Barrier) bool { return b.Layer == l }) && later.Kind != Everything {
+			if slices.ContainsFunc(later.After, func(b Barrier) bool { return b.Layer == l }) && later.Kind != AllPlaced {
 				who = append(who, string(later.Kind)+" "+p.Layers[n].Name)
 			}
 		}
@@ -109,7 +110,7 @@ func (p *Plan) explainNeeds(b *strings.Builder, s Step, index map[object.ID]int)
 	}
 	b.WriteString("needs\n")
 	for _, n := range s.Needs {
-		plain.Fprintf(b, "  %s, %s, of %s: %s%s\n", n.ID, n.Gate, p.WaveTitle(p.Steps[index[n.ID]].Wave), s.located(n.Why), hardWords(n))
+		plain.Fprintf(b, "  %s, %s, of %s: %s%s\n", n.ID, n.Gate, p.WaveTitle(p.Steps[index[n.ID]].Wave), s.located(n.Why), declaredOrInferred(n))
 	}
 	for _, n := range s.External {
 		plain.Fprintf(b, "  %s, %s, from outside the stream: %s\n", n.ID, n.Gate, s.located(n.Why))
@@ -119,7 +120,8 @@ func (p *Plan) explainNeeds(b *strings.Builder, s Step, index map[object.ID]int)
 	}
 }
 
-// located is a reason with its place, unless that is the step's own manifest.
+// located returns the reason, with its source unless that is the step's own
+// manifest.
 func (s Step) located(why Reason) string {
 	if why.Where == s.Source {
 		return why.String()
@@ -127,14 +129,14 @@ func (s Step) located(why Reason) string {
 	return why.Located()
 }
 
-func hardWords(n Need) string {
+func declaredOrInferred(n Need) string {
 	if n.Hard {
 		return " (declared)"
 	}
 	return " (inferred)"
 }
 
-func (p *Plan) explainNeeders(b *strings.Builder, s Step) {
+func (p *Plan) explainDependents(b *strings.Builder, s Step) {
 	var lines []string
 	for _, other := range p.Steps {
 		for _, n := range other.Needs {

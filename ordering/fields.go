@@ -1,6 +1,6 @@
 package ordering
 
-// at walks maps by field names; nil where the path ends early.
+// at walks nested maps by field names. It returns nil if the path ends early.
 func at(v any, path ...string) any {
 	for _, field := range path {
 		m, ok := v.(map[string]any)
@@ -12,13 +12,13 @@ func at(v any, path ...string) any {
 	return v
 }
 
-// str is the string at a path, "" when it is absent or something else.
+// str returns the string at a path, or "" if it is absent or not a string.
 func str(v any, path ...string) string {
 	s, _ := at(v, path...).(string)
 	return s
 }
 
-// list is the list at a path, nil when it is absent or something else.
+// list returns the list at a path, or nil if it is absent or not a list.
 func list(v any, path ...string) []any {
 	l, _ := at(v, path...).([]any)
 	return l

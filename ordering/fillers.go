@@ -6,31 +6,32 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Some resources fill Secrets and ConfigMaps that no manifest holds. What uses
-// one of these needs the resource that fills it.
+// Some resources create Secrets and ConfigMaps that are in no manifest, for
+// example a Certificate its Secret. Resources that use one of these need the
+// resource that creates it.
 
-// filler is such a resource.
+// filler is a resource that creates a Secret or ConfigMap.
 type filler struct {
 	at         int
 	gate       Gate
 	rule       string
-	everywhere bool     // in all namespaces that the selector matches
-	namespaces selector // empty: all
-	named      []string // namespaces, beside those that the selector matches
-	namespace  string   // else only in this one
+	everywhere bool     // in all namespaces that namespaces matches
+	namespaces selector // empty means all
+	named      []string // namespaces in addition to those that the selector matches
+	namespace  string   // the only namespace, unless everywhere is set
 }
 
-// fillerKind is a kind that fills Secrets or ConfigMaps.
+// fillerKind is a kind that creates Secrets or ConfigMaps.
 type fillerKind struct {
 	kind  string // "Kind.group"
 	fills func(r Resource) (secrets, configMaps []string)
 	gate  Gate
-	// everywhere are the fields of a namespaceSelector, when the kind fills one in
-	// each namespace.
+	// everywhere is the path of a namespaceSelector, for kinds that create one
+	// in each matching namespace.
 	everywhere []string
 }
 
-// fillerKinds is the table of docs/ordering.md.
+// fillerKinds is the table in docs/ordering.md.
 func fillerKinds() []fillerKind {
 	name := func(path ...string) func(Resource) ([]string, []string) {
 		return func(r Resource) ([]string, []string) { return firstName(r, path), nil }
@@ -51,7 +52,7 @@ func fillerKinds() []fillerKind {
 	}
 }
 
-// only is the name at a path.
+// only returns a function that reads the name at a path.
 func only(path ...string) func(Resource) ([]string, []string) {
 	return func(r Resource) ([]string, []string) {
 		if name := str(r.Object, path...); name != "" {
@@ -61,7 +62,7 @@ func only(path ...string) func(Resource) ([]string, []string) {
 	}
 }
 
-// firstName is the name at a path, or else the resource's own.
+// firstName returns the name at a path, or the resource's own name.
 func firstName(r Resource, path []string) []string {
 	if name := str(r.Object, path...); name != "" && len(path) > 0 {
 		return []string{name}
@@ -112,9 +113,9 @@ func providedSecrets(r Resource) (secrets, configMaps []string) {
 	return secrets, nil
 }
 
-// addFiller notes which Secrets and ConfigMaps a resource fills.
+// addFiller records the Secrets and ConfigMaps that a resource creates.
 func (ix *index) addFiller(i int, r Resource) {
-	if object.OfKubernetes(r.Group) {
+	if object.IsNative(r.Group) {
 		return
 	}
 	for _, k := range fillerKinds() {
@@ -138,7 +139,7 @@ func (ix *index) addFiller(i int, r Resource) {
 	}
 }
 
-// fillersOf are the resources that fill a Secret or a ConfigMap.
+// fillersOf returns the resources that create a Secret or ConfigMap.
 func (ix *index) fillersOf(id object.ID) []filler {
 	var out []filler
 	for _, f := range ix.fillers[id.Kind+" "+id.Name] {
@@ -152,7 +153,7 @@ func (ix *index) fillersOf(id object.ID) []filler {
 	return out
 }
 
-// reaches reports whether a filler of several namespaces fills one of them.
+// reaches reports whether a filler with a namespaceSelector covers a namespace.
 func (f filler) reaches(ix *index, namespace string) bool {
 	if slices.Contains(f.named, namespace) {
 		return true
@@ -165,8 +166,8 @@ func (f filler) reaches(ix *index, namespace string) bool {
 
 const csiGroup = "secrets-store.csi.x-k8s.io"
 
-// providerClass is the SecretProviderClass that a volume of the secrets store
-// CSI driver names.
+// providerClass adds an edge from the SecretProviderClass that a volume of the
+// secrets store CSI driver names.
 func (p *podReader) providerClass(volume any, where string) {
 	if str(volume, "csi", "driver") != "secrets-store.csi.k8s.io" {
 		return

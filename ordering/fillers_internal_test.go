@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// docs/ordering.md lists every kind that fills Secrets.
+// docs/ordering.md lists every kind that creates Secrets.
 func TestFillerKindsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "docs", "ordering.md"))
 	require.NoError(t, err)

@@ -9,45 +9,48 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
-// A custom resource that its own CustomResourceDefinition refuses can be known from
-// the stream alone. Only what no default and no further field makes right counts:
-// wrong types, values and sizes. CEL rules are the API server's to evaluate.
+// A custom resource that its own CRD rejects can be found from the stream
+// alone. Only errors count that no default and no additional field can fix:
+// wrong types, values and sizes. CEL rules are left to the API server.
 
-// Unfit says, of the custom resources that the CustomResourceDefinitions of their
-// own stream refuse, what does not fit. Resources that a mutating webhook of the
-// stream sees are left out: it may change them.
-func Unfit(resources []Resource) map[object.ID]error {
-	return newIndex(resources, nil).unfit()
+// ValidateCustomResources returns, for each custom resource that a CRD of the
+// same stream rejects, an error that lists the violations: wrong types, values
+// and sizes, not missing fields and CEL rules. It skips resources that a mutating
+// webhook of the stream intercepts, because the webhook may change them.
+func ValidateCustomResources(resources []Resource) map[object.ID]error {
+	return newIndex(resources, nil).schemaErrors()
 }
 
-func (ix *index) unfit() map[object.ID]error {
+func (ix *index) schemaErrors() map[object.ID]error {
 	found := map[object.ID]error{}
 	for _, r := range ix.resources {
 		at, defined := ix.crds[groupKind{r.Group, r.Kind}]
-		if !defined || ix.mutated(r) {
+		if !defined || ix.hasMutatingWebhook(r) {
 			continue
 		}
 		crd := ix.resources[at]
-		c := fitting{}
+		c := schemaValidator{}
 		c.resource(versionOf(crd.Object, r.Version), r.Object)
-		if len(c.wrong) > 0 {
-			found[r.ID] = fmt.Errorf("%s refuses it: %s: correct the manifest", crd.ID, strings.Join(c.wrong, "; "))
+		if len(c.problems) > 0 {
+			found[r.ID] = fmt.Errorf("%s refuses it: %s: correct the manifest", crd.ID, strings.Join(c.problems, "; "))
 		}
 	}
 	return found
 }
 
-// mutated reports whether a webhook of the stream may change a resource.
-func (ix *index) mutated(r Resource) bool {
+// hasMutatingWebhook reports whether a mutating webhook of the stream may change a
+// resource.
+func (ix *index) hasMutatingWebhook(r Resource) bool {
 	return slices.ContainsFunc(ix.webhooks, func(w webhook) bool {
 		return ix.resources[w.at].Kind == "MutatingWebhookConfiguration" && w.matches(ix, r)
 	})
 }
 
-// versionOf is the entry of a CustomResourceDefinition for a version; nil without one.
+// versionOf returns a CRD's entry for a version, or nil.
 func versionOf(crd map[string]any, name string) any {
 	for _, v := range list(crd, "spec", "versions") {
 		if str(v, "name") == name {
@@ -57,13 +60,14 @@ func versionOf(crd map[string]any, name string) any {
 	return nil
 }
 
-// fitting compares an object with a structural schema:
-// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation.
-type fitting struct{ wrong []string }
+// schemaValidator validates an object against a structural schema:
+// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation
+type schemaValidator struct{ problems []string }
 
-// resource compares what the API server validates of a whole object. It checks
-// apiVersion, kind and metadata itself, and drops a status that has a subresource.
-func (c *fitting) resource(version any, obj map[string]any) {
+// resource validates a whole object. It skips apiVersion, kind and metadata,
+// which the API server validates without the schema, and status if it is a
+// subresource, since the API server drops it.
+func (c *schemaValidator) resource(version any, obj map[string]any) {
 	fields, _ := at(version, "schema", "openAPIV3Schema", "properties").(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(obj)) {
 		schema, known := fields[name].(map[string]any)
@@ -77,16 +81,16 @@ func (c *fitting) resource(version any, obj map[string]any) {
 	}
 }
 
-func (c *fitting) value(schema map[string]any, value any, path string) {
+func (c *schemaValidator) value(schema map[string]any, value any, path string) {
 	if value == nil { // dropped, or allowed as nullable
 		return
 	}
 	if want := wantedType(schema, value); want != "" {
-		c.say("%s must be of type %s", path, want)
+		c.addf("%s must be of type %s", path, want)
 		return
 	}
 	if allowed := list(schema, "enum"); len(allowed) > 0 && !slices.ContainsFunc(allowed, func(a any) bool { return fmt.Sprint(a) == fmt.Sprint(value) }) {
-		c.say("%s must be one of %s", path, strings.Join(quoted(allowed), ", "))
+		c.addf("%s must be one of %s", path, strings.Join(quoted(allowed), ", "))
 	}
 	switch value := value.(type) {
 	case string:
@@ -94,7 +98,7 @@ func (c *fitting) value(schema map[string]any, value any, path string) {
 	case map[string]any:
 		c.object(schema, value, path)
 	case []any:
-		c.most(schema, "maxItems", len(value), path, "item", "items")
+		c.checkMaximum(schema, "maxItems", len(value), path, "item")
 		items, _ := schema["items"].(map[string]any)
 		for i, item := range value {
 			c.value(items, item, fmt.Sprintf("%s[%d]", path, i))
@@ -104,17 +108,17 @@ func (c *fitting) value(schema map[string]any, value any, path string) {
 	}
 }
 
-func (c *fitting) text(schema map[string]any, value, path string) {
-	c.most(schema, "maxLength", utf8.RuneCountInString(value), path, "character", "characters")
+func (c *schemaValidator) text(schema map[string]any, value, path string) {
+	c.checkMaximum(schema, "maxLength", utf8.RuneCountInString(value), path, "character")
 	pattern, _ := schema["pattern"].(string)
 	if re, err := regexp.Compile(pattern); err == nil && !re.MatchString(value) {
-		c.say("%s must match %s", path, pattern)
+		c.addf("%s must match %s", path, pattern)
 	}
 }
 
-func (c *fitting) object(schema, value map[string]any, path string) {
+func (c *schemaValidator) object(schema, value map[string]any, path string) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(value)), func(name string) bool { return value[name] == nil })
-	c.most(schema, "maxProperties", len(names), path, "field", "fields")
+	c.checkMaximum(schema, "maxProperties", len(names), path, "field")
 	fields, _ := schema["properties"].(map[string]any)
 	others, _ := schema["additionalProperties"].(map[string]any)
 	for _, name := range names {
@@ -126,32 +130,32 @@ func (c *fitting) object(schema, value map[string]any, path string) {
 	}
 }
 
-func (c *fitting) number(schema map[string]any, value any, path string) {
+func (c *schemaValidator) number(schema map[string]any, value any, path string) {
 	n, ok := number(value)
 	if !ok {
 		return
 	}
 	if limit, ok := number(schema["maximum"]); ok && (n > limit || n == limit && schema["exclusiveMaximum"] == true) {
-		c.say("%s must be at most %v", path, schema["maximum"])
+		c.addf("%s must be at most %v", path, schema["maximum"])
 	}
 	if limit, ok := number(schema["minimum"]); ok && (n < limit || n == limit && schema["exclusiveMinimum"] == true) {
-		c.say("%s must be at least %v", path, schema["minimum"])
+		c.addf("%s must be at least %v", path, schema["minimum"])
 	}
 }
 
-// most checks a size against the keyword that bounds it.
-func (c *fitting) most(schema map[string]any, keyword string, size int, path, one, many string) {
+// checkMaximum checks a size against the schema keyword that limits it.
+func (c *schemaValidator) checkMaximum(schema map[string]any, keyword string, size int, path, noun string) {
 	if limit, ok := number(schema[keyword]); ok && float64(size) > limit {
-		c.say("%s has %s, and may have %v at most", path, counted(size, one, many), limit)
+		c.addf("%s has %s, and may have %v at most", path, plain.Count(size, noun), limit)
 	}
 }
 
-func (c *fitting) say(format string, args ...any) {
-	c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
+func (c *schemaValidator) addf(format string, args ...any) {
+	c.problems = append(c.problems, fmt.Sprintf(format, args...))
 }
 
-// wantedType is the type that a schema wants and a value does not have; "" when it
-// fits, or the schema wants none.
+// wantedType returns the schema's type if the value has another one; "" if the
+// value matches or the schema has no type.
 func wantedType(schema map[string]any, value any) string {
 	want, _ := schema["type"].(string)
 	n, isNumber := number(value)

@@ -42,9 +42,8 @@ spec:
           status: {type: object, properties: {ready: {type: boolean}}}
 `
 
-// What no default and no further field makes right is a fault of a custom resource;
-// what is missing may be filled in, and what the schema does not know is left to the
-// API server.
+// Errors that no default and no additional field can fix are reported. Missing
+// fields may be defaulted, and unknown fields are left to the API server.
 func TestCustomResourcesThatTheirCRDRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ spec, want string }{
 		"fits":             {"spec: {provider: {aws: {}}, size: 5, tier: free, code: abc, port: http, tags: [{hot: true}], any: {x: [1]}}", ""},
@@ -67,7 +66,7 @@ func TestCustomResourcesThatTheirCRDRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := resourceOf(t, "apiVersion: shop.example/v1\nkind: Store\nmetadata: {name: a, namespace: shop, labels: 7}\n"+c.spec)
-			unfit := ordering.Unfit([]ordering.Resource{resourceOf(t, storeCRD), store})
+			unfit := ordering.ValidateCustomResources([]ordering.Resource{resourceOf(t, storeCRD), store})
 			if c.want == "" {
 				require.Empty(t, unfit)
 				return
@@ -77,7 +76,8 @@ func TestCustomResourcesThatTheirCRDRefuses(t *testing.T) {
 	}
 }
 
-// A mutating webhook of the stream may make any custom resource fit that it sees.
+// A mutating webhook of the stream may fix any custom resource that it
+// intercepts.
 func TestWebhooksMayMakeCustomResourcesFit(t *testing.T) {
 	store := resourceOf(t, "apiVersion: shop.example/v1\nkind: Store\nmetadata: {name: a, namespace: shop}\nspec: {size: 9}")
 	hook := func(kind, resource string) ordering.Resource {
@@ -89,9 +89,9 @@ webhooks:
   rules: [{apiGroups: [shop.example], apiVersions: [v1], operations: [CREATE], resources: [`+resource+`]}]
 `)
 	}
-	require.Empty(t, ordering.Unfit([]ordering.Resource{resourceOf(t, storeCRD), store, hook("MutatingWebhookConfiguration", "stores")}))
-	require.Len(t, ordering.Unfit([]ordering.Resource{resourceOf(t, storeCRD), store, hook("MutatingWebhookConfiguration", "others")}), 1)
-	require.Len(t, ordering.Unfit([]ordering.Resource{resourceOf(t, storeCRD), store, hook("ValidatingWebhookConfiguration", "stores")}), 1)
+	require.Empty(t, ordering.ValidateCustomResources([]ordering.Resource{resourceOf(t, storeCRD), store, hook("MutatingWebhookConfiguration", "stores")}))
+	require.Len(t, ordering.ValidateCustomResources([]ordering.Resource{resourceOf(t, storeCRD), store, hook("MutatingWebhookConfiguration", "others")}), 1)
+	require.Len(t, ordering.ValidateCustomResources([]ordering.Resource{resourceOf(t, storeCRD), store, hook("ValidatingWebhookConfiguration", "stores")}), 1)
 }
 
 func resourceOf(t *testing.T, text string) ordering.Resource {

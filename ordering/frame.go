@@ -4,50 +4,53 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// Frame is what places every resource of a stream.
-type Frame string
+// OrderSource selects where the order of a stream comes from.
+type OrderSource string
 
-// The frames.
+// Values of OrderSource. What places no resource leaves only the edges and the prerequisites.
 const (
-	FrameAuto   Frame = ""       // stamps if any resource has them, else the only frame there is
-	FrameStamps Frame = "stamps" // a SortOrder's annotations
-	FrameArgoCD Frame = "argocd" // Argo CD's phases and waves
-	FrameHelm   Frame = "helm"   // groups of Helm's HIP-0025, and the order of charts
-	FrameNone   Frame = "none"   // edges alone
+	OrderSourceAuto   OrderSource = ""       // stamps if any resource has them, else the only frame whose annotations are in the stream
+	OrderSourceStamps OrderSource = "stamps" // a SortOrder's annotations
+	OrderSourceArgoCD OrderSource = "argocd" // Argo CD's phases and waves
+	OrderSourceHelm   OrderSource = "helm"   // groups of Helm's HIP-0025, and the order of charts
+	OrderSourceNone   OrderSource = "none"   // no layers
 )
 
-// ParseFrame reads what --frame takes.
-func ParseFrame(s string) (Frame, error) {
-	switch f := Frame(s); f {
-	case FrameAuto, FrameArgoCD, FrameHelm, FrameNone:
+// ParseOrderSource parses the value of --frame: "argocd", "helm", "none", or ""
+// for OrderSourceAuto. Stamps need no flag: "stamps" is an error, too.
+func ParseOrderSource(s string) (OrderSource, error) {
+	switch f := OrderSource(s); f {
+	case OrderSourceAuto, OrderSourceArgoCD, OrderSourceHelm, OrderSourceNone:
 		return f, nil
 	}
-	return FrameAuto, fmt.Errorf("%q is no frame: write argocd, helm or none", s)
+	return OrderSourceAuto, fmt.Errorf("%q is no frame: write argocd, helm or none", s)
 }
 
-// standing is how a resource stands to what places resources.
-type standing uint8
+// placement says how a resource got its place.
+type placement uint8
 
 const (
-	unplaced  standing = iota
-	placed             // its author placed it
-	byDefault          // a place that nobody wrote, such as Argo CD's wave 0
-	unmatched          // a SortOrder stamped it, but none of its selectors matched
-	early              // a CRD or Namespace that nothing placed
+	unplaced  placement = iota
+	placed              // by its author
+	byDefault           // by a rule that the author did not write, such as Argo CD's wave 0
+	unmatched           // a SortOrder stamped it, but none of its selectors matched it
+	early               // a prerequisite, such as a CRD or Namespace, that nothing placed
 )
 
-// scope is a part of the stream that one frame orders by itself: an application
-// of a stack, or all that belongs to none.
+// scope is a part of the stream that a frame orders independently: one
+// application of a stack, or all resources outside applications.
 type scope struct {
-	application string // "stack/application"; "" for what belongs to none
-	around      int    // the set of the application; -1
+	application string // "stack/application"; "" outside applications
+	parentSet   int    // the set of the application, or -1
 	resources   []int
-	elsewhere   []Resource // of the same part, and no part of the plan
+	excluded    []Resource // in the same part of the stream, but not part of the plan
 }
 
-// title is the name of a set within the scope.
+// title returns the name of a set within the scope.
 func (s scope) title(name string) string {
 	if s.application == "" {
 		return name
@@ -55,7 +58,7 @@ func (s scope) title(name string) string {
 	return s.application + " " + name
 }
 
-// String is the scope in a sentence.
+// String describes the scope for use in a sentence.
 func (s scope) String() string {
 	if s.application == "" {
 		return "one stream"
@@ -63,7 +66,7 @@ func (s scope) String() string {
 	return "application " + s.application
 }
 
-// where ends a sentence about the stream with the part of it that is meant.
+// where returns the scope as the end of a sentence.
 func (s scope) where() string {
 	if s.application == "" {
 		return ""
@@ -71,89 +74,101 @@ func (s scope) where() string {
 	return " of application " + s.application
 }
 
-// framed is a frame that a stream shows.
-type framed struct {
-	frame     Frame
-	resources []int
-	name      string
-	key       string // an annotation that the first of them carries
+// usedOrderSource is a frame whose annotations the stream carries.
+type usedOrderSource struct {
+	orderSource OrderSource
+	resources   []Resource
+	name        string
+	key         string // an annotation of the first resource
 }
 
-// place places resources: by a SortOrder's stamps across the whole stream, or by
-// another frame within each application and within what belongs to none, never
-// across these; and applications by their stacks.
+// place places resources: by a SortOrder's stamps across the whole stream, or
+// by another frame within each application and among the resources outside
+// applications. It orders applications by their stacks.
 func (d *declarations) place() {
-	d.standing = make([]standing, len(d.resources))
+	d.placements = make([]placement, len(d.resources))
 	d.layerOf = make([]int, len(d.resources))
-	everything := scope{around: -1, elsewhere: d.leftOut}
+	everything := scope{parentSet: -1, excluded: d.excludedResources}
 	for i := range d.layerOf {
 		d.layerOf[i] = -1
 		everything.resources = append(everything.resources, i)
 	}
-	if stamped := d.stamped(everything.resources); stamped || len(d.options.Stacks) == 0 {
-		d.frame = d.placeByFrame(everything)
+	if stamped := d.stamped(everything); stamped || len(d.options.Stacks) == 0 {
+		d.orderSource = d.placeByOrderSource(everything)
 		d.placeByStack(false)
 		return
 	}
-	d.frame = d.placeByFrame(d.outsideStacks())
+	d.orderSource = d.placeByOrderSource(d.outsideStacks())
 	d.placeByStack(true)
 }
 
-// stamped reports whether a SortOrder's stamps are the frame.
-func (d *declarations) stamped(resources []int) bool {
-	if d.options.Frame != FrameAuto {
-		return d.options.Frame == FrameStamps
+// stamped reports whether the frame is a SortOrder's stamps.
+func (d *declarations) stamped(s scope) bool {
+	if d.options.OrderSource != OrderSourceAuto {
+		return d.options.OrderSource == OrderSourceStamps
 	}
-	return slices.ContainsFunc(resources, func(i int) bool { return stampKey(d.resources[i]) != "" })
+	return slices.ContainsFunc(d.framesOf(s), func(f usedOrderSource) bool { return f.orderSource == OrderSourceStamps })
 }
 
-// placeByFrame chooses the frame of a scope and places its resources by it.
-func (d *declarations) placeByFrame(s scope) Frame {
-	found := d.framesShown(s.resources)
-	frame := d.chooseFrame(s, found)
+// framesOf lists the frames that a scope shows: where none of its resources carries
+// one, those that a selection leaves out say what placed the whole.
+func (d *declarations) framesOf(s scope) []usedOrderSource {
+	shown := make([]Resource, len(s.resources))
+	for at, i := range s.resources {
+		shown[at] = d.resources[i]
+	}
+	if found := framesShown(shown); len(found) > 0 {
+		return found
+	}
+	return framesShown(s.excluded)
+}
+
+// placeByOrderSource chooses the frame of a scope and places its resources.
+func (d *declarations) placeByOrderSource(s scope) OrderSource {
+	found := d.framesOf(s)
+	frame := d.chooseOrderSource(s, found)
 	for _, f := range found {
-		if f.frame != frame {
-			d.notes = append(d.notes, fmt.Sprintf("%s%s %s, which are not used: %s", counted(len(f.resources), "resource", "resources"), s.where(), f.carried(), frame.rules()))
+		if f.orderSource != frame {
+			d.notes = append(d.notes, fmt.Sprintf("%s%s %s, which are not used: %s", plain.Count(len(f.resources), "resource"), s.where(), f.describe(), frame.rules()))
 		}
 	}
 	switch frame {
-	case FrameStamps:
+	case OrderSourceStamps:
 		d.placeByStamps(s)
-	case FrameArgoCD:
+	case OrderSourceArgoCD:
 		d.placeByPhases(s)
-	case FrameHelm:
+	case OrderSourceHelm:
 		d.placeByCharts(s)
 	}
 	return frame
 }
 
-// carried is the frame as what its resources carry.
-func (f framed) carried() string {
+// describe describes the annotations of the frame's resources.
+func (f usedOrderSource) describe() string {
 	if len(f.resources) == 1 {
 		return "carries " + f.name
 	}
 	return "carry " + f.name
 }
 
-// framesShown lists the frames that resources carry.
-func (d *declarations) framesShown(resources []int) []framed {
-	all := []framed{
-		{frame: FrameStamps, name: "a SortOrder's stamps"},
-		{frame: FrameArgoCD, name: "Argo CD's waves or hooks"},
-		{frame: FrameHelm, name: "Helm's groups"},
+// framesShown returns the frames whose annotations are on resources.
+func framesShown(resources []Resource) []usedOrderSource {
+	all := []usedOrderSource{
+		{orderSource: OrderSourceStamps, name: "a SortOrder's stamps"},
+		{orderSource: OrderSourceArgoCD, name: "Argo CD's waves or hooks"},
+		{orderSource: OrderSourceHelm, name: "Helm's groups"},
 	}
-	for _, i := range resources {
-		r := d.resources[i]
+	for _, r := range resources {
 		for f, key := range []string{stampKey(r), argoKey(r), helmKey(r)} {
 			if key != "" {
-				all[f].resources = append(all[f].resources, i)
+				all[f].resources = append(all[f].resources, r)
 				if all[f].key == "" {
 					all[f].key = key
 				}
 			}
 		}
 	}
-	var found []framed
+	var found []usedOrderSource
 	for _, f := range all {
 		if len(f.resources) > 0 {
 			found = append(found, f)
@@ -162,8 +177,8 @@ func (d *declarations) framesShown(resources []int) []framed {
 	return found
 }
 
-// stampKey, argoKey and helmKey are an annotation by which a resource belongs
-// to a frame; "" when it does not.
+// stampKey, argoKey and helmKey return the annotation that assigns a resource
+// to a frame, or "".
 func stampKey(r Resource) string { return firstKey(r, LayerAnnotation) }
 
 func firstKey(r Resource, keys ...string) string {
@@ -175,43 +190,35 @@ func firstKey(r Resource, keys ...string) string {
 	return ""
 }
 
-func (d *declarations) chooseFrame(s scope, found []framed) Frame {
+func (d *declarations) chooseOrderSource(s scope, found []usedOrderSource) OrderSource {
 	switch {
-	case d.options.Frame != FrameAuto:
-		return d.options.Frame
-	case len(found) > 0 && found[0].frame == FrameStamps:
-		return FrameStamps
+	case d.options.OrderSource != OrderSourceAuto:
+		return d.options.OrderSource
+	case len(found) > 0 && found[0].orderSource == OrderSourceStamps:
+		return OrderSourceStamps
 	case len(found) == 2:
 		var parts []string
 		for _, f := range found {
-			first := d.resources[f.resources[0]]
-			parts = append(parts, fmt.Sprintf("%s %s (such as %s on %s)", counted(len(f.resources), "resource", "resources"), f.carried(), f.key, first.ID))
+			first := f.resources[0]
+			parts = append(parts, fmt.Sprintf("%s %s (such as %s on %s)", plain.Count(len(f.resources), "resource"), f.describe(), f.key, first.ID))
 		}
 		d.errs = append(d.errs, fmt.Errorf("two orders in %s: %s; say which one rules with --frame=argocd, --frame=helm or --frame=none", s.String(), strings.Join(parts, ", and ")))
-		return FrameNone
+		return OrderSourceNone
 	case len(found) == 1:
-		return found[0].frame
+		return found[0].orderSource
 	case len(d.options.Charts) > 0 && s.application == "":
-		return FrameHelm
+		return OrderSourceHelm
 	}
-	return FrameNone
+	return OrderSourceNone
 }
 
-// rules says why the other frames are not used.
-func (f Frame) rules() string {
+// rules explains why the other frames are not used.
+func (f OrderSource) rules() string {
 	switch f {
-	case FrameStamps:
+	case OrderSourceStamps:
 		return "a SortOrder's stamps rule"
-	case FrameNone:
+	case OrderSourceNone:
 		return "no frame rules"
 	}
 	return "--frame=" + string(f) + " rules"
-}
-
-// counted is "1 resource", "3 resources".
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -2,18 +2,19 @@ package ordering
 
 import "fmt"
 
-// Gate is what one resource waits for of another before it may be applied.
+// Gate is the state that a dependency must reach before its dependent is
+// applied.
 type Gate int
 
 const (
-	// Ready waits until the other is ready; for a CustomResourceDefinition,
-	// until the API server serves its kind.
+	// Ready waits until the dependency is ready; for a CRD, until the API
+	// server serves its kind.
 	Ready Gate = iota
-	// Applied waits until the API server has accepted the other.
+	// Applied waits until the API server has accepted the dependency.
 	Applied
 )
 
-// String is the gate as annotations and configs spell it.
+// String returns the gate as written in annotations and configuration.
 func (g Gate) String() string {
 	if g == Applied {
 		return "applied"
@@ -21,7 +22,7 @@ func (g Gate) String() string {
 	return "ready"
 }
 
-// ParseGate reads "ready" or "applied".
+// ParseGate parses "ready" or "applied"; anything else, also "", is an error.
 func ParseGate(s string) (Gate, error) {
 	switch s {
 	case "ready":

@@ -1,13 +1,14 @@
 package ordering
 
-// graph is a set of edges over the vertices 0..size-1, found from both ends.
+// graph is a directed graph over the vertices 0..size-1, indexed from both ends
+// of its edges.
 type graph struct {
 	size    int
 	edges   []edge
 	out, in adjacency
 }
 
-// adjacency lists, for each vertex, edges by their index.
+// adjacency lists the edges of each vertex, as indices.
 type adjacency struct{ first, edges []int32 }
 
 func (a adjacency) of(v int32) []int32 { return a.edges[a.first[v]:a.first[v+1]] }
@@ -20,7 +21,7 @@ func newGraph(size int, edges []edge) *graph {
 	}
 }
 
-// adjacent sorts the edges by one of their ends.
+// adjacent groups the edges by one of their ends.
 func adjacent(size int, edges []edge, end func(*edge) int32) adjacency {
 	a := adjacency{make([]int32, size+1), make([]int32, len(edges))}
 	for i := range edges {
@@ -38,8 +39,8 @@ func adjacent(size int, edges []edge, end func(*edge) int32) adjacency {
 	return a
 }
 
-// ranks gives each vertex the weight of the heaviest path that ends in it, and
-// an order in which every edge points forward. The graph has no cycle.
+// ranks returns the weight of the heaviest path to each vertex, and a
+// topological order. The graph must be acyclic.
 func (g *graph) ranks() (rank []int, order []int32) {
 	waiting := make([]int32, g.size)
 	for i := range g.edges {
@@ -65,10 +66,9 @@ func (g *graph) ranks() (rank []int, order []int32) {
 	return rank, order
 }
 
-// circles lists the sets of vertices that reach each other, each of at least
-// two (Tarjan's strongly connected components), in an order that every other
-// edge follows.
-func (g *graph) circles() [][]int32 {
+// components returns the strongly connected components of two or more vertices
+// (Tarjan), in topological order.
+func (g *graph) components() [][]int32 {
 	t := tarjan{graph: g, seen: make([]int32, g.size), low: make([]int32, g.size), onStack: make([]bool, g.size)}
 	for v := range int32(g.size) {
 		if t.seen[v] == 0 {
@@ -83,14 +83,15 @@ func (g *graph) circles() [][]int32 {
 
 type tarjan struct {
 	*graph
-	seen, low []int32 // 0: not seen yet
+	seen, low []int32 // visit number; 0 means not visited
 	count     int32
 	onStack   []bool
 	stack     []int32
 	found     [][]int32
 }
 
-// visit walks depth first from a vertex, with a stack of its own.
+// visit runs a depth-first search from a vertex. It keeps its own stack instead
+// of recursing.
 func (t *tarjan) visit(root int32) {
 	type frame struct{ v, next int32 }
 	walk := []frame{{v: root}}
@@ -126,7 +127,7 @@ func (t *tarjan) enter(v int32) {
 	t.onStack[v] = true
 }
 
-// leave takes a finished component off the stack.
+// leave pops a finished component off the stack.
 func (t *tarjan) leave(v int32) {
 	if t.low[v] != t.seen[v] {
 		return

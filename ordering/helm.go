@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// Helm's HIP-0025: a resource belongs to a group of its chart and names the
-// groups that go before it. The proposal first called groups layers. Keys with
-// two slashes are no legal annotations for the API server: they are read here
-// and must not be sent (see IllegalAnnotations).
+// Annotations of Helm's HIP-0025: a resource belongs to a group of its chart
+// and names the groups that come before it. An earlier version of the proposal
+// called groups layers. Keys with two slashes are invalid annotation keys for
+// the API server: they are read here and must not be sent (see
+// IllegalAnnotations).
 const (
 	helmGroupAnnotation    = "helm.sh/resource-group"
 	helmLayerAnnotation    = "helm.sh/layer"
@@ -21,8 +22,8 @@ const (
 	helmUnsequenced        = "unsequenced"
 )
 
-// IllegalAnnotations lists the annotations that a stream may carry for this
-// package and that the API server refuses: their keys have two slashes.
+// IllegalAnnotations returns the annotation keys that this package reads, as HIP-0025
+// writes them, and the API server rejects, because they contain two slashes.
 func IllegalAnnotations() []string {
 	return []string{helmDependsOnGroups, helmDependsOnLayers, helmDependsOnSubcharts}
 }
@@ -34,45 +35,69 @@ func helmKey(r Resource) string {
 // helmGroup is one group of one chart.
 type helmGroup struct {
 	name    string
-	unnamed bool // of resources that name no group themselves
+	unnamed bool // its members name no group themselves
 	members []int
-	needs   []string // names of groups, sorted
-	first   map[string]int
+	leftOut []Resource          // members that a selection leaves out
+	needs   []string            // names of groups, sorted
+	first   map[string]Resource // by the name of a group: the first member that needs it
 	set     int
 }
 
-// placeByCharts places resources by their charts' order and by the groups of
-// each chart. A resource without a group goes out after all groups, unless one
-// of these cannot do without it.
+// placeByCharts places resources by the order of charts and by the groups of
+// each chart. A resource without a group is applied after all groups, unless a
+// resource of a group requires it.
 func (d *declarations) placeByCharts(s scope) {
 	own := d.addCharts(s)
-	byChart := map[string][]int{}
+	parts := map[string]*chartPart{}
 	for _, i := range s.resources {
-		byChart[d.resources[i].Chart] = append(byChart[d.resources[i].Chart], i)
+		partOf(parts, d.resources[i]).resources = append(partOf(parts, d.resources[i]).resources, i)
 	}
-	for _, chart := range slices.Sorted(maps.Keys(byChart)) {
+	for _, r := range s.excluded {
+		partOf(parts, r).leftOut = append(partOf(parts, r).leftOut, r)
+	}
+	for _, chart := range slices.Sorted(maps.Keys(parts)) {
 		around, inChart := own[chart]
 		if !inChart {
-			around = s.around
+			around = s.parentSet
 		}
-		d.placeInChart(s, chart, around, byChart[chart])
+		d.placeInChart(s, *parts[chart], around)
 	}
 }
 
-// placeInChart places the resources of one chart in a scope. around is the set of
-// the chart's own resources; when nothing is known of the chart, that of the
-// application, or -1. A chart without groups has a place of its own: the groups of
-// other charts do not order it.
-func (d *declarations) placeInChart(s scope, chart string, around int, resources []int) {
-	groups := d.readGroups(s, chart, resources)
+// chartPart is what a scope holds of a chart.
+type chartPart struct {
+	chart     string
+	resources []int
+	leftOut   []Resource // by a selection
+}
+
+// partOf returns the part that has a resource, and adds it if there is none yet.
+func partOf(parts map[string]*chartPart, r Resource) *chartPart {
+	if parts[r.Chart] == nil {
+		parts[r.Chart] = &chartPart{chart: r.Chart}
+	}
+	return parts[r.Chart]
+}
+
+// placeInChart places the resources of one chart in a scope. around is the set
+// of the chart's own resources; if nothing is known of the chart, the set of
+// the application, or -1. A chart without groups gets a set of its own, so that
+// the groups of other charts do not order it.
+func (d *declarations) placeInChart(s scope, part chartPart, around int) {
+	chart, resources := part.chart, part.resources
+	groups := d.readGroups(s, part)
+	d.holdUngrouped(around, part.leftOut)
 	grouped := map[int]bool{}
 	for _, g := range groups {
 		title := s.title(groupTitle(chart, g.name))
 		g.set = d.addSet(set{name: title, short: title, kind: HelmGroup, within: around})
 		for _, i := range g.members {
 			grouped[i] = true
-			d.standing[i], d.layerOf[i] = placed, g.set
+			d.placements[i], d.layerOf[i] = placed, g.set
 			d.join(i, g.set, hard, hard)
+		}
+		for _, r := range g.leftOut {
+			d.addSetExternal(g.set, r.ID, excludedReason(d.sets[g.set]))
 		}
 	}
 	d.orderGroups(groups)
@@ -80,7 +105,7 @@ func (d *declarations) placeInChart(s scope, chart string, around int, resources
 	switch {
 	case len(groups) > 0 && len(grouped) < len(resources):
 		last = d.addUnsequenced(s.title(groupTitle(chart, helmUnsequenced)), around, groups)
-	case len(groups) == 0 && around == s.around && chart != "":
+	case len(groups) == 0 && len(resources) > 0 && around == s.parentSet && chart != "":
 		title := s.title(chartTitle(chart))
 		last = d.addSet(set{name: "chart " + title, short: title, kind: HelmChart, within: around})
 	}
@@ -88,17 +113,30 @@ func (d *declarations) placeInChart(s scope, chart string, around int, resources
 		if grouped[i] || last < 0 || d.isPrerequisite(d.resources[i]) && !d.options.NoPrerequisites {
 			continue
 		}
-		if s.around >= 0 && last == s.around {
+		if s.parentSet >= 0 && last == s.parentSet {
 			d.join(i, last, hard, hard)
 			continue
 		}
-		d.standing[i], d.layerOf[i] = byDefault, last
+		d.placements[i], d.layerOf[i] = byDefault, last
 		d.join(i, last, place, hard)
-		if last != around && around >= 0 && around != s.around {
-			d.join(i, around, place, absent)
+		if last != around && around >= 0 && around != s.parentSet {
+			d.join(i, around, place, noEdge)
 		}
-		if s.around >= 0 {
-			d.join(i, s.around, hard, absent)
+		if s.parentSet >= 0 {
+			d.join(i, s.parentSet, hard, noEdge)
+		}
+	}
+}
+
+// holdUngrouped notes what a selection leaves out of a chart's own resources and is in
+// no group of it.
+func (d *declarations) holdUngrouped(around int, resources []Resource) {
+	if around < 0 {
+		return
+	}
+	for _, r := range resources {
+		if helmKey(r) == "" && (d.options.NoPrerequisites || !d.isPrerequisite(r)) {
+			d.addSetExternal(around, r.ID, excludedReason(d.sets[around]))
 		}
 	}
 }
@@ -111,29 +149,21 @@ func (d *declarations) addUnsequenced(title string, around int, groups []*helmGr
 	return d.addSet(s)
 }
 
-// readGroups reads the groups of a chart, sorted by name.
-func (d *declarations) readGroups(s scope, chart string, resources []int) []*helmGroup {
+// readGroups returns the groups of a chart, sorted by name.
+func (d *declarations) readGroups(s scope, part chartPart) []*helmGroup {
 	byName := map[string]*helmGroup{}
-	for _, i := range resources {
-		name, needs := d.readGroup(i)
-		if name == "" {
-			continue
-		}
-		g := byName[name]
-		if g == nil {
-			r := d.resources[i]
-			g = &helmGroup{name: name, unnamed: firstKey(r, helmGroupAnnotation, helmLayerAnnotation) == "", first: map[string]int{}}
-			byName[name] = g
-		}
-		g.members = append(g.members, i)
-		for _, need := range needs {
-			if _, ok := g.first[need]; !ok {
-				g.first[need] = i
-			}
+	for _, i := range part.resources {
+		if g := d.readGroup(d.resources[i], byName); g != nil {
+			g.members = append(g.members, i)
 		}
 	}
-	d.checkGroups(s, chart, byName)
-	d.noteIsolated(chart, byName)
+	for _, r := range part.leftOut {
+		if g := d.readGroup(r, byName); g != nil {
+			g.leftOut = append(g.leftOut, r)
+		}
+	}
+	d.checkGroups(s, part.chart, byName)
+	d.noteIsolated(part.chart, byName)
 	var groups []*helmGroup
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		groups = append(groups, byName[name])
@@ -141,15 +171,34 @@ func (d *declarations) readGroups(s scope, chart string, resources []int) []*hel
 	return groups
 }
 
-// readGroup reads a resource's group and the groups that it needs. One that needs
-// groups and names none of its own is in a group with those that need the same.
-func (d *declarations) readGroup(i int) (name string, needs []string) {
-	r := d.resources[i]
+// readGroup finds or makes the group that a resource is in, and adds the groups that
+// it needs; nil for a resource in none.
+func (d *declarations) readGroup(r Resource, byName map[string]*helmGroup) *helmGroup {
+	name, needs := d.groupOf(r)
+	if name == "" {
+		return nil
+	}
+	g := byName[name]
+	if g == nil {
+		g = &helmGroup{name: name, unnamed: firstKey(r, helmGroupAnnotation, helmLayerAnnotation) == "", first: map[string]Resource{}}
+		byName[name] = g
+	}
+	for _, need := range needs {
+		if _, ok := g.first[need]; !ok {
+			g.first[need] = r
+		}
+	}
+	return g
+}
+
+// groupOf reads the name of a resource's group and the groups that it needs. One that
+// needs groups and names none of its own is in a group with those that need the same.
+func (d *declarations) groupOf(r Resource) (name string, needs []string) {
 	name = r.Annotations[helmGroupAnnotation]
 	if layer := r.Annotations[helmLayerAnnotation]; name == "" {
 		name = layer
 	} else if layer != "" && layer != name {
-		d.fail(i, "annotations %s and %s name two groups, %s and %s: a resource belongs to one", helmGroupAnnotation, helmLayerAnnotation, name, layer)
+		d.failOf(r, "annotations %s and %s name two groups, %s and %s: a resource belongs to one", helmGroupAnnotation, helmLayerAnnotation, name, layer)
 	}
 	for _, key := range []string{helmDependsOnGroups, helmDependsOnLayers} {
 		value, ok := r.Annotations[key]
@@ -158,7 +207,7 @@ func (d *declarations) readGroup(i int) (name string, needs []string) {
 		}
 		list, err := helmList(value)
 		if err != nil {
-			d.fail(i, "annotation %s: %w", key, err)
+			d.failOf(r, "annotation %s: %w", key, err)
 		}
 		needs = append(needs, list...)
 	}
@@ -168,7 +217,7 @@ func (d *declarations) readGroup(i int) (name string, needs []string) {
 	return name, needs
 }
 
-// helmList reads a list: a JSON array in a string, or commas.
+// helmList parses a list: a JSON array in a string, or comma-separated.
 func helmList(value string) ([]string, error) {
 	value = strings.TrimSpace(value)
 	if !strings.HasPrefix(value, "[") {
@@ -185,10 +234,10 @@ func helmList(value string) ([]string, error) {
 	return out, nil
 }
 
-// checkGroups looks at needs that name no group of the chart, or their own. One that
-// nearly has the name of a group is refused. Others are noted and nothing waits for
-// them, as in the proposal's own example: the group's templates may all be switched
-// off by values.
+// checkGroups checks references to the chart's own group and to groups that the
+// chart does not have. It is an error if a similar group exists. Otherwise it
+// is a note and nothing waits, as in the proposal's example, because values may
+// disable all templates of a group.
 func (d *declarations) checkGroups(s scope, chart string, byName map[string]*helmGroup) {
 	names := slices.Sorted(maps.Keys(byName))
 	named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return byName[name].unnamed })
@@ -196,36 +245,31 @@ func (d *declarations) checkGroups(s scope, chart string, byName map[string]*hel
 		g := byName[name]
 		for _, need := range slices.Sorted(maps.Keys(g.first)) {
 			if need == name {
-				i := g.first[need]
-				key := firstKey(d.resources[i], helmDependsOnGroups, helmDependsOnLayers)
-				d.fail(i, "annotation %s: group %s names itself: remove it", key, need)
+				r := g.first[need]
+				key := firstKey(r, helmDependsOnGroups, helmDependsOnLayers)
+				d.failOf(r, "annotation %s: group %s names itself: remove it", key, need)
 				continue
 			}
 			if _, ok := byName[need]; ok {
 				g.needs = append(g.needs, need)
 				continue
 			}
-			if d.options.Incomplete || d.isElsewhere("group", need, inHelmGroup) {
+			if d.options.Incomplete || len(g.members) == 0 {
 				continue
 			}
-			i := g.first[need]
-			key := firstKey(d.resources[i], helmDependsOnGroups, helmDependsOnLayers)
+			r := g.first[need]
+			key := firstKey(r, helmDependsOnGroups, helmDependsOnLayers)
 			if near := DidYouMean(need, named); near != "" {
-				d.fail(i, "annotation %s: no resource%s is in group %s%s", key, s.where()+ofChart(chart), need, near)
+				d.failOf(r, "annotation %s: no resource%s is in group %s%s", key, s.where()+ofChart(chart), need, near)
 			} else {
-				d.notes = append(d.notes, fmt.Sprintf("%s: annotation %s: no resource%s is in group %s: nothing waits for it", located(d.resources[i]), key, s.where()+ofChart(chart), need))
+				d.notes = append(d.notes, fmt.Sprintf("%s: annotation %s: no resource%s is in group %s: nothing waits for it", located(r), key, s.where()+ofChart(chart), need))
 			}
 		}
 	}
 }
 
-// inHelmGroup tells whether a resource is in a group.
-func inHelmGroup(r Resource, name string) bool {
-	return r.Annotations[helmGroupAnnotation] == name || r.Annotations[helmLayerAnnotation] == name
-}
-
-// noteIsolated notes the groups that neither need another nor are needed, where there
-// are several: what is grouped goes before what is not, and nothing more follows.
+// noteIsolated notes groups without any relation to other groups of the chart:
+// they are only ordered before resources without a group.
 func (d *declarations) noteIsolated(chart string, byName map[string]*helmGroup) {
 	linked := map[string]bool{}
 	for name, g := range byName {
@@ -247,7 +291,7 @@ func (d *declarations) orderGroups(groups []*helmGroup) {
 	}
 	for _, g := range groups {
 		for _, need := range g.needs {
-			r := d.resources[g.first[need]]
+			r := g.first[need]
 			key := firstKey(r, helmDependsOnGroups, helmDependsOnLayers)
 			why := Reason{Rule: "helm", Detail: fmt.Sprintf("annotation %s of %s names %s", key, r.ID, need), Where: r.Source}
 			d.sets[g.set].after = append(d.sets[g.set].after, Barrier{sets[need], why})
@@ -255,7 +299,8 @@ func (d *declarations) orderGroups(groups []*helmGroup) {
 	}
 }
 
-// groupTitle is a group as the proposal's marks write it: chart, then group.
+// groupTitle returns a group's display name as in the proposal: chart, then
+// group.
 func groupTitle(chart, group string) string {
 	if chart == "" {
 		return group
@@ -270,6 +315,6 @@ func ofChart(chart string) string {
 	return " of chart " + chartTitle(chart)
 }
 
-// chartTitle is the path of a chart without the folders between: "foo/bar" for
-// "foo/charts/bar".
+// chartTitle returns the path of a chart without the charts folders: "foo/bar"
+// for "foo/charts/bar".
 func chartTitle(path string) string { return strings.ReplaceAll(path, "/charts/", "/") }

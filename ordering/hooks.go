@@ -12,16 +12,15 @@ const (
 	helmHookAnnotation = "helm.sh/hook"
 )
 
-// withoutHooks takes out what is no part of an apply: objects that Argo CD or
-// Helm create at other times than an apply, or not at all. They are refused
-// unless they are to be skipped, or kept.
+// withoutHooks removes hooks that Argo CD or Helm do not create during an
+// apply. They are errors unless options skip or keep them.
 func withoutHooks(resources []Resource, options Options) (kept []Resource, skipped []Skipped, err error) {
 	if options.KeepHooks {
 		return resources, nil, nil
 	}
 	var errs []error
 	kept = make([]Resource, 0, len(resources))
-	byArgo := HooksByArgo(resources, options.Frame)
+	byArgo := ArgoCDRunsHooks(resources, options.OrderSource)
 	for _, r := range resources {
 		why := hookReason(r, byArgo)
 		switch {
@@ -36,32 +35,32 @@ func withoutHooks(resources []Resource, options Options) (kept []Resource, skipp
 	return kept, skipped, errors.Join(errs...)
 }
 
-// withoutAnyHooks takes out all that Helm or Argo CD create as hooks: such an
-// object may be gone when it has done its work.
+// withoutAnyHooks removes all hooks of Helm and Argo CD, because a hook may be
+// deleted after it has run.
 func withoutAnyHooks(resources []Resource) []Resource {
 	return slices.DeleteFunc(slices.Clone(resources), func(r Resource) bool { return firstKey(r, argoHookAnnotation, helmHookAnnotation) != "" })
 }
 
-// HooksByArgo reports whether Helm's hooks among the resources are placed in the
-// phases of Argo CD, which run as parts of the plan.
-func HooksByArgo(resources []Resource, frame Frame) bool {
-	return frame == FrameArgoCD || frame == FrameAuto && argoRules(resources)
+// ArgoCDRunsHooks reports whether Helm's hooks are placed in Argo CD's phases,
+// where they run as part of the plan: frame is, or detects, OrderSourceArgoCD.
+func ArgoCDRunsHooks(resources []Resource, frame OrderSource) bool {
+	return frame == OrderSourceArgoCD || frame == OrderSourceAuto && usesArgoCD(resources)
 }
 
-// IsArgoHook reports whether annotations make an object a hook of Argo CD, which
-// goes before Helm's annotations.
+// IsArgoHook reports whether annotations, those of an object, make it an Argo CD
+// hook. They take precedence over Helm's.
 func IsArgoHook(annotations map[string]string) bool {
 	_, annotated := annotations[argoHookAnnotation]
 	return annotated
 }
 
-// argoRules tells whether Argo CD's annotations will be the frame.
-func argoRules(resources []Resource) bool {
+// usesArgoCD reports whether OrderSourceAuto selects Argo CD.
+func usesArgoCD(resources []Resource) bool {
 	return slices.ContainsFunc(resources, func(r Resource) bool { return argoKey(r) != "" }) &&
 		!slices.ContainsFunc(resources, func(r Resource) bool { return stampKey(r) != "" || helmKey(r) != "" })
 }
 
-// hookReason says why a resource is no part of an apply; "" when it is.
+// hookReason returns why a resource is not part of an apply, or "".
 func hookReason(r Resource, byArgo bool) string {
 	if hook, ok := r.Annotations[argoHookAnnotation]; ok {
 		return argoHookReason(hook)
@@ -78,7 +77,7 @@ func hookReason(r Resource, byArgo bool) string {
 	return fmt.Sprintf("annotation %s: %s: Argo CD does not create it in a sync", helmHookAnnotation, hook)
 }
 
-// argoHookReason looks for a phase in which a sync creates the hook.
+// argoHookReason returns why no sync creates the hook, or "".
 func argoHookReason(hook string) string {
 	names := splitList(hook)
 	if slices.Contains(names, "Skip") {

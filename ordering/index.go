@@ -6,37 +6,37 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// index finds the resources of a stream by what other manifests write of
-// them. Resources are named by their place in the sorted stream.
+// index finds the resources of a stream by the ways in which manifests refer to
+// them. A resource is identified by its position in the sorted stream.
 type index struct {
-	resources  []Resource
-	byID       map[object.ID]int
-	makers     map[groupKind][]maker
-	crds       map[groupKind]int
-	servers    map[groupVersion][]int               // APIServices
-	bindings   map[object.ID][]int                  // by the ServiceAccount they name
-	fillers    map[string][]filler                  // of Secrets and ConfigMaps, by kind and name
-	groups     map[string][]int                     // bindings, by the group of users they name
-	volumes    map[object.ID][]int                  // PersistentVolumes, by the claim they are kept for
-	volumeSets map[object.ID][]int                  // the same, by the claims' name without their number
-	pools      map[string][]int                     // PersistentVolumes that are kept for none, by class
-	defaults   []int                                // StorageClasses for claims that name none
-	workloads  map[string]map[string][]int          // by namespace, then by "key=value" of their Pods; "" lists all
-	selecting  map[string]map[string][]podSelecting // what selects Pods, by namespace, then by a "key=value" that it asks for; "" lists what asks for none
-	aggregated []int                                // ClusterRoles that others may aggregate
-	former     map[object.ID][]int                  // by an ID that they had before
-	webhooks   []webhook
-	definers   map[string][]int // CustomResourceDefinitions, by the group of their kind
-	podHooks   []webhook        // those that intercept new Pods
-	condition  Condition
+	resources         []Resource
+	byID              map[object.ID]int
+	providers         map[groupKind][]provider
+	crds              map[groupKind]int
+	apiServices       map[groupVersion][]int               // APIServices
+	bindings          map[object.ID][]int                  // RoleBindings and ClusterRoleBindings, by ServiceAccount
+	fillers           map[string][]filler                  // of Secrets and ConfigMaps, by kind and name
+	groups            map[string][]int                     // the same, by user group
+	volumes           map[object.ID][]int                  // PersistentVolumes with a claimRef, by claim
+	volumeSets        map[object.ID][]int                  // the same, by the claim's name without its ordinal
+	pools             map[string][]int                     // PersistentVolumes without a claimRef, by class
+	defaultClasses    []int                                // default StorageClasses
+	workloads         map[string]map[string][]int          // by namespace, then by "key=value" of a Pod label; "" lists all
+	selecting         map[string]map[string][]podSelecting // resources that select Pods, by namespace, then by one "key=value" of the selector; "" lists those without one
+	aggregatableRoles []int                                // ClusterRoles that others may aggregate
+	byPreviousName    map[object.ID][]int                  // by a previous ID
+	webhooks          []webhook
+	crdsByGroup       map[string][]int // CustomResourceDefinitions, by the group of their kind
+	podWebhooks       []webhook        // those that intercept the creation of Pods
+	condition         Condition
 }
 
 type groupKind struct{ group, kind string }
 
 type groupVersion struct{ group, version string }
 
-// maker is a resource that brings a kind into the cluster.
-type maker struct {
+// provider is a resource that makes a kind available in the cluster.
+type provider struct {
 	at   int
 	rule string
 }
@@ -44,20 +44,20 @@ type maker struct {
 func newIndex(resources []Resource, condition Condition) *index {
 	ix := &index{
 		resources: resources, condition: condition,
-		byID: make(map[object.ID]int, len(resources)), former: map[object.ID][]int{},
-		makers: map[groupKind][]maker{}, crds: map[groupKind]int{}, definers: map[string][]int{}, servers: map[groupVersion][]int{},
+		byID: make(map[object.ID]int, len(resources)), byPreviousName: map[object.ID][]int{},
+		providers: map[groupKind][]provider{}, crds: map[groupKind]int{}, crdsByGroup: map[string][]int{}, apiServices: map[groupVersion][]int{},
 		bindings: map[object.ID][]int{}, fillers: map[string][]filler{}, groups: map[string][]int{},
 		volumes: map[object.ID][]int{}, volumeSets: map[object.ID][]int{}, pools: map[string][]int{},
 		workloads: map[string]map[string][]int{}, selecting: map[string]map[string][]podSelecting{},
 	}
 	for i, r := range resources {
 		ix.byID[r.ID] = i
-		if r.Formerly != "" {
+		if r.PreviousName != "" {
 			before := r.ID
-			before.Name = r.Formerly
-			ix.former[before] = append(ix.former[before], i)
+			before.Name = r.PreviousName
+			ix.byPreviousName[before] = append(ix.byPreviousName[before], i)
 		}
-		ix.addMakers(i, r)
+		ix.addProviders(i, r)
 		ix.addWorkload(i, r)
 		ix.addWebhooks(i, r)
 		ix.addBinding(i, r)
@@ -65,29 +65,28 @@ func newIndex(resources []Resource, condition Condition) *index {
 		ix.addVolume(i, r)
 		ix.addPodSelecting(i, r)
 		if isDefaultClass(r) {
-			ix.defaults = append(ix.defaults, i)
+			ix.defaultClasses = append(ix.defaultClasses, i)
 		}
 	}
 	return ix
 }
 
-// references gathers what the resources of a stream need of each other, as
-// their manifests say.
+// references collects the dependencies that the manifests of a stream express.
 type references struct {
 	*index
-	at      int // the resource that is read
-	edges   []edge
-	first   int       // where its edges begin
-	begins  []int     // by resource: where the edges from it to the one that is read begin; below first when there are none
-	missing []missing // nil unless wanted
-	want    bool
+	at             int // the resource being read
+	edges          []edge
+	first          int       // index of its first edge
+	edgeStart      []int     // per resource: index of the first edge from it to the resource being read; less than first if none
+	missing        []missing // nil unless collectMissing
+	collectMissing bool
 }
 
 func newReferences(ix *index) *references {
-	return &references{index: ix, begins: slices.Repeat([]int{-1}, len(ix.resources))}
+	return &references{index: ix, edgeStart: slices.Repeat([]int{-1}, len(ix.resources))}
 }
 
-// missing is a reference to what the stream does not hold.
+// missing is a reference to a resource that is not in the stream.
 type missing struct {
 	at       int
 	id       object.ID
@@ -95,8 +94,8 @@ type missing struct {
 	why      Reason
 }
 
-// softEdges infers who needs whom. References to what the stream does not hold
-// make no edge.
+// softEdges infers edges from references between manifests. References to
+// resources that are not in the stream are ignored.
 func (ix *index) softEdges() []edge {
 	refs := newReferences(ix)
 	refs.edges = make([]edge, 0, 3*len(ix.resources)) // most streams have fewer
@@ -104,10 +103,11 @@ func (ix *index) softEdges() []edge {
 	return refs.edges
 }
 
-// missingReferences are those that make no edge.
+// missingReferences returns the references to resources that are not in the
+// stream.
 func (ix *index) missingReferences() []missing {
 	refs := newReferences(ix)
-	refs.want = true
+	refs.collectMissing = true
 	refs.readAll()
 	return refs.missing
 }
@@ -118,6 +118,7 @@ func (refs *references) readAll() {
 		refs.namespace(r)
 		refs.kind(r)
 		refs.binding(r)
+		refs.token(r)
 		refs.pod(r)
 		refs.claim(r)
 		refs.ingress(r)
@@ -132,49 +133,50 @@ func (refs *references) readAll() {
 	}
 }
 
-// namespace: nothing can be created in a Namespace that is not there.
+// namespace adds the edge from a resource's Namespace.
 func (refs *references) namespace(r Resource) {
 	if r.Namespace != "" {
 		refs.need(object.ID{Kind: "Namespace", Name: r.Namespace}, exists, "namespace", "lives in")
 	}
 }
 
-// need records that the resource needs another one to be applied. where is what
-// in its manifest says so.
+// need adds an edge with gate Applied from the resource with the given ID.
+// where describes the place in the manifest that names it.
 func (refs *references) need(id object.ID, s strength, rule, where string) {
 	from, ok := refs.byID[id]
 	switch {
 	case ok:
 		refs.edge(from, Applied, s, rule, where)
-	case len(refs.former[id]) > 0:
-		for _, from := range refs.meant(id) {
+	case len(refs.byPreviousName[id]) > 0:
+		for _, from := range refs.byFormerName(id) {
 			refs.edge(from, Applied, s, rule, where)
 		}
-	case refs.want:
+	case refs.collectMissing:
 		refs.missing = append(refs.missing, missing{refs.at, id, s, refs.reason(rule, where, id)})
 	}
 }
 
-// meant are the resources that had an ID and are meant by it: those that were renamed
-// together with what names it, or else all.
-func (refs *references) meant(id object.ID) []int {
-	all := refs.former[id]
-	family := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return refs.resources[i].Family != refs.resources[refs.at].Family })
+// byFormerName returns the resources whose previous ID was id: those renamed together
+// with the referring resource if there are any, else all.
+func (refs *references) byFormerName(id object.ID) []int {
+	all := refs.byPreviousName[id]
+	family := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return refs.resources[i].RenameGroup != refs.resources[refs.at].RenameGroup })
 	if len(family) > 0 {
 		return family
 	}
 	return all
 }
 
-// edge is need for a resource that was found.
+// edge adds an edge from a resource of the stream. It merges edges with the
+// same gate and rule.
 func (refs *references) edge(from int, gate Gate, s strength, rule, where string) {
 	if from == refs.at {
 		return
 	}
-	if refs.begins[from] < refs.first {
-		refs.begins[from] = len(refs.edges)
+	if refs.edgeStart[from] < refs.first {
+		refs.edgeStart[from] = len(refs.edges)
 	}
-	for i := refs.begins[from]; i < len(refs.edges); i++ {
+	for i := refs.edgeStart[from]; i < len(refs.edges); i++ {
 		e := &refs.edges[i]
 		if int(e.from) == from && e.gate == gate && e.why.Rule == rule {
 			e.strength = max(e.strength, s)
@@ -191,9 +193,3 @@ func (refs *references) reason(rule, where string, id object.ID) Reason {
 	}
 	return Reason{Rule: rule, Detail: where + " " + id.String(), Where: r.Source}
 }
-
-func isCRD(id object.ID) bool {
-	return id.Group == "apiextensions.k8s.io" && id.Kind == "CustomResourceDefinition"
-}
-
-func isNamespace(id object.ID) bool { return id.Group == "" && id.Kind == "Namespace" }

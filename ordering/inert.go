@@ -1,19 +1,19 @@
 package ordering
 
-// inert tells whether all of these do nothing by themselves and show in their
-// manifests all that they need: then two of them are independent unless an
-// edge connects them. Programs are not: they may call each other, or check
-// what others apply.
-func (b *builder) inert(resources []int) bool {
+// isInert reports whether no resource has effects of its own and their manifests
+// show all their dependencies. Two such resources are independent unless an
+// edge connects them. Workloads are not inert: they may call each other, or
+// check what others apply.
+func (b *builder) isInert(resources []int) bool {
 	for _, i := range resources {
-		if !inertKind(b.resources[i].ID.GroupKind()) {
+		if !isInertKind(b.resources[i].ID.GroupKind()) {
 			return false
 		}
 	}
 	return true
 }
 
-func inertKind(kind string) bool {
+func isInertKind(kind string) bool {
 	switch kind {
 	case "Namespace", "ConfigMap", "Secret", "ServiceAccount", "Service", "LimitRange", "PersistentVolume",
 		"Role.rbac.authorization.k8s.io", "ClusterRole.rbac.authorization.k8s.io",

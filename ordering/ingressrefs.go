@@ -2,7 +2,8 @@ package ordering
 
 import "github.com/ordapply/ordapply/object"
 
-// ingress: the class and the Services that an Ingress names come first.
+// ingress adds edges from the IngressClass and the Services that an Ingress
+// names.
 func (refs *references) ingress(r Resource) {
 	if r.Kind != "Ingress" || r.Group != "networking.k8s.io" && r.Group != "extensions" {
 		return

@@ -8,16 +8,16 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// The plan as JSON. Waves and layers are named by their index.
+// jsonPlan is the plan as JSON. Waves and layers are referred to by index.
 type jsonPlan struct {
-	Frame   Frame         `json:"frame"`
-	Waves   []jsonWave    `json:"waves"`
-	Layers  []jsonLayer   `json:"layers"`
-	Steps   []jsonStep    `json:"steps"`
-	Hooks   []jsonHook    `json:"hooks,omitempty"`
-	Skipped []jsonSkipped `json:"skipped,omitempty"`
-	Dropped []jsonDropped `json:"dropped,omitempty"`
-	Notes   []string      `json:"notes,omitempty"`
+	OrderSource OrderSource   `json:"frame"`
+	Waves       []jsonWave    `json:"waves"`
+	Layers      []jsonLayer   `json:"layers"`
+	Steps       []jsonStep    `json:"steps"`
+	Hooks       []jsonHook    `json:"hooks,omitempty"`
+	Skipped     []jsonSkipped `json:"skipped,omitempty"`
+	Dropped     []jsonDropped `json:"dropped,omitempty"`
+	Notes       []string      `json:"notes,omitempty"`
 }
 
 type jsonWave struct {
@@ -92,9 +92,10 @@ type jsonDropped struct {
 	Because []string `json:"because"`
 }
 
-// WriteJSON writes the whole plan, for programs.
+// WriteJSON writes the plan as indented JSON. Waves and layers are referred to by
+// index, from 0; durations are Go's, such as "5m0s". The error is that of w.
 func (p *Plan) WriteJSON(w io.Writer) error {
-	out := jsonPlan{Frame: p.Frame, Notes: p.Notes, Layers: []jsonLayer{}, Waves: []jsonWave{}, Steps: []jsonStep{}}
+	out := jsonPlan{OrderSource: p.OrderSource, Notes: p.Notes, Layers: []jsonLayer{}, Waves: []jsonWave{}, Steps: []jsonStep{}}
 	for _, wave := range p.Waves {
 		out.Waves = append(out.Waves, jsonWave{wave.Name, inJSON(wave.Timeout)})
 	}

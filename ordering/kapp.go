@@ -9,27 +9,38 @@ import (
 )
 
 // kapp's annotations: a resource belongs to change groups, and its change rules
-// say what happens to it before or after those of a group. Both may be given
-// several times, with a suffix behind a dot.
+// order its changes before or after those of a group. Both keys may occur
+// several times, with a suffix after a dot.
 const (
 	changeGroupAnnotation = "kapp.k14s.io/change-group"
 	changeRuleAnnotation  = "kapp.k14s.io/change-rule"
-	// builtinGroups begins the names of the groups that kapp makes itself.
+	// builtinGroups is the name prefix of the groups that kapp defines.
 	builtinGroups = "change-groups.kapp.k14s.io/"
 )
 
-// changeRule says when a resource is applied or deleted, as seen from when those
-// of a group are. Rules that cross the two concern no plan for one of them.
+// changeRule orders the apply or deletion of a resource relative to a group.
+// Rules that mix apply and deletion do not affect a plan for one of them.
 type changeRule struct {
-	resource int
-	key      string // of the annotation
-	deletes  bool   // the resource: "delete", not "upsert"
+	of       Resource // whose rule it is
+	resource int      // its index; outsidePlan for one that a selection leaves out
+	key      string   // of the annotation
+	deletes  bool     // the resource: "delete", not "upsert"
 	before   bool
-	deleting bool // the group: "deleting", not "upserting"
+	deleting bool // the group is deleted: "deleting", not "upserting"
 	group    string
 }
 
-// String is the rule as kapp writes it.
+// outsidePlan stands for the index of a resource that is no part of the plan.
+const outsidePlan = -1
+
+// changeGroup holds the resources of a change group: those of the plan, and those
+// that a selection leaves out.
+type changeGroup struct {
+	members []int
+	leftOut []Resource
+}
+
+// String returns the rule in kapp's syntax.
 func (r changeRule) String() string {
 	words := []string{"upsert", "after", "upserting"}
 	if r.deletes {
@@ -44,28 +55,27 @@ func (r changeRule) String() string {
 	return strings.Join(words, " ") + " " + r.group
 }
 
-// changeGroups reads kapp's groups and rules. Only groups that a rule about
-// applying names make a set, and only these must be there: what a rule about
-// deleting names may be in the cluster alone.
+// changeGroups reads kapp's groups and rules. Only groups that an apply rule
+// names become sets, and only these must exist in the stream: the group of a
+// delete rule may be in the cluster only.
 func (d *declarations) changeGroups() {
-	rules, members := d.readChanges()
-	d.changeMembers = members
+	rules, groups := d.readChanges()
+	d.changed = groups
 	sets := map[string]int{}
 	for _, rule := range rules {
 		if rule.deletes != rule.deleting {
 			continue
 		}
 		set, ok := sets[rule.group]
-		switch {
-		case rule.deletes:
+		switch group := groups[rule.group]; {
+		case rule.deletes && rule.resource != outsidePlan:
 			d.deleteRules = append(d.deleteRules, rule)
-		case len(members[rule.group]) == 0:
-			if !d.options.Incomplete && !strings.HasPrefix(rule.group, builtinGroups) && !d.isElsewhere("change group", rule.group, inChangeGroup) {
-				d.fail(rule.resource, "annotation %s: no resource of the stream is in change group %s%s", rule.key, rule.group, DidYouMean(rule.group, slices.Sorted(maps.Keys(members))))
-			}
+		case rule.resource == outsidePlan && (rule.deletes || !rule.before): // nothing of the plan waits for it
+		case group == nil:
+			d.noSuchGroup(rule, slices.Sorted(maps.Keys(groups)))
 		default:
 			if !ok {
-				set = d.addChangeGroup(rule.group, members[rule.group])
+				set = d.addChangeGroup(rule.group, group)
 				sets[rule.group] = set
 			}
 			d.addRule(rule, set)
@@ -73,37 +83,78 @@ func (d *declarations) changeGroups() {
 	}
 }
 
-// readChanges reads the rules, and which resources are in which group.
-func (d *declarations) readChanges() (rules []changeRule, members map[string][]int) {
-	members = map[string][]int{}
-	for i, r := range d.resources {
+// noSuchGroup refuses a rule of the plan that names a group without a resource.
+func (d *declarations) noSuchGroup(rule changeRule, known []string) {
+	if d.options.Incomplete || rule.resource == outsidePlan || strings.HasPrefix(rule.group, builtinGroups) {
+		return
+	}
+	d.failOf(rule.of, "annotation %s: no resource of the stream is in change group %s%s", rule.key, rule.group, DidYouMean(rule.group, known))
+}
+
+// readChanges reads the rules, and which resources are in which group; those too
+// that a selection leaves out: others may wait for them.
+func (d *declarations) readChanges() (rules []changeRule, groups map[string]*changeGroup) {
+	groups = map[string]*changeGroup{}
+	all := slices.Concat(d.resources, d.excludedResources)
+	for at, r := range all {
 		if emitted(r, "kapp") {
 			continue
 		}
-		for _, group := range d.groupsOf(i, r) {
-			members[group] = append(members[group], i)
+		i := d.indexOf(at)
+		for _, name := range d.groupsOf(r) {
+			join(groups, name, i, r)
 		}
 		rules = append(rules, d.rulesOf(i, r)...)
 	}
 	if slices.ContainsFunc(rules, func(r changeRule) bool { return strings.HasPrefix(r.group, builtinGroups) }) {
-		d.addBuiltinGroups(members)
+		for at, r := range all {
+			for _, name := range builtinGroupsOf(r) {
+				join(groups, builtinGroups+name, d.indexOf(at), r)
+			}
+		}
 	}
-	return rules, members
+	return rules, groups
 }
 
-func (d *declarations) addChangeGroup(name string, members []int) int {
+// indexOf returns the index of a resource in the plan, given that in the list of these
+// followed by the excluded ones; outsidePlan for the latter.
+func (d *declarations) indexOf(at int) int {
+	if at < len(d.resources) {
+		return at
+	}
+	return outsidePlan
+}
+
+// join puts a resource into the group of a name.
+func join(groups map[string]*changeGroup, name string, i int, r Resource) {
+	group := groups[name]
+	if group == nil {
+		group = &changeGroup{}
+		groups[name] = group
+	}
+	if i == outsidePlan {
+		group.leftOut = append(group.leftOut, r)
+	} else {
+		group.members = append(group.members, i)
+	}
+}
+
+func (d *declarations) addChangeGroup(name string, group *changeGroup) int {
 	s := d.addSet(set{name: "change group " + name, short: name, kind: ChangeGroup, within: -1})
-	slices.Sort(members)
-	for _, i := range slices.Compact(members) {
+	slices.Sort(group.members)
+	for _, i := range slices.Compact(group.members) {
 		d.join(i, s, hard, hard)
+	}
+	for _, r := range group.leftOut {
+		d.addSetExternal(s, r.ID, excludedReason(d.sets[s]))
 	}
 	return s
 }
 
-// addRule lets a resource wait for a group, or a group for the resource: then
-// for the set of all resources that want to go before it.
+// addRule makes a resource wait for a group, or a group wait for the set of all
+// resources that have to go before it.
 func (d *declarations) addRule(rule changeRule, group int) {
-	r := d.resources[rule.resource]
+	r := rule.of
 	if !rule.before {
 		why := Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": upsert after upserting " + rule.group, Where: r.Source}
 		d.edges = append(d.edges, edge{from: d.exit(group), to: int32(rule.resource), weight: 1, strength: hard, why: why})
@@ -114,23 +165,20 @@ func (d *declarations) addRule(rule changeRule, group int) {
 		why := Reason{Rule: "kapp", Detail: "annotation " + rule.key + " of " + r.ID.String() + ": upsert before upserting " + rule.group, Where: r.Source}
 		d.sets[group].after = []Barrier{{before, why}}
 	}
-	d.join(rule.resource, d.sets[group].after[0].Layer, hard, hard)
+	before := d.sets[group].after[0].Layer
+	if rule.resource == outsidePlan {
+		d.addSetExternal(before, r.ID, excludedReason(d.sets[before]))
+		return
+	}
+	d.join(rule.resource, before, hard, hard)
 }
 
-// inChangeGroup tells whether a resource is in a change group.
-func inChangeGroup(r Resource, name string) bool {
-	return slices.ContainsFunc(annotationsOf(r, changeGroupAnnotation), func(key string) bool {
-		group, err := fillPlaceholders(r.Annotations[key], r)
-		return err == nil && group == name
-	})
-}
-
-func (d *declarations) groupsOf(i int, r Resource) []string {
+func (d *declarations) groupsOf(r Resource) []string {
 	var groups []string
 	for _, key := range annotationsOf(r, changeGroupAnnotation) {
 		group, err := fillPlaceholders(r.Annotations[key], r)
 		if err != nil {
-			d.fail(i, "annotation %s: %w", key, err)
+			d.failOf(r, "annotation %s: %w", key, err)
 			continue
 		}
 		groups = append(groups, group)
@@ -143,15 +191,15 @@ func (d *declarations) rulesOf(i int, r Resource) []changeRule {
 	for _, key := range annotationsOf(r, changeRuleAnnotation) {
 		text, err := fillPlaceholders(r.Annotations[key], r)
 		if err != nil {
-			d.fail(i, "annotation %s: %w", key, err)
+			d.failOf(r, "annotation %s: %w", key, err)
 			continue
 		}
 		words := strings.Split(text, " ")
 		if !isChangeRule(words) {
-			d.fail(i, "annotation %s: %q is not (upsert|delete) (before|after) (upserting|deleting) GROUP", key, text)
+			d.failOf(r, "annotation %s: %q is not (upsert|delete) (before|after) (upserting|deleting) GROUP", key, text)
 			continue
 		}
-		rules = append(rules, changeRule{i, key, words[0] == "delete", words[1] == "before", words[2] == "deleting", words[3]})
+		rules = append(rules, changeRule{r, i, key, words[0] == "delete", words[1] == "before", words[2] == "deleting", words[3]})
 	}
 	return rules
 }
@@ -163,14 +211,14 @@ func isChangeRule(words []string) bool {
 		slices.Contains([]string{"upserting", "deleting"}, words[2])
 }
 
-// fillPlaceholders writes the resource's own words into a group's name or a
-// rule.
+// fillPlaceholders replaces the placeholders in a group's name or a rule with
+// values of the resource.
 func fillPlaceholders(text string, r Resource) (string, error) {
 	if !strings.Contains(text, "{") {
 		return text, nil
 	}
 	values := map[string]string{"{api-group}": r.Group, "{kind}": r.Kind, "{name}": r.Name, "{namespace}": r.Namespace}
-	if isCRD(r.ID) {
+	if r.ID.IsCRD() {
 		kind := definedKind(r.Object)
 		values["{crd-kind}"], values["{crd-group}"] = kind.kind, kind.group
 	}
@@ -184,21 +232,13 @@ func fillPlaceholders(text string, r Resource) (string, error) {
 	return filled, err
 }
 
-// addBuiltinGroups puts resources into the groups that kapp makes itself.
-func (d *declarations) addBuiltinGroups(members map[string][]int) {
-	for i, r := range d.resources {
-		for _, name := range builtinGroupsOf(r) {
-			members[builtinGroups+name] = append(members[builtinGroups+name], i)
-		}
-	}
-}
-
+// builtinGroupsOf returns the groups into which kapp puts a resource itself.
 func builtinGroupsOf(r Resource) []string {
 	switch {
-	case isCRD(r.ID):
+	case r.ID.IsCRD():
 		kind := definedKind(r.Object)
 		return []string{"crds", "crds-" + kind.group + "-" + kind.kind}
-	case isNamespace(r.ID):
+	case r.ID.IsNamespace():
 		return []string{"namespaces", "namespaces-" + r.Name}
 	case r.Group == rbacGroup && strings.HasSuffix(r.Kind, "Role"):
 		return []string{"rbac", "rbac-roles"}

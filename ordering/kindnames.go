@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Options name kinds as "Kind" of any group, or "Kind.group". A name that means
-// nothing has no effect, which nobody sees: it is checked against the kinds that
-// there are.
+// Options name kinds as "Kind" of any group, or "Kind.group". A misspelled name
+// would silently have no effect, so names are checked against the known kinds.
 
-// CheckKinds looks at the kinds that options name. faults are names that are not
-// written as one, or surely mean another kind; remarks are about kinds that neither
-// the stream nor the cluster has, and that are no native ones. served are the kinds
-// that the cluster serves; nil without one.
+// CheckKinds checks the kinds that options name: PrerequisiteKinds and
+// KindTimeouts. faults are names in the wrong syntax or close to a known kind.
+// remarks are about kinds that are neither in the stream, nor in the cluster,
+// nor native. served lists the kinds that the cluster serves, as "Kind" or
+// "Kind.group"; nil without a cluster.
 func CheckKinds(resources []Resource, options Options, served []string) (faults []error, remarks []string) {
-	known := slices.Concat(streamKinds(slices.Concat(resources, options.Elsewhere)), served, NativeKinds())
+	known := slices.Concat(streamKinds(slices.Concat(resources, options.Excluded)), served, NativeKinds())
 	slices.Sort(known)
 	check := func(where, kind string) {
 		found, fault := checkKind(kind, known)
@@ -41,7 +41,7 @@ func CheckKinds(resources []Resource, options Options, served []string) (faults 
 	return faults, remarks
 }
 
-// streamKinds are the kinds of resources, and those that they define.
+// streamKinds returns the kinds of resources, and the kinds that they define.
 func streamKinds(resources []Resource) []string {
 	seen := map[string]bool{}
 	var kinds []string
@@ -53,7 +53,7 @@ func streamKinds(resources []Resource) []string {
 	}
 	for _, r := range resources {
 		add(r.GroupKind())
-		if isCRD(r.ID) {
+		if r.ID.IsCRD() {
 			kind := definedKind(r.Object)
 			add(strings.TrimSuffix(kind.kind+"."+kind.group, "."))
 		}
@@ -65,10 +65,10 @@ func streamKinds(resources []Resource) []string {
 	return kinds
 }
 
-// checkKind reports whether a name is one of the known kinds; fault is what is wrong
-// with it.
+// checkKind reports whether a name is a known kind; fault describes an error in
+// the name.
 func checkKind(written string, known []string) (found bool, fault error) {
-	if right := inNotation(written); right != written {
+	if right := canonicalKind(written); right != written {
 		return false, fmt.Errorf("a kind is written Kind or Kind.group: write %s", right)
 	}
 	if written == "" {
@@ -83,7 +83,7 @@ func checkKind(written string, known []string) (found bool, fault error) {
 		if grouped := strings.Contains(written, "."); grouped {
 			name = kind
 		}
-		if letters := misspelling(written, name); letters < least {
+		if letters := misspellingDistance(written, name); letters < least {
 			nearest, least = name, letters
 		}
 	}
@@ -93,10 +93,9 @@ func checkKind(written string, known []string) (found bool, fault error) {
 	return false, nil
 }
 
-// misspelling counts the letters in which a name differs from that of a kind, whatever
-// their case; a plural differs by none. It is large for names that are too short to
-// be one another.
-func misspelling(written, kind string) int {
+// misspellingDistance returns the edit distance between a name and a kind, ignoring
+// case; 0 for a plural. It is large for names too short to be a misspelling.
+func misspellingDistance(written, kind string) int {
 	a, b := strings.ToLower(written), strings.ToLower(kind)
 	first, group, _ := strings.Cut(a, ".")
 	name, kindGroup, _ := strings.Cut(b, ".")
@@ -106,16 +105,17 @@ func misspelling(written, kind string) int {
 	if strings.Contains(a, b) || strings.Contains(b, a) {
 		return max(len(a), len(b)) - min(len(a), len(b))
 	}
-	letters, _ := distance(a, b)
+	letters, _ := editDistance(a, b)
 	if 4*letters > len(first) {
 		return len(a)
 	}
 	return letters
 }
 
-// inNotation is a kind as options name it, for one that is written in another way:
-// "storage.k8s.io/v1/StorageClass", "v1/Secret", "StorageClass.v1.storage.k8s.io".
-func inNotation(written string) string {
+// canonicalKind returns the kind in the notation of options, for one written like
+// "storage.k8s.io/v1/StorageClass", "v1/Secret" or
+// "StorageClass.v1.storage.k8s.io".
+func canonicalKind(written string) string {
 	isVersion := regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`).MatchString
 	written = strings.TrimSpace(written)
 	if parts := strings.Split(written, "/"); len(parts) > 1 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// selector is a metav1.LabelSelector as it stands in a manifest.
+// selector is a metav1.LabelSelector read from a manifest.
 type selector struct {
 	labels      map[string]string
 	expressions []labelExpression
@@ -30,7 +30,7 @@ func readSelector(v any) selector {
 	return s
 }
 
-// stringMap keeps the texts of a map.
+// stringMap returns the entries of a map whose values are strings.
 func stringMap(v any) map[string]string {
 	m, _ := v.(map[string]any)
 	out := make(map[string]string, len(m))
@@ -44,7 +44,7 @@ func stringMap(v any) map[string]string {
 
 func (s selector) empty() bool { return len(s.labels) == 0 && len(s.expressions) == 0 }
 
-// about is the part of a selector that asks for one label.
+// about returns the requirements of a selector on one label.
 func (s selector) about(key string) selector {
 	part := selector{labels: map[string]string{}}
 	if value, ok := s.labels[key]; ok {
@@ -58,7 +58,7 @@ func (s selector) about(key string) selector {
 	return part
 }
 
-// matches follows metav1.LabelSelector: NotIn also matches an absent key.
+// matches implements metav1.LabelSelector: NotIn also matches an absent key.
 func (s selector) matches(labels map[string]string) bool {
 	for key, value := range s.labels {
 		if have, ok := labels[key]; !ok || have != value {
@@ -83,13 +83,13 @@ func (e labelExpression) matches(labels map[string]string) bool {
 	return false
 }
 
-// podLabels are the labels that the Pods of a workload get.
+// podLabels returns the labels of a workload's Pods.
 func podLabels(r Resource) map[string]string {
 	holder, _ := podTemplate(r.Object)
 	return stringMap(at(holder, "metadata", "labels"))
 }
 
-// addWorkload notes the labels of a workload's Pods.
+// addWorkload indexes a workload by its Pod labels.
 func (ix *index) addWorkload(i int, r Resource) {
 	if podSpec(r.Object) == nil {
 		return
@@ -106,8 +106,8 @@ func (ix *index) addWorkload(i int, r Resource) {
 	}
 }
 
-// selected lists the workloads of a namespace whose Pods a selector matches.
-// It looks only at those that carry the rarest of the labels asked for.
+// selected returns the workloads of a namespace whose Pods a selector matches.
+// It tests only those with the rarest of the required labels.
 func (ix *index) selected(namespace string, s selector) []int {
 	byLabel := ix.workloads[namespace]
 	candidates := byLabel[""]

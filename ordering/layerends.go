@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Layers in a picture. In a picture of layers, arrows lead from one to the
-// other. In one of resources, layers that branch have a box for their end:
-// arrows lead to it from what is last in the layer, and from it to what is first
-// of all that waits.
+// A coarse drawing has arrows between layers. A drawing of single resources has
+// a box for the end of each layer if the layers branch: arrows lead to it from
+// the last boxes of the layer, and from it to the first boxes that wait for the
+// layer.
 
-// layerLinks are the edges between layers, in a picture of these: from a step
-// of the last wave of one to all that wait for it.
+// layerLinks returns the edges between layers for a coarse drawing: from a step
+// of a layer's last wave to each step that waits for the layer.
 func (p *Plan) layerLinks() [][]link {
 	last := map[int]int{}
 	for i, s := range p.Steps {
@@ -31,12 +31,12 @@ func (p *Plan) layerLinks() [][]link {
 	return [][]link{links}
 }
 
-// layerEnds draws the ends of layers, unless these form a single row, which the
-// waves show.
+// layerEnds draws the ends of layers, unless the layers form a single sequence,
+// which the waves already show.
 func (d *Drawing) layerEnds(p *Plan, boxOf []int) {
 	before := p.layersBefore()
 	ends := p.ends(before)
-	if inOneRow(ends, before) {
+	if totallyOrdered(ends, before) {
 		return
 	}
 	arrows := map[Arrow]bool{}
@@ -44,10 +44,10 @@ func (d *Drawing) layerEnds(p *Plan, boxOf []int) {
 		end := ends[l]
 		box := len(d.Boxes)
 		d.Boxes = append(d.Boxes, Box{Kind: p.Layers[l].Name, End: true, Wave: p.lastWave(end.members)})
-		for _, i := range d.without(end.members, boxOf, func(a Arrow) int { return a.From }, func(a Arrow) int { return a.To }) {
+		for _, i := range d.unconnected(end.members, boxOf, func(a Arrow) int { return a.From }, func(a Arrow) int { return a.To }) {
 			arrows[Arrow{From: i, To: box, Gate: p.Layers[l].Gate, Hard: true, Why: "part of " + p.Layers[l].Name}] = true
 		}
-		for _, i := range d.without(end.waiting, boxOf, func(a Arrow) int { return a.To }, func(a Arrow) int { return a.From }) {
+		for _, i := range d.unconnected(end.waiting, boxOf, func(a Arrow) int { return a.To }, func(a Arrow) int { return a.From }) {
 			arrows[Arrow{From: box, To: i, Gate: p.Layers[l].Gate, Hard: true, Why: end.why.String()}] = true
 		}
 	}
@@ -57,20 +57,20 @@ func (d *Drawing) layerEnds(p *Plan, boxOf []int) {
 	d.Arrows = append(d.Arrows, sorted...)
 }
 
-// layerEnd is what the end of a layer stands between, as indices of steps.
+// layerEnd holds the steps before and after the end of a layer, as indices.
 type layerEnd struct {
 	members, waiting []int
 	why              Reason
 }
 
-// ends gathers, for each layer that is waited for, its steps and those that
-// wait for it and for no later layer.
+// ends returns, for each layer that steps wait for, its members and the steps
+// that wait for it and not for a later layer.
 func (p *Plan) ends(before []map[int]bool) map[int]*layerEnd {
 	ends := map[int]*layerEnd{}
 	for i, s := range p.Steps {
 		for _, b := range s.After {
 			l := p.Layers[b.Layer]
-			if l.Kind == Prerequisites || l.Kind == Everything || slices.ContainsFunc(s.After, func(other Barrier) bool { return before[other.Layer][b.Layer] }) {
+			if l.Kind == Prerequisites || l.Kind == AllPlaced || slices.ContainsFunc(s.After, func(other Barrier) bool { return before[other.Layer][b.Layer] }) {
 				continue
 			}
 			if ends[b.Layer] == nil {
@@ -92,8 +92,8 @@ func (p *Plan) ends(before []map[int]bool) map[int]*layerEnd {
 	return ends
 }
 
-// layersBefore gives, for each layer, all layers that it waits for, by itself,
-// for the sake of one around it, or by way of others.
+// layersBefore returns, for each layer, all layers that it waits for, directly,
+// through an enclosing layer, or transitively.
 func (p *Plan) layersBefore() []map[int]bool {
 	before := make([]map[int]bool, len(p.Layers))
 	var visit func(l int) map[int]bool
@@ -118,9 +118,8 @@ func (p *Plan) layersBefore() []map[int]bool {
 	return before
 }
 
-// inOneRow tells whether, of each two layers with an end, one waits for the
-// other.
-func inOneRow(ends map[int]*layerEnd, before []map[int]bool) bool {
+// totallyOrdered reports whether the layers are totally ordered.
+func totallyOrdered(ends map[int]*layerEnd, before []map[int]bool) bool {
 	for a := range ends {
 		for b := range ends {
 			if a != b && !before[a][b] && !before[b][a] {
@@ -139,9 +138,9 @@ func (p *Plan) lastWave(steps []int) int {
 	return last
 }
 
-// without gives the boxes of steps that have, at one of their ends, no arrow
-// from or to another of them.
-func (d *Drawing) without(steps, boxOf []int, near, far func(Arrow) int) []int {
+// unconnected returns the boxes of steps that no arrow connects, at the given end,
+// to another box of the same steps.
+func (d *Drawing) unconnected(steps, boxOf []int, near, far func(Arrow) int) []int {
 	free := map[int]bool{}
 	for _, i := range steps {
 		free[boxOf[i]] = true

@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// maxEach is how many references between the same two layers are reported one
-// by one. More of them have one cause, and are one message with examples.
+// maxEach is the number of references between two layers that are reported one
+// by one. More references are reported as one message with examples.
 const maxEach = 3
 
-// layerPair is two layers of which members of the first, which comes before
-// the second, need members of the second.
+// layerPair is a pair of layers where members of the earlier layer need members
+// of the later one.
 type layerPair struct {
 	early, late string
 	strength    strength
 }
 
-// byLayers groups contradictions by the layers that cause them, in the order in
-// which they come. One that no two layers cause is a group of its own.
+// byLayers groups contradictions by the pair of layers that causes them,
+// keeping their order. A contradiction with another cause forms a group of its
+// own.
 func (b *builder) byLayers(all []contradiction, wanted func(strength) bool) [][]contradiction {
 	var groups [][]contradiction
 	at := map[layerPair]int{}
@@ -41,8 +42,8 @@ func (b *builder) byLayers(all []contradiction, wanted func(strength) bool) [][]
 	return groups
 }
 
-// refusals are the errors of a plan: inferred edges that cannot be given up.
-func (b *builder) refusals() []error {
+// planErrors returns the errors of a plan: inferred edges that cannot be dropped.
+func (b *builder) planErrors() []error {
 	var errs []error
 	for _, group := range b.byLayers(b.dropped, func(s strength) bool { return s >= exists }) {
 		if len(group) > maxEach {
@@ -56,15 +57,14 @@ func (b *builder) refusals() []error {
 	return errs
 }
 
-// contradictions says of many references between two layers what contradiction
-// says of one.
+// contradictions describes many contradicting references between two layers as one.
 func (b *builder) contradictions(group []contradiction) string {
 	early, late, _ := b.layersBetween(group[0].edge)
 	return fmt.Sprintf("%s has %d references to %s, which is placed after it: %s; %s; %s",
 		early.title(), len(group), late.title(), b.examples(group), outcome(group[0].edge, early), b.fix(early, "each needed resource"))
 }
 
-// examples names the first references of a group, and counts the others.
+// examples names the first references of a group and counts the others.
 func (b *builder) examples(group []contradiction) string {
 	var out []string
 	for _, c := range group[:maxEach] {
@@ -74,9 +74,9 @@ func (b *builder) examples(group []contradiction) string {
 	return fmt.Sprintf("%s, and %d more", strings.Join(out, ", "), len(group)-maxEach)
 }
 
-// notesOfEarly are the notes about resources that go out before something that
-// they need.
-func (b *builder) notesOfEarly() []string {
+// earlyNotes returns notes about resources that are applied before something
+// that they need.
+func (b *builder) earlyNotes() []string {
 	var notes []string
 	for _, group := range b.byLayers(b.dropped, func(s strength) bool { return s == required }) {
 		if len(group) > maxEach {
@@ -86,7 +86,7 @@ func (b *builder) notesOfEarly() []string {
 			continue
 		}
 		for _, c := range group {
-			notes = append(notes, b.goesFirst(c))
+			notes = append(notes, b.describeEarly(c))
 		}
 	}
 	return notes

@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// layer is what the stamps of its resources say of one layer.
+// layer holds what the stamps of its resources say about one layer.
 type layer struct {
 	name    string // "order/layer"
-	short   string // the layer's name alone
+	short   string // the layer's name without the order
 	order   string
-	wave    int // rank in its own order
+	wave    int // rank in its order
 	gate    Gate
 	timeout time.Duration
-	needs   []string // nil: every layer of the order with a lower wave
-	first   int      // the resource whose stamp was read first, for messages
+	needs   []string // nil means every layer of the order with a lower wave
+	first   int      // the first resource with its stamp, for messages
 }
 
-// placeByStamps puts each resource into the layer that its stamp names. What
-// no selector matched is placed later, once it is known who needs it.
+// placeByStamps places each resource in the layer of its stamp. Unmatched
+// resources are placed later, when their dependents are known.
 func (d *declarations) placeByStamps(s scope) {
-	all := slices.Concat(d.resources, s.elsewhere)
+	all := slices.Concat(d.resources, s.excluded)
 	layers, of, err := readLayers(all)
 	if err != nil {
 		d.errs = append(d.errs, err)
@@ -45,27 +45,27 @@ func (d *declarations) placeByStamps(s scope) {
 			continue
 		case i >= len(d.resources):
 			if at := first + stamp.layer; !stamp.unmatched {
-				d.holdOutside(at, all[i].ID, leftOut(d.sets[at]))
+				d.addSetExternal(at, all[i].ID, excludedReason(d.sets[at]))
 			}
 			continue
 		case stamp.unmatched:
-			d.standing[i] = unmatched
+			d.placements[i] = unmatched
 		default:
-			d.standing[i] = placed
+			d.placements[i] = placed
 			d.join(i, first+stamp.layer, hard, hard)
 		}
 		d.layerOf[i] = first + stamp.layer
 	}
 }
 
-// stamped says where the stamps put one resource.
+// stamped is the position that a resource's stamp gives.
 type stamped struct {
-	layer     int  // -1 without a stamp
-	unmatched bool // no selector chose it
+	layer     int  // -1 if it has no stamp
+	unmatched bool // no selector matched it
 }
 
-// readLayers reads every stamp of resources. Stamps of one layer that
-// disagree are an error that names two resources.
+// readLayers reads the stamps of resources. It is an error if stamps of one
+// layer differ; the message names two resources.
 func readLayers(resources []Resource) ([]layer, []stamped, error) {
 	var layers []layer
 	var errs []error
@@ -86,7 +86,7 @@ func readLayers(resources []Resource) ([]layer, []stamped, error) {
 			at = len(layers)
 			byName[l.name] = at
 			layers = append(layers, l)
-		} else if why := disagree(layers[at], l); why != "" {
+		} else if why := differingField(layers[at], l); why != "" {
 			errs = append(errs, fmt.Errorf("layer %s: %s and %s carry stamps with different %s; run sortorder over the whole stream again", l.name, resources[layers[at].first].ID, r.ID, why))
 		}
 		of[i] = stamped{layer: at, unmatched: stamp.Unmatched}
@@ -94,7 +94,7 @@ func readLayers(resources []Resource) ([]layer, []stamped, error) {
 	return sortLayers(layers, of), of, errors.Join(errs...)
 }
 
-// sortLayers orders layers by order, wave and name, for people.
+// sortLayers sorts layers by order, wave and name for display.
 func sortLayers(layers []layer, of []stamped) []layer {
 	sorted := slices.SortedFunc(slices.Values(layers), func(a, b layer) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.wave, b.wave), cmp.Compare(a.name, b.name))
@@ -118,10 +118,10 @@ func layerOf(s Stamp, resource int) layer {
 	}
 }
 
-// disagree names the first thing in which two stamps of a layer differ.
-func disagree(a, b layer) string {
+// differingField names the first field in which two stamps of a layer differ.
+func differingField(a, b layer) string {
 	switch {
-	case a.wave != b.wave && max(a.wave, b.wave) < LastWave: // sortorder once stamped a wave on unmatched resources
+	case a.wave != b.wave && max(a.wave, b.wave) < LastWave: // earlier versions of sortorder stamped a wave on unmatched resources
 		return fmt.Sprintf("waves (%d and %d)", a.wave, b.wave)
 	case a.gate != b.gate:
 		return fmt.Sprintf("gates (%s and %s)", a.gate, b.gate)
@@ -133,9 +133,9 @@ func disagree(a, b layer) string {
 	return ""
 }
 
-// before lists, for each layer, the layers that must be done first: by name
-// where its stamps name them, else every layer of its order with a lower wave.
-// Layers that the stream does not hold hold nothing up.
+// before returns, for each layer, the layers that come before it: by name if
+// its stamps name them, else every layer of its order with a lower wave. Layers
+// that are not in the stream are ignored.
 func before(layers []layer) [][]int {
 	byName := map[string]int{}
 	named := map[string]bool{} // orders in which some layer names its needs
@@ -158,8 +158,9 @@ func before(layers []layer) [][]int {
 	return out
 }
 
-// lowerWaves are the layers of an order with a lower wave than l: all of them,
-// or only those of the next lower one, which come after the rest.
+// lowerWaves returns the layers of an order with a lower wave than l. If next
+// is set, it returns only those with the next lower wave, which implies the
+// rest.
 func lowerWaves(layers []layer, l layer, next bool) []int {
 	var out []int
 	for i, other := range layers {
@@ -179,10 +180,11 @@ func lowerWaves(layers []layer, l layer, next bool) []int {
 	return out
 }
 
-// reduce leaves out of each list what already comes before another of its
-// entries. Lists that go in a circle are left as they are.
+// reduce returns the transitive reduction: it drops from each list the entries
+// that come before another entry. Lists that form a cycle are returned
+// unchanged.
 func reduce(before [][]int) [][]int {
-	reach := make([]*big.Int, len(before)) // all that comes before, as a bit set
+	reach := make([]*big.Int, len(before)) // all predecessors, as a bit set
 	busy := make([]bool, len(before))
 	circle := false
 	var visit func(l int) *big.Int

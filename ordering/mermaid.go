@@ -8,8 +8,8 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// WriteMermaid writes the picture in Mermaid's language: thick arrows for what
-// authors declared, dotted ones where being applied is enough.
+// WriteMermaid writes the drawing as a Mermaid flowchart. Arrows of declared
+// edges are thick, those with gate Applied dotted.
 func (d *Drawing) WriteMermaid(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("flowchart LR\n")

@@ -7,20 +7,21 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// Few waves are made of many by choosing which neighbours share one: none of those
-// that an edge connects, as many as there is room for, and of all ways the one that
-// joins the least unlike.
+// Narrowing merges neighbouring waves. Waves that an edge connects stay apart,
+// the number of waves meets the limit, and of all solutions it takes the one
+// that merges the most similar waves.
 
-// TooFewWavesError says that edges forbid so few waves.
+// TooFewWavesError reports that edges do not allow so few waves.
 type TooFewWavesError struct {
-	Application string // of a stack; ""
-	Phase       string
-	Asked       int
-	Fewest      int      // that the edges allow
-	Range       string   // that must hold wave 0 where it is, "-3..3"; "" for none
-	Because     []string // the edges that forbid fewer, one for each two waves
+	Application string   // of a stack; "" if none
+	Phase       string   // "PreSync", "Sync", "PostSync"
+	Limit       int      // the number of waves that the target allows
+	Fewest      int      // the number of waves that the edges allow
+	Range       string   // the range that must contain wave 0, such as "-3..3"; "" for none
+	Because     []string // the edges that prevent fewer waves, one for each boundary
 }
 
+// Error returns one line with the remedy, and one for each edge of Because.
 func (e *TooFewWavesError) Error() string {
 	var b strings.Builder
 	of := e.Phase
@@ -28,8 +29,8 @@ func (e *TooFewWavesError) Error() string {
 		of += " of application " + e.Application
 	}
 	switch {
-	case e.Fewest > e.Asked:
-		plain.Fprintf(&b, "%s: %d waves are too few: %d are the fewest, because of these edges; allow %d, or remove some", of, e.Asked, e.Fewest, e.Fewest)
+	case e.Fewest > e.Limit:
+		plain.Fprintf(&b, "%s: %d waves are too few: %d are the fewest, because of these edges; allow %d, or remove some", of, e.Limit, e.Fewest, e.Fewest)
 	default:
 		plain.Fprintf(&b, "%s: the waves do not fit into %s: resources without a number stay in wave 0, and these edges need more room on one side of it; widen the range", of, e.Range)
 	}
@@ -39,8 +40,8 @@ func (e *TooFewWavesError) Error() string {
 	return b.String()
 }
 
-// narrow finds which of the sets begin a new wave so that there are as few as the
-// target asks for, and the number of the first.
+// narrow returns which sets begin a new wave so that the target's limit is met,
+// and the number of the first wave.
 func (c *consolidator) narrow(sets []int) (begins []bool, lowest int, err error) {
 	n := narrowing{consolidator: c, sets: sets}
 	most := c.target.most()
@@ -63,8 +64,8 @@ func (c *consolidator) narrow(sets []int) (begins []bool, lowest int, err error)
 	return begins, -before, nil
 }
 
-// holdsDefault reports whether a wave holds resources without a number, which stay
-// in wave 0.
+// holdsDefault reports whether a wave has resources without a number, which
+// stay in wave 0.
 func (c *consolidator) holdsDefault(sets []int, i int) bool {
 	if i >= len(sets) {
 		return false
@@ -77,13 +78,13 @@ func (c *consolidator) holdsDefault(sets []int, i int) bool {
 	return false
 }
 
-// narrowing works on the waves of one phase, by their place in a row.
+// narrowing works on the waves of one phase, identified by position.
 type narrowing struct {
 	*consolidator
 	sets []int
 }
 
-// zero is the place of the old wave 0, or of the first above it.
+// zero returns the position of the old wave 0, or of the first wave above it.
 func (n narrowing) zero() int {
 	for i, s := range n.sets {
 		if n.consolidator.sets[s].at.wave >= 0 {
@@ -93,30 +94,30 @@ func (n narrowing) zero() int {
 	return len(n.sets)
 }
 
-// linked finds an edge that keeps the wave at a place apart from those from another
-// place on.
-func (n narrowing) linked(from, at int) (way road, ok bool) {
+// linked returns a path from one of the waves at positions from..at-1 to the
+// wave at position at.
+func (n narrowing) linked(from, at int) (way pathEnds, ok bool) {
 	for i := from; i < at; i++ {
 		if way, ok = n.between[[2]int{n.sets[i], n.sets[at]}]; ok {
 			return way, true
 		}
 	}
-	return road{}, false
+	return pathEnds{}, false
 }
 
-// cost is how unlike a wave is to the one before it: nothing when it is proven that
-// they may be one, else how far apart their numbers are.
+// cost returns how different a wave is from the one before it: 0 if they are
+// proven independent, else the distance of their numbers plus one.
 func (n narrowing) cost(at int) int {
 	before, s := n.sets[at-1], n.sets[at]
-	if n.inert(n.members[before]) && n.inert(n.members[s]) {
+	if n.isInert(n.members[before]) && n.isInert(n.members[s]) {
 		return 0
 	}
 	return 1 + n.consolidator.sets[s].at.wave - n.consolidator.sets[before].at.wave
 }
 
-// best divides the waves from one place to another into at most so many groups that
-// no edge runs within, at the least cost, and of the cheapest ways into the fewest.
-// begins is for all waves.
+// best divides the waves at positions from..to-1 into at most most groups with
+// no edge inside a group, at the lowest cost; among equal costs, into the
+// fewest groups. begins has an entry for every wave of the phase.
 func (n narrowing) best(from, to, most int) (begins []bool, cost int, ok bool) {
 	begins = make([]bool, len(n.sets))
 	if from == to {
@@ -124,7 +125,7 @@ func (n narrowing) best(from, to, most int) (begins []bool, cost int, ok bool) {
 	}
 	length := to - from
 	const none = -1
-	costs := make([][]int, most+1) // by groups and waves: the least cost; none when there is no way
+	costs := make([][]int, most+1) // by groups and waves: the lowest cost, or none
 	last := make([][]int, most+1)  // where the last group begins
 	for k := range costs {
 		costs[k], last[k] = make([]int, length+1), make([]int, length+1)
@@ -168,8 +169,8 @@ func (n narrowing) best(from, to, most int) (begins []bool, cost int, ok bool) {
 	return begins, costs[groups][length], true
 }
 
-// around divides the waves so that the one at a place is in the group that gets
-// number 0; before counts the groups that come before that one.
+// around divides the waves so that the one at position zero is in the group
+// with number 0. before is the number of groups before that one.
 func (n narrowing) around(zero int, r WaveRange) (begins []bool, before int, ok bool) {
 	least := 0
 	for first := zero; first >= 0; first-- {
@@ -203,14 +204,15 @@ func (n narrowing) around(zero int, r WaveRange) (begins []bool, before int, ok 
 	return begins, before, ok
 }
 
-// linkedWithin finds an edge from the wave at a place to one up to another place.
-func (n narrowing) linkedWithin(at, to int) (way road, ok bool) {
+// linkedWithin returns a path from the wave at position at to one of the waves
+// up to position to.
+func (n narrowing) linkedWithin(at, to int) (way pathEnds, ok bool) {
 	for i := at + 1; i <= to; i++ {
 		if way, ok = n.between[[2]int{n.sets[at], n.sets[i]}]; ok {
 			return way, true
 		}
 	}
-	return road{}, false
+	return pathEnds{}, false
 }
 
 func count(begins []bool) int {
@@ -223,11 +225,11 @@ func count(begins []bool) int {
 	return groups
 }
 
-// tooFew names edges of which each needs another boundary between waves: there
-// cannot be fewer waves.
+// tooFew returns an error that names one edge for each boundary that is needed,
+// which proves that fewer waves are impossible.
 func (n narrowing) tooFew(asked int) error {
 	at := n.consolidator.sets[n.sets[0]]
-	e := &TooFewWavesError{Phase: at.at.phase.String(), Asked: asked, Fewest: 1}
+	e := &TooFewWavesError{Phase: at.at.phase.String(), Limit: asked, Fewest: 1}
 	if at.within >= 0 {
 		e.Application = n.consolidator.sets[at.within].name
 	}
@@ -238,15 +240,15 @@ func (n narrowing) tooFew(asked int) error {
 	for i := range n.sets {
 		if way, apart := n.linked(first, i); apart {
 			wave := n.consolidator.sets[n.sets[i]].at.wave
-			e.Because = append(e.Because, fmt.Sprintf("wave %d comes after wave %d: %s", wave, n.waveOf(way, first, i), n.whyKept(way)))
+			e.Because = append(e.Because, fmt.Sprintf("wave %d comes after wave %d: %s", wave, n.waveOf(way, first, i), n.keptReason(way)))
 			e.Fewest, first = e.Fewest+1, i
 		}
 	}
 	return e
 }
 
-// waveOf is the number of the wave that a way to the one at a place comes from.
-func (n narrowing) waveOf(way road, first, at int) int {
+// waveOf returns the number of the wave at which a path to position at starts.
+func (n narrowing) waveOf(way pathEnds, first, at int) int {
 	for i := first; i < at; i++ {
 		if found, ok := n.between[[2]int{n.sets[i], n.sets[at]}]; ok && found == way {
 			return n.consolidator.sets[n.sets[i]].at.wave

@@ -2,8 +2,8 @@ package ordering
 
 import "strings"
 
-// NativeKinds are the kinds that Kubernetes 1.36 itself serves and that manifests
-// create, as "Kind" of the core group or "Kind.group".
+// NativeKinds returns the kinds that Kubernetes 1.36 serves and manifests
+// create, as "Kind" of the core group or "Kind.group", in no particular order.
 func NativeKinds() []string {
 	var kinds []string
 	for group, names := range map[string]string{

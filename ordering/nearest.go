@@ -3,15 +3,17 @@ package ordering
 import (
 	"strings"
 
+	"github.com/agnivade/levenshtein"
+
 	"github.com/ordapply/ordapply/object"
 )
 
-// DidYouMean is the end of a message about a name that names nothing: the
-// nearest of the names there are, or nothing.
+// DidYouMean returns the end of an error message about an unknown name, with the
+// most similar of the known names: "; did you mean web?", or "" if none is similar.
 func DidYouMean(written string, names []string) string {
 	best, bestScore := "", 0
 	for _, name := range names {
-		if score, close := distance(written, name); close && (best == "" || score < bestScore) {
+		if score, close := editDistance(written, name); close && (best == "" || score < bestScore) {
 			best, bestScore = name, score
 		}
 	}
@@ -21,9 +23,9 @@ func DidYouMean(written string, names []string) string {
 	return "; did you mean " + best + "?"
 }
 
-// nearestID is the resource that a reference most likely means: one of the
-// same kind with a similar name, or one of the same name; not the one that
-// refers.
+// nearestID returns the resource that a reference most likely means: one of the
+// same kind with a similar name, or one with the same name. It never returns
+// the referring resource.
 func nearestID(written object.ID, resources []Resource, refers object.ID) (object.ID, bool) {
 	var best object.ID
 	bestScore, found := 0, false
@@ -38,14 +40,14 @@ func nearestID(written object.ID, resources []Resource, refers object.ID) (objec
 
 func idDistance(a, b object.ID) (score int, close bool) {
 	if a.Name == b.Name {
-		if kind, ok := distance(a.Kind, b.Kind); ok || a.Namespace == b.Namespace {
+		if kind, ok := editDistance(a.Kind, b.Kind); ok || a.Namespace == b.Namespace {
 			return kind + differ(a.Namespace, b.Namespace) + differ(a.Group, b.Group), true
 		}
 	}
 	if !strings.EqualFold(a.Kind, b.Kind) {
 		return 0, false
 	}
-	score, close = distance(a.Name, b.Name)
+	score, close = editDistance(a.Name, b.Name)
 	return score + 2*differ(a.Namespace, b.Namespace) + differ(a.Group, b.Group), close
 }
 
@@ -56,25 +58,13 @@ func differ(a, b string) int {
 	return 1
 }
 
-// distance counts the letters to change to make one text the other; close
-// tells whether they may be meant to be the same. A text that holds the other,
-// as a name with a prefix does, is close.
-func distance(a, b string) (letters int, close bool) {
+// editDistance returns the edit distance of two strings; close reports whether one
+// may be a misspelling of the other. A string that contains the other, such as
+// a name with a prefix, is close.
+func editDistance(a, b string) (letters int, close bool) {
 	if len(a) > 1 && len(b) > 1 && (strings.Contains(a, b) || strings.Contains(b, a)) {
 		return max(len(a), len(b)) - min(len(a), len(b)), true
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal + differ(a[i:i+1], b[j:j+1])
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)], row[len(b)] <= max(2, len(a)/3)
+	letters = levenshtein.ComputeDistance(a, b)
+	return letters, letters <= max(2, len(a)/3)
 }

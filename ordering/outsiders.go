@@ -1,42 +1,47 @@
 package ordering
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ordapply/ordapply/object"
 )
 
-// A layer may hold what is no part of the plan: resources that a selection leaves
-// out, and what an application names as external. Each resource that waits for the
-// layer waits for these in the cluster, as for what depends-on names as external.
+// A layer may contain resources that are not part of the plan: resources that a
+// selection leaves out, and external resources of an application. Resources
+// that wait for the layer wait for these in the cluster, as for external
+// entries of depends-on.
 
-// The rules of what is waited for so.
+// Rules of Step.External that follow from layers.
 const (
-	// RuleLeftOut is about a resource of the stream that a selection leaves out.
-	RuleLeftOut = "left-out"
-	// RuleExternal is about a resource that an application names as external.
+	// RuleExcluded marks a resource of the stream that a selection leaves out.
+	RuleExcluded = "left-out"
+	// RuleExternal marks a resource that an application lists as external.
 	RuleExternal = "external"
 )
 
-func leftOut(s set) Reason {
-	return Reason{Rule: RuleLeftOut, Detail: s.title() + " comes first, and the selection leaves this part of it out"}
+func excludedReason(s set) Reason {
+	return Reason{Rule: RuleExcluded, Detail: s.title() + " comes first, and the selection leaves this part of it out"}
 }
 
-// holdOutside notes that a set holds a resource that is no part of the plan.
-func (d *declarations) holdOutside(set int, id object.ID, why Reason) {
-	d.outside[set] = append(d.outside[set], Need{ID: id, Gate: d.sets[set].gate, Why: why, Hard: true})
+// addSetExternal records that a set contains a resource that is not part of the
+// plan.
+func (d *declarations) addSetExternal(set int, id object.ID, why Reason) {
+	d.setExternals[set] = append(d.setExternals[set], Need{ID: id, Gate: d.sets[set].gate, Why: why, Hard: true})
 }
 
-// outsiders finds what resources wait for outside the plan.
-type outsiders struct {
+// externalNeeds computes the resources outside the plan that steps wait for.
+type externalNeeds struct {
 	*builder
-	inner   [][]int        // by set: those right within it
-	planned []bool         // by set: it or one within it holds resources of the plan
-	before  map[int][]Need // by set: what comes before it, as far as it was asked for
+	inner   [][]int        // per set: the sets directly within it
+	planned []bool         // per set: it, or a set within it, contains resources of the plan
+	before  map[int][]Need // cache of beforeSet
 }
 
-func newOutsiders(b *builder) *outsiders {
-	o := &outsiders{builder: b, inner: make([][]int, len(b.sets)), planned: make([]bool, len(b.sets)), before: map[int][]Need{}}
+func newExternalNeeds(b *builder) *externalNeeds {
+	o := &externalNeeds{builder: b, inner: make([][]int, len(b.sets)), planned: make([]bool, len(b.sets)), before: map[int][]Need{}}
 	for s, set := range b.sets {
 		if set.within >= 0 {
 			o.inner[set.within] = append(o.inner[set.within], s)
@@ -50,53 +55,92 @@ func newOutsiders(b *builder) *outsiders {
 	return o
 }
 
-// of is what a resource waits for: what it names itself, then what the layers hold
-// that come before its own.
-func (o *outsiders) of(v int32) []Need {
+// of returns the resources outside the plan that a resource waits for: those
+// its annotations name, then those in earlier layers.
+func (o *externalNeeds) of(v int32) []Need {
 	named := o.external[int(v)]
-	if len(o.outside) == 0 {
+	if len(o.setExternals) == 0 {
 		return named
 	}
 	var held []Need
 	for _, i := range o.graph.in.of(v) {
-		if from := o.edges[i].from; !o.isResource(from) && from == o.entry(o.setOf(from)) {
-			held = append(held, o.beforeSet(o.setOf(from))...)
+		from := o.edges[i].from
+		if o.isResource(from) || o.edges[i].strength == place && o.isResource(v) && o.neededOutside[v] {
+			continue
+		}
+		if s := o.setOf(from); from == o.entry(s) {
+			held = append(held, o.beforeSet(s)...)
+		} else {
+			held = append(held, o.upTo(s)...)
 		}
 	}
 	slices.SortStableFunc(held, func(a, b Need) int { return object.Compare(a.ID, b.ID) })
-	return onceEach(append(slices.Clone(named), held...))
+	return uniqueNeeds(append(slices.Clone(named), held...))
 }
 
-// beforeSet is what is held by the layers that a set and those around it wait for.
-func (o *outsiders) beforeSet(s int) []Need {
+// beforeSet returns the resources outside the plan in the layers that a set, or
+// a set around it, waits for.
+func (o *externalNeeds) beforeSet(s int) []Need {
 	if known, ok := o.before[s]; ok {
 		return known
 	}
 	var out []Need
 	for at := s; at >= 0; at = o.sets[at].within {
 		for _, b := range o.sets[at].after {
-			out = append(out, o.holds(b.Layer)...)
-			if !o.planned[b.Layer] { // else its resources wait for what comes before it
-				out = append(out, o.beforeSet(b.Layer)...)
-			}
+			out = append(out, o.upTo(b.Layer)...)
 		}
 	}
-	o.before[s] = onceEach(out)
+	o.before[s] = uniqueNeeds(out)
 	return o.before[s]
 }
 
-// holds is what a set and those within it hold outside the plan.
-func (o *outsiders) holds(s int) []Need {
-	out := slices.Clone(o.outside[s])
+// upTo returns the resources outside the plan for which the dependents of a set wait:
+// those in it and, unless it has planned resources, which wait for these themselves,
+// those of the sets before it.
+func (o *externalNeeds) upTo(s int) []Need {
+	out := o.holds(s)
+	if !o.planned[s] {
+		out = append(out, o.beforeSet(s)...)
+	}
+	return out
+}
+
+// holds returns the resources outside the plan in a set and the sets within it.
+func (o *externalNeeds) holds(s int) []Need {
+	out := slices.Clone(o.setExternals[s])
 	for _, inner := range o.inner[s] {
 		out = append(out, o.holds(inner)...)
 	}
 	return out
 }
 
-// onceEach keeps the first need of each resource. Where one of them waits until it is
-// ready, so does that.
-func onceEach(needs []Need) []Need {
+// notesOfLeftOut lists what a selection leaves out and steps wait for in the cluster.
+func (d *declarations) notesOfLeftOut(steps []Step) []string {
+	const examples = 3
+	waitedFor := map[object.ID]bool{}
+	for _, s := range steps {
+		for _, need := range s.External {
+			if d.excludedIDs[need.ID] {
+				waitedFor[need.ID] = true
+			}
+		}
+	}
+	if len(waitedFor) == 0 {
+		return nil
+	}
+	var names []string
+	for _, id := range slices.SortedFunc(maps.Keys(waitedFor), object.Compare) {
+		names = append(names, id.String())
+	}
+	if more := len(names) - examples; more > 0 {
+		names = append(names[:examples], fmt.Sprintf("%d more", more))
+	}
+	return []string{"the selection leaves out what others wait for in the cluster: " + strings.Join(names, ", ")}
+}
+
+// uniqueNeeds removes duplicate resources. The gate is Ready if any of the
+// duplicates has it.
+func uniqueNeeds(needs []Need) []Need {
 	at := map[object.ID]int{}
 	var out []Need
 	for _, need := range needs {

@@ -6,151 +6,150 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Resource is what planning reads of one manifest. ID holds the namespace that
-// the resource will really have; Object is the whole manifest and is never
-// written.
+// Resource is the input of planning, read from one manifest.
 type Resource struct {
-	object.Meta
-	Object map[string]any
-	// Source is where the manifest stood, for messages: "app.yaml, document 2
-	// (line 14)"; "" when nobody knows.
+	object.Meta                // with the namespace that it will have in the cluster
+	Object      map[string]any // the whole manifest, never modified; without it there are no inferred edges
+	// Source is the position of the manifest for messages: "app.yaml, document
+	// 2 (line 14)"; "" if unknown.
 	Source string
-	// Chart is the path of the Helm chart that it was rendered from, as the
-	// "# Source:" comments of `helm template` begin: "foo/charts/bar"; "" when
-	// nobody knows.
+	// Chart is the path of the Helm chart that rendered the resource, as in the
+	// "# Source:" comments of `helm template`: "foo/charts/bar"; "" if unknown.
 	Chart string
-	// Formerly is a name that others may still use for it while a build goes on, as
-	// further resources may have had it, too; "" where there is none. It is meant by
-	// those of its Family, which were renamed together; where that does not decide,
-	// all that had the name are.
-	Formerly string
-	Family   string
+	// PreviousName is the resource's name before a build renamed it, by which other
+	// manifests may still refer to it; "" if it has none. Several resources may
+	// share it. A reference means those of the same RenameGroup, which were renamed
+	// together, or all of them if there are none.
+	PreviousName string
+	RenameGroup  string // what the build did to the name, such as its prefix and suffix
 }
 
-// Plan is what will be done, as data, before anything is done.
+// Plan is the order in which resources are applied, as data.
 //
 // A scheduler that starts each resource as early as its own needs allow reads
 // Steps and Layers: a step may start when all its Needs are met and all layers
 // of its After are done. A layer is done when all layers of its own After and
 // all layers Within it are done, and every step that lists it in Layers has
-// passed its gate. A scheduler that goes wave by wave reads
-// Waves; what a step needs of its own wave are applied edges alone.
+// passed its gate. A scheduler that goes wave by wave reads Waves; a step's
+// needs within its own wave all have gate Applied.
 type Plan struct {
-	Steps  []Step // sorted by wave, then by ID
-	Waves  []Wave
-	Layers []Layer
-	// Frame is what placed the resources.
-	Frame Frame
-	// Skipped are the resources that are no part of an apply, by ID.
+	Steps  []Step  // sorted by wave, then by ID
+	Waves  []Wave  // in the order in which they open
+	Layers []Layer // referred to by index
+	// OrderSource is where the order of the resources came from.
+	OrderSource OrderSource
+	// Skipped are the resources that are not part of an apply, sorted by ID.
 	Skipped []Skipped
-	// Dropped are the inferred edges that could not be kept, by who needed.
+	// Dropped are the inferred edges that could not be kept, by dependent.
 	Dropped []Dropped
-	// Hooks are what runs around the plan, event by event in the order in which it
-	// runs. They are no steps.
+	// Hooks run around the plan, listed event by event in the order in which
+	// they run. They are not steps.
 	Hooks []PlannedHook
-	// Notes are remarks for people.
+	// Notes are remarks for display.
 	Notes []string
 }
 
-// PlannedHook is a Helm hook that runs at an event.
+// PlannedHook is a Helm hook that runs on an event.
 type PlannedHook struct {
 	Event  string // "pre-install"
 	ID     object.ID
-	Source string // where its manifest stood; "" when nobody knows
-	Weight int
+	Source string // position of its manifest; "" if unknown
+	Weight int    // helm.sh/hook-weight; within an event lower ones run first
 }
 
 // Step is one resource of the plan.
 type Step struct {
-	ID     object.ID
-	Source string // where its manifest stood; "" when nobody knows
-	Wave   int    // index into Plan.Waves
-	// ReadyBy is the wave whose gate waits for the resource: its own, or a
-	// later one when the resource goes out before something that it needs to
+	ID     object.ID // unique in the plan
+	Source string    // position of its manifest; "" if unknown
+	Wave   int       // index into Plan.Waves
+	// ReadyBy is the wave whose gate waits for the resource: its own wave, or a
+	// later one if the resource is applied before something that it needs to
 	// become ready.
 	ReadyBy int
-	// Layer names the layer that placed the resource; "" when none did.
+	// Layer is the name of the layer that placed the resource; "" if none.
 	Layer string
-	// Gate is what waves, and the layers after its own, wait for of this
-	// resource. Another step may need more of it.
+	// Gate is what waves and later layers wait for. Another step's Need may
+	// require more.
 	Gate Gate
-	// Timeout is how long a resource of this kind may take; 0: nobody said.
+	// Timeout limits how long the resource may take to become ready; 0 if its
+	// kind has no timeout of its own.
 	Timeout time.Duration
-	// Needs are the single resources of the plan that it waits for.
+	// Needs are the resources of the plan that the step waits for.
 	Needs []Need
-	// After are the layers that it waits for, as indices into Plan.Layers. The
-	// slice is shared between steps.
+	// After are the layers that the step waits for, as indices into
+	// Plan.Layers. The slice is shared between steps.
 	After []Barrier
-	// Layers are the layers that wait for it, as indices into Plan.Layers. A
-	// layer around one of these is not listed.
+	// Layers are the layers that wait for the step, as indices into
+	// Plan.Layers. Layers around these are not listed.
 	Layers []int
-	// External are resources outside the plan that it waits for.
+	// External are resources outside the plan that the step waits for.
 	External []Need
-	// MadeBy are the resources of the plan that bring its kind into the
-	// cluster: its CustomResourceDefinition, or what promises to make it.
-	MadeBy []object.ID
-	// Why says what put the resource into its wave.
+	// ProvidedBy are the resources of the plan that make its kind available: its
+	// CRD, or a resource with ProvidesAnnotation.
+	ProvidedBy []object.ID
+	// Why is the reason for the resource's wave.
 	Why Reason
 }
 
-// floats is the rule of what goes out with the first of those that need it.
-const floats = "needed"
+// rulePlacedByDependents is the rule of resources that join their first dependent's wave.
+const rulePlacedByDependents = "needed"
 
-// Floats reports whether no selector placed the resource, so that it goes out with
-// the first of those that need it.
-func (s Step) Floats() bool { return s.Why.Rule == floats }
+// PlacedByDependents reports whether nothing placed the resource, so that it joins the wave
+// of its first dependent.
+func (s Step) PlacedByDependents() bool { return s.Why.Rule == rulePlacedByDependents }
 
-// Need is one edge to a single resource, seen from who waits.
+// Need is an edge to a resource, as seen by its dependent.
 type Need struct {
-	ID   object.ID // what is waited for
-	Gate Gate
-	Why  Reason
-	// Hard tells what the author declared from what was inferred.
+	ID   object.ID // the resource waited for
+	Gate Gate      // the state that it must reach
+	Why  Reason    // what in the manifests makes the dependent need it
+	// Hard reports whether the author declared the edge; otherwise it was
+	// inferred.
 	Hard bool
 }
 
-// Barrier is one edge to a whole layer, seen from who waits: every resource of
-// the layer must have passed its gate.
+// Barrier is an edge to a whole layer, as seen by a dependent: every resource
+// of the layer must have passed its gate.
 type Barrier struct {
 	Layer int // index into Plan.Layers
 	Why   Reason
 }
 
-// Layer is a set of resources that is waited for as one.
+// Layer is a set of resources that others wait for as a whole.
 type Layer struct {
-	Name    string // "platform/data", "Sync wave 2", "stack storage"
-	Kind    LayerKind
-	Within  int  // index of the layer around it, such as an application's stack; -1
-	Gate    Gate // what is waited for of each of its resources
-	After   []Barrier
-	Timeout time.Duration // how long it may take; 0: nobody said
+	Name    string        // "platform/data", "Sync wave 2", "stack storage"
+	Kind    LayerKind     // where it comes from
+	Within  int           // index of the layer around it, such as an application's stack; -1 if none
+	Gate    Gate          // what dependents wait for, for each of its resources
+	After   []Barrier     // the layers that all of its resources wait for
+	Timeout time.Duration // how long it may take; 0 if not set
 }
 
-// LayerKind says what made a layer.
+// LayerKind says where a layer comes from.
 type LayerKind string
 
-// The kinds of layers.
+// Values of LayerKind.
 const (
 	Prerequisites LayerKind = "prerequisites" // CRDs and Namespaces that nothing else placed
 	Stamped       LayerKind = "layer"         // by a SortOrder's stamps
 	ArgoWave      LayerKind = "argocd"        // a phase and wave of Argo CD
-	HelmGroup     LayerKind = "helm"          // a group of a chart, or its resources without group
-	HelmChart     LayerKind = "chart"         // a chart with its subcharts, or its own resources
-	StackLayer    LayerKind = "stack"
-	Application   LayerKind = "application" // of a stack
-	ChangeGroup   LayerKind = "kapp"        // a change group of kapp
-	Everything    LayerKind = "all"         // all that a frame placed
+	HelmGroup     LayerKind = "helm"          // a group of a chart (HIP-0025), or its resources without a group
+	HelmChart     LayerKind = "chart"         // a chart with its subcharts, or only its own resources
+	StackLayer    LayerKind = "stack"         // a stack of applications (RFC-DEPLOY-0001)
+	Application   LayerKind = "application"   // of a stack
+	ChangeGroup   LayerKind = "kapp"          // a change group of kapp
+	AllPlaced     LayerKind = "all"           // all placed resources
 )
 
-// Reason says where an edge or a place comes from: the rule by its name, and
-// what in the manifests made it apply.
+// Reason explains an edge or a place: the rule that applied, and the part of
+// the manifests that triggered it. It is for people; nothing depends on Detail.
 type Reason struct {
 	Rule   string // for example "pod-template", "layer", "prerequisite"
 	Detail string // for example `env DB_PASSWORD`, `layer data after foundation`
-	Where  string // where that is written, as Resource.Source; "" when it follows from more than one place
+	Where  string // position of that manifest, as Resource.Source; "" if there are several
 }
 
-// String is the reason as people read it, without the place.
+// String returns the reason without its position: "pod-template: env DB_PASSWORD".
 func (r Reason) String() string {
 	if r.Detail == "" {
 		return r.Rule
@@ -158,7 +157,7 @@ func (r Reason) String() string {
 	return r.Rule + ": " + r.Detail
 }
 
-// Located is the reason with the place where it is written.
+// Located returns the reason with its position, if that is known.
 func (r Reason) Located() string {
 	if r.Where == "" {
 		return r.String()
@@ -168,24 +167,23 @@ func (r Reason) Located() string {
 
 // Wave is a set of resources between two gates.
 type Wave struct {
-	// Name joins the layers that the wave holds, in their order; it is
-	// "prerequisites" for CRDs and Namespaces that no selector placed.
+	// Name joins the names of the wave's layers, in order; it is
+	// "prerequisites" for CRDs and Namespaces that nothing else placed.
 	Name string
-	// Timeout is the longest that a layer of this wave asked for; 0 means that
-	// none did.
+	// Timeout is the longest timeout of the wave's layers; 0 if none has one.
 	Timeout time.Duration
 }
 
-// Skipped is a resource that is no part of an apply.
+// Skipped is a resource of the stream that is not part of an apply, such as a hook.
 type Skipped struct {
 	ID  object.ID
 	Why Reason
 }
 
-// Dropped is an inferred edge that contradicts others.
+// Dropped is an inferred edge that contradicts other edges.
 type Dropped struct {
-	ID   object.ID // who needs
-	Need Need
-	// Because is the road by which what is needed waits for who needs it.
+	ID   object.ID // the dependent
+	Need Need      // the edge
+	// Because is the path by which the dependency waits for the dependent.
 	Because []CycleEdge
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// A webhook that changes or checks new Pods is ready before the workloads whose
-// Pods it would see: a Pod that was created without it stays as it is. Those that
-// must run before the webhook can answer are left out.
+// A webhook that mutates or validates Pods must be ready before the workloads
+// whose Pods it intercepts, because a Pod created without it is not changed
+// later. Workloads that must run before the webhook can answer are exempt.
 
 // takesPods reports whether a webhook intercepts the creation of Pods.
 func (w webhook) takesPods() bool {
@@ -19,23 +19,23 @@ func (w webhook) takesPods() bool {
 	})
 }
 
-// podHookEdges let workloads wait for the webhooks of the stream that would
-// intercept their Pods. The other edges between resources show what must be there
-// before a webhook can answer.
-func (ix *index) podHookEdges(others ...[]edge) []edge {
-	if len(ix.podHooks) == 0 {
+// podWebhookEdges returns edges from webhooks to the workloads whose Pods they
+// intercept. others are the other edges between resources; they show what a
+// webhook needs before it can answer.
+func (ix *index) podWebhookEdges(others ...[]edge) []edge {
+	if len(ix.podWebhooks) == 0 {
 		return nil
 	}
-	hooks := map[int][]webhook{} // by configuration
+	hooks := map[int][]webhook{} // by webhook configuration
 	var configurations []int
-	for _, hook := range ix.podHooks {
+	for _, hook := range ix.podWebhooks {
 		if hooks[hook.at] == nil {
 			configurations = append(configurations, hook.at)
 		}
 		hooks[hook.at] = append(hooks[hook.at], hook)
 	}
 	refs := newReferences(ix)
-	before := newWebhookNeeds(ix, others)
+	before := newWebhookDependencies(ix, others)
 	for _, configuration := range configurations {
 		exempt := before.of(configuration)
 		for i, r := range ix.resources {
@@ -51,31 +51,32 @@ func (ix *index) podHookEdges(others ...[]edge) []edge {
 	return refs.edges
 }
 
-// interceptedPod lets a workload wait for the webhooks of one configuration.
+// interceptedPod adds the edges from one webhook configuration to a workload.
 func (refs *references) interceptedPod(pod createdPod, hooks []webhook) {
 	for _, hook := range hooks {
 		if !hook.intercepts(refs.index, pod) {
 			continue
 		}
 		s := helps
-		if hook.closed && podStrength(refs.resources[refs.at]) == required {
+		if hook.failsClosed && podStrength(refs.resources[refs.at]) == required {
 			s = intended
 		}
 		refs.edge(hook.at, Ready, s, "pod-webhook", "its Pods are intercepted by")
 	}
 }
 
-// createdPod is a Pod as its creation would be reviewed, as far as the manifest of
-// its workload shows.
+// createdPod is a Pod as an admission review would see it, as far as the
+// workload's manifest shows it.
 type createdPod struct {
 	namespace string
 	labels    map[string]string
 	object    map[string]any
-	user      string // who creates it; "" when that is not known
+	user      string // the creating user; "" if unknown
 }
 
-// podOf is a Pod that a workload creates, false for one that the cluster itself
-// needs: before those run, nothing may answer.
+// podOf returns a Pod that a workload creates. ok is false for other resources,
+// and for workloads with a system- priority class, which must start before any
+// webhook.
 func podOf(r Resource) (createdPod, bool) {
 	holder, spec := podTemplate(r.Object)
 	if spec == nil || strings.HasPrefix(str(spec, "priorityClassName"), "system-") {
@@ -100,8 +101,8 @@ func podOf(r Resource) (createdPod, bool) {
 	return createdPod{namespace: r.Namespace, labels: labels, object: pod, user: creator.user}, true
 }
 
-// podCreator is what creates the Pods of a kind, and the labels that it gives them
-// beside those of the template.
+// podCreator is the user that creates the Pods of a kind, and the labels it
+// adds to those of the template.
 type podCreator struct {
 	user   string
 	labels []string
@@ -125,8 +126,8 @@ func creatorOf(r Resource) podCreator {
 	return podCreator{}
 }
 
-// intercepts reports whether a webhook would be asked about a Pod. A condition
-// that cannot be evaluated is taken to hold.
+// intercepts reports whether a webhook would review a Pod. A condition that
+// cannot be evaluated counts as true.
 func (w webhook) intercepts(ix *index, pod createdPod) bool {
 	if !w.watches(ix, pod.namespace) || !w.labels.matches(pod.labels) {
 		return false
@@ -135,15 +136,15 @@ func (w webhook) intercepts(ix *index, pod createdPod) bool {
 		return true
 	}
 	for _, condition := range w.conditions {
-		if holds, known := ix.condition(condition, pod.review()); known && !holds {
+		if holds, known := ix.condition(condition, pod.admissionVariables()); known && !holds {
 			return false
 		}
 	}
 	return true
 }
 
-// review is what a match condition sees of a Pod that is created.
-func (pod createdPod) review() map[string]any {
+// admissionVariables returns the variables of a match condition for the creation of a Pod.
+func (pod createdPod) admissionVariables() map[string]any {
 	resource := map[string]any{"group": "", "version": "v1", "resource": "pods"}
 	kind := map[string]any{"group": "", "version": "v1", "kind": "Pod"}
 	request := map[string]any{
@@ -164,23 +165,22 @@ func asFields(labels map[string]string) map[string]any {
 	return fields
 }
 
-// webhookNeeds finds what must be there before a webhook can answer: what its
-// configuration needs, by the edges that were read, and the controllers that must
-// do their part for that.
-type webhookNeeds struct {
+// webhookDependencies computes what must exist before a webhook can answer: the
+// dependencies of its configuration, and the controllers that these need.
+type webhookDependencies struct {
 	*index
-	needs   [][]int              // of each resource
-	writers map[[2]string][]int  // workloads that may write a kind, by its group and plural
-	rules   map[int][]permission // of each workload that was asked about
+	needs   [][]int              // per resource: its dependencies
+	writers map[[2]string][]int  // workloads that may write a kind, by group and plural
+	rules   map[int][]permission // cache of permissions, by workload
 }
 
-// permission is a rule of a role.
+// permission is one rule of a role.
 type permission struct {
 	groups, resources, verbs []string
 }
 
-func newWebhookNeeds(ix *index, edges [][]edge) *webhookNeeds {
-	f := &webhookNeeds{index: ix, needs: make([][]int, len(ix.resources)), writers: map[[2]string][]int{}, rules: map[int][]permission{}}
+func newWebhookDependencies(ix *index, edges [][]edge) *webhookDependencies {
+	f := &webhookDependencies{index: ix, needs: make([][]int, len(ix.resources)), writers: map[[2]string][]int{}, rules: map[int][]permission{}}
 	isResource := func(v int32) bool { return int(v) < len(ix.resources) }
 	for _, e := range slices.Concat(edges...) {
 		if isResource(e.from) && isResource(e.to) {
@@ -190,8 +190,9 @@ func newWebhookNeeds(ix *index, edges [][]edge) *webhookNeeds {
 	return f
 }
 
-// of marks what must be there before a webhook configuration is ready.
-func (f *webhookNeeds) of(configuration int) []bool {
+// of reports, per resource, whether it must exist before a webhook
+// configuration is ready.
+func (f *webhookDependencies) of(configuration int) []bool {
 	marked := make([]bool, len(f.resources))
 	road := []int{configuration}
 	add := func(more []int) {
@@ -207,7 +208,7 @@ func (f *webhookNeeds) of(configuration int) []bool {
 		add(f.needs[i])
 		switch r := f.resources[i]; {
 		case isWebhookConfiguration(r.ID):
-			add(f.bundlers(i))
+			add(f.caInjectors(i))
 		case f.isCustom(r.ID):
 			add(f.writersOf(r.Group, f.plural(r.ID)))
 		}
@@ -215,9 +216,10 @@ func (f *webhookNeeds) of(configuration int) []bool {
 	return marked
 }
 
-// bundlers are the workloads that may fill in the CA bundle of a webhook
-// configuration, where its manifest has none: those behind it, if these may.
-func (f *webhookNeeds) bundlers(configuration int) []int {
+// caInjectors returns the workloads that may inject the CA bundle of a webhook
+// configuration whose manifest has none: the webhook's own backends if they
+// have the permission, else all that have it.
+func (f *webhookDependencies) caInjectors(configuration int) []int {
 	r := f.resources[configuration]
 	unsigned := func(w any) bool {
 		return at(w, "clientConfig", "service") != nil && str(w, "clientConfig", "caBundle") == ""
@@ -238,10 +240,10 @@ func (f *webhookNeeds) bundlers(configuration int) []int {
 	return writers
 }
 
-// writersOf are the workloads of the stream whose account may write a kind: one of
-// them is its controller. Those whose role names the group come before those that
-// may write everything.
-func (f *webhookNeeds) writersOf(group, plural string) []int {
+// writersOf returns the workloads whose ServiceAccount may write a kind; one of
+// them is its controller. Those whose role names the group are preferred to
+// those that may write every group.
+func (f *webhookDependencies) writersOf(group, plural string) []int {
 	key := [2]string{group, plural}
 	if known, ok := f.writers[key]; ok {
 		return known
@@ -268,8 +270,9 @@ func (p permission) writes(group, plural string) bool {
 	return names(p.groups, group) && names(p.resources, plural, plural+"/status") && names(p.verbs, "update", "patch")
 }
 
-// permissions are those of a workload's account, by the roles of the stream.
-func (f *webhookNeeds) permissions(i int, r Resource) []permission {
+// permissions returns the permissions of a workload's ServiceAccount that roles
+// of the stream grant.
+func (f *webhookDependencies) permissions(i int, r Resource) []permission {
 	known, ok := f.rules[i]
 	if spec := podSpec(r.Object); !ok && spec != nil {
 		for _, binding := range f.bindingsOf(serviceAccount(r.Namespace, spec)) {
@@ -280,8 +283,8 @@ func (f *webhookNeeds) permissions(i int, r Resource) []permission {
 	return known
 }
 
-// granted are the rules of the role that a binding gives.
-func (f *webhookNeeds) granted(binding Resource) []permission {
+// granted returns the rules of the role that a binding grants.
+func (f *webhookDependencies) granted(binding Resource) []permission {
 	id := roleOf(binding)
 	role, ok := f.byID[id]
 	switch {
@@ -292,7 +295,7 @@ func (f *webhookNeeds) granted(binding Resource) []permission {
 		return nil
 	}
 	rules := list(f.resources[role].Object, "rules")
-	for _, i := range f.needs[role] { // what it aggregates
+	for _, i := range f.needs[role] { // aggregated ClusterRoles
 		rules = append(slices.Clip(rules), list(f.resources[i].Object, "rules")...)
 	}
 	var out []permission

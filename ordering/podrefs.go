@@ -4,15 +4,15 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// podSpec is the Pod spec that a resource runs: its own, or that of its
-// template. nil when it has none. Kinds that nobody here knows count too, if
-// they hold a template where Kubernetes' own kinds do.
+// podSpec returns the Pod spec of a resource: its own, or that of its template;
+// nil if it has none. Unknown kinds count too if their template is where the
+// built-in kinds have it.
 func podSpec(obj map[string]any) map[string]any {
 	_, spec := podTemplate(obj)
 	return spec
 }
 
-// podTemplate is what holds the Pods' metadata, and their spec.
+// podTemplate returns the object that has the Pods' metadata, and their spec.
 func podTemplate(obj map[string]any) (holder, spec map[string]any) {
 	own, ok := obj["spec"].(map[string]any)
 	if !ok {
@@ -31,7 +31,7 @@ func podTemplate(obj map[string]any) (holder, spec map[string]any) {
 	return nil, nil
 }
 
-// serviceAccount is the account that Pods of a spec run as.
+// serviceAccount returns the ServiceAccount of a Pod spec.
 func serviceAccount(namespace string, spec map[string]any) object.ID {
 	return object.ID{Kind: "ServiceAccount", Namespace: namespace, Name: accountName(spec, "default")}
 }
@@ -45,15 +45,16 @@ func accountName(spec map[string]any, fallback string) string {
 	return fallback
 }
 
-// podReader reads what a Pod of a workload needs to start.
+// podReader reads what a workload's Pods need to start.
 type podReader struct {
 	*references
 	namespace string
-	strength  strength // of what Pods cannot start without
+	strength  strength // strength of edges without which Pods cannot start
 }
 
-// pod: Pods start when their account, ConfigMaps, Secrets, claims and classes
-// are there; bindings that give their account its rights come first too.
+// pod adds edges from everything that Pods need to start: ServiceAccount,
+// ConfigMaps, Secrets, claims and classes; and from the bindings of the
+// ServiceAccount.
 func (refs *references) pod(r Resource) {
 	spec := podSpec(r.Object)
 	if spec == nil {
@@ -82,7 +83,8 @@ func (refs *references) pod(r Resource) {
 	}
 }
 
-// podStrength tells whether a workload becomes ready only when its Pods run.
+// podStrength returns required if a workload becomes ready only when its Pods
+// run, else helps.
 func podStrength(r Resource) strength {
 	switch {
 	case r.Kind == "Pod" && r.Group == "":
@@ -100,7 +102,7 @@ func podStrength(r Resource) strength {
 	return required
 }
 
-// named is a reference by name to a kind of the core group.
+// named adds edges for a reference by name to a kind of the core group.
 func (p *podReader) named(kind, name, where string, needed bool) {
 	if name == "" {
 		return
@@ -140,7 +142,7 @@ func (p *podReader) volume(volume any) {
 	}
 }
 
-// source is a ConfigMap or Secret that a volume shows.
+// source adds edges from the ConfigMap or Secret of a volume.
 func (p *podReader) source(volume any, where, secretField string) {
 	p.named("ConfigMap", str(volume, "configMap", "name"), where, !isOptional(volume, "configMap"))
 	p.named("Secret", str(volume, "secret", secretField), where, !isOptional(volume, "secret"))

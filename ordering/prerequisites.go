@@ -2,34 +2,34 @@ package ordering
 
 import "slices"
 
-// CRDs, Namespaces and what the options name go first, unless their author
-// placed them: an operator needs its CRDs though nothing in its manifest says
-// so. A prerequisite that needs something else, such as an Issuer whose webhook
-// must serve, or a CRD that its author puts behind its operator, comes later:
-// then it holds up only what may run, and not what it needs itself. The other
-// prerequisites go out before all, it and what it needs included.
+// CRDs, Namespaces and the kinds that options name come first unless their
+// author placed them: an operator needs its CRDs even if no manifest says so.
+// Prerequisites that need other resources, such as an Issuer whose webhook must
+// be ready, or a CRD that depends on its operator, form a second set, for which
+// inert resources such as ConfigMaps do not wait. The remaining prerequisites
+// come before everything, including the second set and its dependencies.
 
-// placePrerequisites puts CRDs, Namespaces and what the options name into a set
-// of their own that everything waits for, unless their author placed them.
+// placePrerequisites puts CRDs, Namespaces and the kinds that options name into
+// a set that everything waits for, unless their author placed them.
 func (d *declarations) placePrerequisites() {
 	d.prerequisites = -1
 	if d.options.NoPrerequisites {
 		return
 	}
 	for i, r := range d.resources {
-		if d.standing[i] == placed || !d.isPrerequisite(r) {
+		if d.placements[i] == placed || !d.isPrerequisite(r) {
 			continue
 		}
 		if d.prerequisites < 0 {
 			d.prerequisites = d.addSet(set{name: "prerequisites", short: "prerequisites", kind: Prerequisites, within: -1})
 		}
-		d.standing[i] = early
-		d.join(i, d.prerequisites, absent, hard)
+		d.placements[i] = early
+		d.join(i, d.prerequisites, noEdge, hard)
 	}
 }
 
 func (d *declarations) isPrerequisite(r Resource) bool {
-	if isCRD(r.ID) || isNamespace(r.ID) {
+	if r.ID.IsCRD() || r.ID.IsNamespace() {
 		return true
 	}
 	for _, kind := range d.options.PrerequisiteKinds {
@@ -40,38 +40,38 @@ func (d *declarations) isPrerequisite(r Resource) bool {
 	return false
 }
 
-// splitPrerequisites takes those prerequisites that need others out of the
-// first set and makes a second one of them.
+// splitPrerequisites moves the prerequisites that need other resources into a
+// second set.
 func (b *builder) splitPrerequisites(soft []edge) {
-	b.latecomers = -1
+	b.latePrerequisites = -1
 	if b.prerequisites < 0 {
 		return
 	}
-	late := b.behindOthers(b.edgesToPrerequisites(soft))
+	late := b.dependOnOthers(b.edgesToPrerequisites(soft))
 	isLate := func(m membership) bool { return m.set == b.prerequisites && late[m.resource] }
 	isFirst := func(m membership) bool { return m.set == b.prerequisites && !late[m.resource] }
 	switch {
 	case !slices.ContainsFunc(b.members, isLate):
 		return
 	case !slices.ContainsFunc(b.members, isFirst):
-		b.prerequisites, b.latecomers = -1, b.prerequisites
+		b.prerequisites, b.latePrerequisites = -1, b.prerequisites
 		return
 	}
-	b.latecomers = b.addSet(set{name: "prerequisites that need others", short: "prerequisites", kind: Prerequisites, within: -1})
+	b.latePrerequisites = b.addSet(set{name: "prerequisites that need others", short: "prerequisites", kind: Prerequisites, within: -1})
 	for i := range b.members {
 		if isLate(b.members[i]) {
-			b.members[i].set = b.latecomers
+			b.members[i].set = b.latePrerequisites
 		}
 	}
 }
 
-// edgesToPrerequisites are the edges that lead to prerequisites, and those of
-// the change groups, by which they may be led to.
+// edgesToPrerequisites returns the edges that end in prerequisites or in change
+// groups, through which they may reach prerequisites.
 func (b *builder) edgesToPrerequisites(soft []edge) []edge {
 	var out []edge
 	for _, edges := range [][]edge{b.declarations.edges, b.setEdges(), soft} {
 		for _, e := range edges {
-			if int(e.to) < len(b.resources) && b.standing[e.to] == early || int(e.to) >= len(b.resources) && b.sets[b.setOf(e.to)].kind == ChangeGroup {
+			if int(e.to) < len(b.resources) && b.placements[e.to] == early || int(e.to) >= len(b.resources) && b.sets[b.setOf(e.to)].kind == ChangeGroup {
 				out = append(out, e)
 			}
 		}
@@ -79,9 +79,9 @@ func (b *builder) edgesToPrerequisites(soft []edge) []edge {
 	return out
 }
 
-// behindOthers tells of each vertex whether it waits for a resource that is no
-// prerequisite.
-func (b *builder) behindOthers(edges []edge) []bool {
+// dependOnOthers reports, per vertex, whether it waits for a resource that is not
+// a prerequisite.
+func (b *builder) dependOnOthers(edges []edge) []bool {
 	behind := make([]bool, len(b.resources)+2*len(b.sets))
 	if len(edges) == 0 {
 		return behind
@@ -89,7 +89,7 @@ func (b *builder) behindOthers(edges []edge) []bool {
 	g := newGraph(len(behind), edges)
 	var road []int32
 	for i := range b.resources {
-		if b.standing[i] != early {
+		if b.placements[i] != early {
 			road = append(road, int32(i))
 		}
 	}
@@ -104,23 +104,23 @@ func (b *builder) behindOthers(edges []edge) []bool {
 	return behind
 }
 
-// prerequisiteEdges let everything wait for the prerequisites.
+// prerequisiteEdges make all other resources wait for the prerequisites.
 func (b *builder) prerequisiteEdges() []edge {
 	var edges []edge
-	for _, s := range []int{b.prerequisites, b.latecomers} {
+	for _, s := range []int{b.prerequisites, b.latePrerequisites} {
 		if s < 0 {
 			continue
 		}
 		for i, r := range b.resources {
-			if b.standing[i] == early || s == b.latecomers && inertKind(r.ID.GroupKind()) {
+			if b.placements[i] == early || s == b.latePrerequisites && isInertKind(r.ID.GroupKind()) {
 				continue
 			}
-			edges = append(edges, edge{from: b.exit(s), to: int32(i), weight: 1, strength: place, why: goFirst()})
+			edges = append(edges, edge{from: b.exit(s), to: int32(i), weight: 1, strength: place, why: prerequisitesReason()})
 		}
 	}
 	return edges
 }
 
-func goFirst() Reason {
+func prerequisitesReason() Reason {
 	return Reason{Rule: "prerequisites", Detail: "CRDs and Namespaces go first"}
 }

@@ -12,7 +12,8 @@ func isBinding(id object.ID) bool {
 	return id.Group == rbacGroup && (id.Kind == "RoleBinding" || id.Kind == "ClusterRoleBinding")
 }
 
-// binding: the role and the accounts that a binding names come first.
+// binding adds edges from the role and the ServiceAccounts that a binding
+// names.
 func (refs *references) binding(r Resource) {
 	if !isBinding(r.ID) {
 		return
@@ -23,7 +24,7 @@ func (refs *references) binding(r Resource) {
 	}
 }
 
-// roleOf is the role that a binding gives.
+// roleOf returns the role of a binding.
 func roleOf(binding Resource) object.ID {
 	role := object.ID{Group: rbacGroup, Kind: str(binding.Object, "roleRef", "kind"), Name: str(binding.Object, "roleRef", "name")}
 	if role.Kind == "Role" {
@@ -32,8 +33,8 @@ func roleOf(binding Resource) object.ID {
 	return role
 }
 
-// addBinding notes the accounts and groups that a binding gives its role to, and
-// the ClusterRoles that may be aggregated.
+// addBinding indexes a binding by its subjects, and ClusterRoles that may be
+// aggregated.
 func (ix *index) addBinding(i int, r Resource) {
 	for _, account := range boundAccounts(r) {
 		ix.bindings[account] = append(ix.bindings[account], i)
@@ -47,26 +48,27 @@ func (ix *index) addBinding(i int, r Resource) {
 		}
 	}
 	if isClusterRole(r.ID) && len(r.Labels) > 0 {
-		ix.aggregated = append(ix.aggregated, i)
+		ix.aggregatableRoles = append(ix.aggregatableRoles, i)
 	}
 }
 
-// bindingsOf are those that name an account, or a group that it is in.
+// bindingsOf returns the bindings of a ServiceAccount or of a group that it
+// belongs to.
 func (ix *index) bindingsOf(account object.ID) []int {
 	return slices.Concat(ix.bindings[account], ix.groups["system:serviceaccounts:"+account.Namespace], ix.groups["system:serviceaccounts"])
 }
 
 func isClusterRole(id object.ID) bool { return id.Group == rbacGroup && id.Kind == "ClusterRole" }
 
-// aggregates: the ClusterRoles that another one aggregates come first: without
-// them it gives no rights.
+// aggregates adds edges from the ClusterRoles that a ClusterRole aggregates;
+// without them it grants nothing.
 func (refs *references) aggregates(r Resource) {
 	if !isClusterRole(r.ID) {
 		return
 	}
 	for _, v := range list(r.Object, "aggregationRule", "clusterRoleSelectors") {
 		s := readSelector(v)
-		for _, role := range refs.aggregated {
+		for _, role := range refs.aggregatableRoles {
 			if s.matches(refs.resources[role].Labels) {
 				refs.edge(role, Applied, helps, "rbac", "aggregates")
 			}
@@ -74,8 +76,7 @@ func (refs *references) aggregates(r Resource) {
 	}
 }
 
-// boundAccounts lists the ServiceAccounts that a binding gives its role to;
-// none for anything that is no binding.
+// boundAccounts returns the ServiceAccounts of a binding; none for other kinds.
 func boundAccounts(r Resource) []object.ID {
 	if !isBinding(r.ID) {
 		return nil

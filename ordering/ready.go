@@ -2,14 +2,13 @@ package ordering
 
 import "slices"
 
-// A resource may have to go out before something that it needs to become
-// ready. Then "it is applied" and "it is ready" are two events with other
-// things between them, and the graph has a vertex for each: edges that wait
-// until it is ready start from the second, which what it needs leads to. If
-// that closes a circle, a gate waits for something behind it and would never
-// open.
+// A resource may have to be applied before something that it needs to become
+// ready. Then "applied" and "ready" are two events with others between them,
+// and the graph has a vertex for each: edges with gate Ready start at the
+// second, and edges from what the resource needs end there. A cycle through it
+// means that a gate waits for something behind the gate and never opens.
 
-// resolveEdges finds out which edges hold.
+// resolveEdges decides which edges are kept.
 func (b *builder) resolveEdges(edges []edge) resolution {
 	size := len(b.resources) + 2*len(b.sets)
 	out := resolve(size, edges, b.isSetVertex)
@@ -23,8 +22,8 @@ func (b *builder) resolveEdges(edges []edge) resolution {
 	return out
 }
 
-// splitReadiness gives every resource that needs others to become ready a
-// vertex for being so, and sends the edges there.
+// splitReadiness adds a ready vertex for every resource that needs others to
+// become ready, and redirects edges to it.
 func (b *builder) splitReadiness(edges []edge, size int) (int, []edge) {
 	b.readyVertex, b.readyOf = map[int32]int32{}, map[int32]int32{}
 	var out []edge
@@ -41,15 +40,15 @@ func (b *builder) splitReadiness(edges []edge, size int) (int, []edge) {
 		}
 		out = append(out, e)
 		if e.strength == required {
-			e.to, e.strength, e.weight = b.readyVertex[e.to], certain, 0 // both become ready in one wave
+			e.to, e.strength, e.weight = b.readyVertex[e.to], certain, 0 // both become ready in the same wave
 			out = append(out, e)
 		}
 	}
 	return size + len(b.readyOf), out
 }
 
-// resourceOf is the resource that a vertex stands for, applied or ready; ok is
-// false for those of sets.
+// resourceOf returns the resource of a vertex, applied or ready; ok is false
+// for vertices of sets.
 func (b *builder) resourceOf(v int32) (resource int32, ok bool) {
 	if r, ok := b.readyOf[v]; ok {
 		return r, true
@@ -57,10 +56,11 @@ func (b *builder) resourceOf(v int32) (resource int32, ok bool) {
 	return v, int(v) < len(b.resources)
 }
 
-// bound lets nobody wait until a claim is bound that may bind on first use: the
-// Pods that use it become ready only when it is. (A StorageClass of the stream
-// may say that its claims bind at once.)
-func (b *builder) bound(edges []edge) {
+// relaxClaims relaxes edges that wait for a PersistentVolumeClaim to be bound: the
+// claim may bind only when a Pod uses it, so dependents wait until it is
+// applied. Claims of a StorageClass in the stream that binds immediately are
+// unaffected.
+func (b *builder) relaxClaims(edges []edge) {
 	for i := range edges {
 		e := &edges[i]
 		if int(e.from) >= len(b.resources) || e.gate != Ready || !isClaim(b.resources[e.from].ID) || !b.bindsOnUse(b.resources[e.from]) {
@@ -74,8 +74,8 @@ func (b *builder) bound(edges []edge) {
 	}
 }
 
-// gates says of each resource what its wave, or the later one in which it
-// becomes ready, waits for.
+// gates sets what a resource's wave waits for: Applied for claims that may bind
+// on first use and for members of layers with that gate, else Ready.
 func (b *builder) gates() {
 	b.gate = make([]Gate, len(b.resources))
 	for i, r := range b.resources {
@@ -84,7 +84,7 @@ func (b *builder) gates() {
 		}
 	}
 	for _, m := range b.members {
-		if b.sets[m.set].gate == Applied && m.out != absent {
+		if b.sets[m.set].gate == Applied && m.out != noEdge {
 			b.gate[m.resource] = Applied
 		}
 	}

@@ -4,39 +4,39 @@ import (
 	"slices"
 )
 
-// Edges may contradict each other. Those that authors declared must agree, or
-// there is no plan. Of the others the strongest are taken first, and each is
-// kept unless it closes a circle with those taken before it.
+// Edges may contradict each other. Declared edges must be acyclic, or there is
+// no plan. Inferred edges are added strongest first, and an edge is dropped if
+// it would close a cycle with those added before it.
 
-// resolution is what comes of a set of edges.
+// resolution is the result of resolving a set of edges.
 type resolution struct {
 	kept     []edge
 	dropped  []contradiction
 	cycles   [][]edge // of declared edges
-	searched int      // edges that searches for contradictions looked at
+	searched int      // edges visited by searches for contradictions
 }
 
-// contradiction is an edge that was not kept, and the road by which what it
-// starts from waits for what it leads to.
+// contradiction is a dropped edge, and the path from its target to its source
+// that contradicts it.
 type contradiction struct {
 	edge edge
-	road []edge
+	path []edge
 }
 
-// resolve takes edges between vertices 0..size-1; isSetVertex reports whether
-// one is the entry or the exit of a set.
+// resolve resolves edges between the vertices 0..size-1. isSetVertex reports
+// whether a vertex is the entry or exit of a set.
 func resolve(size int, edges []edge, isSetVertex func(v int32) bool) resolution {
 	r := &resolver{
-		graph: newGraph(size, edges), circleOf: make([]int32, size), position: make([]int, size), waiting: make([]int, size),
+		graph: newGraph(size, edges), componentOf: make([]int32, size), position: make([]int, size), stackWaiters: make([]int, size),
 		inForce: make([]bool, len(edges)),
 	}
-	r.roads = newDeclaredRoads(r, isSetVertex)
+	r.declaredPaths = newDeclaredPaths(r, isSetVertex)
 	var out resolution
 	gone := make([]bool, len(edges))
-	for n, vertices := range r.circles() {
+	for n, vertices := range r.components() {
 		slices.Sort(vertices)
 		for _, v := range vertices {
-			r.circleOf[v] = int32(n + 1)
+			r.componentOf[v] = int32(n + 1)
 		}
 		if !r.sortHard(vertices) {
 			out.cycles = append(out.cycles, r.shortestCycle(vertices))
@@ -44,7 +44,7 @@ func resolve(size int, edges []edge, isSetVertex func(v int32) bool) resolution 
 		}
 		for _, e := range r.addSoft(vertices) {
 			gone[e.index] = true
-			out.dropped = append(out.dropped, contradiction{edges[e.index], e.road})
+			out.dropped = append(out.dropped, contradiction{edges[e.index], e.path})
 		}
 	}
 	for i, e := range edges {
@@ -57,31 +57,31 @@ func resolve(size int, edges []edge, isSetVertex func(v int32) bool) resolution 
 	return out
 }
 
-// resolver works on one circle after the other: a set of vertices that reach
-// each other. Only edges within one can contradict each other.
+// resolver works on one strongly connected component at a time. Only edges
+// within a component can contradict each other.
 type resolver struct {
 	*graph
-	circleOf []int32 // of each vertex; 0: none
-	position []int   // of each vertex, in an order of its circle that every edge in force follows; -1: none yet
-	waiting  []int   // of each vertex, edges in force from vertices without a position
-	inForce  []bool  // of each edge
-	roads    *declaredRoads
-	searched int
+	componentOf   []int32 // component of each vertex, from 1; 0 if none
+	position      []int   // position of each vertex in a topological order of the edges in force; -1 if not sorted yet
+	stackWaiters  []int   // per vertex: edges in force from unsorted vertices
+	inForce       []bool  // per edge
+	declaredPaths *declaredPaths
+	searched      int
 }
 
-// sortHard puts the declared edges of a circle in force and sorts its vertices
-// by them. It is false when these edges alone go in a circle.
+// sortHard puts the declared edges of a component in force and sorts its
+// vertices topologically. It returns false if these edges form a cycle.
 func (r *resolver) sortHard(vertices []int32) bool {
 	r.each(vertices, func(i int32, e *edge) {
 		if e.strength == hard {
 			r.inForce[i] = true
-			r.waiting[e.to]++
+			r.stackWaiters[e.to]++
 		}
 	})
 	var order []int32
 	for _, v := range vertices {
 		r.position[v] = -1
-		if r.waiting[v] == 0 {
+		if r.stackWaiters[v] == 0 {
 			order = append(order, v)
 		}
 	}
@@ -89,7 +89,7 @@ func (r *resolver) sortHard(vertices []int32) bool {
 		r.position[order[next]] = next
 		for _, i := range r.out.of(order[next]) {
 			if to := r.edges[i].to; r.inForce[i] {
-				if r.waiting[to]--; r.waiting[to] == 0 {
+				if r.stackWaiters[to]--; r.stackWaiters[to] == 0 {
 					order = append(order, to)
 				}
 			}
@@ -98,25 +98,25 @@ func (r *resolver) sortHard(vertices []int32) bool {
 	return len(order) == len(vertices)
 }
 
-// each visits the edges within a circle.
+// each visits the edges within a component.
 func (r *resolver) each(vertices []int32, visit func(i int32, e *edge)) {
 	for _, v := range vertices {
 		for _, i := range r.out.of(v) {
-			if e := &r.edges[i]; r.circleOf[e.to] == r.circleOf[v] {
+			if e := &r.edges[i]; r.componentOf[e.to] == r.componentOf[v] {
 				visit(i, e)
 			}
 		}
 	}
 }
 
-// refused is an edge that closes a circle, by its index.
+// refused is an edge that would close a cycle, by index.
 type refused struct {
 	index int32
-	road  []edge
+	path  []edge
 }
 
-// addSoft puts the inferred edges in force, strongest first, and gives those
-// that cannot be.
+// addSoft puts the inferred edges in force, strongest first, and returns those
+// that would close a cycle.
 func (r *resolver) addSoft(vertices []int32) []refused {
 	var soft []int32
 	r.each(vertices, func(i int32, e *edge) {
@@ -129,7 +129,7 @@ func (r *resolver) addSoft(vertices []int32) []refused {
 	for _, i := range soft {
 		e := r.edges[i]
 		if r.position[e.from] > r.position[e.to] {
-			if road := r.makeRoom(e); road != nil {
+			if road := r.insertEdge(e); road != nil {
 				out = append(out, refused{i, road})
 				continue
 			}
@@ -139,26 +139,25 @@ func (r *resolver) addSoft(vertices []int32) []refused {
 	return out
 }
 
-// makeRoom changes the order so that an edge that points back may point
-// forward (the algorithm of Pearce and Kelly: only vertices between the two
-// ends move). When a road leads from its end to its start already, it gives
-// that road and changes nothing.
-func (r *resolver) makeRoom(e edge) []edge {
-	if road := r.roads.find(e.to, e.from); road != nil {
+// insertEdge updates the topological order for a new edge, moving only vertices
+// between its two ends (Pearce and Kelly). If the edge would close a cycle, it
+// returns the path from the edge's target to its source and changes nothing.
+func (r *resolver) insertEdge(e edge) []edge {
+	if road := r.declaredPaths.find(e.to, e.from); road != nil {
 		return road
 	}
 	low, high := r.position[e.to], r.position[e.from]
 	after, came := r.reach(e.to, r.out, edgeTo, func(p int) bool { return p <= high })
 	if _, ok := came[e.from]; ok {
-		return r.road(e.to, e.from, came)
+		return r.path(e.to, e.from, came)
 	}
 	before, _ := r.reach(e.from, r.in, edgeFrom, func(p int) bool { return p >= low })
 	r.reorder(before, after)
 	return nil
 }
 
-// reach lists the vertices that edges in force lead to from a start, nearest
-// first, within a range of positions; and by which edge each was found.
+// reach returns the vertices reachable from start by edges in force, within a
+// range of positions and nearest first, and the edge by which each was reached.
 func (r *resolver) reach(start int32, edges adjacency, end func(*edge) int32, inRange func(int) bool) ([]int32, map[int32]int32) {
 	came := map[int32]int32{start: -1}
 	found := []int32{start}
@@ -176,7 +175,7 @@ func (r *resolver) reach(start int32, edges adjacency, end func(*edge) int32, in
 	return found, came
 }
 
-func (r *resolver) road(from, to int32, came map[int32]int32) []edge {
+func (r *resolver) path(from, to int32, came map[int32]int32) []edge {
 	var road []edge
 	for v := to; v != from; {
 		e := r.edges[came[v]]
@@ -187,8 +186,8 @@ func (r *resolver) road(from, to int32, came map[int32]int32) []edge {
 	return road
 }
 
-// reorder gives the positions of both lists first to those of before, then to
-// those of after, each in the order they had.
+// reorder assigns the positions of both lists to the vertices of before, then
+// to those of after, each in its current order.
 func (r *resolver) reorder(before, after []int32) {
 	byPosition := func(a, b int32) int { return r.position[a] - r.position[b] }
 	slices.SortFunc(before, byPosition)

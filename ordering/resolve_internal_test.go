@@ -9,9 +9,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Twice the references between two layers that contradict them cost at most
-// three times the search, whether they are refused (Deployments before their
-// Secrets) or only reported (with gate applied).
+// Doubling the references between two contradicting layers at most triples the
+// search, whether they are errors (Deployments before their Secrets) or notes
+// (with gate applied).
 func TestSearchesAreLinear(t *testing.T) {
 	for _, gate := range []string{"", "applied"} {
 		t.Run("gate "+gate, func(t *testing.T) {
@@ -36,8 +36,7 @@ func TestSearchesAreLinear(t *testing.T) {
 	}
 }
 
-// contradict plans n Deployments, each in a layer before that of the Secret that
-// it uses.
+// contradict plans n Deployments, each in a layer before its Secret's.
 func contradict(n int, gate string) (searched int, b *builder, err error) {
 	var stream []Resource
 	for i := range n {

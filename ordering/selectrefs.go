@@ -7,9 +7,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// podSelecting is a resource that selects Pods of its namespace and is there
-// before the workloads that make them: a Service, because clients find them by
-// its name; a policy or a limit, because it is of no use to Pods that run already.
+// podSelecting is a resource that selects Pods of its namespace and is applied
+// before the workloads that create them: a Service, because clients resolve its
+// name; a policy or quota, because it does not affect Pods that already run.
 type podSelecting struct {
 	at       int
 	selector selector
@@ -18,10 +18,10 @@ type podSelecting struct {
 	where    string
 }
 
-// rulePolicy is the rule of edges from what protects a namespace or its Pods.
+// rulePolicy is the rule of edges from policies and quotas.
 const rulePolicy = "policy"
 
-// addPodSelecting notes what selects Pods.
+// addPodSelecting indexes resources that select Pods.
 func (ix *index) addPodSelecting(i int, r Resource) {
 	p := podSelecting{at: i, strength: intended, rule: rulePolicy, where: "its Pods are limited by"}
 	switch r.GroupKind() {
@@ -48,8 +48,8 @@ func (ix *index) addPodSelecting(i int, r Resource) {
 	byPair[pair] = append(byPair[pair], p)
 }
 
-// selectedBy: what selects the Pods of a workload comes first, and the Service
-// that gives the Pods of a StatefulSet their names.
+// selectedBy adds edges from the resources that select a workload's Pods, and
+// from the governing Service of a StatefulSet.
 func (refs *references) selectedBy(r Resource) {
 	if r.Group == "apps" && r.Kind == "StatefulSet" {
 		if name := str(r.Object, "spec", "serviceName"); name != "" {

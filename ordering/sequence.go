@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Sequence lists the steps, by their index, one after the other so that each
-// comes after all that it needs: by wave, within one by layer where needs
-// allow, those without a layer first.
+// Sequence returns the indices of the steps in an order in which each follows
+// everything it needs, for writing them down: by wave; within a wave by layer
+// where needs allow, steps without a layer first.
 func (p *Plan) Sequence() []int {
 	index := p.index()
 	waiting := make([]int, len(p.Steps))
@@ -37,7 +37,7 @@ func (p *Plan) Sequence() []int {
 	return out
 }
 
-// layerNumbers are the places of the layers' names in the plan, from 1.
+// layerNumbers maps layer names to their position in the plan, from 1.
 func (p *Plan) layerNumbers() map[string]int {
 	numbers := map[string]int{"": 0}
 	for l, layer := range p.Layers {
@@ -46,7 +46,7 @@ func (p *Plan) layerNumbers() map[string]int {
 	return numbers
 }
 
-// sequenceHeap gives the step that goes next.
+// sequenceHeap orders the steps that may come next.
 type sequenceHeap struct {
 	plan  *Plan
 	layer map[string]int
@@ -77,10 +77,10 @@ func (h *sequenceHeap) Pop() any {
 	return last
 }
 
-// Mark is the name of the layer that a step goes out with, as marks in a stream
-// show it; "" when it goes out with none.
-func (p *Plan) Mark(s Step) string {
-	if s.Floats() {
+// LayerMark returns the name of the layer that a step is applied with, for marks in
+// a stream; "" if there is none.
+func (p *Plan) LayerMark(s Step) string {
+	if s.PlacedByDependents() {
 		return ""
 	}
 	for _, l := range s.Layers {

@@ -12,9 +12,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Whatever the stream, its sequence holds each step once, behind all that it
-// needs and behind all earlier waves; inside a wave, a step stands before one of
-// an earlier layer only when somebody needs it there.
+// Every sequence contains each step once, after everything it needs and after
+// all earlier waves; within a wave, a step precedes one of an earlier layer
+// only if another step needs it there.
 func TestSequenceOfAnyPlan(t *testing.T) {
 	for seed := range uint64(2000) {
 		w := newWorld(seed)
@@ -40,8 +40,8 @@ func TestSequenceOfAnyPlan(t *testing.T) {
 	}
 }
 
-// requireNoIdleSwap checks that two neighbours of one wave could not change
-// places and stand better: by layer, then by ID.
+// requireNoIdleSwap checks that no two neighbours of a wave could be swapped
+// for a better order: by layer, then by ID.
 func requireNoIdleSwap(t *testing.T, plan *ordering.Plan, sequence []int, name string) {
 	t.Helper()
 	layer := func(s ordering.Step) int {
@@ -60,8 +60,8 @@ func requireNoIdleSwap(t *testing.T, plan *ordering.Plan, sequence []int, name s
 	}
 }
 
-// What vet finds does not depend on the order of the stream, and it finds a
-// problem exactly when there is no plan, or a name is misspelt.
+// The findings of Vet do not depend on the order of the stream. It reports a
+// problem exactly if there is no plan or a name is misspelt.
 func TestVetOfAnyStream(t *testing.T) {
 	for seed := range uint64(1000) {
 		w := newWorld(seed)

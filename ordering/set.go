@@ -2,40 +2,40 @@ package ordering
 
 import "time"
 
-// set is a layer while it is being planned: resources that are waited for as
-// one. In the graph it has two vertices, its entry and its exit, so that "all
-// of this after all of that" is one edge.
+// set is a layer during planning: resources that others wait for as a whole. In
+// the graph it has two vertices, its entry and its exit, so that one edge
+// expresses "all of this after all of that".
 type set struct {
 	name, short string
 	kind        LayerKind
-	within      int // the set around it; -1
+	within      int // the set around it, or -1
 	gate        Gate
 	timeout     time.Duration
 	after       []Barrier
-	at          argoPlace // of a sync wave
+	at          argoPlace // for sync waves
 }
 
-// membership is a resource's place in a set: not before its entry, done before
-// its exit. Each half may be weaker than the author's word, or absent.
+// membership puts a resource into a set: after its entry and before its exit.
+// Either half may be weaker than a declared edge, or absent.
 type membership struct {
 	resource, set int
 	in, out       strength
 }
 
-// absent is a half of a membership that is not there.
-const absent = hard + 1
+// noEdge means that this half of the membership has no edge.
+const noEdge = hard + 1
 
 func (d *declarations) addSet(s set) int {
 	d.sets = append(d.sets, s)
 	return len(d.sets) - 1
 }
 
-// join puts a resource into a set.
+// join adds a resource to a set.
 func (d *declarations) join(resource, set int, in, out strength) {
 	d.members = append(d.members, membership{resource, set, in, out})
 }
 
-// entry and exit are the vertices of a set. Those of resources come first.
+// entry and exit return the vertices of a set. They follow those of resources.
 func (d *declarations) entry(set int) int32 { return int32(len(d.resources) + 2*set) }
 func (d *declarations) exit(set int) int32  { return d.entry(set) + 1 }
 
@@ -45,7 +45,7 @@ func (d *declarations) isSetVertex(v int32) bool {
 	return int(v) >= first && int(v) < first+2*len(d.sets)
 }
 
-// setEdges are the edges that the sets and their members make.
+// setEdges returns the edges of the sets and their memberships.
 func (d *declarations) setEdges() []edge {
 	var edges []edge
 	for s, set := range d.sets {
@@ -64,10 +64,10 @@ func (d *declarations) setEdges() []edge {
 	for _, m := range d.members {
 		s := d.sets[m.set]
 		why := Reason{Rule: string(s.kind), Detail: "is in " + s.name}
-		if m.in != absent {
+		if m.in != noEdge {
 			edges = append(edges, edge{from: d.entry(m.set), to: int32(m.resource), gate: Applied, strength: m.in, why: why})
 		}
-		if m.out != absent {
+		if m.out != noEdge {
 			edges = append(edges, edge{from: int32(m.resource), to: d.exit(m.set), gate: s.gate, strength: m.out, why: why})
 		}
 	}

@@ -10,63 +10,63 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Stack is a set of applications that is waited for as one (RFC-DEPLOY-0001).
+// Stack is a set of applications that others wait for as a whole
+// (RFC-DEPLOY-0001).
 type Stack struct {
 	Name         string
-	DependsOn    []string // names of stacks
-	Timeout      time.Duration
+	DependsOn    []string      // names of stacks, which must be ready first
+	Timeout      time.Duration // how long all of it may take to become ready; 0 if not set
 	Applications []App
-	// Atomic says that a stack which does not become ready as a whole is changed
-	// back as a whole.
+	// Atomic means that a stack that does not become ready is rolled back as a
+	// whole.
 	Atomic bool
 }
 
-// App is an application: a set of resources of a stack. What orders resources by
-// itself, such as Argo CD's waves and Helm's groups, does so within each
-// application.
+// App is an application: a set of resources of a stack. Frames such as Argo
+// CD's waves and Helm's groups order resources within each application.
 type App struct {
 	Name string
-	// DependsOn names applications of the same stack, or of others as
+	// DependsOn names applications of the same stack, or of another one as
 	// "stack/application".
 	DependsOn []string
-	Timeout   time.Duration
-	// External are the resources of an application that the stream does not hold.
-	// Whatever depends on it waits for them in the cluster.
+	Timeout   time.Duration // how long all of it may take to become ready; 0 if not set
+	// External are resources of the application that are not in the stream.
+	// Dependents of the application wait for them in the cluster.
 	External []object.ID
 }
 
-// title is the application's name among those of all stacks.
+// title returns the application's name with its stack.
 func (a App) title(stack Stack) string { return stack.Name + "/" + a.Name }
 
-// placeByStack makes sets of stacks and applications, and puts resources into
-// them; framed says that frames order each application. CRDs and Namespaces go
-// first all the same.
+// placeByStack adds the sets of stacks and applications and puts resources into
+// them. framed means that frames order the resources within applications. CRDs
+// and Namespaces still come first.
 func (d *declarations) placeByStack(framed bool) {
 	if len(d.options.Stacks) == 0 {
 		return
 	}
 	apps := d.addStacks()
 	members, leftOut := d.resourcesOfApps()
-	frames := map[Frame]bool{}
+	frames := map[OrderSource]bool{}
 	for _, stack := range d.options.Stacks {
 		for _, app := range stack.Applications {
 			title := app.title(stack)
-			s := scope{application: title, around: apps[title], resources: members[title], elsewhere: leftOut[title]}
-			d.holdExternal(s, app)
+			s := scope{application: title, parentSet: apps[title], resources: members[title], excluded: leftOut[title]}
+			d.addAppExternals(s, app)
 			if frame := d.placeInApp(s, framed); len(s.resources) > 0 {
 				frames[frame] = true
 			}
 		}
 	}
-	if framed && d.frame == FrameNone && len(frames) == 1 {
+	if framed && d.orderSource == OrderSourceNone && len(frames) == 1 {
 		for frame := range frames {
-			d.frame = frame
+			d.orderSource = frame
 		}
 	}
 }
 
-// addStacks makes the sets of stacks and of their applications, and gives the
-// latter by "stack/application".
+// addStacks adds the sets of stacks and applications. It returns those of
+// applications, by "stack/application".
 func (d *declarations) addStacks() map[string]int {
 	stacks, apps := map[string]int{}, map[string]int{}
 	var names, appNames []string
@@ -110,8 +110,9 @@ func (d *declarations) afterNamed(waits int, what, name string, needs []string, 
 	}
 }
 
-// resourcesOfApps are the resources of each application, and those of them that are
-// no part of the plan. CRDs and Namespaces are in none: they go first.
+// resourcesOfApps returns the resources of each application, and those that are
+// not part of the plan. CRDs and Namespaces belong to none, since they come
+// first.
 func (d *declarations) resourcesOfApps() (members map[string][]int, leftOut map[string][]Resource) {
 	members, leftOut = map[string][]int{}, map[string][]Resource{}
 	for i, r := range d.resources {
@@ -119,7 +120,7 @@ func (d *declarations) resourcesOfApps() (members map[string][]int, leftOut map[
 			members[app] = append(members[app], i)
 		}
 	}
-	for _, r := range d.leftOut {
+	for _, r := range d.excludedResources {
 		if app := d.appOf(r); app != "" {
 			leftOut[app] = append(leftOut[app], r)
 		}
@@ -127,7 +128,7 @@ func (d *declarations) resourcesOfApps() (members map[string][]int, leftOut map[
 	return members, leftOut
 }
 
-// appOf is the application that holds a resource; "" for none.
+// appOf returns the application of a resource, or "".
 func (d *declarations) appOf(r Resource) string {
 	if !d.options.NoPrerequisites && d.isPrerequisite(r) {
 		return ""
@@ -135,69 +136,69 @@ func (d *declarations) appOf(r Resource) string {
 	return d.options.ApplicationOf(r.Meta)
 }
 
-// outsideStacks is the part of the stream that no application selects. A CRD that
-// one selects is in no scope: its wave would order applications.
+// outsideStacks returns the scope of resources that no application selects. A
+// CRD that an application selects is in no scope: its wave would order
+// applications.
 func (d *declarations) outsideStacks() scope {
-	s := scope{around: -1}
+	s := scope{parentSet: -1}
 	for i, r := range d.resources {
 		if d.options.ApplicationOf(r.Meta) == "" {
 			s.resources = append(s.resources, i)
 		}
 	}
-	for _, r := range d.leftOut {
+	for _, r := range d.excludedResources {
 		if d.options.ApplicationOf(r.Meta) == "" {
-			s.elsewhere = append(s.elsewhere, r)
+			s.excluded = append(s.excluded, r)
 		}
 	}
 	return s
 }
 
-// placeInApp puts the resources of an application into its set, by a frame where
-// one rules it.
-func (d *declarations) placeInApp(s scope, framed bool) Frame {
+// placeInApp puts the resources of an application into its set, or into the
+// sets of its frame.
+func (d *declarations) placeInApp(s scope, framed bool) OrderSource {
 	for _, i := range s.resources {
-		d.standing[i] = placed
+		d.placements[i] = placed
 		if d.layerOf[i] < 0 {
-			d.layerOf[i] = s.around
+			d.layerOf[i] = s.parentSet
 		}
 	}
-	frame := FrameNone
+	frame := OrderSourceNone
 	if framed {
-		frame = d.placeByFrame(s)
+		frame = d.placeByOrderSource(s)
 	}
-	if frame != FrameHelm && frame != FrameArgoCD {
+	if frame != OrderSourceHelm && frame != OrderSourceArgoCD {
 		for _, i := range s.resources {
-			d.join(i, s.around, hard, hard)
+			d.join(i, s.parentSet, hard, hard)
 		}
 	}
-	if frame != FrameArgoCD { // which knows where in the application they belong
-		for _, r := range s.elsewhere {
-			d.holdOutside(s.around, r.ID, leftOut(d.sets[s.around]))
+	if frame != OrderSourceArgoCD { // which has placed them more precisely
+		for _, r := range s.excluded {
+			d.addSetExternal(s.parentSet, r.ID, excludedReason(d.sets[s.parentSet]))
 		}
 	}
 	return frame
 }
 
-// holdExternal notes what an application names that something else puts into the
-// cluster.
-func (d *declarations) holdExternal(s scope, app App) {
+// addAppExternals records the external resources of an application.
+func (d *declarations) addAppExternals(s scope, app App) {
 	for _, id := range app.External {
 		if i, ok := d.byID[id]; ok {
 			d.errs = append(d.errs, fmt.Errorf("application %s: external names %s, which the stream holds: select it instead, or take it out of the stream", s.application, located(d.resources[i])))
 			continue
 		}
-		d.holdOutside(s.around, id, Reason{Rule: RuleExternal, Detail: "application " + s.application + " names it as external"})
+		d.addSetExternal(s.parentSet, id, Reason{Rule: RuleExternal, Detail: "application " + s.application + " names it as external"})
 	}
 }
 
-// idle are the applications that select nothing, as the options report them: among
-// all resources of the stream, those included that a selection leaves out.
+// idle returns an error for each application that selects nothing among all
+// resources of the stream, including those that a selection leaves out.
 func (o Options) idle(resources []Resource) error {
 	if o.IdleApplications == nil {
 		return nil
 	}
 	var metas []object.Meta
-	for _, r := range slices.Concat(resources, o.Elsewhere) {
+	for _, r := range slices.Concat(resources, o.Excluded) {
 		metas = append(metas, r.Meta)
 	}
 	return errors.Join(o.IdleApplications(metas)...)

@@ -10,35 +10,35 @@ import (
 	"time"
 )
 
-// The annotations by which a SortOrder, decided during a build, reaches the
-// applier. This file is the whole contract between package fn, which writes
-// them, and package apply, which reads them.
+// The annotations that pass the decisions of a SortOrder from the build to the
+// applier: the whole contract between package fn, which writes them, and Build,
+// which reads them.
 const (
-	// LayerAnnotation is "order/layer": the order's name and the layer's. It
-	// alone is sent to the cluster.
+	// LayerAnnotation is the layer as "order/layer". It is the only stamp that
+	// is sent to the cluster.
 	LayerAnnotation = "ordapply.dev/layer"
-	// WaveAnnotation is the layer's rank in its own order, from 0. Numbers of
-	// different orders are not comparable. Resources that no selector matched
-	// carry none: they go before what uses them, or last.
+	// WaveAnnotation is the layer's rank in its order, from 0. Numbers of
+	// different orders are not comparable. Unmatched resources have none: they
+	// come before what uses them, or last.
 	WaveAnnotation = "ordapply.dev/wave"
-	// LayerNeedsAnnotation lists, comma-separated, every layer that must come
-	// before, transitively. Absent means: every layer of the order with a
-	// lower wave. Present and empty means: none.
+	// LayerNeedsAnnotation lists, comma-separated, every layer that comes
+	// before, transitively. If it is absent, these are all layers of the order
+	// with a lower wave; if it is empty, there are none.
 	LayerNeedsAnnotation = "ordapply.dev/layer-needs"
-	// GateAnnotation is what later layers wait for: "ready" (the default,
-	// never written) or "applied".
+	// GateAnnotation is what later layers wait for: "ready" (the default, which
+	// is never written) or "applied".
 	GateAnnotation = "ordapply.dev/gate"
-	// LayerTimeoutAnnotation is how long the layer may take to become ready, a
-	// Go duration.
+	// LayerTimeoutAnnotation limits how long the layer may take to become
+	// ready, as a Go duration above 0, such as 5m.
 	LayerTimeoutAnnotation = "ordapply.dev/layer-timeout"
 	// UnmatchedAnnotation is "true" on resources that no selector matched.
 	UnmatchedAnnotation = "ordapply.dev/unmatched"
-	// EmittedAnnotation lists the tools whose own annotations were written
-	// beside the stamps, and which are therefore no frame of their own.
+	// EmittedAnnotation lists, comma-separated, the tools whose own annotations
+	// were written with the stamps. Those annotations are not read as a frame.
 	EmittedAnnotation = "ordapply.dev/emitted"
 )
 
-// StampAnnotations lists every annotation of the contract, sorted.
+// StampAnnotations returns the keys of the contract, sorted.
 func StampAnnotations() []string {
 	return []string{
 		EmittedAnnotation, GateAnnotation, LayerAnnotation, LayerNeedsAnnotation,
@@ -46,26 +46,26 @@ func StampAnnotations() []string {
 	}
 }
 
-// LastWave is the Wave of an unmatched resource's stamp as it is read: after all
-// layers that have a wave, unless its layer-needs say otherwise.
+// LastWave is the Wave of an unmatched resource's stamp: after all layers,
+// unless its layer-needs say otherwise.
 const LastWave = math.MaxInt
 
-// Stamp is what a SortOrder decided about one resource.
+// Stamp is a SortOrder's decision about one resource.
 type Stamp struct {
-	Order, Layer string
-	Wave         int           // the layer's rank in its order, from 0; not written where Unmatched
-	Needs        []string      // "order/layer" each; nil: all layers of lower waves
+	Order, Layer string        // the name of the order, and of its layer
+	Wave         int           // the layer's rank in its order, from 0; not written if Unmatched
+	Needs        []string      // "order/layer" each; nil means all layers of lower waves
 	Gate         Gate          // what later layers wait for
-	Timeout      time.Duration // 0: the run's wave timeout
+	Timeout      time.Duration // 0 means the run's wave timeout
 	Unmatched    bool          // no selector matched the resource
 	Emitted      []string      // tools whose annotations were written too
 }
 
-// LayerName is the layer's name across orders, "order/layer".
+// LayerName returns the layer as "order/layer".
 func (s Stamp) LayerName() string { return s.Order + "/" + s.Layer }
 
-// Annotations are the stamp as written on a resource. Only what says something
-// is there: the default gate, an absent timeout and so on leave no trace.
+// Annotations returns the stamp as annotations. Fields with default values are
+// omitted.
 func (s Stamp) Annotations() map[string]string {
 	out := map[string]string{
 		LayerAnnotation: s.LayerName(),
@@ -91,13 +91,13 @@ func (s Stamp) Annotations() map[string]string {
 	return out
 }
 
-// ReadStamp reads a resource's annotations. ok is false when they carry no
-// stamp at all; an incomplete or malformed stamp is an error that names the
-// annotation.
+// ReadStamp reads a stamp from a resource's annotations. ok is false if there
+// is none. An incomplete or malformed stamp is an error that names the
+// annotation; ok is then false, too.
 func ReadStamp(annotations map[string]string) (s Stamp, ok bool, err error) {
 	layer, has := annotations[LayerAnnotation]
 	if !has {
-		return s, false, strayStamp(annotations)
+		return s, false, incompleteStamp(annotations)
 	}
 	s.Order, s.Layer, has = strings.Cut(layer, "/")
 	if !has || s.Order == "" || s.Layer == "" {
@@ -124,7 +124,7 @@ func ReadStamp(annotations map[string]string) (s Stamp, ok bool, err error) {
 	return s, true, nil
 }
 
-// readWave reads the layer's rank, which only unmatched resources may do without.
+// readWave reads the layer's rank. Only unmatched resources may omit it.
 func readWave(annotations map[string]string, unmatched bool) (int, error) {
 	text, has := annotations[WaveAnnotation]
 	if !has && unmatched {
@@ -137,9 +137,9 @@ func readWave(annotations map[string]string, unmatched bool) (int, error) {
 	return wave, nil
 }
 
-// strayStamp refuses a stamp without its layer: half a stamp means that
-// something between the build and the applier dropped the rest.
-func strayStamp(annotations map[string]string) error {
+// incompleteStamp returns an error for a stamp without its layer, which means that a
+// tool between the build and the applier dropped an annotation.
+func incompleteStamp(annotations map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		if key == WaveAnnotation || key == LayerNeedsAnnotation {
 			return fmt.Errorf("annotation %s without %s: the stamp is incomplete; run sortorder again", key, LayerAnnotation)
@@ -148,8 +148,8 @@ func strayStamp(annotations map[string]string) error {
 	return nil
 }
 
-// splitList reads a comma-separated list; blanks around entries and empty
-// entries are dropped.
+// splitList parses a comma-separated list. It trims spaces and drops empty
+// entries.
 func splitList(list string) []string {
 	var out []string
 	for entry := range strings.SplitSeq(list, ",") {

@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// steps makes the steps of the plan, by wave, then by ID.
+// steps returns the steps of the plan, sorted by wave, then by ID.
 func (b *builder) steps() []Step {
 	steps := make([]Step, 0, len(b.resources))
-	barriers, outside := barrierCache{builder: b, of: map[barrierKey][]Barrier{}}, newOutsiders(b)
+	barriers, outside := barrierCache{builder: b, of: map[barrierKey][]Barrier{}}, newExternalNeeds(b)
 	for _, i := range b.byWave() {
 		r := b.resources[i]
 		s := Step{
 			ID: r.ID, Source: r.Source, Wave: b.wave[i], ReadyBy: b.readyWave(int32(i)), Gate: b.gate[i], Timeout: b.kindTimeout(r),
-			External: outside.of(int32(i)), MadeBy: b.makersOf(r), Why: b.why(int32(i)), After: barriers.before(int32(i)),
+			External: outside.of(int32(i)), ProvidedBy: b.providersOf(r), Why: b.why(int32(i)), After: barriers.before(int32(i)),
 		}
 		if l := b.layerOf[i]; l >= 0 {
 			s.Layer = b.sets[b.placedBy(l)].name
 		}
-		s.Layers = b.heldUp(int32(i))
+		s.Layers = b.blockedLayers(int32(i))
 		s.Needs = b.needsOf(int32(i))
 		steps = append(steps, s)
 	}
 	return steps
 }
 
-// placedBy is the set that is named for a resource: of those within an application
-// the application, which its stack knows.
+// placedBy returns the set to name for a resource: within an application, the
+// application.
 func (d *declarations) placedBy(s int) int {
 	for at := s; at >= 0; at = d.sets[at].within {
 		if d.sets[at].kind == Application {
@@ -37,7 +37,7 @@ func (d *declarations) placedBy(s int) int {
 	return s
 }
 
-// byWave lists the resources by wave; within one they stay sorted by ID.
+// byWave returns the resources sorted by wave, then by ID.
 func (b *builder) byWave() []int {
 	order := make([]int, len(b.resources))
 	for i := range order {
@@ -47,7 +47,7 @@ func (b *builder) byWave() []int {
 	return order
 }
 
-// needsOf are the single resources that a resource waits for.
+// needsOf returns the resources that a resource waits for.
 func (b *builder) needsOf(v int32) []Need {
 	var needs []Need
 	for _, i := range b.graph.in.of(v) {
@@ -63,8 +63,8 @@ func (b *builder) need(e edge) Need {
 	return Need{ID: b.resources[from].ID, Gate: e.gate, Why: e.why, Hard: e.strength == hard}
 }
 
-// heldUp are the layers that wait for a resource, applied or ready.
-func (b *builder) heldUp(v int32) []int {
+// blockedLayers returns the layers that wait for a resource, applied or ready.
+func (b *builder) blockedLayers(v int32) []int {
 	edges := b.graph.out.of(v)
 	if ready, ok := b.readyVertex[v]; ok {
 		edges = slices.Concat(edges, b.graph.out.of(ready))
@@ -79,7 +79,7 @@ func (b *builder) heldUp(v int32) []int {
 	return layers
 }
 
-// readyWave is the wave in which a resource becomes ready.
+// readyWave returns the wave in which a resource becomes ready.
 func (b *builder) readyWave(v int32) int {
 	if ready, ok := b.readyVertex[v]; ok {
 		return b.wave[ready]
@@ -96,24 +96,24 @@ func (b *builder) kindTimeout(r Resource) time.Duration {
 	return 0
 }
 
-// barrierCache makes the lists of layers that resources wait for, one for all
-// resources that wait for the same.
+// barrierCache computes the layers that resources wait for. Resources that wait
+// for the same layers share a slice.
 type barrierCache struct {
 	*builder
 	of map[barrierKey][]Barrier
 }
 
-// barrierKey is what decides about most lists: the set that a resource is in,
-// -1 for none, and whether it waits for the prerequisites.
+// barrierKey determines the list in most cases: the set of the resource, or -1,
+// and whether it waits for the prerequisites.
 type barrierKey struct {
 	set           int
 	prerequisites bool
 }
 
-// before lists the layers that a resource waits for.
+// before returns the layers that a resource waits for.
 func (c *barrierCache) before(v int32) []Barrier {
 	key := barrierKey{set: -1}
-	var others []Barrier // beyond the key
+	var others []Barrier // not covered by the key
 	for _, i := range c.graph.in.of(v) {
 		e := &c.edges[i]
 		if _, ok := c.resourceOf(e.from); ok {
@@ -124,7 +124,7 @@ func (c *barrierCache) before(v int32) []Barrier {
 		case isEntry && key.set < 0:
 			key.set = s
 		case isEntry:
-			others = append(others, c.around(s)...)
+			others = append(others, c.barriersOf(s)...)
 		case s == c.prerequisites:
 			key.prerequisites = true
 		default:
@@ -145,16 +145,16 @@ func (c *barrierCache) before(v int32) []Barrier {
 func (c *barrierCache) list(key barrierKey) []Barrier {
 	var out []Barrier
 	if key.set >= 0 {
-		out = c.around(key.set)
+		out = c.barriersOf(key.set)
 	}
 	if key.prerequisites {
-		out = append(out, Barrier{c.prerequisites, goFirst()})
+		out = append(out, Barrier{c.prerequisites, prerequisitesReason()})
 	}
 	return distinct(out)
 }
 
-// around lists what a set waits for, and the sets around it.
-func (c *barrierCache) around(s int) []Barrier {
+// barriersOf returns the layers that a set and the sets around it wait for.
+func (c *barrierCache) barriersOf(s int) []Barrier {
 	var out []Barrier
 	for ; s >= 0; s = c.sets[s].within {
 		out = append(out, c.sets[s].after...)
@@ -171,7 +171,7 @@ func distinct(barriers []Barrier) []Barrier {
 	})
 }
 
-// layers are the sets as the plan shows them.
+// layers converts the sets for the plan.
 func (b *builder) layers() []Layer {
 	var out []Layer
 	for _, set := range b.sets {
@@ -180,15 +180,15 @@ func (b *builder) layers() []Layer {
 	return out
 }
 
-// nameWaves names each wave after what placed its resources, and gives it the
-// longest timeout that one of its layers asked for.
+// nameWaves names each wave after its layers, and sets its timeout to the
+// longest of theirs.
 func (b *builder) nameWaves(waves []Wave) {
 	holds := make([][]int, len(waves))
 	for i := range b.resources {
 		l := b.layerOf[i]
-		switch b.standing[i] {
+		switch b.placements[i] {
 		case early:
-			l = max(b.prerequisites, b.latecomers) // both have one name
+			l = max(b.prerequisites, b.latePrerequisites) // both sets have the same name
 		case unplaced:
 			continue
 		}
@@ -211,8 +211,8 @@ func (b *builder) nameWaves(waves []Wave) {
 	}
 }
 
-// timeoutOf is a set's timeout, or that of the nearest set around it that has
-// one.
+// timeoutOf returns a set's timeout, or that of the nearest set around it that
+// has one.
 func (d *declarations) timeoutOf(s int) time.Duration {
 	for ; s >= 0; s = d.sets[s].within {
 		if d.sets[s].timeout > 0 {

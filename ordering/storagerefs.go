@@ -11,7 +11,8 @@ const storageGroup = "storage.k8s.io"
 
 func isClaim(id object.ID) bool { return id.Group == "" && id.Kind == "PersistentVolumeClaim" }
 
-// claim: a volume is made when the StorageClass of its claim is there.
+// claim adds edges from the StorageClass and the PersistentVolumes of claims,
+// without which no volume is provisioned or bound.
 func (refs *references) claim(r Resource) {
 	switch {
 	case isClaim(r.ID):
@@ -29,8 +30,9 @@ func (refs *references) claim(r Resource) {
 	}
 }
 
-// storageClass is that of a claim or of a template of one. A claim that names
-// no class gets the default one, which may be another than the stream's.
+// storageClass adds the edge from the StorageClass of a claim or claim
+// template. Without a class name it uses the stream's default classes, although
+// the cluster may have another default.
 func (refs *references) storageClass(claim any, s strength, where string) {
 	if where != "" {
 		where += " "
@@ -43,13 +45,13 @@ func (refs *references) storageClass(claim any, s strength, where string) {
 	case name != "":
 		refs.need(object.ID{Group: storageGroup, Kind: "StorageClass", Name: name}, s, "storage-class", where+"storageClassName names")
 	case !named:
-		for _, class := range refs.defaults {
+		for _, class := range refs.defaultClasses {
 			refs.edge(class, Applied, helps, "storage-class", where+"names no class, and the default is")
 		}
 	}
 }
 
-// addVolume notes for which claims a PersistentVolume is.
+// addVolume indexes a PersistentVolume by its claimRef, or by its class.
 func (ix *index) addVolume(i int, r Resource) {
 	if r.Group != "" || r.Kind != "PersistentVolume" {
 		return
@@ -76,8 +78,8 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// boundVolume: a claim is bound when the PersistentVolume is there that it names,
-// or that is kept for it.
+// boundVolume adds edges from the PersistentVolume that a claim names, or from
+// those whose claimRef names the claim.
 func (refs *references) boundVolume(claim any, kept []int, s strength, where string) {
 	if name := str(claim, "spec", "volumeName"); name != "" {
 		refs.need(object.ID{Kind: "PersistentVolume", Name: name}, s, "volume", where+"is bound to")
@@ -88,25 +90,25 @@ func (refs *references) boundVolume(claim any, kept []int, s strength, where str
 	}
 }
 
-// pooledAtMost bounds the volumes of one class that a claim waits for: thousands of
-// each would be millions of edges.
-const pooledAtMost = 100
+// maxPooledVolumes limits the volumes of a class that a claim waits for; thousands
+// of each would make millions of edges.
+const maxPooledVolumes = 100
 
-// pooledVolumes: a claim that is for no volume in particular may get any of its
-// class.
+// pooledVolumes adds edges from the volumes of a class to a claim that may bind
+// any of them.
 func (refs *references) pooledVolumes(claim any, kept []int, where string) {
 	class, named := at(claim, "spec", "storageClassName").(string)
 	if !named || len(kept) > 0 || str(claim, "spec", "volumeName") != "" {
 		return
 	}
 	pool := refs.pools[class]
-	for _, volume := range pool[:min(len(pool), pooledAtMost)] {
+	for _, volume := range pool[:min(len(pool), maxPooledVolumes)] {
 		refs.edge(volume, Applied, helps, "volume", where+"may be bound to")
 	}
 }
 
-// claimed is a claim that a Pod mounts: the Pod starts when the claim is there
-// and bound to its volume.
+// claimed adds edges for a claim that a Pod mounts: from the claim and its
+// volume.
 func (p *podReader) claimed(name, where string) {
 	p.named("PersistentVolumeClaim", name, where, true)
 	id := claimID(p.namespace, name)
@@ -120,8 +122,8 @@ func isDefaultClass(r Resource) bool {
 		r.Annotations["storageclass.kubernetes.io/is-default-class"] == "true"
 }
 
-// bindsOnUse tells whether a claim may stay unbound until a Pod uses it. Only a
-// StorageClass of the stream that says otherwise proves that it does not.
+// bindsOnUse reports whether a claim may stay unbound until a Pod uses it. It
+// is false only if a StorageClass of the stream binds immediately.
 func (ix *index) bindsOnUse(r Resource) bool {
 	class, ok := ix.byID[object.ID{Group: storageGroup, Kind: "StorageClass", Name: str(r.Object, "spec", "storageClassName")}]
 	if !ok {

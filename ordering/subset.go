@@ -6,9 +6,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Of is the deletion of some of the resources only, in the same order. A wave of
-// which nothing is left is left out.
-func (d *Deletion) Of(wanted func(object.ID) bool) *Deletion {
+// Filter returns the deletion of the wanted resources, in the same order. Needs
+// on other resources and empty waves are dropped, and so is FollowsPlan.
+func (d *Deletion) Filter(wanted func(object.ID) bool) *Deletion {
 	out := &Deletion{Notes: d.Notes}
 	last := -1
 	for _, s := range d.Steps {
@@ -32,9 +32,10 @@ func (d *Deletion) Of(wanted func(object.ID) bool) *Deletion {
 	return out
 }
 
-// With is the deletion with those of the resources that it does not hold, in a last
-// wave, so that a deletion that is planned by what is known of resources leaves none out.
-func (d *Deletion) With(resources []object.ID) *Deletion {
+// WithRemaining returns the deletion with those of the given resources that it does
+// not contain yet in an additional last wave, so that a deletion planned from
+// incomplete knowledge covers all resources.
+func (d *Deletion) WithRemaining(resources []object.ID) *Deletion {
 	held := make(map[object.ID]bool, len(d.Steps))
 	for _, s := range d.Steps {
 		held[s.ID] = true
@@ -51,11 +52,12 @@ func (d *Deletion) With(resources []object.ID) *Deletion {
 	return &out
 }
 
-// Only is the plan for some of the resources, in the same order. What they need of
-// the others is taken to be there; a wave of which nothing is left is left out.
-func (p *Plan) Only(wanted func(object.ID) bool) *Plan {
-	out := &Plan{Layers: p.Layers, Frame: p.Frame}
-	at := map[int]int{} // the new index of each wave that is left
+// Filter returns the plan of the wanted resources, in the same order. Their needs
+// on other and on external resources are dropped, and so are empty waves, hooks
+// and notes.
+func (p *Plan) Filter(wanted func(object.ID) bool) *Plan {
+	out := &Plan{Layers: p.Layers, OrderSource: p.OrderSource}
+	at := map[int]int{} // new index of each remaining wave
 	for _, s := range p.Steps {
 		if !wanted(s.ID) {
 			continue
@@ -65,14 +67,14 @@ func (p *Plan) Only(wanted func(object.ID) bool) *Plan {
 			out.Waves = append(out.Waves, p.Waves[s.Wave])
 		}
 		s.Needs = slices.DeleteFunc(slices.Clone(s.Needs), func(n Need) bool { return !wanted(n.ID) })
-		s.MadeBy = slices.DeleteFunc(slices.Clone(s.MadeBy), func(id object.ID) bool { return !wanted(id) })
+		s.ProvidedBy = slices.DeleteFunc(slices.Clone(s.ProvidedBy), func(id object.ID) bool { return !wanted(id) })
 		s.External = nil
 		out.Steps = append(out.Steps, s)
 	}
 	for i := range out.Steps {
 		s := &out.Steps[i]
 		ready := s.ReadyBy
-		for ; ready > s.Wave; ready-- { // the last wave that is left of those until it is ready
+		for ; ready > s.Wave; ready-- { // the last remaining wave until then
 			if _, ok := at[ready]; ok {
 				break
 			}

@@ -10,7 +10,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// A part of a plan keeps the order of what is left, and refers to nothing else.
+// A part of a plan keeps the order of the remaining resources and refers to no
+// others.
 func TestOnlyKeepsTheOrderOfWhatIsLeft(t *testing.T) {
 	planned := 0
 	for seed := range uint64(300) {
@@ -25,7 +26,7 @@ func TestOnlyKeepsTheOrderOfWhatIsLeft(t *testing.T) {
 			left[s.ID] = (uint64(i)+seed)%3 != 0
 		}
 		name := fmt.Sprintf("seed %d", seed)
-		part := plan.Only(func(id object.ID) bool { return left[id] })
+		part := plan.Filter(func(id object.ID) bool { return left[id] })
 		waves, before := map[object.ID]int{}, map[object.ID]int{}
 		for _, s := range plan.Steps {
 			before[s.ID] = s.Wave

@@ -2,7 +2,7 @@ package ordering
 
 import "github.com/ordapply/ordapply/object"
 
-// autoscaler: what a HorizontalPodAutoscaler scales comes first.
+// autoscaler adds the edge from the scale target of a HorizontalPodAutoscaler.
 func (refs *references) autoscaler(r Resource) {
 	if r.Group != "autoscaling" || r.Kind != "HorizontalPodAutoscaler" {
 		return
@@ -15,7 +15,8 @@ func (refs *references) autoscaler(r Resource) {
 	refs.need(target, helps, "target", "scaleTargetRef names")
 }
 
-// disruptionBudget: the workloads whose Pods a budget selects come first.
+// disruptionBudget adds edges from the workloads that a PodDisruptionBudget
+// selects.
 func (refs *references) disruptionBudget(r Resource) {
 	if r.Group != "policy" || r.Kind != "PodDisruptionBudget" || at(r.Object, "spec", "selector") == nil {
 		return

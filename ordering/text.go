@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// WriteText prints the plan for people: each wave, its resources, and because
-// of what they are there.
+// WriteText prints each wave with its resources and the reason for each, then
+// hooks, skipped resources and notes. The error is that of w.
 func (p *Plan) WriteText(w io.Writer) error {
 	var b strings.Builder
 	width := p.idWidth()
@@ -32,7 +33,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 	return err
 }
 
-// WriteHooks prints for people what runs around the plan, in that order: "pre-install
+// WriteHooks prints the hooks that run around the plan, in order: "pre-install
 // hook Job shop/migrate, weight -5".
 func (p *Plan) WriteHooks(w io.Writer) {
 	for _, hook := range p.Hooks {
@@ -40,17 +41,39 @@ func (p *Plan) WriteHooks(w io.Writer) {
 	}
 }
 
-// WaveTitle names a wave as people read it: "wave 2/5 (data)". People count
-// from 1.
+// WaveTitle returns the display name of a wave, given its index: "wave 2/5 (data)"
+// for 1. Long lists of names are cut.
 func (p *Plan) WaveTitle(wave int) string {
 	title := fmt.Sprintf("wave %d/%d", wave+1, len(p.Waves))
 	if name := p.Waves[wave].Name; name != "" {
-		title += " (" + name + ")"
+		title += " (" + firstNames(name) + ")"
 	}
 	return title
 }
 
-// idWidth is the width of the ID column: that of the longest ID, within reason.
+// widestNames is the maximum width of the names in a title, in columns: with the rest
+// of a progress line, that makes about 100.
+const widestNames = 70
+
+// firstNames returns as many of the names of a wave as fit, and at least one.
+func firstNames(names string) string {
+	const others = " and others"
+	if utf8.RuneCountInString(names) <= widestNames {
+		return names
+	}
+	kept, rest, _ := strings.Cut(names, ", ")
+	for rest != "" {
+		name, after, _ := strings.Cut(rest, ", ")
+		if utf8.RuneCountInString(kept+", "+name+others) > widestNames {
+			return kept + others
+		}
+		kept, rest = kept+", "+name, after
+	}
+	return names
+}
+
+// idWidth returns the width of the ID column: that of the longest ID, at most
+// 60.
 func (p *Plan) idWidth() int {
 	width := 0
 	for _, s := range p.Steps {

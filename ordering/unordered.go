@@ -2,9 +2,8 @@ package ordering
 
 import "slices"
 
-// Unordered is the plan without its order: the same resources in one wave, none
-// of which waits for another, but for a Namespace to be there, without which
-// nothing can be applied to it (KubeVela KEP-0005's switch).
+// Unordered returns a plan with the same resources in one wave. The only needs
+// that remain are those on Namespaces (the switch of KubeVela's KEP-0005).
 func (p *Plan) Unordered() *Plan {
 	out := &Plan{Steps: slices.Clone(p.Steps), Waves: []Wave{{Name: "unordered"}}, Skipped: p.Skipped, Hooks: p.Hooks, Notes: p.Notes}
 	for i := range out.Steps {
@@ -16,10 +15,10 @@ func (p *Plan) Unordered() *Plan {
 	return out
 }
 
-// OrderingAnnotation and PrerequisitesAnnotation, "true" or "false" on any resource of
-// a stream, say for the whole stream what --ordering and --prerequisites say for a run:
-// KEP-0005's annotation of an Application. Build does not read them: flags of a command
-// go before them.
+// OrderingAnnotation and PrerequisitesAnnotation, set to "true" or "false" on
+// any resource, apply to the whole stream like --ordering and --prerequisites
+// (the annotation of an Application in KubeVela's KEP-0005). Build ignores them;
+// flags of a command take precedence.
 const (
 	OrderingAnnotation      = "ordapply.dev/ordering"
 	PrerequisitesAnnotation = "ordapply.dev/prerequisites"

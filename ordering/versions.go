@@ -5,17 +5,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// unserved is the error about custom resources that no waiting makes right: the
-// stream's own CustomResourceDefinition does not serve their version, or names
-// their kind differently. Those with one cause are one message.
+// unserved returns errors about custom resources that the stream's own CRDs
+// will not serve: they define other versions, or another kind name. Resources
+// with the same cause share one error.
 func (b *builder) unserved() error {
 	type cause struct{ group, kind, version string }
 	alike := map[cause][]int{}
 	var causes []cause
 	for i, r := range b.resources {
-		if len(b.definers[r.Group]) == 0 {
+		if len(b.crdsByGroup[r.Group]) == 0 {
 			continue
 		}
 		c := cause{r.Group, r.Kind, r.Version}
@@ -33,15 +35,15 @@ func (b *builder) unserved() error {
 		}
 		who := located(r)
 		if more := len(alike[c]) - 1; more > 0 {
-			who += " and " + counted(more, "other", "others")
+			who += " and " + plain.Count(more, "other")
 		}
 		errs = append(errs, fmt.Errorf("%s: %s", who, why))
 	}
 	return errors.Join(errs...)
 }
 
-// whyUnserved is why a custom resource will not be served, "" when it will or
-// when the stream does not show it.
+// whyUnserved returns why a custom resource will not be served; "" if it will,
+// or if the stream does not show it.
 func (b *builder) whyUnserved(r Resource) string {
 	gk := groupKind{r.Group, r.Kind}
 	crd, defined := b.crds[gk]
@@ -53,7 +55,7 @@ func (b *builder) whyUnserved(r Resource) string {
 		}
 		return fmt.Sprintf("%s serves %s in %s, and not in %s: update the manifest's apiVersion to %s/%s",
 			b.resources[crd].ID, r.Kind, strings.Join(served, ", "), r.Version, r.Group, served[0])
-	case len(b.makersOf(r)) > 0, b.definedElsewhere(gk), b.options.Serves != nil && b.options.Serves(r.Meta):
+	case len(b.providersOf(r)) > 0, b.definedElsewhere(gk), b.options.Serves != nil && b.options.Serves(r.Meta):
 		return ""
 	}
 	if crd, kind := b.nearestKind(gk); kind != "" {
@@ -63,20 +65,20 @@ func (b *builder) whyUnserved(r Resource) string {
 	return ""
 }
 
-// definedElsewhere reports whether what is left out of the stream defines a kind.
+// definedElsewhere reports whether a CRD outside the plan defines a kind.
 func (b *builder) definedElsewhere(gk groupKind) bool {
-	return slices.ContainsFunc(b.options.Elsewhere, func(r Resource) bool { return isCRD(r.ID) && definedKind(r.Object) == gk })
+	return slices.ContainsFunc(b.options.Excluded, func(r Resource) bool { return r.ID.IsCRD() && definedKind(r.Object) == gk })
 }
 
-// nearestKind is the kind of the same group that a manifest surely means, and its
-// CustomResourceDefinition; "" for none. One with two other letters is, and a
-// plural or a short name.
+// nearestKind returns the kind of the same group that a manifest most likely
+// means, and its CRD; "" if none. It accepts up to two wrong letters, plurals
+// and short names.
 func (b *builder) nearestKind(written groupKind) (crd int, kind string) {
 	least := 3
-	for _, i := range b.definers[written.group] {
+	for _, i := range b.crdsByGroup[written.group] {
 		names := at(b.resources[i].Object, "spec", "names")
 		defined := str(names, "kind")
-		letters, _ := distance(strings.ToLower(written.kind), strings.ToLower(defined))
+		letters, _ := editDistance(strings.ToLower(written.kind), strings.ToLower(defined))
 		for _, other := range append(texts(names, "shortNames"), str(names, "plural"), str(names, "singular")) {
 			if strings.EqualFold(other, written.kind) {
 				letters = 0
@@ -89,7 +91,7 @@ func (b *builder) nearestKind(written groupKind) (crd int, kind string) {
 	return crd, kind
 }
 
-// servedVersions are those that a CustomResourceDefinition serves.
+// servedVersions returns the versions that a CRD serves.
 func servedVersions(crd map[string]any) []string {
 	var out []string
 	for _, v := range list(crd, "spec", "versions") {

@@ -6,36 +6,37 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
-// Finding is something that vetting found in a stream.
+// Finding is one result of Vet.
 type Finding struct {
-	// Problem tells faults, which stop a plan or surely are mistakes, from
-	// remarks.
+	// Problem marks errors, which prevent a plan or are almost certainly
+	// mistakes; others are remarks.
 	Problem bool
 	Text    string // one line, or several for a cycle
 }
 
-// Vet looks for all that is wrong or doubtful with a stream: whatever stops a
-// plan; custom resources that the stream's own CustomResourceDefinitions refuse;
-// references to what the stream does not hold, as problems where a
-// resource of the stream has nearly that name; inferred edges that had to be
-// dropped; layers in a row that could be one.
+// Vet returns everything that is wrong or doubtful in a stream: all errors of
+// Build; custom resources that the stream's own CRDs reject; references to
+// resources that are not in the stream, which are problems if a similar name
+// exists; inferred edges that were dropped; adjacent layers that could be merged;
+// sync waves on Argo CD's Applications. Problems come first.
 func Vet(resources []Resource, options Options) []Finding {
 	b, err := newBuilder(resources, options)
 	err = errors.Join(options.idle(resources), err, b.unserved())
 	var found []Finding
-	for _, fault := range Faults(err) {
+	for _, fault := range FlattenErrors(err) {
 		found = append(found, Finding{true, fault.Error()})
 	}
-	found = append(found, b.vetFit()...)
+	found = append(found, b.vetSchemas()...)
 	if !options.Incomplete {
 		found = append(found, b.vetReferences()...)
 	}
 	if err == nil {
 		plan := b.plan()
-		for _, fault := range Faults(plan.unsafeStacks(options.Stacks)) {
+		for _, fault := range FlattenErrors(plan.unsafeStacks(options.Stacks)) {
 			found = append(found, Finding{true, fault.Error()})
 		}
 		for _, note := range plan.Notes {
@@ -58,9 +59,9 @@ func Vet(resources []Resource, options Options) []Finding {
 	return found
 }
 
-// vetFit reports custom resources that their own CustomResourceDefinitions refuse.
-func (b *builder) vetFit() []Finding {
-	unfit := b.unfit()
+// vetSchemas reports custom resources that their own CRDs reject.
+func (b *builder) vetSchemas() []Finding {
+	unfit := b.schemaErrors()
 	var found []Finding
 	for _, r := range b.resources {
 		if err := unfit[r.ID]; err != nil {
@@ -70,12 +71,13 @@ func (b *builder) vetFit() []Finding {
 	return found
 }
 
-// Faults takes joined errors apart.
-func Faults(err error) []error {
+// FlattenErrors returns the single errors of joined ones, at any depth and in
+// order; nil for nil.
+func FlattenErrors(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []error
 		for _, e := range joined.Unwrap() {
-			out = append(out, Faults(e)...)
+			out = append(out, FlattenErrors(e)...)
 		}
 		return out
 	}
@@ -85,25 +87,25 @@ func Faults(err error) []error {
 	return []error{err}
 }
 
-// dangling is a resource that manifests name and the stream does not hold.
-type dangling struct {
+// unresolvedReference is a referenced resource that is not in the stream.
+type unresolvedReference struct {
 	missing
-	more int // further resources that name it
+	others int // additional resources that refer to it
 }
 
-// vetReferences reports what manifests name and the stream does not hold.
+// vetReferences reports references to resources that are not in the stream.
 func (b *builder) vetReferences() []Finding {
-	var all []*dangling
-	byID := map[object.ID]*dangling{}
+	var all []*unresolvedReference
+	byID := map[object.ID]*unresolvedReference{}
 	for _, m := range b.missingReferences() {
 		d, ok := byID[m.id]
 		switch {
-		case isAlwaysThere(m.id):
+		case existsInEveryCluster(m.id):
 		case !ok:
-			byID[m.id] = &dangling{missing: m}
+			byID[m.id] = &unresolvedReference{missing: m}
 			all = append(all, byID[m.id])
 		case d.at != m.at:
-			d.more++
+			d.others++
 		}
 	}
 	var found []Finding
@@ -115,17 +117,17 @@ func (b *builder) vetReferences() []Finding {
 	return found
 }
 
-// vetReference reports one of them. What is merely helpful, and may well be in
-// the cluster, is not worth a word unless it looks misspelt.
-func (b *builder) vetReference(d *dangling, search bool) (f Finding, worth bool) {
+// vetReference reports one such reference. worth is false for optional
+// dependencies that may well be in the cluster, unless the name looks misspelt.
+func (b *builder) vetReference(d *unresolvedReference, search bool) (f Finding, worth bool) {
 	who := located(b.resources[d.at])
-	if d.more > 0 {
-		who += fmt.Sprintf(" and %s", counted(d.more, "other", "others"))
+	if d.others > 0 {
+		who += fmt.Sprintf(" and %s", plain.Count(d.others, "other"))
 	}
 	f.Text = fmt.Sprintf("%s: %s (%s), which the stream does not hold", who, d.why.Detail, d.why.Rule)
 	if search {
 		near, ok := nearestID(d.id, b.resources, b.resources[d.at].ID)
-		if f.Problem = ok && misspelt(d.id, near); f.Problem {
+		if f.Problem = ok && isMisspelling(d.id, near); f.Problem {
 			f.Text += "; did you mean " + near.String() + "?"
 			return f, true
 		}
@@ -134,19 +136,20 @@ func (b *builder) vetReference(d *dangling, search bool) (f Finding, worth bool)
 	return f, d.strength >= required
 }
 
-// misspelt tells whether a reference was surely meant for another name: one
-// with two other letters at most, or with the hash that kustomize appends.
-func misspelt(written, near object.ID) bool {
+// isMisspelling reports whether a reference most likely means another name: one with
+// at most two different letters, or with the hash suffix that kustomize
+// appends.
+func isMisspelling(written, near object.ID) bool {
 	if written.GroupKind() != near.GroupKind() || written.Namespace != near.Namespace || len(written.Name) < 4 {
 		return false
 	}
-	letters, _ := distance(written.Name, near.Name)
+	letters, _ := editDistance(written.Name, near.Name)
 	const hash = len("-0123456789")
 	return letters <= 2 || letters == hash && strings.HasPrefix(near.Name, written.Name+"-")
 }
 
-// isAlwaysThere tells of resources that every cluster has.
-func isAlwaysThere(id object.ID) bool {
+// existsInEveryCluster reports whether every cluster has the resource.
+func existsInEveryCluster(id object.ID) bool {
 	switch id.GroupKind() {
 	case "Namespace":
 		return id.Name == "default" || strings.HasPrefix(id.Name, "kube-")
@@ -162,8 +165,8 @@ func isAlwaysThere(id object.ID) bool {
 	return false
 }
 
-// vetDropped reports the inferred edges that the plan does without. Those to
-// policies, of which one may be for every workload of a namespace, are one remark.
+// vetDropped reports the inferred edges that were dropped. Edges from policies,
+// which may affect every workload of a namespace, share one finding.
 func vetDropped(dropped []Dropped) []Finding {
 	var found []Finding
 	var policies []Dropped
@@ -172,20 +175,20 @@ func vetDropped(dropped []Dropped) []Finding {
 			policies = append(policies, d)
 			continue
 		}
-		found = append(found, Finding{Text: d.words() + ": the plan does without that edge"})
+		found = append(found, Finding{Text: d.describe() + ": the plan does without that edge"})
 	}
 	switch len(policies) {
 	case 0:
 	case 1:
-		found = append(found, Finding{Text: policies[0].words() + ": the plan does without that edge"})
+		found = append(found, Finding{Text: policies[0].describe() + ": the plan does without that edge"})
 	default:
-		found = append(found, Finding{Text: fmt.Sprintf("%s; and %s for policies: the plan does without these edges", policies[0].words(), counted(len(policies)-1, "other edge", "other edges"))})
+		found = append(found, Finding{Text: fmt.Sprintf("%s; and %s for policies: the plan does without these edges", policies[0].describe(), plain.Count(len(policies)-1, "other edge"))})
 	}
 	return found
 }
 
-// words say which edge contradicts which others.
-func (d Dropped) words() string {
+// describe describes the dropped edge and the edges that contradict it.
+func (d Dropped) describe() string {
 	var road []string
 	for _, e := range d.Because {
 		road = append(road, e.String())
@@ -193,27 +196,27 @@ func (d Dropped) words() string {
 	return fmt.Sprintf("%s needs %s (%s), but %s", d.ID, d.Need.ID, d.Need.Why, strings.Join(road, ", and "))
 }
 
-// vetLast reports workloads that go behind all layers because no selector matches
-// them and nothing is known to need them. Usually one was forgotten.
+// vetLast reports workloads that come after all layers because no selector
+// matches them and they have no known dependents. Usually this is an oversight.
 func (b *builder) vetLast(plan *Plan) []Finding {
-	if b.frame != FrameStamps || len(plan.Waves) < 2 {
+	if b.orderSource != OrderSourceStamps || len(plan.Waves) < 2 {
 		return nil
 	}
 	var found []Finding
 	for _, s := range plan.Steps {
-		at := b.standing[b.byID[s.ID]]
-		if s.Wave == len(plan.Waves)-1 && !s.Floats() && (at == unmatched || at == unplaced) && podSpec(b.resources[b.byID[s.ID]].Object) != nil {
+		at := b.placements[b.byID[s.ID]]
+		if s.Wave == len(plan.Waves)-1 && !s.PlacedByDependents() && (at == unmatched || at == unplaced) && podSpec(b.resources[b.byID[s.ID]].Object) != nil {
 			found = append(found, Finding{Text: located(b.resources[b.byID[s.ID]]) + " goes last: no selector matches it, and nothing is known to depend on it; if other resources do, select it in a layer before theirs"})
 		}
 	}
 	return found
 }
 
-// vetLayers reports layers in a row of which nothing in the later can depend on
-// anything in the earlier.
+// vetLayers reports adjacent layers where nothing in the later one can depend
+// on the earlier one.
 func (b *builder) vetLayers() []Finding {
 	members := b.membersOf()
-	between := b.roadsBetween()
+	between := b.pathsBetween()
 	var found []Finding
 	for s, set := range b.sets {
 		if set.kind != Stamped && set.kind != ArgoWave && set.kind != HelmGroup {
@@ -224,7 +227,7 @@ func (b *builder) vetLayers() []Finding {
 			if _, linked := between[[2]int{before, s}]; linked || len(members[s]) == 0 || len(members[before]) == 0 {
 				continue
 			}
-			if b.inert(members[s]) && b.inert(members[before]) {
+			if b.isInert(members[s]) && b.isInert(members[before]) {
 				found = append(found, Finding{Text: fmt.Sprintf("%s and %s could be one: what they hold does nothing by itself, and nothing in the second names anything in the first", b.sets[before].title(), set.title())})
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Each testdata/vet/*.txtar is a stream and what vet finds. `make golden`
-// rewrites it.
+// Each testdata/vet/*.txtar is a stream and its findings. `make golden` updates
+// it.
 func TestVet(t *testing.T) {
 	cases, err := filepath.Glob("testdata/vet/*.txtar")
 	require.NoError(t, err)

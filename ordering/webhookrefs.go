@@ -11,8 +11,8 @@ func isWebhookConfiguration(id object.ID) bool {
 		(id.Kind == "MutatingWebhookConfiguration" || id.Kind == "ValidatingWebhookConfiguration")
 }
 
-// service: a webhook configuration or an APIService is of use when the
-// workload behind its Service serves.
+// service adds edges from the Service and workloads behind a webhook
+// configuration or an APIService, which is useless until they serve.
 func (refs *references) service(r Resource) {
 	switch {
 	case isWebhookConfiguration(r.ID):
@@ -34,13 +34,13 @@ func (refs *references) backend(v any, where string) {
 	if !ok {
 		return
 	}
-	for _, workload := range refs.behind(service) {
+	for _, workload := range refs.workloadsBehind(service) {
 		refs.edge(workload, Ready, required, "backend", where+" is served by")
 	}
 }
 
-// intercepted: a webhook that defaults or checks a custom resource is there
-// before it.
+// intercepted adds edges from the webhooks that default or validate a custom
+// resource.
 func (refs *references) intercepted(r Resource) {
 	if !refs.isCustom(r.ID) {
 		return
@@ -52,15 +52,14 @@ func (refs *references) intercepted(r Resource) {
 	}
 }
 
-// webhook is one webhook of a configuration of the stream, served from within
-// the cluster.
+// webhook is a webhook of a configuration in the stream.
 type webhook struct {
 	at                 int
-	exact              bool // other versions of a kind are not its business
-	closed             bool // what it should look at is refused while it does not answer
+	matchesExactly     bool // matchPolicy Exact: it does not see other versions of a kind
+	failsClosed        bool // failurePolicy Fail: requests are rejected while it does not answer
 	rules              []webhookRule
 	namespaces, labels selector
-	conditions         []string // CEL, all of which hold for what it looks at
+	conditions         []string // CEL expressions; a request is intercepted if all are true
 }
 
 type webhookRule struct {
@@ -68,14 +67,14 @@ type webhookRule struct {
 	scope                                   string
 }
 
-// addWebhooks reads the webhooks of a configuration.
+// addWebhooks indexes the webhooks of a configuration.
 func (ix *index) addWebhooks(i int, r Resource) {
 	if isWebhookConfiguration(r.ID) {
 		for _, w := range list(r.Object, "webhooks") {
 			hook := readWebhook(i, w)
 			ix.webhooks = append(ix.webhooks, hook)
 			if hook.takesPods() {
-				ix.podHooks = append(ix.podHooks, hook)
+				ix.podWebhooks = append(ix.podWebhooks, hook)
 			}
 		}
 	}
@@ -83,7 +82,7 @@ func (ix *index) addWebhooks(i int, r Resource) {
 
 func readWebhook(configuration int, v any) webhook {
 	w := webhook{
-		at: configuration, exact: str(v, "matchPolicy") == "Exact", closed: str(v, "failurePolicy") != "Ignore",
+		at: configuration, matchesExactly: str(v, "matchPolicy") == "Exact", failsClosed: str(v, "failurePolicy") != "Ignore",
 		namespaces: readSelector(at(v, "namespaceSelector")),
 		labels:     readSelector(at(v, "objectSelector")),
 	}
@@ -109,13 +108,13 @@ func texts(v any, field string) []string {
 	return out
 }
 
-// names reports whether a list of a rule holds one of the values, or "*".
+// names reports whether a rule's list contains one of the values, or "*".
 func names(list []string, values ...string) bool {
 	return slices.Contains(list, "*") || slices.ContainsFunc(values, func(v string) bool { return slices.Contains(list, v) })
 }
 
 func (w webhook) matches(ix *index, r Resource) bool {
-	return slices.ContainsFunc(w.rules, func(rule webhookRule) bool { return rule.matches(ix, r, w.exact) }) &&
+	return slices.ContainsFunc(w.rules, func(rule webhookRule) bool { return rule.matches(ix, r, w.matchesExactly) }) &&
 		w.labels.matches(r.Labels) && w.watches(ix, r.Namespace)
 }
 
@@ -127,8 +126,9 @@ func (rule webhookRule) matches(ix *index, r Resource, exact bool) bool {
 		(rule.scope == "" || rule.scope == "*" || (rule.scope == "Namespaced") == (r.Namespace != ""))
 }
 
-// watches reports whether a webhook looks at a namespace. Of one that the stream
-// does not hold only the name is known; it is taken to have the labels asked for.
+// watches reports whether a webhook's namespaceSelector matches a namespace. Of
+// a Namespace that is not in the stream only the name is known; it is assumed
+// to have the other required labels.
 func (w webhook) watches(ix *index, namespace string) bool {
 	if namespace == "" || w.namespaces.empty() {
 		return true
@@ -145,5 +145,5 @@ func (w webhook) watches(ix *index, namespace string) bool {
 	return w.namespaces.matches(labels)
 }
 
-// namespaceNameLabel is a label that the API server gives every Namespace.
+// namespaceNameLabel is a label that the API server sets on every Namespace.
 const namespaceNameLabel = "kubernetes.io/metadata.name"

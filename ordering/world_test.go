@@ -8,18 +8,17 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// world is a random stream, and what a cluster would do with it: which
-// resources it refuses without which others, and which become ready only when
-// which others are there. It knows this from making the stream, not from
-// package ordering.
+// world is a random stream with a model of the cluster: which resources the API
+// server rejects without others, and which become ready only if others exist.
+// The model comes from generating the stream, not from package ordering.
 type world struct {
 	rand      *rand.Rand
 	resources []ordering.Resource
 	options   ordering.Options
-	accepts   map[object.ID][]object.ID // must be there for the API server to accept
+	accepts   map[object.ID][]object.ID // must exist for the API server to accept
 	served    map[object.ID]object.ID   // must be ready for the API server to accept
-	starts    map[object.ID][]object.ID // must be there for it to become ready
-	users     map[object.ID][]object.ID // of claims: one of them must be there
+	starts    map[object.ID][]object.ID // must exist for it to become ready
+	users     map[object.ID][]object.ID // of claims: one of them must exist
 }
 
 func newWorld(seed uint64) *world {
@@ -57,7 +56,7 @@ func (w *world) add(apiVersion, kind, namespace, name string, fields map[string]
 	return r.ID
 }
 
-// base makes what workloads may need.
+// base adds resources that workloads may need.
 func (w *world) base() {
 	if w.rand.IntN(2) == 0 {
 		w.add("v1", "Namespace", "", "shop", nil)
@@ -99,8 +98,7 @@ func (w *world) base() {
 	}
 }
 
-// in notes that a resource lives in the Namespace of the stream, if that is
-// there.
+// in returns the ID in the stream's Namespace, if there is one.
 func (w *world) in(id object.ID) object.ID {
 	if r := w.resources[0]; r.Kind == "Namespace" {
 		w.accepts[id] = append(w.accepts[id], r.ID)
@@ -108,7 +106,7 @@ func (w *world) in(id object.ID) object.ID {
 	return id
 }
 
-// workload makes one that needs some of what is there.
+// workload adds a workload that needs some of the existing resources.
 func (w *world) workload(i int) {
 	var volumes []any
 	var starts, claims []object.ID
@@ -148,12 +146,12 @@ func (w *world) workload(i int) {
 	}
 }
 
-// hook puts a webhook in front of the custom resources that a workload serves.
+// hook adds a webhook for the custom resources of a workload.
 func (w *world) hook(i int) {
 	name := fmt.Sprint("d", i)
 	service := w.in(w.add("v1", "Service", "shop", name, map[string]any{"spec": map[string]any{"selector": map[string]any{"app": name}}}))
 	rule := map[string]any{"apiGroups": []any{"example.com"}, "apiVersions": []any{"*"}, "operations": []any{"*"}, "resources": []any{"*"}}
-	if w.rand.IntN(2) == 0 { // for Pods, its own among them
+	if w.rand.IntN(2) == 0 { // for Pods, including its own
 		rule["apiGroups"], rule["resources"] = []any{""}, []any{"pods"}
 	}
 	config := w.add("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "", name, map[string]any{"webhooks": []any{map[string]any{
@@ -164,7 +162,7 @@ func (w *world) hook(i int) {
 	w.served[object.ID{Kind: "hook", Name: name}] = config
 }
 
-// declare adds dependencies and change groups at random.
+// declare adds random dependencies and change groups.
 func (w *world) declare() {
 	for i := range w.resources {
 		r := &w.resources[i]
@@ -201,7 +199,7 @@ func (w *world) holds(key, value string) bool {
 	return false
 }
 
-// place gives the stream one of the frames, or stacks, or nothing.
+// place adds one of the frames, stacks, or nothing.
 func (w *world) place() {
 	switch w.rand.IntN(6) {
 	case 0, 1:

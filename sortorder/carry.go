@@ -1,19 +1,18 @@
 package sortorder
 
-// Pass says which half of a build that carries the order through kustomize a
-// configuration is for.
+// Pass is a pass of a build that carries the order through kustomize, which puts
+// the resources that a function returns back into their old positions, except
+// new ones. So one pass packs all into one carrier, and another unpacks it.
 type Pass string
 
-// A build in two passes: kustomize puts what a function returns back at the old
-// places, except resources it did not know. So the first pass packs everything
-// into one carrier, and the second unpacks it in order.
+// Values of Pass.
 const (
-	NoPass Pass = ""
-	Pack   Pass = "pack"
-	Unpack Pass = "unpack"
+	NoPass Pass = ""       // sort and stamp in one pass
+	Pack   Pass = "pack"   // the first: sort, stamp and put all resources into one
+	Unpack Pass = "unpack" // the second: take them out again, in order
 )
 
-// checkCarry refuses halves that do not fit together.
+// checkCarry validates the combination of carry, of and other fields.
 func (c config) checkCarry(problems *Problems) {
 	switch Pass(c.Carry) {
 	case NoPass, Pack:
@@ -24,7 +23,7 @@ func (c config) checkCarry(problems *Problems) {
 		if c.Of == "" {
 			problems.add("of", "is missing: name the order that packed")
 		}
-		if c.says() {
+		if c.definesOrder() {
 			problems.add("carry", "is unpack, which takes the order as it was packed: leave out everything but metadata, carry and of")
 		}
 	default:
@@ -32,8 +31,8 @@ func (c config) checkCarry(problems *Problems) {
 	}
 }
 
-// says tells whether the configuration says anything about an order.
-func (c config) says() bool {
+// definesOrder reports whether the configuration has fields that define an order.
+func (c config) definesOrder() bool {
 	return c.SortOrder != nil || c.Layers != nil || c.Emit != nil || c.OutputOrder != "" || c.Strict || c.Reindex || c.Overwrite ||
 		c.TypeOrder.Default != "" || c.TypeOrder.First != nil || c.TypeOrder.Last != nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// aspect is a thing about a resource that a selector can look at.
+// aspect is a property of a resource that a selector can test.
 type aspect int
 
 const (
@@ -24,10 +24,10 @@ func (a aspect) String() string {
 	return [...]string{"annotation", "label", "group", "kind", "namespace", "name"}[a]
 }
 
-// key is one aspect; annotations and labels have a key each.
+// key is an aspect; for annotations and labels with their key.
 type key struct {
 	aspect aspect
-	name   string // of annotations and labels only
+	name   string // for annotations and labels only
 }
 
 func (k key) String() string {
@@ -37,10 +37,10 @@ func (k key) String() string {
 	return k.aspect.String()
 }
 
-// canBeAbsent tells whether a resource may lack the key.
+// canBeAbsent reports whether a resource may have no value for the key.
 func (k key) canBeAbsent() bool { return k.aspect == annotation || k.aspect == label }
 
-// of is the key's value on a resource.
+// of returns the key's value on a resource.
 func (k key) of(m object.Meta) (value string, present bool) {
 	switch k.aspect {
 	case annotation:
@@ -59,7 +59,7 @@ func (k key) of(m object.Meta) (value string, present bool) {
 	return m.Name, true
 }
 
-// set gives a resource a value of the key. Its maps are written.
+// set sets the key's value on a resource. It writes to its maps.
 func (k key) set(m *object.Meta, value string) {
 	switch k.aspect {
 	case annotation:
@@ -77,11 +77,11 @@ func (k key) set(m *object.Meta, value string) {
 	}
 }
 
-// valueSet says which values of a key are wanted: those listed, or all but
+// valueSet is a set of accepted values of a key: those listed, or all except
 // those listed; and whether the key may be absent.
 type valueSet struct {
 	allBut bool
-	listed []string // sorted, each once
+	listed []string // sorted, without duplicates
 	absent bool
 }
 
@@ -97,7 +97,7 @@ func (s valueSet) holds(value string, present bool) bool {
 
 func (s valueSet) empty() bool { return !s.allBut && len(s.listed) == 0 && !s.absent }
 
-// and is what both sets want.
+// and returns the intersection.
 func (s valueSet) and(t valueSet) valueSet {
 	out := valueSet{absent: s.absent && t.absent, allBut: s.allBut && t.allBut}
 	switch {
@@ -119,16 +119,16 @@ func sortedSet(values []string) []string {
 	return slices.Compact(out)
 }
 
-// without is values less those of drop.
+// without returns values without those in drop.
 func without(values, drop []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(drop, v) })
 }
 
-// conditions are all that a selector asks; a resource matches when every one
-// holds.
+// conditions are the conditions of a selector; a resource matches if all of
+// them hold.
 type conditions map[key]valueSet
 
-// require adds a condition. Two on one key must both hold.
+// require adds a condition. Two conditions on a key are intersected.
 func (c conditions) require(k key, want valueSet) {
 	if have, ok := c[k]; ok {
 		want = have.and(want)
@@ -136,7 +136,7 @@ func (c conditions) require(k key, want valueSet) {
 	c[k] = want
 }
 
-// keys are the keys with a condition, in a fixed order.
+// keys returns the keys with a condition, sorted.
 func (c conditions) keys() []key {
 	return slices.SortedFunc(maps.Keys(c), compareKeys)
 }

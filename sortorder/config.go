@@ -1,16 +1,16 @@
 package sortorder
 
-// APIVersion and Kind name the configuration object.
+// APIVersion and Kind are the apiVersion and kind of a SortOrder in YAML.
 const (
 	APIVersion = "ordapply.dev/v1alpha1"
 	Kind       = "SortOrder"
 )
 
-// config is the SortOrder as an author writes it. The json tags name its
-// fields, the doc tags explain them to editors; decode and Schema read both, so
-// that what is accepted and what is documented cannot drift apart. A field with a
-// values tag is left out for its default: an empty text in it is a fault, and the tag
-// says what to write.
+// config is the SortOrder as written. The json tags name its fields, the doc
+// tags describe them for editors; decode and Schema read both, so that
+// implementation and documentation agree. A field with a values tag must be
+// omitted for its default: an empty string is an error, and the tag says what
+// to write.
 type config struct {
 	APIVersion  string            `json:"apiVersion" doc:"Always ordapply.dev/v1alpha1."`
 	Kind        string            `json:"kind" doc:"Always SortOrder."`
@@ -30,13 +30,13 @@ type config struct {
 	Of          string            `json:"of" doc:"With carry: unpack, the name of the order that packed." values:"the name of the order that packed"`
 }
 
-// metadata is the part of an object's metadata that is read here; what build
-// tools add to it is theirs.
+// metadata holds the fields of an object's metadata that are read. Build tools
+// may add others.
 type metadata struct {
 	Name string `json:"name" doc:"The order's name."`
 }
 
-// selectorSpec is one entry of sortOrder.
+// selectorSpec is an entry of sortOrder.
 type selectorSpec struct {
 	MatchAnnotations map[string]string `json:"matchAnnotations" doc:"Annotations a resource must have, each with this value."`
 	MatchExpressions []requirement     `json:"matchExpressions" doc:"Conditions on annotations."`
@@ -64,14 +64,14 @@ type requirement struct {
 	Values   []string `json:"values" doc:"The values of In and NotIn."`
 }
 
-// layerSpec is one entry of layers.
+// layerSpec is an entry of layers.
 type layerSpec struct {
 	Name      string   `json:"name" doc:"A layer of this order."`
 	DependsOn []string `json:"dependsOn" doc:"The layers it needs: of this order by name, of another as order/layer. Empty: none. Absent: the one before it in the list."`
 }
 
 // typeOrderSpec is a name, or a name with kinds moved to the front or the end.
-// It is the one field with two forms: "helm", or {default: helm, first: [...]}.
+// It has two forms: "helm", or {default: helm, first: [...]}.
 type typeOrderSpec struct {
 	Default string   `json:"default" doc:"The order that first and last change: legacy, helm or fifo." values:"legacy, helm or fifo"`
 	First   []string `json:"first" doc:"Kinds that come first: Kind, Kind.group, or Kind. for the core group."`

@@ -11,9 +11,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fromData makes a SortOrder's fields of a ConfigMap's data, which is how kpt
-// passes `configMap:` and key=value arguments: every value is text. Lists and
-// maps are YAML in that text; emit may be a comma list; name is the order's.
+// fromData converts a ConfigMap's data to the fields of a SortOrder. kpt passes
+// `configMap:` and key=value arguments this way: every value is a string. Lists
+// and maps are YAML in the string; emit may be comma-separated; name is the
+// order's name.
 //
 //	data:
 //	  name: platform
@@ -40,8 +41,8 @@ func (d *decoder) fromData(object map[string]any) map[string]any {
 	return tree
 }
 
-// fromText reads one value of a ConfigMap as the field it is for wants it. A
-// boolean that is none stays text, and is refused as such.
+// fromText parses a value of a ConfigMap according to its field's type. An
+// invalid boolean remains a string, which is rejected later.
 func (d *decoder) fromText(tree map[string]any, name, text string) {
 	tree[name] = text
 	want := fieldType(name)
@@ -66,8 +67,7 @@ func (d *decoder) fromText(tree map[string]any, name, text string) {
 	tree[name] = value
 }
 
-// fieldType is the type of a field of the configuration that data may set, nil
-// for any other name.
+// fieldType returns the type of a field that data may set, or nil.
 func fieldType(name string) reflect.Type {
 	of := reflect.TypeFor[config]()
 	for i := range of.NumField() {
@@ -86,8 +86,8 @@ func splitWords(list string) []any {
 	return out
 }
 
-// underData puts the faults of a ConfigMap where its author wrote the fields.
-func (ps Problems) underData() Problems {
+// withDataPaths changes the paths of problems to those of the ConfigMap's fields.
+func (ps Problems) withDataPaths() Problems {
 	for i, p := range ps {
 		switch rest, isName := strings.CutPrefix(p.Path, "metadata.name"); {
 		case isName:

@@ -2,19 +2,18 @@ package sortorder
 
 import "slices"
 
-// maxTries bounds, for one order, the search for smaller covers than the first
-// found. Only the length of messages depends on it, and only in orders with
-// very many faults.
+// maxTries limits, for one order, the search for covers smaller than the first
+// one found. It only affects the length of messages, and only for orders with
+// very many errors.
 const maxTries = 200
 
-// smallestCover finds the fewest rivals that together match all of s, given
-// that all of them do. It starts from a cover that cannot be made smaller by
-// taking any away, and then proves it the smallest or finds a smaller one, as
-// far as its tries last.
+// smallestCover returns the fewest rivals that together match all of s, given
+// that all of them do. It starts from an irreducible cover and then proves it
+// minimal or finds a smaller one, within its tries.
 //
-// The proof asks for a resource that a candidate set misses: every covering set
-// holds one of the rivals that match it. So the smallest set that meets all such
-// demands is a cover itself or yields another demand.
+// The proof uses resources that a candidate set misses: every cover contains
+// one of the rivals that match such a resource. The smallest set with one rival
+// for each of these demands is either a cover or yields another demand.
 func (f *search) smallestCover(s space, rivals []rival) []int {
 	best := f.irreducible(s, f.refutation(s, rivals))
 	f.steps = maxSteps
@@ -36,8 +35,8 @@ func (f *search) smallestCover(s space, rivals []rival) []int {
 	return numbers(best)
 }
 
-// refutation are the rivals that the search for a witness met on its way to
-// finding none.
+// refutation returns the rivals that the search for a witness used to find
+// none.
 func (f *search) refutation(s space, rivals []rival) []rival {
 	f.steps, f.met = maxSteps, map[int]bool{}
 	_, result := f.witness(s, rivals)
@@ -49,8 +48,7 @@ func (f *search) refutation(s space, rivals []rival) []rival {
 	return slices.DeleteFunc(slices.Clone(rivals), func(r rival) bool { return !met[r.number] })
 }
 
-// irreducible is a cover of s from which nothing can be taken away, found by
-// trying each rival in turn.
+// irreducible returns a cover of s from which no rival can be removed.
 func (f *search) irreducible(s space, rivals []rival) []rival {
 	for i := len(rivals) - 1; i >= 0; i-- {
 		fewer := slices.Delete(slices.Clone(rivals), i, i+1)
@@ -62,8 +60,8 @@ func (f *search) irreducible(s space, rivals []rival) []rival {
 	return rivals
 }
 
-// smallestMeeting is the smallest set of indices with a member of every demand,
-// if there is one smaller than limit.
+// smallestMeeting returns the smallest set of indices with a member of every
+// demand, if it is smaller than limit.
 func (f *search) smallestMeeting(demands [][]int, have []int, limit int) (best []int, ok bool) {
 	if len(have) >= limit {
 		return nil, false
@@ -85,8 +83,8 @@ func (f *search) smallestMeeting(demands [][]int, have []int, limit int) (best [
 	return best, ok
 }
 
-// example narrows a space to one resource that few rivals match: key by key,
-// the value that the fewest of those left want.
+// example narrows a space to one resource that few rivals match: for each key
+// it takes the value that the fewest remaining rivals accept.
 func (f *search) example(s space, rivals []rival) space {
 	one := make(space, len(s))
 	left := rivals
@@ -100,7 +98,7 @@ func (f *search) example(s space, rivals []rival) space {
 			}
 			clear(bit)
 			bit[n/wordBits] = 1 << (n % wordBits)
-			wanting := wanting(left, i, bit)
+			wanting := rivalsAccepting(left, i, bit)
 			if !found || len(wanting) < len(best) {
 				best, found = wanting, true
 				copy(f.u.part(one, i), bit)
@@ -111,14 +109,14 @@ func (f *search) example(s space, rivals []rival) space {
 	return one
 }
 
-// wanting are the rivals that a value of key i does not miss.
-func wanting(rivals []rival, i int, bit []uint64) []rival {
+// rivalsAccepting returns the rivals that accept a value of key i.
+func rivalsAccepting(rivals []rival, i int, bit []uint64) []rival {
 	return slices.DeleteFunc(slices.Clone(rivals), func(r rival) bool {
 		return slices.ContainsFunc(r.choices, func(c choice) bool { return c.key == i && disjoint(c.want, bit) })
 	})
 }
 
-// matching are the indices of the rivals that match the one resource.
+// matching returns the indices of the rivals that match a resource.
 func (f *search) matching(one space, rivals []rival) []int {
 	var out []int
 	for n, r := range rivals {

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// decoder fills Go values from a decoded document, noting every fault with its
-// field path instead of stopping at the first.
+// decoder fills Go values from a decoded document. It collects all problems
+// with their field paths instead of stopping at the first one.
 type decoder struct{ problems Problems }
 
-// into stores value in the field at path.
+// into stores value in target, the field at path.
 func (d *decoder) into(target reflect.Value, value any, path string) {
 	if value == nil {
 		d.problems.add(path, "is null: leave the field out or give it a value")
@@ -40,7 +40,7 @@ func (d *decoder) into(target reflect.Value, value any, path string) {
 	}
 }
 
-// scalar stores a string or a boolean.
+// scalar stores a string or boolean.
 func (d *decoder) scalar(target reflect.Value, value any, path string) {
 	v := reflect.ValueOf(value)
 	if v.Kind() == target.Kind() {
@@ -67,8 +67,8 @@ func (d *decoder) list(target reflect.Value, value any, path string) {
 	}
 }
 
-// stringMap stores a mapping from string to string; an empty one stays
-// different from an absent one.
+// stringMap stores a mapping from string to string. Empty and absent maps stay
+// distinct.
 func (d *decoder) stringMap(target reflect.Value, value any, path string) {
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -84,8 +84,8 @@ func (d *decoder) stringMap(target reflect.Value, value any, path string) {
 	target.Set(reflect.ValueOf(out))
 }
 
-// object stores a mapping in a struct and reports fields it does not have. The
-// metadata of an object is open: build tools add to it.
+// object stores a mapping in a struct and reports unknown fields, except in
+// metadata, where build tools add fields.
 func (d *decoder) object(target reflect.Value, value any, path string) {
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -114,7 +114,7 @@ func (d *decoder) object(target reflect.Value, value any, path string) {
 	}
 }
 
-// join extends a field path by a field.
+// join appends a field to a field path.
 func join(path, field string) string {
 	if path == "" {
 		return field
@@ -122,8 +122,7 @@ func join(path, field string) string {
 	return path + "." + field
 }
 
-// pathKey is a map's key as part of a field path: quoted where dots in it would
-// read as further fields.
+// pathKey formats a map's key for a field path: quoted if it contains dots.
 func pathKey(key string) string {
 	if strings.ContainsAny(key, "./ ") || key == "" {
 		return fmt.Sprintf("%q", key)
@@ -131,7 +130,7 @@ func pathKey(key string) string {
 	return key
 }
 
-// describe names a decoded value's type and, for a scalar, the value.
+// describe returns a decoded value's type and, for a scalar, the value.
 func describe(value any) string {
 	switch v := value.(type) {
 	case nil:

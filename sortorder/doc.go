@@ -1,7 +1,7 @@
-// Package sortorder is the decision of the kustomize resource-ordering KEP,
-// without any input or output: a list of selectors puts every resource into a
-// layer, the earliest match wins, and within a layer the order of kinds
-// decides.
+// Package sortorder implements the decisions of the kustomize resource-ordering
+// KEP, without input or output: a list of selectors puts every resource into a
+// layer, the first match wins, and within a layer resources are sorted by kind.
+// It reads metadata only. Package fn applies an order to manifests.
 //
 //	order, err := sortorder.Parse([]byte(`
 //	apiVersion: ordapply.dev/v1alpha1
@@ -11,8 +11,8 @@
 //	- matchAnnotations: {tier: foundation}
 //	- matchAnnotations: {tier: data}
 //	  timeout: 5m`))
-//	placements := order.Place(metas)      // which layer each resource is in
+//	placements := order.Place(metas)                         // the layer of each resource
 //	sorted := order.Sort(metas, sortorder.Ranks(placements)) // indices of metas, in order
 //
-// An Order never changes once it is parsed and may be shared.
+// Methods of an Order do not change it and are safe for concurrent use.
 package sortorder

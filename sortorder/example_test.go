@@ -1,6 +1,7 @@
 package sortorder_test
 
 import (
+	"errors"
 	"fmt"
 	"log"
 
@@ -8,8 +9,8 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// The order of the kustomize KEP: the first selector that matches places a resource, and
-// kinds decide within a layer.
+// The order of the kustomize KEP: the first selector that matches places a
+// resource, and kinds are sorted within a layer.
 func ExampleOrder_Sort() {
 	order, err := sortorder.Parse([]byte(`
 apiVersion: ordapply.dev/v1alpha1
@@ -40,4 +41,45 @@ sortOrder:
 	// tier=data: Service shop/db
 	// tier=web: Service shop/web
 	// unmatched: ConfigMap shop/other
+}
+
+// The error of Parse lists everything that is wrong, each problem with its field.
+func ExampleParse_problems() {
+	_, err := sortorder.Parse([]byte(`
+apiVersion: ordapply.dev/v1alpha1
+kind: SortOrder
+metadata: {name: shop}
+sortOrder:
+- matchAnotations: {tier: data}
+- matchAnnotations: {tier: web}
+  gate: applyed
+`))
+	var problems sortorder.Problems
+	if errors.As(err, &problems) {
+		for _, p := range problems {
+			fmt.Println(p.Path, p.Message)
+		}
+	}
+	// Output:
+	// sortOrder[0].matchAnotations unknown field (did you mean matchAnnotations?)
+	// sortOrder[1].gate is "applyed": write ready or applied
+}
+
+// A selector that places no resource is usually misspelt.
+func ExampleOrder_UnusedSelectorProblems() {
+	order, err := sortorder.Parse([]byte(`
+apiVersion: ordapply.dev/v1alpha1
+kind: SortOrder
+metadata: {name: shop}
+sortOrder:
+- matchAnnotations: {teir: data}
+`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	db := object.Meta{ID: object.ID{Kind: "Service", Namespace: "shop", Name: "db"}, Annotations: map[string]string{"tier": "data"}}
+	metas := []object.Meta{db}
+	fmt.Println(order.UnusedSelectorProblems(order.Place(metas), metas))
+	// Output:
+	// sortOrder[0]: order shop, layer teir=data matches nothing; 1 resource has tier=data: did you mean tier?
 }

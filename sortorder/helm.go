@@ -2,8 +2,8 @@ package sortorder
 
 import "strings"
 
-// helmKinds is Helm's install order (v4). Kinds it does not know come after
-// it, by kind; the group is not looked at.
+// helmKinds returns Helm's install order (v4). Unknown kinds follow, sorted by
+// kind; the group is ignored.
 func helmKinds() []string {
 	return []string{
 		"PriorityClass", "Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "PodSecurityPolicy",
@@ -16,5 +16,5 @@ func helmKinds() []string {
 	}
 }
 
-// compareKind orders the kinds that Helm does not know.
+// compareKind orders the kinds that are not in helmKinds.
 func compareKind(a, b *sortKey) int { return strings.Compare(a.kind, b.kind) }

@@ -7,14 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
+
 	"github.com/ordapply/ordapply/object"
 )
 
-// Idle reports the selectors that won nothing, with the fields they stand in and
-// what of the resources is nearest. Usually they are misspelt.
-func (o *Order) Idle(placements []Placement, metas []object.Meta) Problems {
+// UnusedSelectorProblems returns a problem for each selector that placed no
+// resource, with the nearest values among metas. Usually they are misspelt.
+func (o *Order) UnusedSelectorProblems(placements []Placement, metas []object.Meta) Problems {
 	var idle Problems
-	for _, found := range o.IdleSelectors(placements, metas) {
+	for _, found := range o.UnusedSelectors(placements, metas) {
 		s := o.selectors[found.Selector]
 		selector := "layer " + s.layer
 		if s.layer != defaultLayer(strings.Split(s.text, " and ")) {
@@ -25,24 +27,24 @@ func (o *Order) Idle(placements []Placement, metas []object.Meta) Problems {
 	return idle
 }
 
-// IdleSelector is a selector that won nothing.
-type IdleSelector struct {
+// UnusedSelector is a selector that placed no resource.
+type UnusedSelector struct {
 	Selector int    // index into sortOrder
-	Text     string // its conditions
-	Nearest  string // what of the resources is nearest, as the end of a message; "" for none
+	Text     string // its conditions, "tier=data and kind=Job"
+	Nearest  string // the nearest value among the resources, as the end of a message; "" if none
 }
 
-// IdleSelectors are the selectors that won nothing, in their order.
-func (o *Order) IdleSelectors(placements []Placement, metas []object.Meta) []IdleSelector {
-	var idle []IdleSelector
-	for _, i := range o.Unused(placements) {
-		idle = append(idle, IdleSelector{Selector: i, Text: o.selectors[i].text, Nearest: o.selectors[i].nearest(metas)})
+// UnusedSelectors returns the selectors that placed no resource, in the order of sortOrder.
+func (o *Order) UnusedSelectors(placements []Placement, metas []object.Meta) []UnusedSelector {
+	var idle []UnusedSelector
+	for _, i := range o.UnusedIndices(placements) {
+		idle = append(idle, UnusedSelector{Selector: i, Text: o.selectors[i].text, Nearest: o.selectors[i].nearest(metas)})
 	}
 	return idle
 }
 
-// nearest is what the resources have in place of what a selector asks for, as the
-// end of a message; "" where nothing is near.
+// nearest suggests what the resources have instead of what a selector requires,
+// as the end of a message; "" if nothing is similar.
 func (s selector) nearest(metas []object.Meta) string {
 	if slices.ContainsFunc(metas, s.conditions.match) {
 		return ": earlier selectors match all of its resources"
@@ -64,7 +66,8 @@ func (s selector) nearest(metas []object.Meta) string {
 	return ""
 }
 
-// counts are the values that resources have of a key, and on how many.
+// counts returns the values of a key with the number of resources that have
+// them.
 func counts(metas []object.Meta, k key) map[string]int {
 	values := map[string]int{}
 	for _, m := range metas {
@@ -75,18 +78,19 @@ func counts(metas []object.Meta, k key) map[string]int {
 	return values
 }
 
-// nearestValue suggests one of the values that a key has, for one that it has not.
+// nearestValue suggests an existing value of a key for one that no resource
+// has.
 func (k key) nearestValue(want valueSet, values map[string]int) string {
 	for _, wanted := range want.listed {
 		if near := closest(wanted, values); near != "" && !want.allBut {
-			return fmt.Sprintf("; %s: did you mean %s?", have(values[near], k.pair(near)), near)
+			return fmt.Sprintf("; %s: did you mean %s?", countHaving(values[near], k.pair(near)), near)
 		}
 	}
 	return ""
 }
 
-// nearestPair suggests, for an annotation or a label that no resource has so,
-// another value, another key, or the other of the two.
+// nearestPair suggests, for an annotation or label that no resource has,
+// another value, another key, or the other one of the two.
 func (k key) nearestPair(want valueSet, metas []object.Meta) string {
 	values := counts(metas, k)
 	if len(values) > 0 {
@@ -98,7 +102,7 @@ func (k key) nearestPair(want valueSet, metas []object.Meta) string {
 	}
 	if n := total(counts(metas, other)); n > 0 {
 		field := map[aspect]string{label: "labelSelector", annotation: "matchAnnotations"}[other.aspect]
-		return fmt.Sprintf("; %s: write it under %s", have(n, "the "+other.String()), field)
+		return fmt.Sprintf("; %s: write it under %s", countHaving(n, "the "+other.String()), field)
 	}
 	names := map[string]int{}
 	for _, m := range metas {
@@ -117,16 +121,16 @@ func (k key) nearestPair(want valueSet, metas []object.Meta) string {
 	beside := key{aspect: k.aspect, name: near}
 	for _, value := range want.listed {
 		if n := counts(metas, beside)[value]; n > 0 {
-			return fmt.Sprintf("; %s: did you mean %s?", have(n, beside.pair(value)), near)
+			return fmt.Sprintf("; %s: did you mean %s?", countHaving(n, beside.pair(value)), near)
 		}
 	}
-	return fmt.Sprintf("; %s: did you mean %s?", have(names[near], near), near)
+	return fmt.Sprintf("; %s: did you mean %s?", countHaving(names[near], near), near)
 }
 
-// pair is a key with a value as selectors are written.
+// pair formats a key with a value as in selectors.
 func (k key) pair(value string) string { return cmp.Or(k.name, k.aspect.String()) + "=" + value }
 
-func have(n int, what string) string {
+func countHaving(n int, what string) string {
 	if n == 1 {
 		return "1 resource has " + what
 	}
@@ -141,12 +145,12 @@ func total(values map[string]int) int {
 	return n
 }
 
-// closest is the word that is most like another, "" where none is; of equally
-// close ones the first in the alphabet.
+// closest returns the most similar word, or "" if none is similar; of equally
+// similar ones the first in the alphabet.
 func closest(word string, among map[string]int) string {
 	best, distance := "", min(len(word), len(word)/3+2)
 	for _, candidate := range slices.Sorted(maps.Keys(among)) {
-		if d := editDistance(strings.ToLower(word), strings.ToLower(candidate)); d < distance {
+		if d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(candidate)); d < distance {
 			best, distance = candidate, d
 		}
 	}

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// Layer is a named set of resources and its place among the others.
+// Layer is a named set of resources with its position.
 type Layer struct {
-	Name string
-	Rank int // its place, from 0
-	// Needs names every layer that must come before it, transitively, as
-	// order/layer. nil: every layer of a lower rank, because the author changed
-	// nothing about the chain, and the rest comes last.
+	Name string // from the field layer, or derived from the selector: "tier=data"
+	Rank int    // its position, from 0
+	// Needs are the layers that must come before it, transitively, as
+	// order/layer. Nil means every layer of a lower rank: the chain of layers
+	// is unchanged and the rest comes last.
 	Needs     []string
-	Applied   bool          // later layers wait until it is applied; else until it is ready
-	Timeout   time.Duration // how long it may take to become ready; 0: not said
-	Unmatched bool          // the place of what no selector matches
+	Applied   bool          // later layers wait until it is applied instead of ready
+	Timeout   time.Duration // how long it may take to become ready; 0 if not set
+	Unmatched bool          // the layer for unmatched resources
 }
 
-// layerGraph is what each layer needs directly, before ranks are given.
+// layerGraph holds the direct needs of each layer before ranks are assigned.
 type layerGraph struct {
 	order  string
 	names  []string   // in the order of sortOrder
-	needs  [][]int    // of this order, indices into names
+	needs  [][]int    // of this order, as indices into names
 	others [][]string // of other orders, as order/layer
 }
 
-// newLayerGraph is the chain, each layer needing the one before it, changed as
-// the author says.
+// newLayerGraph returns the chain of layers, each needing the one before it,
+// with the author's changes applied.
 func newLayerGraph(order string, names []string, changes []layerSpec, problems *Problems) *layerGraph {
 	g := &layerGraph{order: order, names: names, needs: make([][]int, len(names)), others: make([][]string, len(names))}
 	for i := 1; i < len(names); i++ {
@@ -54,7 +54,7 @@ func newLayerGraph(order string, names []string, changes []layerSpec, problems *
 	return g
 }
 
-// change replaces what a layer needs; an absent list changes nothing.
+// change replaces the needs of a layer; a nil list changes nothing.
 func (g *layerGraph) change(layer int, dependsOn []string, path string, problems *Problems) {
 	if dependsOn == nil {
 		return
@@ -84,8 +84,8 @@ func (g *layerGraph) change(layer int, dependsOn []string, path string, problems
 	}
 }
 
-// rank gives each layer its place: after all it needs and, where that leaves a
-// choice, in the order of sortOrder. A cycle is a problem.
+// rank assigns each layer its rank: after all its needs and otherwise in the
+// order of sortOrder. A cycle is a problem.
 func (g *layerGraph) rank(problems *Problems) []int {
 	ranks := make([]int, len(g.names))
 	for i := range ranks {
@@ -102,8 +102,8 @@ func (g *layerGraph) rank(problems *Problems) []int {
 	return ranks
 }
 
-// firstFree is the first layer without a rank whose needs all have one, -1 for
-// none.
+// firstFree returns the first layer without a rank whose needs all have one, or
+// -1.
 func (g *layerGraph) firstFree(ranks []int) int {
 	for i, needs := range g.needs {
 		if ranks[i] < 0 && !slices.ContainsFunc(needs, func(n int) bool { return ranks[n] < 0 }) {
@@ -113,8 +113,8 @@ func (g *layerGraph) firstFree(ranks []int) int {
 	return -1
 }
 
-// cycle walks needs among the layers without a rank until one comes twice. It
-// starts at the first of them, so that a fault always reads the same.
+// cycle follows needs among the layers without a rank until one repeats. It
+// starts at the first of them, so that the message is deterministic.
 func (g *layerGraph) cycle(ranks []int) []string {
 	at := slices.Index(ranks, -1)
 	var walk []int
@@ -129,8 +129,8 @@ func (g *layerGraph) cycle(ranks []int) []string {
 	return names
 }
 
-// closure is all a layer needs, transitively: its own order's layers by rank,
-// then those of other orders by name.
+// closure returns all needs of a layer, transitively: layers of its own order
+// by rank, then those of other orders by name.
 func (g *layerGraph) closure(layer int, ranks []int) []string {
 	own, others := map[int]bool{}, []string{}
 	var walk func(int)
@@ -153,7 +153,7 @@ func (g *layerGraph) closure(layer int, ranks []int) []string {
 	return append(names, sortedSet(others)...)
 }
 
-// byRank are the indices of ranks, lowest rank first.
+// byRank returns the indices of ranks, lowest rank first.
 func byRank(ranks []int) []int {
 	out := make([]int, len(ranks))
 	for i, rank := range ranks {

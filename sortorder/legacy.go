@@ -8,11 +8,12 @@ import (
 )
 
 // The legacy order is that of kustomize's SortOrderTransformer (api v0.21.2),
-// which is what `kustomize build` sorts by unless told otherwise. It compares
-// joined strings, not fields, with "~" and a letter for what is empty: so the
-// core group comes after the others, and namespace "a-b" before "a".
+// the default of `kustomize build`. It compares joined strings, not fields,
+// with "~" and a letter for empty values: the core group comes after the
+// others, and namespace "a-b" before "a".
 
-// legacyKinds are kustomize's lists. It ranks by kind, whatever the group.
+// legacyKinds returns kustomize's lists. It ranks by kind and ignores the
+// group.
 func legacyKinds() kindLists {
 	return kindLists{
 		first: []string{
@@ -25,9 +26,9 @@ func legacyKinds() kindLists {
 	}
 }
 
-// compareLegacy compares resources of one rank: by group, version and kind, the
-// other way round where a core Namespace meets another Namespace, so that it
-// comes first; then by namespace and name.
+// compareLegacy compares resources of one rank: by group, version and kind,
+// reversed if a core Namespace is compared with another kind Namespace, so that
+// the core one comes first; then by namespace and name.
 func compareLegacy(a, b *sortKey) int {
 	byKind := strings.Compare(a.gvk, b.gvk)
 	if a.kind == "Namespace" && b.kind == "Namespace" && (a.core || b.core) {

@@ -8,47 +8,47 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Order is a SortOrder that was checked and can decide.
+// Order is a validated SortOrder, as Parse returns it; the zero value is not one.
 type Order struct {
-	Name   string
-	Layers []Layer // by rank
+	Name   string  // metadata.name, which the stamps carry
+	Layers []Layer // by rank, with that of the unmatched resources
 
-	OutputOrder OutputOrder
+	OutputOrder OutputOrder // default ByPlan
 
-	Emit      []string // tools whose annotations are to be written too: argocd, kpt, kapp
-	Overwrite bool     // emit replaces what the author wrote there
-	Strict    bool     // a selector without a match is an error
-	Reindex   bool     // renumber resources within their files
+	Emit      []string // tools whose annotations are written too, sorted: argocd, kapp, kpt
+	Overwrite bool     // emit replaces existing annotations of the author
+	Strict    bool     // a selector without a match is an error instead of a warning
+	Reindex   bool     // renumber resources within their files, for kpt
 
-	Carry Pass   // one of the two passes of a kustomize build that carries the order
+	Carry Pass   // the pass of a kustomize build that carries the order
 	Of    string // when unpacking, the order that packed
 
-	Warnings   Problems // what could not be decided about the selectors
-	ForApplier []string // fields of the file that only ordapply --order acts on
+	Warnings   Problems // about an incomplete header, and selectors that could not be checked
+	ForApplier []string // fields of the file that only ordapply --order uses: stacks, timeouts, health
 
 	selectors []selector
 	layerOf   []int // selector to layer, as an index into Layers
-	rest      int   // the layer of what no selector matches
+	rest      int   // the layer for unmatched resources
 	types     typeOrder
 }
 
-// OutputOrder says where in the output resources stand that no selector matches.
+// OutputOrder selects where the text has unmatched resources; the stamps do not depend on it.
 type OutputOrder string
 
-// The output orders.
+// Values of OutputOrder.
 const (
-	ByPlan       OutputOrder = "plan"       // before the first resource that needs them; else in the place of the rest
-	ByPrecedence OutputOrder = "precedence" // in the place of the rest, as the KEP has it
+	ByPlan       OutputOrder = "plan"       // the default: before their first dependent; others in the place of the rest
+	ByPrecedence OutputOrder = "precedence" // in the place of the rest, as in the KEP
 )
 
-// Placement is the place of one resource.
+// Placement is the layer of one resource.
 type Placement struct {
-	Selector int // the entry of sortOrder that won; -1 when none matched and the rest is not listed
-	Layer    Layer
+	Selector int   // index of the entry of sortOrder; for the rest that of unmatched: true, or -1 without one
+	Layer    Layer // one of Order.Layers
 }
 
-// Place puts every resource into a layer: that of the first selector it
-// matches.
+// Place returns the placement of every resource, by its index: the layer of the
+// first selector that matches it, else the layer of the rest.
 func (o *Order) Place(metas []object.Meta) []Placement {
 	out := make([]Placement, len(metas))
 	for i, m := range metas {
@@ -70,7 +70,7 @@ func (o *Order) place(m object.Meta) Placement {
 	return Placement{Selector: rest, Layer: o.Layers[o.rest]}
 }
 
-// Ranks are the ranks of the layers that the placements name.
+// Ranks returns the rank of each placement's layer, for Sort.
 func Ranks(placements []Placement) []int {
 	ranks := make([]int, len(placements))
 	for i, p := range placements {
@@ -79,8 +79,8 @@ func Ranks(placements []Placement) []int {
 	return ranks
 }
 
-// Sort gives the indices of metas in order: by rank, then by the type order.
-// Equal resources stay as they came.
+// Sort returns the indices of metas in order: by rank, then by the type order.
+// ranks has one entry for each resource. Sort is stable.
 func (o *Order) Sort(metas []object.Meta, ranks []int) []int {
 	keys := make([]sortKey, len(metas))
 	indices := make([]int, len(metas))
@@ -93,8 +93,9 @@ func (o *Order) Sort(metas []object.Meta, ranks []int) []int {
 	return indices
 }
 
-// Unused are the entries of sortOrder that won nothing, the rest's aside.
-func (o *Order) Unused(placements []Placement) []int {
+// UnusedIndices returns the indices of the entries of sortOrder that placed no
+// resource, in ascending order, without the entry of the rest.
+func (o *Order) UnusedIndices(placements []Placement) []int {
 	won := make([]bool, len(o.selectors))
 	for _, p := range placements {
 		if p.Selector >= 0 {
@@ -110,8 +111,8 @@ func (o *Order) Unused(placements []Placement) []int {
 	return out
 }
 
-// Describe is an entry of sortOrder as people read it:
-// "sortOrder[1] (tier=data)".
+// Describe returns the display name of an entry of sortOrder, by its index:
+// "sortOrder[1] (tier=data)"; "unmatched" for a negative index.
 func (o *Order) Describe(selector int) string {
 	if selector < 0 {
 		return unmatchedLayer
@@ -119,9 +120,9 @@ func (o *Order) Describe(selector int) string {
 	return fmt.Sprintf("%s (%s)", selectorPath(selector), cmp.Or(o.selectors[selector].text, unmatchedLayer))
 }
 
-// Example is a resource that only this entry of sortOrder wins. Values that do
-// not matter to any selector are left out; "other" is a value that no selector
-// names. ok is false where none was found within the bound.
+// Example returns a resource that only this entry of sortOrder would match. It
+// omits values that no selector tests; "other" stands for a value that no
+// selector names. ok is false if the search gave up; selector must be an index.
 func (o *Order) Example(selector int) (m object.Meta, ok bool) {
 	u := newUniverse(o.selectors)
 	all := make([]rival, len(o.selectors))

@@ -10,19 +10,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// DefaultName is the name of an order whose author gave none: without a
-// configuration, or with a ConfigMap.
+// DefaultName is the name of an order without one: without a configuration, or
+// from a ConfigMap.
 const DefaultName = "default"
 
-// Default is the order without a configuration: no selectors, the legacy order
-// of kinds.
+// Default returns the order without a configuration: no selectors, the legacy
+// order of kinds.
 func Default() *Order {
 	order, _ := compile(config{Metadata: metadata{Name: DefaultName}}, nil)
 	return order
 }
 
-// Parse reads a SortOrder, as YAML or JSON, or the ConfigMap in which kpt passes
-// its fields. All faults come at once, as Problems.
+// Parse parses a SortOrder in YAML or JSON, or the ConfigMap in which kpt
+// passes its fields. Its error is a Problems with everything that is wrong,
+// among it unknown fields and selectors that no resource can reach because
+// earlier ones match everything that they would.
 func Parse(document []byte) (*Order, error) {
 	tree, err := readDocument(document)
 	if err != nil {
@@ -31,13 +33,13 @@ func Parse(document []byte) (*Order, error) {
 	var d decoder
 	if _, hasData := tree["data"]; tree["kind"] == "ConfigMap" || tree["kind"] == Kind && tree["apiVersion"] == "v1" && hasData {
 		order, problems := d.parse(d.fromData(tree))
-		return order, problems.underData().asError()
+		return order, problems.withDataPaths().asError()
 	}
 	order, problems := d.parse(tree)
 	return order, problems.asError()
 }
 
-// parse decodes and compiles; the order is nil when there are problems.
+// parse decodes and compiles; the order is nil if there are problems.
 func (d *decoder) parse(tree map[string]any) (*Order, Problems) {
 	var c config
 	d.object(reflect.ValueOf(&c).Elem(), tree, "")
@@ -49,7 +51,7 @@ func (d *decoder) parse(tree map[string]any) (*Order, Problems) {
 	return order, problems
 }
 
-// readDocument is the one document as maps, lists and scalars.
+// readDocument parses the document into maps, lists and scalars.
 func readDocument(document []byte) (map[string]any, error) {
 	if moreThanOne(document) {
 		return nil, Problems{{Message: "holds more than one YAML document: a SortOrder is one object, in a file of its own"}}
@@ -69,7 +71,7 @@ func readDocument(document []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// moreThanOne tells whether content follows the end of the first document.
+// moreThanOne reports whether content follows the end of the first document.
 func moreThanOne(document []byte) bool {
 	seen, ended := false, false
 	for line := range bytes.Lines(document) {
@@ -89,14 +91,14 @@ func moreThanOne(document []byte) bool {
 	return false
 }
 
-// yamlReason is the parser's message without the names of its layers.
+// yamlReason returns the parser's message without its prefixes.
 func yamlReason(err error) string {
 	reason := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	return strings.ReplaceAll(strings.TrimPrefix(reason, "yaml: "), "\n", " ")
 }
 
-// header checks what every object has. The example of the kustomize KEP is a part of
-// a kustomization.yaml: a file that begins with sortOrder is read as it stands, and the
+// header validates apiVersion, kind and metadata. The KEP's example is part of
+// a kustomization.yaml: a file that starts with sortOrder is accepted, and the
 // note says what to add.
 func (d *decoder) header(c *config, tree map[string]any) (note string) {
 	if c.APIVersion == "" && !d.problems.under("apiVersion") {
@@ -118,8 +120,8 @@ func (d *decoder) header(c *config, tree map[string]any) (note string) {
 	return note
 }
 
-// compile checks a config as a whole and makes an Order of it. problems are
-// those that reading it found.
+// compile validates a config as a whole and converts it to an Order. problems
+// are those found while decoding.
 func compile(c config, problems Problems) (*Order, Problems) {
 	checkName(c.Metadata.Name, &problems)
 	c.checkCarry(&problems)
@@ -160,7 +162,7 @@ func checkName(name string, problems *Problems) {
 	}
 }
 
-// emitTools are the tools in whose annotations an order can be written too.
+// emitTools returns the tools whose annotations emit can write.
 func emitTools() []string { return []string{"argocd", "kpt", "kapp"} }
 
 func checkTools(emit []string, problems *Problems) {
@@ -171,8 +173,8 @@ func checkTools(emit []string, problems *Problems) {
 	}
 }
 
-// compileLayers makes the layers, one a selector, and the rest's at the end
-// when sortOrder does not list it.
+// compileLayers adds the layers: one for each selector, and at the end that of
+// the rest unless sortOrder lists it.
 func (o *Order) compileLayers(changes []layerSpec, problems *Problems) {
 	entries := slices.Clone(o.selectors)
 	checkEntries(entries, problems)
@@ -202,7 +204,7 @@ func (o *Order) compileLayers(changes []layerSpec, problems *Problems) {
 }
 
 // restInside reports whether layers come after the rest. Resources of the rest
-// carry no wave, so that the layers must say by name what they come after.
+// have no wave stamp, so these layers must list their needs by name.
 func (g *layerGraph) restInside(entries []selector, ranks []int) bool {
 	for i, s := range entries {
 		if s.unmatched {
@@ -212,8 +214,8 @@ func (g *layerGraph) restInside(entries []selector, ranks []int) bool {
 	return false
 }
 
-// checkEntries refuses two layers of one name, the rest's included, and two
-// places for the rest.
+// checkEntries reports duplicate layer names, including the rest's, and a
+// second entry for the rest.
 func checkEntries(entries []selector, problems *Problems) {
 	rest := slices.IndexFunc(entries, func(s selector) bool { return s.unmatched })
 	for i, s := range entries {

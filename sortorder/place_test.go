@@ -15,14 +15,14 @@ import (
 )
 
 // TestPlace runs testdata/place/*.txtar: an order, resources in a small
-// language, one a line, and where they must end up.
+// language, one a line, and their expected layers.
 //
 //	-- order --      the SortOrder without its header
 //	-- resources --  v1 Secret shop/db tier=data label:app=web
 //	-- want --       data: Secret shop/db
 //
 // Resources are placed as written and in ten shuffles, except for orders that
-// depend on how they come (fifo, helm).
+// depend on the input order (fifo, helm).
 func TestPlace(t *testing.T) {
 	files, err := filepath.Glob("testdata/place/*.txtar")
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func placed(order *sortorder.Order, metas []object.Meta) string {
 	return b.String()
 }
 
-// layerLines prints the layers where a case asks for them.
+// layerLines prints the layers if a case has them.
 func layerLines(order *sortorder.Order, archive map[string]string) string {
 	if _, asked := archive["layers"]; !asked {
 		return ""
@@ -118,8 +118,8 @@ func layerLines(order *sortorder.Order, archive map[string]string) string {
 	return b.String()
 }
 
-// TestRefuse runs testdata/refuse/*.txtar: an order and every problem it must
-// be refused for.
+// TestRefuse runs testdata/refuse/*.txtar: an invalid order with all its
+// problems.
 func TestRefuse(t *testing.T) {
 	files, err := filepath.Glob("testdata/refuse/*.txtar")
 	require.NoError(t, err)

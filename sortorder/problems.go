@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// Problem is one fault of a SortOrder: the field it is in and what to do.
+// Problem is an error in a SortOrder: its field and what to do.
 type Problem struct {
 	Path    string // such as sortOrder[1].matchAnnotations; "" for the whole object
-	Message string
+	Message string // continues the path: "is empty: name at least one annotation"
 }
 
+// String returns "path: message", or only the message without a path.
 func (p Problem) String() string {
 	if p.Path == "" {
 		return p.Message
@@ -19,10 +20,10 @@ func (p Problem) String() string {
 	return p.Path + ": " + p.Message
 }
 
-// Problems are all faults of a SortOrder, in the order of its fields. As an
-// error they print one a line.
+// Problems are all errors in a SortOrder.
 type Problems []Problem
 
+// Error returns one line for each problem.
 func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
@@ -31,7 +32,7 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives each fault as an error of its own.
+// Unwrap returns each problem as an error.
 func (ps Problems) Unwrap() []error {
 	errs := make([]error, len(ps))
 	for i, p := range ps {
@@ -40,8 +41,8 @@ func (ps Problems) Unwrap() []error {
 	return errs
 }
 
-// add notes a fault, unless the field at path or one below it has one already:
-// then what follows is its consequence.
+// add adds a problem, unless the field at path or one below it already has one,
+// of which it would be a consequence.
 func (ps *Problems) add(path, format string, args ...any) {
 	if path != "" && ps.under(path) {
 		return
@@ -49,7 +50,7 @@ func (ps *Problems) add(path, format string, args ...any) {
 	*ps = append(*ps, Problem{Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// under tells whether a fault was found at the path or in a field below it.
+// under reports whether there is a problem at the path or below it.
 func (ps Problems) under(path string) bool {
 	for _, p := range ps {
 		if rest, ok := strings.CutPrefix(p.Path, path); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
@@ -59,7 +60,7 @@ func (ps Problems) under(path string) bool {
 	return false
 }
 
-// asError is the list as an error, nil when it is empty.
+// asError returns the list as an error, or nil if it is empty.
 func (ps Problems) asError() error {
 	if len(ps) == 0 {
 		return nil

@@ -5,10 +5,9 @@ import (
 	"reflect"
 )
 
-// Schema is the JSON Schema of a SortOrder, for editors. It is made from the
-// same types that Parse reads into, so it knows every field that Parse knows.
-// It is content with what Parse would refuse for deeper reasons, such as a
-// shadowed selector.
+// Schema returns the JSON Schema (draft 7) of a SortOrder for editors. It is
+// generated from the types into which Parse decodes, so it has the same fields.
+// It does not cover semantic errors, such as a shadowed selector.
 func Schema() []byte {
 	root := schemaOf(reflect.TypeFor[config]())
 	root["$schema"] = "http://json-schema.org/draft-07/schema#"
@@ -26,7 +25,7 @@ func Schema() []byte {
 	metadata["required"] = []string{"name"}
 	pattern(metadata["properties"].(map[string]any), "name", nameForm)
 	properties["timeouts"].(map[string]any)["additionalProperties"] = map[string]any{"type": "string", "pattern": durationForm}
-	root["allOf"] = []any{ // "of" goes with carry, and carry: unpack with "of"
+	root["allOf"] = []any{ // "of" requires carry, and carry: unpack requires "of"
 		map[string]any{"anyOf": []any{withoutField("of"), withField("carry")}},
 		map[string]any{"anyOf": []any{withoutField("carry"), having("carry", map[string]any{"enum": []string{string(Pack)}}), withField("of")}},
 	}
@@ -34,7 +33,7 @@ func Schema() []byte {
 	return append(out, '\n')
 }
 
-// schemaOf describes a type by its json and doc tags.
+// schemaOf returns the schema of a type, from its json and doc tags.
 func schemaOf(t reflect.Type) map[string]any {
 	if t == reflect.TypeFor[typeOrderSpec]() {
 		object := structSchema(t)
@@ -110,14 +109,14 @@ func structSchema(t reflect.Type) map[string]any {
 	return out
 }
 
-// The forms of texts, as regular expressions.
+// Formats of strings, as regular expressions.
 const (
 	nameForm     = `^[A-Za-z0-9._=+-]+$`
 	kindForm     = `^[^.]+(\..*)?$`
 	durationForm = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$`
 )
 
-// selecting says of the conditions of a selector that none is empty.
+// selecting requires the conditions of a selector to be non-empty.
 func selecting(properties map[string]any) {
 	annotations := properties["matchAnnotations"].(map[string]any)
 	annotations["minProperties"] = 1
@@ -135,8 +134,8 @@ func pattern(properties map[string]any, name, form string) {
 	properties[name].(map[string]any)["pattern"] = form
 }
 
-// withField is an object that has a field, withoutField is one that has not, and having one
-// whose field is like this.
+// withField, withoutField and having return schemas of objects that have a
+// field, do not have it, or have it with a given schema.
 func withField(name string) map[string]any { return map[string]any{"required": []string{name}} }
 
 func withoutField(name string) map[string]any { return map[string]any{"not": withField(name)} }
@@ -145,7 +144,7 @@ func having(name string, like map[string]any) map[string]any {
 	return map[string]any{"properties": map[string]any{name: like}, "required": []string{name}}
 }
 
-// anyOf are objects that have one of these fields.
+// anyOf returns schemas of objects with one of these fields.
 func anyOf(names ...string) []any {
 	var out []any
 	for _, name := range names {
@@ -154,7 +153,7 @@ func anyOf(names ...string) []any {
 	return out
 }
 
-// narrow allows only these values of a property.
+// narrow restricts a property to these values.
 func narrow(properties map[string]any, name string, values ...string) {
 	properties[name].(map[string]any)["enum"] = values
 }

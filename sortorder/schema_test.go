@@ -17,7 +17,7 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// TestSchemaFile keeps the file that editors read up to date.
+// TestSchemaFile checks that the schema file for editors is up to date.
 func TestSchemaFile(t *testing.T) {
 	if os.Getenv("ORDAPPLY_GOLDEN") != "" {
 		require.NoError(t, os.WriteFile("schema.json", sortorder.Schema(), 0o644))
@@ -27,8 +27,8 @@ func TestSchemaFile(t *testing.T) {
 	require.Equal(t, string(onDisk), string(sortorder.Schema()), "schema.json is stale: make schema")
 }
 
-// TestSchemaAgreesWithParse validates the orders of the other tests: what is
-// accepted must be valid, and what is refused for its form must not be.
+// TestSchemaAgreesWithParse validates the orders of the other tests: what Parse
+// accepts must be valid, and what it rejects for its form must not be.
 func TestSchemaAgreesWithParse(t *testing.T) {
 	var schema spec.Schema
 	require.NoError(t, json.Unmarshal(sortorder.Schema(), &schema))
@@ -81,8 +81,8 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 	}
 }
 
-// beyondASchema are the cases that Parse refuses for what a schema cannot say: that
-// two things do not go together, or how the text is written.
+// beyondASchema returns the cases that Parse rejects for reasons that a schema
+// cannot express: combinations of fields, or the format of a string.
 func beyondASchema() []string {
 	return []string{
 		"duplicate_keys", "no_yaml", "two_documents", "kep_later_selector_is_contained", "layer_cycle", "one_layer_name_twice",

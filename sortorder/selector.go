@@ -9,17 +9,17 @@ import (
 	"unicode"
 )
 
-// selector is one compiled entry of sortOrder.
+// selector is a compiled entry of sortOrder.
 type selector struct {
 	conditions conditions
-	unmatched  bool   // the place of what nothing matches; has no conditions
-	text       string // the selector as people read it, such as tier=data
+	unmatched  bool   // the entry for unmatched resources; has no conditions
+	text       string // the selector for display, such as tier=data
 	layer      string
 	applied    bool // gate: applied
 	timeout    time.Duration
 }
 
-// compile turns an entry into a selector and notes what is wrong with it.
+// compile converts an entry to a selector and records its problems.
 func (s selectorSpec) compile(path string, problems *Problems) selector {
 	c := selectorCompiler{
 		problems: problems,
@@ -36,12 +36,12 @@ func (s selectorSpec) compile(path string, problems *Problems) selector {
 	return c.out
 }
 
-// selectorCompiler gathers the parts of one selector.
+// selectorCompiler holds the state of compiling one selector.
 type selectorCompiler struct {
 	problems *Problems
 	out      selector
-	terms    []string // the selector in words, one a condition
-	faulty   bool     // a condition was refused, so that judging their sum says nothing
+	terms    []string // display text of each condition
+	faulty   bool     // a condition was rejected, so the selector as a whole cannot be validated
 }
 
 func (c *selectorCompiler) refuse(path, format string, args ...any) {
@@ -54,8 +54,8 @@ func (c *selectorCompiler) require(k key, want valueSet, term string) {
 	c.terms = append(c.terms, term)
 }
 
-// annotations reads matchAnnotations and matchExpressions. The KEP forbids null
-// and empty values; null was refused when the document was read.
+// annotations compiles matchAnnotations and matchExpressions. The KEP forbids
+// null and empty values; null was rejected while decoding.
 func (c *selectorCompiler) annotations(s selectorSpec, path string) {
 	at := join(path, "matchAnnotations")
 	if s.MatchAnnotations != nil && len(s.MatchAnnotations) == 0 {
@@ -79,8 +79,8 @@ func emptyPart(key string) string {
 	return "value"
 }
 
-// labels reads a metav1.LabelSelector. Kubernetes lets an empty one match
-// everything, which here would hide what comes after it.
+// labels compiles a metav1.LabelSelector. An empty one would match everything,
+// as in Kubernetes, and hide all later selectors, so it is rejected.
 func (c *selectorCompiler) labels(s labelSelector, path string) {
 	if len(s.MatchLabels) == 0 && len(s.MatchExpressions) == 0 {
 		c.refuse(path, "is empty and would match everything: name a label, or use unmatched: true for the place of the rest")
@@ -95,8 +95,8 @@ func (c *selectorCompiler) labels(s labelSelector, path string) {
 	c.expressions(s.MatchExpressions, label, join(path, "matchExpressions"))
 }
 
-// expressions reads conditions in the manner of metav1: NotIn also matches
-// where the key is absent.
+// expressions compiles conditions as in metav1: NotIn also matches an absent
+// key.
 func (c *selectorCompiler) expressions(list []requirement, on aspect, path string) {
 	if list != nil && len(list) == 0 {
 		c.refuse(path, "is empty: write a condition or leave the field out")
@@ -114,7 +114,7 @@ func (c *selectorCompiler) expressions(list []requirement, on aspect, path strin
 	}
 }
 
-// wanted is the set of values the requirement asks for.
+// wanted returns the values that the requirement accepts.
 func (r requirement) wanted(path string, on aspect, refuse func(path, format string, args ...any)) (valueSet, bool) {
 	takesValues := r.Operator == "In" || r.Operator == "NotIn"
 	switch {
@@ -142,7 +142,7 @@ func (r requirement) wanted(path string, on aspect, refuse func(path, format str
 	return valueSet{absent: true}, true
 }
 
-// text is the requirement in kubectl's selector language.
+// text returns the requirement in kubectl's selector syntax.
 func (r requirement) text(on aspect) string {
 	key, values := r.Key, "("+strings.Join(r.Values, " ")+")"
 	if on == label {
@@ -159,13 +159,13 @@ func (r requirement) text(on aspect) string {
 	return "no " + key
 }
 
-// identity reads the exact group, kind, namespace and name.
+// identity compiles group, kind, namespace and name.
 func (c *selectorCompiler) identity(s selectorSpec, path string) {
 	for _, field := range []struct {
 		name    string
 		aspect  aspect
 		value   *string
-		mayBeNo bool // the empty string has a meaning
+		mayBeNo bool // the empty string is valid
 	}{
 		{"group", group, s.Group, true},
 		{"kind", kind, s.Kind, false},
@@ -183,7 +183,7 @@ func (c *selectorCompiler) identity(s selectorSpec, path string) {
 	}
 }
 
-// gate reads how later layers wait for this one.
+// gate compiles gate and timeout.
 func (c *selectorCompiler) gate(s selectorSpec, path string) {
 	switch s.Gate {
 	case "", "ready":
@@ -203,7 +203,7 @@ func (c *selectorCompiler) gate(s selectorSpec, path string) {
 	c.out.timeout = timeout
 }
 
-// finish judges the selector as a whole and names its layer.
+// finish validates the selector as a whole and names its layer.
 func (c *selectorCompiler) finish(s selectorSpec, path string) {
 	switch {
 	case s.Unmatched && (len(c.terms) > 0 || c.faulty):
@@ -220,8 +220,8 @@ func (c *selectorCompiler) finish(s selectorSpec, path string) {
 	c.nameLayer(join(path, "layer"))
 }
 
-// nameLayer checks the layer's name, or makes one. Names travel in annotations
-// as order/layer and in comma-separated lists.
+// nameLayer validates the layer's name, or derives it. Names occur in
+// annotations as order/layer and in comma-separated lists.
 func (c *selectorCompiler) nameLayer(path string) {
 	if c.out.layer == "" {
 		c.out.layer = defaultLayer(c.terms)
@@ -235,11 +235,11 @@ func (c *selectorCompiler) nameLayer(path string) {
 	}
 }
 
-// unmatchedLayer is the name of the rest's layer unless its entry gives another.
+// unmatchedLayer is the default name of the layer for unmatched resources.
 const unmatchedLayer = "unmatched"
 
-// defaultLayer makes a layer's name from its selector, without the blanks and
-// commas that would not survive a list of names.
+// defaultLayer derives a layer's name from its selector. It replaces spaces and
+// commas, which lists of names cannot contain.
 func defaultLayer(terms []string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -252,8 +252,8 @@ func defaultLayer(terms []string) string {
 	}, strings.Join(terms, "+"))
 }
 
-// notInName tells whether a character may not be in the name of an order or of
-// a layer.
+// notInName reports whether a character is not permitted in names of orders and
+// layers.
 func notInName(r rune) bool {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':

@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// checkShadows refuses selectors that can never win, because those before them
-// take everything they would match; and a listed rest to which the others leave
-// nothing. The decision is exact: a selector stands when a resource exists that
-// it alone would win. What could not be decided within the bound is returned.
+// checkShadows reports selectors that can never match because earlier ones
+// match everything they would, and a listed rest to which nothing is left. The
+// check is exact: a selector is valid if a resource exists that only it would
+// match. It returns warnings for selectors that could not be decided within the
+// limit.
 func (o *Order) checkShadows(problems *Problems) (undecided Problems) {
 	u := newUniverse(o.selectors)
 	all := make([]rival, len(o.selectors))
@@ -32,8 +33,8 @@ func (o *Order) checkShadows(problems *Problems) (undecided Problems) {
 	return undecided
 }
 
-// rivalsOf are the selectors that go before selector i: those listed earlier;
-// for the rest, all others.
+// rivalsOf returns the selectors that precede selector i: earlier ones; for the
+// rest, all others.
 func (o *Order) rivalsOf(i int, all []rival) []rival {
 	if !o.selectors[i].unmatched {
 		all = all[:i]
@@ -41,7 +42,8 @@ func (o *Order) rivalsOf(i int, all []rival) []rival {
 	return slices.DeleteFunc(slices.Clone(all), func(r rival) bool { return o.selectors[r.number].unmatched })
 }
 
-// shadowMessage names the smallest set that covers selector i, and the fix.
+// shadowMessage names the smallest set of selectors that covers selector i, and
+// a remedy.
 func (o *Order) shadowMessage(f *search, i int, all, rivals []rival) string {
 	target := f.u.within(all[i].choices)
 	var names []string
@@ -58,13 +60,13 @@ func (o *Order) shadowMessage(f *search, i int, all, rivals []rival) string {
 	return fmt.Sprintf("(%s) can never match: %s everything it selects; %s", o.selectors[i].text, by, f.remedy(i, all, rivals))
 }
 
-// remedy says where selector i would still match something, or that nothing
-// but removing helps: moved before a selector that matches the same resources
-// it would only turn the fault round.
+// remedy says where selector i would match something, or that only removing it
+// helps: before a selector with the same matches it would only shadow that one
+// instead.
 func (f *search) remedy(i int, all, rivals []rival) string {
 	target := f.u.within(all[i].choices)
-	// The more selectors go first, the less is left: so the last place at which
-	// something is left can be found by halving.
+	// With more selectors before it, less is left. So the last position at
+	// which something is left can be found by binary search.
 	at := sort.Search(len(rivals), func(n int) bool { return f.covers(rivals[:n+1], target) })
 	if at == len(rivals) {
 		return "remove it"
@@ -76,7 +78,7 @@ func (f *search) remedy(i int, all, rivals []rival) string {
 	return fmt.Sprintf("move it before %s, or remove it", selectorPath(blocker.number))
 }
 
-// covers tells whether the rivals certainly match all of the target.
+// covers reports whether the rivals are proven to match all of the target.
 func (f *search) covers(rivals []rival, target space) bool {
 	f.steps = maxSteps
 	_, result := f.witness(target, rivals)

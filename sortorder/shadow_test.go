@@ -14,8 +14,8 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// TestShadowAgreesWithBruteForce decides random lists of selectors over a small
-// universe, of which every resource can be tried.
+// TestShadowAgreesWithBruteForce checks random lists of selectors over a small
+// universe by trying every resource.
 func TestShadowAgreesWithBruteForce(t *testing.T) {
 	lists := 100_000
 	if testing.Short() {
@@ -43,11 +43,11 @@ func TestShadowAgreesWithBruteForce(t *testing.T) {
 	require.Greater(t, refused, lists/20, "too few lists had a fault for this to prove anything")
 }
 
-// smallWorld is a universe whose resources can all be enumerated.
+// smallWorld is a universe whose resources can be enumerated.
 type smallWorld struct {
 	keys      []key
 	values    []string
-	resources []object.Meta // every one there can be
+	resources []object.Meta // all possible resources
 }
 
 func randomWorld(random *rand.Rand) smallWorld {
@@ -58,8 +58,8 @@ func randomWorld(random *rand.Rand) smallWorld {
 	return w
 }
 
-// selectors makes a list without contradictions, which is refused before
-// shadows are looked for.
+// selectors returns a random list without contradictions, which are rejected
+// before shadows are checked.
 func (w smallWorld) selectors(random *rand.Rand, n int) []selectorSpec {
 	var out []selectorSpec
 	for len(out) < n {
@@ -107,7 +107,7 @@ func (w smallWorld) constrain(random *rand.Rand, spec *selectorSpec, k key) {
 	spec.LabelSelector.MatchExpressions = append(spec.LabelSelector.MatchExpressions, r)
 }
 
-// enumerate makes every resource: each key with each value, another one, or
+// enumerate returns every resource: each key with each value, another one, or
 // absent.
 func (w smallWorld) enumerate() []object.Meta {
 	out := []object.Meta{{Annotations: map[string]string{}, Labels: map[string]string{}}}
@@ -132,8 +132,7 @@ func with(m object.Meta, k key, value string) object.Meta {
 	return m
 }
 
-// TestExampleIsWon asks for an example of every selector of orders that stand,
-// and places it.
+// TestExampleIsWon places the example of every selector of valid orders.
 func TestExampleIsWon(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 2_000 {
@@ -150,7 +149,8 @@ func TestExampleIsWon(t *testing.T) {
 	}
 }
 
-// matches are the selectors of a config, each with the resources it matches.
+// matches returns the selectors of a config, each with the resources it
+// matches.
 func (w smallWorld) matches(c config) ([]selector, [][]bool) {
 	var problems Problems
 	var selectors []selector
@@ -167,7 +167,7 @@ func (w smallWorld) matches(c config) ([]selector, [][]bool) {
 	return selectors, matches
 }
 
-// shadowed are the paths of selectors that win no resource at all.
+// shadowed returns the paths of selectors that match no resource first.
 func (w smallWorld) shadowed(c config) []string {
 	selectors, matches := w.matches(c)
 	wins := make([]int, len(selectors))
@@ -228,8 +228,8 @@ func smallestBySize(rows [][]bool, target []bool, everything bool) int {
 	return best
 }
 
-// TestShadowGivesUpHonestly puts more pigeons than holes: "these values, all
-// different" is beyond the bound, and is said to be.
+// TestShadowGivesUpHonestly uses a pigeonhole problem: "these values, all
+// different" exceeds the limit and is reported as undecided.
 func TestShadowGivesUpHonestly(t *testing.T) {
 	order, problems := compile(config{Metadata: metadata{Name: "x"}, SortOrder: pigeons(10)}, nil)
 	require.Empty(t, problems)
@@ -240,8 +240,8 @@ func TestShadowGivesUpHonestly(t *testing.T) {
 	require.Len(t, problems, 1, "six pigeons are within the bound")
 }
 
-// pigeons are n keys of which each has one of n-1 values; every selector but
-// the last takes the resources where two keys have the same.
+// pigeons returns selectors over n keys with n-1 values each: every selector
+// but the last matches resources where two keys are equal.
 func pigeons(n int) []selectorSpec {
 	var out []selectorSpec
 	last := selectorSpec{Layer: "last"}

@@ -1,11 +1,10 @@
 package sortorder
 
-// One file serves the build and the applier. Stacks, timeouts and health rules
-// are about the run: ordapply --order reads them and takes them away before
-// Parse. Where the function meets them it checks their form only, and says whom
-// they are for.
+// The build and the applier share one file. Stacks, timeouts and health rules
+// are for the run: ordapply --order uses them. The function only validates
+// their form and reports that the applier needs them.
 
-// healthRule is one entry of health: when resources of a kind are ready.
+// healthRule is an entry of health.
 type healthRule struct {
 	Group      *string `json:"group" doc:"The API group; * stands for any run of characters, none at all for any group."`
 	Kind       string  `json:"kind" doc:"The kind; * stands for any run of characters."`
@@ -20,7 +19,7 @@ type healthRule struct {
 	Source string `json:"source" doc:"Where that status is documented; for readers."`
 }
 
-// stackSpec is one entry of stacks.
+// stackSpec is an entry of stacks.
 type stackSpec struct {
 	Name         string            `json:"name" doc:"The stack's name."`
 	DependsOn    []string          `json:"dependsOn" doc:"The stacks that must be healthy before."`
@@ -30,9 +29,9 @@ type stackSpec struct {
 	Applications []applicationSpec `json:"applications" doc:"The applications of the stack."`
 }
 
-// applicationSpec is one application of a stack: what it is called and needs,
-// and the resources it selects, as an entry of sortOrder does, or those that the
-// stream does not hold.
+// applicationSpec is an application of a stack: its name, its dependencies, and
+// either the resources it selects, like an entry of sortOrder, or external ones
+// that are not in the stream.
 type applicationSpec struct {
 	Name             string            `json:"name" doc:"The application's name."`
 	DependsOn        []string          `json:"dependsOn" doc:"The applications that must be healthy before: of this stack by name, of another as stack/application."`
@@ -49,7 +48,7 @@ type applicationSpec struct {
 	ResourceName     *string           `json:"resourceName" doc:"The resource's name."`
 }
 
-// externalSpec names one resource of the cluster.
+// externalSpec identifies a resource in the cluster.
 type externalSpec struct {
 	APIVersion string `json:"apiVersion" doc:"The resource's apiVersion, such as apps/v1."`
 	Kind       string `json:"kind" doc:"The resource's kind."`
@@ -57,7 +56,7 @@ type externalSpec struct {
 	Name       string `json:"name" doc:"The resource's name."`
 }
 
-// forApplier are the fields that only ordapply --order acts on.
+// forApplier returns the fields that only ordapply --order uses.
 func (c config) forApplier() []string {
 	var fields []string
 	if c.Stacks != nil {

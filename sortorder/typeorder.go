@@ -9,25 +9,25 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// typeOrder decides between the resources of one layer, by their kinds.
+// typeOrder orders the resources of one layer by kind.
 type typeOrder struct {
-	ranks map[string]int // of "Kind.group" ("Kind." for the core group) and, where the group does not matter, of "Kind"
-	// tie compares two resources of one rank; nil keeps them as they came.
+	ranks map[string]int // by "Kind.group" ("Kind." for the core group) or, if the group does not matter, "Kind"
+	// tie compares two resources of one rank; nil keeps their order.
 	tie func(a, b *sortKey) int
 }
 
-// sortKey is what a type order compares about one resource, prepared once.
+// sortKey holds the values of a resource that a type order compares.
 type sortKey struct {
 	rank     int
 	kind     string
-	core     bool   // the core API group
+	core     bool   // in the core API group
 	gvk, nsn string // the joined strings of the legacy order
 }
 
 func (t typeOrder) key(m object.Meta) sortKey {
 	rank, ok := t.ranks[m.Kind+"."+m.Group]
 	if !ok {
-		rank = t.ranks[m.Kind] // 0, the middle, for a kind that is not listed
+		rank = t.ranks[m.Kind] // 0, the middle, for unlisted kinds
 	}
 	return sortKey{rank: rank, kind: m.Kind, core: m.Group == "", gvk: legacyGVK(m), nsn: legacyName(m)}
 }
@@ -39,10 +39,10 @@ func (t typeOrder) compare(a, b *sortKey) int {
 	return t.tie(a, b)
 }
 
-// kindLists are the kinds a type order puts first and last.
+// kindLists are the kinds that a type order puts first and last.
 type kindLists struct{ first, last []string }
 
-// compile resolves the name of a type order and the author's changes to it.
+// compile returns the type order for a name and the author's changes.
 func (s typeOrderSpec) compile(path string, problems *Problems) typeOrder {
 	lists, tie, ok := namedTypeOrder(s.Default)
 	if !ok {
@@ -62,7 +62,7 @@ func (s typeOrderSpec) compile(path string, problems *Problems) typeOrder {
 
 func typeOrderNames() []string { return []string{"legacy", "helm", "fifo"} }
 
-// namedTypeOrder is a type order by its name; legacy is the default.
+// namedTypeOrder returns a type order by name; legacy is the default.
 func namedTypeOrder(name string) (kindLists, func(a, b *sortKey) int, bool) {
 	switch name {
 	case "", "legacy":
@@ -75,7 +75,7 @@ func namedTypeOrder(name string) (kindLists, func(a, b *sortKey) int, bool) {
 	return kindLists{}, nil, false
 }
 
-// check refuses entries that are empty or stand twice.
+// check reports empty and duplicate entries.
 func (s typeOrderSpec) check(path string, problems *Problems) {
 	seen := map[string]string{}
 	for _, list := range []struct {
@@ -95,7 +95,7 @@ func (s typeOrderSpec) check(path string, problems *Problems) {
 	}
 }
 
-// ranks numbers the lists: first below 0, last above, what is in neither 0.
+// ranks numbers the lists: first below 0, last above 0.
 func ranks(lists kindLists) map[string]int {
 	out := make(map[string]int, len(lists.first)+len(lists.last))
 	for i, kind := range lists.first {

@@ -8,18 +8,17 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// universe is every resource that the selectors can tell apart: each key takes
-// one of the values they name, any other value, or, for annotations and labels,
-// is absent. Keys are independent of each other.
+// universe is the set of all resources that the selectors can distinguish: each
+// key has one of the values they name, any other value, or, for annotations and
+// labels, is absent. Keys are independent.
 type universe struct {
 	keys   []key
-	values [][]string // of each key, sorted; after them come "any other" and "absent"
-	words  []int      // where each key's bits begin in a space
-	size   int        // words in a space
+	values [][]string // per key, sorted; followed by "any other" and "absent"
+	words  []int      // offset of each key's words in a space
+	size   int        // number of words in a space
 }
 
-// space is a set of resources: for each key the values still possible, a bit
-// each.
+// space is a set of resources: for each key a bit set of possible values.
 type space []uint64
 
 const wordBits = 64
@@ -41,7 +40,7 @@ func newUniverse(selectors []selector) *universe {
 	return u
 }
 
-// all is the space of every resource.
+// all returns the space of all resources.
 func (u *universe) all() space {
 	s := make(space, u.size)
 	for i, k := range u.keys {
@@ -50,7 +49,7 @@ func (u *universe) all() space {
 	return s
 }
 
-// fill sets the bits of what a condition on key i wants.
+// fill sets the bits that a condition on key i accepts.
 func (u *universe) fill(s space, i int, want valueSet) {
 	bits := u.part(s, i)
 	set := func(n int) { bits[n/wordBits] |= 1 << (n % wordBits) }
@@ -67,7 +66,7 @@ func (u *universe) fill(s space, i int, want valueSet) {
 	}
 }
 
-// part are the words of key i.
+// part returns the words of key i.
 func (u *universe) part(s space, i int) []uint64 {
 	end := u.size
 	if i+1 < len(u.words) {
@@ -76,13 +75,13 @@ func (u *universe) part(s space, i int) []uint64 {
 	return s[u.words[i]:end]
 }
 
-// choice is one condition of a selector on a key of the universe.
+// choice is a condition of a selector on a key of the universe.
 type choice struct {
 	key  int
 	want []uint64
 }
 
-// choices are a selector's conditions as bits, in a fixed order.
+// choices returns a selector's conditions as bit sets, in a fixed order.
 func (u *universe) choices(s selector) []choice {
 	out := make([]choice, 0, len(s.conditions))
 	for _, k := range s.conditions.keys() {
@@ -94,7 +93,7 @@ func (u *universe) choices(s selector) []choice {
 	return out
 }
 
-// within is the space of what a selector matches.
+// within returns the space that a selector matches.
 func (u *universe) within(choices []choice) space {
 	s := u.all()
 	for _, c := range choices {
@@ -109,7 +108,7 @@ func keep(bits, want []uint64) {
 	}
 }
 
-// drop takes the unwanted out.
+// drop clears the unwanted bits.
 func drop(bits, unwanted []uint64) {
 	for i := range bits {
 		bits[i] &^= unwanted[i]
@@ -134,7 +133,7 @@ func inside(a, b []uint64) bool {
 	return true
 }
 
-// meta is a space of one resource, as metadata.
+// meta converts a space with one resource to metadata.
 func (u *universe) meta(one space) object.Meta {
 	m := object.Meta{Labels: map[string]string{}, Annotations: map[string]string{}}
 	for i, k := range u.keys {

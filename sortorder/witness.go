@@ -2,37 +2,37 @@ package sortorder
 
 import "slices"
 
-// maxSteps bounds the search for one selector. It counts steps, never time, so
-// that a verdict does not depend on the machine.
+// maxSteps limits the search for one selector. It counts steps, not time, so
+// that results do not depend on the machine.
 const maxSteps = 20_000
 
 // search looks for a witness: a resource in a space that no rival matches. Each
-// of them must miss by at least one of its conditions. That is satisfiability
-// with keys of many values, searched with unit propagation.
+// rival must fail at least one of its conditions. This is satisfiability with
+// multi-valued variables, solved with unit propagation.
 type search struct {
 	u     *universe
-	steps int          // left for the question at hand
-	tries int          // left, over all questions, to find smaller covers
-	met   map[int]bool // when not nil, collects the rivals that narrowed the search
+	steps int          // remaining for the current search
+	tries int          // remaining in total for smaller covers
+	met   map[int]bool // if not nil, collects the rivals that narrowed the search
 }
 
-// rival is a selector that goes first.
+// rival is a selector that takes precedence.
 type rival struct {
-	number  int // its place in sortOrder
+	number  int // its index in sortOrder
 	choices []choice
 }
 
-// outcome of a search.
+// outcome is the result of a search.
 type outcome int
 
 const (
 	none   outcome = iota // every resource of the space is matched
 	found                 // the space was narrowed to witnesses
-	gaveUp                // over the bound
+	gaveUp                // the limit was exceeded
 )
 
-// witness narrows a copy of s to resources that no rival matches. Any choice of
-// a value a key, among those left, is one.
+// witness narrows a copy of s to resources that no rival matches: every
+// combination of the remaining values is one.
 func (f *search) witness(s space, rivals []rival) (space, outcome) {
 	if f.steps--; f.steps < 0 {
 		return nil, gaveUp
@@ -48,9 +48,9 @@ func (f *search) witness(s space, rivals []rival) (space, outcome) {
 	return f.branch(s, open)
 }
 
-// propagate follows what must be: a rival that can miss by one condition only
-// does miss by it. It keeps at it until nothing follows, and returns the rivals
-// that may still match; ok is false when one must.
+// propagate applies forced choices: a rival that can fail only one of its
+// conditions must fail it. It repeats until nothing follows, and returns the
+// rivals that may still match; ok is false if one must match.
 func (f *search) propagate(s space, rivals []rival) (open []rival, ok bool) {
 	open = slices.Clone(rivals)
 	for again := true; again; {
@@ -83,8 +83,8 @@ func (f *search) note(r rival) {
 	}
 }
 
-// waysToMiss counts the conditions by which a rival can still miss, with the
-// last of them; missed means that it misses whatever is chosen.
+// waysToMiss returns the number of conditions that a rival can still fail, and
+// the last of them; missed reports whether it fails in any case.
 func (f *search) waysToMiss(s space, r rival) (ways int, way choice, missed bool) {
 	for _, c := range r.choices {
 		possible := f.u.part(s, c.key)
@@ -99,8 +99,8 @@ func (f *search) waysToMiss(s space, r rival) (ways int, way choice, missed bool
 	return ways, way, false
 }
 
-// branch tries each way in which the most constrained rival can miss. Ways
-// already tried are excluded from later ones, so that none is tried twice.
+// branch tries each way in which the most constrained rival can fail. It
+// excludes ways that were tried already.
 func (f *search) branch(s space, open []rival) (space, outcome) {
 	tightest := slices.MinFunc(open, func(a, b rival) int {
 		waysA, _, _ := f.waysToMiss(s, a)

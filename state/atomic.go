@@ -12,17 +12,17 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// AtomicStack is a stack of which all becomes ready or nothing stays changed
-// (RFC-DEPLOY-0001 §5.1): when the run fails before all of it is ready, what the run
-// changed in it is changed back, and in nothing else.
+// AtomicStack is a stack that is deployed as a whole or not at all
+// (RFC-DEPLOY-0001 §5.1): when a run fails before all of its resources are
+// ready, the changes of the run to the stack are undone, and no others.
 type AtomicStack struct {
-	Name      string
-	Resources map[object.ID]bool
+	Name      string             // that of the stack
+	Resources map[object.ID]bool // all that the plan has of it
 }
 
-// broken are the atomic stacks that are not ready as a whole and that the run
-// changed.
-func (r Run) broken(s apply.Summary) []AtomicStack {
+// brokenStacks returns the atomic stacks that the run changed and that are not
+// ready as a whole.
+func (r Run) brokenStacks(s apply.Summary) []AtomicStack {
 	var out []AtomicStack
 	for _, stack := range r.Atomic {
 		whole, changed := true, false
@@ -40,18 +40,18 @@ func (r Run) broken(s apply.Summary) []AtomicStack {
 	return out
 }
 
-// of is the attempt as far as some stacks go.
-func (a attempt) of(stacks []AtomicStack) attempt {
+// restrictedTo returns the attempt reduced to the resources of some stacks.
+func (a attempt) restrictedTo(stacks []AtomicStack) attempt {
 	a.summary.Results = slices.DeleteFunc(slices.Clone(a.summary.Results), func(result apply.Result) bool {
 		return !slices.ContainsFunc(stacks, func(s AtomicStack) bool { return s.Resources[result.ID] })
 	})
 	return a
 }
 
-// undoneStacks undoes what a failed run changed in the atomic stacks that are not
-// ready as a whole.
-func (r Run) undoneStacks(ctx context.Context, tried attempt) error {
-	stacks := r.broken(tried.summary)
+// undoStacks undoes the changes of a failed run to the atomic stacks that
+// are not ready as a whole.
+func (r Run) undoStacks(ctx context.Context, tried attempt) error {
+	stacks := r.brokenStacks(tried.summary)
 	if len(stacks) == 0 {
 		return tried.failure
 	}
@@ -59,8 +59,8 @@ func (r Run) undoneStacks(ctx context.Context, tried attempt) error {
 	for _, s := range stacks {
 		out.Stacks = append(out.Stacks, s.Name)
 	}
-	part := tried.of(stacks)
-	before, err := r.beforeFailure(ctx, tried.revision)
+	part := tried.restrictedTo(stacks)
+	before, err := r.deployedBeforeRun(ctx, tried.revision)
 	switch {
 	case err != nil:
 		out.Err = err
@@ -71,12 +71,12 @@ func (r Run) undoneStacks(ctx context.Context, tried attempt) error {
 		out.Revision, out.Left = before.Number, part.left(before)
 		out.Summary, out.Err = r.restore(ctx, before, part)
 	}
-	out.Err = errors.Join(orLost(ctx, out.Err), r.letGo(ctx, part, before))
+	out.Err = errors.Join(orLost(ctx, out.Err), r.unlabelAdopted(ctx, part, before))
 	return out
 }
 
-// restore applies again what a revision has of the resources that a failed run
-// changed, and deletes those that the run created.
+// restore applies the manifests that a revision has for the resources that a
+// failed run changed, and deletes the resources that the run created.
 func (r Run) restore(ctx context.Context, before *Revision, part attempt) (apply.Summary, error) {
 	if id, err := ClusterID(ctx, r.Cluster); err != nil {
 		return apply.Summary{}, err
@@ -87,9 +87,9 @@ func (r Run) restore(ctx context.Context, before *Revision, part attempt) (apply
 	for _, result := range part.summary.Results {
 		changed[result.ID] = !result.Sent.IsZero() && !result.Unchanged
 	}
-	plan := before.Plan.Only(func(id object.ID) bool { return changed[id] })
-	plan.Notes = []string{"of " + stackNames(converted(r.broken(part.summary), func(s AtomicStack) string { return s.Name })) + " alone"}
-	r.Restoring(before.Number, plan)
+	plan := before.Plan.Filter(func(id object.ID) bool { return changed[id] })
+	plan.Notes = []string{"of " + stackNames(mapSlice(r.brokenStacks(part.summary), func(s AtomicStack) string { return s.Name })) + " alone"}
+	r.OnRestoring(before.Number, plan)
 	var summary apply.Summary
 	if len(plan.Steps) > 0 {
 		applier := r.Applier
@@ -99,12 +99,12 @@ func (r Run) restore(ctx context.Context, before *Revision, part attempt) (apply
 			return summary, err
 		}
 	}
-	r.Removing, r.removeAfter = r.Pruning, plan
+	r.OnRemoving, r.removeAfter = r.OnPruning, plan
 	deleted, err := r.removeCreated(ctx, part.set, part.created(before))
-	return summary.And(deleted), err
+	return summary.Append(deleted), err
 }
 
-// stackNames are stacks in a sentence.
+// stackNames names stacks for use in a sentence.
 func stackNames(names []string) string {
 	if len(names) == 1 {
 		return "stack " + names[0]
@@ -112,7 +112,7 @@ func stackNames(names []string) string {
 	return "stacks " + strings.Join(names, ", ")
 }
 
-// stacksOutcome is how undoing atomic stacks ended, in words, and why.
+// stacksOutcome describes how undoing atomic stacks ended, and why.
 func (e *UndoneError) stacksOutcome() error {
 	names, verb := stackNames(e.Stacks), "is atomic, and was"
 	if len(e.Stacks) > 1 {
@@ -120,11 +120,11 @@ func (e *UndoneError) stacksOutcome() error {
 	}
 	switch {
 	case e.Err == nil && e.Revision > 0:
-		return fmt.Errorf("%s %s changed back to revision %d%s", names, verb, e.Revision, e.leftWords())
+		return fmt.Errorf("%s %s changed back to revision %d%s", names, verb, e.Revision, e.leftText())
 	case e.Err == nil && len(e.Summary.Results) == 0:
-		return fmt.Errorf("%s %s not deployed before; the run created nothing in it%s", names, verb, e.leftWords())
+		return fmt.Errorf("%s %s not deployed before; the run created nothing in it%s", names, verb, e.leftText())
 	case e.Err == nil:
-		return fmt.Errorf("%s %s not deployed before: what the run created in it is deleted%s", names, verb, e.leftWords())
+		return fmt.Errorf("%s %s not deployed before: what the run created in it is deleted%s", names, verb, e.leftText())
 	case errors.Is(e.Err, errDeployedLast):
 		return fmt.Errorf("%s: %w", names, e.Err)
 	case errors.Is(e.Err, ErrLockLost):
@@ -135,8 +135,8 @@ func (e *UndoneError) stacksOutcome() error {
 	return errors.Join(fmt.Errorf("changing %s back failed, too, as follows; mend it and apply again", names), e.Err)
 }
 
-// AtomicStacks are the atomic stacks of a plan, with their resources. CRDs and
-// Namespaces are in none: others may need them.
+// AtomicStacks returns the atomic stacks of a plan, with their resources.
+// CRDs and Namespaces belong to none: other resources may need them.
 func AtomicStacks(plan *ordering.Plan, stacks []ordering.Stack) []AtomicStack {
 	var out []AtomicStack
 	for _, s := range stacks {

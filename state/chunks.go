@@ -17,9 +17,10 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// A revision is stored in Secrets, for it holds Secrets: a head, ordapply.NAME.vN,
-// and further chunks, ordapply.NAME.vN.1 and so on, where it is too large for
-// one. All carry labels by which metadata alone tells what there is:
+// A revision is stored in Secrets, because it contains Secrets: a head,
+// ordapply.NAME.vN, and further chunks, ordapply.NAME.vN.1 and so on, where
+// it is too large for one. Their labels allow listing the history from
+// metadata alone:
 //
 //	ordapply.dev/applyset: applyset-…-v1   the id of the set
 //	ordapply.dev/revision: "3"
@@ -31,50 +32,51 @@ const (
 	statusLabel   = "ordapply.dev/status"
 	chunkLabel    = "ordapply.dev/chunk"
 
-	// aboutAnnotation, on a head, tells what the revision holds, in JSON.
-	aboutAnnotation = "ordapply.dev/about"
+	// summaryAnnotation is on a head and summarizes the revision, in JSON.
+	summaryAnnotation = "ordapply.dev/about"
 
 	secretType = "ordapply.dev/revision"
 	dataKey    = "revision"
 
-	// chunkSize is how much one Secret takes. The API server allows a MiB of
-	// data; the rest is for labels and whatever wraps it on its way to the disk.
+	// chunkSize is the size of one Secret's data, in bytes. The API server
+	// allows 1 MiB; the rest is for labels and for what is added when it is
+	// stored, such as by encryption at rest.
 	chunkSize = 960_000
 )
 
-// about is what a listing tells of a revision without reading it.
-type about struct {
+// revisionSummary is what a listing contains of a revision without reading it.
+type revisionSummary struct {
 	Digest    string `json:"digest"`
 	Cluster   string `json:"cluster,omitempty"`
-	Chunks    int    `json:"chunks"` // the head counts
+	Chunks    int    `json:"chunks"` // including the head
 	Resources int    `json:"resources"`
 	Layers    int    `json:"layers"`
 	Waves     int    `json:"waves"`
 	Rollback  int    `json:"rollback,omitempty"`
 	Hooks     int    `json:"hooks,omitempty"`
-	Parent    int    `json:"parent,omitempty"` // see numberAnnotation; revisions of older versions have none
+	Parent    int    `json:"parent,omitempty"` // see numberAnnotation; 0 in revisions of older versions
 }
 
 // Entry is one revision of a listing.
 type Entry struct {
-	Number    int       `json:"revision"`
-	Created   time.Time `json:"created"`
-	Status    Status    `json:"status"`
-	Resources int       `json:"resources"`
-	Layers    int       `json:"layers"`
-	Waves     int       `json:"waves"`
-	Rollback  int       `json:"rollback,omitempty"` // the number of the revision that was gone back to
+	Number    int       `json:"revision"`           // from 1
+	Created   time.Time `json:"created"`            // by the API server's clock
+	Status    Status    `json:"status"`             // the outcome of its run
+	Resources int       `json:"resources"`          // how many it has, without hooks
+	Layers    int       `json:"layers"`             // how many have resources
+	Waves     int       `json:"waves"`              // of its plan
+	Rollback  int       `json:"rollback,omitempty"` // the revision that this one rolled back to
 
-	hooks           int // how many it holds
+	hooks           int // number of hooks
 	digest, cluster string
 	chunks          int
-	parent          int                        // the lowest number that the parent may carry while this revision is the newest
+	parent          int                        // the lowest number that the parent may have while this revision is the newest
 	head            *unstructured.Unstructured // its metadata
 }
 
-// pack makes the Secrets of a revision, the head last: where it is, all the
-// others are.
-func pack(parent object.ID, namespace string, number int, a about, data []byte) ([]*unstructured.Unstructured, error) {
+// pack returns the Secrets of a revision, the head last: when the head
+// exists, so do all the others.
+func pack(parent object.ID, namespace string, number int, a revisionSummary, data []byte) ([]*unstructured.Unstructured, error) {
 	a.Chunks = max(1, (len(data)+chunkSize-1)/chunkSize)
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -87,7 +89,7 @@ func pack(parent object.ID, namespace string, number int, a about, data []byte) 
 		metadata := map[string]any{"name": secretName(parent, number, i), "namespace": namespace, "labels": labels}
 		if i == 0 {
 			labels[statusLabel] = string(Pending)
-			metadata["annotations"] = map[string]any{aboutAnnotation: string(text)}
+			metadata["annotations"] = map[string]any{summaryAnnotation: string(text)}
 		} else {
 			labels[chunkLabel] = strconv.Itoa(i)
 		}
@@ -99,22 +101,24 @@ func pack(parent object.ID, namespace string, number int, a about, data []byte) 
 	return secrets, nil
 }
 
-// secretName names a chunk, the head for 0. Sets of one name, whose parents are
-// of different kinds, do not meet; neither do two long names.
+// secretName returns the name of a chunk, the head for 0. Names of sets with
+// the same name and parents of different kinds differ, and so do shortened
+// names.
 func secretName(parent object.ID, number, chunk int) string {
 	prefix, name := "ordapply.", parent.Name
 	if parent.Kind != "Secret" {
 		prefix = "ordapply-" + strings.ToLower(parent.GroupKind()) + "."
 	}
-	name = fmt.Sprintf("%s%s.v%d", prefix, shortened(name), number)
+	name = fmt.Sprintf("%s%s.v%d", prefix, shortenName(name), number)
 	if chunk > 0 {
 		name += "." + strconv.Itoa(chunk)
 	}
 	return name
 }
 
-// shortened leaves of a long name enough for another to begin and end otherwise.
-func shortened(name string) string {
+// shortenName cuts a long name and adds a hash, so that there is room for a
+// prefix and a suffix.
+func shortenName(name string) string {
 	if len(name) <= 180 {
 		return name
 	}
@@ -122,7 +126,7 @@ func shortened(name string) string {
 	return name[:150] + "-" + hex.EncodeToString(sum[:8])
 }
 
-// unpack is the data of one chunk.
+// unpack returns the data of one chunk.
 func unpack(secret *unstructured.Unstructured) ([]byte, error) {
 	text, found, err := unstructured.NestedString(secret.Object, "data", dataKey)
 	if err != nil || !found {
@@ -135,11 +139,11 @@ func unpack(secret *unstructured.Unstructured) ([]byte, error) {
 	return data, nil
 }
 
-// readEntry reads the metadata of a head.
+// readEntry decodes the metadata of a head.
 func readEntry(head *unstructured.Unstructured) (Entry, error) {
-	var a about
-	if err := json.Unmarshal([]byte(head.GetAnnotations()[aboutAnnotation]), &a); err != nil {
-		return Entry{}, fmt.Errorf("Secret %s/%s: annotation %s: %w: somebody changed it; delete the Secret to forget the revision", head.GetNamespace(), head.GetName(), aboutAnnotation, err)
+	var a revisionSummary
+	if err := json.Unmarshal([]byte(head.GetAnnotations()[summaryAnnotation]), &a); err != nil {
+		return Entry{}, fmt.Errorf("Secret %s/%s: annotation %s: %w: somebody changed it; delete the Secret to forget the revision", head.GetNamespace(), head.GetName(), summaryAnnotation, err)
 	}
 	return Entry{
 		Number: numberOf(head), Created: head.GetCreationTimestamp().UTC(), Status: Status(head.GetLabels()[statusLabel]),
@@ -148,8 +152,8 @@ func readEntry(head *unstructured.Unstructured) (Entry, error) {
 	}, nil
 }
 
-// numberOf is the number of the revision that a Secret belongs to; 0 when it
-// has none.
+// numberOf returns the number of the revision that a Secret belongs to; 0
+// when it has none.
 func numberOf(secret *unstructured.Unstructured) int {
 	n, err := strconv.Atoi(secret.GetLabels()[revisionLabel])
 	if err != nil || n < 0 {
@@ -158,9 +162,9 @@ func numberOf(secret *unstructured.Unstructured) int {
 	return n
 }
 
-// marked is a PATCH that changes the status of a head, and nothing else. The uid
-// keeps it from making a head that has been deleted.
-func marked(head *unstructured.Unstructured, status Status) *unstructured.Unstructured {
+// statusPatch returns a PATCH that changes the status of a head, and nothing else.
+// Its uid keeps it from creating a head that was deleted.
+func statusPatch(head *unstructured.Unstructured, status Status) *unstructured.Unstructured {
 	patch := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
 	patch.SetName(head.GetName())
 	patch.SetNamespace(head.GetNamespace())

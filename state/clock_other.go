@@ -4,6 +4,5 @@ package state
 
 import "time"
 
-// sinceBoot is not known here: the wall clock goes on while the machine is
-// suspended.
+// sinceBoot is not available here: the wall clock includes suspension.
 func sinceBoot() time.Duration { return 0 }

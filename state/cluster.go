@@ -7,24 +7,24 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// Cluster is what keeping state needs of an API server.
+// Cluster is the set of API server calls that storing state needs.
 type Cluster interface {
-	apply.Cluster
-	// StoredKinds lists the kinds of objects that may be listed and deleted, each
-	// in one version, sorted. It makes no request.
+	kube.Cluster
+	// StoredKinds lists the kinds whose objects may be listed and deleted,
+	// each in its newest version, sorted. It makes no request.
 	StoredKinds() []schema.GroupVersionKind
-	// Create stores a new object; an error when there is one of its name.
-	Create(context.Context, apply.Kind, *unstructured.Unstructured) (*unstructured.Unstructured, error)
-	// Update replaces an object; an error when it is no longer the version that
-	// it was read as.
-	Update(context.Context, apply.Kind, *unstructured.Unstructured) (*unstructured.Unstructured, error)
-	// Unlabel takes a label from an object; a conflict when it is no longer the
-	// version that it was read as.
-	Unlabel(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, label, manager string) error
-	// SetManagedFields changes who owns which fields of an object; a conflict when
-	// it is no longer the version that it was read as.
-	SetManagedFields(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, manager string) error
+	// Create creates an object; AlreadyExists when there is one of its name.
+	Create(context.Context, kube.Kind, *unstructured.Unstructured) (*unstructured.Unstructured, error)
+	// Update replaces an object; a conflict when its resourceVersion has
+	// changed since it was read.
+	Update(context.Context, kube.Kind, *unstructured.Unstructured) (*unstructured.Unstructured, error)
+	// RemoveLabel removes a label from an object; a conflict when its
+	// resourceVersion has changed since it was read.
+	RemoveLabel(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, label, manager string) error
+	// SetManagedFields replaces the managedFields of an object; a conflict
+	// when its resourceVersion has changed since it was read.
+	SetManagedFields(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, manager string) error
 }

@@ -12,65 +12,66 @@ import (
 	"github.com/ordapply/ordapply/internal/activity"
 )
 
-// contender takes a lock, and waits for another holder as long as it may.
-type contender struct {
+// lockAcquirer acquires a lock, and waits for another holder up to a limit.
+type lockAcquirer struct {
 	leaseAccess
 	wait    time.Duration
 	waiting func(*HeldError)
 
-	busy time.Time                // since when another holder is waited for; zero: it is not
-	seen coordinationv1.LeaseSpec // the Lease as it was read last
-	when time.Time                // when it was first read as it is: an unchanged Lease expires by this process's own clock
+	waitingSince time.Time                // since when another holder is waited for; zero: there is none
+	lastSpec     coordinationv1.LeaseSpec // the Lease as it was read last
+	lastChange   time.Time                // when this state was first read: an unchanged Lease expires by this process's own clock
 }
 
-// take returns the Lease when it is ours, and the moment before it was.
-func (c *contender) take(ctx context.Context) (*unstructured.Unstructured, moment, error) {
+// acquire returns the Lease once this run holds it, and the moment before the
+// request that took it.
+func (c *lockAcquirer) acquire(ctx context.Context) (*unstructured.Unstructured, moment, error) {
 	began := time.Now()
 	ctx, done := activity.Start(ctx, "waiting for the lock of the apply set")
 	defer done()
 	for {
-		limit := began.Add(firstLook)
-		if !c.busy.IsZero() {
-			limit = c.busy.Add(c.wait)
+		limit := began.Add(lockReadTimeout)
+		if !c.waitingSince.IsZero() {
+			limit = c.waitingSince.Add(c.wait)
 		}
 		asking, cancel := context.WithDeadline(ctx, limit)
 		asked := thisMoment()
-		live, err := c.try(asking)
+		live, err := c.tryAcquire(asking)
 		cancel()
 		switch {
 		case ctx.Err() != nil && live == nil:
 			return nil, moment{}, context.Cause(ctx)
 		case live != nil:
 			return live, asked, nil
-		case err != nil && refusedForGood(err):
+		case err != nil && isPermanent(err):
 			return nil, moment{}, fmt.Errorf("lock %s: %w", c.id, err)
-		case lostRace(err): // it is read again at once, and says who won
+		case isLostRace(err): // it is read again at once, and names the winner
 			continue
 		}
-		if c.isBusy() && c.busy.IsZero() {
-			c.busy = time.Now()
-			_, waited := activity.Start(ctx, "waiting for the lock of the apply set, which another run has: "+holderOf(c.seen))
+		if c.isBusy() && c.waitingSince.IsZero() {
+			c.waitingSince = time.Now()
+			_, waited := activity.Start(ctx, "waiting for the lock of the apply set, which another run has: "+holderOf(c.lastSpec))
 			defer waited()
-			limit = c.busy.Add(c.wait)
+			limit = c.waitingSince.Add(c.wait)
 			if c.wait > 0 && c.waiting != nil {
-				c.waiting(c.held(0))
+				c.waiting(c.heldError(0))
 			}
 		}
 		left := time.Until(limit)
 		if left <= 0 {
-			return nil, moment{}, c.failure(err)
+			return nil, moment{}, c.acquireError(err)
 		}
 		select {
-		case <-time.After(min(left, c.pause())):
+		case <-time.After(min(left, c.nextRead())):
 		case <-ctx.Done():
 			return nil, moment{}, context.Cause(ctx)
 		}
 	}
 }
 
-// try looks at the Lease, and takes it if it may; nil without an error while
+// tryAcquire reads the Lease, and takes it if it is free; nil without an error while
 // another run holds it.
-func (c *contender) try(ctx context.Context) (*unstructured.Unstructured, error) {
+func (c *lockAcquirer) tryAcquire(ctx context.Context) (*unstructured.Unstructured, error) {
 	live, spec, err := c.read(ctx)
 	if apierrors.IsNotFound(err) && missingNamespace(err) == "" {
 		return c.create(ctx)
@@ -78,47 +79,47 @@ func (c *contender) try(ctx context.Context) (*unstructured.Unstructured, error)
 	if err != nil {
 		return nil, err
 	}
-	c.note(spec)
-	if c.isBusy() && time.Since(c.when) < lifetimeOf(spec, c.lifetime) {
+	c.observe(spec)
+	if c.isBusy() && time.Since(c.lastChange) < leaseDuration(spec, c.lifetime) {
 		return nil, nil
 	}
-	return c.update(ctx, live, c.taken(spec))
+	return c.update(ctx, live, c.acquiredSpec(spec))
 }
 
-// note remembers since when a Lease is as it is.
-func (c *contender) note(now coordinationv1.LeaseSpec) {
-	same := holderOf(now) == holderOf(c.seen) && timeOf(now.RenewTime).Equal(timeOf(c.seen.RenewTime)) && timeOf(now.AcquireTime).Equal(timeOf(c.seen.AcquireTime))
-	if !same || c.when.IsZero() {
-		c.when = time.Now()
+// observe records since when a Lease is unchanged.
+func (c *lockAcquirer) observe(now coordinationv1.LeaseSpec) {
+	same := holderOf(now) == holderOf(c.lastSpec) && timeOf(now.RenewTime).Equal(timeOf(c.lastSpec.RenewTime)) && timeOf(now.AcquireTime).Equal(timeOf(c.lastSpec.AcquireTime))
+	if !same || c.lastChange.IsZero() {
+		c.lastChange = time.Now()
 	}
-	c.seen = now
+	c.lastSpec = now
 }
 
-func (c *contender) isBusy() bool { return holderOf(c.seen) != "" }
+func (c *lockAcquirer) isBusy() bool { return holderOf(c.lastSpec) != "" }
 
-// pause is until the Lease should be looked at again.
-func (c *contender) pause() time.Duration {
+// nextRead returns the time until the Lease should be read again.
+func (c *lockAcquirer) nextRead() time.Duration {
 	if !c.isBusy() {
 		return c.retryPeriod()
 	}
-	expires := time.Until(c.when.Add(lifetimeOf(c.seen, c.lifetime)))
+	expires := time.Until(c.lastChange.Add(leaseDuration(c.lastSpec, c.lifetime)))
 	return max(min(expires, c.retryPeriod()), 50*time.Millisecond)
 }
 
-// lostRace recognises that another run was faster.
-func lostRace(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+// isLostRace reports whether another run wrote the Lease first.
+func isLostRace(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 
-func (c *contender) held(waited time.Duration) *HeldError {
-	return &HeldError{Lease: c.id, Holder: holderOf(c.seen), Since: timeOf(c.seen.AcquireTime), Seen: timeOf(c.seen.RenewTime), Waited: waited}
+func (c *lockAcquirer) heldError(waited time.Duration) *HeldError {
+	return &HeldError{Lease: c.id, Holder: holderOf(c.lastSpec), Since: timeOf(c.lastSpec.AcquireTime), Renewed: timeOf(c.lastSpec.RenewTime), Waited: waited}
 }
 
-// failure is why there is no lock yet.
-func (c *contender) failure(err error) error {
+// acquireError returns why the lock could not be taken.
+func (c *lockAcquirer) acquireError(err error) error {
 	switch {
 	case c.isBusy():
-		return c.held(max(c.wait, 0))
+		return c.heldError(max(c.wait, 0))
 	case err == nil:
-		return fmt.Errorf("lock %s: the API server did not answer within %s", c.id, firstLook)
+		return fmt.Errorf("lock %s: the API server did not answer within %s", c.id, lockReadTimeout)
 	}
 	return fmt.Errorf("lock %s: %w", c.id, err)
 }

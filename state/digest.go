@@ -11,11 +11,11 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// identity is what makes two revisions of one cluster the same. Its text is the
-// one that format v1 was digested by and does not change with the format: else
-// each set would have a new revision after an update of ordapply, and a rollback
-// would go back to what is deployed.
-type identity struct {
+// revisionIdentity decides whether two revisions of one cluster are the same. Its
+// encoding is that of format v1 and does not change with the format:
+// otherwise each set would get a new revision after an update of ordapply,
+// and a rollback would go back to what is deployed.
+type revisionIdentity struct {
 	Waves     [][]idV1         `json:"waves"`
 	Resources []storedResource `json:"resources"`
 	Options   optionsV1        `json:"options"`
@@ -23,10 +23,11 @@ type identity struct {
 	Hooks     []storedResource `json:"hooks,omitempty"`
 }
 
-// digest names the content of the revision. Two revisions with the same digest
-// apply the same. It does not depend on where the manifests stood.
+// digest returns a hash of the revision's content. Two revisions with the
+// same digest apply the same. It does not depend on the sources of the
+// manifests.
 func (r *Revision) digest(resources []storedResource) (string, error) {
-	id := identity{Resources: resources, Options: optionsAsV1(r.Options), OrderFile: r.OrderFile}
+	id := revisionIdentity{Resources: resources, Options: optionsAsV1(r.Options), OrderFile: r.OrderFile}
 	var err error
 	if id.Hooks, err = r.storeHooks(); err != nil {
 		return "", err
@@ -50,7 +51,7 @@ type storedResource struct {
 	Application string          `json:"application,omitempty"`
 }
 
-// storeResources are the manifests of the revision, by ID.
+// storeResources encodes the manifests of the revision, sorted by ID.
 func (r *Revision) storeResources() ([]storedResource, error) {
 	var out []storedResource
 	sorted := slices.SortedFunc(slices.Values(r.Resources), func(a, b ordering.Resource) int { return object.Compare(a.ID, b.ID) })

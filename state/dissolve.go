@@ -14,45 +14,48 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Dissolution deletes a set: its members in the reverse of the order in which
-// they were applied, then what it was remembered by.
-type Dissolution struct {
-	Cluster Cluster
-	Remover apply.Remover
-	Parent  object.ID
+// SetDeletion deletes a set: its members in the reverse of the order in which
+// they were applied, then its history and its parent.
+type SetDeletion struct {
+	Cluster Cluster                 // required
+	Remover apply.Remover           // required; with DryRun nothing is written
+	Parent  object.ID               // required: the parent object of the set
 	Kind    schema.GroupVersionKind // of the parent
 	// Namespace is where the Lease and the history are; default the parent's.
 	Namespace string
-	// LockTimeout is how long to wait for another run to end; default 0.
+	// LockTimeout bounds the wait for another run to end; default 0.
 	LockTimeout time.Duration
-	// Waiting is told, once, that another run is waited for; default: nobody.
-	Waiting func(*HeldError)
-	// Planned is told the order before anything is deleted; default: nobody.
-	Planned func(*ordering.Deletion)
-	// Hooks applies the hooks of the revision that was deployed last, before and after
-	// the members are deleted; nil: none run. Its Events are told of the hooks.
+	// OnWaiting is called once when another run is waited for; optional.
+	OnWaiting func(*HeldError)
+	// OnPlanned is called with the order before anything is deleted; optional.
+	OnPlanned func(*ordering.Deletion)
+	// Hooks applies the hooks of the revision that was deployed last, before
+	// and after the members are deleted; nil: none run. Its Events reports
+	// the hooks.
 	Hooks *apply.Applier
 }
 
-// Do deletes the set. What a protection keeps is let go: it stays and is a
-// member no longer. While anything else is left the set stays too, and a second
-// call finishes the work. The Namespace that the set is kept in goes last, and
-// with it whatever tells of the set, when it was a member.
-func (d Dissolution) Do(ctx context.Context) (apply.Summary, error) {
+// Do deletes the set. Protected members are kept and lose the set's label.
+// While any other member is left the set is kept too, and a second call
+// finishes the deletion. The Namespace of the set's records is deleted last
+// if it was a member, and the records with it. It returns an *UnknownError when
+// there is no such set, the errors of Remover.Run, and those of the lock.
+func (d SetDeletion) Do(ctx context.Context) (apply.Summary, error) {
 	if d.Namespace == "" {
 		d.Namespace = d.Parent.Namespace
 	}
-	if d.Planned == nil {
-		d.Planned = func(*ordering.Deletion) {}
+	if d.OnPlanned == nil {
+		d.OnPlanned = func(*ordering.Deletion) {}
 	}
 	if d.Remover.DryRun {
 		set, err := d.open(ctx)
-		if d.isRemnant(ctx, err) {
-			d.Planned(d.remnant())
+		if d.isAlreadyDeleted(ctx, err) {
+			d.OnPlanned(d.emptyDeletion())
 			return apply.Summary{}, nil
 		}
 		if err != nil {
@@ -65,19 +68,19 @@ func (d Dissolution) Do(ctx context.Context) (apply.Summary, error) {
 		return d.members(ctx, set, hooked)
 	}
 	if _, err := Open(ctx, d.Cluster, d.Kind, d.Parent, false); err != nil {
-		return apply.Summary{}, err // before the lock, which is written, too
+		return apply.Summary{}, err // before the lock, which is a write too
 	}
-	lock := Lock{Cluster: d.Cluster, Lease: LeaseOf(d.Parent, d.Namespace), Waiting: d.Waiting}
+	lock := Lock{Cluster: d.Cluster, Lease: LeaseOf(d.Parent, d.Namespace), OnWaiting: d.OnWaiting}
 	held, release, err := lock.Acquire(ctx, d.LockTimeout)
 	switch {
 	case missingNamespace(err) != "":
-		return apply.Summary{}, d.unknown()
-	case isGoing(err): // an earlier run came that far
+		return apply.Summary{}, d.unknownSetError()
+	case isNamespaceTerminating(err): // an earlier run got that far
 		return d.finish(ctx)
 	case err != nil:
 		return apply.Summary{}, err
 	}
-	summary, err := d.dissolve(held)
+	summary, err := d.deleteSet(held)
 	err = orLost(held, err)
 	release()
 	var unknown *UnknownError
@@ -87,41 +90,43 @@ func (d Dissolution) Do(ctx context.Context) (apply.Summary, error) {
 	return summary, errors.Join(err, d.dropLease(ctx))
 }
 
-// finish deletes what is left of a set whose Namespace is being deleted. Its
-// parent goes last: where that is gone, only the Namespace is left to wait for.
-func (d Dissolution) finish(ctx context.Context) (apply.Summary, error) {
-	summary, err := d.dissolve(ctx)
+// finish deletes the rest of a set whose Namespace is terminating. The parent
+// is deleted last: where that is gone, only the Namespace is left to wait
+// for.
+func (d SetDeletion) finish(ctx context.Context) (apply.Summary, error) {
+	summary, err := d.deleteSet(ctx)
 	if _, unknown := errors.AsType[*UnknownError](err); unknown {
-		d.Planned(d.remnant())
+		d.OnPlanned(d.emptyDeletion())
 		err = nil
 	}
 	if err == nil {
 		err = awaitGone(ctx, d.Cluster, d.Namespace, d.Remover.WaveTimeout)
-		summary.OutOfTime = overtime(err).OutOfTime
+		summary.OutOfTime = timeoutSummary(err).OutOfTime
 	}
 	return summary, err
 }
 
-// isRemnant tells whether a set is unknown because an earlier run, or whoever
-// deletes the Namespace that it was kept in, came as far as its parent.
-func (d Dissolution) isRemnant(ctx context.Context, err error) bool {
+// isAlreadyDeleted reports whether a set is unknown because its parent has been
+// deleted and its Namespace is terminating.
+func (d SetDeletion) isAlreadyDeleted(ctx context.Context, err error) bool {
 	_, unknown := errors.AsType[*UnknownError](err)
-	return unknown && beingDeleted(ctx, d.Cluster, d.Namespace)
+	return unknown && isTerminating(ctx, d.Cluster, d.Namespace)
 }
 
-// remnant is the order of what is left of such a set: nothing.
-func (d Dissolution) remnant() *ordering.Deletion {
+// emptyDeletion returns the deletion of such a set: nothing is left.
+func (d SetDeletion) emptyDeletion() *ordering.Deletion {
 	return &ordering.Deletion{Notes: []string{fmt.Sprintf("nothing is left of apply set %s but namespace %q, which is being deleted", d.Parent, d.Namespace)}}
 }
 
-// Order tells what would be deleted, in which order.
-func (d Dissolution) Order(ctx context.Context) (*ordering.Deletion, map[object.ID]*unstructured.Unstructured, error) {
+// Order returns what would be deleted, in which order, and the live members. It
+// only reads.
+func (d SetDeletion) Order(ctx context.Context) (*ordering.Deletion, map[object.ID]*unstructured.Unstructured, error) {
 	if d.Namespace == "" {
 		d.Namespace = d.Parent.Namespace
 	}
 	set, err := d.open(ctx)
-	if d.isRemnant(ctx, err) {
-		return d.remnant(), nil, nil
+	if d.isAlreadyDeleted(ctx, err) {
+		return d.emptyDeletion(), nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -138,12 +143,12 @@ func (d Dissolution) Order(ctx context.Context) (*ordering.Deletion, map[object.
 	return order, members.Live, err
 }
 
-func (d Dissolution) dissolve(ctx context.Context) (apply.Summary, error) {
+func (d SetDeletion) deleteSet(ctx context.Context) (apply.Summary, error) {
 	set, err := d.open(ctx)
 	if err != nil {
 		return apply.Summary{}, err
 	}
-	if err := set.livesIn(d.Namespace); err != nil {
+	if err := set.checkRecordsNamespace(d.Namespace); err != nil {
 		return apply.Summary{}, err
 	}
 	hooked, err := d.hooked(ctx, set)
@@ -154,7 +159,7 @@ func (d Dissolution) dissolve(ctx context.Context) (apply.Summary, error) {
 	if err != nil {
 		return hooked.summed(summary), err
 	}
-	if err := d.letGo(ctx, set, summary); err != nil {
+	if err := d.unlabelKept(ctx, set, summary); err != nil {
 		return hooked.summed(summary), err
 	}
 	if err := hooked.after(ctx, summary); err != nil {
@@ -164,55 +169,57 @@ func (d Dissolution) dissolve(ctx context.Context) (apply.Summary, error) {
 	if err := d.history().Drop(activity.For(ctx, "of the history")); err != nil {
 		return summary, err
 	}
-	return summary, set.Drop(ctx)
+	return summary, set.Delete(ctx)
 }
 
-func (d Dissolution) open(ctx context.Context) (*Set, error) {
+func (d SetDeletion) open(ctx context.Context) (*Set, error) {
 	set, err := Open(ctx, d.Cluster, d.Kind, d.Parent, false)
-	if err == nil && (set.Exists() || !beingDeleted(ctx, d.Cluster, d.Namespace)) {
+	if err == nil && (set.Exists() || !isTerminating(ctx, d.Cluster, d.Namespace)) {
 		err = set.Recover(ctx, d.history())
 	}
 	if err == nil && !set.Known() {
-		err = d.unknown()
+		err = d.unknownSetError()
 	}
 	return set, err
 }
 
-func (d Dissolution) unknown() error {
+func (d SetDeletion) unknownSetError() error {
 	return &UnknownError{d.Parent}
 }
 
-// UnknownError says that a set is not there.
+// UnknownError reports that a set does not exist.
 type UnknownError struct{ parent object.ID }
 
+// Error names the set that was looked for.
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no apply set %s: nothing to delete; name another with KIND/NAME or -n", e.parent)
 }
 
 // members deletes all members of the set.
-func (d Dissolution) members(ctx context.Context, set *Set, hooked *departure) (apply.Summary, error) {
+func (d SetDeletion) members(ctx context.Context, set *Set, hooked *hookedDeletion) (apply.Summary, error) {
 	members, err := set.Members(activity.For(ctx, "for the deletion"))
 	if err != nil {
 		return apply.Summary{}, err
 	}
-	if err := members.answering("run this again"); err != nil {
+	if err := members.checkListable("run this again"); err != nil {
 		return apply.Summary{}, err
 	}
 	summary, err := d.removal(set, members, hooked).run(ctx, members.Live)
-	return summary, errors.Join(err, members.certain())
+	return summary, errors.Join(err, members.checkVerified())
 }
 
-// removal deletes members of the set, of which none must stay for its sake.
-func (d Dissolution) removal(set *Set, members Members, hooked *departure) removal {
+// removal returns the deletion of members of the set, none of which is kept
+// for the set's sake.
+func (d SetDeletion) removal(set *Set, members Members, hooked *hookedDeletion) memberDeletion {
 	keep := func(object.ID) string { return "" }
-	return removal{
-		set: set, history: d.history(), remover: d.Remover, keep: keep, planned: d.Planned,
-		remarks: slices.Concat(set.withRemark(members.Remarks()), hooked.remarks()), first: hooked.before, leavesToo: hooked.made,
+	return memberDeletion{
+		set: set, history: d.history(), remover: d.Remover, keepReason: keep, onPlanned: d.OnPlanned,
+		notes: slices.Concat(set.withRecoveryNote(members.Remarks()), hooked.remarks()), beforeDelete: hooked.before, alsoDeleted: hooked.made,
 	}
 }
 
-// letGo takes the label from members that were kept: nobody owns them now.
-func (d Dissolution) letGo(ctx context.Context, set *Set, summary apply.Summary) error {
+// unlabelKept removes the set's label from members that were kept.
+func (d SetDeletion) unlabelKept(ctx context.Context, set *Set, summary apply.Summary) error {
 	for _, result := range summary.Results {
 		if result.State != apply.Kept {
 			continue
@@ -224,20 +231,20 @@ func (d Dissolution) letGo(ctx context.Context, set *Set, summary apply.Summary)
 	return nil
 }
 
-func (d Dissolution) history() History {
+func (d SetDeletion) history() History {
 	return History{Cluster: d.Cluster, Parent: applyset.Parent{ID: d.Parent}, Namespace: d.Namespace}
 }
 
-// dropLease deletes the Lease of a set that was deleted, unless another run has
-// begun meanwhile.
-func (d Dissolution) dropLease(ctx context.Context) error {
+// dropLease deletes the Lease of a set that was deleted, unless another run
+// has taken it since.
+func (d SetDeletion) dropLease(ctx context.Context) error {
 	lease := LeaseOf(d.Parent, d.Namespace)
 	live, err := d.Cluster.Get(ctx, leaseKind(), lease.Namespace, lease.Name)
 	if err == nil {
 		if holder, _, _ := unstructured.NestedString(live.Object, "spec", "holderIdentity"); holder != "" {
 			return nil
 		}
-		err = d.Cluster.Delete(ctx, leaseKind(), live, apply.DeleteOptions{Unchanged: true})
+		err = d.Cluster.Delete(ctx, leaseKind(), live, kube.DeleteOptions{Unchanged: true})
 	}
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

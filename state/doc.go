@@ -1,4 +1,15 @@
-// Package state keeps what must be remembered between runs: the apply set
-// (KEP-3659) that a stream belongs to, who may change it now, and the revisions
-// that it had. Package applyset decides; this package reads and writes.
+// Package state stores what runs share: the apply set (KEP-3659) of a stream,
+// the lock of the run that may change it, and its revisions. Package applyset
+// makes the decisions; this package reads and writes.
+//
+//	secret := object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"} // the parent
+//	run := state.Run{
+//		Cluster: cluster, Applier: applier, Plan: plan, Stream: stream,
+//		Parent: secret, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
+//		Prune: true, Remover: apply.Remover{Cluster: cluster},
+//	}
+//	summary, err := run.Do(ctx) // takes the lock, applies, prunes, and records a revision
+//
+//	history := state.History{Cluster: cluster, Parent: applyset.Parent{ID: secret}}
+//	revision, err := history.Last(ctx, state.Deployed)
 package state

@@ -13,36 +13,37 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// client is the way of one run to the store. Every request waits there until the
-// exploration lets it go on: all of it, or only as far as the server.
+// client is the connection of one run to the store. Every request waits there
+// until the exploration lets it proceed, completely or only as far as the
+// server.
 type client struct {
-	Cluster // of which no more than below is called
+	Cluster // only the methods below are called
 	world   *world
 	actor   *actor
 }
 
-// request is one that waits.
+// request is a waiting request.
 type request struct {
 	actor  *actor
 	verb   string
-	kind   apply.Kind
+	kind   kube.Kind
 	name   string // namespace/name
-	holder string // whom a write to a Lease makes its holder
+	holder string // the holder that a write to a Lease sets
 	grant  chan verdict
-	born   int // how many requests were carried out before it was asked
+	born   int // number of requests that were carried out before it was sent
 	text   string
 }
 
-// verdict is what becomes of a request.
+// verdict is the outcome of a request.
 type verdict int
 
 const (
 	granted verdict = iota
-	lost            // it is carried out, and the answer does not arrive
-	crashed         // it is carried out, and its run ends before the answer
+	lost            // it is carried out, and the answer is lost
+	crashed         // it is carried out, and its run is killed before the answer
 	never           // its run has ended
 )
 
@@ -54,13 +55,13 @@ func (q *request) isWrite() bool {
 
 func (q *request) isOf(resource string) bool { return q.kind.Resource.Resource == resource }
 
-// at is the key of the store that the request is about.
+// at returns the key of the store that the request is about.
 func (q *request) at() string { return q.kind.Resource.GroupResource().String() + "/" + q.name }
 
 func (q *request) isLease() bool { return q.isOf("leases") }
 
-// label names the request in a trace; requests of one run with one label come
-// one after the other.
+// label names the request in a trace; requests of one run with the same label
+// are sequential.
 func (q *request) label() string {
 	if q.text == "" {
 		q.text = q.labelled()
@@ -83,7 +84,7 @@ func (q *request) labelled() string {
 	return q.actor.name + ": " + strings.TrimSpace(verb+" "+q.kind.Resource.GroupResource().String()+" "+q.name)
 }
 
-// ask sends one request when its turn comes.
+// ask sends one request when it is its turn.
 func ask[T any](ctx context.Context, c *client, q request, do func() (T, error)) (answer T, err error) {
 	q.actor = c.actor
 	how, err := c.world.sent(ctx, &q)
@@ -108,9 +109,9 @@ func ask[T any](ctx context.Context, c *client, q request, do func() (T, error))
 	return answer, err
 }
 
-// sent returns when a request is carried out, and what becomes of it then. What
-// the product asks right before it sends anything is asked at that moment; when
-// that has to be waited for, the request waits for another turn.
+// sent returns when a request is to be carried out, with its outcome. The
+// checks that the product makes right before it sends anything are made then;
+// when they block, the request waits for another turn.
 func (w *world) sent(ctx context.Context, q *request) (verdict, error) {
 	how := granted
 	for {
@@ -127,34 +128,35 @@ func (w *world) sent(ctx context.Context, q *request) (verdict, error) {
 	}
 }
 
-// mayBeSent is what the product asks, as close to the request as it can.
+// mayBeSent makes the checks of the product that come last before a request.
 func mayBeSent(ctx context.Context, q *request) error {
 	if ctx.Err() != nil || !q.isWrite() {
 		return ctx.Err()
 	}
-	return apply.MayWrite(ctx)
+	return kube.MayWrite(ctx)
 }
 
-// kindOf is the kind of the store that a resource is of; the exploration takes
-// away no other than the Widgets.
-func kindOf(kind apply.Kind) schema.GroupKind {
+// kindOf returns the kind of a resource; only Widgets can become unserved in
+// the exploration.
+func kindOf(kind kube.Kind) schema.GroupKind {
 	if kind.Resource.Resource == "widgets" {
 		return widget
 	}
 	return schema.GroupKind{}
 }
 
-// notServedNow is the bare 404 of a path that the API server does not know.
+// notServedNow returns the bare 404 of a path that the API server does not
+// serve.
 func notServedNow(q request) error {
 	_, name, _ := strings.Cut(q.name, "/")
 	return apierrors.NewGenericServerResponse(404, q.verb, q.kind.Resource.GroupResource(), name, "404 page not found", 0, true)
 }
 
-func at(verb string, kind apply.Kind, namespace, name string) request {
+func at(verb string, kind kube.Kind, namespace, name string) request {
 	return request{verb: verb, kind: kind, name: strings.TrimSuffix(namespace+"/"+name, "/")}
 }
 
-func (c *client) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
+func (c *client) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 	kind, _ := c.world.store.Kind(gvk)
 	return kind, !c.actor.unserved[gvk.GroupKind()]
 }
@@ -180,8 +182,8 @@ func (c *client) StoredKinds() []schema.GroupVersionKind {
 	return kinds
 }
 
-// Refresh reads discovery. Who does not ask again goes on believing what it
-// read, as the real client does.
+// Refresh reads discovery. A run that does not refresh keeps what it read, as
+// the real client does.
 func (c *client) Refresh(ctx context.Context, gvs ...schema.GroupVersion) error {
 	if !slices.ContainsFunc(gvs, func(gv schema.GroupVersion) bool { return gv.Group == widget.Group }) {
 		return nil
@@ -194,37 +196,37 @@ func (c *client) Refresh(ctx context.Context, gvs ...schema.GroupVersion) error 
 	return err
 }
 
-func (c *client) Apply(ctx context.Context, kind apply.Kind, obj *unstructured.Unstructured, o apply.PatchOptions) (*unstructured.Unstructured, error) {
+func (c *client) Apply(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured, o kube.PatchOptions) (*unstructured.Unstructured, error) {
 	return ask(ctx, c, at("apply", kind, obj.GetNamespace(), obj.GetName()), func() (*unstructured.Unstructured, error) {
 		return c.world.store.Apply(ctx, kind, obj, o)
 	})
 }
 
-func (c *client) Create(ctx context.Context, kind apply.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (c *client) Create(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	q := at("create", kind, obj.GetNamespace(), obj.GetName())
 	q.holder = leaseHolder(obj)
 	return ask(ctx, c, q, func() (*unstructured.Unstructured, error) { return c.world.store.Create(ctx, kind, obj) })
 }
 
-func (c *client) Update(ctx context.Context, kind apply.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (c *client) Update(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	q := at("update", kind, obj.GetNamespace(), obj.GetName())
 	q.holder = leaseHolder(obj)
 	return ask(ctx, c, q, func() (*unstructured.Unstructured, error) { return c.world.store.Update(ctx, kind, obj) })
 }
 
-// leaseHolder is the holder of a Lease; "" without one.
+// leaseHolder returns the holder of a Lease; "" without one.
 func leaseHolder(lease *unstructured.Unstructured) string {
 	holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity")
 	return holder
 }
 
-func (c *client) Get(ctx context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+func (c *client) Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	return ask(ctx, c, at("get", kind, namespace, name), func() (*unstructured.Unstructured, error) {
 		return c.world.store.Get(ctx, kind, namespace, name)
 	})
 }
 
-func (c *client) List(ctx context.Context, kind apply.Kind, namespace string, query apply.Query) ([]*unstructured.Unstructured, error) {
+func (c *client) List(ctx context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error) {
 	q := at("list", kind, namespace, "")
 	q.name = strings.TrimSpace(q.name + " " + query.Fields)
 	return ask(ctx, c, q, func() ([]*unstructured.Unstructured, error) {
@@ -232,55 +234,55 @@ func (c *client) List(ctx context.Context, kind apply.Kind, namespace string, qu
 	})
 }
 
-func (c *client) Delete(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, o apply.DeleteOptions) error {
+func (c *client) Delete(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, o kube.DeleteOptions) error {
 	_, err := ask(ctx, c, at("delete", kind, live.GetNamespace(), live.GetName()), func() (bool, error) {
 		return true, c.world.store.Delete(ctx, kind, live, o)
 	})
 	return err
 }
 
-func (c *client) Migrate(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {
+func (c *client) Migrate(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {
 	_, err := ask(ctx, c, at("migrate", kind, live.GetNamespace(), live.GetName()), func() (bool, error) {
 		return true, c.world.store.Migrate(ctx, kind, live, predecessors, manager)
 	})
 	return err
 }
 
-func (c *client) SetManagedFields(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, _ []metav1.ManagedFieldsEntry, manager string) error {
+func (c *client) SetManagedFields(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, _ []metav1.ManagedFieldsEntry, manager string) error {
 	return c.Migrate(ctx, kind, live, nil, manager)
 }
 
-func (c *client) Unlabel(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, label, manager string) error {
+func (c *client) RemoveLabel(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, label, manager string) error {
 	_, err := ask(ctx, c, at("unlabel", kind, live.GetNamespace(), live.GetName()), func() (bool, error) {
-		return true, c.world.store.Unlabel(ctx, kind, live, label, manager)
+		return true, c.world.store.RemoveLabel(ctx, kind, live, label, manager)
 	})
 	return err
 }
 
-// Watch reports at once what changes. It is no request that could come sooner or
-// later: what it reports is only ever waited for.
-func (c *client) Watch(ctx context.Context, kind apply.Kind, namespace string, query apply.Query, changed func(apply.Change)) {
+// Watch reports changes at once. It is not a request that could be reordered:
+// what it reports is only ever waited for.
+func (c *client) Watch(ctx context.Context, kind kube.Kind, namespace string, query kube.Query, changed func(kube.WatchEvent)) {
 	seen := map[string]*unstructured.Unstructured{}
-	tell := func(change apply.Change) {
+	tell := func(change kube.WatchEvent) {
 		c.world.sees(c.actor, kind, change)
 		changed(change)
 	}
 	for first := true; ; first = false {
 		now, next := c.world.store.watched(kind, namespace, query)
 		if first {
-			tell(apply.Change{Listed: true, Objects: now})
+			tell(kube.WatchEvent{Listed: true, Objects: now})
 		}
 		there := map[string]*unstructured.Unstructured{}
 		for _, obj := range now {
 			at := obj.GetNamespace() + "/" + obj.GetName()
 			there[at] = obj
 			if old := seen[at]; !first && (old == nil || old.GetResourceVersion() != obj.GetResourceVersion()) {
-				tell(apply.Change{Objects: []*unstructured.Unstructured{obj}})
+				tell(kube.WatchEvent{Objects: []*unstructured.Unstructured{obj}})
 			}
 		}
 		for at, old := range seen {
 			if there[at] == nil {
-				tell(apply.Change{Deleted: true, Objects: []*unstructured.Unstructured{old}})
+				tell(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{old}})
 			}
 		}
 		seen = there
@@ -292,8 +294,9 @@ func (c *client) Watch(ctx context.Context, kind apply.Kind, namespace string, q
 	}
 }
 
-// watched is what a watch sees, and what says that it may have changed.
-func (s *store) watched(kind apply.Kind, namespace string, query apply.Query) ([]*unstructured.Unstructured, <-chan struct{}) {
+// watched returns what a watch reports now, and a channel that is closed at
+// the next change.
+func (s *store) watched(kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, <-chan struct{}) {
 	s.mu.Lock()
 	next := s.changed
 	s.mu.Unlock()

@@ -2,16 +2,16 @@ package state
 
 import "strings"
 
-// event is a request that was carried out, and what went wrong with it.
+// event is a request that was carried out, with its fault.
 type event struct {
 	request  *request
 	label    string
 	accident string
-	at       int // how many requests had been carried out before
+	at       int // number of requests that had been carried out before
 }
 
-// read is the event that an option stands for; its request is nil when the
-// option is no request.
+// read returns the event of an option; its request is nil when the option is
+// not a request.
 func (w *world) read(option string) (*event, *request) {
 	e := &event{label: option, at: w.requests}
 	for _, accident := range []string{unanswered, killed, unserved, restored, replaced, broken} {
@@ -28,9 +28,9 @@ func (w *world) read(option string) (*event, *request) {
 	return e, nil
 }
 
-// covered reports whether the same history, but for the order of two events that
-// have nothing to do with each other, is explored too: the option could have come
-// before what came last, and its label sorts before that one's.
+// covered reports whether an equal history, except for the order of two
+// independent events, is explored too: the option could have come before the
+// last event, and its label sorts before that one's.
 func (w *world) covered(option string) bool {
 	if w.last == nil || w.last.request == nil {
 		return false
@@ -45,8 +45,8 @@ func (w *world) covered(option string) bool {
 	return !depends(e, w.last)
 }
 
-// depends reports whether it matters which of two events comes first: one writes
-// what the other reads or writes, or both write what an invariant is about.
+// depends reports whether the order of two events matters: one writes what
+// the other reads or writes, or both write what an invariant is about.
 func depends(a, b *event) bool {
 	p, q := a.request, b.request
 	switch {
@@ -57,7 +57,7 @@ func depends(a, b *event) bool {
 	case (a.accident == replaced || b.accident == replaced) && p.ofSwapped() && q.ofSwapped():
 		return true
 	case p.verb == "discover" && q.isLease() || q.verb == "discover" && p.isLease():
-		return true // the look at the Lease comes right after it
+		return true // the read of the Lease comes right after it
 	case !p.isWrite() && !q.isWrite():
 		return false
 	case p.isWrite() && q.isWrite() && p.isOfSet() && q.isOfSet() && p.actor != q.actor:
@@ -66,8 +66,7 @@ func depends(a, b *event) bool {
 	return p.kind.Resource == q.kind.Resource && (p.name == q.name || p.verb == "list" || q.verb == "list")
 }
 
-// mends reports whether Widgets are served before the event and not after, or the
-// other way round.
+// mends reports whether the event changes whether Widgets are served.
 func (e *event) mends() bool { return e.accident == unserved || e.accident == restored }
 
 func (q *request) ofWidgets() bool { return q.verb == "discover" || q.isOf("widgets") }
@@ -76,8 +75,8 @@ func (q *request) ofSwapped() bool {
 	return q.at() == swapKey || q.isOf("serviceaccounts") && q.verb == "list"
 }
 
-// isOfSet reports whether a request is about a member or the parent: not about the
-// Lease or the history.
+// isOfSet reports whether a request is about a member or the parent, and not
+// about the Lease or the history.
 func (q *request) isOfSet() bool {
 	return !q.isLease() && (!q.isOf("secrets") || q.name == "shop/shop")
 }

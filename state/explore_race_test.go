@@ -2,5 +2,6 @@
 
 package state
 
-// raceDetector is true under -race, where Go's scheduler picks goroutines at random.
+// raceDetector is true under -race, where Go's scheduler picks goroutines at
+// random.
 const raceDetector = true

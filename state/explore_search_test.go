@@ -9,32 +9,32 @@ import (
 	"time"
 )
 
-// exploration tries every history of two runs: which request goes first, again
-// and again, and what goes wrong with it. It carries out each from the beginning,
-// up to a choice that is not tried yet, and goes no further where an earlier
-// history was in the same state. Histories with fewer faults come first: the
-// earlier one has as many faults to come, or more.
+// exploration tries every history of two runs: every order of their requests,
+// with every fault. It replays each history from the beginning up to a choice
+// that was not tried yet, and stops where an earlier history was in the same
+// state. Histories with fewer faults come first, so the earlier one has at
+// least as many faults left.
 type exploration struct {
 	scenario scenario
-	faults   int      // that one history may have
+	faults   int      // maximum in one history
 	sorts    []string // of faults; nil: all
 
-	todo    [][]*choice // histories to try, by the faults that they have up to there
+	todo    [][]*choice // histories to try, by the number of their faults so far
 	visited map[uint64]bool
 	found   map[string]violation
 
 	histories, whole, requests, repeated, diverged int
 }
 
-// choice is what was chosen where something else could have come as well, and
-// what was chosen before.
+// choice is an option that was chosen among several, and the choices before
+// it.
 type choice struct {
 	before *choice
 	option string
 	state  uint64 // in which it was chosen
 }
 
-// path is all that was chosen, in its order.
+// path returns all choices in order.
 func (c *choice) path() []*choice {
 	var path []*choice
 	for ; c != nil; c = c.before {
@@ -50,7 +50,7 @@ type violation struct {
 	trace  []string
 }
 
-// run explores all there is.
+// run explores all histories.
 func (e *exploration) run(t *testing.T) {
 	e.visited, e.found = map[uint64]bool{}, map[string]violation{}
 	e.todo = make([][]*choice, e.faults+1)
@@ -71,8 +71,8 @@ func (e *exploration) run(t *testing.T) {
 	}
 }
 
-// once carries out one history: the choices of its path, and then what comes
-// first each time.
+// once carries out one history: the choices of its path, and then the first
+// option each time.
 func (e *exploration) once(path []*choice) (astray bool) {
 	w := newWorld(e.scenario.before)
 	for _, a := range e.scenario.runs() {
@@ -106,15 +106,15 @@ func (e *exploration) once(path []*choice) (astray bool) {
 	return astray
 }
 
-// isLeftOut tells whether an option is a fault of a sort that is not tried.
+// isLeftOut reports whether an option is a fault of a sort that is not tried.
 func (e *exploration) isLeftOut(option string) bool {
 	return e.sorts != nil && faultsOf(option) > 0 && !slices.ContainsFunc(e.sorts, func(sort string) bool {
 		return strings.HasPrefix(option, sort) || strings.HasSuffix(option, sort)
 	})
 }
 
-// next is what happens next; not ok where an earlier history has been, or where this
-// one goes astray: its path cannot be followed.
+// next returns the next option; ok is false where an earlier history was in
+// the same state, or where this one goes astray: its path cannot be followed.
 func (e *exploration) next(w *world, options []string, path *[]*choice) (option string, ok, astray bool) {
 	if len(options) == 1 {
 		fresh := len(*path) > 0 || !w.decides(options[0]) || e.isNew(w, options)
@@ -146,9 +146,10 @@ func (e *exploration) next(w *world, options []string, path *[]*choice) (option 
 	return options[0], w.chosen != before, false
 }
 
-// carryOut carries out the history of a choice. The scheduler of Go may let two
-// goroutines of a run go in another order than before, once in some thousand
-// histories: then it is tried again, before it is given up as lost.
+// carryOut carries out the history of a choice. Go's scheduler may run two
+// goroutines of a run in another order than before, once in some thousand
+// histories: the history is then retried a few times before it counts as
+// diverged.
 func (e *exploration) carryOut(t *testing.T, last *choice) {
 	astray := true
 	for try := 0; astray && try < 5; try++ {
@@ -162,7 +163,8 @@ func (e *exploration) carryOut(t *testing.T, last *choice) {
 	}
 }
 
-// isNew notes the state that a history is in; false where an earlier one was.
+// isNew records the state of a history; it returns false where an earlier one
+// was in it.
 func (e *exploration) isNew(w *world, options []string) bool {
 	state := w.state(options)
 	if e.visited[state] {
@@ -172,14 +174,14 @@ func (e *exploration) isNew(w *world, options []string) bool {
 	return true
 }
 
-// decides tells whether an option is a request that matters: time that passes
-// changes nothing of a state, and yet does not come back to it.
+// decides reports whether an option is a request that matters. Passing time
+// does not: it changes nothing in a state, and yet never leads back to it.
 func (w *world) decides(option string) bool {
 	_, q := w.read(option)
 	return q != nil && w.matters(q)
 }
 
-// faultsOf is how many faults an option is.
+// faultsOf returns the number of faults of an option.
 func faultsOf(option string) int {
 	for _, fault := range []string{unanswered, killed, unserved, replaced, broken} {
 		if strings.HasPrefix(option, fault) {
@@ -203,7 +205,7 @@ func (e *exploration) report(w *world) {
 	}
 }
 
-// switches counts how often a trace goes from one run to the other, and then its
+// switches measures a trace: the number of switches between runs, then its
 // length.
 func switches(trace []string) int {
 	n, last := len(trace), ""
@@ -215,18 +217,18 @@ func switches(trace []string) int {
 	return n
 }
 
-// suspension is how long a suspended run stands still: longer than it is
-// believed to be alive.
+// suspension is how long a suspended run is stopped: longer than its Lease
+// lasts.
 const suspension = 20 * time.Second
 
-// options are what may come next; none when both runs have ended.
+// options returns what may happen next; none when both runs have ended.
 func (w *world) options(faults int) []string {
 	var out []string
 	live, sleeping := 0, false
 	for _, a := range w.actors {
 		if !a.dead && !a.ended {
 			live++
-			sleeping = sleeping || len(a.waiting) == 0 && (a == w.holder || a.late) // else it can only wait for the lock
+			sleeping = sleeping || len(a.waiting) == 0 && (a == w.holder || a.late) // otherwise it can only wait for the lock
 		}
 	}
 	waiting := w.waiting()
@@ -235,7 +237,7 @@ func (w *world) options(faults int) []string {
 			return []string{q.label()}
 		}
 	}
-	last := map[*actor]bool{} // whose first request stands for all that it asks at once
+	last := map[*actor]bool{} // its first request stands for all that it sends concurrently
 	var turns []*request
 	for _, q := range slices.DeleteFunc(waiting, func(q *request) bool { return w.mayComeLater(q, faults) }) {
 		if last[q.actor] {
@@ -259,8 +261,9 @@ func (w *world) options(faults int) []string {
 	return out
 }
 
-// alone tells whether no other run can write before this one has done something:
-// what it asks at once may then come in any order. It may be killed in between.
+// alone reports whether no other run can write before this one has done
+// something: its concurrent requests may then come in any order. It may be
+// killed in between.
 func (w *world) alone(a *actor) bool {
 	return !a.late && !slices.ContainsFunc(w.actors, func(other *actor) bool {
 		shut := w.holder == a && other.isAtLock()
@@ -268,14 +271,15 @@ func (w *world) alone(a *actor) bool {
 	})
 }
 
-// isAtLock tells whether all that the run asks is for the lock.
+// isAtLock reports whether all requests of the run are for the lock.
 func (a *actor) isAtLock() bool {
 	return !slices.ContainsFunc(a.waiting, func(q *request) bool { return !q.isLease() && q.verb != "discover" })
 }
 
-// mayComeLater tells whether a request of a run that wants the lock need not come
-// before what its holder does next, which has nothing to do with it. It does not
-// get the lock before the holder gives it back, is killed or is suspended.
+// mayComeLater reports whether a request of a run that waits for the lock can
+// be postponed until after the holder's next request, because the two are
+// independent. The run does not get the lock before the holder releases it,
+// is killed or is suspended.
 func (w *world) mayComeLater(q *request, faults int) bool {
 	holder := w.holder
 	if holder == nil || holder == q.actor || holder.dead || holder.late || q.actor.late || !q.actor.isAtLock() || len(holder.waiting) == 0 {
@@ -286,10 +290,10 @@ func (w *world) mayComeLater(q *request, faults int) bool {
 	})
 }
 
-// passing lets time pass until a run asks something.
+// passing lets time pass until a run sends a request.
 const passing = "time passes"
 
-// waiting are the requests that may go on, in some order.
+// waiting returns the requests that may proceed, in a fixed order.
 func (w *world) waiting() []*request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -302,10 +306,10 @@ func (w *world) waiting() []*request {
 	return sorted(out)
 }
 
-// matters tells whether it makes a difference when a request is carried out.
-// Nobody writes the Namespace that names the cluster; the holder of the Lease
-// may renew it whenever it likes, and who waits for it look. What a run reads
-// before it looks at the Lease first, it reads right before that.
+// matters reports whether it makes a difference when a request is carried
+// out. The Namespace that identifies the cluster is never written; the holder
+// of the Lease may renew it at any time, and waiting runs may read it. What a
+// run reads before its first read of the Lease, it reads right before that.
 func (w *world) matters(q *request) bool {
 	switch {
 	case q.actor.isAskingAgain(q) && w.store.gone[widget]:
@@ -320,10 +324,10 @@ func (w *world) matters(q *request) bool {
 	return true
 }
 
-// accidents are what may go wrong with a request, or right before it.
+// accidents returns what may go wrong with a request, or right before it.
 func (w *world) accidents(q *request, faults int) []string {
 	var out []string
-	if q.ofWidgets() && w.store.gone[widget] && q.actor.asked[q.label()] < 2 { // it may be asked for long
+	if q.ofWidgets() && w.store.gone[widget] && q.actor.asked[q.label()] < 2 { // it may be requested for long
 		out = append(out, restored+q.label())
 	}
 	if faults <= 0 {
@@ -347,7 +351,7 @@ func (w *world) accidents(q *request, faults int) []string {
 	return out
 }
 
-// What may go wrong, or be mended, with the next request or before it.
+// The faults, and repairs, of the next request or before it.
 const (
 	unanswered = "no answer to "
 	killed     = "killed with "
@@ -358,7 +362,7 @@ const (
 	suspended  = ": is suspended"
 )
 
-// perform lets an option happen.
+// perform carries out an option.
 func (w *world) perform(option string) {
 	w.trace = append(w.trace, option)
 	e, q := w.read(option)
@@ -399,7 +403,7 @@ func (w *world) named(option string) *actor {
 	return w.actors[slices.IndexFunc(w.actors, func(a *actor) bool { return strings.HasPrefix(option, a.name+":") })]
 }
 
-// pass waits until a run asks something else that matters, or ends.
+// pass waits until a run sends a new request that matters, or ends.
 func (w *world) pass() {
 	select {
 	case <-w.poke:
@@ -410,7 +414,7 @@ func (w *world) pass() {
 		select {
 		case <-w.poke:
 		case <-late:
-			if len(before) == 0 { // else what waits was only not let go on
+			if len(before) == 0 { // otherwise waiting requests were only not granted
 				w.violate("every run ends")
 			}
 			return
@@ -428,7 +432,7 @@ func (w *world) pass() {
 	}
 }
 
-// ended is how many runs have.
+// ended returns the number of runs that have ended.
 func (w *world) ended() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -441,8 +445,9 @@ func (w *world) ended() int {
 	return n
 }
 
-// suspend stops a process for so long that its lock may be another's. What it
-// was about to send is sent when it goes on, or found out to be too late.
+// suspend stops a process for so long that another run may take its lock.
+// Requests that it was about to send are sent when it continues, or found to
+// be too late.
 func (w *world) suspend(a *actor) {
 	w.mu.Lock()
 	a.stalled, a.late = true, true
@@ -466,7 +471,8 @@ func (w *world) suspend(a *actor) {
 	w.mu.Unlock()
 }
 
-// finish looks at the end of a history, and lets a later run make all good.
+// finish checks the end of a history, and starts a later run that repairs
+// everything.
 func (w *world) finish(later *actor) {
 	for _, a := range w.actors {
 		<-a.done
@@ -500,7 +506,7 @@ func (w *world) finish(later *actor) {
 	}
 }
 
-// end stops whatever is left of a history.
+// end stops what is left of a history.
 func (w *world) end() {
 	for _, a := range w.actors {
 		w.kill(a)

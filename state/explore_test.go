@@ -20,26 +20,32 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// TestEveryHistory explores what two runs on a set of three objects can come to:
-// every interleaving of their requests, with faults between them. After every
-// request each live member is where its set promises one, and what is foreign is
-// as it was; when both runs have ended, everything is as the last one to hold the
-// lock says, if that one reported success; and a later run puts all of it right.
+// TestEveryHistory explores everything that two runs on a set of three
+// objects can lead to: every interleaving of their requests, with faults
+// between them. After every request each live member is in the kinds and
+// namespaces of its set, and foreign objects are unchanged; when both runs
+// have ended, the cluster is as the last holder of the lock specifies, if
+// that run succeeded; and a later run repairs everything.
 //
-// The runs are the product's own code. A request takes no time, and waits until
-// the exploration lets it go on. Time passes where runs wait for it, and while
-// one is suspended: for longer than its Lease lasts. A Lease that is deleted
-// while its holder is alive and not suspended is left out: nothing but its next
-// renewal shows that to the holder (docs/state.md).
+// The runs are the product's own code. A request takes no time, and waits
+// until the exploration lets it proceed. Time passes where runs wait for it,
+// and while one is suspended, for longer than its Lease lasts. A Lease that
+// is deleted while its holder is alive and not suspended is left out: the
+// holder learns of that only by its next renewal (docs/state.md).
 //
-// `make test` tries Widgets that are not served where both apply, and one suspension
-// where one deletes the set; `make explore` all there is with FAULTS faults.
+// `make test` tries unserved Widgets where both runs apply, and one
+// suspension where one deletes the set; `make explore` everything with FAULTS
+// faults.
 func TestEveryHistory(t *testing.T) {
 	if raceDetector {
 		t.Skip("no history goes twice the same way under -race; `make test` runs this without")
+	}
+	if testing.Short() {
+		t.Skip("left out with -short: histories of two runs")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(1000))
 	faults, err := strconv.Atoi(os.Getenv("ORDAPPLY_EXPLORE"))
@@ -60,8 +66,8 @@ func TestEveryHistory(t *testing.T) {
 	}
 }
 
-// judge fails with one history for each invariant that was broken, and when one
-// that is known to be broken is not.
+// judge fails with one history for each broken invariant, and when a known
+// violation did not occur.
 func (e *exploration) judge(t *testing.T) {
 	if e.diverged > 0 {
 		t.Errorf("%d histories did not go again as they went before: something in a run is random, or in the order of a map", e.diverged)
@@ -87,17 +93,17 @@ func (e *exploration) hasFound(known string) bool {
 	return false
 }
 
-// knownViolations are what is known to be broken: the name of a scenario, and how
-// the message begins. It is to be empty.
+// knownViolations are the known ones: the name of a scenario, and the prefix
+// of the message. It should be empty.
 var knownViolations []string
 
-// scenario is what two runs begin with, and what they want.
+// scenario is the initial state of two runs, and what they do.
 type scenario struct {
 	name          string
 	sample        string // the sort of fault that `make test` tries once; "": none
 	before        *store
 	first, second func(name string) *actor
-	later         func(name string) *actor // comes after both
+	later         func(name string) *actor // runs after both
 }
 
 const (
@@ -117,7 +123,7 @@ func scenarios(t *testing.T) []scenario {
 	}
 }
 
-// runs are the two of a history.
+// runs returns the two runs of a history.
 func (s scenario) runs() []*actor { return []*actor{s.first("run 1"), s.second("run 2")} }
 
 // wish is a stream of some of the three objects.
@@ -162,10 +168,10 @@ func (w wish) actor(name string, takeOver bool) *actor {
 // waveTimeout is longer than two suspensions.
 const waveTimeout = time.Minute
 
-// deleteSet is a run that deletes the set.
+// deleteSet returns a run that deletes the set.
 func deleteSet(name string) *actor {
 	return &actor{name: name, do: func(ctx context.Context, cluster Cluster) error {
-		_, err := Dissolution{
+		_, err := SetDeletion{
 			Cluster: cluster, Remover: apply.Remover{Cluster: cluster, Workers: 3, WaveTimeout: waveTimeout},
 			Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret"), LockTimeout: time.Hour,
 		}.Do(ctx)
@@ -173,7 +179,7 @@ func deleteSet(name string) *actor {
 	}}
 }
 
-// exploredObject is one of the three, with a value.
+// exploredObject returns one of the three objects, with a value.
 func exploredObject(key, value string) *unstructured.Unstructured {
 	gvk := map[string]schema.GroupVersionKind{
 		keyA: {Version: "v1", Kind: "ConfigMap"}, keyB: {Version: "v1", Kind: "ServiceAccount"}, keyC: widget.WithVersion("v1"),
@@ -186,8 +192,8 @@ func exploredObject(key, value string) *unstructured.Unstructured {
 	return obj
 }
 
-// stocked is a cluster with the set that a wish makes, or that kubectl made of
-// it, and with what is of no set.
+// stocked returns a cluster with the set of a wish, made by ordapply or by
+// kubectl, and with objects of no set.
 func stocked(t *testing.T, w wish, kubectls bool) *store {
 	s := newStore()
 	foreign := func(gvk schema.GroupVersionKind, namespace, name string, labels map[string]string) {
@@ -224,7 +230,7 @@ func stocked(t *testing.T, w wish, kubectls bool) *store {
 	return s
 }
 
-// defineWidgets makes a definition one of the Widgets, which were served once.
+// defineWidgets fills in the definition of Widgets, which were served before.
 func defineWidgets(crd *unstructured.Unstructured) {
 	crd.Object["spec"] = map[string]any{
 		"group": widget.Group, "scope": "Namespaced", "names": map[string]any{"kind": widget.Kind, "plural": "widgets"},
@@ -233,19 +239,19 @@ func defineWidgets(crd *unstructured.Unstructured) {
 	crd.Object["status"] = map[string]any{"storedVersions": []any{"v1"}}
 }
 
-// kubectlSet makes the set as kubectl does.
+// kubectlSet creates the set as kubectl does.
 func kubectlSet(t *testing.T, s *store, w wish) {
 	promise := applyset.Parent{ID: shopSet, Tooling: "kubectl/v1.36"}
 	put := func(obj *unstructured.Unstructured) {
 		kind, _ := s.Kind(obj.GroupVersionKind())
-		_, err := s.Apply(t.Context(), kind, obj, apply.PatchOptions{Manager: "kubectl-applyset"})
+		_, err := s.Apply(t.Context(), kind, obj, kube.PatchOptions{Manager: "kubectl-applyset"})
 		require.NoError(t, err)
 	}
 	var members []*unstructured.Unstructured
 	for _, key := range w.keys {
 		obj := exploredObject(key, "before")
 		obj.SetLabels(map[string]string{applyset.PartOfLabel: promise.SetID()})
-		promise = promise.Widened([]object.ID{apply.Meta(obj).ID})
+		promise = promise.WithMembers([]object.ID{apply.Meta(obj).ID})
 		members = append(members, obj)
 	}
 	parent := &unstructured.Unstructured{}

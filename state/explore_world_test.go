@@ -16,31 +16,32 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 )
 
 // actor is one run of a history.
 type actor struct {
 	name   string
 	do     func(context.Context, Cluster) error
-	says   map[string]string // what is there when it is done: values by key of the store
+	says   map[string]string // the objects when it has succeeded: values by key of the store
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error // of do
 
 	unserved map[schema.GroupKind]bool // as it read discovery last
-	identity string                    // of its Lease
+	identity string                    // holder identity of its Lease
 	waiting  []*request
 	ended    bool           // do has returned
 	dead     bool           // it was killed
 	stalled  bool           // it is suspended
 	blind    bool           // it was answered once that Widgets are not served
-	late     bool           // it was, and has not renewed its Lease since
+	late     bool           // it was suspended, and has not renewed its Lease since
 	looked   bool           // it has read the Lease once
-	lease    uint64         // what it saw there last
-	knows    uint64         // all that it asked and was answered, in whatever order
-	asked    map[string]int // how often it asked each thing
+	lease    uint64         // hash of its last read of it
+	knows    uint64         // hash of its requests and their answers, in any order
+	asked    map[string]int // number of requests by label
 	answers  map[string]uint64
 	versions map[string][]string // that it has seen of each object, by key of the store
 }
@@ -53,18 +54,18 @@ type world struct {
 	poke   chan struct{}
 
 	holder    *actor
-	held      []*actor // who had the lock, one after the other
+	held      []*actor // the holders of the lock, in order
 	faults    int
-	foreign   map[string]string // what was never of the set: versions by key of the store
-	theirs    bool              // what another user put in the place of a member must stay
-	exempt    bool              // and was put there after the last run had begun
+	foreign   map[string]string // objects that were never in the set: versions by key of the store
+	theirs    bool              // an object with which another user replaced a member must remain
+	exempt    bool              // and the replacement came after the last run had begun
 	trace     []string
 	violation string
 	requests  int
-	last      *event            // what happened last, if something else may come before it as well
+	last      *event            // the last event, if something else may come before it as well
 	hashes    map[string]uint64 // of the objects, by key of the store
 	makers    map[string]string // the runs that created revisions, by key of the store
-	chosen    *choice           // what was chosen last
+	chosen    *choice           // the last choice
 	entered   map[uint64]bool   // states that this history was the first in
 }
 
@@ -82,17 +83,17 @@ func newWorld(from *store) *world {
 	return w
 }
 
-// start lets a run begin, as far as its first request.
+// start starts a run, up to its first request.
 func (w *world) start(a *actor) {
 	number := time.Duration(len(w.actors) + 1)
-	ctx, cancel := context.WithCancel(apply.WithJitter(context.Background(), func(limit time.Duration) time.Duration { return limit / number }))
+	ctx, cancel := context.WithCancel(kubeerr.WithJitter(context.Background(), func(limit time.Duration) time.Duration { return limit / number }))
 	a.cancel, a.done, a.asked = cancel, make(chan struct{}), map[string]int{}
 	a.answers, a.versions = map[string]uint64{}, map[string][]string{}
 	w.actors = append(w.actors, a)
 	c := &client{world: w, actor: a}
 	go func() {
 		defer close(a.done)
-		err := c.Refresh(ctx, schema.GroupVersion{Group: widget.Group}) // discovery comes before all else
+		err := c.Refresh(ctx, schema.GroupVersion{Group: widget.Group}) // discovery comes first
 		if err == nil {
 			err = a.do(ctx, c)
 		}
@@ -110,8 +111,8 @@ func (w *world) wake() {
 	}
 }
 
-// wait holds a request until it is its turn, or its context ends. That of a
-// suspended run is held in any case: the process would not notice.
+// wait blocks a request until it is its turn, or its context ends. Requests
+// of a suspended run are blocked in any case: the process would not notice.
 func (w *world) wait(ctx context.Context, q *request) verdict {
 	w.mu.Lock()
 	a := q.actor
@@ -136,14 +137,15 @@ func (w *world) wait(ctx context.Context, q *request) verdict {
 		case how := <-q.grant:
 			return how
 		default:
-			return granted // and refused at once, as its context has ended
+			return granted // and rejected at once, because its context has ended
 		}
 	}
 	w.mu.Unlock()
 	return <-q.grant
 }
 
-// let lets a request go on, and all that follows from it as far as the next ones.
+// let grants a request and waits until all that follows from it has happened,
+// up to the next requests.
 func (w *world) let(q *request, how verdict) {
 	w.mu.Lock()
 	q.actor.waiting = slices.DeleteFunc(q.actor.waiting, func(other *request) bool { return other == q })
@@ -151,18 +153,18 @@ func (w *world) let(q *request, how verdict) {
 	w.mu.Unlock()
 	q.grant <- how
 	synctest.Wait()
-	time.Sleep(time.Microsecond) // no two runs have a moment in common: it is part of their names
+	time.Sleep(time.Microsecond) // the time is part of the runs' names, so it must differ
 	synctest.Wait()
 }
 
-// turn counts the requests that were let go on.
+// turn counts the granted requests.
 func (w *world) turn() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.requests
 }
 
-// kill ends a run: nothing of it is sent or answered any more.
+// kill ends a run: none of its requests is sent or answered any more.
 func (w *world) kill(a *actor) {
 	w.mu.Lock()
 	a.dead, a.stalled = true, false
@@ -174,7 +176,7 @@ func (w *world) kill(a *actor) {
 	a.cancel()
 }
 
-// note looks after each request at what it did.
+// note checks the effect of each request.
 func (w *world) note(q *request, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -220,8 +222,8 @@ func (w *world) violate(what string) {
 	}
 }
 
-// learn adds an answer to what the run knows. Looks at the Lease while another
-// has it count once, however many there are.
+// learn adds an answer to what the run knows. Reads of the Lease while
+// another run holds it count once.
 func (w *world) learn(q *request, answer any, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -244,8 +246,8 @@ func (w *world) learn(q *request, answer any, err error) {
 	a.knows += h.Sum64()
 }
 
-// isAskingAgain tells whether a run asks for the third time for Widgets, or
-// whether they are served.
+// isAskingAgain reports whether a run requests Widgets, or whether they are
+// served, for the third time.
 func (a *actor) isAskingAgain(q *request) bool {
 	definition := !q.isWrite() && (q.isOf("customresourcedefinitions") || q.isOf("apiservices"))
 	return (q.ofWidgets() || definition) && a.asked[q.label()] >= 2
@@ -272,8 +274,8 @@ func (w *world) answerHash(q *request, answer any) uint64 {
 	return 0
 }
 
-// sees adds to what a run knows what a watch reports.
-func (w *world) sees(a *actor, kind apply.Kind, change apply.Change) {
+// sees adds what a watch reports to what a run knows.
+func (w *world) sees(a *actor, kind kube.Kind, change kube.WatchEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h := fnv.New64a()
@@ -281,8 +283,8 @@ func (w *world) sees(a *actor, kind apply.Kind, change apply.Change) {
 	a.knows += h.Sum64()
 }
 
-// seenBy is a hash of objects as a run saw them now.
-func (w *world) seenBy(a *actor, kind apply.Kind, objects ...*unstructured.Unstructured) uint64 {
+// seenBy returns a hash of objects as a run sees them now.
+func (w *world) seenBy(a *actor, kind kube.Kind, objects ...*unstructured.Unstructured) uint64 {
 	sum := uint64(len(objects))
 	for _, obj := range objects {
 		if obj != nil {
@@ -295,10 +297,10 @@ func (w *world) seenBy(a *actor, kind apply.Kind, objects ...*unstructured.Unstr
 	return sum
 }
 
-// versionsOf says which of the objects of this name, and which of its versions,
-// that a run has seen an object is: -1 for one that it has not. A uid and a
-// resourceVersion say no more than that two objects are the same, or not. Of a
-// Lease no more than the last is of use.
+// versionsOf returns the ordinals of an object's uid and resourceVersion
+// among those that a run has seen of this name: -1 for one that it has not
+// seen. The values themselves only say whether two objects are the same. Of a
+// Lease only the last version is kept.
 func (a *actor) versionsOf(at string, obj *unstructured.Unstructured, seen bool) [2]int {
 	var out [2]int
 	for i, version := range []string{string(obj.GetUID()), obj.GetResourceVersion()} {
@@ -314,7 +316,7 @@ func (a *actor) versionsOf(at string, obj *unstructured.Unstructured, seen bool)
 	return out
 }
 
-// rehash takes note of an object that was written.
+// rehash updates the hash of an object that was written.
 func (w *world) rehash(at string) {
 	if obj := w.store.objects[at]; obj != nil {
 		w.hashes[at] = w.objectHash(at, obj)
@@ -323,8 +325,8 @@ func (w *world) rehash(at string) {
 	}
 }
 
-// objectHash is of what matters of an object: not of when something happened,
-// nor of what a run calls itself.
+// objectHash covers what matters of an object: not times, nor the names of
+// runs.
 func (w *world) objectHash(at string, obj *unstructured.Unstructured) uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, at, obj.GetUID() == "theirs", obj.GetLabels(), obj.GetAnnotations(), obj.Object["data"] != nil, w.makers[at])
@@ -341,13 +343,14 @@ func (w *world) objectHash(at string, obj *unstructured.Unstructured) uint64 {
 	return h.Sum64()
 }
 
-// state tells histories apart by what can still follow from them: what there is,
-// what each run that goes on was answered, and which of that is still so. What a
-// run does next depends on nothing else but the time. How long it is to the next
-// time-out or renewal is left out: time passes only where a run waits for it, and
-// a run that was suspended, and may have lost its Lease, counts as another state.
-// What may come next is part of it, so that a history that leaves out an option
-// as covered stands for none that does not.
+// state returns a hash that identifies histories from which the same can
+// follow: the objects, the answers that each active run got, and which of
+// these are still current. What a run does next depends only on that and on
+// time. The time until the next timeout or renewal is left out: time passes
+// only where a run waits for it, and a run that was suspended, and may have
+// lost its Lease, counts as another state. The options are part of the hash,
+// so that a history that skips a covered option does not stand for one that
+// has it.
 func (w *world) state(options []string) uint64 {
 	h := fnv.New64a()
 	sum := uint64(0)
@@ -362,7 +365,7 @@ func (w *world) state(options []string) uint64 {
 		fmt.Fprint(h, "held", w.held[n-1].name)
 	}
 	for _, a := range w.actors {
-		if a.ended || a.dead { // what it knew is of no use any more
+		if a.ended || a.dead { // what it knew no longer matters
 			fmt.Fprint(h, a.name, a.ended, a.dead, a.err == nil, a.blind)
 			continue
 		}
@@ -371,7 +374,7 @@ func (w *world) state(options []string) uint64 {
 	return h.Sum64()
 }
 
-// upToDate is a hash of which objects are as a run has seen them.
+// upToDate returns a hash of which objects are as a run has seen them.
 func (w *world) upToDate(a *actor) uint64 {
 	sum := uint64(0)
 	for at := range a.versions {
@@ -384,8 +387,8 @@ func (w *world) upToDate(a *actor) uint64 {
 	return sum
 }
 
-// sorted puts requests into an order that does not depend on which of a run's
-// goroutines came first.
+// sorted sorts requests, so that their order does not depend on the order of
+// a run's goroutines.
 func sorted(waiting []*request) []*request {
 	slices.SortStableFunc(waiting, func(a, b *request) int { return strings.Compare(a.label(), b.label()) })
 	return waiting
@@ -400,15 +403,16 @@ func labelsOf(waiting []*request) []string {
 	return out
 }
 
-// as is an error unless the cluster is as a run that ended well says.
+// as returns an error unless the cluster is as a run that succeeded
+// specifies.
 func (w *world) as(a *actor) error {
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
 	var faults []string
 	set := applyset.Parent{ID: shopSet}
 	for at, obj := range w.store.objects {
-		unseen := a.blind && at == keyC // it may be left, and the set knows of it: see store.look
-		if set.Claims(obj) && a.says[at] == "" && !unseen {
+		unseen := a.blind && at == keyC // it may be left, and the set has its kind: see store.look
+		if set.HasMember(obj) && a.says[at] == "" && !unseen {
 			faults = append(faults, at+" is still a member")
 		}
 	}
@@ -424,7 +428,7 @@ func (w *world) as(a *actor) error {
 		if got, _, _ := unstructured.NestedString(obj.Object, "data", "v"); got != want {
 			faults = append(faults, fmt.Sprintf("%s has the value of %s", at, got))
 		}
-		if !set.Claims(obj) {
+		if !set.HasMember(obj) {
 			faults = append(faults, at+" is no member")
 		}
 	}
@@ -436,7 +440,7 @@ func (w *world) as(a *actor) error {
 	return fmt.Errorf("after the last run everything is as that run says: %s", strings.Join(faults, ", "))
 }
 
-// remembered tells what is wrong with what the set itself says.
+// remembered returns what is wrong with the set's own records.
 func (w *world) remembered(a *actor) []string {
 	parent := w.store.objects["secrets/shop/shop"]
 	if len(a.says) == 0 { // it deleted the set
@@ -458,7 +462,7 @@ func (w *world) remembered(a *actor) []string {
 	}
 	var out []string
 	for _, gk := range promise.Kinds {
-		unsure := gk.Kind == "ServiceAccount" || a.blind && gk == widget // what is not the set's now, or not seen
+		unsure := gk.Kind == "ServiceAccount" || a.blind && gk == widget // may belong to no member now, or not have been seen
 		if !kinds[gk.Kind] && !unsure {
 			out = append(out, "the set still promises "+gk.String())
 		}
@@ -477,12 +481,12 @@ func (w *world) remembered(a *actor) []string {
 
 var widget = schema.GroupKind{Group: "example.com", Kind: "Widget"}
 
-// swapKey is what another user may put in the place of.
+// swapKey is the object that another user may replace.
 const swapKey = "serviceaccounts/other/b"
 
-// swap lets another user take away an object of the set and make one of its name.
+// swap makes another user replace an object of the set by one of its name.
 func (w *world) swap() {
-	kind := apply.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}, Namespaced: true}
+	kind := kube.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}, Namespaced: true}
 	theirs := w.store.at(swapKey)
 	theirs.SetLabels(nil)
 	theirs.SetManagedFields(nil)

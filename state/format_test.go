@@ -16,8 +16,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// storedSample is one of testdata/revisions: bytes that a version of ordapply
-// wrote, which no later change of this package may touch.
+// storedSample returns one of testdata/revisions: bytes that a version of
+// ordapply wrote, which must never change.
 func storedSample(t *testing.T, name, format string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "revisions", name+"."+format+".gz"))
@@ -25,9 +25,9 @@ func storedSample(t *testing.T, name, format string) []byte {
 	return data
 }
 
-// Revisions of every format that was ever written are read, and mean the same.
-// When a format is added, ORDAPPLY_GOLDEN=1 writes its samples where there are
-// none; those that are there stay as they are.
+// Revisions of every format are read, with their meaning unchanged. When a
+// format is added, ORDAPPLY_GOLDEN=1 writes its samples where there are none;
+// existing ones are not changed.
 func TestEveryFormatIsRead(t *testing.T) {
 	for name, options := range samples() {
 		t.Run(name, func(t *testing.T) {
@@ -53,8 +53,8 @@ func TestEveryFormatIsRead(t *testing.T) {
 	}
 }
 
-// The text of what is stored is the one that was agreed: a field that is renamed
-// or left out in this package shows here, whatever reading makes of it.
+// The encoding is the agreed format: a field that is renamed or dropped in
+// this package fails here, even if decoding tolerates it.
 func TestWhatIsWrittenIsTheAgreedFormat(t *testing.T) {
 	for name := range samples() {
 		want := storedSample(t, name, formatV2)
@@ -68,7 +68,7 @@ func TestWhatIsWrittenIsTheAgreedFormat(t *testing.T) {
 	}
 }
 
-// described is all of a revision as text, field by field.
+// described returns all fields of a revision as text.
 func described(t *testing.T, r *Revision) string {
 	t.Helper()
 	plan := storePlan(r.Plan)
@@ -81,13 +81,13 @@ func described(t *testing.T, r *Revision) string {
 	return b.String()
 }
 
-// What was read from the oldest format, by the names that the code has for it: a
-// mistake in both formats at once shows here.
+// Checks what is read from the oldest format against the names in the code: a
+// mistake in both formats at once fails here.
 func TestOldestFormatMeansWhatItDid(t *testing.T) {
 	stamps, err := decode(storedSample(t, "stamps", formatV1))
 	require.NoError(t, err)
 	plan := stamps.Plan
-	require.Equal(t, ordering.FrameStamps, plan.Frame)
+	require.Equal(t, ordering.OrderSourceStamps, plan.OrderSource)
 	require.Len(t, plan.Waves, 5)
 	step := func(name string) ordering.Step {
 		for _, s := range plan.Steps {
@@ -106,7 +106,7 @@ func TestOldestFormatMeansWhatItDid(t *testing.T) {
 	require.Len(t, web.External, 2)
 	require.Equal(t, object.ID{Group: "cert-manager.io", Kind: "ClusterIssuer", Name: "acme"}, web.External[1].ID)
 	require.Equal(t, ordering.Applied, web.External[1].Gate)
-	require.Equal(t, []object.ID{{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "widgets.example.com"}}, one.MadeBy)
+	require.Equal(t, []object.ID{{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "widgets.example.com"}}, one.ProvidedBy)
 	require.Equal(t, 2*time.Minute, plan.Layers[1].Timeout)
 	require.Equal(t, ordering.Applied, plan.Layers[0].Gate)
 	require.Equal(t, ordering.Prerequisites, plan.Layers[3].Kind)
@@ -128,7 +128,7 @@ func TestOldestFormatMeansWhatItDid(t *testing.T) {
 	require.Equal(t, "base/db", stacks.Options.ApplicationOf(object.Meta{ID: object.ID{Group: "apps", Kind: "StatefulSet", Namespace: "shop", Name: "db"}}))
 }
 
-// Plans of every rule that package ordering knows are stored and read.
+// Plans of every rule of package ordering are stored and read.
 func TestPlansOfAllRulesAreStored(t *testing.T) {
 	cases, err := filepath.Glob(filepath.Join("..", "ordering", "testdata", "*.txtar"))
 	require.NoError(t, err)
@@ -141,10 +141,10 @@ func TestPlansOfAllRulesAreStored(t *testing.T) {
 				continue
 			}
 			all := resources(t, string(file.Data))
-			for _, options := range []ordering.Options{{}, {SkipHooks: true, NoPrerequisites: true, Frame: ordering.FrameNone}} {
+			for _, options := range []ordering.Options{{}, {SkipHooks: true, NoPrerequisites: true, OrderSource: ordering.OrderSourceNone}} {
 				plan, err := ordering.Build(all, options)
 				if err != nil {
-					continue // some rules are about what is refused
+					continue // some rules are about errors
 				}
 				stored++
 				r := Revision{Plan: plan, Resources: all, Options: options}
@@ -158,7 +158,7 @@ func TestPlansOfAllRulesAreStored(t *testing.T) {
 	require.Greater(t, stored, 60)
 }
 
-// changed is a stored sample with a part of its text replaced.
+// changed returns a stored sample with a part of its text replaced.
 func changed(t *testing.T, name, format, old, text string) []byte {
 	t.Helper()
 	whole, err := unzip(storedSample(t, name, format), maxText)
@@ -167,8 +167,8 @@ func changed(t *testing.T, name, format, old, text string) []byte {
 	return zip(t, strings.Replace(string(whole), old, text, 1))
 }
 
-// What does not fit together, and what this version does not know, is refused
-// and not guessed at: half a plan would let a rollback prune the other half.
+// Inconsistent or unknown content is rejected and not guessed at: a rollback
+// with half a plan would prune the other half.
 func TestRevisionsThatDoNotFitAreRefused(t *testing.T) {
 	data := storedSample(t, "stamps", formatV2)
 	cases := map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Whatever stands in the Secrets of a history, reading them ends with a revision
+// Whatever the Secrets of a history contain, reading them returns a revision
 // that can be applied and stored again, or an error.
 func FuzzRevision(f *testing.F) {
 	samples, err := filepath.Glob(filepath.Join("testdata", "revisions", "*.gz"))
@@ -34,7 +34,7 @@ func FuzzRevision(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		_, _ = decode(text)
 		r, resources, err := decodeText(text)
-		if err != nil || r.restore(resources) != nil || checkFrame(r.Options.Frame) != nil || checkPlan(r.Plan, r.Resources) != nil {
+		if err != nil || r.restore(resources) != nil || checkFrame(r.Options.OrderSource) != nil || checkPlan(r.Plan, r.Resources) != nil {
 			return
 		}
 		require.Len(t, r.Objects(), len(r.Resources))
@@ -47,7 +47,7 @@ func FuzzRevision(f *testing.F) {
 	})
 }
 
-// Whatever the metadata and the data of a history's Secrets say.
+// The same for the metadata and the data of single Secrets.
 func FuzzChunk(f *testing.F) {
 	f.Add("3", "deployed", "", `{"digest":"sha256:x","chunks":2,"resources":4,"layers":1,"waves":2,"rollback":1}`, base64.StdEncoding.EncodeToString([]byte("data")))
 	f.Add("-1", "", "1", `{"chunks":-9223372036854775808}`, "====")
@@ -56,7 +56,7 @@ func FuzzChunk(f *testing.F) {
 		secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{dataKey: data}}}
 		secret.SetName("ordapply.shop.v1")
 		secret.SetLabels(map[string]string{revisionLabel: revision, statusLabel: status, chunkLabel: chunk})
-		secret.SetAnnotations(map[string]string{aboutAnnotation: about})
+		secret.SetAnnotations(map[string]string{summaryAnnotation: about})
 		require.GreaterOrEqual(t, numberOf(secret), 0)
 		_, _ = readEntry(secret)
 		part, err := unpack(secret)

@@ -11,33 +11,35 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// isGoing recognises the refusal to create something in a Namespace that is
-// being deleted. Nobody can take a lock there.
-func isGoing(err error) bool {
+// isNamespaceTerminating reports whether an error is the refusal to create something in a
+// terminating Namespace. No run can take a lock there.
+func isNamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// beingDeleted tells whether a Namespace is, as far as one may know.
-func beingDeleted(ctx context.Context, cluster Cluster, name string) bool {
+// isTerminating reports whether a Namespace is terminating, if it can be read.
+func isTerminating(ctx context.Context, cluster Cluster, name string) bool {
 	live, err := cluster.Get(ctx, namespaceKind(), "", name)
 	return err == nil && live.GetDeletionTimestamp() != nil
 }
 
-// goingOrGone reports whether a Namespace is being deleted or not there, as far
-// as that may be read.
-func goingOrGone(ctx context.Context, cluster Cluster, name string) bool {
+// isTerminatingOrGone reports whether a Namespace is terminating or does not exist,
+// if it can be read.
+func isTerminatingOrGone(ctx context.Context, cluster Cluster, name string) bool {
 	live, err := cluster.Get(ctx, namespaceKind(), "", name)
 	return apierrors.IsNotFound(err) || err == nil && live.GetDeletionTimestamp() != nil
 }
 
-func namespaceKind() apply.Kind {
-	return apply.Kind{Resource: corev1.SchemeGroupVersion.WithResource("namespaces")}
+func namespaceKind() kube.Kind {
+	return kube.Kind{Resource: corev1.SchemeGroupVersion.WithResource("namespaces")}
 }
 
-// awaitGone waits until a Namespace that is being deleted is gone, at most so
-// long; 0 is five minutes, less is for ever. Then the error is an *apply.TimeoutError.
+// awaitGone waits until a terminating Namespace is gone, at most limit: 0 is
+// five minutes, negative is no limit. When that expires, the error is an
+// *apply.TimeoutError.
 func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Duration) error {
 	waiting, cancel := context.WithCancel(ctx)
 	if limit >= 0 {
@@ -52,7 +54,7 @@ func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Dur
 			return nil
 		}
 		if err == nil {
-			last = "waiting until it is gone" + cmp.Or(apply.HeldBy(live), "; see what holds it (kubectl describe namespace "+name+")")
+			last = "waiting until it is gone" + cmp.Or(apply.DeletionBlockers(live), "; see what holds it (kubectl describe namespace "+name+")")
 		}
 		select {
 		case <-time.After(time.Second):
@@ -65,9 +67,9 @@ func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Dur
 	}
 }
 
-// overtime is the summary of a run that such a wait has ended, or some other
-// error.
-func overtime(err error) apply.Summary {
+// timeoutSummary returns the summary of a run that ended with the error of such a
+// wait, or any other error.
+func timeoutSummary(err error) apply.Summary {
 	_, late := errors.AsType[*apply.TimeoutError](err)
 	return apply.Summary{OutOfTime: late}
 }

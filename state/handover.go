@@ -13,51 +13,54 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// HandOver gives a set to another tool.
+// HandOver hands a set over to another tool.
 type HandOver struct {
-	Cluster     Cluster
-	Parent      object.ID
+	Cluster     Cluster                 // required
+	Parent      object.ID               // required: the parent object of the set
 	Kind        schema.GroupVersionKind // of the parent
-	Namespace   string                  // of the Lease
-	LockTimeout time.Duration
+	Namespace   string                  // required: that of the Lease
+	LockTimeout time.Duration           // bounds the wait for another run to end; default 0
 }
 
-// kubectlTooling is what kubectl wants to read on a parent that it keeps.
+// kubectlTooling is the tooling annotation that kubectl requires on a parent
+// that it manages.
 const kubectlTooling = "kubectl/v1.36"
 
-// ToKubectl lets kubectl keep the set, which then promises exactly what it has:
-// kubectl refuses a set with kinds that are not served.
+// ToKubectl makes kubectl the manager of the set and narrows the parent's
+// group-kinds to what the set contains: kubectl rejects a set with kinds that
+// are not served. It returns an error, and changes nothing, when the members
+// cannot all be listed, or are in several namespaces under a namespaced parent.
 func (h HandOver) ToKubectl(ctx context.Context) error {
 	if _, err := h.open(ctx); err != nil {
-		return err // before the lock, which is written, too
+		return err // before the lock, which is a write too
 	}
 	held, release, err := Lock{Cluster: h.Cluster, Lease: LeaseOf(h.Parent, h.Namespace)}.Acquire(ctx, h.LockTimeout)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return orLost(held, h.give(held))
+	return orLost(held, h.handOver(held))
 }
 
-// give does what is done under the lock.
-func (h HandOver) give(ctx context.Context) error {
+// handOver does the part that requires the lock.
+func (h HandOver) handOver(ctx context.Context) error {
 	set, err := h.open(ctx)
 	if err != nil {
 		return err
 	}
-	if err := set.livesIn(h.Namespace); err != nil {
+	if err := set.checkRecordsNamespace(h.Namespace); err != nil {
 		return err
 	}
 	members, err := set.Members(ctx)
 	if err != nil {
 		return err
 	}
-	if err := members.answering("hand it over: kubectl refuses it as it is"); err != nil {
+	if err := members.checkListable("hand it over: kubectl refuses it as it is"); err != nil {
 		return err
 	}
-	next := set.Parent.Holding(slices.Concat(slices.Collect(maps.Keys(members.Live)), members.doubtful()))
+	next := set.Parent.ForMembers(slices.Concat(slices.Collect(maps.Keys(members.Live)), members.possibleMembers()))
 	if h.Parent.Namespace != "" && len(next.Namespaces) > 0 {
-		return h.spans(next.Namespaces)
+		return h.namespacesError(next.Namespaces)
 	}
 	next.Tooling = kubectlTooling
 	return set.write(ctx, next)
@@ -74,8 +77,9 @@ func (h HandOver) open(ctx context.Context) (*Set, error) {
 	return set, err
 }
 
-// spans says what to do with a set that kubectl would not keep as it is.
-func (h HandOver) spans(others []string) error {
+// namespacesError returns the error for a set that kubectl cannot manage as it is, with
+// a remedy.
+func (h HandOver) namespacesError(others []string) error {
 	name, home := h.Parent.Name, h.Parent.Namespace
 	old := name
 	if h.Parent.Kind != "Secret" {

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -19,7 +19,8 @@ func secretGVK() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 }
 
-// What may be a member is handed over with the set: kubectl goes by the label alone.
+// Possible members are handed over with the set: kubectl goes by the label
+// alone.
 func TestDoubtfulMemberIsHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -35,7 +36,7 @@ func TestDoubtfulMemberIsHandedOver(t *testing.T) {
 	})
 }
 
-// A set with a kind of which it is unknown what exists is not handed over.
+// A set with a kind whose members are unknown is not handed over.
 func TestUnknownKindIsNotHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withGear(t)
@@ -46,8 +47,8 @@ func TestUnknownKindIsNotHandedOver(t *testing.T) {
 	})
 }
 
-// The annotation that names the home of a set is there and empty, and another's: no
-// run fills it in, and no run waits for that for ever.
+// The annotation with the home of a set exists, is empty and belongs to
+// another manager: no run sets it, and no run waits for that forever.
 func TestHomeThatCannotBeClaimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -58,15 +59,15 @@ func TestHomeThatCannotBeClaimed(t *testing.T) {
 		parent := &unstructured.Unstructured{}
 		parent.SetGroupVersionKind(gvk)
 		parent.SetName(id.Name)
-		parent.SetAnnotations(map[string]string{homeAnnotation: ""})
+		parent.SetAnnotations(map[string]string{recordsNamespaceAnnotation: ""})
 		cluster.add(kind, parent)
-		cluster.refuse = func(verb string, kind apply.Kind, _, name string) error {
+		cluster.refuse = func(verb string, kind kube.Kind, _, name string) error {
 			if verb == "apply" {
 				return apierrors.NewConflict(kind.Resource.GroupResource(), name, nil)
 			}
 			return nil
 		}
-		_, err := set.claimHome(t.Context(), "shop")
+		_, err := set.claimRecordsNamespace(t.Context(), "shop")
 		require.ErrorContains(t, err, "its annotation ordapply.dev/home is empty and owned by another field manager")
 		require.ErrorContains(t, err, "kubectl annotate stores.example.com shop ordapply.dev/home=shop --overwrite")
 	})

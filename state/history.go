@@ -13,34 +13,36 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// DefaultLimit is how many revisions are kept where nobody says.
+// DefaultLimit is the number of revisions that are kept by default.
 const DefaultLimit = 10
 
-// History is the revisions of an apply set. They are kept in Secrets beside its
-// parent, which are not members of the set. Whoever writes holds the set's lock.
+// History is the revisions of an apply set. They are stored in Secrets in the
+// namespace of its parent, which are not members of the set. Writers must hold
+// the set's lock. Errors wrap those of the API server and name the set.
 type History struct {
 	Cluster Cluster         // required
 	Parent  applyset.Parent // required
-	// Namespace is where it is kept; default the parent's.
+	// Namespace is where it is stored; default the parent's.
 	Namespace string
-	// Limit is how many revisions are kept, default DefaultLimit. The one that
-	// was deployed last is kept in any case.
+	// Limit is the number of revisions to keep, default DefaultLimit. The one
+	// that was deployed last is kept in any case.
 	Limit int
 
-	// kept is the number that the parent carries when the run of the next revision
-	// need not write it before its members; 0: it writes it.
+	// kept is the number that the parent has when the run of the next
+	// revision need not write it before its members; 0: it writes it.
 	kept int
 }
 
 // Begin stores a revision as pending, before the first write of its run, and
-// gives its number. When the newest revision has the same content, it is the
-// one, and nothing is written. What killed runs left is cleared away.
+// returns its number. When the newest revision has the same content, Begin
+// returns that one and writes nothing. It removes what killed runs left
+// behind.
 func (h History) Begin(ctx context.Context, r Revision) (int, error) {
-	stored, err := h.stock(ctx)
+	stored, err := h.readIndex(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -48,43 +50,44 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 }
 
 // begin is Begin on a history whose metadata was read under the same lock.
-func (h History) begin(ctx context.Context, stored stock, r Revision) (int, error) {
+func (h History) begin(ctx context.Context, stored historyIndex, r Revision) (int, error) {
 	resources, err := r.storeResources()
 	if err != nil {
-		return 0, h.fault("encode a revision", err)
+		return 0, h.wrapError("encode a revision", err)
 	}
 	digest, err := r.digest(resources)
 	if err != nil {
-		return 0, h.fault("encode a revision", err)
+		return 0, h.wrapError("encode a revision", err)
 	}
 	if newest := stored.newest(); newest != nil && newest.isOf(r, digest) {
 		return newest.Number, nil
 	}
-	if err := h.clear(ctx, stored); err != nil {
+	if err := h.cleanUp(ctx, stored); err != nil {
 		return 0, err
 	}
 	n := stored.highest + 1
 	data, err := r.encode(resources)
 	if err != nil {
-		return 0, h.fault("encode a revision", err)
+		return 0, h.wrapError("encode a revision", err)
 	}
-	about := r.about(digest)
+	about := r.summary(digest)
 	about.Parent = cmp.Or(h.kept, n)
 	secrets, err := pack(h.Parent.ID, h.namespace(), n, about, data)
 	if err != nil {
-		return 0, h.fault("encode a revision", err)
+		return 0, h.wrapError("encode a revision", err)
 	}
 	for _, secret := range secrets {
 		if _, err := h.Cluster.Create(ctx, secretKind(), secret); err != nil {
-			return 0, h.fault(fmt.Sprintf("write revision %d", n), err)
+			return 0, h.wrapError(fmt.Sprintf("write revision %d", n), err)
 		}
 	}
 	return n, nil
 }
 
-// isOf tells whether the revision has this content, as far as is known on this
-// cluster: an account that may not read a cluster's identity makes no new one.
-// One that did not get through stays what it was, a rollback or none.
+// isOf reports whether the revision has this content on this cluster; an
+// unknown cluster ID matches any, so that a user who may not read it creates
+// no new revision. For a revision that was not deployed, both must be the
+// same rollback or none.
 func (e Entry) isOf(r Revision, digest string) bool {
 	if e.Status != Deployed && e.Rollback != r.Rollback {
 		return false
@@ -92,28 +95,28 @@ func (e Entry) isOf(r Revision, digest string) bool {
 	return e.digest == digest && (e.cluster == r.Cluster || e.cluster == "" || r.Cluster == "")
 }
 
-// about is what a listing tells of the revision.
-func (r *Revision) about(digest string) about {
+// summary returns what a listing contains of the revision.
+func (r *Revision) summary(digest string) revisionSummary {
 	layers := map[string]bool{}
 	for _, step := range r.Plan.Steps {
-		if step.Layer != "" && step.Why.Rule != "prerequisite" { // those went before all layers
+		if step.Layer != "" && step.Why.Rule != "prerequisite" { // prerequisites go before all layers
 			layers[step.Layer] = true
 		}
 	}
-	return about{Digest: digest, Cluster: r.Cluster, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Rollback: r.Rollback, Hooks: len(r.Hooks)}
+	return revisionSummary{Digest: digest, Cluster: r.Cluster, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Rollback: r.Rollback, Hooks: len(r.Hooks)}
 }
 
-// End records how the run of a revision ended. One that is deployed stays so:
-// a later run of the same content that failed does not undo that it was. The
-// deployed ones before it are superseded, and what is over the limit is dropped.
+// End records how the run of a revision ended. A deployed revision stays
+// deployed, even when a later run of the same content fails. Earlier deployed
+// revisions become superseded, and revisions over the limit are deleted.
 func (h History) End(ctx context.Context, n int, status Status) error {
-	stored, err := h.stock(ctx)
+	stored, err := h.readIndex(ctx)
 	if err != nil {
 		return err
 	}
 	at := slices.IndexFunc(stored.entries, func(e Entry) bool { return e.Number == n })
 	if at < 0 {
-		return h.fault(fmt.Sprintf("mark revision %d as %s", n, status), errGone)
+		return h.wrapError(fmt.Sprintf("mark revision %d as %s", n, status), errGone)
 	}
 	if e := &stored.entries[at]; e.Status != status && e.Status != Deployed {
 		if err := h.mark(ctx, e, status); err != nil {
@@ -132,16 +135,16 @@ func (h History) End(ctx context.Context, n int, status Status) error {
 	return h.trim(ctx, stored)
 }
 
-// List lists the revisions, the oldest first.
+// List lists the revisions, oldest first, with one request.
 func (h History) List(ctx context.Context) ([]Entry, error) {
-	stored, err := h.stock(ctx)
+	stored, err := h.readIndex(ctx)
 	return stored.entries, err
 }
 
-// Last reads the newest revision that has one of these statuses, or any where
-// none is given; nil when there is none.
+// Last returns the newest revision with one of these statuses, any if none is
+// given; nil when there is none.
 func (h History) Last(ctx context.Context, statuses ...Status) (*Revision, error) {
-	stored, err := h.stock(ctx)
+	stored, err := h.readIndex(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -153,9 +156,10 @@ func (h History) Last(ctx context.Context, statuses ...Status) (*Revision, error
 	return nil, nil
 }
 
-// Read reads one revision. The error is for whoever asked for the number.
+// Read returns one revision. If there is no such number, the error lists those that
+// exist; one that is damaged, or of a later format, is an error, too.
 func (h History) Read(ctx context.Context, n int) (*Revision, error) {
-	stored, err := h.stock(ctx)
+	stored, err := h.readIndex(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -186,23 +190,23 @@ func (h History) Drop(ctx context.Context) error {
 	return nil
 }
 
-// stock is what is stored of a history.
-type stock struct {
-	entries []Entry                              // of all whole revisions, the oldest first
+// historyIndex is the stored state of a history.
+type historyIndex struct {
+	entries []Entry                              // of all complete revisions, oldest first
 	chunks  map[int][]*unstructured.Unstructured // by revision, without the heads
-	highest int                                  // the highest number that any Secret bears
+	highest int                                  // the highest number on any Secret
 }
 
-func (s stock) newest() *Entry {
+func (s historyIndex) newest() *Entry {
 	if len(s.entries) == 0 {
 		return nil
 	}
 	return &s.entries[len(s.entries)-1]
 }
 
-// stock reads the metadata of all that there is: one request.
-func (h History) stock(ctx context.Context) (stock, error) {
-	s := stock{chunks: map[int][]*unstructured.Unstructured{}}
+// readIndex reads the metadata of the whole history with one request.
+func (h History) readIndex(ctx context.Context) (historyIndex, error) {
+	s := historyIndex{chunks: map[int][]*unstructured.Unstructured{}}
 	secrets, err := h.secrets(ctx)
 	if err != nil {
 		return s, err
@@ -217,7 +221,7 @@ func (h History) stock(ctx context.Context) (stock, error) {
 		default:
 			e, err := readEntry(secret)
 			if err != nil {
-				return s, h.fault("read the history", err)
+				return s, h.wrapError("read the history", err)
 			}
 			s.entries = append(s.entries, e)
 		}
@@ -226,12 +230,12 @@ func (h History) stock(ctx context.Context) (stock, error) {
 	return s, nil
 }
 
-// secrets are the metadata of all Secrets of the history.
+// secrets lists the metadata of all Secrets of the history.
 func (h History) secrets(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	query := apply.Query{Labels: setLabel + "=" + h.Parent.SetID() + "," + revisionLabel, Metadata: true}
+	query := kube.Query{Labels: setLabel + "=" + h.Parent.SetID() + "," + revisionLabel, Metadata: true}
 	secrets, err := h.Cluster.List(ctx, secretKind(), h.namespace(), query)
 	if err != nil {
-		return nil, h.fault("read the history", err)
+		return nil, h.wrapError("read the history", err)
 	}
 	return secrets, nil
 }
@@ -244,23 +248,23 @@ func (h History) read(ctx context.Context, e Entry) (*Revision, error) {
 		name := secretName(h.Parent.ID, e.Number, i)
 		secret, err := h.Cluster.Get(ctx, secretKind(), h.namespace(), name)
 		if apierrors.IsNotFound(err) {
-			return nil, h.lost(ctx, e, name)
+			return nil, h.missingSecretError(ctx, e, name)
 		}
 		if err != nil {
-			return nil, h.fault(doing, err)
+			return nil, h.wrapError(doing, err)
 		}
 		part, err := unpack(secret)
 		if err != nil {
-			return nil, h.damaged(e, err)
+			return nil, h.damagedError(e, err)
 		}
 		data.Write(part)
 	}
 	r, err := decode(data.Bytes())
 	if _, later := errors.AsType[*laterFormatError](err); later {
-		return nil, h.fault(doing, err)
+		return nil, h.wrapError(doing, err)
 	}
 	if err != nil {
-		return nil, h.damaged(e, err)
+		return nil, h.damagedError(e, err)
 	}
 	r.Number, r.Created, r.Status, r.Rollback = e.Number, e.Created, e.Status, e.Rollback
 	for i := range r.Resources {
@@ -273,9 +277,9 @@ func (h History) read(ctx context.Context, e Entry) (*Revision, error) {
 	return r, nil
 }
 
-// clear removes chunks that a killed writer left without a head, and marks as
-// failed what a killed run left pending.
-func (h History) clear(ctx context.Context, s stock) error {
+// cleanUp deletes chunks that a killed run left without a head, and marks
+// pending revisions of killed runs as failed.
+func (h History) cleanUp(ctx context.Context, s historyIndex) error {
 	for i := range s.entries {
 		if e := &s.entries[i]; e.Status == Pending {
 			if err := h.mark(ctx, e, Failed); err != nil {
@@ -296,8 +300,9 @@ func (h History) clear(ctx context.Context, s stock) error {
 	return nil
 }
 
-// trim drops the oldest revisions over the limit, each head before its chunks.
-func (h History) trim(ctx context.Context, s stock) error {
+// trim deletes the oldest revisions over the limit, each head before its
+// chunks.
+func (h History) trim(ctx context.Context, s historyIndex) error {
 	limit := h.Limit
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -323,44 +328,45 @@ func (h History) trim(ctx context.Context, s stock) error {
 
 // mark changes the status of a revision.
 func (h History) mark(ctx context.Context, e *Entry, status Status) error {
-	options := apply.PatchOptions{Manager: "ordapply", Force: true}
-	if _, err := h.Cluster.Apply(ctx, secretKind(), marked(e.head, status), options); err != nil {
-		return h.fault(fmt.Sprintf("mark revision %d as %s", e.Number, status), err)
+	options := kube.PatchOptions{Manager: "ordapply", Force: true}
+	if _, err := h.Cluster.Apply(ctx, secretKind(), statusPatch(e.head, status), options); err != nil {
+		return h.wrapError(fmt.Sprintf("mark revision %d as %s", e.Number, status), err)
 	}
 	e.Status = status
 	return nil
 }
 
-// remove deletes one Secret; it may be gone already.
+// remove deletes one Secret, if it still exists.
 func (h History) remove(ctx context.Context, secret *unstructured.Unstructured) error {
-	if err := h.Cluster.Delete(ctx, secretKind(), secret, apply.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-		return h.fault("delete Secret "+secret.GetName(), err)
+	if err := h.Cluster.Delete(ctx, secretKind(), secret, kube.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return h.wrapError("delete Secret "+secret.GetName(), err)
 	}
 	return nil
 }
 
-// errGone says of a revision that all of it was deleted after it was listed: by
-// another run, or with its Namespace.
+// errGone reports that a revision was deleted after it was listed: by another
+// run, or with its Namespace.
 var errGone = errors.New("somebody deleted it meanwhile")
 
-// lost is what a revision's Secret means that is not there: without its head
-// nothing is left of it.
-func (h History) lost(ctx context.Context, e Entry, name string) error {
+// missingSecretError returns the error for a missing Secret of a revision: when the head is
+// gone too, the whole revision was deleted.
+func (h History) missingSecretError(ctx context.Context, e Entry, name string) error {
 	_, err := h.Cluster.Get(ctx, secretKind(), h.namespace(), e.head.GetName())
 	if apierrors.IsNotFound(err) {
-		return h.fault(fmt.Sprintf("read revision %d", e.Number), errGone)
+		return h.wrapError(fmt.Sprintf("read revision %d", e.Number), errGone)
 	}
-	return h.damaged(e, fmt.Errorf("Secret %s, a part of it, is gone", name))
+	return h.damagedError(e, fmt.Errorf("Secret %s, a part of it, is gone", name))
 }
 
-// damaged says of a revision of which not all can be read how to go on without
-// it: by the older ones, and by what the objects themselves say.
-func (h History) damaged(e Entry, err error) error {
-	return h.fault(fmt.Sprintf("read revision %d", e.Number), fmt.Errorf("%w; nobody can restore it: to do without it, delete it (kubectl delete secret %s -n %s) and run this again",
+// damagedError returns the error for a revision that cannot be read completely,
+// with the way to continue without it: from older revisions and the live
+// objects.
+func (h History) damagedError(e Entry, err error) error {
+	return h.wrapError(fmt.Sprintf("read revision %d", e.Number), fmt.Errorf("%w; nobody can restore it: to do without it, delete it (kubectl delete secret %s -n %s) and run this again",
 		err, e.head.GetName(), h.namespace()))
 }
 
-func (h History) fault(doing string, err error) error {
+func (h History) wrapError(doing string, err error) error {
 	return fmt.Errorf("%s of %s: %w", doing, h.set(), err)
 }
 
@@ -368,6 +374,6 @@ func (h History) set() string { return "apply set " + h.namespace() + "/" + h.Pa
 
 func (h History) namespace() string { return cmp.Or(h.Namespace, h.Parent.ID.Namespace) }
 
-func secretKind() apply.Kind {
-	return apply.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Namespaced: true}
+func secretKind() kube.Kind {
+	return kube.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Namespaced: true}
 }

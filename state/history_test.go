@@ -12,19 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Each case keeps a history in a namespace of its own, on a real control plane.
+// Each case has a history in its own namespace, on a real control plane.
 func TestHistory(t *testing.T) {
 	cluster := testcluster.Start(t)
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
 	require.NoError(t, err)
-	client, err := apply.Connect(config)
+	client, err := kube.Connect(config)
 	require.NoError(t, err)
 	for name, test := range map[string]func(*testing.T, History){
 		"revisions": testRevisions, "same-content": testSameContent, "limit": testLimit,
@@ -43,7 +43,7 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// numbered is a revision that no other number has.
+// numbered returns a revision with unique content.
 func numbered(t *testing.T, n int) Revision {
 	return revisionOf(t, resources(t, strings.ReplaceAll(stream, "a<b>", fmt.Sprint("a<b>", n))), ordering.Options{})
 }
@@ -63,7 +63,7 @@ func carriedOut(t *testing.T, h History, r Revision, status Status) int {
 	return n
 }
 
-// statuses are those of all revisions, as "1 superseded".
+// statuses returns those of all revisions, as "1 superseded".
 func statuses(t *testing.T, h History) []string {
 	t.Helper()
 	entries, err := h.List(t.Context())
@@ -112,7 +112,7 @@ func testRevisions(t *testing.T, h History) {
 	require.Empty(t, statuses(t, h))
 }
 
-// The same again writes nothing, whatever became of it; what was deployed once
+// The same content writes nothing, whatever its outcome; a deployed revision
 // stays deployed.
 func testSameContent(t *testing.T, h History) {
 	require.Equal(t, 1, carriedOut(t, h, numbered(t, 1), Failed))
@@ -134,23 +134,23 @@ func testSameContent(t *testing.T, h History) {
 	require.Equal(t, 4, carriedOut(t, h, elsewhere, Deployed), "what came with a backup is not of this cluster")
 }
 
-// What a rollback without a number goes back to: the same again until it got
-// through, then to and fro.
+// A rollback without a number goes back to the same revision until it
+// succeeds; after that, another one goes forth again.
 func testPrevious(t *testing.T, h History) {
 	h.Limit = 2
 	expect := func(number int, resumed bool, content Revision) {
 		t.Helper()
-		p, err := h.Previous(t.Context())
+		p, err := h.RollbackTarget(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []any{number, resumed}, []any{p.Number, p.Resumed})
-		r, err := h.ReadPrevious(t.Context(), p)
+		r, err := h.ReadRollbackTarget(t.Context(), p)
 		require.NoError(t, err)
 		require.Equal(t, number, r.Number)
 		require.Equal(t, digestOf(t, content), digestOf(t, *r))
 	}
 	first, second := numbered(t, 1), numbered(t, 2)
 	carriedOut(t, h, first, Deployed)
-	_, err := h.Previous(t.Context())
+	_, err := h.RollbackTarget(t.Context())
 	require.EqualError(t, err, "there is nothing to go back to: no revision before the last was deployed")
 	carriedOut(t, h, second, Deployed)
 	expect(1, false, first)
@@ -178,7 +178,7 @@ func testPrevious(t *testing.T, h History) {
 	expect(5, false, first)
 }
 
-// The last that was deployed stays, however many failed after it.
+// The last deployed revision is kept, however many have failed since.
 func testLimit(t *testing.T, h History) {
 	h.Limit = 2
 	carriedOut(t, h, numbered(t, 1), Deployed)
@@ -199,7 +199,7 @@ type dying struct {
 
 var errKilled = errors.New("killed")
 
-func (d *dying) Create(ctx context.Context, kind apply.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (d *dying) Create(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if d.left--; d.left < 0 {
 		return nil, errKilled
 	}
@@ -207,7 +207,7 @@ func (d *dying) Create(ctx context.Context, kind apply.Kind, obj *unstructured.U
 }
 
 // A writer that is killed between two chunks leaves no revision; the next one
-// clears away what it left, and what it left pending.
+// removes what is left of it, and marks pending revisions as failed.
 func testKilled(t *testing.T, h History) {
 	carriedOut(t, h, numbered(t, 1), Deployed)
 	begin(t, h, numbered(t, 2))
@@ -229,12 +229,12 @@ func testKilled(t *testing.T, h History) {
 	read, err := h.Read(t.Context(), n)
 	require.NoError(t, err)
 	require.Equal(t, large.Plan, read.Plan)
-	stored, err := h.stock(t.Context())
+	stored, err := h.readIndex(t.Context())
 	require.NoError(t, err)
 	require.Len(t, stored.chunks, 1, "the others are swept")
 }
 
-// present are the Secrets that nobody has deleted.
+// present returns the Secrets that are not terminating.
 func present(secrets []*unstructured.Unstructured) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	for _, secret := range secrets {
@@ -245,7 +245,7 @@ func present(secrets []*unstructured.Unstructured) []*unstructured.Unstructured 
 	return out
 }
 
-// 30 MB that gzip makes hardly smaller are kept and found again.
+// 30 MB that gzip hardly compresses are stored and read.
 func testLarge(t *testing.T, h History) {
 	large := revisionOf(t, incompressible(t, 30<<20), ordering.Options{})
 	n := carriedOut(t, h, large, Deployed)
@@ -260,16 +260,17 @@ func testLarge(t *testing.T, h History) {
 	require.Empty(t, statuses(t, h))
 }
 
-// generous bounds waits for what the cluster does in its own time.
+// generous bounds waits for a real cluster.
 const (
 	generous = 2 * time.Minute
 	often    = 50 * time.Millisecond
 )
 
-// A revision that somebody deleted during its run is not made again by its end.
+// A revision that was deleted during its run is not created again when that
+// ends.
 func testDeleted(t *testing.T, h History) {
 	n := begin(t, h, numbered(t, 1))
-	stored, err := h.stock(t.Context())
+	stored, err := h.readIndex(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, h.Drop(t.Context()))
 	err = h.End(t.Context(), n, Deployed)
@@ -282,10 +283,11 @@ func testDeleted(t *testing.T, h History) {
 	require.Empty(t, statuses(t, h))
 }
 
-// Of a revision that lost a part it is said how to do without it.
+// The error for a revision with a missing part says how to continue without
+// it.
 func testDamaged(t *testing.T, h History) {
 	n := carriedOut(t, h, revisionOf(t, incompressible(t, 2*chunkSize), ordering.Options{}), Deployed)
-	stored, err := h.stock(t.Context())
+	stored, err := h.readIndex(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, h.remove(t.Context(), stored.chunks[n][0]))
 	_, err = h.Read(t.Context(), n)

@@ -14,8 +14,8 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// hooksOf are the hooks of a revision or of a stream. What Helm drops was reported when
-// the stream was read.
+// hooksOf returns the hooks of a stream. Those that Helm drops were reported when the
+// stream was read.
 func hooksOf(s *apply.Stream) hooks.Hooks {
 	all, _ := hooks.Read(s.Hooks)
 	return all
@@ -34,12 +34,12 @@ func (r Run) around(set *Set, before *[]Entry) *hookrun.Around {
 	}
 }
 
-// operation says what the run is to a set that had these revisions before: an upgrade where a revision was deployed,
-// and a rollback where it goes back to one. Where none was ever deployed it is an
-// install, also after an install that failed; only where there is no history at all,
-// what the cluster has of the stream decides.
+// operation returns which operation the run is on a set with these revisions: a
+// rollback if it goes back to one, else an upgrade if one was ever deployed, else an
+// install, also after an install that failed. Only without any history the live
+// objects of the stream decide.
 func (r Run) operation(ctx context.Context, entries []Entry) (hooks.Operation, error) {
-	if r.Memory.Revision.Rollback > 0 {
+	if r.Metadata.Revision.Rollback > 0 {
 		return hooks.Rollback, nil
 	}
 	deployed := slices.ContainsFunc(entries, func(e Entry) bool { return e.Status == Deployed || e.Status == Superseded })
@@ -50,10 +50,29 @@ func (r Run) operation(ctx context.Context, entries []Entry) (hooks.Operation, e
 		return hooks.Install, nil
 	}
 	operation, found, err := hookrun.OperationOf(ctx, r.Cluster, r.Stream)
-	if operation == hooks.Upgrade && r.Note != nil {
-		r.Note("this is the first revision of the apply set, and " + found.String() + " exists: the hooks of an upgrade run, not those of an install")
+	if operation == hooks.Upgrade && r.OnNote != nil {
+		r.OnNote("this is the first revision of the apply set, and " + found.String() + " exists: the hooks of an upgrade run, not those of an install")
 	}
 	return operation, err
+}
+
+// takenByHooks removes from gone, what would be pruned, the members that hooks before
+// the run replace: they are no members any more when the run prunes.
+func (r Run) takenByHooks(ctx context.Context, gone map[object.ID]*unstructured.Unstructured) error {
+	all := hooksOf(r.Stream)
+	if len(gone) == 0 || !all.OfApply() {
+		return nil
+	}
+	entries, err := r.history().List(ctx)
+	if err != nil {
+		return err
+	}
+	r.OnNote = nil
+	operation, err := r.operation(ctx, entries)
+	for _, hook := range all.Of(operation.Pre()) {
+		delete(gone, hook.ID)
+	}
+	return err
 }
 
 // uninstalled deletes what a failed first run created, between the hooks of a deletion,
@@ -74,8 +93,8 @@ func (r Run) uninstalled(ctx context.Context, tried attempt) (apply.Summary, err
 	return summary, err
 }
 
-// departure runs the hooks of a set that is deleted.
-type departure struct {
+// hookedDeletion runs the hooks of a set that is deleted.
+type hookedDeletion struct {
 	runner  hookrun.Runner
 	hooks   hooks.Hooks // of the revision that was deployed last
 	all     hooks.Hooks // of all revisions
@@ -84,8 +103,8 @@ type departure struct {
 
 // hooked finds the hooks of a set: those that run are of the revision that was deployed
 // last, or of the newest where none ever was.
-func (d Dissolution) hooked(ctx context.Context, set *Set) (*departure, error) {
-	out := &departure{}
+func (d SetDeletion) hooked(ctx context.Context, set *Set) (*hookedDeletion, error) {
+	out := &hookedDeletion{}
 	if d.Hooks == nil {
 		return out, nil
 	}
@@ -115,8 +134,8 @@ func (d Dissolution) hooked(ctx context.Context, set *Set) (*departure, error) {
 	return out, nil
 }
 
-// remarks say which hooks run, for the plan of the deletion.
-func (d *departure) remarks() []string {
+// remarks lists the hooks that run, for the plan of the deletion.
+func (d *hookedDeletion) remarks() []string {
 	var lines []string
 	for _, event := range []hooks.Event{hooks.PreDelete, hooks.PostDelete} {
 		for _, hook := range d.hooks.Of(event) {
@@ -126,14 +145,15 @@ func (d *departure) remarks() []string {
 	return lines
 }
 
-// made tells whether a run of the set's hooks made an object, which is deleted after the
-// members. Where no hooks run, none is.
-func (d *departure) made(found *unstructured.Unstructured) bool {
-	return len(d.all) > 0 && d.runner.Made(found)
+// made reports whether one of the set's hooks left an object, which is then deleted
+// after the members. A copy of it under another name does not count.
+func (d *hookedDeletion) made(found *unstructured.Unstructured) bool {
+	id := apply.Meta(found).ID
+	return d.runner.IsOwn(found) && slices.ContainsFunc(d.all, func(hook hooks.Hook) bool { return hook.ID == id })
 }
 
-// before runs the hooks before the members go.
-func (d *departure) before(ctx context.Context) error {
+// before runs the hooks before the members are deleted.
+func (d *hookedDeletion) before(ctx context.Context) error {
 	results, err := d.runner.Run(ctx, hooks.PreDelete, d.hooks)
 	d.results = append(d.results, results...)
 	return err
@@ -141,7 +161,7 @@ func (d *departure) before(ctx context.Context) error {
 
 // after runs the hooks after the members are gone, and deletes what hooks left. Those
 // that lived in a Namespace which was a member cannot run any more.
-func (d *departure) after(ctx context.Context, members apply.Summary) error {
+func (d *hookedDeletion) after(ctx context.Context, members apply.Summary) error {
 	gone := map[string]bool{}
 	for _, r := range members.Results {
 		if r.ID.GroupKind() == "Namespace" && r.State == apply.Deleted {
@@ -159,19 +179,25 @@ func (d *departure) after(ctx context.Context, members apply.Summary) error {
 	if err != nil {
 		return err
 	}
-	results, _, err = d.runner.RemoveLeft(ctx, hooks.PostDelete, slices.DeleteFunc(slices.Clone(d.all), left))
+	results, err = d.runner.RemoveLeftovers(ctx, slices.DeleteFunc(slices.Clone(d.all), left))
 	d.results = append(d.results, results...)
 	return err
 }
 
-// summed is the summary of the deletion with the hooks.
-func (d *departure) summed(s apply.Summary) apply.Summary {
+// summed returns the summary of the deletion with the results of the hooks.
+func (d *hookedDeletion) summed(s apply.Summary) apply.Summary {
 	s.Hooks = append(slices.Clone(s.Hooks), d.results...)
 	return s
 }
 
-// LeftHooks are the objects that hooks of the set's revisions made and left behind.
-func (h History) LeftHooks(ctx context.Context) ([]object.ID, error) {
+// LeftHook is an object that a hook of a set's revisions made and left behind.
+type LeftHook struct {
+	ID    object.ID
+	Stays bool // also when the set is deleted
+}
+
+// LeftHooks returns the objects that hooks of the set's revisions made and left behind.
+func (h History) LeftHooks(ctx context.Context) ([]LeftHook, error) {
 	entries, err := h.List(ctx)
 	if err != nil {
 		return nil, err
@@ -188,6 +214,6 @@ func (h History) LeftHooks(ctx context.Context) ([]object.ID, error) {
 		all = append(all, r.hooks()...)
 	}
 	runner := hookrun.Runner{Applier: apply.Applier{Cluster: h.Cluster}, Owner: h.Parent.SetID()}
-	left, err := runner.Left(ctx, all)
-	return converted(left, func(hook hooks.Hook) object.ID { return hook.ID }), err
+	left, err := runner.Leftovers(ctx, all)
+	return mapSlice(left, func(hook hooks.Hook) LeftHook { return LeftHook{hook.ID, hook.IsKept()} }), err
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// A revision with hooks is of format v3, and its bytes are read for ever. Where there
-// is no sample yet, ORDAPPLY_GOLDEN=1 writes it.
+// A revision with hooks has format v3, and its bytes must always be readable.
+// Where there is no sample yet, ORDAPPLY_GOLDEN=1 writes it.
 func TestRevisionsWithHooksAreRead(t *testing.T) {
 	folder := filepath.Join("testdata", "revisions")
 	text, err := os.ReadFile(filepath.Join(folder, "hooks.yaml"))
@@ -53,7 +53,7 @@ func TestRevisionsWithHooksAreRead(t *testing.T) {
 	require.Contains(t, string(plain), `"format":"v2"`, "what has no hooks is read by older versions")
 }
 
-// What does not belong into a revision with hooks is refused.
+// Malformed content of a revision with hooks is rejected.
 func TestRevisionsWithBadHooksAreRefused(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("testdata", "revisions", "hooks.v3.gz"))
 	require.NoError(t, err)

@@ -6,12 +6,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// ClusterID is what tells one cluster from every other: the uid of its
-// kube-system namespace. It is "" for whoever may not read that.
-func ClusterID(ctx context.Context, cluster apply.Cluster) (string, error) {
+// ClusterID identifies a cluster: the uid of its kube-system namespace. It is
+// "", without an error, for users who may not read that.
+func ClusterID(ctx context.Context, cluster kube.Cluster) (string, error) {
 	live, err := cluster.Get(ctx, namespaceKind(), "", "kube-system")
 	switch {
 	case apierrors.IsForbidden(err) || apierrors.IsNotFound(err):

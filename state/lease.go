@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// leaseAccess reads and writes the Lease of a lock. What it writes is what
-// client-go's leader election writes, so that other versions and other tools read
-// it right. Each write replaces what was read or written before it and fails
-// when anything else was written since: a renewal that gets through proves that
-// no other run had the lock in between.
+// leaseAccess reads and writes the Lease of a lock, in the way of client-go's
+// leader election, so that other versions and tools understand it. Each write
+// has the resourceVersion of the previous read or write as precondition and
+// fails when anything else was written since: a renewal that succeeds proves
+// that no other run had the lock in between.
 type leaseAccess struct {
 	cluster  Cluster
 	id       object.ID
@@ -28,20 +28,20 @@ type leaseAccess struct {
 	lifetime time.Duration
 }
 
-func leaseKind() apply.Kind {
-	return apply.Kind{Resource: coordinationv1.SchemeGroupVersion.WithResource("leases"), Namespaced: true}
+func leaseKind() kube.Kind {
+	return kube.Kind{Resource: coordinationv1.SchemeGroupVersion.WithResource("leases"), Namespaced: true}
 }
 
-// retryPeriod is how often a Lease is renewed, and how often one that another
-// run holds is read.
+// retryPeriod is the interval of renewing a Lease, and of reading one that
+// another run holds.
 func (l leaseAccess) retryPeriod() time.Duration { return l.lifetime / 5 }
 
-// within is how long after its last renewal a Lease still lets requests out.
-// Another run takes it after its whole lifetime: what is left in between is for
-// requests on their way.
-func (l leaseAccess) within() time.Duration { return l.lifetime * 2 / 3 }
+// validity is how long after its last renewal a Lease permits requests. Another
+// run may take it after its whole lifetime: the difference is for requests in
+// flight.
+func (l leaseAccess) validity() time.Duration { return l.lifetime * 2 / 3 }
 
-// read reads the Lease, as it is and what it says.
+// read returns the Lease and its spec.
 func (l leaseAccess) read(ctx context.Context) (*unstructured.Unstructured, coordinationv1.LeaseSpec, error) {
 	live, err := l.cluster.Get(ctx, leaseKind(), l.id.Namespace, l.id.Name)
 	if err != nil {
@@ -60,16 +60,16 @@ func leaseSpec(live *unstructured.Unstructured) (coordinationv1.LeaseSpec, error
 	return lease.Spec, err
 }
 
-// create makes the Lease, which is ours then.
+// create creates the Lease with this run as its holder.
 func (l leaseAccess) create(ctx context.Context) (*unstructured.Unstructured, error) {
-	lease, err := l.written(&unstructured.Unstructured{}, l.taken(coordinationv1.LeaseSpec{}))
+	lease, err := l.written(&unstructured.Unstructured{}, l.acquiredSpec(coordinationv1.LeaseSpec{}))
 	if err != nil {
 		return nil, err
 	}
 	return l.cluster.Create(ctx, leaseKind(), lease)
 }
 
-// update writes what the Lease says over what it said.
+// update replaces the spec of the Lease.
 func (l leaseAccess) update(ctx context.Context, before *unstructured.Unstructured, spec coordinationv1.LeaseSpec) (*unstructured.Unstructured, error) {
 	lease, err := l.written(before.DeepCopy(), spec)
 	if err != nil {
@@ -78,8 +78,8 @@ func (l leaseAccess) update(ctx context.Context, before *unstructured.Unstructur
 	return l.cluster.Update(ctx, leaseKind(), lease)
 }
 
-// taken is what a Lease says when this run takes it.
-func (l leaseAccess) taken(before coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
+// acquiredSpec returns the spec of a Lease that this run takes.
+func (l leaseAccess) acquiredSpec(before coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
 	now, turns := metav1.NowMicro(), int32(0)
 	if before.LeaseTransitions != nil {
 		turns = *before.LeaseTransitions + 1
@@ -88,16 +88,16 @@ func (l leaseAccess) taken(before coordinationv1.LeaseSpec) coordinationv1.Lease
 	return coordinationv1.LeaseSpec{HolderIdentity: &l.holder, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now, LeaseTransitions: &turns}
 }
 
-// renewed is what a Lease of ours says when it is renewed.
-func renewed(before coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
+// renewedSpec returns the spec of a Lease that this run renews.
+func renewedSpec(before coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
 	now := metav1.NowMicro()
 	before.RenewTime = &now
 	return before
 }
 
-// free is what a Lease says when it was given back.
-func free(before coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
-	before = renewed(before)
+// releasedSpec returns the spec of a Lease that this run releases.
+func releasedSpec(before coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
+	before = renewedSpec(before)
 	holder, seconds := "", int32(1)
 	before.HolderIdentity, before.LeaseDurationSeconds = &holder, &seconds
 	return before
@@ -116,7 +116,7 @@ func (l leaseAccess) written(lease *unstructured.Unstructured, spec coordination
 	return lease, nil
 }
 
-// holderOf is the run that holds a Lease; "" when none does.
+// holderOf returns the run that holds a Lease; "" when none does.
 func holderOf(spec coordinationv1.LeaseSpec) string {
 	if spec.HolderIdentity == nil {
 		return ""
@@ -124,8 +124,9 @@ func holderOf(spec coordinationv1.LeaseSpec) string {
 	return *spec.HolderIdentity
 }
 
-// lifetimeOf is how long the holder of a Lease is believed to be alive.
-func lifetimeOf(spec coordinationv1.LeaseSpec, otherwise time.Duration) time.Duration {
+// leaseDuration returns how long the holder of a Lease counts as alive without a
+// renewal.
+func leaseDuration(spec coordinationv1.LeaseSpec, otherwise time.Duration) time.Duration {
 	var seconds int32
 	if spec.LeaseDurationSeconds != nil {
 		seconds = *spec.LeaseDurationSeconds
@@ -133,7 +134,7 @@ func lifetimeOf(spec coordinationv1.LeaseSpec, otherwise time.Duration) time.Dur
 	return cmp.Or(time.Duration(max(seconds, 0))*time.Second, otherwise)
 }
 
-// timeOf is a time of a Lease, or none.
+// timeOf returns a time of a Lease, zero when it is unset.
 func timeOf(t *metav1.MicroTime) time.Time {
 	if t == nil {
 		return time.Time{}
@@ -141,13 +142,13 @@ func timeOf(t *metav1.MicroTime) time.Time {
 	return t.Time
 }
 
-// refusedForGood recognises an answer that no waiting will change.
-func refusedForGood(err error) bool {
+// isPermanent reports whether an error is permanent.
+func isPermanent(err error) bool {
 	return apierrors.IsForbidden(err) || missingNamespace(err) != ""
 }
 
-// missingNamespace is the Namespace that a request did not find, "" when that
-// was not its trouble.
+// missingNamespace returns the Namespace that a request did not find; "" for
+// any other error.
 func missingNamespace(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && apierrors.IsNotFound(err) {

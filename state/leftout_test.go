@@ -15,8 +15,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// annotate gives annotations to a live object, and forgets the history, as of a set
-// that was taken over from another tool.
+// annotate sets the annotations of a live object and drops the history, like
+// that of a set that was taken over from another tool.
 func annotate(t *testing.T, cluster *store, at string, annotations map[string]string) {
 	t.Helper()
 	live := cluster.at(at)
@@ -26,8 +26,8 @@ func annotate(t *testing.T, cluster *store, at string, annotations map[string]st
 	cluster.drop("secrets/shop/ordapply.shop.v1")
 }
 
-// A member that carries the annotation of a hook goes with its set: what another
-// tool does with hooks says nothing of what the set has.
+// A member with the annotation of a hook is deleted with its set: another
+// tool's hooks do not change what is a member.
 func TestMemberThatIsAHookGoesWithItsSet(t *testing.T) {
 	for _, annotation := range []string{"helm.sh/hook", "argocd.argoproj.io/hook"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -47,8 +47,8 @@ func TestMemberThatIsAHookGoesWithItsSet(t *testing.T) {
 	}
 }
 
-// Every live member is in exactly one step of its set's deletion, whatever its
-// annotations say and whatever the history remembers.
+// Every live member is in exactly one step of its set's deletion, whatever
+// its annotations and whatever the history contains.
 func TestEveryMemberIsInOneStep(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 11))
 	pick := func(from ...string) string { return from[random.IntN(len(from))] }
@@ -72,7 +72,7 @@ func TestEveryMemberIsInOneStep(t *testing.T) {
 			obj.SetAnnotations(annotations)
 			live[apply.Meta(obj).ID] = obj
 		}
-		r := removal{set: &Set{Parent: shopParent(), cluster: cluster}, history: History{Cluster: cluster, Parent: shopParent()}}
+		r := memberDeletion{set: &Set{Parent: shopParent(), cluster: cluster}, history: History{Cluster: cluster, Parent: shopParent()}}
 		order, _, err := r.order(t.Context(), live)
 		require.NoError(t, err, n)
 		steps := map[object.ID]int{}
@@ -85,13 +85,13 @@ func TestEveryMemberIsInOneStep(t *testing.T) {
 	}
 }
 
-// What a plan leaves out is deleted in a last wave.
+// Members that a plan leaves out are deleted in a last wave.
 func TestDeletionWithWhatItsPlanLeavesOut(t *testing.T) {
 	a, b, c := object.ID{Kind: "ConfigMap", Name: "a"}, object.ID{Kind: "ConfigMap", Name: "b"}, object.ID{Kind: "ConfigMap", Name: "c"}
 	plan := &ordering.Deletion{Steps: []ordering.DeletionStep{{ID: b}}, Waves: 1}
-	got := plan.With([]object.ID{c, b, a})
+	got := plan.WithRemaining([]object.ID{c, b, a})
 	require.Equal(t, []ordering.DeletionStep{{ID: b}, {ID: a, Wave: 1}, {ID: c, Wave: 1}}, got.Steps)
 	require.Equal(t, 2, got.Waves)
-	require.Equal(t, plan, plan.With([]object.ID{b}))
+	require.Equal(t, plan, plan.WithRemaining([]object.ID{b}))
 	require.Len(t, plan.Steps, 1)
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The stream no longer holds a Namespace, and still holds what lives in it: it is
-// another's now, and goes with no flag.
+// The stream no longer contains a Namespace, and still contains resources in
+// it: the Namespace is kept, whatever the flags.
 func TestNamespaceOfTheStreamsResourcesIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
 		done(t, runOf(t, cluster, "Namespace /data", "ConfigMap data/precious", "ConfigMap shop/a"))
 		run := runOf(t, cluster, "ConfigMap data/precious", "ConfigMap shop/a")
 		run.Remover.PruneNamespaces = true
-		run.Remover.NoWait = true // nothing watches here
-		outline, err := run.Outline(t.Context())
+		run.Remover.NoWait = true // the store has no watches
+		outline, err := run.PlanWithPrune(t.Context())
 		require.NoError(t, err)
 		require.Contains(t, outline.Notes, "Namespace data stays, though the stream no longer holds it: ConfigMap data/precious of this stream lives in it")
 		preview, err := run.Preview(t.Context())

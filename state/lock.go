@@ -10,51 +10,54 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// Lock keeps two runs on one set apart: the run that holds its Lease may write.
+// Lock keeps two runs from changing one set at the same time: only the run
+// that holds its Lease may write.
 type Lock struct {
-	Cluster Cluster
-	Lease   object.ID // its namespace and name
-	// Holder names this run to others, such as "ann@laptop 4711".
+	Cluster Cluster   // required
+	Lease   object.ID // required: its namespace and name
+	// Holder identifies this run to others, such as "ann@laptop 4711"; default:
+	// user, host, process and time.
 	Holder string
-	// Lifetime is how long a holder that no longer renews its Lease is believed
-	// to be alive; default 15s. It is at least a second.
+	// Lifetime is how long a holder that does not renew its Lease counts as
+	// alive; default 15s, which also replaces values below one second.
 	Lifetime time.Duration
-	// Waiting is called once when another holder is waited for; default: not.
-	Waiting func(*HeldError)
+	// OnWaiting is called once when another holder is waited for; optional.
+	OnWaiting func(*HeldError)
 }
 
-// LeaseOf is the Lease of a set, in a namespace.
+// LeaseOf returns the ID of a set's Lease in a namespace.
 func LeaseOf(parent object.ID, namespace string) object.ID {
-	return object.ID{Group: coordinationv1.GroupName, Kind: "Lease", Namespace: namespace, Name: "ordapply." + strings.ToLower(parent.GroupKind()) + "." + shortened(parent.Name)}
+	return object.ID{Group: coordinationv1.GroupName, Kind: "Lease", Namespace: namespace, Name: "ordapply." + strings.ToLower(parent.GroupKind()) + "." + shortenName(parent.Name)}
 }
 
-// ErrLockLost is what a *LockLostError is to errors.Is.
+// ErrLockLost matches every *LockLostError with errors.Is.
 var ErrLockLost = errors.New("the lock was lost")
 
-// LockLostError is the cause of a context that ended because this run no longer
-// holds its Lease. Nothing was sent after that was noticed.
+// LockLostError is the cause of a context that ended because this run no
+// longer holds its Lease. Nothing is sent once that was noticed.
 type LockLostError struct {
-	Lease object.ID
-	How   string // what happened to it
+	Lease object.ID // that of the lock
+	How   string    // what happened to it
 }
 
+// Error names the Lease, what happened to it, and what to do.
 func (e *LockLostError) Error() string {
 	return fmt.Sprintf("this run lost its lock (Lease %s/%s): %s; it stopped at once, and what it had sent before stays applied. Another run may have begun since: let it finish, then run this again",
 		e.Lease.Namespace, e.Lease.Name, e.How)
 }
 
-// Is lets package apply know that nothing more may be written.
+// Is matches ErrLockLost and kube.ErrFenced.
 func (e *LockLostError) Is(target error) bool {
-	return target == ErrLockLost || target == apply.ErrFenced
+	return target == ErrLockLost || target == kube.ErrFenced
 }
 
-// orLost is the error of what was done under a lock: that the lock was lost, where
-// it was, and beside that only what had failed by itself.
+// orLost returns the error of an operation under a lock. If the lock was
+// lost, that comes first, followed only by errors with other causes.
 func orLost(held context.Context, err error) error {
 	lost := context.Cause(held)
 	undone := new(UndoneError)
@@ -62,47 +65,48 @@ func orLost(held context.Context, err error) error {
 		return err
 	}
 	kept := []error{lost}
-	for _, fault := range faults(err) {
-		if !errors.Is(fault, apply.ErrFenced) && !errors.Is(fault, context.Canceled) {
+	for _, fault := range joinedErrors(err) {
+		if !errors.Is(fault, kube.ErrFenced) && !errors.Is(fault, context.Canceled) {
 			kept = append(kept, fault)
 		}
 	}
 	return errors.Join(kept...)
 }
 
-// faults are the errors that were joined.
-func faults(err error) []error {
+// joinedErrors returns the leaves of joined errors.
+func joinedErrors(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only where nothing is said around them
 	if !ok {
 		return []error{err}
 	}
 	var all []error
 	for _, one := range joined.Unwrap() {
-		all = append(all, faults(one)...)
+		all = append(all, joinedErrors(one)...)
 	}
 	return all
 }
 
-// HeldError says which run holds the lock.
+// HeldError reports which run holds the lock.
 type HeldError struct {
-	Lease  object.ID
-	Holder string
-	Since  time.Time // when the holder took it
-	Seen   time.Time // when it renewed it last
-	Waited time.Duration
+	Lease   object.ID     // that of the lock
+	Holder  string        // what Lock.Holder was there
+	Since   time.Time     // when the holder took it
+	Renewed time.Time     // when the holder renewed it last
+	Waited  time.Duration // how long this run waited for it
 }
 
+// Error names the holder, and how to break the lock of one that is dead.
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("another run has the lock: %s, since %s (renewed %s ago); waited %s. Let it finish, or wait longer with --lock-timeout; if it is surely dead, break its lock with: kubectl delete lease %s -n %s",
-		e.Holder, age(e.Since), age(e.Seen), e.Waited.Round(time.Second), e.Lease.Name, e.Lease.Namespace)
+		e.Holder, age(e.Since), age(e.Renewed), e.Waited.Round(time.Second), e.Lease.Name, e.Lease.Namespace)
 }
 
 func age(t time.Time) string { return time.Since(t).Round(time.Second).String() }
 
-// Acquire takes the lock, waiting for another holder at most so long. Requests
-// that write, with the context that it returns, go out only while the lock is
-// held; it ends with a *LockLostError when the lock is lost. release gives the
-// lock back and ends it.
+// Acquire takes the lock, waiting at most wait for another holder; a *HeldError
+// when that is not enough. Requests that write, with the returned context, are
+// sent only while the lock is held; the context ends with a *LockLostError when
+// it is lost. release releases the lock and ends the context; call it once.
 func (l Lock) Acquire(ctx context.Context, wait time.Duration) (held context.Context, release func(), err error) {
 	if l.Lifetime < time.Second {
 		l.Lifetime = 15 * time.Second
@@ -111,28 +115,28 @@ func (l Lock) Acquire(ctx context.Context, wait time.Duration) (held context.Con
 		l.Holder = thisRun()
 	}
 	lease := leaseAccess{cluster: l.Cluster, id: l.Lease, holder: l.Holder, lifetime: l.Lifetime}
-	live, taken, err := (&contender{leaseAccess: lease, wait: wait, waiting: l.Waiting}).take(ctx)
+	live, taken, err := (&lockAcquirer{leaseAccess: lease, wait: wait, waiting: l.OnWaiting}).acquire(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	held, end := context.WithCancelCause(ctx)
-	k := newKeeper(lease, live, taken, end)
-	renewing, stop := context.WithCancel(activity.Unrecorded(apply.OnOwnConnection(context.WithoutCancel(ctx))))
+	k := newLeaseRenewer(lease, live, taken, end)
+	renewing, stop := context.WithCancel(activity.Unrecorded(kube.WithOwnConnection(context.WithoutCancel(ctx))))
 	ended := make(chan struct{})
 	go func() { defer close(ended); k.run(renewing) }()
 	release = func() {
 		stop()
 		<-ended
-		k.giveBack(context.WithoutCancel(ctx))
+		k.release(context.WithoutCancel(ctx))
 	}
-	return apply.WithFence(held, k.pass), release, nil
+	return kube.WithFence(held, k.fence), release, nil
 }
 
-// firstLook bounds how long the API server may take to say whether the lock is
-// free.
-const firstLook = 30 * time.Second
+// lockReadTimeout bounds how long the API server may take to report whether the
+// lock is free.
+const lockReadTimeout = 30 * time.Second
 
-// thisRun names this process to runs that find its lock.
+// thisRun identifies this process to runs that find its lock.
 func thisRun() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -11,23 +11,23 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// cut is a way to a store that breaks when down is closed.
+// cut is a connection to a store that breaks when down is closed.
 type cut struct {
 	*store
 	down chan struct{}
 }
 
-func (c cut) Get(ctx context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+func (c cut) Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	if c.broken() {
 		return nil, apierrors.NewServiceUnavailable("cut off")
 	}
 	return c.store.Get(ctx, kind, namespace, name)
 }
 
-func (c cut) Update(ctx context.Context, kind apply.Kind, lease *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (c cut) Update(ctx context.Context, kind kube.Kind, lease *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if c.broken() {
 		return nil, apierrors.NewServiceUnavailable("cut off")
 	}
@@ -47,11 +47,11 @@ func lockOf(cluster Cluster, holder string) Lock {
 	return Lock{Cluster: cluster, Lease: LeaseOf(shopSet, "shop"), Holder: holder}
 }
 
-// theLease is where a store keeps it.
+// theLease is the key of the Lease in a store.
 const theLease = "leases.coordination.k8s.io/shop/ordapply.secret.shop"
 
-// A run that is longer than its Lease renews it: whoever waits does so in vain,
-// and is told who has it and how long it waited.
+// A run that takes longer than its Lease renews it: another run waits in
+// vain, and its error names the holder and how long it waited.
 func TestLockIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -61,7 +61,7 @@ func TestLockIsRenewed(t *testing.T) {
 		require.ErrorContains(t, err, "another run has the lock: ann, since ")
 		var told *HeldError
 		bob := lockOf(cluster, "bob")
-		bob.Waiting = func(e *HeldError) { told = e }
+		bob.OnWaiting = func(e *HeldError) { told = e }
 		_, _, err = bob.Acquire(t.Context(), 10*time.Minute)
 		require.ErrorContains(t, err, "; waited 10m0s. ")
 		require.Equal(t, "ann", told.Holder)
@@ -71,7 +71,7 @@ func TestLockIsRenewed(t *testing.T) {
 	})
 }
 
-// Who waits has the lock soon after it was given back, and not before.
+// A waiting run gets the lock soon after it was released, and not before.
 func TestLockIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -87,8 +87,8 @@ func TestLockIsGivenBack(t *testing.T) {
 	})
 }
 
-// A holder that can no longer renew its Lease writes nothing by the time that
-// another run may have the lock, and nothing after that.
+// A holder that can no longer renew its Lease writes nothing from the time
+// when another run may have the lock.
 func TestNothingIsWrittenWhenAnotherHasTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster, down := newStore(), make(chan struct{})
@@ -98,7 +98,7 @@ func TestNothingIsWrittenWhenAnotherHasTheLock(t *testing.T) {
 		time.AfterFunc(time.Minute, func() { close(down) })
 		var passed time.Time // the last time that ann could have written
 		go func() {
-			for apply.MayWrite(held) == nil {
+			for kube.MayWrite(held) == nil {
 				passed = time.Now()
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -110,19 +110,19 @@ func TestNothingIsWrittenWhenAnotherHasTheLock(t *testing.T) {
 		releaseBob()
 		require.Greater(t, taken.Sub(passed), 4*time.Second, "what was sent last has that long to arrive")
 		require.ErrorIs(t, context.Cause(held), ErrLockLost)
-		require.ErrorContains(t, apply.MayWrite(held), "it could not be renewed for ")
+		require.ErrorContains(t, kube.MayWrite(held), "it could not be renewed for ")
 		require.ErrorContains(t, context.Cause(held), "(cut off)")
 	})
 }
 
-// A holder that was cut off while it had nothing to write goes on when it can renew
-// its Lease again, and no other run took it.
+// A holder that was cut off while it had nothing to write continues when it
+// can renew its Lease again, and no other run took it.
 func TestALockThatNoOtherRunTookIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var away bool
 		cluster := newStore()
-		cluster.refuse = func(string, apply.Kind, string, string) error {
+		cluster.refuse = func(string, kube.Kind, string, string) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if away {
@@ -139,18 +139,18 @@ func TestALockThatNoOtherRunTookIsKept(t *testing.T) {
 		require.NoError(t, held.Err(), "it has nothing to write")
 		time.AfterFunc(20*time.Second, func() { cutOff(false) })
 		begin := time.Now()
-		require.NoError(t, apply.MayWrite(held))
+		require.NoError(t, kube.MayWrite(held))
 		require.GreaterOrEqual(t, time.Since(begin), 20*time.Second, "it wrote before the Lease was renewed")
 		release()
-		require.ErrorContains(t, apply.MayWrite(held), "given back")
+		require.ErrorContains(t, kube.MayWrite(held), "given back")
 		_, releaseBob, err := lockOf(cluster, "bob").Acquire(t.Context(), 0)
 		require.NoError(t, err, "the lock was given back")
 		releaseBob()
 	})
 }
 
-// However another run came to have the lock, the first one writes nothing more,
-// and says what happened. It takes nothing back.
+// However another run got the lock, the first one writes nothing more and
+// reports what happened. It does not take the lock back.
 func TestWaysToLoseALock(t *testing.T) {
 	bob := func(t *testing.T, cluster *store, holder string) {
 		live := cluster.at(theLease)
@@ -173,12 +173,12 @@ func TestWaysToLoseALock(t *testing.T) {
 				cluster.add(namespaceKind(), namespace)
 				held, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
 				require.NoError(t, err)
-				require.NoError(t, apply.MayWrite(held))
+				require.NoError(t, kube.MayWrite(held))
 				c.happens(t, cluster)
 				<-held.Done()
 				after := cluster.at(theLease)
-				require.ErrorIs(t, context.Cause(held), apply.ErrFenced)
-				require.ErrorContains(t, apply.MayWrite(held), c.says)
+				require.ErrorIs(t, context.Cause(held), kube.ErrFenced)
+				require.ErrorContains(t, kube.MayWrite(held), c.says)
 				release()
 				require.Equal(t, after, cluster.at(theLease))
 			})
@@ -202,10 +202,10 @@ func TestALabelledLeaseIsKept(t *testing.T) {
 	})
 }
 
-// The clock that the fence goes by counts the time in which a process is suspended.
+// The fence's clock includes the time in which a process is suspended.
 func TestAMomentAges(t *testing.T) {
 	then := thisMoment()
-	then.boot -= time.Hour // as if the machine had slept: its monotonic clock stood still
+	then.boot -= time.Hour // as if the machine had slept: its monotonic clock was stopped
 	if then.boot+time.Hour > 0 {
 		require.GreaterOrEqual(t, then.ago(), time.Hour)
 	}
@@ -214,7 +214,8 @@ func TestAMomentAges(t *testing.T) {
 	require.GreaterOrEqual(t, then.ago(), time.Hour)
 }
 
-// A lock that somebody broke, and another took, is lost at the next look.
+// A lock that was broken by hand and taken by another run is lost at the next
+// renewal.
 func TestBrokenLockIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -233,17 +234,17 @@ func TestBrokenLockIsLost(t *testing.T) {
 	})
 }
 
-// Who has deleted a set takes its Lease along, unless another run was waiting
-// for it and has it now.
+// The deletion of a set deletes its Lease too, unless another run was waiting
+// for it and holds it now.
 func TestOnlyAFreeLeaseIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
 		_, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
-		require.NoError(t, Dissolution{Cluster: cluster, Parent: shopSet, Namespace: "shop"}.dropLease(t.Context()))
+		require.NoError(t, SetDeletion{Cluster: cluster, Parent: shopSet, Namespace: "shop"}.dropLease(t.Context()))
 		require.NotNil(t, cluster.at(theLease))
 		release()
-		require.NoError(t, Dissolution{Cluster: cluster, Parent: shopSet, Namespace: "shop"}.dropLease(t.Context()))
+		require.NoError(t, SetDeletion{Cluster: cluster, Parent: shopSet, Namespace: "shop"}.dropLease(t.Context()))
 		require.Nil(t, cluster.at(theLease))
 	})
 }

@@ -9,6 +9,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	klog.SetLogger(logr.Discard()) // what package leaderelection remarks
+	klog.SetLogger(logr.Discard()) // of package leaderelection
 	os.Exit(m.Run())
 }

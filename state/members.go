@@ -16,41 +16,43 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// Members are the live objects that were made members of a set.
+// Members are the live members of a set.
 type Members struct {
-	// Live holds them, by ID: their metadata, or the whole of them.
+	// Live holds them by ID: their metadata, or the whole objects.
 	Live map[object.ID]*unstructured.Unstructured
-	// Unknown are kinds that are not served now and may have members, with the
-	// reason. The set goes on promising them.
+	// Unknown are the kinds that are not served now and may have members,
+	// with the reason. The set keeps them among its group-kinds.
 	Unknown map[schema.GroupKind]error
-	// Strangers carry the label of the set where it promises its members, and are
-	// none, or may be some, sorted by ID. What a controller owns, and another field
-	// manager labelled, is left out: it was copied from a member.
-	Strangers []Stranger
+	// Unverified carry the label of the set in its kinds and namespaces, but
+	// are not proven members, sorted by ID. Objects with a controller that
+	// another field manager labelled are left out: their labels were copied
+	// from a member.
+	Unverified []UnverifiedMember
 }
 
-// Members lists what the set has, wherever it promises that something may be:
-// one LIST for each kind, in the set's namespace where it has but one, or one for
-// each kind and namespace where the whole cluster may not be read. A kind that is
-// not served has no members only when that is certain, see apply.ReadServed. What
-// is read of each is its metadata.
+// Members lists the members of the set in all its kinds and namespaces: one
+// LIST for each kind, in the set's namespace where it has only one, or one
+// for each kind and namespace where the whole cluster may not be listed. A
+// kind that is not served has no members only when that is certain, see
+// apply.ReadServed. It reads metadata only.
 func (s *Set) Members(ctx context.Context) (Members, error) { return s.members(ctx, true) }
 
-// WholeMembers are the same, with all there is of each.
-func (s *Set) WholeMembers(ctx context.Context) (Members, error) { return s.members(ctx, false) }
+// FullMembers returns what Members does, with the whole objects.
+func (s *Set) FullMembers(ctx context.Context) (Members, error) { return s.members(ctx, false) }
 
 func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
 	found := Members{Live: map[object.ID]*unstructured.Unstructured{}, Unknown: map[schema.GroupKind]error{}}
-	s.gone = map[schema.GroupKind]bool{}
+	s.absentKinds = map[schema.GroupKind]bool{}
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	var errs []error
 	for _, gk := range s.Parent.Kinds {
 		group.Go(func() {
-			objects, err := s.ofKind(ctx, gk, metadata)
+			objects, err := s.listKind(ctx, gk, metadata)
 			mu.Lock()
 			defer mu.Unlock()
 			unserved, unknown := errors.AsType[*apply.UnservedError](err)
@@ -60,7 +62,7 @@ func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
 			case err != nil:
 				errs = append(errs, fmt.Errorf("list the %s of apply set %s: %w", gk, s.Parent.ID, err))
 			default:
-				s.gone[gk] = objects == nil
+				s.absentKinds[gk] = objects == nil
 			}
 			for _, obj := range objects {
 				found.add(s, obj)
@@ -68,13 +70,14 @@ func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
 		})
 	}
 	group.Wait()
-	slices.SortFunc(found.Strangers, func(a, b Stranger) int { return object.Compare(a.ID, b.ID) })
+	slices.SortFunc(found.Unverified, func(a, b UnverifiedMember) int { return object.Compare(a.ID, b.ID) })
 	return found, errors.Join(errs...)
 }
 
-// ofKind reads the members of one kind; nil when nothing of the kind can exist.
-func (s *Set) ofKind(ctx context.Context, gk schema.GroupKind, metadata bool) (found []*unstructured.Unstructured, err error) {
-	err = apply.ReadServed(ctx, s.cluster, gk, func(gvk schema.GroupVersionKind, _ apply.Kind) error {
+// listKind lists the members of one kind; nil when the kind cannot have
+// objects.
+func (s *Set) listKind(ctx context.Context, gk schema.GroupKind, metadata bool) (found []*unstructured.Unstructured, err error) {
+	err = apply.ReadServed(ctx, s.cluster, gk, func(gvk schema.GroupVersionKind, _ kube.Kind) error {
 		objects, err := s.list(ctx, gvk, metadata)
 		if err != nil {
 			return err
@@ -88,32 +91,32 @@ func (s *Set) ofKind(ctx context.Context, gk schema.GroupKind, metadata bool) (f
 	return found, err
 }
 
-// add takes up an object that carries the label of a set.
+// add adds an object that carries the label of a set.
 func (m *Members) add(s *Set, live *unstructured.Unstructured) {
 	switch id := apply.Meta(live).ID; {
-	case !s.promised(id):
-	case s.claims(live):
+	case !s.inContents(id):
+	case s.isMember(live):
 		m.Live[id] = live
 	default:
-		stranger := Stranger{ID: id, Writers: applyset.Labellers(live)}
-		if stranger.doubtful() || metav1.GetControllerOf(live) == nil {
-			m.Strangers = append(m.Strangers, stranger)
+		stranger := UnverifiedMember{ID: id, Writers: applyset.LabelManagers(live)}
+		if stranger.mayBeMember() || metav1.GetControllerOf(live) == nil {
+			m.Unverified = append(m.Unverified, stranger)
 		}
 	}
 }
 
-// claims tells whether a live object is a member of the set, by who made it
-// one.
-func (s *Set) claims(live *unstructured.Unstructured) bool {
-	if s.foreign {
-		return applyset.Owner(live) == s.Parent.SetID() && len(applyset.Claimants(live)) > 0
+// isMember reports whether a live object is a member of the set, by the field
+// manager that labelled it.
+func (s *Set) isMember(live *unstructured.Unstructured) bool {
+	if s.otherTool {
+		return applyset.Owner(live) == s.Parent.SetID() && len(applyset.MembershipManagers(live)) > 0
 	}
-	return s.Parent.Claims(live)
+	return s.Parent.HasMember(live)
 }
 
-// answering is an error while there are kinds of which it is unknown what members
-// exist; then says what to do when that is repaired.
-func (m Members) answering(then string) error {
+// checkListable returns an error while there are kinds whose members cannot be
+// listed; then says what to do after the repair.
+func (m Members) checkListable(then string) error {
 	var errs []error
 	for _, gk := range m.unknownKinds() {
 		errs = append(errs, fmt.Errorf("the apply set has members of kind %s that cannot be listed: %w. Repair that, then %s", gk, m.Unknown[gk], then))
@@ -121,13 +124,13 @@ func (m Members) answering(then string) error {
 	return errors.Join(errs...)
 }
 
-// unknownKinds are the kinds that cannot be listed, sorted.
+// unknownKinds returns the kinds that cannot be listed, sorted.
 func (m Members) unknownKinds() []schema.GroupKind {
 	return slices.SortedFunc(maps.Keys(m.Unknown), func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
 }
 
-// served is the newest version under which a kind is served.
-func (s *Set) served(gk schema.GroupKind) (schema.GroupVersionKind, bool) {
+// servedVersion returns the newest version in which a kind is served.
+func (s *Set) servedVersion(gk schema.GroupKind) (schema.GroupVersionKind, bool) {
 	versions := s.cluster.Versions(gk)
 	if len(versions) == 0 {
 		return schema.GroupVersionKind{}, false
@@ -135,9 +138,9 @@ func (s *Set) served(gk schema.GroupKind) (schema.GroupVersionKind, bool) {
 	return gk.WithVersion(versions[0]), true
 }
 
-// unlabel makes an object no member of the set, if it is there and is one.
+// unlabel removes the set's label from an object, if it exists and has it.
 func (s *Set) unlabel(ctx context.Context, id object.ID) error {
-	gvk, served := s.served(schema.GroupKind{Group: id.Group, Kind: id.Kind})
+	gvk, served := s.servedVersion(schema.GroupKind{Group: id.Group, Kind: id.Kind})
 	if !served {
 		return errors.New("the API server does not serve its kind now")
 	}
@@ -153,27 +156,27 @@ func (s *Set) unlabel(ctx context.Context, id object.ID) error {
 		if applyset.Owner(live) != s.Parent.SetID() {
 			return nil
 		}
-		err = s.cluster.Unlabel(ctx, kind, live, applyset.PartOfLabel, s.Parent.Manager("ordapply"))
+		err = s.cluster.RemoveLabel(ctx, kind, live, applyset.PartOfLabel, s.Parent.Manager("ordapply"))
 		if !apierrors.IsConflict(err) {
 			return err
 		}
 	}
 }
 
-// list reads the members of one kind.
+// list lists the members of one kind.
 func (s *Set) list(ctx context.Context, gvk schema.GroupVersionKind, metadata bool) ([]*unstructured.Unstructured, error) {
 	kind, _ := s.cluster.Kind(gvk)
-	query := apply.Query{Labels: applyset.PartOfLabel + "=" + s.Parent.SetID(), Metadata: metadata}
+	query := kube.Query{Labels: applyset.PartOfLabel + "=" + s.Parent.SetID(), Metadata: metadata}
 	var objects []*unstructured.Unstructured
-	if namespaces := s.namespaces(); s.silent || !kind.Namespaced || len(namespaces) > 1 {
+	if namespaces := s.namespaces(); s.missingGroupKinds || !kind.Namespaced || len(namespaces) > 1 {
 		all, err := s.cluster.List(ctx, kind, "", query)
 		if !apierrors.IsForbidden(err) || !kind.Namespaced {
-			return all, existing(err)
+			return all, ignoreGone(err)
 		}
 	}
 	for _, namespace := range s.namespaces() {
 		some, err := s.cluster.List(ctx, kind, namespace, query)
-		if err = existing(err); err != nil {
+		if err = ignoreGone(err); err != nil {
 			return nil, err
 		}
 		objects = append(objects, some...)
@@ -181,16 +184,16 @@ func (s *Set) list(ctx context.Context, gvk schema.GroupVersionKind, metadata bo
 	return objects, nil
 }
 
-// existing takes the answer that an object or a namespace is gone for an empty
-// one. A bare 404 proves nothing of the kind.
-func existing(err error) error {
+// ignoreGone treats a missing object or namespace as an empty answer. A bare
+// 404 proves nothing about the kind.
+func ignoreGone(err error) error {
 	if apply.IsGone(err) {
 		return nil
 	}
 	return err
 }
 
-// namespaces are those that the set promises to keep to.
+// namespaces returns the namespaces of the set.
 func (s *Set) namespaces() []string {
 	if own := s.Parent.ID.Namespace; own != "" {
 		return append([]string{own}, s.Parent.Namespaces...)
@@ -198,9 +201,9 @@ func (s *Set) namespaces() []string {
 	return s.Parent.Namespaces
 }
 
-// promised tells whether a live object is where the set says that its members
-// are. Ours always says it: whoever took that off its parent may have taken off
-// the namespaces too.
-func (s *Set) promised(id object.ID) bool {
-	return s.silent && !s.foreign || s.Parent.Widened([]object.ID{id}).Equal(s.Parent)
+// inContents reports whether a live object is in the kinds and namespaces of
+// the set. If the group-kinds annotation was removed from a parent of
+// ordapply, its namespaces may have been removed too, so every object counts.
+func (s *Set) inContents(id object.ID) bool {
+	return s.missingGroupKinds && !s.otherTool || s.Parent.WithMembers([]object.ID{id}).Equal(s.Parent)
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// neededDefinitions is an error where the stream drops a CustomResourceDefinition and
-// keeps custom resources of it: a mistake of its author, who has to say which is meant
-// (k8sconnect ADR-007, scenario 4). What a rollback goes back to was right as it was: the
-// definition is kept then, as one is of which only others have custom resources.
-func (r Run) neededDefinitions(gone map[object.ID]*unstructured.Unstructured) error {
-	if r.Memory.Revision.Rollback > 0 {
+// checkNeededDefinitions returns an error where the stream drops a
+// CustomResourceDefinition and keeps custom resources of it: the author has
+// to decide which is meant (k8sconnect ADR-007, scenario 4). A rollback is
+// exempt, because its revision was valid: the definition is then kept, like
+// any definition with custom resources that are not deleted.
+func (r Run) checkNeededDefinitions(gone map[object.ID]*unstructured.Unstructured) error {
+	if r.Metadata.Revision.Rollback > 0 {
 		return nil
 	}
 	users := map[string]object.ID{} // by the name of their definition

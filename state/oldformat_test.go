@@ -11,14 +11,14 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// A revision that an earlier version of ordapply left on the cluster is the one
-// before the next, is gone back to, and the same stream makes no new revision.
+// A revision that an earlier version of ordapply stored precedes the next one
+// and can be rolled back to, and the same stream makes no new revision.
 func TestRevisionsOfAnEarlierVersionAreUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
 		h := History{Cluster: cluster, Parent: applyset.Parent{ID: shopSet}}
 		old := sample(t, "stacks", samples()["stacks"])
-		secrets, err := pack(shopSet, "shop", 1, old.about(digestOf(t, old)), storedSample(t, "stacks", formatV1))
+		secrets, err := pack(shopSet, "shop", 1, old.summary(digestOf(t, old)), storedSample(t, "stacks", formatV1))
 		require.NoError(t, err)
 		_, err = cluster.Create(t.Context(), secretKind(), secrets[0])
 		require.NoError(t, err)
@@ -26,10 +26,10 @@ func TestRevisionsOfAnEarlierVersionAreUsed(t *testing.T) {
 
 		require.Equal(t, 1, begin(t, h, old), "the same content is the same revision")
 		require.Equal(t, 2, carriedOut(t, h, sample(t, "stamps", samples()["stamps"]), Deployed))
-		previous, err := h.Previous(t.Context())
+		previous, err := h.RollbackTarget(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 1, previous.Number)
-		back, err := h.ReadPrevious(t.Context(), previous)
+		back, err := h.ReadRollbackTarget(t.Context(), previous)
 		require.NoError(t, err)
 		require.Equal(t, wordless(old.Plan), wordless(back.Plan))
 		require.Equal(t, 3, carriedOut(t, h, Revision{Cluster: "one", Plan: back.Plan, Resources: back.Resources, Options: back.Options, OrderFile: back.OrderFile, Rollback: 1}, Deployed))
@@ -39,8 +39,8 @@ func TestRevisionsOfAnEarlierVersionAreUsed(t *testing.T) {
 	})
 }
 
-// wordless is a plan without the reasons that it gives to people: those of a stored one
-// are in the words of the version that made it.
+// wordless returns a plan without its reasons, whose texts are those of the
+// version that stored it.
 func wordless(p *ordering.Plan) *ordering.Plan {
 	wordlessly(reflect.ValueOf(p))
 	return p

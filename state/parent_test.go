@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -22,26 +22,26 @@ func openShop(t *testing.T, cluster Cluster) *Set {
 	return set
 }
 
-// promised are the kinds that the parent says the set has.
+// promised returns the kinds of the set's parent.
 func promised(t *testing.T, cluster *store) string {
 	t.Helper()
 	return cluster.at("secrets/shop/shop").GetAnnotations()[applyset.GroupKindsAnnotation]
 }
 
-// lateCluster hands writes of a parent on when deliver is called: as a network
-// does that delays them.
+// lateCluster passes on writes of a parent when deliver is called, like a
+// slow network.
 type lateCluster struct {
 	*store
 	deliver func() error
 }
 
-func (c *lateCluster) Apply(ctx context.Context, kind apply.Kind, obj *unstructured.Unstructured, o apply.PatchOptions) (*unstructured.Unstructured, error) {
+func (c *lateCluster) Apply(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured, o kube.PatchOptions) (*unstructured.Unstructured, error) {
 	c.deliver = func() error { _, err := c.store.Apply(ctx, kind, obj, o); return err }
 	return nil, context.DeadlineExceeded
 }
 
-// What a run sent while it had the lock may arrive when another has written the
-// parent: the kinds that the other one promises stay.
+// A write that a run sent while it had the lock may arrive after another run
+// has written the parent: the other run's kinds remain.
 func TestALateWriteOfTheParentChangesNothing(t *testing.T) {
 	a, b, c := object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, object.ID{Kind: "Service", Namespace: "shop", Name: "b"}, object.ID{Kind: "ServiceAccount", Namespace: "shop", Name: "c"}
 	for name, send := range map[string]func(*Set) error{
@@ -72,8 +72,9 @@ func TestALateWriteOfTheParentChangesNothing(t *testing.T) {
 	}
 }
 
-// Where the parent was changed since it was read, a run that has the lock reads it
-// again: what was added is kept, and what does not concern the set is no trouble.
+// Where the parent was changed since it was read, a run that has the lock
+// reads it again: additions are kept, and changes outside the set's fields do
+// not matter.
 func TestAParentThatWasChangedIsWrittenAgain(t *testing.T) {
 	a, b, c := object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, object.ID{Kind: "Service", Namespace: "shop", Name: "b"}, object.ID{Kind: "ServiceAccount", Namespace: "other", Name: "c"}
 	cluster := newStore()

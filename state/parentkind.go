@@ -8,18 +8,19 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// parentType is the label, "true", of a CustomResourceDefinition whose objects
-// are made to be parents (KEP-3659).
+// parentType is the label, "true", of a CustomResourceDefinition whose
+// objects are meant to be parents (KEP-3659).
 const parentType = "applyset.kubernetes.io/is-parent-type"
 
-// CheckParentKind refuses a kind whose objects are something else than parents of
-// apply sets, as kubectl does: a set is deleted with its parent. A Secret, a
-// ConfigMap and what a CustomResourceDefinition says to be made for it may be one.
-// Whoever may not read that definition is believed, unless the group is one of
-// Kubernetes itself.
+// CheckParentKind rejects kinds whose objects are not meant to be parents of
+// apply sets, as kubectl does: a set is deleted with its parent. Secrets,
+// ConfigMaps and kinds whose CustomResourceDefinition is labelled for it are
+// accepted. If the definition may not be read, the kind is accepted unless
+// its group is a built-in one. The error is an *UnfitParentError, or says why the
+// definition could not be read.
 func CheckParentKind(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind) error {
 	if gvk.Group == "" && (gvk.Kind == "Secret" || gvk.Kind == "ConfigMap") {
 		return nil
@@ -40,12 +41,13 @@ func CheckParentKind(ctx context.Context, cluster Cluster, gvk schema.GroupVersi
 	return fmt.Errorf("find out whether %s may be the parent of an apply set: %w", gvk.GroupKind(), err)
 }
 
-// UnfitParentError says that the objects of a kind are no parents.
+// UnfitParentError reports that the objects of a kind cannot be parents.
 type UnfitParentError struct {
 	kind       schema.GroupKind
-	definition string // its CustomResourceDefinition; "" when it has none, or none that may be read
+	definition string // its CustomResourceDefinition; "" when it has none, or it may not be read
 }
 
+// Error names the kind and what to write instead.
 func (e *UnfitParentError) Error() string {
 	text := fmt.Sprintf("%s cannot be the parent of an apply set, which is deleted with the set: write NAME for a Secret, configmap/NAME, or a kind that is made for it (ordapply applyset crd)", e.kind)
 	if e.definition != "" {
@@ -54,11 +56,11 @@ func (e *UnfitParentError) Error() string {
 	return text
 }
 
-// ofKubernetes tells whether a group is one that Kubernetes itself serves.
+// ofKubernetes reports whether a group is one that Kubernetes itself serves.
 func ofKubernetes(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-func definitionKind() apply.Kind {
-	return apply.Kind{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}}
+func definitionKind() kube.Kind {
+	return kube.Kind{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}}
 }

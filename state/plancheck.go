@@ -9,15 +9,15 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// errNoPlan says of a revision that it cannot be applied.
+// errNoPlan reports a revision that cannot be applied.
 var errNoPlan = errors.New("it holds no plan")
 
-// checkPlan refuses a plan that was read and is not one for these resources: each
-// of them is a step or is left out, every reference leads somewhere, and every
-// word is one that this version knows. A plan that lacks a resource would let a
-// rollback prune it.
+// checkPlan rejects a stored plan that does not match its resources: each of
+// them must be a step or be skipped, every reference must exist, and this
+// version must know every enum value. A rollback with a plan that misses a
+// resource would prune it.
 func checkPlan(p *ordering.Plan, resources []ordering.Resource) error {
-	if err := errors.Join(checkFrame(p.Frame), checkLayers(p.Layers)); err != nil {
+	if err := errors.Join(checkFrame(p.OrderSource), checkLayers(p.Layers)); err != nil {
 		return err
 	}
 	left := map[object.ID]bool{}
@@ -64,7 +64,7 @@ func checkStep(p *ordering.Plan, i int, waves map[object.ID]int) error {
 			return fmt.Errorf("it needs %s, which is not applied before it", n.ID)
 		}
 	}
-	for _, id := range s.MadeBy {
+	for _, id := range s.ProvidedBy {
 		if _, found := waves[id]; !found {
 			return fmt.Errorf("its kind is made by %s, which is not in the plan", id)
 		}
@@ -80,7 +80,7 @@ func checkStep(p *ordering.Plan, i int, waves map[object.ID]int) error {
 func checkLayers(layers []ordering.Layer) error {
 	known := []ordering.LayerKind{
 		ordering.Prerequisites, ordering.Stamped, ordering.ArgoWave, ordering.HelmGroup, ordering.HelmChart,
-		ordering.StackLayer, ordering.Application, ordering.ChangeGroup, ordering.Everything,
+		ordering.StackLayer, ordering.Application, ordering.ChangeGroup, ordering.AllPlaced,
 	}
 	for _, l := range layers {
 		if !slices.Contains(known, l.Kind) {
@@ -98,8 +98,8 @@ func checkLayers(layers []ordering.Layer) error {
 	return nil
 }
 
-func checkFrame(f ordering.Frame) error {
-	known := []ordering.Frame{ordering.FrameAuto, ordering.FrameStamps, ordering.FrameArgoCD, ordering.FrameHelm, ordering.FrameNone}
+func checkFrame(f ordering.OrderSource) error {
+	known := []ordering.OrderSource{ordering.OrderSourceAuto, ordering.OrderSourceStamps, ordering.OrderSourceArgoCD, ordering.OrderSourceHelm, ordering.OrderSourceNone}
 	if !slices.Contains(known, f) {
 		return fmt.Errorf("frame %q is not one that this version knows", f)
 	}
@@ -107,5 +107,5 @@ func checkFrame(f ordering.Frame) error {
 }
 
 func barriers(list []ordering.Barrier) []int {
-	return converted(list, func(b ordering.Barrier) int { return b.Layer })
+	return mapSlice(list, func(b ordering.Barrier) int { return b.Layer })
 }

@@ -7,34 +7,34 @@ import (
 	"slices"
 )
 
-// Previous is where a rollback goes that is told no revision.
-type Previous struct {
-	Number int
-	// Resumed tells that the newest revision is a rollback to this one that was
-	// killed or failed, and is gone on with.
+// RollbackTarget is the default target of a rollback.
+type RollbackTarget struct {
+	Number int // that of the revision
+	// Resumed is set when the newest revision is a rollback to this one that
+	// failed or was killed, and is resumed.
 	Resumed bool
-	entry   Entry // that holds its content
+	entry   Entry // with the content to apply
 }
 
-// Previous is the revision that was deployed before the newest one; where that is
-// a rollback that did not get through, the one that it goes to.
-func (h History) Previous(ctx context.Context) (Previous, error) {
+// RollbackTarget returns the revision that was deployed before the newest one; if
+// the newest is an unfinished rollback, its target. It is an error if there is none.
+func (h History) RollbackTarget(ctx context.Context) (RollbackTarget, error) {
 	entries, err := h.List(ctx)
 	if err != nil {
-		return Previous{}, err
+		return RollbackTarget{}, err
 	}
 	if n := len(entries); n > 0 {
 		if newest := entries[n-1]; newest.Rollback > 0 && newest.Status != Deployed {
-			return Previous{newest.Rollback, true, newest}, nil
+			return RollbackTarget{newest.Rollback, true, newest}, nil
 		}
 	}
 	before, err := deployedBefore(entries)
-	return Previous{Number: before.Number, entry: before}, err
+	return RollbackTarget{Number: before.Number, entry: before}, err
 }
 
-// ReadPrevious reads the revision. One that is gone on with may be over the limit
-// by now; its rollback holds the same.
-func (h History) ReadPrevious(ctx context.Context, p Previous) (*Revision, error) {
+// ReadRollbackTarget reads the revision. The target of a resumed rollback may have
+// been trimmed; the rollback has the same content.
+func (h History) ReadRollbackTarget(ctx context.Context, p RollbackTarget) (*Revision, error) {
 	r, err := h.read(ctx, p.entry)
 	if err == nil {
 		r.Number = p.Number
@@ -42,10 +42,10 @@ func (h History) ReadPrevious(ctx context.Context, p Previous) (*Revision, error
 	return r, err
 }
 
-// deployedBefore is the last revision that was deployed before the newest one and
-// has another content: to go back to what a rollback went back to is to stay. Where
-// the newest failed and is the same as what was deployed last, it is for the user to
-// say which one is meant.
+// deployedBefore returns the last revision that was deployed before the
+// newest one and has other content: going back to the same content would
+// change nothing. If the newest failed and equals the one deployed last, the
+// user has to choose.
 func deployedBefore(entries []Entry) (Entry, error) {
 	if len(entries) == 0 {
 		return Entry{}, errNothingBefore

@@ -15,26 +15,26 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// prune deletes the members that the stream no longer holds, in the reverse of
-// the order in which they were applied, and lets the set promise no more than
-// what is left.
+// prune deletes the members that the stream no longer contains, in the
+// reverse of the order in which they were applied, and narrows the set's
+// kinds and namespaces to what is left.
 func (r Run) prune(ctx context.Context, set *Set) (apply.Summary, error) {
 	members, err := set.Members(activity.For(ctx, "for the prune"))
 	if err != nil {
 		return apply.Summary{}, fmt.Errorf("prune: %w", err)
 	}
-	gone := r.leftOver(members)
-	if err := r.neededDefinitions(gone); err != nil {
+	gone := r.pruneCandidates(members)
+	if err := r.checkNeededDefinitions(gone); err != nil {
 		return apply.Summary{}, fmt.Errorf("prune: %w", err)
 	}
-	summary, err := removal{
-		set: set, history: r.history(), remover: r.Remover, keep: r.keeping(members),
-		ends: r.Plan, planned: func(order *ordering.Deletion) { r.Pruning(order.Plan()) }, remarks: members.Remarks(),
+	summary, err := memberDeletion{
+		set: set, history: r.history(), remover: r.Remover, keepReason: r.keepReasons(members),
+		applyPlan: r.Plan, onPlanned: func(order *ordering.Deletion) { r.OnPruning(order.Plan()) }, notes: members.Remarks(),
 	}.run(ctx, gone)
 	if err != nil || r.Remover.DryRun {
 		return summary, err
 	}
-	left := append(r.members(), members.doubtful()...)
+	left := append(r.members(), members.possibleMembers()...)
 	for _, result := range summary.Results {
 		if result.State != apply.Deleted {
 			left = append(left, result.ID)
@@ -43,21 +43,20 @@ func (r Run) prune(ctx context.Context, set *Set) (apply.Summary, error) {
 	return summary, set.Narrow(ctx, left, members.Unknown)
 }
 
-// rehearse lets the server check what would be applied, and then what would be
-// pruned.
-func (r Run) rehearse(ctx context.Context, set *Set) (apply.Summary, error) {
+// dryRun does a dry run of the apply and of the prune.
+func (r Run) dryRun(ctx context.Context, set *Set) (apply.Summary, error) {
 	summary, err := r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
 	if err != nil || !r.Prune || !set.Known() {
 		return summary, err
 	}
 	r.Remover.DryRun = true
 	pruned, err := r.prune(ctx, set)
-	return summary.And(pruned), err
+	return summary.Append(pruned), err
 }
 
-// leftOver are the live members that are none of the stream's resources, by name
-// or under another group.
-func (r Run) leftOver(members Members) map[object.ID]*unstructured.Unstructured {
+// pruneCandidates returns the live members that are not in the stream, neither by ID
+// nor as the same object in another API group.
+func (r Run) pruneCandidates(members Members) map[object.ID]*unstructured.Unstructured {
 	wanted := map[types.UID]bool{}
 	gone := map[object.ID]*unstructured.Unstructured{}
 	for id, live := range members.Live {
@@ -73,15 +72,15 @@ func (r Run) leftOver(members Members) map[object.ID]*unstructured.Unstructured 
 	return gone
 }
 
-// keeping says why a member must stay, when not all members are known: what is
-// protected in a Namespace cannot be seen there.
-func (r Run) keeping(members Members) func(object.ID) string {
+// keepReasons returns why a member must be kept. When not all members can be
+// listed, Namespaces are kept: they may contain protected members.
+func (r Run) keepReasons(members Members) func(object.ID) string {
 	unknown := members.unknownKinds()
 	return func(id object.ID) string {
-		if slices.Contains(r.spared, id) {
+		if slices.Contains(r.keptMembers, id) {
 			return "it may have been there before the failed run"
 		}
-		why := r.essential(id)
+		why := r.essentialNamespaceReason(id)
 		if why == "" && len(unknown) > 0 && id.Group == "" && id.Kind == "Namespace" {
 			why = fmt.Sprintf("members of kind %s may live in it, which cannot be listed now", unknown[0])
 		}
@@ -89,9 +88,9 @@ func (r Run) keeping(members Members) func(object.ID) string {
 	}
 }
 
-// essential keeps the Namespace that the set itself lives in, and those that
-// resources of the stream live in.
-func (r Run) essential(id object.ID) string {
+// essentialNamespaceReason returns why a Namespace must be kept: it holds the set's records,
+// or resources of the stream.
+func (r Run) essentialNamespaceReason(id object.ID) string {
 	if id.Group != "" || id.Kind != "Namespace" {
 		return ""
 	}
@@ -114,5 +113,5 @@ func (r Run) essential(id object.ID) string {
 	return fmt.Sprintf("%s of this stream lives in it", first)
 }
 
-// members are the resources of the stream.
+// members returns the IDs of the stream's resources.
 func (r Run) members() []object.ID { return slices.Collect(maps.Keys(r.Stream.Objects)) }

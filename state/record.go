@@ -8,30 +8,31 @@ import (
 	"github.com/ordapply/ordapply/internal/activity"
 )
 
-// Memory says what the history keeps of a run, beside its plan and its stream.
-type Memory struct {
-	// Revision holds the options and what else is not the run's.
+// RevisionMetadata is what the history records of a run, in addition to its plan and
+// its stream.
+type RevisionMetadata struct {
+	// Revision holds the options and everything else that is not in Run.
 	Revision Revision
-	// Limit is how many revisions are kept, default DefaultLimit.
+	// Limit is the number of revisions to keep, default DefaultLimit.
 	Limit int
 }
 
-// record is the revision of a run that goes on.
+// record is the revision of a run in progress.
 type record struct {
 	history  History
 	revision Revision
-	number   int    // 0: the run has not begun
-	stored   *stock // of the history, as it was read under the lock; nil: not yet
+	number   int           // 0: the run has not begun
+	stored   *historyIndex // the history as read under the lock; nil: not read yet
 }
 
-// record is that of a run on a set.
+// record returns the record of a run on a set.
 func (r Run) record(set *Set) *record {
-	revision := r.Memory.Revision
+	revision := r.Metadata.Revision
 	revision.Plan, revision.Resources, revision.Hooks = r.Plan, r.Stream.Resources, r.Stream.Hooks
 	return &record{
-		history:  History{Cluster: r.Cluster, Parent: set.Parent, Namespace: r.Namespace, Limit: r.Memory.Limit, kept: set.keeps(r.members())},
+		history:  History{Cluster: r.Cluster, Parent: set.Parent, Namespace: r.Namespace, Limit: r.Metadata.Limit, kept: set.coveringNumber(r.members())},
 		revision: revision,
-		stored:   set.past,
+		stored:   set.historyIndex,
 	}
 }
 
@@ -49,9 +50,8 @@ func (c *record) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// end records how the run ended, with which error. One that was interrupted is
-// given some time for it; one that lost its lock writes nothing more, and the next
-// run clears up.
+// end records how the run ended. An interrupted run gets some time for it; a
+// run that lost its lock writes nothing more, and the next run cleans up.
 func (c *record) end(ctx context.Context, ended error) error {
 	if c.number == 0 || errors.Is(context.Cause(ctx), ErrLockLost) {
 		return nil

@@ -17,91 +17,93 @@ import (
 	"github.com/ordapply/ordapply/internal/activity"
 )
 
-// What a set has is known by its parent. When the parent was deleted by hand, or
-// what it says of its members was changed, the history and the label of the members
-// themselves show it.
+// The parent says which kinds and namespaces a set has. When the parent was
+// deleted or edited by hand, they are recovered from the history and the
+// labels of the members.
 
-// digestAnnotation is a digest of what the parent says of its members. Where it
-// does not match, another than ordapply changed that; without it the parent is
-// believed as it stands.
+// digestAnnotation is a digest of the parent's kinds and namespaces. If it
+// does not match, something other than ordapply changed these; without it the
+// parent is trusted.
 const digestAnnotation = "ordapply.dev/contents-digest"
 
-// numberAnnotation is the number of the revision under whose run the parent was
-// written last. Each revision stores which number the parent has at least once its run
-// writes members: its own, or that of a parent that promised them all already. From
-// then on the set only loses kinds until the next revision. So a parent with a lower
-// number is older than the revision: a copy of it was restored, or a run was killed
-// after it stored the revision and before it wrote the parent.
+// numberAnnotation is the number of the revision whose run wrote the parent
+// last. Each revision records the number that the parent has at least once
+// its run writes members: its own, or that of a parent that covered all of
+// them already. Until the next revision the set then only loses kinds. So a
+// parent with a lower number is older than the revision: a copy of it was
+// restored, or a run was killed after it stored the revision and before it
+// wrote the parent.
 const numberAnnotation = "ordapply.dev/contents-revision"
 
-// nextNumber is what the parent carries when it is written next; it never shrinks.
+// nextNumber returns the number for the next write of the parent; it never
+// decreases.
 func (s *Set) nextNumber() int { return max(s.number, s.revision) }
 
-// contentsDigest is that of what a parent says.
+// contentsDigest returns the digest of a parent's kinds and namespaces.
 func contentsDigest(p applyset.Parent) string {
 	said := p.Annotations()
 	sum := sha256.Sum256([]byte(said[applyset.GroupKindsAnnotation] + ";" + said[applyset.NamespacesAnnotation]))
 	return "v1:" + base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// readContents reads what a live parent says of its members. It sets edited when
-// that is not what ordapply wrote there.
+// readContents reads the kinds and namespaces of a live parent. It sets
+// edited when ordapply did not write them so.
 func (s *Set) readContents(live *unstructured.Unstructured) (applyset.Parent, error) {
 	parent, err := applyset.ReadParent(live)
 	s.digest = live.GetAnnotations()[digestAnnotation]
-	s.number, _ = strconv.Atoi(live.GetAnnotations()[numberAnnotation]) // 0 in one of an older version
+	s.number, _ = strconv.Atoi(live.GetAnnotations()[numberAnnotation]) // 0 when an older version wrote it
 	label := live.GetLabels()[applyset.IDLabel]
 	othersTool := parent.Tooling != "" && !isOurs(parent.Tooling)
 	if label != "" && label != parent.SetID() || othersTool || s.digest == "" {
 		return parent, err
 	}
-	s.edited = err != nil || label == "" || parent.Tooling == "" || s.digest != contentsDigest(parent)
+	s.parentEdited = err != nil || label == "" || parent.Tooling == "" || s.digest != contentsDigest(parent)
 	return parent, nil
 }
 
-// Known reports whether the set has a parent on the cluster, or had one that was
-// deleted by hand.
-func (s *Set) Known() bool { return s.exists || s.lost }
+// Known reports whether the set has a parent on the cluster, or had one that
+// was deleted by hand.
+func (s *Set) Known() bool { return s.exists || s.parentDeleted }
 
-// Remark is what is to be said of a set whose parent was recovered; "" for any
-// other.
-func (s *Set) Remark() string {
+// RecoveryNote describes the recovery of a parent; "" when there was none.
+func (s *Set) RecoveryNote() string {
 	switch {
-	case s.lost:
+	case s.parentDeleted:
 		return fmt.Sprintf("the apply set has a history and no parent: %s was deleted, or a run was killed before it wrote it; the members were found by that history and their labels, and apply writes the parent again", s.Parent.ID)
-	case s.outdated:
+	case s.parentOutdated:
 		return fmt.Sprintf("what %s says of the members of its apply set is older than the newest revision: an old copy was restored, or a run was killed before it wrote it; the members were found by its history and their labels, and apply writes it again", s.Parent.ID)
-	case s.edited:
+	case s.parentEdited:
 		return fmt.Sprintf("what %s says of the members of its apply set was changed, and not by ordapply; the members were found by its history and their labels, and apply writes it again", s.Parent.ID)
 	}
 	return ""
 }
 
-// Recover finds out what the set may have when its parent was deleted or changed by
-// hand, or an old copy of it was restored. It makes one request when the parent is as
-// ordapply wrote it last, or when there is none and no history; an account that may not
-// make that request believes the parent.
+// Recover finds out the kinds and namespaces of a set whose parent was
+// deleted or edited by hand, or restored from an old copy. It sends one
+// request when the parent is as ordapply wrote it last, or when there is
+// neither a parent nor a history; a user who may not send that request trusts
+// the parent.
 func (s *Set) Recover(ctx context.Context, history History) error {
-	if s.foreign || s.lost || s.outdated {
+	if s.otherTool || s.parentDeleted || s.parentOutdated {
 		return nil
 	}
 	forHistory := activity.For(ctx, "for the history")
-	stored, err := history.stock(forHistory)
-	if apierrors.IsForbidden(err) && s.exists && !s.edited {
+	stored, err := history.readIndex(forHistory)
+	if apierrors.IsForbidden(err) && s.exists && !s.parentEdited {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	s.past = &stored
+	s.historyIndex = &stored
 	newest := stored.newest()
-	s.lost = !s.exists && newest != nil
-	s.outdated = s.exists && !s.edited && s.digest != "" && newest != nil && s.number < newest.parent
-	if !s.lost && !s.edited && !s.outdated {
+	s.parentDeleted = !s.exists && newest != nil
+	s.parentOutdated = s.exists && !s.parentEdited && s.digest != "" && newest != nil && s.number < newest.parent
+	if !s.parentDeleted && !s.parentEdited && !s.parentOutdated {
 		return nil
 	}
 	since := 0
-	if s.outdated {
+	if s.parentOutdated {
 		since = s.number
 	}
 	past, err := history.contents(forHistory, stored.entries, s.Parent, since)
@@ -110,17 +112,18 @@ func (s *Set) Recover(ctx context.Context, history History) error {
 	}
 	s.Parent = past.contents
 	probe := *s
-	probe.silent = true
-	if err := probe.search(ctx, nil); err == nil {
-		s.Parent = s.Parent.WidenedTo(probe.Parent.Kinds, probe.Parent.Namespaces)
+	probe.missingGroupKinds = true
+	if err := probe.searchMembers(ctx, nil); err == nil {
+		s.Parent = s.Parent.WithKindsAndNamespaces(probe.Parent.Kinds, probe.Parent.Namespaces)
 	} else if !past.whole {
-		return s.unrecovered(err)
+		return s.recoverError(err)
 	}
 	return nil
 }
 
-// unrecovered says how to go on when it cannot be found out what a set has.
-func (s *Set) unrecovered(why error) error {
+// recoverError returns the error for a set whose members cannot all be found,
+// with a remedy.
+func (s *Set) recoverError(why error) error {
 	resource, where := s.kind.Resource.GroupResource().String(), s.Parent.ID.Name
 	if s.Parent.ID.Namespace != "" {
 		where += " -n " + s.Parent.ID.Namespace
@@ -128,9 +131,9 @@ func (s *Set) unrecovered(why error) error {
 	missing := "no longer begins with its first revision"
 	happened := "was changed, and not by ordapply, in what it says of the members"
 	switch {
-	case s.lost:
+	case s.parentDeleted:
 		happened = "was deleted"
-	case s.outdated:
+	case s.parentOutdated:
 		happened, missing = "is older than the newest revision", "does not hold all revisions since"
 	}
 	return fmt.Errorf("the parent of the apply set, %s, %s, and its members cannot all be found: its history %s, and looking at all kinds failed: %w. "+
@@ -138,14 +141,14 @@ func (s *Set) unrecovered(why error) error {
 		s.Parent.ID, happened, missing, why, resource, where, applyset.IDLabel, s.Parent.SetID(), resource, where, applyset.ToolingAnnotation, applyset.Tooling, applyset.GroupKindsAnnotation, digestAnnotation)
 }
 
-// pastContents are what revisions of a set have held.
+// pastContents are the kinds and namespaces of a set's revisions.
 type pastContents struct {
 	contents applyset.Parent
 	whole    bool // no revision is missing
 }
 
-// contents reads the revisions that are kept and have numbers above since, and adds
-// what they hold to what a parent says.
+// contents reads the stored revisions with numbers above since, and adds
+// their kinds and namespaces to those of a parent.
 func (h History) contents(ctx context.Context, entries []Entry, parent applyset.Parent, since int) (pastContents, error) {
 	past := pastContents{contents: parent, whole: true}
 	entries = slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.Number <= since })
@@ -155,7 +158,7 @@ func (h History) contents(ctx context.Context, entries []Entry, parent applyset.
 		if ctx.Err() != nil {
 			return past, context.Cause(ctx)
 		}
-		if err != nil { // the others tell as much as they can
+		if err != nil { // the others still count
 			past.whole = false
 			continue
 		}
@@ -164,22 +167,22 @@ func (h History) contents(ctx context.Context, entries []Entry, parent applyset.
 			if resource.Namespace != parent.ID.Namespace && resource.Namespace != "" {
 				namespaces = append(namespaces, resource.Namespace)
 			}
-			past.contents = past.contents.WidenedTo([]schema.GroupKind{gk}, namespaces)
+			past.contents = past.contents.WithKindsAndNamespaces([]schema.GroupKind{gk}, namespaces)
 		}
 	}
 	return past, nil
 }
 
-// withRemark adds what is to be said of the set to what is said of its members.
-func (s *Set) withRemark(remarks []string) []string {
-	if remark := s.Remark(); remark != "" {
+// withRecoveryNote puts the remark on the set before those on its members.
+func (s *Set) withRecoveryNote(remarks []string) []string {
+	if remark := s.RecoveryNote(); remark != "" {
 		return slices.Concat([]string{remark}, remarks)
 	}
 	return remarks
 }
 
-// emptied reports whether a parent of ours says that the set has no kinds, which
-// ordapply never writes.
+// emptied reports whether a parent of ordapply has an empty group-kinds
+// annotation, which ordapply never writes.
 func emptied(live *unstructured.Unstructured) bool {
 	text, says := live.GetAnnotations()[applyset.GroupKindsAnnotation]
 	return says && strings.TrimSpace(text) == "" && live.GetLabels()[applyset.IDLabel] != "" && isOurs(live.GetAnnotations()[applyset.ToolingAnnotation])

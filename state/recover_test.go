@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// withMembers is a cluster with a set that has members of three kinds in two
-// namespaces.
+// withMembers returns a cluster with a set that has members of three kinds in
+// two namespaces.
 func withMembers(t *testing.T) *store {
 	t.Helper()
 	cluster := newStore()
@@ -35,15 +35,16 @@ func rewritten(t *testing.T, cluster *store, annotations map[string]string) {
 	cluster.add(secretKind(), live)
 }
 
-// deleteParent takes the parent of the set away, by hand.
+// deleteParent deletes the parent of the set by hand.
 func deleteParent(_ *testing.T, cluster *store) { cluster.drop("secrets/shop/shop") }
 
-// contradicted gives an annotation of the parent another value, by hand.
+// contradicted sets an annotation of the parent by hand.
 func contradicted(key, value string) func(*testing.T, *store) {
 	return func(t *testing.T, cluster *store) { rewritten(t, cluster, map[string]string{key: value}) }
 }
 
-// ways are those in which a parent loses what it says of the members.
+// ways are the ways in which a parent loses the kinds or namespaces of its
+// members.
 func ways() map[string]func(*testing.T, *store) {
 	return map[string]func(*testing.T, *store){
 		"deleted":       deleteParent,
@@ -56,8 +57,8 @@ func ways() map[string]func(*testing.T, *store) {
 	}
 }
 
-// Whatever was done to the parent by hand, the next run knows the members: they are
-// pruned, or known still, as without that.
+// Whatever was done to the parent by hand, the next run knows the members:
+// they are pruned or kept as they would be otherwise.
 func TestMembersAreFoundAgain(t *testing.T) {
 	for name, lose := range ways() {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +71,7 @@ func TestMembersAreFoundAgain(t *testing.T) {
 				require.NotEmpty(t, preview)
 				run.Prune = false
 				noted := ""
-				run.Note = func(text string) { noted = text }
+				run.OnNote = func(text string) { noted = text }
 				done(t, run)
 				require.Contains(t, cluster.promise(t), "ConfigMap,LimitRange,ServiceAccount")
 				require.Contains(t, cluster.promise(t), " other")
@@ -92,8 +93,8 @@ func TestMembersAreFoundAgain(t *testing.T) {
 	}
 }
 
-// An account that may not look at all kinds finds what the history holds, as long as
-// that is all there was. Else it is told how to go on.
+// A user who may not list all kinds finds what the history contains, if the
+// history is complete. Otherwise the error says what to do.
 func TestMembersThatMayNotBeLookedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withMembers(t)
@@ -117,8 +118,8 @@ func TestMembersThatMayNotBeLookedFor(t *testing.T) {
 	})
 }
 
-// A parent that carries the digest and names no tool is ours, and was changed: its
-// kinds are not believed, with --take-over neither.
+// A parent with the digest and without a tooling annotation is ours, and was
+// edited: its kinds are not trusted, even with --take-over.
 func TestAParentWithoutItsToolWasChanged(t *testing.T) {
 	for _, takeOver := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -132,8 +133,9 @@ func TestAParentWithoutItsToolWasChanged(t *testing.T) {
 	}
 }
 
-// Of an old copy of the parent, as a backup restores it, the next run knows: what came
-// since is found by the history, also where not all kinds may be listed.
+// The next run detects an old copy of the parent, as a backup restores it:
+// later members are found by the history, even where not all kinds may be
+// listed.
 func TestAnOldCopyOfTheParentIsNotBelieved(t *testing.T) {
 	for _, forbidden := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -153,26 +155,26 @@ func TestAnOldCopyOfTheParentIsNotBelieved(t *testing.T) {
 			}
 			run := runOf(t, cluster, "ConfigMap shop/a")
 			noted := ""
-			run.Note = func(text string) { noted = text }
+			run.OnNote = func(text string) { noted = text }
 			done(t, run)
 			require.Contains(t, noted, "is older than the newest revision")
 			require.Equal(t, []string{"configmaps/a"}, cluster.members())
 			require.Equal(t, "ConfigMap", cluster.promise(t))
-			run.Note = func(text string) { require.Empty(t, text) }
+			run.OnNote = func(text string) { require.Empty(t, text) }
 			done(t, run)
 		})
 	}
 }
 
-// A parent that an older version wrote gets its number; one that promised all before a
-// revision keeps the number it has.
+// A parent that an older version wrote gets its number; one that already
+// covered a revision keeps its number.
 func TestTheParentCarriesANumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		number := func(cluster *store) string { return cluster.at("secrets/shop/shop").GetAnnotations()[numberAnnotation] }
 		cluster := newStore()
 		silent := func(objects ...string) {
 			run := runOf(t, cluster, objects...)
-			run.Note = func(text string) { require.Empty(t, text) }
+			run.OnNote = func(text string) { require.Empty(t, text) }
 			done(t, run)
 		}
 		silent("ConfigMap shop/a")
@@ -186,36 +188,36 @@ func TestTheParentCarriesANumber(t *testing.T) {
 	})
 }
 
-// A set that has what its parent says asks for nothing more.
+// A parent as it was written costs no further requests.
 func TestParentAsItWasWrittenIsBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withMembers(t)
-		cluster.refuse = func(verb string, kind apply.Kind, _, name string) error {
+		cluster.refuse = func(verb string, kind kube.Kind, _, name string) error {
 			require.False(t, verb == "get" && kind.Resource.Resource == "secrets" && name == "ordapply.shop.v1", "the history is not read")
 			return nil
 		}
 		run := runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount other/b", "LimitRange shop/c")
-		run.Note = func(text string) { require.Empty(t, text) }
+		run.OnNote = func(text string) { require.Empty(t, text) }
 		done(t, run)
 		cluster.refuse = nil
-		// One of an older version is, too, and gets a digest.
+		// One of an older version is trusted too, and gets a digest.
 		rewritten(t, cluster, map[string]string{digestAnnotation: "-"})
 		done(t, run)
 		require.NotEmpty(t, cluster.at("secrets/shop/shop").GetAnnotations()[digestAnnotation])
 	})
 }
 
-// A parent without the label of its set was changed by hand, too. One of a kind in
-// which people keep other things is refused.
+// A parent without the label of its set was edited too. One of a kind with
+// other uses is rejected.
 func TestAParentWithoutItsLabelWasChanged(t *testing.T) {
 	parent := applyset.Parent{ID: object.ID{Group: "applysets.example.com", Kind: "ApplySet", Name: "wide"}, Tooling: applyset.Tooling}
 	set := &Set{Parent: parent, version: "v1"}
 	live := set.manifest(parent)
 	_, err := set.readContents(live)
 	require.NoError(t, err)
-	require.False(t, set.edited)
+	require.False(t, set.parentEdited)
 	live.SetLabels(nil)
 	_, err = set.readContents(live)
 	require.NoError(t, err)
-	require.True(t, set.edited)
+	require.True(t, set.parentEdited)
 }

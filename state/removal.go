@@ -17,40 +17,41 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// removal deletes members of a set in the reverse of the order in which they
+// memberDeletion deletes members of a set in the reverse of the order in which they
 // were applied.
-type removal struct {
+type memberDeletion struct {
 	set     *Set
 	history History
 	remover apply.Remover
-	// keep says why a member must stay for the set's own sake; "" when it may go.
-	keep func(object.ID) string
-	// ends is the plan of the apply that the deletion is the end of, if it is.
-	ends *ordering.Plan
-	// planned is told how it will go.
-	planned func(*ordering.Deletion)
-	// remarks are told with the plan.
-	remarks []string
-	// first is done when the plan was told, before anything is deleted; nil: nothing.
-	first func(context.Context) error
-	// leavesToo tells of objects that are deleted right after the members, such as
-	// what hooks left: they keep no Namespace. nil: there are none.
-	leavesToo func(found *unstructured.Unstructured) bool
+	// keepReason returns why a member must be kept for the set's own sake; "" when
+	// it may be deleted.
+	keepReason func(object.ID) string
+	// applyPlan is the plan of the apply that ends with this deletion, if any.
+	applyPlan *ordering.Plan
+	// onPlanned is called with the order of the deletion.
+	onPlanned func(*ordering.Deletion)
+	// notes are added to the notes of the order.
+	notes []string
+	// beforeDelete is called after planned, before anything is deleted; optional.
+	beforeDelete func(context.Context) error
+	// alsoDeleted reports objects that are deleted right after the members,
+	// such as those that hooks left: they do not keep a Namespace. Optional.
+	alsoDeleted func(found *unstructured.Unstructured) bool
 }
 
-// run deletes live members and nothing else.
-func (r removal) run(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (apply.Summary, error) {
-	if len(live) == 0 && len(r.remarks) == 0 {
+// run deletes these live members and nothing else.
+func (r memberDeletion) run(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (apply.Summary, error) {
+	if len(live) == 0 && len(r.notes) == 0 {
 		return apply.Summary{}, nil
 	}
 	order, defined, err := r.order(ctx, live)
 	if err != nil {
 		return apply.Summary{}, err
 	}
-	order.Ends = r.ends
-	r.planned(order)
-	if r.first != nil && !r.remover.DryRun {
-		if err := r.first(ctx); err != nil {
+	order.FollowsPlan = r.applyPlan
+	r.onPlanned(order)
+	if r.beforeDelete != nil && !r.remover.DryRun {
+		if err := r.beforeDelete(ctx); err != nil {
 			return apply.Summary{}, err
 		}
 	}
@@ -58,16 +59,16 @@ func (r removal) run(ctx context.Context, live map[object.ID]*unstructured.Unstr
 		return apply.Summary{}, nil
 	}
 	remover := r.remover
-	remover.Keep, remover.Spare, remover.Set = r.mustStay, r.isSpared, r.set.Parent.SetID()
+	remover.KeepReason, remover.Ignore, remover.Set = r.mustKeep, r.isIgnored, r.set.Parent.SetID()
 	if !remover.DryRun {
-		leaving := departures{set: r.set, defined: defined}
+		leaving := crdDeletions{set: r.set, defined: defined}
 		remover.Before = leaving.before
 	}
 	return remover.Run(ctx, order, live)
 }
 
 // preview adds to a preview what run would delete, in that order.
-func (r removal) preview(ctx context.Context, live map[object.ID]*unstructured.Unstructured, preview *apply.Preview) error {
+func (r memberDeletion) preview(ctx context.Context, live map[object.ID]*unstructured.Unstructured, preview *apply.Preview) error {
 	if len(live) == 0 {
 		return nil
 	}
@@ -75,9 +76,9 @@ func (r removal) preview(ctx context.Context, live map[object.ID]*unstructured.U
 	if err != nil {
 		return err
 	}
-	stays := r.stays(ctx, order, live)
+	stays := r.kept(ctx, order, live)
 	for _, step := range order.Steps {
-		whole, err := r.whole(ctx, step.ID, live[step.ID])
+		whole, err := r.readFull(ctx, step.ID, live[step.ID])
 		if err != nil {
 			return err
 		}
@@ -86,38 +87,37 @@ func (r removal) preview(ctx context.Context, live map[object.ID]*unstructured.U
 	return nil
 }
 
-// stays tells which of the members would be kept, and why.
-func (r removal) stays(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) map[object.ID]string {
+// kept returns the members that would be kept, with the reasons.
+func (r memberDeletion) kept(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) map[object.ID]string {
 	remover := r.remover
-	remover.Keep, remover.Spare = r.mustStay, r.isSpared
-	return remover.Stays(ctx, order, live)
+	remover.KeepReason, remover.Ignore = r.mustKeep, r.isIgnored
+	return remover.Kept(ctx, order, live)
 }
 
-// mustStay says why a live object that was a member is not deleted.
-func (r removal) mustStay(live *unstructured.Unstructured) string {
-	if !r.set.claims(live) {
+// mustKeep returns why a live object that was a member must not be deleted.
+func (r memberDeletion) mustKeep(live *unstructured.Unstructured) string {
+	if !r.set.isMember(live) {
 		return "it is no member of the set any longer"
 	}
-	return r.keep(apply.Meta(live).ID)
+	return r.keepReason(apply.Meta(live).ID)
 }
 
-// isSpared tells whether an object in a Namespace does not keep it.
-func (r removal) isSpared(found *unstructured.Unstructured) bool {
-	return r.isRecord(found) || r.leavesToo != nil && r.leavesToo(found)
+// isIgnored reports whether an object in a Namespace does not keep it.
+func (r memberDeletion) isIgnored(found *unstructured.Unstructured) bool {
+	return r.isRecord(found) || r.alsoDeleted != nil && r.alsoDeleted(found)
 }
 
-// isRecord tells whether an object is one of those that the set itself is kept
-// in.
-func (r removal) isRecord(found *unstructured.Unstructured) bool {
+// isRecord reports whether an object is one of the set's own records.
+func (r memberDeletion) isRecord(found *unstructured.Unstructured) bool {
 	id, lease := apply.Meta(found).ID, LeaseOf(r.set.Parent.ID, r.history.namespace())
 	return id == r.set.Parent.ID || id == lease || found.GetLabels()[setLabel] == r.set.Parent.SetID()
 }
 
-// order plans the deletion of live members by the newest revisions that hold
-// them; of a member that none holds, by what it says itself. It also tells which
-// kinds go with the CRDs among them.
-func (r removal) order(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (*ordering.Deletion, map[object.ID]schema.GroupKind, error) {
-	past, err := r.remembered(ctx, live)
+// order plans the deletion of live members from the newest revisions that
+// contain them, and from the live objects for members in no revision. It also
+// returns the kinds that the CRDs among them define.
+func (r memberDeletion) order(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (*ordering.Deletion, map[object.ID]schema.GroupKind, error) {
+	past, err := r.pastRevision(ctx, live)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,22 +129,23 @@ func (r removal) order(ctx context.Context, live map[object.ID]*unstructured.Uns
 	}
 	past.Options.KeepHooks = true
 	deletion, err := ordering.DeletionOrder(past.Resources, past.Options)
-	if err != nil { // what different revisions say need not fit together
+	if err != nil { // the rules of different revisions may contradict each other
 		for i := range past.Resources {
-			past.Resources[i] = withoutRules(past.Resources[i])
+			past.Resources[i] = withoutAnnotations(past.Resources[i])
 		}
 		if deletion, err = ordering.DeletionOrder(past.Resources, ordering.Options{KeepHooks: true}); err != nil {
 			return nil, nil, fmt.Errorf("plan the deletion: %w", err)
 		}
 	}
-	deletion = deletion.Of(func(id object.ID) bool { return live[id] != nil }).With(slices.Collect(maps.Keys(live)))
-	deletion.Notes = append(deletion.Notes, r.remarks...)
+	deletion = deletion.Filter(func(id object.ID) bool { return live[id] != nil }).WithRemaining(slices.Collect(maps.Keys(live)))
+	deletion.Notes = append(deletion.Notes, r.notes...)
 	return deletion, defined, nil
 }
 
-// remembered is the newest revision that holds one of the live members, with
-// those members that only older revisions hold, or none.
-func (r removal) remembered(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (Revision, error) {
+// pastRevision returns the newest revision that contains one of the live
+// members, extended by the members that are only in older revisions or in
+// none.
+func (r memberDeletion) pastRevision(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (Revision, error) {
 	entries, err := r.history.List(ctx)
 	if err != nil {
 		return Revision{}, err
@@ -156,7 +157,7 @@ func (r removal) remembered(ctx context.Context, live map[object.ID]*unstructure
 			break
 		}
 		revision, err := r.history.read(ctx, e)
-		if errors.Is(err, errGone) { // with the Namespace, as a rule: it is as if it had not been listed
+		if errors.Is(err, errGone) { // usually with its Namespace: as if it had not been listed
 			continue
 		}
 		if err != nil {
@@ -165,7 +166,7 @@ func (r removal) remembered(ctx context.Context, live map[object.ID]*unstructure
 		past = withMissing(past, *revision, missing)
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(missing), object.Compare) {
-		full, err := r.whole(ctx, id, missing[id])
+		full, err := r.readFull(ctx, id, missing[id])
 		if err != nil {
 			return past, err
 		}
@@ -174,9 +175,9 @@ func (r removal) remembered(ctx context.Context, live map[object.ID]*unstructure
 	return past, nil
 }
 
-// withMissing adds to what is remembered what an older revision holds of what is
-// missing. The first that holds something is taken as a whole: its rules speak
-// of all that it has.
+// withMissing adds the missing resources that an older revision contains. The
+// first revision that contains any is taken as a whole, because its rules may
+// refer to all of its resources.
 func withMissing(past, older Revision, missing map[object.ID]*unstructured.Unstructured) Revision {
 	var found []ordering.Resource
 	for _, resource := range older.Resources {
@@ -195,9 +196,9 @@ func withMissing(past, older Revision, missing map[object.ID]*unstructured.Unstr
 	return past
 }
 
-// whole reads all of a member, if that can be had: what it holds may tell its
-// place.
-func (r removal) whole(ctx context.Context, id object.ID, known *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// readFull reads the whole object of a member, if possible: its references may
+// decide its place.
+func (r memberDeletion) readFull(ctx context.Context, id object.ID, known *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	gvk := known.GroupVersionKind()
 	kind, _ := r.set.cluster.Kind(gvk)
 	full, err := r.set.cluster.Get(ctx, kind, id.Namespace, id.Name)
@@ -211,9 +212,9 @@ func (r removal) whole(ctx context.Context, id object.ID, known *unstructured.Un
 	return full, nil
 }
 
-// withoutRules is a resource of which only its kind and what its manifest refers
-// to tell the order.
-func withoutRules(resource ordering.Resource) ordering.Resource {
+// withoutAnnotations returns a resource without annotations, so that only its kind
+// and its references decide the order.
+func withoutAnnotations(resource ordering.Resource) ordering.Resource {
 	bare := &unstructured.Unstructured{Object: resource.Object}
 	bare = bare.DeepCopy()
 	bare.SetAnnotations(nil)
@@ -221,7 +222,7 @@ func withoutRules(resource ordering.Resource) ordering.Resource {
 	return resource
 }
 
-// definedKind is the kind that a CustomResourceDefinition defines.
+// definedKind returns the kind that a CustomResourceDefinition defines.
 func definedKind(resource ordering.Resource) (schema.GroupKind, bool) {
 	if resource.GroupKind() != "CustomResourceDefinition.apiextensions.k8s.io" {
 		return schema.GroupKind{}, false
@@ -231,20 +232,20 @@ func definedKind(resource ordering.Resource) (schema.GroupKind, bool) {
 	return schema.GroupKind{Group: group, Kind: kind}, kind != ""
 }
 
-// departures let the set promise a kind no longer before its CRD goes: kubectl
-// refuses a set that promises what is not served.
-type departures struct {
+// crdDeletions removes a kind from the set before its CRD is deleted: kubectl
+// rejects a set with kinds that are not served.
+type crdDeletions struct {
 	set     *Set
 	defined map[object.ID]schema.GroupKind
 	mu      sync.Mutex
 }
 
-func (d *departures) before(ctx context.Context, id object.ID) error {
+func (d *crdDeletions) before(ctx context.Context, id object.ID) error {
 	gk, ok := d.defined[id]
 	if !ok {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.set.forget(ctx, gk)
+	return d.set.removeKind(ctx, gk)
 }

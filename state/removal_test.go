@@ -9,12 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// A set that promises a kind which nobody serves is refused by kubectl: the kind
-// leaves the promise before its definition goes.
+// kubectl rejects a set with a kind that is not served: the kind is removed
+// from the set before its definition is deleted.
 func TestKindLeavesThePromiseBeforeItsDefinition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -36,15 +37,15 @@ func TestKindLeavesThePromiseBeforeItsDefinition(t *testing.T) {
 		require.Contains(t, cluster.promise(t), "Gear.example.com")
 
 		promised := ""
-		cluster.refuse = func(verb string, _ apply.Kind, _, name string) error {
+		cluster.refuse = func(verb string, _ kube.Kind, _, name string) error {
 			if verb == "delete" && name == crd.GetName() {
 				promised = cluster.promise(t)
 			}
 			return nil
 		}
-		remover := removal{
+		remover := memberDeletion{
 			set: set, history: History{Cluster: cluster, Parent: set.Parent}, remover: apply.Remover{Cluster: cluster, NoWait: true},
-			keep: func(object.ID) string { return "" }, planned: func(*ordering.Deletion) {},
+			keepReason: func(object.ID) string { return "" }, onPlanned: func(*ordering.Deletion) {},
 		}
 		_, err = remover.run(t.Context(), map[object.ID]*unstructured.Unstructured{id: crd})
 		require.NoError(t, err)
@@ -53,8 +54,9 @@ func TestKindLeavesThePromiseBeforeItsDefinition(t *testing.T) {
 	})
 }
 
-// The newest revision that holds any of what is to go is taken whole, for its
-// rules speak of all that it has; an older one adds what is missing there.
+// The newest revision that contains any of the objects is taken as a whole,
+// because its rules may refer to all of its resources; an older one adds what
+// is missing.
 func TestNewestRevisionIsTakenWhole(t *testing.T) {
 	named := func(names ...string) (out []ordering.Resource) {
 		for _, name := range names {
@@ -76,19 +78,19 @@ func TestNewestRevisionIsTakenWhole(t *testing.T) {
 	require.Len(t, missing, 1, "none holds the oldest")
 }
 
-// A revision that goes between its listing and its reading, as with a Namespace
-// that is being deleted, holds up no deletion.
+// A revision that is deleted between its listing and its reading, as in a
+// terminating Namespace, does not block the deletion.
 func TestRevisionGoesMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))
-		cluster.refuse = func(verb string, _ apply.Kind, _, name string) error {
+		cluster.refuse = func(verb string, _ kube.Kind, _, name string) error {
 			if verb == "get" && name == "ordapply.shop.v1" {
 				cluster.drop("secrets/shop/ordapply.shop.v1")
 			}
 			return nil
 		}
-		_, err := Dissolution{
+		_, err := SetDeletion{
 			Cluster: cluster, Parent: shopSet, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Remover: apply.Remover{Cluster: cluster},
 		}.Do(t.Context())
 		require.NoError(t, err)

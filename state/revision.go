@@ -18,44 +18,45 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Status says how the run that applied a revision ended.
+// Status is the outcome of the run that applied a revision, as in Helm.
 type Status string
 
 // The statuses of a revision.
 const (
-	Pending    Status = "pending"    // its run goes on, or was killed
-	Deployed   Status = "deployed"   // all of it got ready
-	Failed     Status = "failed"     // its run ended otherwise
-	Superseded Status = "superseded" // it was deployed, and a later one is
+	Pending    Status = "pending"    // its run is in progress, or was killed
+	Deployed   Status = "deployed"   // all of it became ready
+	Failed     Status = "failed"     // its run ended in any other way
+	Superseded Status = "superseded" // it was deployed, and so was a later one
 )
 
-// Revision is a stream that was applied, and the order it was applied in.
+// Revision is a stream that was applied, and the order in which it was
+// applied.
 type Revision struct {
-	Number  int       // from 1; a History gives it
+	Number  int       // from 1, assigned by a History
 	Created time.Time // by the API server's clock
-	Status  Status
-	// Cluster is the identity of the cluster it was applied to; "" when it could
-	// not be read.
+	Status  Status    // as it was when the revision was read
+	// Cluster is the ID of the cluster that it was applied to; "" when it
+	// could not be read.
 	Cluster string
-	// Rollback is the number of the revision that was gone back to; 0 when it came
-	// from a stream.
+	// Rollback is the number of the revision that a rollback went back to; 0
+	// for any other run.
 	Rollback int
-	// Plan is the order.
-	Plan *ordering.Plan
-	// Resources are the manifests as they were given, with their real namespaces
-	// and all stamps, sorted by ID.
+	Plan     *ordering.Plan // as it was carried out
+	// Resources are the manifests as given, with resolved namespaces and all
+	// stamps, sorted by ID.
 	Resources []ordering.Resource
-	// Hooks are the manifests of Helm's hooks, in the order of the stream: that tells
-	// the order of those that are alike. They are no resources of the plan.
+	// Hooks are the manifests of Helm hooks, in the order of the stream,
+	// which decides between hooks of equal weight, kind and name. They are
+	// not part of the plan.
 	Hooks []ordering.Resource
-	// Options are those that the plan was made with, and that the order of their
-	// deletion is to be made with.
+	// Options are the options of the plan, which also decide the order of
+	// deletion.
 	Options ordering.Options
-	// OrderFile is the text of the file that --order named; "" without one.
+	// OrderFile is the text of the --order file; "" without one.
 	OrderFile string
 }
 
-// Objects are the manifests, by their ID.
+// Objects returns the manifests by ID, without hooks, as Applier.Run takes them.
 func (r *Revision) Objects() map[object.ID]*unstructured.Unstructured {
 	out := make(map[object.ID]*unstructured.Unstructured, len(r.Resources))
 	for _, resource := range r.Resources {
@@ -64,19 +65,20 @@ func (r *Revision) Objects() map[object.ID]*unstructured.Unstructured {
 	return out
 }
 
-// Formats of an encoded revision. Every one that was ever written is read; only
-// the last two are written.
+// Formats of an encoded revision. All of them can be read; only the last two
+// are written.
 const (
 	formatV1 = "v1"
 	formatV2 = "v2"
-	formatV3 = "v3" // v2 with hooks: what has none is written as v2
+	formatV3 = "v3" // v2 with hooks; without hooks v2 is written
 )
 
-// maxText is how large a revision may be before it is compressed. It bounds what
-// a Secret that another program wrote can make this one allocate.
+// maxText bounds the size of a revision before compression, in bytes. It
+// limits the memory that a Secret written by another program can make this
+// one allocate.
 const maxText = 512 << 20
 
-// documentV2 is a revision as it is stored.
+// documentV2 is a stored revision.
 type documentV2 struct {
 	Format    string           `json:"format"`
 	Cluster   string           `json:"cluster,omitempty"`
@@ -93,14 +95,14 @@ func (d documentV2) revision() (*Revision, error) {
 	return &Revision{Cluster: d.Cluster, OrderFile: d.OrderFile, Options: d.Options.options(), Plan: d.Plan.plan()}, nil
 }
 
-// documentV3 is a revision with hooks.
+// documentV3 is a stored revision with hooks.
 type documentV3 struct {
 	documentV2
 	Hooks []storedResource `json:"hooks"`
 }
 
-// encode is the revision as it is stored, compressed. The same revision always
-// gives the same bytes.
+// encode returns the revision as it is stored, compressed. It is
+// deterministic.
 func (r *Revision) encode(resources []storedResource) ([]byte, error) {
 	text, err := r.text(resources)
 	if err != nil {
@@ -118,7 +120,7 @@ func (r *Revision) encode(resources []storedResource) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// text is the document that the revision is stored as.
+// text returns the JSON document of the revision.
 func (r *Revision) text(resources []storedResource) ([]byte, error) {
 	plan := storePlan(r.Plan)
 	d := documentV2{formatV2, r.Cluster, resources, storeOptions(r.Options), r.OrderFile, &plan}
@@ -133,8 +135,8 @@ func (r *Revision) text(resources []storedResource) ([]byte, error) {
 	return json.Marshal(documentV3{d, hooks})
 }
 
-// decode reads a revision of any format; number, time and status are not part of
-// what is stored.
+// decode decodes a revision of any format; Number, Created and Status are not
+// part of the document.
 func decode(data []byte) (*Revision, error) {
 	text, err := unzip(data, maxText)
 	if err != nil {
@@ -147,10 +149,10 @@ func decode(data []byte) (*Revision, error) {
 	if err := r.restore(resources); err != nil {
 		return nil, err
 	}
-	return r, errors.Join(checkFrame(r.Options.Frame), checkPlan(r.Plan, r.Resources))
+	return r, errors.Join(checkFrame(r.Options.OrderSource), checkPlan(r.Plan, r.Resources))
 }
 
-// decodeText reads the document that a revision is stored as.
+// decodeText decodes the JSON document of a revision.
 func decodeText(text []byte) (*Revision, []storedResource, error) {
 	var head struct {
 		Format string `json:"format"`
@@ -183,7 +185,7 @@ func decodeText(text []byte) (*Revision, []storedResource, error) {
 	return nil, nil, fmt.Errorf("%q is no format of a revision", head.Format)
 }
 
-// decodeV3 reads a document of the last format.
+// decodeV3 decodes a document of format v3.
 func decodeV3(text []byte) (*Revision, []storedResource, error) {
 	var d documentV3
 	if err := decodeStrictly(text, &d); err != nil {
@@ -197,7 +199,7 @@ func decodeV3(text []byte) (*Revision, []storedResource, error) {
 	return r, d.Resources, err
 }
 
-// decodeStrictly refuses fields that this version does not know.
+// decodeStrictly decodes JSON and rejects unknown fields.
 func decodeStrictly(text []byte, into any) error {
 	strict := json.NewDecoder(bytes.NewReader(text))
 	strict.DisallowUnknownFields()
@@ -217,14 +219,14 @@ func unzip(data []byte, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// laterFormatError says that a revision is whole and not for this version.
+// laterFormatError reports a valid revision that needs a later version.
 type laterFormatError struct{ format string }
 
 func (e *laterFormatError) Error() string {
 	return fmt.Sprintf("it is of format %s, and this ordapply reads up to %s: a later version of ordapply wrote it", e.format, formatV3)
 }
 
-// restore reads the resources, and what the options said of each.
+// restore decodes the resources and their applications.
 func (r *Revision) restore(stored []storedResource) error {
 	applications := map[object.ID]string{}
 	for i, s := range stored {
@@ -241,7 +243,7 @@ func (r *Revision) restore(stored []storedResource) error {
 	return nil
 }
 
-// resource reads one manifest. Its error goes on after what is named.
+// resource decodes one manifest. Its error follows the name of the resource.
 func (s storedResource) resource() (ordering.Resource, error) {
 	obj := &unstructured.Unstructured{}
 	if err := utiljson.Unmarshal(s.Object, &obj.Object); err != nil {

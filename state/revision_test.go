@@ -21,7 +21,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// stream is a stream with something of everything that a revision keeps.
+// stream is a stream with everything that a revision stores.
 const stream = `
 {apiVersion: v1, kind: Namespace, metadata: {name: shop}}
 ---
@@ -112,8 +112,8 @@ func TestWhatIsStoredIsRead(t *testing.T) {
 	}
 }
 
-// The order in which a stream is written, and the files it stands in, make no
-// other revision of it; whatever changes what is applied, or when, does.
+// The order of the documents and their files do not change the digest;
+// everything that changes what is applied, or when, does.
 func TestDigestIsThatOfTheContent(t *testing.T) {
 	r := revisionOf(t, resources(t, stream), stacked())
 	want := digestOf(t, r)
@@ -147,7 +147,7 @@ func TestChunks(t *testing.T) {
 	parent := applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"}}
 	for size, chunks := range map[int]int{0: 1, 1: 1, chunkSize: 1, chunkSize + 1: 2, 3 * chunkSize: 3} {
 		data := bytes.Repeat([]byte{7, 8, 9}, size/3+1)[:size]
-		secrets, err := pack(parent.ID, "shop", 4, about{Resources: 2}, data)
+		secrets, err := pack(parent.ID, "shop", 4, revisionSummary{Resources: 2}, data)
 		require.NoError(t, err)
 		require.Len(t, secrets, chunks, size)
 		head := secrets[len(secrets)-1]
@@ -187,8 +187,8 @@ func TestNamesOfDifferentSetsDiffer(t *testing.T) {
 	require.Len(t, names, len(ids))
 }
 
-// incompressible is a stream of about that many bytes that gzip makes hardly
-// smaller.
+// incompressible returns a stream of about size bytes that gzip hardly
+// compresses.
 func incompressible(t *testing.T, size int) []ordering.Resource {
 	t.Helper()
 	random := rand.NewChaCha8([32]byte{1})

@@ -8,9 +8,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// The types of this file are what format v1 stored: plans by the names of Go's
-// fields, gates as numbers and durations in nanoseconds. They are never written
-// again, but for the digest; see digest.go.
+// The types of this file are those of format v1: plans with the names of Go's
+// fields, gates as numbers and durations in nanoseconds. They are only
+// written for the digest; see digest.go.
 
 type documentV1 struct {
 	Cluster   string           `json:"cluster"`
@@ -157,21 +157,21 @@ func (g gateV1) gate() ordering.Gate {
 	return ordering.Ready
 }
 
-// plan is what the stored plan means.
+// plan converts the stored plan.
 func (p planV1) plan() (*ordering.Plan, error) {
 	if err := p.checkGates(); err != nil {
 		return nil, err
 	}
 	return &ordering.Plan{
-		Frame:  ordering.Frame(p.Frame),
-		Waves:  converted(p.Waves, func(w waveV1) ordering.Wave { return ordering.Wave{Name: w.Name, Timeout: w.Timeout} }),
-		Layers: converted(p.Layers, layerV1.layer),
-		Steps:  converted(p.Steps, stepV1.step),
-		Skipped: converted(p.Skipped, func(s skippedV1) ordering.Skipped {
+		OrderSource: ordering.OrderSource(p.Frame),
+		Waves:       mapSlice(p.Waves, func(w waveV1) ordering.Wave { return ordering.Wave{Name: w.Name, Timeout: w.Timeout} }),
+		Layers:      mapSlice(p.Layers, layerV1.layer),
+		Steps:       mapSlice(p.Steps, stepV1.step),
+		Skipped: mapSlice(p.Skipped, func(s skippedV1) ordering.Skipped {
 			return ordering.Skipped{ID: object.ID(s.ID), Why: ordering.Reason(s.Why)}
 		}),
-		Dropped: converted(p.Dropped, func(d droppedV1) ordering.Dropped {
-			return ordering.Dropped{ID: object.ID(d.ID), Need: d.Need.need(), Because: converted(d.Because, func(e edgeV1) ordering.CycleEdge {
+		Dropped: mapSlice(p.Dropped, func(d droppedV1) ordering.Dropped {
+			return ordering.Dropped{ID: object.ID(d.ID), Need: d.Need.need(), Because: mapSlice(d.Because, func(e edgeV1) ordering.CycleEdge {
 				return ordering.CycleEdge{From: e.From, To: e.To, Why: ordering.Reason(e.Why)}
 			})}
 		}),
@@ -205,8 +205,8 @@ func (s stepV1) step() ordering.Step {
 	return ordering.Step{
 		ID: object.ID(s.ID), Source: s.Source, Wave: s.Wave, ReadyBy: s.ReadyBy, Layer: s.Layer,
 		Gate: s.Gate.gate(), Timeout: s.Timeout,
-		Needs: converted(s.Needs, needV1.need), After: converted(s.After, barrierV1.barrier), Layers: s.Layers,
-		External: converted(s.External, needV1.need), MadeBy: converted(s.MadeBy, func(id idV1) object.ID { return object.ID(id) }),
+		Needs: mapSlice(s.Needs, needV1.need), After: mapSlice(s.After, barrierV1.barrier), Layers: s.Layers,
+		External: mapSlice(s.External, needV1.need), ProvidedBy: mapSlice(s.MadeBy, func(id idV1) object.ID { return object.ID(id) }),
 		Why: ordering.Reason(s.Why),
 	}
 }
@@ -222,41 +222,41 @@ func (b barrierV1) barrier() ordering.Barrier {
 func (l layerV1) layer() ordering.Layer {
 	return ordering.Layer{
 		Name: l.Name, Kind: ordering.LayerKind(l.Kind), Within: l.Within, Gate: l.Gate.gate(),
-		After: converted(l.After, barrierV1.barrier), Timeout: l.Timeout,
+		After: mapSlice(l.After, barrierV1.barrier), Timeout: l.Timeout,
 	}
 }
 
 func optionsAsV1(o ordering.Options) optionsV1 {
 	return optionsV1{
-		Frame: string(o.Frame), SkipHooks: o.SkipHooks, NoPrerequisites: o.NoPrerequisites, PrerequisiteKinds: o.PrerequisiteKinds,
-		Charts: converted(o.Charts, func(c ordering.Chart) chartV1 {
-			return chartV1{c.Path, c.DependsOn, converted(c.Dependencies, func(d ordering.Dependency) dependencyV1 {
+		Frame: string(o.OrderSource), SkipHooks: o.SkipHooks, NoPrerequisites: o.NoPrerequisites, PrerequisiteKinds: o.PrerequisiteKinds,
+		Charts: mapSlice(o.Charts, func(c ordering.Chart) chartV1 {
+			return chartV1{c.Path, c.DependsOn, mapSlice(c.Dependencies, func(d ordering.Dependency) dependencyV1 {
 				return dependencyV1{d.Name, d.Alias, d.Tags, d.DependsOn}
 			})}
 		}),
-		Stacks: converted(o.Stacks, func(s ordering.Stack) stackV1 {
-			return stackV1{s.Name, s.DependsOn, s.Timeout, converted(s.Applications, func(a ordering.App) appV1 {
+		Stacks: mapSlice(o.Stacks, func(s ordering.Stack) stackV1 {
+			return stackV1{s.Name, s.DependsOn, s.Timeout, mapSlice(s.Applications, func(a ordering.App) appV1 {
 				return appV1{a.Name, a.DependsOn, a.Timeout}
 			})}
 		}),
-		KindTimeouts: converted(o.KindTimeouts, func(k ordering.KindTimeout) kindTimeoutV1 { return kindTimeoutV1{k.Kind, k.Timeout} }),
+		KindTimeouts: mapSlice(o.KindTimeouts, func(k ordering.KindTimeout) kindTimeoutV1 { return kindTimeoutV1{k.Kind, k.Timeout} }),
 	}
 }
 
 func (o optionsV1) options() ordering.Options {
 	return ordering.Options{
-		Frame: ordering.Frame(o.Frame), SkipHooks: o.SkipHooks, NoPrerequisites: o.NoPrerequisites, PrerequisiteKinds: o.PrerequisiteKinds,
-		Charts: converted(o.Charts, func(c chartV1) ordering.Chart {
-			return ordering.Chart{Path: c.Path, DependsOn: c.DependsOn, Dependencies: converted(c.Dependencies, func(d dependencyV1) ordering.Dependency {
+		OrderSource: ordering.OrderSource(o.Frame), SkipHooks: o.SkipHooks, NoPrerequisites: o.NoPrerequisites, PrerequisiteKinds: o.PrerequisiteKinds,
+		Charts: mapSlice(o.Charts, func(c chartV1) ordering.Chart {
+			return ordering.Chart{Path: c.Path, DependsOn: c.DependsOn, Dependencies: mapSlice(c.Dependencies, func(d dependencyV1) ordering.Dependency {
 				return ordering.Dependency{Name: d.Name, Alias: d.Alias, Tags: d.Tags, DependsOn: d.DependsOn}
 			})}
 		}),
-		Stacks: converted(o.Stacks, func(s stackV1) ordering.Stack {
-			return ordering.Stack{Name: s.Name, DependsOn: s.DependsOn, Timeout: s.Timeout, Applications: converted(s.Applications, func(a appV1) ordering.App {
+		Stacks: mapSlice(o.Stacks, func(s stackV1) ordering.Stack {
+			return ordering.Stack{Name: s.Name, DependsOn: s.DependsOn, Timeout: s.Timeout, Applications: mapSlice(s.Applications, func(a appV1) ordering.App {
 				return ordering.App{Name: a.Name, DependsOn: a.DependsOn, Timeout: a.Timeout}
 			})}
 		}),
-		KindTimeouts: converted(o.KindTimeouts, func(k kindTimeoutV1) ordering.KindTimeout {
+		KindTimeouts: mapSlice(o.KindTimeouts, func(k kindTimeoutV1) ordering.KindTimeout {
 			return ordering.KindTimeout{Kind: k.Kind, Timeout: k.Timeout}
 		}),
 	}

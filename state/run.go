@@ -17,97 +17,108 @@ import (
 
 // Run applies a stream to a set, under the set's lock.
 type Run struct {
-	Cluster Cluster
-	Applier apply.Applier // its Manager is the base of the set's own
-	Plan    *ordering.Plan
-	Stream  *apply.Stream
-	Parent  object.ID
+	Cluster Cluster                 // required
+	Applier apply.Applier           // its Manager is the base of the set's own; Run sets its Membership
+	Plan    *ordering.Plan          // required
+	Stream  *apply.Stream           // required: what Plan was made of
+	Parent  object.ID               // required: the parent object of the set; it need not exist
 	Kind    schema.GroupVersionKind // of the parent
 	// Namespace is where the Lease and the history are; default the parent's.
 	Namespace string
-	// Prune deletes, with Remover, the members that the stream no longer holds,
-	// when all that it holds is ready.
+	// Prune deletes, with Remover, the members that the stream no longer
+	// contains, once all of the stream is ready.
 	Prune   bool
-	Remover apply.Remover
-	// Pruning is told, before anything is pruned, the plan with those waves
-	// behind its own; default: discard.
-	Pruning func(*ordering.Plan)
-	// TakeOver makes a set ours that another tool kept, and members of other
-	// sets members of this one.
+	Remover apply.Remover // also deletes what a failed run created, see Undo
+	// OnPruning is called before anything is pruned, with the plan followed by
+	// the waves of the prune; optional.
+	OnPruning func(*ordering.Plan)
+	// TakeOver takes over a set of another tool, and members of other sets.
 	TakeOver bool
-	// LockTimeout is how long to wait for another run to end; default 0.
+	// LockTimeout bounds the wait for another run to end; default 0.
 	LockTimeout time.Duration
-	// Waiting is told, once, that another run is waited for; default: discard.
-	Waiting func(*HeldError)
-	// Note is told what people should know of the set; default: discard.
-	Note func(string)
-	// Memory says what the history keeps of the run beside its plan and stream.
-	Memory Memory
-	// Check is shown, under the lock and before the first write, what Do is about
-	// to do, and of which resources Do itself has just made sure, because the set
-	// is kept in them. Its error ends the run; default: nothing.
+	// OnWaiting is called once when another run is waited for; optional.
+	OnWaiting func(*HeldError)
+	// OnNote is called with remarks on the set for people; optional.
+	OnNote func(string)
+	// Metadata is what the history records of the run, in addition to its plan
+	// and stream.
+	Metadata RevisionMetadata
+	// Check is called under the lock and before the first write, with a
+	// preview of Do and the resources that Do has just applied because the
+	// set's records are in them. Its error ends the run; optional.
 	Check func(ctx context.Context, preview *apply.Preview, made []object.ID) error
-	// Undo makes the run that goes back to a revision of the set; it is called
-	// under the lock when this one failed, and the error is then an *UndoneError.
-	// Where no revision was deployed before, it is not called, and what this run
-	// created is deleted. Default: the set stays as the failure left it.
+	// Undo returns the run that goes back to a revision of the set. It is
+	// called under the lock when this run failed; the error of Do is then an
+	// *UndoneError. If no revision was deployed before, Undo is not called,
+	// and the objects that this run created are deleted. Default: the set is
+	// left as it is after the failure.
 	Undo func(context.Context, *Revision) (Run, error)
-	// Atomic are the stacks that are changed back when the run fails before they are
-	// ready as a whole; the error is then an *UndoneError. Undo is about them, too.
+	// Atomic are the stacks whose changes are undone when the run fails
+	// before they are ready as a whole; the error is then an *UndoneError.
+	// Undo covers them too.
 	Atomic []AtomicStack
-	// Restoring is called before atomic stacks are changed back to a revision, with
-	// the plan of that; default: nothing.
-	Restoring func(revision int, plan *ordering.Plan)
-	// Removing is called before what a failed first run created is deleted, with
-	// the plan of that; default: nothing.
-	Removing func(*ordering.Plan)
+	// OnRestoring is called before atomic stacks are restored to a revision,
+	// with the plan for that; optional.
+	OnRestoring func(revision int, plan *ordering.Plan)
+	// OnRemoving is called before the objects that a failed first run created
+	// are deleted, with the plan for that; optional.
+	OnRemoving func(*ordering.Plan)
 
-	// created are to be deleted when all of the stream is ready: the run that this
+	// created are deleted when all of the stream is ready: the run that this
 	// one undoes created them.
 	created []apply.Result
-	// spared stay when the set is pruned: the run that this one undoes made them
-	// members, and they may have been there before.
-	spared []object.ID
-	// removeAfter is the plan that their deletion is the end of; nil: none.
+	// keptMembers are not pruned: the run that this one undoes made them members,
+	// and they may have existed before.
+	keptMembers []object.ID
+	// removeAfter is the plan that ends with the deletion of created; nil:
+	// none.
 	removeAfter *ordering.Plan
 }
 
-// Do applies the stream. Before the first write to a member the set promises all
-// that it will hold, so that whenever the run ends, nothing of the set is
-// unknown to it.
+// Do applies the stream, or does a dry run of it if Applier.DryRun is set. Before
+// the first write to a member it adds all kinds and namespaces of the stream to
+// the set's parent, so that every member can be found whenever the run ends. Its
+// error joins those of Applier.Run and of the prune; a *HeldError when another run
+// holds the lock, a *LockLostError when it was lost, and an *UndoneError for a run
+// that was undone.
 func (r Run) Do(ctx context.Context) (apply.Summary, error) {
-	r = r.prepared()
-	if err := r.parentApart(); err != nil {
+	r = r.withDefaults()
+	if err := r.checkParentNotInStream(); err != nil {
 		return apply.Summary{}, err
 	}
 	if r.Applier.DryRun {
 		return r.apply(ctx)
 	}
 	if _, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver); err != nil {
-		return apply.Summary{}, err // before the lock, which is written, too
+		return apply.Summary{}, err // before the lock, which is a write too
 	}
-	held, release, err := r.locked(ctx)
+	held, release, err := r.acquireInRecordsNamespace(ctx)
 	if err != nil {
-		return overtime(err), err
+		return timeoutSummary(err), err
 	}
 	defer release()
 	tried, err := r.attempt(held)
 	if tried.failure != nil {
-		err = errors.Join(r.undone(held, tried), err)
+		err = errors.Join(r.undo(held, tried), err)
 	}
 	return tried.summary, orLost(held, err)
 }
 
-// parentApart refuses a stream that holds the set's parent.
-func (r Run) parentApart() error {
+// checkParentNotInStream rejects a stream that contains the set's parent.
+func (r Run) checkParentNotInStream() error {
+	for _, hook := range r.Stream.Hooks {
+		if hook.ID == r.Parent {
+			return fmt.Errorf("%s is the parent of the apply set and cannot be a hook of it: give the set another name", r.Parent)
+		}
+	}
 	if _, itself := r.Stream.Objects[r.Parent]; itself {
 		return fmt.Errorf("%s is the parent of the apply set and cannot be a member of it: give the set another name", r.Parent)
 	}
 	return nil
 }
 
-// prepared fills in what follows from the set.
-func (r Run) prepared() Run {
+// withDefaults fills in the fields that follow from the set.
+func (r Run) withDefaults() Run {
 	set := applyset.Parent{ID: r.Parent}
 	base := r.Applier.Manager
 	if base == "" {
@@ -115,19 +126,19 @@ func (r Run) prepared() Run {
 	}
 	r.Applier.Manager = set.Manager(base)
 	r.Applier.Membership.Set = set.SetID()
-	r.Applier.Membership.Predecessors = append(r.Applier.Membership.Predecessors, base)
+	r.Applier.Membership.PreviousManagers = append(r.Applier.Membership.PreviousManagers, base)
 	if r.TakeOver {
 		r.Applier.Membership.Adopt = apply.AdoptAny
-		r.Applier.Membership.Predecessors = append(r.Applier.Membership.Predecessors, "kubectl")
+		r.Applier.Membership.PreviousManagers = append(r.Applier.Membership.PreviousManagers, "kubectl")
 	}
-	if r.Pruning == nil {
-		r.Pruning = func(*ordering.Plan) {}
+	if r.OnPruning == nil {
+		r.OnPruning = func(*ordering.Plan) {}
 	}
-	if r.Restoring == nil {
-		r.Restoring = func(int, *ordering.Plan) {}
+	if r.OnRestoring == nil {
+		r.OnRestoring = func(int, *ordering.Plan) {}
 	}
-	if r.Removing == nil {
-		r.Removing = func(*ordering.Plan) {}
+	if r.OnRemoving == nil {
+		r.OnRemoving = func(*ordering.Plan) {}
 	}
 	if r.Namespace == "" {
 		r.Namespace = r.Parent.Namespace
@@ -135,7 +146,7 @@ func (r Run) prepared() Run {
 	return r
 }
 
-// apply does what is done under the lock, or without one for a dry run.
+// apply does the part that requires the lock, or a dry run without it.
 func (r Run) apply(ctx context.Context) (apply.Summary, error) {
 	if !r.Applier.DryRun {
 		tried, err := r.attempt(ctx)
@@ -145,31 +156,32 @@ func (r Run) apply(ctx context.Context) (apply.Summary, error) {
 	if err != nil {
 		return apply.Summary{}, err
 	}
-	if err := r.recovered(ctx, set); err != nil {
+	if err := r.recoverSet(ctx, set); err != nil {
 		return apply.Summary{}, err
 	}
-	if err := r.asClaimed(ctx, set); err != nil {
+	if err := r.assumeMigrated(ctx, set); err != nil {
 		return apply.Summary{}, err
 	}
-	return r.rehearse(ctx, set)
+	return r.dryRun(ctx, set)
 }
 
-// attempt applies the stream and prunes. The error is that of what surrounds it:
-// the set could not be read, or how the run ended not be recorded.
+// attempt applies the stream and prunes. The returned error is about the
+// steps around these: the set could not be read, or the outcome not be
+// recorded.
 func (r Run) attempt(ctx context.Context) (attempt, error) {
 	set, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver)
 	if err != nil {
 		return attempt{}, err
 	}
-	if err := r.recovered(ctx, set); err != nil {
+	if err := r.recoverSet(ctx, set); err != nil {
 		return attempt{}, err
 	}
-	if remark := set.Remark(); remark != "" && r.Note != nil {
-		r.Note(remark)
+	if remark := set.RecoveryNote(); remark != "" && r.OnNote != nil {
+		r.OnNote(remark)
 	}
 	tried := attempt{set: set}
-	memory, checked := r.record(set), r.checked
-	var before []Entry // that the set had, where there are hooks to ask for it
+	memory, checked := r.record(set), r.check
+	var before []Entry // the history before the run, read only when there are hooks
 	r.Applier.Begin = func(ctx context.Context) error {
 		if err := checked(ctx); err != nil {
 			return err
@@ -184,7 +196,7 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 			return err
 		}
 		set.revision = memory.number
-		if err := set.claim(ctx, r.Applier.Manager); err != nil {
+		if err := set.migrateMembers(ctx, r.Applier.Manager); err != nil {
 			return err
 		}
 		err := set.Widen(ctx, r.members())
@@ -196,29 +208,29 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 	tried.summary, tried.failure = r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
 	if tried.failure == nil {
 		var deleted apply.Summary
-		deleted, tried.failure = r.clean(ctx, set)
-		tried.summary = tried.summary.And(deleted)
+		deleted, tried.failure = r.deleteObsolete(ctx, set)
+		tried.summary = tried.summary.Append(deleted)
 	}
 	if tried.failure == nil {
 		tried.failure = around.Post(ctx)
 	}
-	tried.summary = around.Summed(tried.summary)
+	tried.summary = around.WithHookResults(tried.summary)
 	tried.revision = memory.number
 	return tried, memory.end(ctx, tried.failure)
 }
 
-// clean deletes what is to go when all of the stream is ready.
-func (r Run) clean(ctx context.Context, set *Set) (apply.Summary, error) {
+// deleteObsolete deletes what is to be deleted when all of the stream is ready.
+func (r Run) deleteObsolete(ctx context.Context, set *Set) (apply.Summary, error) {
 	if r.Prune {
 		return r.prune(ctx, set)
 	}
-	r.Removing, r.removeAfter = r.Pruning, r.Plan
+	r.OnRemoving, r.removeAfter = r.OnPruning, r.Plan
 	return r.removeCreated(ctx, set, r.created)
 }
 
-// recovered finds out what the set has when its parent was deleted or changed by
-// hand. A run that writes nothing may lack the permission to read the history.
-func (r Run) recovered(ctx context.Context, set *Set) error {
+// recoverSet recovers the set when its parent was deleted or edited by hand. A
+// dry run may lack the permission to read the history.
+func (r Run) recoverSet(ctx context.Context, set *Set) error {
 	err := set.Recover(ctx, r.history())
 	if r.Applier.DryRun && apierrors.IsForbidden(err) {
 		return nil
@@ -230,8 +242,8 @@ func (r Run) history() History {
 	return History{Cluster: r.Cluster, Parent: applyset.Parent{ID: r.Parent}, Namespace: r.Namespace}
 }
 
-// checked asks those who may know that the run must not begin.
-func (r Run) checked(ctx context.Context) error {
+// check calls Applier.Begin and Check, which may stop the run.
+func (r Run) check(ctx context.Context) error {
 	if r.Applier.Begin != nil {
 		if err := r.Applier.Begin(ctx); err != nil {
 			return err

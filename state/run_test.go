@@ -17,17 +17,18 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// done runs to the end without a fault.
+// done runs r and requires success.
 func done(t *testing.T, r Run) {
 	t.Helper()
 	_, err := r.Do(t.Context())
 	require.NoError(t, err)
 }
 
-// deletions are the objects that a run asked to delete, beside the set's own.
+// deletions returns the deleted objects, without the set's own records.
 func deletions(s *store) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,9 +41,9 @@ func deletions(s *store) []string {
 	return out
 }
 
-// forbidding refuses lists of a resource in a namespace, "" for all together.
-func forbidding(resource string, namespaces ...string) func(verb string, kind apply.Kind, namespace, name string) error {
-	return func(verb string, kind apply.Kind, namespace, _ string) error {
+// forbidding forbids lists of a resource in namespaces, "" for lists of all.
+func forbidding(resource string, namespaces ...string) func(verb string, kind kube.Kind, namespace, name string) error {
+	return func(verb string, kind kube.Kind, namespace, _ string) error {
 		for _, ns := range namespaces {
 			if verb == "list" && kind.Resource.Resource == resource && namespace == ns {
 				return apierrors.NewForbidden(kind.Resource.GroupResource(), "", nil)
@@ -52,8 +53,9 @@ func forbidding(resource string, namespaces ...string) func(verb string, kind ap
 	}
 }
 
-// After every single write each member is where the set promises one: it is
-// widened before the first and narrowed after the last deletion.
+// After every write each member is in the kinds and namespaces of its set:
+// the set is widened before the first write and narrowed after the last
+// deletion.
 func TestSetKnowsItsMembersAtEveryMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -66,13 +68,13 @@ func TestSetKnowsItsMembersAtEveryMoment(t *testing.T) {
 	})
 }
 
-// When anything of the stream failed nothing is pruned, and the set goes on
-// promising it.
+// When anything of the stream failed nothing is pruned, and the set keeps the
+// kinds.
 func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/old"))
-		cluster.refuse = func(verb string, kind apply.Kind, _, name string) error {
+		cluster.refuse = func(verb string, kind kube.Kind, _, name string) error {
 			if verb == "apply" && name == "new" {
 				return apierrors.NewBadRequest("wrong")
 			}
@@ -85,8 +87,8 @@ func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 	})
 }
 
-// A kind that nobody answers for now may have members: the set goes on promising
-// it, and is not deleted. One that is served no longer has none.
+// A kind whose server does not answer may have members: the set keeps it, and
+// is not deleted. A kind that is no longer served has none.
 func TestKindsThatAreNotServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -97,16 +99,16 @@ func TestKindsThatAreNotServed(t *testing.T) {
 		require.Equal(t, []string{"configmaps/old"}, deletions(cluster))
 		require.Equal(t, "ConfigMap,Limit.silent.example", cluster.promise(t))
 
-		_, err := Dissolution{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret"), Remover: apply.Remover{Cluster: cluster}}.Do(t.Context())
+		_, err := SetDeletion{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret"), Remover: apply.Remover{Cluster: cluster}}.Do(t.Context())
 		require.ErrorContains(t, err, "the apply set has members of kind Limit.silent.example that cannot be listed: ")
 		require.Equal(t, []string{"configmaps/old"}, deletions(cluster))
 		require.Equal(t, "ConfigMap,Limit.silent.example", cluster.promise(t))
 	})
 }
 
-// Where the whole cluster may not be read the set's namespaces are; where one of
-// these may not, nothing is taken for missing: the run fails, and the promise
-// stays.
+// Where the whole cluster may not be listed, the set's namespaces are; where
+// one of these may not, nothing counts as missing: the run fails, and the set
+// keeps its kinds.
 func TestMembersThatMayNotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -124,9 +126,9 @@ func TestMembersThatMayNotBeRead(t *testing.T) {
 	})
 }
 
-// A label alone makes no member: not where the set never promised to be, and not
-// on what a controller copied the label to. Neither does it keep what was taken
-// out of the set after it was listed.
+// The label alone makes no member: not outside the set's kinds and
+// namespaces, and not on objects to which a controller copied it. Objects
+// that left the set after they were listed are not deleted.
 func TestLabelAloneMakesNoMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -138,7 +140,7 @@ func TestLabelAloneMakesNoMember(t *testing.T) {
 		kind, _ := cluster.Kind(copied.GroupVersionKind())
 		cluster.add(kind, copied)
 		cluster.add(kind, strange)
-		cluster.refuse = func(verb string, kind apply.Kind, namespace, name string) error {
+		cluster.refuse = func(verb string, kind kube.Kind, namespace, name string) error {
 			if left := cluster.at("configmaps/shop/leaving"); verb == "delete" && name == "leaving" && left.GetLabels() != nil {
 				left.SetLabels(nil)
 				cluster.add(kind, left)
@@ -160,8 +162,8 @@ func TestLabelAloneMakesNoMember(t *testing.T) {
 	})
 }
 
-// An object that a controller owns may be a member too: when its managedFields are
-// gone, it is named, and the set keeps its kind.
+// An object with a controller may be a member too: when its managedFields are
+// missing, it is reported, and the set keeps its kind.
 func TestAnOwnedObjectWithoutManagedFieldsMayBeAMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -187,8 +189,8 @@ func labelled(name, namespace, set string) *unstructured.Unstructured {
 	return obj
 }
 
-// An object that is served under two groups, as Ingresses were, is one object:
-// the stream that names it under the other group keeps it.
+// An object that is served in two groups, as Ingresses were, is one object: a
+// stream that contains it in the other group keeps it.
 func TestOneObjectUnderTwoGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -200,13 +202,13 @@ func TestOneObjectUnderTwoGroups(t *testing.T) {
 		twin.SetGroupVersionKind(schema.GroupVersionKind{Group: "new.example", Version: "v1", Kind: "Route"})
 		cluster.add(kind, twin)
 		require.Equal(t, uid, twin.GetUID())
-		next.Remover.NoWait = true // nothing watches here
+		next.Remover.NoWait = true // the store has no watches
 		done(t, next)
 		require.Equal(t, []string{"routes.old.example/other"}, deletionsOf(cluster, "routes"))
 	})
 }
 
-// deletionsOf are the deletions of a resource, with its group.
+// deletionsOf returns the deletions of a resource, with its group.
 func deletionsOf(s *store, resource string) []string {
 	var out []string
 	for _, what := range deletions(s) {
@@ -217,7 +219,7 @@ func deletionsOf(s *store, resource string) []string {
 	return out
 }
 
-// The parent of a set is no member of it: the set would prune itself.
+// The parent of a set is not its member: the set would prune itself.
 func TestParentIsNoMember(t *testing.T) {
 	cluster := newStore()
 	_, err := runOf(t, cluster, "Secret shop/shop", "ConfigMap shop/a").Do(t.Context())
@@ -225,8 +227,8 @@ func TestParentIsNoMember(t *testing.T) {
 	require.Empty(t, cluster.log)
 }
 
-// What a protection keeps, and what could not be deleted, the set goes on
-// promising.
+// Protected members, and those that could not be deleted, keep their kinds in
+// the set.
 func TestWhatIsKeptIsStillPromised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -245,11 +247,11 @@ func TestWhatIsKeptIsStillPromised(t *testing.T) {
 	})
 }
 
-// Of two runs at the same moment one begins when the other has ended.
+// Of two concurrent runs one begins when the other has ended.
 func TestRunsDoNotInterleave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
-		cluster.refuse = func(verb string, _ apply.Kind, _, name string) error {
+		cluster.refuse = func(verb string, _ kube.Kind, _, name string) error {
 			if pause := map[string]time.Duration{"a": 2 * time.Second, "b": 3 * time.Second}[name]; verb == "apply" {
 				time.Sleep(pause)
 			}
@@ -263,7 +265,7 @@ func TestRunsDoNotInterleave(t *testing.T) {
 				_, err := r.Do(t.Context())
 				assert.NoError(t, err)
 			})
-			time.Sleep(time.Millisecond) // the two have the process in common, and must not have the time
+			time.Sleep(time.Millisecond) // the names of the two must differ in their time
 		}
 		runs.Wait()
 		writers := ""

@@ -13,12 +13,12 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// samples are revisions that together use every field that is stored. Their
-// streams are testdata/revisions/NAME.yaml.
+// samples are revisions that together use every stored field. Their streams
+// are testdata/revisions/NAME.yaml.
 func samples() map[string]ordering.Options {
 	return map[string]ordering.Options{
 		"stamps": {},
-		"argocd": {Frame: ordering.FrameArgoCD, SkipHooks: true},
+		"argocd": {OrderSource: ordering.OrderSourceArgoCD, SkipHooks: true},
 		"charts": {Charts: []ordering.Chart{{
 			Path: "foo", DependsOn: []string{"bar", "queue"},
 			Dependencies: []ordering.Dependency{
@@ -43,7 +43,7 @@ func samples() map[string]ordering.Options {
 	}
 }
 
-// sample makes a revision of samples.
+// sample returns a revision of samples.
 func sample(t *testing.T, name string, options ordering.Options) Revision {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "revisions", name+".yaml"))
@@ -60,7 +60,8 @@ func sample(t *testing.T, name string, options ordering.Options) Revision {
 	return r
 }
 
-// chartOf is the chart that a resource of the sample charts was rendered from.
+// chartOf returns the chart that a resource of the sample charts was rendered
+// from.
 func chartOf(name string) string {
 	if name == "foo" {
 		return "foo"

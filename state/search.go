@@ -12,12 +12,12 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 )
 
-// search finds the members of a set whose parent does not say of which kinds
-// they are: among those of some resources, or, where none are named, among all
-// that can be listed. From then on the set promises what was found.
-func (s *Set) search(ctx context.Context, resources []string) error {
-	if err := apply.CompleteDiscovery(ctx, s.cluster); err != nil {
-		return s.unsearchable(err)
+// searchMembers finds the members of a set whose parent does not list their kinds:
+// among the given resources, or, if there are none, among all kinds that can
+// be listed. It sets the set's kinds and namespaces to what was found.
+func (s *Set) searchMembers(ctx context.Context, resources []string) error {
+	if err := apply.CheckDiscovery(ctx, s.cluster); err != nil {
+		return s.searchError(err)
 	}
 	s.Parent.Kinds = nil
 	for _, gvk := range s.cluster.StoredKinds() {
@@ -26,19 +26,19 @@ func (s *Set) search(ctx context.Context, resources []string) error {
 			s.Parent.Kinds = append(s.Parent.Kinds, gvk.GroupKind())
 		}
 	}
-	s.Parent = s.Parent.Widened(nil) // sorted
+	s.Parent = s.Parent.WithMembers(nil) // sorts the kinds
 	members, err := s.Members(ctx)
 	if err == nil {
-		err = members.answering("run this again")
+		err = members.checkListable("run this again")
 	}
 	if err != nil {
-		return s.unsearchable(err)
+		return s.searchError(err)
 	}
 	s.Parent.Kinds = []schema.GroupKind{}
-	s.Parent = s.Parent.Widened(slices.Collect(maps.Keys(members.Live))).Widened(members.doubtful())
+	s.Parent = s.Parent.WithMembers(slices.Collect(maps.Keys(members.Live))).WithMembers(members.possibleMembers())
 	return nil
 }
 
-func (s *Set) unsearchable(why error) error {
+func (s *Set) searchError(why error) error {
 	return fmt.Errorf("%s does not say of which kinds the members of its apply set are, and they cannot be looked for among all kinds: let somebody run this who may list them all, or say it (kubectl annotate … %s=Deployment.apps,ConfigMap): %w", s.Parent.ID, applyset.GroupKindsAnnotation, why)
 }

@@ -12,44 +12,47 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// Set is an apply set (KEP-3659) that a run has opened. Its promise on the
-// cluster is the one that it had when it was last read or written.
+// Set is an apply set (KEP-3659) that a run has opened. Its Parent is the one
+// on the cluster as it was last read or written.
 type Set struct {
-	Parent applyset.Parent
+	Parent applyset.Parent // with what was added or recovered since
 
-	cluster Cluster
-	kind    apply.Kind // of the parent
-	version string     // of the parent's kind
-	exists  bool
-	readAt  readVersion // of the parent, as it was last read or written
-	// foreign is a set that another tool keeps: its members are those that the
-	// tool made. Of one of ours they are those that its own field managers made.
-	foreign bool
-	// silent is a parent that does not say of which kinds the members are; they
-	// were looked for, see search.
-	silent bool
-	// home is the namespace of its Lease and its history, where the parent has
-	// none itself.
-	home string
-	// lost is a parent that was deleted by hand, and edited one that was changed; see
-	// Recover. digest is what it says of its own contents.
-	// outdated is a parent that is older than the newest revision, whose metadata and
-	// that of all others is past. number is the one that the parent carries, and
-	// revision the one that it carries when it is written next; see numberAnnotation.
-	lost, edited, outdated bool
-	digest                 string
-	number, revision       int
-	past                   *stock
-	// gone are the kinds of which nothing can exist, as far as the members were
-	// listed.
-	gone map[schema.GroupKind]bool
+	cluster       Cluster
+	kind          kube.Kind // of the parent
+	version       string    // of the parent's kind
+	exists        bool
+	parentVersion readVersion // the parent, as it was last read or written
+	// otherTool is set for a set of another tool. Its members are those that
+	// the tool labelled; members of our own sets are those that the set's
+	// field managers labelled.
+	otherTool bool
+	// missingGroupKinds is set when the parent does not list the kinds of the members;
+	// search then finds them.
+	missingGroupKinds bool
+	// recordsNamespace is the namespace of the Lease and the history of a set with a
+	// cluster-scoped parent.
+	recordsNamespace string
+	// parentDeleted is set when the parent was deleted by hand, edited when it was
+	// changed, and outdated when it is older than the newest revision; see
+	// Recover. digest is the parent's digest annotation. number is the
+	// parent's revision number, and revision the number for its next write;
+	// see numberAnnotation. past is the metadata of the history.
+	parentDeleted, parentEdited, parentOutdated bool
+	digest                                      string
+	number, revision                            int
+	historyIndex                                *historyIndex
+	// absentKinds are the kinds that were proven to have no objects when the members
+	// were listed last.
+	absentKinds map[schema.GroupKind]bool
 }
 
-// Open reads the parent of a set, which need not be there yet. A parent that
-// another tool keeps is refused, unless takeOver says to make it ours.
+// Open reads the parent of a set, which need not exist; gvk is its kind. It returns
+// an error for a parent of another tool, unless takeOver is set, for an object
+// that is used for something else, and when the API server does not serve gvk.
 func Open(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id object.ID, takeOver bool) (*Set, error) {
 	kind, served := cluster.Kind(gvk)
 	if !served {
@@ -67,13 +70,13 @@ func Open(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id 
 	if err := s.read(live, takeOver); err != nil {
 		return nil, err
 	}
-	if s.silent = !s.edited && (applyset.Silent(live) || emptied(live)); s.silent {
-		err = s.search(ctx, applyset.Resources(live))
+	if s.missingGroupKinds = !s.parentEdited && (applyset.MissingGroupKinds(live) || emptied(live)); s.missingGroupKinds {
+		err = s.searchMembers(ctx, applyset.Resources(live))
 	}
 	return s, err
 }
 
-// read takes what a live parent says.
+// read reads a live parent.
 func (s *Set) read(live *unstructured.Unstructured, takeOver bool) error {
 	parent, err := s.readContents(live)
 	if err != nil {
@@ -82,19 +85,18 @@ func (s *Set) read(live *unstructured.Unstructured, takeOver bool) error {
 	if live.GetLabels()[applyset.IDLabel] == "" && plainKind(parent.ID) {
 		return fmt.Errorf("%s is there and is no parent of an apply set: give the set another name", parent.ID)
 	}
-	s.foreign = live.GetLabels()[applyset.IDLabel] != "" && !isOurs(parent.Tooling) && !s.edited
+	s.otherTool = live.GetLabels()[applyset.IDLabel] != "" && !isOurs(parent.Tooling) && !s.parentEdited
 	switch tool := parent.Tooling; {
-	case s.foreign && tool == "" && !takeOver:
+	case s.otherTool && tool == "" && !takeOver:
 		return fmt.Errorf("apply set %s does not say which tool keeps it (annotation %s): if none does, make it ours with --take-over", parent.ID, applyset.ToolingAnnotation)
-	case s.foreign && !takeOver:
+	case s.otherTool && !takeOver:
 		return fmt.Errorf("apply set %s is kept by %s: go on with that tool, or make it ours with --take-over", parent.ID, tool)
 	}
-	s.Parent, s.exists, s.home, s.readAt = parent, true, live.GetAnnotations()[homeAnnotation], readVersionOf(live)
+	s.Parent, s.exists, s.recordsNamespace, s.parentVersion = parent, true, live.GetAnnotations()[recordsNamespaceAnnotation], readVersionOf(live)
 	return nil
 }
 
-// plainKind tells whether a parent is of a kind that people keep other things
-// in.
+// plainKind reports whether a parent's kind is also used for other things.
 func plainKind(id object.ID) bool { return id.Group == "" }
 
 func isOurs(tooling string) bool {
@@ -103,60 +105,62 @@ func isOurs(tooling string) bool {
 	return name == tool
 }
 
-// Exists tells whether the set has a parent on the cluster.
+// Exists reports whether the set has a parent on the cluster.
 func (s *Set) Exists() bool { return s.exists }
 
-// Widen makes the set promise these members too. It comes before the first
-// write to any of them, and writes nothing when that is promised already.
+// Widen adds the kinds and namespaces of these members to the set's parent.
+// It must precede the first write to any of them, under the set's lock, and writes
+// nothing when the parent has them already.
 func (s *Set) Widen(ctx context.Context, members []object.ID) error {
-	return s.promise(ctx, s.Parent.Widened(members))
+	return s.updateContents(ctx, s.Parent.WithMembers(members))
 }
 
-// Narrow makes the set promise these members and no more: after the last of the
-// others is gone. Kinds of which nobody can tell may be in any of its namespaces.
+// Narrow reduces the parent's kinds and namespaces to those of these members,
+// once all others are gone. Unknown kinds are kept, with all namespaces of
+// the set.
 func (s *Set) Narrow(ctx context.Context, members []object.ID, unknown map[schema.GroupKind]error) error {
-	return s.promise(ctx, s.narrowed(members, unknown))
+	return s.updateContents(ctx, s.narrowed(members, unknown))
 }
 
 func (s *Set) narrowed(members []object.ID, unknown map[schema.GroupKind]error) applyset.Parent {
-	next := s.Parent.Holding(members)
+	next := s.Parent.ForMembers(members)
 	if len(unknown) > 0 {
-		next = next.WidenedTo(slices.Collect(maps.Keys(unknown)), s.Parent.Namespaces)
+		next = next.WithKindsAndNamespaces(slices.Collect(maps.Keys(unknown)), s.Parent.Namespaces)
 	}
 	return next
 }
 
-// forget makes the set promise a kind no longer: nothing of it is left.
-func (s *Set) forget(ctx context.Context, gk schema.GroupKind) error {
+// removeKind removes a kind without members from the set.
+func (s *Set) removeKind(ctx context.Context, gk schema.GroupKind) error {
 	next := s.Parent
 	next.Kinds = slices.DeleteFunc(slices.Clone(next.Kinds), func(k schema.GroupKind) bool { return k == gk })
 	if !s.exists { // a lost parent is not written only to be deleted
 		s.Parent = next
 		return nil
 	}
-	return s.promise(ctx, next)
+	return s.updateContents(ctx, next)
 }
 
-func (s *Set) promise(ctx context.Context, next applyset.Parent) error {
+func (s *Set) updateContents(ctx context.Context, next applyset.Parent) error {
 	next.Tooling = applyset.Tooling
-	if s.promises(next) {
+	if s.hasContents(next) {
 		return nil
 	}
 	return s.write(ctx, next)
 }
 
-// promises reports whether the parent on the cluster says just this.
-func (s *Set) promises(next applyset.Parent) bool {
-	asWritten := s.exists && !s.silent && !s.edited && !s.outdated && s.digest != "" && s.number != 0
+// hasContents reports whether the parent on the cluster is exactly next.
+func (s *Set) hasContents(next applyset.Parent) bool {
+	asWritten := s.exists && !s.missingGroupKinds && !s.parentEdited && !s.parentOutdated && s.digest != "" && s.number != 0
 	return asWritten && next.Equal(s.Parent)
 }
 
-// keeps is the number that the parent carries when it promises these members
-// already; 0 when Widen is going to write it.
-func (s *Set) keeps(members []object.ID) int {
-	next := s.Parent.Widened(members)
+// coveringNumber returns the parent's number when it already covers these members; 0
+// when Widen is going to write it.
+func (s *Set) coveringNumber(members []object.ID) int {
+	next := s.Parent.WithMembers(members)
 	next.Tooling = applyset.Tooling
-	if s.promises(next) {
+	if s.hasContents(next) {
 		return s.number
 	}
 	return 0

@@ -11,12 +11,12 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// A kind of which nobody can tell what is left may have members in any
-// namespace of the set: none of them is forgotten.
+// A kind that cannot be listed may have members in any namespace of the set:
+// all of these are kept.
 func TestNarrowingKeepsWhatNobodyCanTellOf(t *testing.T) {
 	metric := schema.GroupKind{Group: "metrics.example.com", Kind: "Metric"}
 	web := object.ID{Kind: "Service", Namespace: "shop", Name: "web"}
-	set := &Set{Parent: applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"}}.Widened([]object.ID{
+	set := &Set{Parent: applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"}}.WithMembers([]object.ID{
 		web,
 		{Kind: "Secret", Namespace: "shop", Name: "web"},
 		{Group: metric.Group, Kind: metric.Kind, Namespace: "other", Name: "load"},

@@ -20,47 +20,48 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// store is a cluster without a server, for what only the order and the time of
-// our own requests decide: it keeps objects, and looks after each write whether
-// every member is known to its set. What an API server decides is tested on a
-// real one.
+// store is a cluster without a server, for behaviour that depends only on the
+// order and time of our own requests: it stores objects, and checks after
+// each write whether every member is in the kinds and namespaces of its set.
+// Behaviour of an API server is tested on a real one.
 type store struct {
-	Cluster                              // of which no more than below is called
+	Cluster                              // only the methods below are called
 	gone       map[schema.GroupKind]bool // kinds that are not served
-	late       map[schema.GroupKind]bool // of these, those that discovery lists when it is read again
-	unreadable map[string]bool           // groups that no server answers for
-	// refuse is asked before each request; nil: none is refused.
-	refuse func(verb string, kind apply.Kind, namespace, name string) error
+	late       map[schema.GroupKind]bool // of these, those that discovery lists when it is refreshed
+	unreadable map[string]bool           // groups whose server does not answer
+	// refuse returns the error of a request; nil: none fails.
+	refuse func(verb string, kind kube.Kind, namespace, name string) error
 
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured
-	created map[string]*unstructured.Unstructured   // as they were, by Create
-	version map[string]int                          // how often each was written; a name used again goes on counting
+	created map[string]*unstructured.Unstructured   // as Create stored them
+	version map[string]int                          // number of writes; it continues when a name is used again
 	log     []string                                // of writes
-	unknown []string                                // members that their set did not promise, after a write
+	unknown []string                                // members that were not covered by their set after a write
 	changed chan struct{}                           // closed at the next write
-	seen    map[*unstructured.Unstructured]standing // what look made of the objects; none of them changes
+	seen    map[*unstructured.Unstructured]standing // results of standingOf; the objects do not change
 }
 
-// standing is what an object says about the sets that it has to do with.
+// standing is what an object says about sets.
 type standing struct {
 	id     object.ID
-	parent *applyset.Parent // it is one; nil: it is not
+	parent *applyset.Parent // set when it is a parent
 	owner  string           // the set that it is a member of; "": none
 	member bool
 }
 
-// standingOf reads that once.
+// standingOf returns the standing of an object, cached.
 func (s *store) standingOf(obj *unstructured.Unstructured) standing {
 	known, ok := s.seen[obj]
 	if ok {
 		return known
 	}
-	known = standing{id: apply.Meta(obj).ID, owner: applyset.Owner(obj), member: len(applyset.Claimants(obj)) > 0}
+	known = standing{id: apply.Meta(obj).ID, owner: applyset.Owner(obj), member: len(applyset.MembershipManagers(obj)) > 0}
 	if obj.GetLabels()[applyset.IDLabel] != "" {
 		parent, _ := applyset.ReadParent(obj)
 		known.parent = &parent
@@ -76,15 +77,15 @@ func newStore() *store {
 	}
 }
 
-func key(kind apply.Kind, namespace, name string) string {
+func key(kind kube.Kind, namespace, name string) string {
 	return strings.Join([]string{kind.Resource.GroupResource().String(), namespace, name}, "/")
 }
 
-func (s *store) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
+func (s *store) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	resource := gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s")
-	return apply.Kind{Resource: resource, Namespaced: gvk.Kind != "Namespace" && gvk.Kind != "CustomResourceDefinition", Stored: true}, !s.gone[gvk.GroupKind()] && !s.unreadable[gvk.Group]
+	return kube.Kind{Resource: resource, Namespaced: gvk.Kind != "Namespace" && gvk.Kind != "CustomResourceDefinition", Stored: true}, !s.gone[gvk.GroupKind()] && !s.unreadable[gvk.Group]
 }
 
 func (s *store) Versions(gk schema.GroupKind) []string {
@@ -123,7 +124,7 @@ func (s *store) Refresh(_ context.Context, versions ...schema.GroupVersion) erro
 
 func (s *store) NamespacedKinds() []schema.GroupVersionKind { return nil }
 
-// StoredKinds are those of the objects that are there.
+// StoredKinds returns the kinds of the stored objects.
 func (s *store) StoredKinds() []schema.GroupVersionKind {
 	s.mu.Lock()
 	var kinds []schema.GroupVersionKind
@@ -136,12 +137,12 @@ func (s *store) StoredKinds() []schema.GroupVersionKind {
 	return slices.DeleteFunc(kinds, func(gvk schema.GroupVersionKind) bool { _, served := s.Kind(gvk); return !served })
 }
 
-func (s *store) Watch(ctx context.Context, _ apply.Kind, _ string, _ apply.Query, _ func(apply.Change)) {
+func (s *store) Watch(ctx context.Context, _ kube.Kind, _ string, _ kube.Query, _ func(kube.WatchEvent)) {
 	<-ctx.Done()
 }
 
-// begin lets a request in; end is called when it is over.
-func (s *store) begin(verb string, kind apply.Kind, namespace, name string) (end func(), err error) {
+// begin starts a request; end must be called when it is done.
+func (s *store) begin(verb string, kind kube.Kind, namespace, name string) (end func(), err error) {
 	if s.refuse != nil {
 		if err := s.refuse(verb, kind, namespace, name); err != nil {
 			return nil, err
@@ -160,7 +161,7 @@ func (s *store) begin(verb string, kind apply.Kind, namespace, name string) (end
 	return s.mu.Unlock, nil
 }
 
-// look notes what its set does not know of.
+// look records members that are not covered by their set.
 func (s *store) look() {
 	parents := map[string]applyset.Parent{}
 	for _, obj := range s.objects {
@@ -171,13 +172,13 @@ func (s *store) look() {
 	for _, obj := range s.objects {
 		one := s.standingOf(obj)
 		parent, kept := parents[one.owner]
-		if one.member && (!kept || !parent.Widened([]object.ID{one.id}).Equal(parent)) {
+		if one.member && (!kept || !parent.WithMembers([]object.ID{one.id}).Equal(parent)) {
 			s.unknown = append(s.unknown, one.id.String()+" after "+s.log[len(s.log)-1])
 		}
 	}
 }
 
-func (s *store) put(kind apply.Kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
+func (s *store) put(kind kube.Kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	at := key(kind, obj.GetNamespace(), obj.GetName())
 	s.version[at]++
 	obj = obj.DeepCopy()
@@ -189,7 +190,7 @@ func (s *store) put(kind apply.Kind, obj *unstructured.Unstructured) *unstructur
 	return obj.DeepCopy()
 }
 
-func (s *store) Apply(_ context.Context, kind apply.Kind, obj *unstructured.Unstructured, o apply.PatchOptions) (*unstructured.Unstructured, error) {
+func (s *store) Apply(_ context.Context, kind kube.Kind, obj *unstructured.Unstructured, o kube.PatchOptions) (*unstructured.Unstructured, error) {
 	end, err := s.begin("apply", kind, obj.GetNamespace(), obj.GetName())
 	if err != nil {
 		return nil, err
@@ -222,8 +223,8 @@ func (s *store) Apply(_ context.Context, kind apply.Kind, obj *unstructured.Unst
 	return s.put(kind, obj), nil
 }
 
-// met reports whether an object is there as the uid and the resourceVersion of
-// a PATCH demand.
+// met reports whether an object fulfils the uid and resourceVersion
+// preconditions of a PATCH.
 func met(patch, before *unstructured.Unstructured) bool {
 	if before == nil {
 		return patch.GetUID() == "" && patch.GetResourceVersion() == ""
@@ -232,7 +233,7 @@ func met(patch, before *unstructured.Unstructured) bool {
 		(patch.GetResourceVersion() == "" || patch.GetResourceVersion() == before.GetResourceVersion())
 }
 
-func (s *store) Create(_ context.Context, kind apply.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (s *store) Create(_ context.Context, kind kube.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	end, err := s.begin("create", kind, obj.GetNamespace(), obj.GetName())
 	if err != nil {
 		return nil, err
@@ -246,7 +247,7 @@ func (s *store) Create(_ context.Context, kind apply.Kind, obj *unstructured.Uns
 	return live, nil
 }
 
-func (s *store) Update(_ context.Context, kind apply.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (s *store) Update(_ context.Context, kind kube.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	end, err := s.begin("update", kind, obj.GetNamespace(), obj.GetName())
 	if err != nil {
 		return nil, err
@@ -259,7 +260,7 @@ func (s *store) Update(_ context.Context, kind apply.Kind, obj *unstructured.Uns
 	return s.put(kind, obj), nil
 }
 
-func (s *store) Delete(_ context.Context, kind apply.Kind, live *unstructured.Unstructured, o apply.DeleteOptions) error {
+func (s *store) Delete(_ context.Context, kind kube.Kind, live *unstructured.Unstructured, o kube.DeleteOptions) error {
 	end, err := s.begin("delete", kind, live.GetNamespace(), live.GetName())
 	if err != nil {
 		return err
@@ -277,8 +278,8 @@ func (s *store) Delete(_ context.Context, kind apply.Kind, live *unstructured.Un
 	return nil
 }
 
-// edit changes an object that is still the version that was read.
-func (s *store) edit(verb string, kind apply.Kind, live *unstructured.Unstructured, change func(*unstructured.Unstructured)) error {
+// edit changes an object whose resourceVersion is the one that was read.
+func (s *store) edit(verb string, kind kube.Kind, live *unstructured.Unstructured, change func(*unstructured.Unstructured)) error {
 	end, err := s.begin(verb, kind, live.GetNamespace(), live.GetName())
 	if err != nil {
 		return err
@@ -297,7 +298,7 @@ func (s *store) edit(verb string, kind apply.Kind, live *unstructured.Unstructur
 	return nil
 }
 
-func (s *store) Migrate(_ context.Context, kind apply.Kind, live *unstructured.Unstructured, _ []string, manager string) error {
+func (s *store) Migrate(_ context.Context, kind kube.Kind, live *unstructured.Unstructured, _ []string, manager string) error {
 	return s.edit("migrate", kind, live, func(obj *unstructured.Unstructured) {
 		entries := obj.GetManagedFields()
 		for i := range entries {
@@ -307,7 +308,7 @@ func (s *store) Migrate(_ context.Context, kind apply.Kind, live *unstructured.U
 	})
 }
 
-func (s *store) Unlabel(_ context.Context, kind apply.Kind, live *unstructured.Unstructured, label, _ string) error {
+func (s *store) RemoveLabel(_ context.Context, kind kube.Kind, live *unstructured.Unstructured, label, _ string) error {
 	return s.edit("unlabel", kind, live, func(obj *unstructured.Unstructured) {
 		labels := obj.GetLabels()
 		delete(labels, label)
@@ -316,7 +317,7 @@ func (s *store) Unlabel(_ context.Context, kind apply.Kind, live *unstructured.U
 	})
 }
 
-func (s *store) Get(_ context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+func (s *store) Get(_ context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	end, err := s.begin("get", kind, namespace, name)
 	if err != nil {
 		return nil, err
@@ -328,7 +329,7 @@ func (s *store) Get(_ context.Context, kind apply.Kind, namespace, name string) 
 	return nil, apierrors.NewNotFound(kind.Resource.GroupResource(), name)
 }
 
-func (s *store) List(_ context.Context, kind apply.Kind, namespace string, query apply.Query) ([]*unstructured.Unstructured, error) {
+func (s *store) List(_ context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error) {
 	end, err := s.begin("list", kind, namespace, "")
 	if err != nil {
 		return nil, err
@@ -349,29 +350,29 @@ func (s *store) List(_ context.Context, kind apply.Kind, namespace string, query
 	return found, nil
 }
 
-// at is the object that is kept under a key, nil without one. A test asks here
-// and not in objects: a Lease may be renewed at the same time.
+// at returns a copy of the object under a key, nil without one. Tests must
+// not use objects directly: a Lease may be renewed at the same time.
 func (s *store) at(key string) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.objects[key].DeepCopy()
 }
 
-// drop takes an object away, as another client might.
+// drop deletes an object, as another client might.
 func (s *store) drop(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.objects, key)
 }
 
-// add puts an object there, as another client might.
-func (s *store) add(kind apply.Kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
+// add stores an object, as another client might.
+func (s *store) add(kind kube.Kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.put(kind, obj)
 }
 
-// members lists what says that it is one, as resource/name.
+// members lists the objects with the label of a set, as resource/name.
 func (s *store) members() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -385,7 +386,7 @@ func (s *store) members() []string {
 	return out
 }
 
-// promise is what the set shop says that it has.
+// promise returns the kinds and namespaces of the set shop.
 func (s *store) promise(t *testing.T) string {
 	t.Helper()
 	parent, err := s.Get(t.Context(), secretKind(), "shop", "shop")
@@ -394,10 +395,11 @@ func (s *store) promise(t *testing.T) string {
 	return strings.TrimSpace(annotations[applyset.GroupKindsAnnotation] + " " + annotations[applyset.NamespacesAnnotation])
 }
 
-// shopSet is the set that the tests are about.
+// shopSet is the set of the tests.
 var shopSet = object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"}
 
-// runOf applies objects, each as "Kind.group namespace/name", and prunes.
+// runOf returns a run that applies objects, each as "Kind.group
+// namespace/name", and prunes.
 func runOf(t *testing.T, cluster *store, objects ...string) Run {
 	t.Helper()
 	var inputs []apply.Input
@@ -416,7 +418,7 @@ func runOf(t *testing.T, cluster *store, objects ...string) Run {
 	return r
 }
 
-// runFor is such a run on a cluster that is still to be named.
+// runFor returns such a run without a cluster.
 func runFor(t *testing.T, inputs []apply.Input) Run {
 	t.Helper()
 	parsed, err := apply.NewStream(inputs, apply.Scope{Namespace: "shop"})

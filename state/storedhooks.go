@@ -8,7 +8,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// storeHooks are the manifests of the hooks in the order of the stream.
+// storeHooks encodes the manifests of the hooks in the order of the stream.
 func (r *Revision) storeHooks() ([]storedResource, error) {
 	var out []storedResource
 	for _, hook := range r.Hooks {
@@ -21,7 +21,7 @@ func (r *Revision) storeHooks() ([]storedResource, error) {
 	return out, nil
 }
 
-// restoreHooks reads them.
+// restoreHooks decodes them.
 func restoreHooks(stored []storedResource) ([]ordering.Resource, error) {
 	var out []ordering.Resource
 	for i, s := range stored {
@@ -34,7 +34,8 @@ func restoreHooks(stored []storedResource) ([]ordering.Resource, error) {
 	return out, nil
 }
 
-// hooks are those of the revision. What Helm drops was reported when it was applied.
+// hooks returns the hooks of the revision. Those that Helm drops were
+// reported when it was applied.
 func (r *Revision) hooks() hooks.Hooks {
 	all, _ := hooks.Read(r.Hooks)
 	return all

@@ -8,9 +8,10 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// The types of this file are a plan as format v2 stores it. They are a contract
-// with every revision that is on a cluster: a field that is added, renamed or
-// given another meaning needs a new format, and its sample in testdata/revisions.
+// The types of this file are a plan as format v2 stores it. They are a
+// contract with every stored revision: a field that is added, renamed or
+// given another meaning needs a new format, and a sample in
+// testdata/revisions.
 
 type storedPlan struct {
 	Frame   string          `json:"frame,omitempty"`
@@ -30,7 +31,7 @@ type storedWave struct {
 type storedLayer struct {
 	Name    string          `json:"name"`
 	Kind    string          `json:"kind"`
-	Within  int             `json:"within"` // index into layers; -1: no layer is around it
+	Within  int             `json:"within"` // index into layers; -1: none
 	Gate    storedGate      `json:"gate"`
 	After   []storedBarrier `json:"after,omitempty"`
 	Timeout storedDuration  `json:"timeout,omitempty"`
@@ -94,7 +95,7 @@ type storedID struct {
 	Name      string `json:"name"`
 }
 
-// storedGate is a gate by its name.
+// storedGate encodes a gate by its name.
 type storedGate ordering.Gate
 
 func (g storedGate) MarshalText() ([]byte, error) {
@@ -111,7 +112,7 @@ func (g *storedGate) UnmarshalText(text []byte) error {
 	return err
 }
 
-// storedDuration is a duration as Go writes it: 1m30s.
+// storedDuration encodes a duration in Go's syntax: 1m30s.
 type storedDuration time.Duration
 
 func (d storedDuration) MarshalText() ([]byte, error) {
@@ -124,8 +125,8 @@ func (d *storedDuration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// converted is a list with each item converted; nil stays nil.
-func converted[A, B any](list []A, convert func(A) B) []B {
+// mapSlice converts each item of a list; nil stays nil.
+func mapSlice[A, B any](list []A, convert func(A) B) []B {
 	if list == nil {
 		return nil
 	}
@@ -138,28 +139,28 @@ func converted[A, B any](list []A, convert func(A) B) []B {
 
 func storePlan(p *ordering.Plan) storedPlan {
 	return storedPlan{
-		Frame:   string(p.Frame),
-		Waves:   converted(p.Waves, func(w ordering.Wave) storedWave { return storedWave{w.Name, storedDuration(w.Timeout)} }),
-		Layers:  converted(p.Layers, storeLayer),
-		Steps:   converted(p.Steps, storeStep),
-		Skipped: converted(p.Skipped, func(s ordering.Skipped) storedSkipped { return storedSkipped{storedID(s.ID), storedReason(s.Why)} }),
-		Dropped: converted(p.Dropped, storeDropped),
+		Frame:   string(p.OrderSource),
+		Waves:   mapSlice(p.Waves, func(w ordering.Wave) storedWave { return storedWave{w.Name, storedDuration(w.Timeout)} }),
+		Layers:  mapSlice(p.Layers, storeLayer),
+		Steps:   mapSlice(p.Steps, storeStep),
+		Skipped: mapSlice(p.Skipped, func(s ordering.Skipped) storedSkipped { return storedSkipped{storedID(s.ID), storedReason(s.Why)} }),
+		Dropped: mapSlice(p.Dropped, storeDropped),
 		Notes:   p.Notes,
 	}
 }
 
 func (p storedPlan) plan() *ordering.Plan {
 	return &ordering.Plan{
-		Frame: ordering.Frame(p.Frame),
-		Waves: converted(p.Waves, func(w storedWave) ordering.Wave {
+		OrderSource: ordering.OrderSource(p.Frame),
+		Waves: mapSlice(p.Waves, func(w storedWave) ordering.Wave {
 			return ordering.Wave{Name: w.Name, Timeout: time.Duration(w.Timeout)}
 		}),
-		Layers: converted(p.Layers, storedLayer.layer),
-		Steps:  converted(p.Steps, storedStep.step),
-		Skipped: converted(p.Skipped, func(s storedSkipped) ordering.Skipped {
+		Layers: mapSlice(p.Layers, storedLayer.layer),
+		Steps:  mapSlice(p.Steps, storedStep.step),
+		Skipped: mapSlice(p.Skipped, func(s storedSkipped) ordering.Skipped {
 			return ordering.Skipped{ID: object.ID(s.ID), Why: ordering.Reason(s.Why)}
 		}),
-		Dropped: converted(p.Dropped, storedDropped.dropped),
+		Dropped: mapSlice(p.Dropped, storedDropped.dropped),
 		Notes:   p.Notes,
 	}
 }
@@ -167,14 +168,14 @@ func (p storedPlan) plan() *ordering.Plan {
 func storeLayer(l ordering.Layer) storedLayer {
 	return storedLayer{
 		Name: l.Name, Kind: string(l.Kind), Within: l.Within, Gate: storedGate(l.Gate),
-		After: converted(l.After, storeBarrier), Timeout: storedDuration(l.Timeout),
+		After: mapSlice(l.After, storeBarrier), Timeout: storedDuration(l.Timeout),
 	}
 }
 
 func (l storedLayer) layer() ordering.Layer {
 	return ordering.Layer{
 		Name: l.Name, Kind: ordering.LayerKind(l.Kind), Within: l.Within, Gate: ordering.Gate(l.Gate),
-		After: converted(l.After, storedBarrier.barrier), Timeout: time.Duration(l.Timeout),
+		After: mapSlice(l.After, storedBarrier.barrier), Timeout: time.Duration(l.Timeout),
 	}
 }
 
@@ -182,8 +183,8 @@ func storeStep(s ordering.Step) storedStep {
 	return storedStep{
 		ID: storedID(s.ID), Source: s.Source, Wave: s.Wave, ReadyBy: s.ReadyBy, Layer: s.Layer,
 		Gate: storedGate(s.Gate), Timeout: storedDuration(s.Timeout),
-		Needs: converted(s.Needs, storeNeed), After: converted(s.After, storeBarrier), Layers: s.Layers,
-		External: converted(s.External, storeNeed), MadeBy: converted(s.MadeBy, func(id object.ID) storedID { return storedID(id) }),
+		Needs: mapSlice(s.Needs, storeNeed), After: mapSlice(s.After, storeBarrier), Layers: s.Layers,
+		External: mapSlice(s.External, storeNeed), MadeBy: mapSlice(s.ProvidedBy, func(id object.ID) storedID { return storedID(id) }),
 		Why: storedReason(s.Why),
 	}
 }
@@ -192,8 +193,8 @@ func (s storedStep) step() ordering.Step {
 	return ordering.Step{
 		ID: object.ID(s.ID), Source: s.Source, Wave: s.Wave, ReadyBy: s.ReadyBy, Layer: s.Layer,
 		Gate: ordering.Gate(s.Gate), Timeout: time.Duration(s.Timeout),
-		Needs: converted(s.Needs, storedNeed.need), After: converted(s.After, storedBarrier.barrier), Layers: s.Layers,
-		External: converted(s.External, storedNeed.need), MadeBy: converted(s.MadeBy, func(id storedID) object.ID { return object.ID(id) }),
+		Needs: mapSlice(s.Needs, storedNeed.need), After: mapSlice(s.After, storedBarrier.barrier), Layers: s.Layers,
+		External: mapSlice(s.External, storedNeed.need), ProvidedBy: mapSlice(s.MadeBy, func(id storedID) object.ID { return object.ID(id) }),
 		Why: ordering.Reason(s.Why),
 	}
 }
@@ -215,13 +216,13 @@ func (b storedBarrier) barrier() ordering.Barrier {
 }
 
 func storeDropped(d ordering.Dropped) storedDropped {
-	return storedDropped{storedID(d.ID), storeNeed(d.Need), converted(d.Because, func(e ordering.CycleEdge) storedEdge {
+	return storedDropped{storedID(d.ID), storeNeed(d.Need), mapSlice(d.Because, func(e ordering.CycleEdge) storedEdge {
 		return storedEdge{e.From, e.To, storedReason(e.Why)}
 	})}
 }
 
 func (d storedDropped) dropped() ordering.Dropped {
-	return ordering.Dropped{ID: object.ID(d.ID), Need: d.Need.need(), Because: converted(d.Because, func(e storedEdge) ordering.CycleEdge {
+	return ordering.Dropped{ID: object.ID(d.ID), Need: d.Need.need(), Because: mapSlice(d.Because, func(e storedEdge) ordering.CycleEdge {
 		return ordering.CycleEdge{From: e.From, To: e.To, Why: ordering.Reason(e.Why)}
 	})}
 }

@@ -14,33 +14,33 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 )
 
-// claimsAtOnce bounds the requests of claim that are out together.
-const claimsAtOnce = 32
+// maxConcurrentMigrations bounds the concurrent requests of migrateMembers.
+const maxConcurrentMigrations = 32
 
-// claim makes manager the owner of what another tool owned on the members of a
-// set that it kept. It comes before the parent says that the set is ours: a run
-// that is killed in between leaves a set of the other tool's, with all its
-// members, and from then on the members are known by our own manager.
-func (s *Set) claim(ctx context.Context, manager string) error {
-	if !s.foreign {
+// migrateMembers makes manager the owner of the fields that another tool owned on the
+// members of its set. It runs before the parent is taken over: a run that is
+// killed in between leaves a set of the other tool with all its members, and
+// from then on ordapply knows the members by its own manager.
+func (s *Set) migrateMembers(ctx context.Context, manager string) error {
+	if !s.otherTool {
 		return nil
 	}
 	members, err := s.Members(ctx)
 	if err != nil {
 		return fmt.Errorf("take over the members: %w", err)
 	}
-	if err := members.answering("run this again"); err != nil {
+	if err := members.checkListable("run this again"); err != nil {
 		return err
 	}
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	var errs []error
-	turns := make(chan struct{}, claimsAtOnce)
+	turns := make(chan struct{}, maxConcurrentMigrations)
 	for id, live := range members.Live {
 		group.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			if err := s.claimOne(ctx, live, manager); err != nil {
+			if err := s.migrateMember(ctx, live, manager); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				errs = append(errs, fmt.Errorf("take over %s from the tool that kept the apply set: %w", id, err))
@@ -51,18 +51,19 @@ func (s *Set) claim(ctx context.Context, manager string) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return s.claimParent(ctx)
+	return s.migrateParent(ctx)
 }
 
-// claimParent makes ours what others own of the set's labels and annotations on the
-// parent; else what they promised would live on there when the set promises less.
-// What else the parent holds stays theirs.
-func (s *Set) claimParent(ctx context.Context) error {
+// migrateParent takes over the fields that other managers own of the set's
+// labels and annotations on the parent; otherwise their kinds would remain
+// there when the set is narrowed. Other fields of the parent keep their
+// owners.
+func (s *Set) migrateParent(ctx context.Context) error {
 	own := s.Parent.Manager("ordapply")
 	for {
 		live, err := s.cluster.Get(ctx, s.kind, s.Parent.ID.Namespace, s.Parent.ID.Name)
 		if err != nil {
-			return existing(err)
+			return ignoreGone(err)
 		}
 		entries := applyset.WithParentFields(live.GetManagedFields(), own)
 		if equality.Semantic.DeepEqual(entries, live.GetManagedFields()) {
@@ -74,36 +75,36 @@ func (s *Set) claimParent(ctx context.Context) error {
 	}
 }
 
-// claimOne is claim for one member, as long as it is one.
-func (s *Set) claimOne(ctx context.Context, live *unstructured.Unstructured, manager string) error {
+// migrateMember migrates the fields of one member, as long as it is a member.
+func (s *Set) migrateMember(ctx context.Context, live *unstructured.Unstructured, manager string) error {
 	kind, _ := s.cluster.Kind(live.GroupVersionKind())
-	for s.claims(live) && !s.Parent.Claims(live) {
-		err := s.cluster.Migrate(ctx, kind, live, applyset.Claimants(live), manager)
+	for s.isMember(live) && !s.Parent.HasMember(live) {
+		err := s.cluster.Migrate(ctx, kind, live, applyset.MembershipManagers(live), manager)
 		if !apierrors.IsConflict(err) {
-			return existing(err)
+			return ignoreGone(err)
 		}
 		if live, err = s.cluster.Get(ctx, kind, live.GetNamespace(), live.GetName()); err != nil {
-			return existing(err)
+			return ignoreGone(err)
 		}
 	}
 	return nil
 }
 
-// asClaimed lets a run that writes nothing go on as if claim had made all ours
-// that another tool owned on the members.
-func (r *Run) asClaimed(ctx context.Context, set *Set) error {
-	if !set.foreign {
+// assumeMigrated makes a run that writes nothing treat the members of another
+// tool's set as if migrateMembers had run.
+func (r *Run) assumeMigrated(ctx context.Context, set *Set) error {
+	if !set.otherTool {
 		return nil
 	}
 	members, err := set.Members(ctx)
 	if err != nil {
 		return fmt.Errorf("find what would be taken over: %w", err)
 	}
-	former := slices.Clone(r.Applier.Membership.Predecessors)
+	former := slices.Clone(r.Applier.Membership.PreviousManagers)
 	for _, live := range members.Live {
-		former = append(former, applyset.Claimants(live)...)
+		former = append(former, applyset.MembershipManagers(live)...)
 	}
 	slices.Sort(former)
-	r.Applier.Membership.Predecessors = slices.Compact(former)
+	r.Applier.Membership.PreviousManagers = slices.Compact(former)
 	return nil
 }

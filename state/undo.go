@@ -13,61 +13,62 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// UndoneError is the failure of a run that was undone under the same lock: by a
-// rollback to the revision that was deployed before it, or, where none was, by
-// deleting what the run created. It unwraps to the failure, then to how undoing it
-// ended.
+// UndoneError is the failure of a run that was undone under the same lock: by
+// a rollback to the revision that was deployed before it, or, if there was
+// none, by deleting what the run created. It unwraps to the failure, followed
+// by the outcome of undoing it.
 type UndoneError struct {
-	Failure error
+	Failure error     // why the run was undone
 	Parent  object.ID // of the set
-	// Stacks are the atomic stacks that were undone, and nothing else; nil: all that
-	// the run changed was.
+	// Stacks are the atomic stacks that were undone, and nothing else; nil:
+	// all changes of the run were undone.
 	Stacks []string
-	// Revision was gone back to; 0: none was deployed before.
+	// Revision is the target of the rollback; 0: none was deployed before.
 	Revision int
 	Summary  apply.Summary // of undoing
-	// Left are the resources that the failed run changed and that undoing it did
-	// not change back: the revision does not hold them, and they were there before.
+	// Left are the resources that the failed run changed and that were not
+	// changed back: they existed before the run and are not in the revision.
 	Left []object.ID
 	Err  error // of undoing; nil: all of the revision is ready
 }
 
+// Error returns the failure, followed by the outcome of undoing it.
 func (e *UndoneError) Error() string { return errors.Join(e.Unwrap()...).Error() }
 
-// Unwrap gives what failed first, then how undoing it ended.
+// Unwrap returns the same as two errors.
 func (e *UndoneError) Unwrap() []error { return []error{e.Failure, e.Outcome()} }
 
-// Outcome is how undoing the run ended, in words, and why.
+// Outcome describes how undoing the run ended, and why.
 func (e *UndoneError) Outcome() error {
 	if len(e.Stacks) > 0 {
 		return e.stacksOutcome()
 	}
-	goOn := "go on with it: ordapply rollback " + argument(e.Parent)
+	goOn := "go on with it: ordapply rollback " + commandArgument(e.Parent)
 	switch {
 	case e.Err == nil:
-		return errors.New(e.ended() + e.leftWords())
+		return errors.New(e.undoResult() + e.leftText())
 	case errors.Is(e.Err, errDeployedLast):
 		return fmt.Errorf("--rollback-on-failure: %w", e.Err)
 	case errors.Is(e.Err, ErrLockLost):
-		return fmt.Errorf("%s did not end: %w", e.what(), e.Err)
+		return fmt.Errorf("%s did not end: %w", e.undoAction(), e.Err)
 	case errors.Is(e.Err, apply.ErrInterrupted) && e.Revision > 0:
-		return fmt.Errorf("%s was interrupted; %s", e.what(), goOn)
+		return fmt.Errorf("%s was interrupted; %s", e.undoAction(), goOn)
 	case e.Revision > 0:
-		return errors.Join(fmt.Errorf("%s failed, too, as follows; when that is mended %s", e.what(), goOn), e.Err)
+		return errors.Join(fmt.Errorf("%s failed, too, as follows; when that is mended %s", e.undoAction(), goOn), e.Err)
 	}
-	return errors.Join(fmt.Errorf("%s failed, too, as follows", e.what()), e.Err)
+	return errors.Join(fmt.Errorf("%s failed, too, as follows", e.undoAction()), e.Err)
 }
 
-// what names how the run is undone.
-func (e *UndoneError) what() string {
+// undoAction names the way in which the run is undone.
+func (e *UndoneError) undoAction() string {
 	if e.Revision > 0 {
 		return fmt.Sprintf("the rollback to revision %d", e.Revision)
 	}
 	return "deleting what the failed run created"
 }
 
-// ended says what was done.
-func (e *UndoneError) ended() string {
+// undoResult describes what was done.
+func (e *UndoneError) undoResult() string {
 	if e.Revision > 0 {
 		return fmt.Sprintf("rolled back to revision %d", e.Revision)
 	}
@@ -77,20 +78,20 @@ func (e *UndoneError) ended() string {
 	return "no revision was deployed before: what the run created is deleted"
 }
 
-// leftWords lists what stays as the failed run left it.
-func (e *UndoneError) leftWords() string {
+// leftText lists the resources that were not changed back.
+func (e *UndoneError) leftText() string {
 	if len(e.Left) == 0 {
 		return ""
 	}
-	names := converted(e.Left, object.ID.String)
+	names := mapSlice(e.Left, object.ID.String)
 	if len(names) > 5 {
 		names = append(names[:5:5], fmt.Sprintf("%d more", len(names)-5))
 	}
 	return "; not changed back, because they may have been there before the run: " + strings.Join(names, ", ")
 }
 
-// argument names a set to a verb.
-func argument(parent object.ID) string {
+// commandArgument names a set as an argument of a command.
+func commandArgument(parent object.ID) string {
 	name := parent.Name
 	if parent.Group != "" || parent.Kind != "Secret" {
 		name = strings.ToLower(parent.GroupKind()) + "/" + name
@@ -101,13 +102,13 @@ func argument(parent object.ID) string {
 	return name
 }
 
-// errDeployedLast says why there is nothing to go back to.
+// errDeployedLast reports that there is no revision to go back to.
 var errDeployedLast = errors.New("there is nothing to go back to: what failed is what was deployed last")
 
-// undone undoes a run that failed, or its atomic stacks. One that was interrupted, or
-// that ended before it might write, is left as it is; one that found everything
-// unchanged and waited in vain is not.
-func (r Run) undone(ctx context.Context, tried attempt) error {
+// undo undoes a failed run, or its atomic stacks. A run that was
+// interrupted, or that ended before it might write, is not undone; one that
+// found everything unchanged and timed out waiting is.
+func (r Run) undo(ctx context.Context, tried attempt) error {
 	if limit := r.Applier.Timeout; limit > 0 && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		var cancel context.CancelFunc // the rollback has a timeout of its own
 		ctx, cancel = apply.PastDeadline(ctx, limit)
@@ -117,10 +118,10 @@ func (r Run) undone(ctx context.Context, tried attempt) error {
 		return tried.failure
 	}
 	if r.Undo == nil {
-		return r.undoneStacks(ctx, tried)
+		return r.undoStacks(ctx, tried)
 	}
 	out := &UndoneError{Failure: tried.failure, Parent: r.Parent}
-	before, err := r.beforeFailure(ctx, tried.revision)
+	before, err := r.deployedBeforeRun(ctx, tried.revision)
 	switch {
 	case err != nil:
 		out.Err = err
@@ -129,29 +130,29 @@ func (r Run) undone(ctx context.Context, tried attempt) error {
 		out.Left = tried.left(nil)
 	default:
 		out.Revision, out.Left = before.Number, tried.left(before)
-		out.Summary, out.Err = r.backTo(ctx, before, tried)
+		out.Summary, out.Err = r.rollBackTo(ctx, before, tried)
 	}
 	if r.Prune && before != nil {
-		out.Left = tried.spared(before) // the other members that the revision does not hold were deleted
+		out.Left = tried.notCreatedIDs(before) // the other members that are not in the revision were pruned
 	}
-	out.Err = errors.Join(orLost(ctx, out.Err), r.letGo(ctx, tried, before))
+	out.Err = errors.Join(orLost(ctx, out.Err), r.unlabelAdopted(ctx, tried, before))
 	return out
 }
 
-// backTo applies a revision again and then deletes what the failed run created.
-func (r Run) backTo(ctx context.Context, before *Revision, tried attempt) (apply.Summary, error) {
+// rollBackTo applies a revision and then deletes what the failed run created.
+func (r Run) rollBackTo(ctx context.Context, before *Revision, tried attempt) (apply.Summary, error) {
 	back, err := r.Undo(ctx, before)
 	if err != nil {
 		return apply.Summary{}, err
 	}
-	back.Namespace = r.Namespace // whose lock is held
-	back.created, back.spared = tried.created(before), tried.spared(before)
-	return back.prepared().apply(ctx)
+	back.Namespace = r.Namespace // its lock is held
+	back.created, back.keptMembers = tried.created(before), tried.notCreatedIDs(before)
+	return back.withDefaults().apply(ctx)
 }
 
-// letGo makes what the failed run adopted no member again. A later prune, or the
-// deletion of the set, would delete it.
-func (r Run) letGo(ctx context.Context, tried attempt, before *Revision) error {
+// unlabelAdopted removes the set's label from what the failed run adopted. Otherwise a
+// later prune, or the deletion of the set, would delete it.
+func (r Run) unlabelAdopted(ctx context.Context, tried attempt, before *Revision) error {
 	if ctx.Err() != nil {
 		return nil // the lock was lost, or the run interrupted
 	}
@@ -167,9 +168,9 @@ func (r Run) letGo(ctx context.Context, tried attempt, before *Revision) error {
 	return errors.Join(errs...)
 }
 
-// beforeFailure is what was deployed when the run of a revision began; nil when
-// nothing was.
-func (r Run) beforeFailure(ctx context.Context, failed int) (*Revision, error) {
+// deployedBeforeRun returns the revision that was deployed when the run of a
+// revision began; nil when there was none.
+func (r Run) deployedBeforeRun(ctx context.Context, failed int) (*Revision, error) {
 	history := r.history()
 	entries, err := history.List(ctx)
 	if err != nil {
@@ -187,7 +188,8 @@ func (r Run) beforeFailure(ctx context.Context, failed int) (*Revision, error) {
 	return history.read(ctx, *last)
 }
 
-// lastDeployed is the newest revision that is deployed; nil when none is.
+// lastDeployed returns the newest revision that is deployed; nil when none
+// is.
 func lastDeployed(entries []Entry) *Entry {
 	for i := range slices.Backward(entries) {
 		if entries[i].Status == Deployed {
@@ -197,35 +199,35 @@ func lastDeployed(entries []Entry) *Entry {
 	return nil
 }
 
-// UndoTarget is the revision that a failed run would be rolled back to if it began
-// now; nil when none is deployed, or the set is not there.
+// UndoTarget returns the revision that a run that fails would be rolled back
+// to; nil when none is deployed, or the set does not exist.
 func (r Run) UndoTarget(ctx context.Context) (*Revision, error) {
-	return r.prepared().beforeFailure(ctx, 0)
+	return r.withDefaults().deployedBeforeRun(ctx, 0)
 }
 
-// attempt is a run that was carried out under the lock.
+// attempt is the execution of a run under the lock.
 type attempt struct {
 	set      *Set
-	revision int // number of its own
+	revision int // number of its own revision
 	began    bool
 	summary  apply.Summary
 	failure  error // of applying and pruning
 }
 
-// created are the resources that the run created, or may have created by a PATCH
-// that was not answered, and that a revision does not hold.
+// created returns the resources that the run created, or may have created by
+// a PATCH without an answer, and that are not in a revision.
 func (a attempt) created(before *Revision) []apply.Result {
-	held := before.holds()
+	held := before.resourceIDs()
 	return slices.DeleteFunc(slices.Clone(a.summary.Results), func(result apply.Result) bool {
 		unanswered := result.Absent && !result.Sent.IsZero() && result.Applied.IsZero()
 		return held[result.ID] || result.Created == "" && !unanswered
 	})
 }
 
-// left are the resources that the run changed without creating them, and that a
-// revision does not hold.
+// left returns the resources that the run changed without creating them, and
+// that are not in a revision.
 func (a attempt) left(before *Revision) []object.ID {
-	held := before.holds()
+	held := before.resourceIDs()
 	var out []object.ID
 	for _, result := range a.summary.Results {
 		changed := !result.Applied.IsZero() && !result.Unchanged && result.State != apply.Deleted
@@ -236,10 +238,11 @@ func (a attempt) left(before *Revision) []object.ID {
 	return out
 }
 
-// notCreated are the resources that the run wrote and that may have been there before
-// without being members of the set, as far as a revision does not hold them.
+// notCreated returns the resources that the run wrote, that are not in a
+// revision, and that may have existed before without being members of the
+// set.
 func (a attempt) notCreated(before *Revision) []apply.Result {
-	held := before.holds()
+	held := before.resourceIDs()
 	var out []apply.Result
 	for _, result := range a.summary.Results {
 		written := !result.Sent.IsZero() && result.State != apply.Deleted
@@ -250,13 +253,13 @@ func (a attempt) notCreated(before *Revision) []apply.Result {
 	return out
 }
 
-// spared are their IDs.
-func (a attempt) spared(before *Revision) []object.ID {
-	return converted(a.notCreated(before), func(result apply.Result) object.ID { return result.ID })
+// notCreatedIDs returns the IDs of notCreated.
+func (a attempt) notCreatedIDs(before *Revision) []object.ID {
+	return mapSlice(a.notCreated(before), func(result apply.Result) object.ID { return result.ID })
 }
 
-// holds are the IDs of a revision's resources; of none without one.
-func (r *Revision) holds() map[object.ID]bool {
+// resourceIDs returns the IDs of a revision's resources; none for nil.
+func (r *Revision) resourceIDs() map[object.ID]bool {
 	held := map[object.ID]bool{}
 	if r != nil {
 		for _, resource := range r.Resources {
@@ -266,13 +269,14 @@ func (r *Revision) holds() map[object.ID]bool {
 	return held
 }
 
-// removeCreated deletes what a failed run created, in reverse order. What is not a
-// member of the set any longer, or is another object of the same name, stays.
+// removeCreated deletes what a failed run created, in reverse order. Objects
+// that are no longer members of the set, or that replaced another under its
+// name, are kept.
 func (r Run) removeCreated(ctx context.Context, set *Set, created []apply.Result) (apply.Summary, error) {
 	if len(created) == 0 {
 		return apply.Summary{}, nil
 	}
-	found, err := apply.Find(ctx, r.Cluster, converted(created, func(result apply.Result) ordering.Resource {
+	found, err := apply.Find(ctx, r.Cluster, mapSlice(created, func(result apply.Result) ordering.Resource {
 		return ordering.Resource{Meta: object.Meta{ID: result.ID}}
 	}))
 	if err != nil {
@@ -282,14 +286,14 @@ func (r Run) removeCreated(ctx context.Context, set *Set, created []apply.Result
 	for _, result := range created {
 		live := found[result.ID]
 		switch {
-		case live == nil || !set.claims(live):
+		case live == nil || !set.isMember(live):
 		case result.Created != "" && live.GetUID() == result.Created,
-			result.Created == "" && apply.WrittenFirstBy(live, r.Applier.Manager):
+			result.Created == "" && apply.WasCreatedBy(live, r.Applier.Manager):
 			gone[result.ID] = live
 		}
 	}
-	return removal{
-		set: set, history: r.history(), remover: r.Remover, keep: r.essential,
-		ends: r.removeAfter, planned: func(order *ordering.Deletion) { r.Removing(order.Plan()) },
+	return memberDeletion{
+		set: set, history: r.history(), remover: r.Remover, keepReason: r.essentialNamespaceReason,
+		applyPlan: r.removeAfter, onPlanned: func(order *ordering.Deletion) { r.OnRemoving(order.Plan()) },
 	}.run(ctx, gone)
 }

@@ -13,19 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// undoing is a run over a set that goes back when it fails, and does not prune
-// unless that is wanted.
+// undoing returns a run over a set that rolls back when it fails, and prunes
+// only if prune is set.
 func undoing(t *testing.T, cluster *store, prune bool, objects ...string) Run {
 	r := runOf(t, cluster, objects...)
 	r.Prune = prune
 	r.Undo = func(_ context.Context, to *Revision) (Run, error) {
 		back := runOf(t, cluster)
 		back.Plan, back.Stream = to.Plan, &apply.Stream{Resources: to.Resources, Objects: to.Objects()}
-		back.Memory.Revision = Revision{Options: to.Options, OrderFile: to.OrderFile, Rollback: to.Number}
+		back.Metadata.Revision = Revision{Options: to.Options, OrderFile: to.OrderFile, Rollback: to.Number}
 		back.Prune = prune
 		return back, nil
 	}
@@ -39,9 +40,9 @@ func keeping(t *testing.T, cluster *store, objects ...string) {
 	done(t, r)
 }
 
-// refusing refuses to apply an object, as the API server does what is invalid.
-func refusing(name string) func(string, apply.Kind, string, string) error {
-	return func(verb string, _ apply.Kind, _, asked string) error {
+// refusing rejects applies of an object as invalid.
+func refusing(name string) func(string, kube.Kind, string, string) error {
+	return func(verb string, _ kube.Kind, _, asked string) error {
 		if verb == "apply" && asked == name {
 			return apierrors.NewBadRequest("wrong")
 		}
@@ -57,7 +58,8 @@ func undoneBy(t *testing.T, r Run) *UndoneError {
 	return undone
 }
 
-// What is deployed is applied again and fails: older revisions are no matter.
+// The deployed content is applied again and fails: older revisions do not
+// matter.
 func TestUndoStaysAtWhatIsDeployed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -66,15 +68,15 @@ func TestUndoStaysAtWhatIsDeployed(t *testing.T) {
 		cluster.refuse = refusing("a")
 		_, err := runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/data", "ConfigMap shop/b").Do(t.Context()) // 3: fails
 		require.Error(t, err)
-		undone := undoneBy(t, undoing(t, cluster, true, "ConfigMap shop/a", "ConfigMap shop/data")) // 4: what is deployed, once more
+		undone := undoneBy(t, undoing(t, cluster, true, "ConfigMap shop/a", "ConfigMap shop/data")) // 4: the deployed content, once more
 		require.ErrorIs(t, undone.Err, errDeployedLast)
 		require.Zero(t, undone.Revision)
 		require.Contains(t, cluster.members(), "configmaps/data")
 	})
 }
 
-// Only what the failed run created goes: what the set had before and the revision
-// does not hold stays, unless pruning was asked for.
+// Only objects that the failed run created are deleted: earlier members that
+// are not in the revision are kept, unless pruning was requested.
 func TestUndoDeletesWhatTheRunCreated(t *testing.T) {
 	for name, c := range map[string]struct {
 		prune bool
@@ -99,8 +101,8 @@ func TestUndoDeletesWhatTheRunCreated(t *testing.T) {
 	}
 }
 
-// An object that was there before, and that the failed run made a member, is left
-// and named: what it held is not known.
+// An object that existed before, and that the failed run made a member, is
+// kept and reported: its earlier content is not known.
 func TestUndoLeavesWhatWasThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -116,8 +118,8 @@ func TestUndoLeavesWhatWasThere(t *testing.T) {
 	})
 }
 
-// It stays also where the run would prune, and is no member any longer: a later
-// prune must not delete it.
+// It is kept even where the run would prune, and is no longer a member: a
+// later prune must not delete it.
 func TestUndoPrunesNothingThatTheRunAdopted(t *testing.T) {
 	for _, revisions := range []int{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -140,9 +142,9 @@ func TestUndoPrunesNothingThatTheRunAdopted(t *testing.T) {
 	}
 }
 
-// Where the objects may not be listed, each is read by its name: what the run created
-// is known all the same. Where they may not be read either, it is not known, and
-// nothing is deleted.
+// Where the objects may not be listed, each is read with a GET, so that what
+// the run created is still known. Where they may not be read either, it is
+// not known, and nothing is deleted.
 func TestUndoDeletesNothingItDidNotSee(t *testing.T) {
 	for verb, left := range map[string][]string{"list": {"configmaps/app"}, "get": {"configmaps/app", "configmaps/new"}} {
 		t.Run(verb, func(t *testing.T) {
@@ -150,7 +152,7 @@ func TestUndoDeletesNothingItDidNotSee(t *testing.T) {
 				cluster := newStore()
 				keeping(t, cluster, "ConfigMap shop/app")
 				bad, began := refusing("bad"), atomic.Bool{}
-				cluster.refuse = func(v string, kind apply.Kind, namespace, name string) error {
+				cluster.refuse = func(v string, kind kube.Kind, namespace, name string) error {
 					if v == "apply" && kind.Resource.Resource == "configmaps" {
 						began.Store(true)
 					}
@@ -178,7 +180,7 @@ func TestUndoOfAFirstInstall(t *testing.T) {
 			return Run{}, errors.New("there is no revision to go back to")
 		}
 		told := 0
-		r.Removing = func(p *ordering.Plan) { told = len(p.Steps) }
+		r.OnRemoving = func(p *ordering.Plan) { told = len(p.Steps) }
 		undone := undoneBy(t, r)
 		require.NoError(t, undone.Err)
 		require.Zero(t, undone.Revision)
@@ -195,8 +197,8 @@ func TestUndoOfAFirstInstall(t *testing.T) {
 	})
 }
 
-// The second run over a stream that does not get ready sends nothing, and goes
-// back all the same.
+// The second run over a stream that does not become ready sends nothing, and
+// still rolls back.
 func TestUndoWhenNothingWasSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
@@ -205,19 +207,19 @@ func TestUndoWhenNothingWasSent(t *testing.T) {
 		cluster.refuse = refusing("bad")
 		_, err := runOf(t, cluster, "ConfigMap shop/app", "ConfigMap shop/bad").Do(t.Context())
 		require.Error(t, err)
-		r := undoing(t, cluster, false, "ConfigMap shop/app", "ConfigMap shop/bad").prepared()
-		undone, ok := errors.AsType[*UndoneError](r.undone(t.Context(), failed))
+		r := undoing(t, cluster, false, "ConfigMap shop/app", "ConfigMap shop/bad").withDefaults()
+		undone, ok := errors.AsType[*UndoneError](r.undo(t.Context(), failed))
 		require.True(t, ok)
 		require.NoError(t, undone.Err)
 		require.Equal(t, 1, undone.Revision)
 
 		failed.began = false
-		require.Equal(t, failed.failure, r.undone(t.Context(), failed), "a run that might not begin changed nothing")
+		require.Equal(t, failed.failure, r.undo(t.Context(), failed), "a run that might not begin changed nothing")
 	})
 }
 
-// Deployed is deployed, though the status could not be written: that is no reason
-// to go back.
+// A deployment counts as deployed even if its status could not be written:
+// that is no reason to roll back.
 func TestNoUndoWhenOnlyTheRecordFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()

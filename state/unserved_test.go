@@ -12,13 +12,14 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// gear is the kind that the tests take away.
+// gear is the kind that the tests stop serving.
 func gear() schema.GroupKind { return schema.GroupKind{Group: "example.com", Kind: "Gear"} }
 
-// withGear is a cluster with a set that holds a ConfigMap and a Gear, whose kind is
-// not served from then on.
+// withGear returns a cluster with a set of a ConfigMap and a Gear, whose kind
+// is not served from then on.
 func withGear(t *testing.T) *store {
 	t.Helper()
 	cluster := newStore()
@@ -43,18 +44,19 @@ func define(t *testing.T, cluster *store, served bool) {
 	cluster.add(kind, crd)
 }
 
-func dissolution(cluster *store) Dissolution {
-	return Dissolution{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret"), Remover: apply.Remover{Cluster: cluster, NoWait: true}} // nothing watches here
+func dissolution(cluster *store) SetDeletion {
+	return SetDeletion{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret"), Remover: apply.Remover{Cluster: cluster, NoWait: true}} // the store has no watches
 }
 
-// A kind whose CustomResourceDefinition serves no version has its objects still.
+// A kind whose CustomResourceDefinition serves no version still has its
+// objects.
 func TestKindWithoutAServedVersionStaysPromised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withGear(t)
 		define(t, cluster, false)
 		var notes []string
 		run := runOf(t, cluster, "ConfigMap shop/a")
-		outline, err := run.Outline(t.Context())
+		outline, err := run.PlanWithPrune(t.Context())
 		require.NoError(t, err)
 		notes = outline.Notes
 		require.Len(t, notes, 1)
@@ -76,22 +78,22 @@ func TestKindWithoutAServedVersionStaysPromised(t *testing.T) {
 	})
 }
 
-// The API server has just started: it lists the kind a second later. Discovery may
-// also be older than the kind.
+// The API server has just started and lists the kind a second later, or
+// discovery is older than the kind.
 func TestKindThatDiscoveryListsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withGear(t)
 		cluster.late = map[schema.GroupKind]bool{gear(): true}
 		run := runOf(t, cluster, "ConfigMap shop/a")
-		run.Remover.NoWait = true // nothing watches here
+		run.Remover.NoWait = true // the store has no watches
 		done(t, run)
 		require.Equal(t, []string{"gears/one"}, deletions(cluster))
 		require.Equal(t, "ConfigMap", cluster.promise(t))
 	})
 }
 
-// Only when neither discovery, read again, nor a CustomResourceDefinition knows the
-// kind nothing of it exists.
+// A kind has no objects only when neither refreshed discovery nor a
+// CustomResourceDefinition lists it.
 func TestKindThatIsGoneLeavesThePromise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withGear(t)
@@ -100,7 +102,7 @@ func TestKindThatIsGoneLeavesThePromise(t *testing.T) {
 	})
 }
 
-// What may not be read proves nothing.
+// A definition that may not be read proves nothing.
 func TestKindWhoseDefinitionMayNotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, resource := range []string{"customresourcedefinitions", "apiservices"} {
@@ -114,7 +116,7 @@ func TestKindWhoseDefinitionMayNotBeRead(t *testing.T) {
 	})
 }
 
-// A kind of another API server, of which that says nothing now.
+// A kind of another API server, which does not list it now.
 func TestKindOfAnotherServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withGear(t)
@@ -129,13 +131,14 @@ func TestKindOfAnotherServer(t *testing.T) {
 	})
 }
 
-// A run over kinds that are all served asks discovery and for definitions nothing.
+// A run over kinds that are all served does not read discovery or
+// definitions.
 func TestServedKindsCostNothingMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "Gear.example.com shop/one"))
 		cluster.log = nil
-		cluster.refuse = func(verb string, kind apply.Kind, _, _ string) error {
+		cluster.refuse = func(verb string, kind kube.Kind, _, _ string) error {
 			require.NotContains(t, []string{"customresourcedefinitions", "apiservices"}, kind.Resource.Resource)
 			return nil
 		}
@@ -144,12 +147,12 @@ func TestServedKindsCostNothingMore(t *testing.T) {
 	})
 }
 
-// The bare 404 of a path, as a proxy gives it, is no empty list.
+// The bare 404 of a path, as a proxy sends it, is not an empty list.
 func TestBareNotFoundIsNoEmptyList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newStore()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/old"))
-		cluster.refuse = func(verb string, kind apply.Kind, _, _ string) error {
+		cluster.refuse = func(verb string, kind kube.Kind, _, _ string) error {
 			if verb == "list" && kind.Resource.Resource == "serviceaccounts" {
 				return bareNotFound()
 			}
@@ -163,12 +166,13 @@ func TestBareNotFoundIsNoEmptyList(t *testing.T) {
 	})
 }
 
-// bareNotFound is what client-go makes of "404 page not found".
+// bareNotFound returns client-go's error for "404 page not found".
 func bareNotFound() error {
 	return apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{}, "", "404 page not found", 0, true)
 }
 
-// A member that is kept when its set is deleted loses the label, or the set stays.
+// A member that is kept when its set is deleted loses the label; otherwise
+// the set is kept.
 func TestKeptMemberOfAnUnservedKindHoldsTheSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withGear(t)
@@ -177,7 +181,7 @@ func TestKeptMemberOfAnUnservedKindHoldsTheSet(t *testing.T) {
 		live.SetAnnotations(map[string]string{"ordapply.dev/lifecycle": "keep"})
 		kind, _ := cluster.Kind(live.GroupVersionKind())
 		cluster.add(kind, live)
-		cluster.refuse = func(verb string, kind apply.Kind, _, _ string) error {
+		cluster.refuse = func(verb string, kind kube.Kind, _, _ string) error {
 			if verb == "get" && kind.Resource.Resource == "gears" {
 				return bareNotFound()
 			}

@@ -8,45 +8,45 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// View is what one watch is to look at.
+// View is the objects that one watch covers.
 type View struct {
-	Kind      apply.Kind
-	Namespace string // "" for all of them
-	Query     apply.Query
+	Kind      kube.Kind
+	Namespace string     // "" for all of them
+	Query     kube.Query // what Cluster.Watch takes, beside the other two
 }
 
-// ParentView shows the parent of the set.
+// ParentView returns the view of the set's parent.
 func (s *Set) ParentView() View {
-	return View{Kind: s.kind, Namespace: s.Parent.ID.Namespace, Query: apply.Query{Fields: "metadata.name=" + s.Parent.ID.Name}}
+	return View{Kind: s.kind, Namespace: s.Parent.ID.Namespace, Query: kube.Query{Fields: "metadata.name=" + s.Parent.ID.Name}}
 }
 
-// View shows the revision that was deployed last and the one whose run goes on,
-// and so whenever a revision is stored or gets another status.
+// View returns the view of the revisions that are deployed or pending. It
+// changes whenever a revision is stored or changes its status.
 func (h History) View() View {
 	labels := fmt.Sprintf("%s=%s,%s in (%s,%s)", setLabel, h.Parent.SetID(), statusLabel, Pending, Deployed)
-	return View{Kind: secretKind(), Namespace: h.namespace(), Query: apply.Query{Labels: labels}}
+	return View{Kind: secretKind(), Namespace: h.namespace(), Query: kube.Query{Labels: labels}}
 }
 
-// MemberViews show all that carries the label of the set, wherever it promises
-// that something may be: one for each kind, in the set's namespace where it has
-// but one, else in all.
+// MemberViews returns the views of all objects with the set's label: one for
+// each of the set's kinds, in the set's namespace where it has only one,
+// otherwise in all.
 func (s *Set) MemberViews() []View {
 	var views []View
 	namespaces := s.namespaces()
 	for _, gk := range s.Parent.Kinds {
-		gvk, ok := s.served(gk)
+		gvk, ok := s.servedVersion(gk)
 		if !ok {
 			continue
 		}
 		kind, _ := s.cluster.Kind(gvk)
-		view := View{Kind: kind, Query: apply.Query{Labels: applyset.PartOfLabel + "=" + s.Parent.SetID()}}
+		view := View{Kind: kind, Query: kube.Query{Labels: applyset.PartOfLabel + "=" + s.Parent.SetID()}}
 		switch {
-		case s.silent || !kind.Namespaced || len(namespaces) > 1:
+		case s.missingGroupKinds || !kind.Namespaced || len(namespaces) > 1:
 			views = append(views, view)
 		case len(namespaces) == 1:
 			view.Namespace = namespaces[0]
@@ -56,9 +56,9 @@ func (s *Set) MemberViews() []View {
 	return views
 }
 
-// Apart are the views of single namespaces that stand for one of all namespaces,
-// for whoever may not see all of them; none for any other view.
-func (s *Set) Apart(v View) []View {
+// PerNamespace returns the views of single namespaces that replace one of all
+// namespaces, where watching all is not allowed; none for any other view.
+func (s *Set) PerNamespace(v View) []View {
 	if !v.Kind.Namespaced || v.Namespace != "" {
 		return nil
 	}
@@ -70,31 +70,31 @@ func (s *Set) Apart(v View) []View {
 	return views
 }
 
-// Unserved are the kinds of the set that no view shows: discovery does not list
-// them, or what serves them does not answer.
-func (s *Set) Unserved() []schema.GroupKind {
+// UnservedKinds returns the kinds of the set that are in no view: discovery does
+// not list them, or their API server does not answer.
+func (s *Set) UnservedKinds() []schema.GroupKind {
 	var kinds []schema.GroupKind
 	for _, gk := range s.Parent.Kinds {
-		if _, ok := s.served(gk); !ok {
+		if _, ok := s.servedVersion(gk); !ok {
 			kinds = append(kinds, gk)
 		}
 	}
 	return kinds
 }
 
-// Sift tells which of the objects that carry the label of the set are its
-// members, as WholeMembers does. It makes no request: a kind that is not served is
-// gone if the last call of WholeMembers proved it.
-func (s *Set) Sift(objects []*unstructured.Unstructured) Members {
+// FilterMembers returns the members among objects with the set's label, as
+// FullMembers does. It makes no request: a kind that is not served has no
+// objects if the last call of FullMembers proved that.
+func (s *Set) FilterMembers(objects []*unstructured.Unstructured) Members {
 	found := Members{Live: map[object.ID]*unstructured.Unstructured{}, Unknown: map[schema.GroupKind]error{}}
-	for _, gk := range s.Unserved() {
-		if !s.gone[gk] {
+	for _, gk := range s.UnservedKinds() {
+		if !s.absentKinds[gk] {
 			found.Unknown[gk] = errors.New("the API server does not serve its kind now")
 		}
 	}
 	for _, obj := range objects {
 		found.add(s, obj)
 	}
-	slices.SortFunc(found.Strangers, func(a, b Stranger) int { return object.Compare(a.ID, b.ID) })
+	slices.SortFunc(found.Unverified, func(a, b UnverifiedMember) int { return object.Compare(a.ID, b.ID) })
 	return found
 }

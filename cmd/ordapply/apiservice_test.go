@@ -13,16 +13,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// An APIService is ready when the API server reaches what serves its group, not
-// when the object exists: later waves stay closed until then. A broken one
-// stops namespaces from being deleted, so it has a cluster of its own.
+// An APIService is ready when the API server can reach its backend, not when
+// the object exists: later waves do not open until then. A broken one blocks
+// the deletion of namespaces, so this test has its own cluster.
 func TestAPIServiceWaitsForItsBackend(t *testing.T) {
 	t.Parallel()
 	address := ownAddress(t)
-	cluster := testcluster.Start(t, "--light") // of its own
+	cluster := testcluster.Start(t, "--light") // its own
 	var up atomic.Bool
 	port := aggregated(t, &up)
 	stream := []byte(fmt.Sprintf(`apiVersion: v1
@@ -64,7 +64,7 @@ metadata: {name: later, namespace: default, annotations: {ordapply.dev/depends-o
 	require.Equal(t, exitDone, code, said)
 }
 
-// aggregated serves an API group without kinds while up says so.
+// aggregated serves an API group without kinds while up is true.
 func aggregated(t *testing.T, up *atomic.Bool) (port int) {
 	t.Helper()
 	return serveTLS(t, nil, func(w http.ResponseWriter, _ *http.Request) {
@@ -77,7 +77,8 @@ func aggregated(t *testing.T, up *atomic.Bool) (port int) {
 	})
 }
 
-// serveTLS serves on all addresses of this machine, so that an API server may call.
+// serveTLS serves on all addresses of this machine, so that an API server can
+// connect.
 func serveTLS(t *testing.T, config *tls.Config, handler http.HandlerFunc) (port int) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "0.0.0.0:0")
@@ -92,8 +93,8 @@ func serveTLS(t *testing.T, config *tls.Config, handler http.HandlerFunc) (port 
 	return listener.Addr().(*net.TCPAddr).Port
 }
 
-// ownAddress is one of this machine that endpoints may have: the API refuses
-// loopback addresses there.
+// ownAddress returns an address of this machine that is valid in endpoints: the
+// API rejects loopback addresses.
 func ownAddress(t *testing.T) string {
 	t.Helper()
 	addresses, err := net.InterfaceAddrs()

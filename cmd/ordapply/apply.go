@@ -16,12 +16,13 @@ import (
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/liveview"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
 )
 
-// applyFlags are those of the apply verb.
+// applyFlags are the flags of apply.
 type applyFlags struct {
 	inputFlags
 	planningFlags
@@ -55,7 +56,7 @@ func newApply() *cobra.Command {
   ordapply apply -f app.yaml -o json | jq -r 'select(.type == "error").message'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			planned, err := f.recallPlan(cmd)
+			planned, err := f.readPlan(cmd)
 			if err != nil {
 				return err
 			}
@@ -65,7 +66,7 @@ func newApply() *cobra.Command {
 			if err := f.checkWait(); err != nil {
 				return err
 			}
-			return f.run(cmd, func(cmd *cobra.Command, measured *measure) (job, error) {
+			return f.run(cmd, func(cmd *cobra.Command, measured *metricsRecorder) (session, error) {
 				j, err := f.prepare(cmd, measured)
 				j.planned = planned
 				if err == nil && planned != nil {
@@ -88,7 +89,7 @@ func newApply() *cobra.Command {
 	return cmd
 }
 
-// checkWait refuses to prune without knowing that all else is ready.
+// checkWait rejects flags that need readiness in combination with --wait=false.
 func (f *applyFlags) checkWait() error {
 	switch {
 	case f.wait:
@@ -100,7 +101,7 @@ func (f *applyFlags) checkWait() error {
 	return nil
 }
 
-// registerRun registers the flags that say how a run goes, whatever it applies.
+// registerRun registers the flags that control a run, whatever it applies.
 func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 	f.healthFlags.register(flags)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the plan only; "server": let the server validate everything and store nothing`)
@@ -119,46 +120,46 @@ func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.waveTimeout, "wave-timeout", 5*time.Minute, "longest one wave may take to become ready; 0 is no limit")
 }
 
-// run carries out what prepare makes ready.
-func (f *applyFlags) run(cmd *cobra.Command, prepare func(*cobra.Command, *measure) (job, error)) error {
+// run runs the job that prepare returns.
+func (f *applyFlags) run(cmd *cobra.Command, prepare func(*cobra.Command, *metricsRecorder) (session, error)) error {
 	if err := oneOf("output", f.output, "text", "name", "json"); err != nil {
 		return err
 	}
-	measured, err := newMeasure(f.metricsFile, seriesLabels(cmd.Context(), f.cluster, f.set, f.metricsLabels))
+	measured, err := newMetricsRecorder(f.metricsFile, seriesLabels(cmd.Context(), f.cluster, f.set, f.metricsLabels))
 	if err != nil {
 		return err
 	}
 	j, err := prepare(cmd, measured)
 	switch {
 	case err != nil:
-		err = notBegun(cmd.OutOrStdout(), f.output, measured, err)
+		err = reportUnstarted(cmd.OutOrStdout(), f.output, measured, err)
 	case f.dryRun == "client":
-		err = f.outline(cmd, j)
+		err = f.printClientDryRun(cmd, j)
 	default:
-		err = f.carryOut(cmd, j)
+		err = f.execute(cmd, j)
 	}
 	return reported(err)
 }
 
-// job is a run that is ready to begin.
-type job struct {
+// session is a prepared run.
+type session struct {
 	target   *target
 	stream   *apply.Stream
 	plan     *ordering.Plan
-	memory   state.Memory // what the history of an apply set keeps of it
+	memory   state.RevisionMetadata // what the history of an apply set stores about it
 	schedule apply.Schedule
 	assessor *health.Assessor
 	ungated  func(object.ID) bool
-	measured *measure
+	measured *metricsRecorder
 	atomic   []state.AtomicStack
-	planned  *planFile // that must still hold; nil without one
-	// stillDue is asked under the lock, before the first write; nil: nothing is.
-	stillDue func(context.Context) error
+	planned  *planFile // the plan that must still be valid; nil without one
+	// precondition is checked under the lock, before the first write; nil means no
+	// check.
+	precondition func(context.Context) error
 }
 
-// recallPlan reads the plan that is to be applied, and the flags that it was
-// made with.
-func (f *applyFlags) recallPlan(cmd *cobra.Command) (*planFile, error) {
+// readPlan reads the plan file, and the flags that it was made with.
+func (f *applyFlags) readPlan(cmd *cobra.Command) (*planFile, error) {
 	if f.planFile == "" {
 		return nil, nil
 	}
@@ -166,11 +167,11 @@ func (f *applyFlags) recallPlan(cmd *cobra.Command) (*planFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return planned, planned.recall(cmd)
+	return planned, planned.restoreFlags(cmd)
 }
 
-// begun is a job of which no more is known than what flags say of every run.
-func (f *applyFlags) begun(ctx context.Context, measured *measure) (j job, err error) {
+// newSession returns a job with the settings that depend on flags only.
+func (f *applyFlags) newSession(ctx context.Context, measured *metricsRecorder) (j session, err error) {
 	j.measured = measured
 	if f.dryRun != "none" && f.dryRun != "client" && f.dryRun != "server" {
 		return j, usagef("--dry-run=%s: write none, client or server", f.dryRun)
@@ -182,16 +183,16 @@ func (f *applyFlags) begun(ctx context.Context, measured *measure) (j job, err e
 	return j, err
 }
 
-// prepare does all that comes before the first write.
-func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error) {
-	j, err := f.begun(cmd.Context(), measured)
+// prepare does everything that comes before the first write.
+func (f *applyFlags) prepare(cmd *cobra.Command, measured *metricsRecorder) (session, error) {
+	j, err := f.newSession(cmd.Context(), measured)
 	if err != nil {
 		return j, err
 	}
-	f.lean = true
+	f.dropText = true
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
-	connecting := meanwhile(ctx, func() (*target, error) { return connect(ctx, f.cluster, measured.watch) })
+	connecting := startAsync(ctx, func() (*target, error) { return connect(ctx, f.cluster, measured.watch) })
 	inputs, options, err := readAll(cmd, &f.inputFlags, &f.planningFlags, scopeOf(f.cluster, f.set))
 	if err != nil {
 		return j, err
@@ -203,14 +204,12 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 		return j, err
 	}
 	if f.set != "" {
-		j.target.scope.Enforce = false // --namespace is the set's; members may be in others
+		j.target.scope.Enforce = false // --namespace is the set's; members may be in other namespaces
 	}
 	if j.stream, j.plan, err = f.planStream(inputs, j.target.scope, &options, j.target); err != nil {
 		return j, err
 	}
-	if j.atomic, err = f.atomicStacks(j, options); err != nil {
-		return j, err
-	}
+	j.atomic = state.AtomicStacks(j.plan, options.Stacks)
 	if j.memory, err = f.memory(cmd.Context(), options, f.order); err != nil {
 		return j, err
 	}
@@ -218,36 +217,36 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *measure) (job, error)
 	if j.ungated, err = gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
 		return j, err
 	}
-	return j, f.permit(cmd.Context(), j)
+	return j, f.checkPermissions(cmd.Context(), j)
 }
 
-// permit asks whether the account may do all that a job asks for.
-func (f *applyFlags) permit(ctx context.Context, j job) error {
+// checkPermissions checks that the account has all permissions that a job requires.
+func (f *applyFlags) checkPermissions(ctx context.Context, j session) error {
 	back, err := f.undoTarget(ctx, j)
 	if err != nil {
 		return fmt.Errorf("read what to go back to on failure: %w", err)
 	}
 	flags := f.rolesFlags(j.target.scope.Namespace)
 	if len(j.atomic) > 0 && !f.rollback {
-		flags = append(flags, "--rollback-on-failure") // which includes what atomic stacks require
+		flags = append(flags, "--rollback-on-failure") // which includes the permissions of atomic stacks
 	}
-	required := func() []apply.Permission {
+	required := func() []kube.Permission {
 		return append(f.permissions(ctx, j), f.undoPermissions(ctx, j, back)...)
 	}
-	return j.target.permit(ctx, required, flags...)
+	return j.target.checkPermissions(ctx, required, flags...)
 }
 
-// outline prints what --dry-run=client is asked for: the plan, and where --prune
-// is given what the set has and would lose.
-func (f *applyFlags) outline(cmd *cobra.Command, j job) error {
+// printClientDryRun prints the plan for --dry-run=client, with --prune including what
+// would be pruned from the set.
+func (f *applyFlags) printClientDryRun(cmd *cobra.Command, j session) error {
 	plan := j.plan
 	if f.set != "" && f.prune {
 		applier := apply.Applier{Cluster: j.target.cluster, Manager: f.fieldManager, Timeout: f.timeout}
-		run, err := f.setFlags.open(cmd.Context(), j, applier, tellers{}, cmd.ErrOrStderr())
+		run, err := f.setFlags.open(cmd.Context(), j, applier, reporters{}, cmd.ErrOrStderr())
 		if err != nil {
 			return err
 		}
-		if plan, err = run.Outline(cmd.Context()); err != nil {
+		if plan, err = run.PlanWithPrune(cmd.Context()); err != nil {
 			return err
 		}
 	}
@@ -269,15 +268,15 @@ func (f *applyFlags) showPlan(w io.Writer, plan *ordering.Plan) error {
 	return plan.WriteText(w)
 }
 
-// carryOut runs a plan on a cluster and tells what happens.
-func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
-	j.plan.Notes = append(j.plan.Notes, j.target.unreadable(j.stream)...)
+// execute runs a plan on a cluster and reports its events.
+func (f *applyFlags) execute(cmd *cobra.Command, j session) error {
+	j.plan.Notes = append(j.plan.Notes, j.target.undiscoveredNotes(j.stream)...)
 	outputs := openOutputs(cmd)
 	defer outputs.close(cmd.Context())
-	told := f.tellers(cmd, j, outputs)
+	told := f.reporters(cmd, j, outputs)
 	told.begin()
 	verboseLogOf(cmd.Context()).plan(j.plan)
-	defer told.heed(cmd.Context(), outputs.err)()
+	defer told.notifyInterrupt(cmd.Context(), outputs.err)()
 	applier := apply.Applier{
 		Cluster:        j.measured.of(j.target.cluster),
 		Manager:        f.fieldManager,
@@ -291,7 +290,7 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 		StatusGrace:    orNone(f.statusGrace),
 		Health:         j.assessor,
 		NoDiagnosis:    !f.diagnosis,
-		Ungated:        j.ungated,
+		SkipWait:       j.ungated,
 		Events:         told.event,
 	}
 	summary, err := f.apply(cmd, j, applier, told)
@@ -300,9 +299,9 @@ func (f *applyFlags) carryOut(cmd *cobra.Command, j job) error {
 	return err
 }
 
-// apply applies the stream, to a set where one is named.
-func (f *applyFlags) apply(cmd *cobra.Command, j job, applier apply.Applier, told tellers) (apply.Summary, error) {
-	applier.Begin = j.stillDue
+// apply applies the stream, to an apply set if one is given.
+func (f *applyFlags) apply(cmd *cobra.Command, j session, applier apply.Applier, told reporters) (apply.Summary, error) {
+	applier.Begin = j.precondition
 	if f.set == "" {
 		if j.planned != nil {
 			applier.Begin = func(ctx context.Context) error {
@@ -326,18 +325,18 @@ func (f *applyFlags) apply(cmd *cobra.Command, j job, applier apply.Applier, tol
 	}
 	switch {
 	case f.rollback:
-		f.undoing(&run, cmd, j, applier, told)
+		f.enableRollback(&run, cmd, j, applier, told)
 	case len(j.atomic) > 0:
-		undoingStacks(&run, j, told)
+		enableStackRollback(&run, j, told)
 	}
 	return run.Do(cmd.Context())
 }
 
-// tellers are those that -o asks for; people are told on standard error in any
-// case. Those that may have to wait for a reader in the end come last.
-func (f *applyFlags) tellers(cmd *cobra.Command, j job, o outputs) tellers {
+// reporters returns the reporters for -o, in addition to progress on standard
+// error. Reporters that may block on a slow reader at the end come last.
+func (f *applyFlags) reporters(cmd *cobra.Command, j session, o outputs) reporters {
 	p := newPrinter(j, o, f.dryRun == "server")
-	told := tellers{j.measured}
+	told := reporters{j.measured}
 	switch f.output {
 	case "name":
 		p.results = namesOnly

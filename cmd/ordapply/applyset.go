@@ -40,8 +40,8 @@ func newApplySetCRD() *cobra.Command {
 	}
 }
 
-// parentCRD defines a parent that holds nothing: all that a set says stands in
-// its parent's metadata. The label lets kubectl take it for one.
+// parentCRD defines the parent of apply sets. It has no fields: everything is
+// in the parent's metadata. The label makes kubectl accept it as a parent.
 const parentCRD = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:

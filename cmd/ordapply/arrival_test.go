@@ -6,16 +6,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/auditlog"
-	second "github.com/ordapply/ordapply/internal/observer"
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/auditlog"
+	second "github.com/ordapply/ordapply/internal/test/observer"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// checkGates holds the API server's audit log against the plan: no PATCH arrived
-// before the write that made a Deployment ready, in the eyes of a second watch,
-// which its resource needs ready or its wave waits for.
+// checkGates compares the API server's audit log with the plan: no PATCH
+// arrived before the write that made a Deployment ready, according to a second
+// watch, if its resource needs it ready or its wave waits for it.
 func checkGates(t *testing.T, plan *ordering.Plan, requests []recorder.Request, cluster *testcluster.Cluster, watch *second.Observer) {
 	t.Helper()
 	watch.Stop()
@@ -55,7 +55,7 @@ func checkGates(t *testing.T, plan *ordering.Plan, requests []recorder.Request, 
 	t.Logf("%d gates of Deployments, none passed early", gates)
 }
 
-// auditKey names the object of a step of randomStream.
+// auditKey returns the audit log's key of a step of randomStream.
 func auditKey(s ordering.Step) auditlog.Key {
 	resource := map[string]string{"Deployment": "deployments", "ConfigMap": "configmaps", "Secret": "secrets", "Namespace": "namespaces"}[s.ID.Kind]
 	return auditlog.Key{Resource: resource, Namespace: s.ID.Namespace, Name: s.ID.Name}

@@ -8,13 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// Between the moment in which a run reads an object and its PATCH, a controller may
-// write it, and a person delete it and make it anew: one PATCH more brings it to what
-// the manifest says. Where nothing happens, no PATCH is sent twice.
+// Between a run's read of an object and its PATCH, a controller may update it,
+// or a user may delete and recreate it: one more PATCH brings it to the
+// manifest's state. Otherwise no PATCH is sent twice.
 func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
 	lab := newChaosLab(t, "", battered.Get(t))
 	kind, _ := lab.client.Kind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
@@ -32,7 +32,7 @@ func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return lab.client.Delete(t.Context(), kind, live, apply.DeleteOptions{})
+		return lab.client.Delete(t.Context(), kind, live, kube.DeleteOptions{})
 	}
 	lab.create(t, "Namespace", "", "as-read", nil)
 	for name, c := range map[string]struct {

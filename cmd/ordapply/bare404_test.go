@@ -5,12 +5,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// The bare 404 of something between ordapply and the API server is no proof that an
-// object is gone: the object is read, the set keeps it, and the next run deletes it.
+// deleteAnsweredByAProxy: a 404 without a Status, from a proxy, does not prove
+// that an object is gone: the object is read, it remains a member, and the next
+// run deletes it.
 func deleteAnsweredByAProxy(t *testing.T, cluster *testcluster.Cluster) {
 	const namespace = "bare404"
 	cluster.Kubectl(t, "create", "namespace", namespace)

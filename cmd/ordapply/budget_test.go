@@ -12,17 +12,17 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/manifest"
-	second "github.com/ordapply/ordapply/internal/observer"
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	second "github.com/ordapply/ordapply/internal/test/observer"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 // A first apply of N objects over K pairs of resource and namespace makes at
-// most N + 4K + 20 requests, N of them PATCHes, permission checks apart.
+// most N + 4K + 20 requests, N of them PATCHes, not counting permission checks.
 func TestRequestBudgetOfAFirstApply(t *testing.T) {
 	file := realStream{name: "kube-prometheus"}.write(t, corpora(t))
-	cluster := testcluster.Start(t) // of its own: it has an APIService whose backend does not run here
+	cluster := testcluster.Start(t) // its own: it has an APIService whose backend does not run here
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, said := ordapplyWith(proxy.Kubeconfig, "apply", "-f", file)
 	require.Equal(t, exitDone, code, said)
@@ -48,9 +48,9 @@ func TestRequestBudgetOfAFirstApply(t *testing.T) {
 	t.Run("and a second one", func(t *testing.T) { reapplyWithinBudget(t, proxy, file) })
 }
 
-// A second apply of what nobody changed makes at most 3K + 20 requests over K
-// pairs of resource and namespace, permission checks apart, and none of them a
-// PATCH.
+// reapplyWithinBudget: a second apply without changes makes at most 3K + 20
+// requests over K pairs of resource and namespace, not counting permission
+// checks, and no PATCH.
 func reapplyWithinBudget(t *testing.T, proxy *recorder.Proxy, file string) {
 	pairs := map[string]bool{}
 	for _, m := range readManifests(t, file) {
@@ -73,9 +73,8 @@ func reapplyWithinBudget(t *testing.T, proxy *recorder.Proxy, file string) {
 	require.LessOrEqual(t, total, 3*len(pairs)+20)
 }
 
-// On random graphs nothing arrives at the API server before everything it
-// needs was answered, edge by edge and wave by wave, nor before it was ready where
-// readiness gates.
+// For random graphs no request arrives before everything that it needs was
+// answered, by edge and by wave, or was ready if the gate requires it.
 func TestRequestsArriveInOrder(t *testing.T) {
 	cluster := shared.Get(t)
 	for seed := range uint64(3) {
@@ -94,8 +93,9 @@ func TestRequestsArriveInOrder(t *testing.T) {
 	}
 }
 
-// randomStream is a Namespace and n objects in it: Deployments and ConfigMaps
-// of random layers, and Secrets and ConfigMaps that float to who names them.
+// randomStream returns a Namespace with n objects: Deployments and ConfigMaps
+// in random layers, and Secrets and ConfigMaps that float to their first
+// dependent.
 func randomStream(rng *rand.Rand, n int, namespace string) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", namespace)
@@ -130,7 +130,7 @@ func planFor(t *testing.T, stream []byte) *ordering.Plan {
 	return plan
 }
 
-// checkArrival holds the arrival of the PATCHes against the plan.
+// checkArrival compares the arrival of PATCHes with the plan.
 func checkArrival(t *testing.T, plan *ordering.Plan, requests []recorder.Request) {
 	t.Helper()
 	resources := map[string]string{"deployments": "Deployment", "configmaps": "ConfigMap", "secrets": "Secret", "namespaces": "Namespace"}
@@ -162,15 +162,15 @@ func checkArrival(t *testing.T, plan *ordering.Plan, requests []recorder.Request
 }
 
 // ordapplyWith runs the program with a kubeconfig and returns its exit code and
-// what it said on standard error.
+// standard error.
 func ordapplyWith(kubeconfig string, args ...string) (int, string) {
 	var out, err bytes.Buffer
 	code := run(context.Background(), append(args, "--kubeconfig", kubeconfig), nil, &out, &err)
 	return code, err.String()
 }
 
-// What is asked about a failure comes on top of the run's own budget, and is
-// bounded too: at most nine requests for each of at most eight resources.
+// The diagnosis of a failure is added to the run's budget and bounded too: at
+// most nine requests for each of at most eight resources.
 func TestRequestBudgetOfAFailure(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "crashing")
@@ -197,8 +197,8 @@ func TestRequestBudgetOfAFailure(t *testing.T) {
 	require.Greater(t, asked, 8)
 }
 
-// The budget holds while something is waited for, too: what comes eight seconds
-// later is seen by a watch, at once.
+// The budget also holds during a wait: a change after eight seconds is seen by
+// a watch immediately.
 func TestRequestBudgetOfAWait(t *testing.T) {
 	cluster := shared.Get(t)
 	for name, c := range map[string]struct{ stream, comes, asked string }{

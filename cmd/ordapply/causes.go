@@ -8,21 +8,22 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
-// cause is one reason why a run failed, for as many resources as it struck.
+// cause is one reason why a run failed, with all resources that it affected.
 type cause struct {
-	text  string // the whole of it, without the resource where it struck several
+	text  string // the message, without the resource if there are several
 	hints []string
-	ids   []object.ID // none where it is no resource's
+	ids   []object.ID // none if the error is not about a resource
 	first error
 }
 
-// causes puts errors together that say the same of several resources, in the
-// order in which the first of each came (DESIGN §6, "grouped by cause").
-func causes(faults []error) []cause {
+// groupByCause groups errors that say the same about several resources, in order of
+// their first occurrence.
+func groupByCause(faults []error) []cause {
 	var all []cause
 	place := map[string]int{}
 	for _, fault := range faults {
@@ -31,7 +32,7 @@ func causes(faults []error) []cause {
 			all = append(all, cause{text: fault.Error(), hints: hints(fault), first: fault})
 			continue
 		}
-		hints, why := hints(fault), anonymous(failure)
+		hints, why := hints(fault), withoutName(failure)
 		key := strings.Join(append([]string{failure.Wave, string(failure.Op), why}, hints...), "\n")
 		at, known := place[key]
 		if !known {
@@ -40,13 +41,13 @@ func causes(faults []error) []cause {
 		}
 		c := &all[at]
 		if c.ids = append(c.ids, failure.ID); len(c.ids) > 1 {
-			c.text = fmt.Sprintf("%s: %s %s: %s", failure.Wave, failure.Op, count(len(c.ids), "resource"), why)
+			c.text = fmt.Sprintf("%s: %s %s: %s", failure.Wave, failure.Op, plain.Count(len(c.ids), "resource"), why)
 		}
 	}
 	return all
 }
 
-// hints are what the cluster tells about a failure.
+// hints returns the diagnosis of a failure.
 func hints(fault error) []string {
 	var failure *apply.Error
 	if errors.As(fault, &failure) && failure.Diagnosis != nil {
@@ -55,40 +56,40 @@ func hints(fault error) []string {
 	return nil
 }
 
-// anonymous is why a resource failed, without its name where the API server
-// quotes it.
-func anonymous(failure *apply.Error) string {
+// withoutName returns the error of a resource, with its name replaced where the
+// API server quotes it.
+func withoutName(failure *apply.Error) string {
 	return strings.ReplaceAll(failure.Err.Error(), fmt.Sprintf("%q", failure.ID.Name), `"…"`)
 }
 
-// mostNamed is how many resources of one cause are named.
-const mostNamed = 10
+// maxNamed is the number of resources of one cause that are listed.
+const maxNamed = 10
 
-// printFaults prints errors by their causes, and below each the resources that it
-// struck and what the cluster tells about it.
+// printFaults prints errors grouped by cause, each followed by the affected
+// resources and the diagnosis.
 func printFaults(stderr io.Writer, faults []error) {
-	for _, c := range causes(faults) {
+	for _, c := range groupByCause(faults) {
 		text := c.text
-		if apply.CredentialsRefused(c.first) && !strings.Contains(text, "log in again") {
+		if kubeerr.CredentialsRefused(c.first) && !strings.Contains(text, "log in again") {
 			text += "; the API server does not accept the credentials of your kubeconfig: log in again"
 		}
 		plain.Message(stderr, "error: ", text)
-		for _, line := range slices.Concat(c.struck(), c.hints) {
+		for _, line := range slices.Concat(c.affected(), c.hints) {
 			plain.Fprintf(stderr, "  %s\n", line)
 		}
 	}
 }
 
-// struck names the resources, where there are several.
-func (c cause) struck() []string {
+// affected lists the affected resources if there are several.
+func (c cause) affected() []string {
 	if len(c.ids) < 2 {
 		return nil
 	}
 	var lines []string
-	for _, id := range c.ids[:min(mostNamed, len(c.ids))] {
+	for _, id := range c.ids[:min(maxNamed, len(c.ids))] {
 		lines = append(lines, id.String())
 	}
-	if n := len(c.ids) - mostNamed; n > 0 {
+	if n := len(c.ids) - maxNamed; n > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", n))
 	}
 	return lines

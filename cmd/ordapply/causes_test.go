@@ -13,8 +13,8 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// What fails for one reason is told once, with the resources that it struck; what
-// fails for another, or in another wave, by itself.
+// Failures with the same cause are printed once, with their resources; those
+// with another cause, or in another wave, separately.
 func TestErrorsAreGroupedByCause(t *testing.T) {
 	failed := func(wave, name, why string) error {
 		return &apply.Error{Wave: wave, Op: apply.OpApply, ID: object.ID{Kind: "ConfigMap", Namespace: "shop", Name: name}, Err: errors.New(why)}
@@ -41,12 +41,12 @@ error: wave 2/2: apply ConfigMap shop/d: configmaps "d" is forbidden: exceeded q
 
 func TestAFewOfManyResourcesAreNamed(t *testing.T) {
 	var faults []error
-	for i := range mostNamed + 2 {
+	for i := range maxNamed + 2 {
 		faults = append(faults, &apply.Error{Wave: "wave 1/1", Op: apply.OpApply, ID: object.ID{Kind: "ConfigMap", Name: fmt.Sprint(i)}, Err: errors.New("no")})
 	}
 	var said bytes.Buffer
 	printFaults(&said, faults)
-	require.Equal(t, mostNamed+2, strings.Count(said.String(), "\n"))
+	require.Equal(t, maxNamed+2, strings.Count(said.String(), "\n"))
 	require.Contains(t, said.String(), "error: wave 1/1: apply 12 resources: no\n  ConfigMap 0\n")
 	require.True(t, strings.HasSuffix(said.String(), "\n  and 2 more\n"), said.String())
 }

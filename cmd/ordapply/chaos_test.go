@@ -21,18 +21,19 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
 
-// A run that is killed with any of its requests leaves nothing of the set that
-// the set does not know of, and touches nothing foreign; the next run converges.
-// A dozen requests of each act are tried on a small set and on a large one; `make
+// A run that is killed at any of its requests leaves no member that the set
+// does not know, and does not touch foreign objects; the next run converges. A
+// dozen requests of each act are tried on a small and on a large set; `make
 // chaos` tries every request on both.
 func TestChaos(t *testing.T) {
-	lab := newChaosLab(t, chaosCommand(t), testcluster.Start(t)).withWidgets(t) // of its own: how many requests an act makes depends on the kinds that are served
+	lab := newChaosLab(t, chaosCommand(t), testcluster.Start(t)).withWidgets(t) // its own: the number of requests depends on the served kinds
 	lab.summarize(t, "runs killed")
 	for _, act := range chaosActs() {
 		t.Run(act.name, func(t *testing.T) {
@@ -43,10 +44,10 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// allChaos reports whether everything is to be tried, as `make chaos` does.
+// allChaos reports whether everything is tried, as by `make chaos`.
 func allChaos() bool { return os.Getenv("ORDAPPLY_CHAOS") == "all" }
 
-// chaosCommand is the ordapply that is tried.
+// chaosCommand returns the ordapply binary to try.
 func chaosCommand(t *testing.T) string {
 	t.Helper()
 	bin, err := testcluster.Find("ordapply")
@@ -56,14 +57,15 @@ func chaosCommand(t *testing.T) string {
 	return bin
 }
 
-// chaosAct is one command on a set, which is killed.
+// chaosAct is a command on a set, which is killed.
 type chaosAct struct {
 	name     string
-	kubectls bool       // the old stream is a set of kubectl's
-	before   [][]string // the commands that come before it
+	kubectls bool       // the old stream is an apply set of kubectl's
+	before   [][]string // the commands before it
 	command  []string
-	after    string // which stream is there in the end: "old", "new" or "" for none
-	// over tells that nothing was left to do; once more would be another act.
+	after    string // the expected stream at the end: "old", "new", or "" for none
+	// over reports that nothing was left to do, so that running it again would
+	// be another act.
 	over func(trial, *testing.T) bool
 }
 
@@ -80,32 +82,31 @@ func chaosActs() []chaosAct {
 	}
 }
 
-// applies is the command that applies a stream to the set.
+// applies returns the command that applies a stream to the set.
 func applies(stream string) []string {
 	return []string{"apply", "-f", stream, "--applyset", "set", "-n", "NAMESPACE", "--prune"}
 }
 
-// chaosLab is where commands are killed.
+// chaosLab is the environment of the trials.
 type chaosLab struct {
 	bin     string
 	cluster *testcluster.Cluster
-	client  *apply.Kubernetes
+	client  *kube.Kubernetes
 	tally   *chaosTally
-	widgets bool // the streams have some
+	widgets bool // the streams contain custom resources
 }
 
 // chaosTally counts the trials of a lab.
 type chaosTally struct{ trials, failures atomic.Int32 }
 
-// summarize prints how many trials there were, and how many of them failed, when
-// all have ended.
+// summarize prints the number of trials and failures at the end.
 func (lab chaosLab) summarize(t *testing.T, what string) {
 	t.Cleanup(func() {
 		fmt.Printf("chaos: %s: %d trials, %d failures\n", what, lab.tally.trials.Load(), lab.tally.failures.Load())
 	})
 }
 
-// counted makes a test one of the trials.
+// counted counts a test as a trial.
 func (lab chaosLab) counted(t *testing.T) {
 	lab.tally.trials.Add(1)
 	t.Cleanup(func() {
@@ -119,16 +120,15 @@ func newChaosLab(t *testing.T, bin string, cluster *testcluster.Cluster) chaosLa
 	lab := chaosLab{bin: bin, cluster: cluster, tally: &chaosTally{}}
 	config, err := clientcmd.BuildConfigFromFlags("", lab.cluster.Kubeconfig)
 	require.NoError(t, err)
-	lab.client, err = apply.Connect(config)
+	lab.client, err = kube.Connect(config)
 	require.NoError(t, err)
 	return lab
 }
 
-// chaosWidget is a kind of the streams that a CustomResourceDefinition makes,
-// which is of no set.
+// chaosWidget is a custom kind of the streams. Its CRD is in no set.
 var chaosWidget = schema.GroupVersionKind{Group: "chaos.example.com", Version: "v1", Kind: "Widget"}
 
-// withWidgets makes that kind, on a cluster of its own.
+// withWidgets creates that kind, on a cluster of its own.
 func (lab chaosLab) withWidgets(t *testing.T) chaosLab {
 	t.Helper()
 	const crd = `
@@ -144,7 +144,7 @@ spec:
 	obj := &unstructured.Unstructured{}
 	require.NoError(t, yaml.Unmarshal([]byte(crd), &obj.Object))
 	kind, _ := lab.client.Kind(obj.GroupVersionKind())
-	_, err := lab.client.Apply(t.Context(), kind, obj, apply.PatchOptions{Manager: "chaos"})
+	_, err := lab.client.Apply(t.Context(), kind, obj, kube.PatchOptions{Manager: "chaos"})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		_ = lab.client.Refresh(t.Context(), chaosWidget.GroupVersion())
@@ -177,7 +177,7 @@ func (lab chaosLab) tryAll(t *testing.T, act chaosAct, size int) {
 	}
 }
 
-// count runs an act to its end.
+// count runs an act to its end and returns its number of requests.
 func (lab chaosLab) count(t *testing.T, act chaosAct, size int) int {
 	trial := lab.newTrial(t, act, size, "whole")
 	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
@@ -187,7 +187,7 @@ func (lab chaosLab) count(t *testing.T, act chaosAct, size int) int {
 	return len(proxy.Requests())
 }
 
-// try kills an act with its k-th request, looks, and runs it again.
+// try kills an act at its k-th request, checks the state, and runs it again.
 func (lab chaosLab) try(t *testing.T, act chaosAct, size, k int) {
 	trial := lab.newTrial(t, act, size, fmt.Sprint(k))
 	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
@@ -201,7 +201,7 @@ func (lab chaosLab) try(t *testing.T, act chaosAct, size, k int) {
 		return
 	}
 	said, err := trial.command(lab.cluster.Kubeconfig, act.command).CombinedOutput()
-	if act.after == "" && err != nil { // it was all gone, but perhaps for a Namespace that was going
+	if act.after == "" && err != nil { // everything was deleted, except perhaps a terminating Namespace
 		require.Contains(t, string(said), "there is no apply set")
 		lab.cluster.Kubectl(t, "wait", "namespace/"+trial.namespace, "--for=delete", "--timeout=3m")
 	} else {
@@ -211,7 +211,7 @@ func (lab chaosLab) try(t *testing.T, act chaosAct, size, k int) {
 	trial.converged(t, act)
 }
 
-// create makes an object that ordapply did not apply.
+// create creates an object without ordapply.
 func (lab chaosLab) create(t *testing.T, kind, namespace, name string, labels map[string]string) {
 	t.Helper()
 	obj := &unstructured.Unstructured{}
@@ -224,8 +224,8 @@ func (lab chaosLab) create(t *testing.T, kind, namespace, name string, labels ma
 	require.NoError(t, err)
 }
 
-// trial is one set in a namespace of its own, with something foreign in another
-// that its stream uses too.
+// trial is a set in its own namespace, with foreign objects in another one that
+// its stream uses too.
 type trial struct {
 	chaosLab
 	dir       string
@@ -258,7 +258,7 @@ func (tr trial) applyAsKubectl(t *testing.T) {
 	t.Helper()
 	put := func(obj *unstructured.Unstructured) {
 		kind, _ := tr.client.Kind(obj.GroupVersionKind())
-		_, err := tr.client.Apply(t.Context(), kind, obj, apply.PatchOptions{Manager: "kubectl"})
+		_, err := tr.client.Apply(t.Context(), kind, obj, kube.PatchOptions{Manager: "kubectl"})
 		require.NoError(t, err)
 	}
 	promise := tr.parent()
@@ -268,7 +268,7 @@ func (tr trial) applyAsKubectl(t *testing.T) {
 		require.NoError(t, yaml.Unmarshal([]byte(text), &obj.Object))
 		obj.SetLabels(map[string]string{applyset.PartOfLabel: promise.SetID()})
 		put(obj)
-		promise = promise.Widened([]object.ID{apply.Meta(obj).ID})
+		promise = promise.WithMembers([]object.ID{apply.Meta(obj).ID})
 	}
 	parent := &unstructured.Unstructured{}
 	parent.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
@@ -279,14 +279,14 @@ func (tr trial) applyAsKubectl(t *testing.T) {
 	put(parent)
 }
 
-// parent is the set's, with nothing promised.
+// parent returns the set's parent without kinds.
 func (tr trial) parent() applyset.Parent {
 	p := applyset.Parent{}
 	p.ID.Kind, p.ID.Namespace, p.ID.Name = "Secret", tr.namespace, "set"
 	return p
 }
 
-// command is ordapply with arguments, in the trial's folder.
+// command returns an ordapply command in the trial's folder.
 func (tr trial) command(kubeconfig string, args []string) *exec.Cmd {
 	args = slices.Clone(args)
 	for i := range args {
@@ -297,9 +297,10 @@ func (tr trial) command(kubeconfig string, args []string) *exec.Cmd {
 	return cmd
 }
 
-// members name the objects of a stream: old and new share some of them. Each has
-// a kind that the other lacks, and old a namespace, so that the set must promise
-// more before the first write and less after the last deletion.
+// members returns the names of a stream's objects: old and new share some of
+// them. Each has a kind that the other does not have, and old a namespace, so
+// that the parent must list more before the first write and less after the last
+// deletion.
 func (tr trial) members(stream string) []string {
 	var out []string
 	if stream == "old" && tr.widgets {
@@ -317,8 +318,8 @@ func (tr trial) members(stream string) []string {
 	return out
 }
 
-// chaosStream is a Namespace and objects of several kinds in it, the last of
-// them, unless it is new, in a foreign one. Each says of which stream it is.
+// chaosStream returns a Namespace with objects of several kinds; unless it is
+// new, the last is in a foreign namespace. Each object names its stream.
 func chaosStream(namespace, stream string, members []string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", namespace)
@@ -349,8 +350,8 @@ func chaosStream(namespace, stream string, members []string) string {
 	return out.String()
 }
 
-// found are the live objects that are of the set, with the parent, if it is
-// there; what was never ours is looked after by the way.
+// found returns the live members of the set and the parent, if it exists. It
+// also checks that foreign objects are unchanged.
 func (tr trial) found(t *testing.T) (members []*unstructured.Unstructured, parent *unstructured.Unstructured) {
 	t.Helper()
 	foreign := false
@@ -370,7 +371,7 @@ func (tr trial) found(t *testing.T) (members []*unstructured.Unstructured, paren
 	return members, parent
 }
 
-// objects are what there is in the trial's namespaces, and its Namespace.
+// objects returns the objects in the trial's namespaces, and its Namespace.
 func (tr trial) objects(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	var found []*unstructured.Unstructured
@@ -384,7 +385,7 @@ func (tr trial) objects(t *testing.T) []*unstructured.Unstructured {
 	for _, gvk := range kinds {
 		kind, _ := tr.client.Kind(gvk)
 		for _, namespace := range []string{tr.namespace, tr.namespace + "-foreign"} {
-			query := apply.Query{Metadata: true}
+			query := kube.Query{Metadata: true}
 			if !kind.Namespaced {
 				query.Fields = "metadata.name=" + namespace
 			}
@@ -399,13 +400,13 @@ func (tr trial) objects(t *testing.T) []*unstructured.Unstructured {
 	return found
 }
 
-// isOurs reports whether an object is one that the streams make.
+// isOurs reports whether an object is one of the streams'.
 func (tr trial) isOurs(obj *unstructured.Unstructured) bool {
 	return slices.Contains(append(tr.members("old"), tr.members("new")...), obj.GetName())
 }
 
-// knowsAll fails when an object of the set is where the set does not promise
-// it. The Namespace that the set is kept in may be there before.
+// knowsAll fails if a member is of a kind or in a namespace that the parent
+// does not list. The Namespace that contains the set may exist before.
 func (tr trial) knowsAll(t *testing.T) {
 	t.Helper()
 	members, live := tr.found(t)
@@ -428,8 +429,8 @@ func (tr trial) knowsAll(t *testing.T) {
 	}
 }
 
-// converged fails unless exactly the members of the stream are there, and the
-// set promises no more than it has.
+// converged fails unless exactly the members of the stream exist, and the
+// parent lists no more than it has.
 func (tr trial) converged(t *testing.T, act chaosAct) {
 	t.Helper()
 	members, parent := tr.found(t)
@@ -454,7 +455,7 @@ func (tr trial) converged(t *testing.T, act chaosAct) {
 	require.ElementsMatch(t, want, got)
 }
 
-// rolledBack reports whether the history has a rollback that got through.
+// rolledBack reports whether the history has a successful rollback.
 func (tr trial) rolledBack(t *testing.T) bool {
 	t.Helper()
 	entries, err := state.History{Cluster: tr.client, Parent: tr.parent()}.List(t.Context())
@@ -462,17 +463,18 @@ func (tr trial) rolledBack(t *testing.T) bool {
 	return slices.ContainsFunc(entries, func(e state.Entry) bool { return e.Rollback > 0 && e.Status == state.Deployed })
 }
 
-// breakLock does what a person would who knows that the holder is dead.
+// breakLock deletes the Lease, as a user would who knows that its holder is
+// dead.
 func (tr trial) breakLock(t *testing.T) {
 	lease, err := tr.client.Get(t.Context(), leaseKind(), tr.namespace, "ordapply.secret.set")
 	if err == nil {
-		err = tr.client.Delete(t.Context(), leaseKind(), lease, apply.DeleteOptions{})
+		err = tr.client.Delete(t.Context(), leaseKind(), lease, kube.DeleteOptions{})
 	}
 	if !apierrors.IsNotFound(err) {
 		require.NoError(t, err)
 	}
 }
 
-func leaseKind() apply.Kind {
-	return apply.Kind{Resource: schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, Namespaced: true}
+func leaseKind() kube.Kind {
+	return kube.Kind{Resource: schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, Namespaced: true}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// chartFile is what is read of a Chart.yaml.
+// chartFile holds the fields of a Chart.yaml that are read.
 type chartFile struct {
 	Name         string         `json:"name"`
 	Annotations  map[string]any `json:"annotations"`
@@ -31,7 +31,7 @@ type chartFile struct {
 	} `json:"dependencies"`
 }
 
-// textList is a list that people also write as JSON in a text, or with commas.
+// textList is a list that may also be written as a string with JSON or commas.
 type textList []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -51,10 +51,10 @@ func (l *textList) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readCharts reads what a chart and the subcharts in its charts folder, packed
+// readCharts reads what a chart, and the subcharts in its charts folder, packed
 // or not, say about their order.
 func readCharts(ctx context.Context, folder string) ([]ordering.Chart, error) {
-	files := map[string][]byte{} // Chart.yaml by the folder it is in, "." for the chart itself
+	files := map[string][]byte{} // content of Chart.yaml by its folder, "." for the chart itself
 	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -74,7 +74,7 @@ func readCharts(ctx context.Context, folder string) ([]ordering.Chart, error) {
 	return chartsIn(files, ".", "")
 }
 
-// addChartFile keeps a file that is a Chart.yaml, or those in a packed chart.
+// addChartFile stores a Chart.yaml, or those in a packed chart.
 func addChartFile(files map[string][]byte, name string, read func() ([]byte, error)) error {
 	packed := path.Base(path.Dir(name)) == "charts" && path.Ext(name) == ".tgz"
 	if path.Base(name) != "Chart.yaml" && !packed {
@@ -108,9 +108,9 @@ func addChartFile(files map[string][]byte, name string, read func() ([]byte, err
 	}
 }
 
-// chartsIn lists the chart in a folder and those below it. at is the path by
-// which Helm names the chart's resources; "" for the outermost, which has its
-// own name.
+// chartsIn returns the chart in a folder and its subcharts. at is the path by
+// which Helm names the chart's resources; "" for the top-level chart, which has
+// its own name.
 func chartsIn(files map[string][]byte, folder, at string) ([]ordering.Chart, error) {
 	var file chartFile
 	if err := yaml.Unmarshal(files[folder], &file); err != nil {

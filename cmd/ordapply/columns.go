@@ -9,8 +9,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// learnColumns reads the printer columns of kinds that no rule knows, one request
-// for each kind. Where they cannot be read, a status is read without them.
+// learnColumns reads the printer columns of kinds without a health rule, with
+// one request for each kind. If that fails, their status is read without
+// columns.
 func (o *observer) learnColumns(ctx context.Context, live map[object.ID]*unstructured.Unstructured) {
 	definitions, served := o.target.cluster.Kind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	if !served {

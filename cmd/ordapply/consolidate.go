@@ -40,7 +40,7 @@ the new numbers. With --order, each application of a stack has waves of its own.
 			if err != nil {
 				return err
 			}
-			stream, _, err := checkedStream(inputs, in.scope())
+			stream, err := checkedStream(inputs, in.scope())
 			if err != nil {
 				return err
 			}
@@ -49,7 +49,7 @@ the new numbers. With --order, each application of a stack has waves of its own.
 				return err
 			}
 			if output == "text" {
-				return tell(cmd.OutOrStdout(), consolidation, wanted)
+				return printConsolidation(cmd.OutOrStdout(), consolidation, wanted)
 			}
 			texts, err := documents(stream, inputs)
 			if err != nil {
@@ -78,7 +78,7 @@ the new numbers. With --order, each application of a stack has waves of its own.
 	return cmd
 }
 
-// consolidateTarget are the flags that say how few waves are wanted.
+// consolidateTarget holds the flags that limit the number of waves.
 type consolidateTarget struct {
 	assume bool
 	into   int
@@ -111,26 +111,26 @@ func (t *consolidateTarget) read(cmd *cobra.Command) (ordering.Target, error) {
 	return out, nil
 }
 
-// tell prints what becomes of each wave.
-func tell(w io.Writer, c *ordering.Consolidation, target ordering.Target) error {
+// printConsolidation prints the result for each wave.
+func printConsolidation(w io.Writer, c *ordering.Consolidation, target ordering.Target) error {
 	var out bytes.Buffer
 	now := map[string]bool{}
 	unproven := 0
 	for _, wave := range c.Waves {
-		now[fmt.Sprint(wave.Application, wave.Phase, wave.To)] = true
+		now[fmt.Sprint(wave.Application, wave.Phase, wave.NewWave)] = true
 		if wave.Application != "" {
 			plain.Fprintf(&out, "%s ", wave.Application)
 		}
-		plain.Fprintf(&out, "%s wave %d, %s: now %d", wave.Phase, wave.Wave, plural(wave.Resources, "resource"), wave.To)
+		plain.Fprintf(&out, "%s wave %d, %s: now %d", wave.Phase, wave.Wave, plain.Count(wave.Resources, "resource"), wave.NewWave)
 		if wave.Because != "" {
 			plain.Fprintf(&out, "; %s: %s", boundaryWords(wave.Boundary), wave.Because)
 		}
-		if wave.Boundary == ordering.Unproven {
+		if wave.Boundary == ordering.BoundaryUnproven {
 			unproven++
 		}
 		out.WriteByte('\n')
 	}
-	plain.Fprintf(&out, "%s become %d, %s changed", plural(len(c.Waves), "wave"), len(now), plural(len(c.Renumbered), "resource"))
+	plain.Fprintf(&out, "%s become %d, %s changed", plain.Count(len(c.Waves), "wave"), len(now), plain.Count(len(c.Renumbered), "resource"))
 	if unproven > 0 && target.Into == 0 && target.Range == nil {
 		plain.Fprintf(&out, "; %d more could be merged with --assume-independent", unproven)
 	}
@@ -141,19 +141,12 @@ func tell(w io.Writer, c *ordering.Consolidation, target ordering.Target) error 
 
 func boundaryWords(b ordering.Boundary) string {
 	switch b {
-	case ordering.Kept:
+	case ordering.BoundaryKept:
 		return "not merged"
-	case ordering.Unproven:
+	case ordering.BoundaryUnproven:
 		return "not merged, not proven"
-	case ordering.Assumed:
+	case ordering.BoundaryAssumed:
 		return "merged, not proven"
 	}
 	return "merged"
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -7,17 +7,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// commandLine are the flags that the command line gave, before the environment and
-// the config file are read.
+// commandLine returns the flags that were set on the command line. It must be
+// called before the environment and the config file are read.
 func commandLine(cmd *cobra.Command) []string {
 	var given []string
 	cmd.Flags().Visit(func(flag *pflag.Flag) { given = append(given, flag.Name) })
 	return given
 }
 
-// contradictions refuses flags of the command line that would do nothing without
-// another one, and flags that exclude each other. What the environment or the config
-// file says is for many runs, and may do nothing in this one.
+// contradictions returns errors for command-line flags that have no effect
+// without another flag, and for flags that exclude each other. The environment
+// and the config file are shared by many runs, so their values may have no
+// effect.
 func contradictions(cmd *cobra.Command, given []string) []error {
 	value := func(name string) string {
 		if flag := cmd.Flags().Lookup(name); flag != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/util/cert"
 
-	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/test/recorder"
 )
 
-// What a webhook must convert between versions is sent again until the webhook
-// answers; while it does not, the message names the CRD and the Service. One that
-// answers with an error is not asked twice.
+// Requests that need a conversion webhook are retried until the webhook
+// responds; until then the message names the CRD and the Service. If it
+// responds with an error they are not retried.
 func TestConversionWebhookDownThenUp(t *testing.T) {
 	address := ownAddress(t)
 	cluster := shared.Get(t)
@@ -39,7 +39,7 @@ spec:
   - {name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
   - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `, bundle))
-	t.Cleanup(func() { cluster.Kubectl(t, "delete", "crd", "widgets.conversion.example") }) // else it is in the way of who deletes a Namespace
+	t.Cleanup(func() { cluster.Kubectl(t, "delete", "crd", "widgets.conversion.example") }) // otherwise it blocks the deletion of namespaces
 	cluster.Kubectl(t, "wait", "--for=condition=Established", "crd/widgets.conversion.example")
 	manifest := []byte("apiVersion: conversion.example/v1\nkind: Widget\nmetadata: {name: one, namespace: default}\n")
 
@@ -80,9 +80,8 @@ endpoints: [{addresses: [%[1]q], conditions: {ready: true}}]
 	require.Equal(t, 1, patches(proxy.Requests()))
 }
 
-// converter serves conversions for the Service default/converter, with the
-// bundle that its certificate is to be checked by, and refuses all of them while
-// told so.
+// converter serves conversions for the Service default/converter, with the CA
+// bundle of its certificate, and rejects all of them while refuses is true.
 func converter(t *testing.T, refuses *atomic.Bool) (port int, bundle string) {
 	t.Helper()
 	certificate, key, err := cert.GenerateSelfSignedCertKey("converter.default.svc", nil, nil)
@@ -94,7 +93,7 @@ func converter(t *testing.T, refuses *atomic.Bool) (port int, bundle string) {
 	return port, base64.StdEncoding.EncodeToString(certificate)
 }
 
-// convert changes no more than the apiVersion.
+// convert changes only the apiVersion.
 func convert(w http.ResponseWriter, r *http.Request, refuse bool) {
 	var review struct {
 		Request struct {

@@ -19,14 +19,14 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// planned is what must come of a real stream. The counts are those of
-// ../shared/research/corpora.md, which were taken without this program.
+// planned is the expected plan of a real stream. The counts were measured
+// independently of this program.
 type planned struct {
 	resources, waves int
-	crs              int // whose CRD is in the stream
-	intercepted      int // by a webhook that a workload of the stream serves; -1: not counted there
-	generated        int // objects with generateName, which no plan can hold
-	nameless         int // objects with no name at all
+	crs              int // custom resources whose CRD is in the stream
+	intercepted      int // by a webhook whose backend is in the stream; -1 if not counted
+	generated        int // objects with generateName, which cannot be planned
+	nameless         int // objects without any name
 }
 
 func plannedStreams() map[string]planned {
@@ -48,9 +48,9 @@ func plannedStreams() map[string]planned {
 	}
 }
 
-// Every real stream is planned, and what is known of it without the program is
-// true of its plan. Objects with generateName are refused, each by name, and the
-// rest is planned without them.
+// Every real stream is planned, and its plan agrees with independent facts
+// about it. Objects with generateName are errors that name each, and the rest
+// is planned without them.
 func TestPlansOfRealStreams(t *testing.T) {
 	folder := corpora(t)
 	for name, want := range plannedStreams() {
@@ -79,8 +79,8 @@ func TestPlansOfRealStreams(t *testing.T) {
 	}
 }
 
-// readable reads the objects of a stream that have a name; all of them, if it is
-// whole.
+// readable returns the objects of a stream that have a name; all of them if
+// whole is set.
 func readable(t *testing.T, path string, whole bool) []ordering.Resource {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -96,7 +96,7 @@ func readable(t *testing.T, path string, whole bool) []ordering.Resource {
 	return stream.Resources
 }
 
-// requireTrueOf checks a plan by what the API server will ask for.
+// requireTrueOf checks a plan against the API server's requirements.
 func requireTrueOf(t *testing.T, resources []ordering.Resource, plan *ordering.Plan, want planned) {
 	t.Helper()
 	wave := map[object.ID]int{}
@@ -132,7 +132,7 @@ func requireTrueOf(t *testing.T, resources []ordering.Resource, plan *ordering.P
 }
 
 // Every file with another tool's ordering annotations is planned as that tool
-// understands it, or refused for what is true of it. Files that belong together
+// interprets it, or rejected with the correct error. Files that belong together
 // are one stream.
 func TestPlansOfRealAnnotations(t *testing.T) {
 	folder := filepath.Join(corpora(t), "ordering-annotations")
@@ -166,13 +166,14 @@ func TestPlansOfRealAnnotations(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// offlineRun is what a verb without a cluster returns and prints.
+// offlineRun runs a command without a cluster and returns its exit code and
+// output.
 func offlineRun(args ...string) (int, string) {
 	var out bytes.Buffer
 	return run(context.Background(), args, nil, &out, &out), out.String()
 }
 
-// annotatedFiles are files that carry one tool's annotations.
+// annotatedFiles are files with one tool's annotations.
 type annotatedFiles struct {
 	folder  string
 	files   []string
@@ -185,7 +186,8 @@ func annotated() []annotatedFiles {
 	argo, kapp := "argoproj+argo-cd/test/e2e/testdata", "carvel-dev+kapp/examples"
 	kpt, catalog := "kptdev+kpt", "kptdev+krm-functions-catalog/examples"
 	return []annotatedFiles{
-		// A hook of the PostDelete or PreDelete kind is created when an application is deleted.
+		// PostDelete and PreDelete hooks are created when an application is
+		// deleted.
 		{folder: argo, files: []string{"post-delete-hook/hook.yaml"}, refused: true, says: []string{"annotation argocd.argoproj.io/hook: PostDelete: Argo CD creates it when a sync fails or the application is deleted", "--hooks=skip"}},
 		{folder: argo, files: []string{"post-delete-hook/hook.yaml"}, flags: []string{"--hooks=skip"}, says: []string{"left out: Pod default/hook (annotation argocd.argoproj.io/hook: PostDelete"}},
 		{folder: argo, files: []string{"pre-delete-hook/hook.yaml"}, refused: true, says: []string{"annotation argocd.argoproj.io/hook: PreDelete"}},
@@ -200,7 +202,9 @@ func annotated() []annotatedFiles {
 		// Cluster-scoped objects that name a namespace.
 		{folder: argo, files: []string{"cluster-role-hook/cluster-role.yaml"}, says: []string{"ClusterRoleBinding my-cluster-role-binding"}},
 		{folder: argo, files: []string{"duplicated-resources/duplicates-cluster.yaml"}, says: []string{"ClusterDummy.argoproj.io cluster-dummy-crd-instance"}},
-		// Change groups and rules: three files of one example; a CRD behind the operator's Deployment, of which the webhook's Service does not become a hostage; a template before it is rendered.
+		// Change groups and rules: three files of one example; a CRD after the
+		// operator's Deployment, which must not delay the webhook's Service; an
+		// unrendered template.
 		{folder: kapp, files: []string{"resource-ordering/redis-primary.yml", "resource-ordering/redis-replica.yml", "resource-ordering/sync-check.yml"}, says: []string{"wave 1/3", "Deployment default/redis-primary", "wave 2/3", "Deployment default/redis-replica", "wave 3/3", "Job default/sync-check"}},
 		{folder: kapp, files: []string{"gatekeeper-v3.7.0/config.yml"}, says: []string{
 			"(prerequisites)", "Service gatekeeper-system/gatekeeper-webhook-service", "Deployment gatekeeper-system/gatekeeper-controller-manager",
@@ -210,7 +214,7 @@ func annotated() []annotatedFiles {
 			"ServiceAccount pinniped-concierge/pinniped-concierge-impersonation-proxy", "Secret pinniped-concierge/pinniped-concierge-impersonation-proxy", "upsert after upserting impersonation-proxy.concierge.pinniped.dev/serviceaccount",
 		}},
 		{folder: kapp, files: []string{"sts-alternative/config.yml"}, refused: true, says: []string{"Service: metadata.name is missing", "Pod: metadata.name is missing"}},
-		// depends-on whose target is in another file, or nowhere.
+		// depends-on with a target in another file, or nowhere.
 		{folder: kpt, files: []string{"e2e/testdata/live-apply/apply-depends-on/resources/second.yaml"}, refused: true, says: []string{"apps/namespaces/apply-depends-on/Deployment/first-nginx is not in the stream"}},
 		{folder: kpt, files: []string{"e2e/testdata/live-apply/json-output/pre-apply/second.yaml"}, refused: true, says: []string{"apps/namespaces/json-output/Deployment/first-nginx is not in the stream"}},
 		{folder: kpt, files: []string{"e2e/testdata/live-apply/json-output/resources/dep.yaml"}, refused: true, says: []string{"/namespaces/json-output/ConfigMap/cm is not in the stream"}},

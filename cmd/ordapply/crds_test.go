@@ -9,14 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// Discovery is read when the run begins, and after that once for a whole batch
-// of CRDs: only the group-versions that they define.
+// Discovery is read when the run starts, and then once for a batch of CRDs:
+// only the group-versions that they define.
 func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
-	cluster := testcluster.Start(t, "--light") // of its own: each deletion of a Namespace would list its 30 kinds
+	cluster := testcluster.Start(t, "--light") // its own: each deletion of a Namespace would list its 30 kinds
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	stream := manyCRDs(30, "a.batch.example", "b.batch.example")
 	code, said := applyThrough(proxy.Kubeconfig, stream)
@@ -33,16 +33,17 @@ func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
 	}
 	require.Less(t, total, 15, "not once a CRD, of which there are 30")
 
-	// k8sconnect ADR-007, case 1: where the CRDs are there, discovery is not
-	// read again.
+	// k8sconnect ADR-007, case 1: if the CRDs exist, discovery is not read
+	// again.
 	proxy.Reset()
 	code, said = applyThrough(proxy.Kubeconfig, stream)
 	require.Equal(t, exitDone, code, said)
 	require.Empty(t, discoveries(proxy.Requests()))
 }
 
-// A stream without CRDs waits for none and watches none (KEP-0005, short-circuit).
-func TestAStreamWithoutCRDsAsksNothingOfThem(t *testing.T) {
+// A stream without CRDs waits for none and watches none (KEP-0005,
+// short-circuit).
+func TestNoCRDRequestsWithoutCRDs(t *testing.T) {
 	proxy := recorder.Start(t, shared.Get(t).Kubeconfig)
 	code, said := applyThrough(proxy.Kubeconfig, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: without-crds, namespace: default}}\n"))
 	require.Equal(t, exitDone, code, said)
@@ -65,7 +66,7 @@ func discoveries(requests []recorder.Request) map[string]int {
 	return counts
 }
 
-// manyCRDs is n CRDs in some groups and a custom resource of each.
+// manyCRDs returns n CRDs in some groups with a custom resource of each.
 func manyCRDs(n int, groups ...string) []byte {
 	var b bytes.Buffer
 	for i := range n {
@@ -91,9 +92,9 @@ spec:
 	return b.Bytes()
 }
 
-// An APIService whose backend is down breaks nobody but who uses its kinds.
+// An APIService whose backend is down affects only resources of its kinds.
 func TestBrokenAPIService(t *testing.T) {
-	cluster := testcluster.Start(t, "--light") // of its own, since such an APIService keeps namespaces from being deleted
+	cluster := testcluster.Start(t, "--light") // its own, since such an APIService blocks the deletion of namespaces
 	broken := `apiVersion: apiregistration.k8s.io/v1
 kind: APIService
 metadata: {name: v1.broken.example}
@@ -107,7 +108,7 @@ spec:
 `
 	code, said := applyThrough(cluster.Kubeconfig, []byte(strings.Replace(broken, "metadata: {", "metadata: {annotations: {ordapply.dev/wait: applied}, ", 1)))
 	require.Equal(t, exitDone, code, said)
-	// The API server finds out about its backend in its own time.
+	// The API server notices its backend at its own pace.
 	require.Eventually(t, func() bool {
 		code, said = applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: free, namespace: default}\n"))
 		require.Equal(t, exitDone, code, said)

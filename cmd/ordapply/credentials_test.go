@@ -8,11 +8,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/test/recorder"
 )
 
-// Credentials that are wrong or have expired lead to one advice, before a run and
-// in the middle of one.
+// Invalid and expired credentials give the same advice, before a run and during
+// one.
 func TestCredentialsThatAreNotAccepted(t *testing.T) {
 	cluster := shared.Get(t)
 	stream := []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stranger, namespace: default}\n")

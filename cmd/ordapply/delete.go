@@ -16,11 +16,12 @@ import (
 	"github.com/ordapply/ordapply/internal/hookrun"
 	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/liveview"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// deleteFlags are those of the delete verb.
+// deleteFlags are the flags of delete.
 type deleteFlags struct {
 	inputFlags
 	planningFlags
@@ -85,41 +86,41 @@ func (f *deleteFlags) run(cmd *cobra.Command) error {
 			return usagef("--wait=false: an apply set is forgotten only when its members are gone")
 		}
 	}
-	measured, err := newMeasure(f.metricsFile, seriesLabels(cmd.Context(), f.cluster, f.set, f.metricsLabels))
+	measured, err := newMetricsRecorder(f.metricsFile, seriesLabels(cmd.Context(), f.cluster, f.set, f.metricsLabels))
 	if err != nil {
 		return err
 	}
 	if f.set != "" {
-		err = f.dissolve(cmd, measured)
+		err = f.deleteSet(cmd, measured)
 	} else {
 		err = f.deleteManifests(cmd, measured)
 	}
 	return reported(err)
 }
 
-func (f *deleteFlags) deleteManifests(cmd *cobra.Command, measured *measure) error {
+func (f *deleteFlags) deleteManifests(cmd *cobra.Command, measured *metricsRecorder) error {
 	d, err := f.prepare(cmd, measured)
 	if err == nil {
-		return f.carryOut(cmd, d)
+		return f.execute(cmd, d)
 	}
-	return notBegun(cmd.OutOrStdout(), f.output, measured, err)
+	return reportUnstarted(cmd.OutOrStdout(), f.output, measured, err)
 }
 
-// deletion is a deletion that is ready to begin.
+// deletion is a prepared deletion.
 type deletion struct {
 	target *target
 	order  *ordering.Deletion
 	live   map[object.ID]*unstructured.Unstructured // at least their metadata
 	keep   func(live *unstructured.Unstructured) string
-	hooks  []ordering.Resource // that run around it
+	hooks  []ordering.Resource // run before and after the deletion
 
-	measured *measure
+	measured *metricsRecorder
 }
 
-// prepare finds what the manifests name.
-func (f *deleteFlags) prepare(cmd *cobra.Command, measured *measure) (d deletion, err error) {
+// prepare reads the manifests and the live objects that they name.
+func (f *deleteFlags) prepare(cmd *cobra.Command, measured *metricsRecorder) (d deletion, err error) {
 	d.measured = measured
-	f.lean = true
+	f.dropText = true
 	inputs, options, err := readAll(cmd, &f.inputFlags, &f.planningFlags, scopeOf(f.cluster, ""))
 	if errors.Is(err, errNoResources) {
 		return d, fmt.Errorf("%w: nothing was deleted", errNoResources)
@@ -130,49 +131,51 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, measured *measure) (d deletion
 	if d.target, err = connect(cmd.Context(), f.cluster, measured.watch); err != nil {
 		return d, err
 	}
-	stream, remarks, err := checkedStream(markHooks(inputs, options), d.target.scope)
-	if err != nil {
+	scope := d.target.scope
+	scope.Deletion = true
+	stream, err := apply.NewStream(markHooks(inputs, options), scope)
+	options.Excluded, d.keep, d.hooks = stream.Excluded, protectedIn(stream), stream.Hooks
+	remarks, wrong := checkDeletion(stream, options, d.target)
+	order, unordered := ordering.DeletionOrder(stream.Resources, options)
+	if err := errors.Join(err, wrong, unordered); err != nil {
 		return d, err
 	}
-	options.Elsewhere, d.keep, d.hooks = stream.Elsewhere, protectedIn(stream), stream.Hooks
-	if d.order, err = ordering.DeletionOrder(stream.Resources, options); err != nil {
-		return d, err
-	}
+	d.order = order
 	d.order.Notes = slices.Concat(d.order.Notes, stream.Notes(), remarks)
-	d.order.Notes = append(d.order.Notes, d.target.unreadable(stream)...)
+	d.order.Notes = append(d.order.Notes, d.target.undiscoveredNotes(stream)...)
 	if d.live, err = apply.Find(cmd.Context(), d.target.cluster, stream.Resources); err != nil || f.dryRun == "client" {
 		return d, err
 	}
-	required := func() []apply.Permission {
-		all := apply.RemovalPermissions(d.live, apply.KindsOf(d.target.cluster))
+	required := func() []kube.Permission {
+		all := apply.RemovalPermissions(d.live, kube.KindsOf(d.target.cluster))
 		if f.dryRun == "none" {
 			running, _ := hooks.Read(d.hooks)
-			all.Add(hookrun.Permissions(running, apply.KindsOf(d.target.cluster), f.diagnosis, hooks.PreDelete, hooks.PostDelete))
+			all.Add(hookrun.Permissions(running, kube.KindsOf(d.target.cluster), f.diagnosis, hooks.PreDelete, hooks.PostDelete))
 		}
 		return all.Required
 	}
-	return d, d.target.permit(cmd.Context(), required, append(f.inputFlags.same(), "--delete")...)
+	return d, d.target.checkPermissions(cmd.Context(), required, append(f.inputFlags.same(), "--delete")...)
 }
 
-// carryOut deletes, or shows in which order it would, and tells what happens.
-func (f *deleteFlags) carryOut(cmd *cobra.Command, d deletion) error {
+// execute deletes, or prints the order of deletion, and reports events.
+func (f *deleteFlags) execute(cmd *cobra.Command, d deletion) error {
 	outputs := openOutputs(cmd)
 	defer outputs.close(cmd.Context())
 	if f.dryRun == "client" {
 		return f.show(outputs.out, d)
 	}
-	told := f.tellers(cmd, d, outputs)
+	told := f.reporters(cmd, d, outputs)
 	told.begin()
 	verboseLogOf(cmd.Context()).plan(d.order.Plan())
-	defer told.heed(cmd.Context(), outputs.err)()
+	defer told.notifyInterrupt(cmd.Context(), outputs.err)()
 	summary, err := f.deleteAround(cmd.Context(), d, told)
 	err = d.measured.ended(timedOut(summary, orInterrupted(cmd.Context(), err)))
 	told.end(outcome(summary, d.target.warnings.list(), err))
 	return err
 }
 
-// protectedIn keeps what its manifest protects: the live object may be older than
-// that.
+// protectedIn keeps objects whose manifest protects them, even if the live
+// object does not have the annotation yet.
 func protectedIn(stream *apply.Stream) func(*unstructured.Unstructured) string {
 	return func(live *unstructured.Unstructured) string {
 		manifest := stream.Objects[apply.Meta(live).ID]
@@ -187,7 +190,7 @@ func protectedIn(stream *apply.Stream) func(*unstructured.Unstructured) string {
 	}
 }
 
-// remover is what the flags ask for.
+// remover returns a Remover configured by the flags.
 func (f *deleteFlags) remover(d deletion, told func(apply.Event)) apply.Remover {
 	return apply.Remover{
 		Cluster:         d.measured.of(d.target.cluster),
@@ -196,18 +199,18 @@ func (f *deleteFlags) remover(d deletion, told func(apply.Event)) apply.Remover 
 		DryRun:          f.dryRun == "server",
 		NoWait:          !f.wait,
 		PruneNamespaces: f.pruneNamespaces,
-		Keep:            d.keep,
+		KeepReason:      d.keep,
 		NoDiagnosis:     !f.diagnosis,
 		Events:          told,
 	}
 }
 
-// tellers are those that -o asks for; people are told on standard error in any
-// case.
-func (f *deleteFlags) tellers(cmd *cobra.Command, d deletion, o outputs) tellers {
-	j := job{target: d.target, plan: d.order.Plan()}
+// reporters returns the reporters for -o, in addition to progress on standard
+// error.
+func (f *deleteFlags) reporters(cmd *cobra.Command, d deletion, o outputs) reporters {
+	j := session{target: d.target, plan: d.order.Plan()}
 	d.measured.plan = j.plan
-	told := tellers{d.measured}
+	told := reporters{d.measured}
 	p := &deletionPrinter{newPrinter(j, o, f.dryRun == "server")}
 	switch f.output {
 	case "name":

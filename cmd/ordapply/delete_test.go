@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
 func deleteThrough(kubeconfig string, stream []byte, more ...string) (code int, out, said string) {
@@ -37,8 +37,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// The example goes the other way round: no request for a layer's objects before
-// every object of the layers after it is gone, and the Namespace last.
+// deleteInReverse: the example is deleted in reverse: no request for a layer's
+// objects before every object of later layers is gone, and the Namespace last.
 func deleteInReverse(t *testing.T, cluster *testcluster.Cluster) {
 	stream, order := shopStream(t), filepath.Join("..", "..", "examples", "shop", "order.yaml")
 	code, said := applyThrough(cluster.Kubeconfig, stream, "--order", order)
@@ -78,7 +78,8 @@ func deleteInReverse(t *testing.T, cluster *testcluster.Cluster) {
 	}
 }
 
-// shopStream is the example without its transformer: the order comes by --order.
+// shopStream returns the example without its transformer: the order is passed
+// with --order.
 func shopStream(t *testing.T) []byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -99,8 +100,8 @@ func shopStream(t *testing.T) []byte {
 	return stream
 }
 
-// Requests that get no answer or the wrong one are sent again, and what may not
-// be watched is read.
+// deleteThroughFaults: failed requests are retried, and objects that may not be
+// watched are read.
 func deleteThroughFaults(t *testing.T, cluster *testcluster.Cluster) {
 	stream := func(namespace string) []byte {
 		return []byte(strings.ReplaceAll(`apiVersion: v1
@@ -138,7 +139,7 @@ spec:
 			proxy.Inject(inject)
 			code, out, said := deleteThrough(proxy.Kubeconfig, stream(name))
 			require.Equal(t, exitDone, code, said)
-			blind := name == "lists-forbidden" // then what is in the Namespace could not be read
+			blind := name == "lists-forbidden" // so the contents of the Namespace could not be read
 			require.Equal(t, blind, strings.Contains(out, "kept"), out)
 			proxy.Inject(nil)
 			code, _, said = deleteThrough(proxy.Kubeconfig, stream(name))
@@ -149,9 +150,9 @@ spec:
 	}
 }
 
-// Between the list and its DELETE somebody makes another object of the same
-// name: it is not the one that was asked for. One that only changed is read
-// again, and deleted.
+// deleteSpares: if a user recreates an object between the list and the DELETE,
+// the new object is not deleted. One that only changed is read again and
+// deleted.
 func deleteSpares(t *testing.T, cluster *testcluster.Cluster) {
 	stream := []byte(`apiVersion: v1
 kind: ConfigMap
@@ -194,11 +195,12 @@ metadata: {name: protected, namespace: default}
 	cluster.Kubectl(t, "get", "configmap", "replaced", "protected")
 }
 
-// A broken APIService stops every Namespace from going. It is named, with what
-// to do; when the run deletes it too, it goes before the Namespace.
+// A broken APIService blocks the deletion of every Namespace. The message names
+// it with a remedy; if the run also deletes the APIService, it does so before
+// the Namespace.
 func TestDeleteNamesTheBrokenAPIService(t *testing.T) {
 	t.Parallel()
-	cluster := testcluster.Start(t) // of its own, since no Namespace goes there meanwhile
+	cluster := testcluster.Start(t) // its own, since no Namespace can be deleted there in the meantime
 	namespace := `apiVersion: v1
 kind: Namespace
 metadata: {name: stuck}
@@ -228,7 +230,8 @@ spec:
 	require.Contains(t, said, "APIService v1.broken.example is not available (ServiceNotFound)")
 	require.Contains(t, said, "kubectl delete apiservice v1.broken.example\n")
 
-	// What a Namespace holds that is not being deleted yet nobody can tell: it stays.
+	// The contents of a Namespace that is not terminating cannot be determined:
+	// it is kept.
 	cluster.Kubectl(t, "create", "namespace", "untold")
 	untold := "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: untold}\n"
 	code, out, said := deleteThrough(cluster.Kubeconfig, []byte(untold))
@@ -243,7 +246,7 @@ spec:
 	require.Regexp(t, `(?s)wave 1/2: .*APIService v1.broken.example +deleted.*wave 2/2: .*Namespace stuck +deleted`, said)
 }
 
-// Killed at whatever DELETE, the next run finishes the work.
+// deleteKilled: after a kill at any DELETE the next run finishes the work.
 func deleteKilled(t *testing.T, cluster *testcluster.Cluster, k int32) {
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
@@ -267,8 +270,8 @@ func deleteKilled(t *testing.T, cluster *testcluster.Cluster, k int32) {
 	require.Error(t, err, gone)
 }
 
-// The first interrupt lets requests in flight finish and says that the work is
-// not done.
+// deleteInterrupted: the first interrupt lets pending requests finish and
+// reports that the work is incomplete.
 func deleteInterrupted(t *testing.T, cluster *testcluster.Cluster) {
 	stream := faultStream("halted")
 	code, said := applyThrough(cluster.Kubeconfig, stream)

@@ -8,17 +8,18 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
 )
 
-// dissolve deletes an apply set with all its members, in the reverse of the
-// order that its history remembers.
-func (f *deleteFlags) dissolve(cmd *cobra.Command, measured *measure) error {
+// deleteSet deletes an apply set with all its members, in reverse of the order
+// stored in its history.
+func (f *deleteFlags) deleteSet(cmd *cobra.Command, measured *metricsRecorder) error {
 	outputs := openOutputs(cmd)
 	defer outputs.close(cmd.Context())
-	var told tellers // nobody before there is an order
-	summary, warned, err := f.dissolveSet(cmd, measured, outputs, &told)
+	var told reporters // nil until the order is known
+	summary, warned, err := f.runSetDeletion(cmd, measured, outputs, &told)
 	if f.dryRun == "client" && err == nil {
 		return nil
 	}
@@ -42,9 +43,9 @@ func (f *deleteFlags) dissolve(cmd *cobra.Command, measured *measure) error {
 	return err
 }
 
-// dissolveSet deletes the set, or shows the order, and gives what the server warned
-// about.
-func (f *deleteFlags) dissolveSet(cmd *cobra.Command, measured *measure, outputs outputs, told *tellers) (apply.Summary, []string, error) {
+// runSetDeletion deletes the set, or prints the order of deletion. It returns the
+// API server's warnings.
+func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, measured *metricsRecorder, outputs outputs, told *reporters) (apply.Summary, []string, error) {
 	t, err := connect(cmd.Context(), f.cluster, measured.watch)
 	if err != nil {
 		return apply.Summary{}, nil, err
@@ -54,16 +55,16 @@ func (f *deleteFlags) dissolveSet(cmd *cobra.Command, measured *measure, outputs
 		return apply.Summary{}, nil, err
 	}
 	known := deletion{target: t, measured: measured}
-	d := state.Dissolution{
+	d := state.SetDeletion{
 		Cluster: t.cluster, Parent: id, Kind: gvk, Namespace: t.home, LockTimeout: f.lockTimeout,
-		Waiting: waitingFor(f.set, outputs.err),
-		Remover: f.remover(known, func(e apply.Event) { told.event(e) }),
-		Planned: func(order *ordering.Deletion) {
+		OnWaiting: waitingFor(f.set, outputs.err),
+		Remover:   f.remover(known, func(e apply.Event) { told.event(e) }),
+		OnPlanned: func(order *ordering.Deletion) {
 			known.order = order
-			*told = f.tellers(cmd, known, outputs)
+			*told = f.reporters(cmd, known, outputs)
 			told.begin()
 			verboseLogOf(cmd.Context()).plan(order.Plan())
-			told.heed(cmd.Context(), outputs.err)
+			told.notifyInterrupt(cmd.Context(), outputs.err)
 		},
 	}
 	if f.hooks == "run" {
@@ -77,7 +78,7 @@ func (f *deleteFlags) dissolveSet(cmd *cobra.Command, measured *measure, outputs
 	if f.dryRun == "client" {
 		return apply.Summary{}, nil, f.show(outputs.out, deletion{target: t, order: order, live: live})
 	}
-	if err := t.permit(cmd.Context(), func() []apply.Permission { return d.Permissions(cmd.Context(), order, live, apply.KindsOf(t.cluster)) }, "-f", "MANIFESTS", "--applyset", f.set, "--delete"); err != nil {
+	if err := t.checkPermissions(cmd.Context(), func() []kube.Permission { return d.Permissions(cmd.Context(), order, live, kube.KindsOf(t.cluster)) }, "-f", "MANIFESTS", "--applyset", f.set, "--delete"); err != nil {
 		return apply.Summary{}, nil, err
 	}
 	summary, err := d.Do(cmd.Context())

@@ -37,7 +37,7 @@ with, as for kubectl.`,
 	return cmd
 }
 
-// errDifferent ends a diff that found something.
+// errDifferent is returned by a diff that found differences.
 var errDifferent = errors.New("there are differences")
 
 func (f *previewFlags) diff(cmd *cobra.Command) error {
@@ -50,7 +50,7 @@ func (f *previewFlags) diff(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	p.tellDetails(cmd.ErrOrStderr())
+	p.printDetails(cmd.ErrOrStderr())
 	different, err := p.show(cmd, pairs)
 	if err := errors.Join(err, p.preview.Err()); err != nil {
 		return err
@@ -61,25 +61,25 @@ func (f *previewFlags) diff(cmd *cobra.Command) error {
 	return nil
 }
 
-// pair is one resource as it is and as it would be, in YAML; "" where there is
-// none.
-type pair struct {
-	name         string // of a file: "apps.v1.Deployment.shop.web", as kubectl's
+// diffPair is the YAML of one resource, live and after the apply; "" if it does not
+// exist.
+type diffPair struct {
+	name         string // file name as in kubectl diff: "apps.v1.Deployment.shop.web"
 	live, merged string
 }
 
-// pairs are the resources that would change.
-func (p *previewed) pairs() ([]pair, error) {
-	var out []pair
+// pairs returns the resources that would change.
+func (p *previewed) pairs() ([]diffPair, error) {
+	var out []diffPair
 	for _, row := range p.preview.Rows {
 		obj := row.Merged
 		if obj == nil {
 			obj = row.Live
 		}
-		if obj == nil || row.Action == apply.WillFail || row.Action == apply.WillStay {
+		if obj == nil || row.Action == apply.ActionError || row.Action == apply.ActionUnchanged {
 			continue
 		}
-		one := pair{name: fileName(obj)}
+		one := diffPair{name: fileName(obj)}
 		var err error
 		if one.live, err = inYAML(row.Live); err != nil {
 			return nil, err
@@ -94,9 +94,8 @@ func (p *previewed) pairs() ([]pair, error) {
 	return out, nil
 }
 
-// tellDetails says what there is to know of a difference beside its fields, and
-// of the plan.
-func (p *previewed) tellDetails(w io.Writer) {
+// printDetails prints the details of rows and the notes of the plan.
+func (p *previewed) printDetails(w io.Writer) {
 	for _, row := range p.preview.Rows {
 		if row.Detail != "" {
 			plain.Fprintf(w, "%s: %s: %s\n", row.ID.String(), row.Action, row.Detail)
@@ -108,8 +107,8 @@ func (p *previewed) tellDetails(w io.Writer) {
 	}
 }
 
-// fileName is kubectl's name for the file of an object. A name that no API
-// server has seen yet may hold what would lead out of the folder.
+// fileName returns kubectl's file name for an object. It replaces separators,
+// since the API server may not have validated the name yet.
 func fileName(obj *unstructured.Unstructured) string {
 	gvk := obj.GroupVersionKind()
 	parts := []string{gvk.Version, gvk.Kind, obj.GetNamespace(), obj.GetName()}
@@ -130,10 +129,9 @@ func inYAML(obj *unstructured.Unstructured) (string, error) {
 	return string(text), nil
 }
 
-// show prints how the pairs differ, by our own means or another program's, and
-// tells whether there is a difference. There may be one that is none of fields:
-// an object that is adopted as it is.
-func (p *previewed) show(cmd *cobra.Command, pairs []pair) (different bool, err error) {
+// show prints the differences, or runs an external diff program, and reports
+// whether there are any. An object may be adopted without any changed field.
+func (p *previewed) show(cmd *cobra.Command, pairs []diffPair) (different bool, err error) {
 	if os.Getenv(externalDiffVariable) != "" {
 		return runExternalDiff(cmd, pairs)
 	}
@@ -146,7 +144,7 @@ func (p *previewed) show(cmd *cobra.Command, pairs []pair) (different bool, err 
 }
 
 // write prints a pair as `diff -u -N` does.
-func (one pair) write(w io.Writer) error {
+func (one diffPair) write(w io.Writer) error {
 	if _, err := plain.Fprintf(w, "diff -u -N LIVE/%[1]s MERGED/%[1]s\n", one.name); err != nil {
 		return err
 	}

@@ -16,13 +16,14 @@ import (
 	"github.com/ordapply/ordapply/apply"
 )
 
-// externalDiffVariable names a program to compare with, and its arguments.
+// externalDiffVariable is the environment variable with an external diff
+// program and its arguments.
 const externalDiffVariable = "KUBECTL_EXTERNAL_DIFF"
 
-// runExternalDiff lets a program compare two folders, in which each resource is a
-// file that only the user can read. It is called and judged as by kubectl: it
-// exits with 1 when it finds a difference.
-func runExternalDiff(cmd *cobra.Command, pairs []pair) (different bool, err error) {
+// runExternalDiff runs the program on two folders with one file for each
+// resource, readable by the user only. It calls the program as kubectl does;
+// exit code 1 means that there are differences.
+func runExternalDiff(cmd *cobra.Command, pairs []diffPair) (different bool, err error) {
 	var folders []string
 	defer func() {
 		for _, folder := range folders {
@@ -31,10 +32,10 @@ func runExternalDiff(cmd *cobra.Command, pairs []pair) (different bool, err erro
 	}()
 	for _, side := range []struct {
 		prefix string
-		text   func(pair) string
+		text   func(diffPair) string
 	}{
-		{"LIVE-", func(p pair) string { return p.live }},
-		{"MERGED-", func(p pair) string { return p.merged }},
+		{"LIVE-", func(p diffPair) string { return p.live }},
+		{"MERGED-", func(p diffPair) string { return p.merged }},
 	} {
 		folder, err := os.MkdirTemp("", side.prefix)
 		if err != nil {
@@ -48,8 +49,8 @@ func runExternalDiff(cmd *cobra.Command, pairs []pair) (different bool, err erro
 	return compareFolders(cmd, folders)
 }
 
-// writeSide writes one file for each resource that has this side.
-func writeSide(folder string, pairs []pair, text func(pair) string) error {
+// writeSide writes one file for each resource that exists on this side.
+func writeSide(folder string, pairs []diffPair, text func(diffPair) string) error {
 	for _, one := range pairs {
 		if text(one) == "" {
 			continue
@@ -63,12 +64,12 @@ func writeSide(folder string, pairs []pair, text func(pair) string) error {
 
 func compareFolders(cmd *cobra.Command, folders []string) (different bool, err error) {
 	words := strings.Split(os.Getenv(externalDiffVariable), " ")
-	plain := regexp.MustCompile(`^[a-zA-Z0-9-=]+$`) // kubectl passes no other arguments on
+	plain := regexp.MustCompile(`^[a-zA-Z0-9-=]+$`) // kubectl passes no other arguments
 	arguments := slices.DeleteFunc(slices.Clone(words[1:]), func(word string) bool { return !plain.MatchString(word) })
 	program := exec.CommandContext(cmd.Context(), words[0], append(folders, arguments...)...)
 	program.Stdout, program.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if file := fileOf(program.Stdout); file != nil {
-		program.Stdout = file // its own, so that it sees whether that is a terminal
+		program.Stdout = file // the file itself, so that the program can detect a terminal
 	}
 	program.Cancel = func() error { return program.Process.Signal(os.Interrupt) }
 	program.WaitDelay = 5 * time.Second // then it is killed

@@ -12,7 +12,7 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// layouts are ways to write one ConfigMap.
+// layouts returns layouts of one ConfigMap.
 func layouts() map[string]string {
 	return map[string]string{
 		"block":    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: \"%s\"",
@@ -26,7 +26,7 @@ func layouts() map[string]string {
 	}
 }
 
-// gaps are what may stand between two objects, in good streams and in bad ones.
+// gaps returns text between two objects, in valid streams and invalid ones.
 func gaps() []string {
 	return []string{
 		"\n---\n", "\n---\r\n", "\n--- # next\n", "\n---\n# next\n", "\n...\n", "\n... # end\n", "\n...\n---\n", "\n---\n---\n",
@@ -35,14 +35,14 @@ func gaps() []string {
 	}
 }
 
-// No document is ever lost: what is read has both objects, or it is an error;
-// and ordapply and the function read the same.
+// No document is lost: either both objects are read, or there is an error; and
+// ordapply and the function agree.
 func TestNoDocumentIsLost(t *testing.T) {
 	good := 0
 	for firstLayout, first := range layouts() {
 		for secondLayout, second := range layouts() {
 			if firstLayout == "block" && secondLayout == "indented" {
-				continue // where nothing separates them, the second's keys are the first's metadata
+				continue // without a separator the second's keys are the first's metadata
 			}
 			for _, gap := range gaps() {
 				for _, before := range []string{"", "# a comment\n", "---\n", "# a comment\r", "null # none\n", "...\n"} {
@@ -58,8 +58,8 @@ func TestNoDocumentIsLost(t *testing.T) {
 	require.Greater(t, good, 1000)
 }
 
-// FuzzNoDocumentIsLost puts anything between two objects in JSON, which nothing
-// but a comment can hide.
+// FuzzNoDocumentIsLost puts any text between two objects in JSON, which only a
+// comment can hide.
 func FuzzNoDocumentIsLost(f *testing.F) {
 	for _, gap := range gaps() {
 		f.Add(gap)
@@ -72,7 +72,7 @@ func FuzzNoDocumentIsLost(f *testing.F) {
 	})
 }
 
-// requireBoth tells whether the stream could be read.
+// requireBoth returns whether the stream could be read.
 func requireBoth(t *testing.T, what, stream string) bool {
 	read, err := manifest.Read("STDIN", []byte(stream))
 	if err == nil {
@@ -83,7 +83,7 @@ func requireBoth(t *testing.T, what, stream string) bool {
 		require.Equal(t, []string{"one", "two"}, names, what)
 	}
 	if err != nil && strings.Contains(err.Error(), "already set in map") {
-		return false // one mapping with a key twice, which the function writes as it stands
+		return false // one mapping with a duplicate key, which the function keeps
 	}
 	if out := (fn.Function{Order: sortorder.Default()}).Run([]byte(stream)); !out.Findings.Failed() {
 		names := make([]string, 0, 2)

@@ -22,24 +22,24 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// edited is one object that was applied, and what is done to it by hand.
+// edited is an applied object with a manual edit.
 type edited struct {
 	obj  *unstructured.Unstructured
-	kind apply.Kind
-	edit string // "" for an object that stays as it is
+	kind kube.Kind
+	edit string // "" for an object without an edit
 	by   string // how the edit is made
 	file string // its manifest
-	// marked is the manifest with the fingerprint that it was applied with, as
-	// kubectl must have it to make the same of it.
+	// marked is the manifest with the fingerprint with which it was applied;
+	// kubectl needs it for the same result.
 	marked *unstructured.Unstructured
 }
 
-// edits is a cluster with objects that are edited by hand.
+// edits is a cluster with manually edited objects.
 type edits struct {
 	t       *testing.T
 	cluster *testcluster.Cluster
@@ -47,10 +47,10 @@ type edits struct {
 	objects []*edited
 }
 
-// After each of the edits of testdata/edits, diff agrees with `kubectl diff
-// --server-side` about whether an apply would change the object, without and
-// with --force-conflicts, and apply makes of it what `kubectl apply
-// --server-side --force-conflicts` would.
+// After each edit of testdata/edits, diff agrees with `kubectl diff
+// --server-side` whether an apply would change the object, with and without
+// --force-conflicts, and apply gives the result of `kubectl apply --server-side
+// --force-conflicts`.
 func TestDiffAgreesWithKubectl(t *testing.T) {
 	e := newEdits(t)
 	require.Equal(t, exitDone, e.ordapply("apply", "--wait=false", "-f", e.file("all.yaml", e.manifests()...)))
@@ -100,8 +100,8 @@ func TestDiffAgreesWithKubectl(t *testing.T) {
 	require.GreaterOrEqual(t, len(kinds), 15)
 }
 
-// newEdits reads the edits, and makes an object for each and one more of each
-// kind, which stays as it is.
+// newEdits reads the edits, and creates an object for each, and one of each
+// kind without an edit.
 func newEdits(t *testing.T) *edits {
 	t.Helper()
 	e := &edits{t: t, cluster: shared.Get(t)}
@@ -112,7 +112,7 @@ func newEdits(t *testing.T) *edits {
 	config.QPS = -1
 	e.client, err = dynamic.NewForConfig(config)
 	require.NoError(t, err)
-	served, err := apply.Connect(config)
+	served, err := kube.Connect(config)
 	require.NoError(t, err)
 
 	text, err := os.ReadFile(filepath.Join("testdata", "edits", "edits.yaml"))
@@ -141,7 +141,7 @@ func newEdits(t *testing.T) *edits {
 	return e
 }
 
-// integers is a value as the API server's client decodes it.
+// integers returns a value as the API server's client decodes it.
 func integers(t *testing.T, value map[string]any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(value)
@@ -155,7 +155,7 @@ func (o *edited) String() string {
 	return fmt.Sprintf("%s %s (%s)", o.obj.GetName(), o.edit, o.by)
 }
 
-// name is kubectl's for the file of an object.
+// name returns kubectl's file name for the object.
 func (o *edited) name() string { return fileName(o.obj) }
 
 func (e *edits) manifests() []*unstructured.Unstructured {
@@ -166,7 +166,7 @@ func (e *edits) manifests() []*unstructured.Unstructured {
 	return out
 }
 
-// file writes objects as a stream, and returns its path.
+// file writes objects as a stream and returns its path.
 func (e *edits) file(path string, objects ...*unstructured.Unstructured) string {
 	e.t.Helper()
 	if !filepath.IsAbs(path) {
@@ -193,7 +193,7 @@ func (e *edits) ordapply(args ...string) int {
 	return code
 }
 
-// each does something for every object, some at a time.
+// each calls do for every object, several at a time.
 func (e *edits) each(do func(*edited)) { e.eachIndexed(func(_ int, o *edited) { do(o) }) }
 
 func (e *edits) eachIndexed(do func(int, *edited)) {
@@ -219,7 +219,7 @@ func (e *edits) resource(o *edited) dynamic.ResourceInterface {
 	return e.client.Resource(o.kind.Resource)
 }
 
-// mark notes the fingerprint that an object was applied with.
+// mark records the fingerprint with which an object was applied.
 func (e *edits) mark(o *edited) {
 	live, err := e.resource(o).Get(e.t.Context(), o.obj.GetName(), metav1.GetOptions{})
 	require.NoError(e.t, err)
@@ -247,7 +247,7 @@ func encoded(text string) string {
 	return strings.Trim(string(out), `"`)
 }
 
-// patch is an edit in JSON.
+// patch returns an edit as JSON.
 func (o *edited) patch(t *testing.T) []byte {
 	t.Helper()
 	var operations []map[string]any
@@ -266,7 +266,7 @@ func (o *edited) patch(t *testing.T) []byte {
 	return text
 }
 
-// makeEdit changes the live object, in one of the ways in which people do.
+// makeEdit changes the live object in one of several ways.
 func (e *edits) makeEdit(o *edited) {
 	if o.edit == "" {
 		return
@@ -298,20 +298,20 @@ func (e *edits) makeEdit(o *edited) {
 	}
 }
 
-// kubectlEdit lets kubectl's editor put another file in the place of its own.
+// kubectlEdit runs kubectl edit with an editor that replaces the file.
 func (e *edits) kubectlEdit(o *edited, file string) {
 	command := e.cluster.KubectlCommand("edit", "-n", "edits", o.kind.Resource.GroupResource().String(), o.obj.GetName())
 	c := exec.Command(command[0], command[1:]...)
 	c.Env = append(os.Environ(), "KUBE_EDITOR=cp "+file)
 	out, err := c.CombinedOutput()
 	require.NoError(e.t, err, "%s: %s", o, out)
-	if !strings.Contains(string(out), "no changes made") { // it says the same in other words, 1 for 1000m
+	if !strings.Contains(string(out), "no changes made") { // the edit is equivalent, such as 1 for 1000m
 		require.Contains(e.t, string(out), " edited", "%s", o)
 	}
 }
 
-// kubectlDiff lists the objects of which kubectl says that a forced apply would
-// change them.
+// kubectlDiff returns the objects that a forced apply would change according to
+// kubectl.
 func (e *edits) kubectlDiff() map[string]bool {
 	var marked []*unstructured.Unstructured
 	for _, o := range e.objects {
@@ -335,7 +335,8 @@ func (e *edits) kubectlDiff() map[string]bool {
 	return changed
 }
 
-// rehearse is the request of `kubectl diff --server-side`: a dry run of an apply.
+// rehearse sends the request of `kubectl diff --server-side`: a dry run of an
+// apply.
 func (e *edits) rehearse(o *edited, force bool) (*unstructured.Unstructured, error) {
 	body, err := o.marked.MarshalJSON()
 	require.NoError(e.t, err)
@@ -343,7 +344,8 @@ func (e *edits) rehearse(o *edited, force bool) (*unstructured.Unstructured, err
 	return e.resource(o).Patch(e.t.Context(), o.obj.GetName(), types.ApplyPatchType, body, options)
 }
 
-// fieldsOf is an object without what only the server and its controllers write.
+// fieldsOf returns an object without the fields that only the server and its
+// controllers write.
 func fieldsOf(obj *unstructured.Unstructured) map[string]any {
 	out := obj.DeepCopy()
 	delete(out.Object, "status")

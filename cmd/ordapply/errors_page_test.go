@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every message on docs/errors.md has a test that exists.
+// Every message in docs/errors.md has an existing test.
 func TestErrorsPageIsShown(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "errors.md"))
 	require.NoError(t, err)

@@ -44,9 +44,9 @@ func newExplain() *cobra.Command {
 	return cmd
 }
 
-// find is the resource that a person means by a kind, which may be written
-// small, in the plural or with its group, and a name. A namespace is needed
-// where two have these.
+// find returns the resource with a kind and a name. The kind may be lower case,
+// plural, short or qualified by its group. The namespace is required if the
+// name is ambiguous.
 func find(plan *ordering.Plan, kind, name, namespace string) (object.ID, error) {
 	var ids []object.ID
 	for _, s := range plan.Steps {
@@ -56,7 +56,7 @@ func find(plan *ordering.Plan, kind, name, namespace string) (object.ID, error) 
 		ids = append(ids, s.ID)
 	}
 	for _, h := range plan.Hooks {
-		if !slices.Contains(ids, h.ID) { // it may run at several events
+		if !slices.Contains(ids, h.ID) { // a hook may run on several events
 			ids = append(ids, h.ID)
 		}
 	}
@@ -95,7 +95,7 @@ func isKind(id object.ID, kind string) bool {
 	return false
 }
 
-// shortNames are kubectl's for kinds that most streams hold.
+// shortNames returns kubectl's short names of common kinds.
 func shortNames() map[string]string {
 	return map[string]string{
 		"cj": "cronjob.batch", "cm": "configmap", "crd": "customresourcedefinition.apiextensions.k8s.io", "deploy": "deployment.apps", "ds": "daemonset.apps",

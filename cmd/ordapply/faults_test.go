@@ -12,18 +12,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/test/recorder"
 )
 
-// fault is one way in which an API server may let a run down. Each must end in
-// success, or in a message that is true; and a second run finishes the work.
+// fault is a fault of the API server. The run must succeed or report a correct
+// error, and a second run finishes the work.
 type fault struct {
 	name   string
 	http2  bool
 	inject func(*recorder.Proxy)
 	code   int
 	says   string
-	tried  bool // it says how often and how long
+	tried  bool // the message states how often and how long
 }
 
 func faults() []fault {
@@ -112,8 +112,8 @@ func applyThrough(kubeconfig string, stream []byte, more ...string) (int, string
 	return code, err.String()
 }
 
-// faultStream is a Namespace, a CRD and its custom resource, a ConfigMap, and a
-// Deployment that takes two seconds, each in a place where a fault may hit it.
+// faultStream returns a Namespace, a CRD with a custom resource, a ConfigMap,
+// and a Deployment that takes two seconds.
 func faultStream(namespace string) []byte {
 	text, err := os.ReadFile(filepath.Join("testdata", "faults.yaml"))
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"os"
 )
 
-// maxFile bounds what is read of a file that a flag names, beside manifests.
+// maxFile is the maximum size of files that flags name, other than manifests.
 const maxFile = 256 << 20
 
-// readFile reads a file that a flag names. It may be a FIFO that no program writes to,
-// or be on a file server that does not answer: the end of ctx ends the wait.
+// readFile reads a file that a flag names. It returns when ctx is done, even if
+// the file is a FIFO without a writer or on a file server that does not answer.
 func readFile(ctx context.Context, name, flag string) ([]byte, error) {
-	return bounded(ctx, "reading "+name+" ("+flag+")", func(context.Context) ([]byte, error) {
+	return runAbortable(ctx, "reading "+name+" ("+flag+")", func(context.Context) ([]byte, error) {
 		var text []byte
 		err := visitFile(name, func(_ string, file io.Reader) (err error) {
 			text, err = io.ReadAll(io.LimitReader(file, maxFile+1))
@@ -26,7 +26,7 @@ func readFile(ctx context.Context, name, flag string) ([]byte, error) {
 	})
 }
 
-// visitFile opens a file. It may wait without end, so it is called in bounded alone.
+// visitFile opens a file. It may block forever, so call it only within bounded.
 func visitFile(name string, visit func(name string, file io.Reader) error) error {
 	file, err := os.Open(name)
 	if err != nil {

@@ -6,74 +6,73 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
 
 const (
-	// showEvery is the shortest time between two times that a set is shown, and
-	// between two reads of its parent because that changed.
-	showEvery = 200 * time.Millisecond
-	// lookEvery is how often a set is read that cannot be watched, or not now.
-	lookEvery = 2 * time.Second
+	// minShowInterval is the minimum interval between two outputs, and between two
+	// reads of the set after changes of its parent.
+	minShowInterval = 200 * time.Millisecond
+	// pollInterval is the polling interval for sets that cannot be watched.
+	pollInterval = 2 * time.Second
 )
 
-// scene is a set as it was read: what is to be watched of it, and how that is to
-// be understood.
-type scene struct {
-	signs   []state.View                  // of a change by which the set is to be read again
-	members []state.View                  // of all that may be a member
-	apart   func(state.View) []state.View // that stand for one which may not be watched
-	// incomplete says that there are members which no view can show.
+// setSnapshot is a snapshot of a set: what to watch, and how to interpret it.
+type setSnapshot struct {
+	changeSignals []state.View                  // a change in one of these means that the set must be read again
+	members       []state.View                  // all objects that may be members
+	perNamespace  func(state.View) []state.View // the views to use instead of one that may not be watched
+	// incomplete reports that no view can show some of the members.
 	incomplete bool
-	now        *standing // as it was read; nil when only the signs were
-	// standing understands what the views of members show.
-	standing func(live []*unstructured.Unstructured, now time.Time, found endpoints) *standing
-	found    endpoints                          // asks the cluster
-	backends func(service object.ID) state.View // shows the endpoints of a Service
+	now        *setStatus // the status as read; nil if only changeSignals were read
+	// setStatus computes the status from the objects that the views show.
+	setStatus func(live []*unstructured.Unstructured, now time.Time, found endpoints) *setStatus
+	found     endpoints                          // reads from the cluster
+	backends  func(service object.ID) state.View // returns the view of a Service's endpoints
 }
 
-// follower tells how a set does: it reads the set once, and then watches it.
-// What may not or cannot be watched it reads again and again. One goroutine owns
-// all of it; watches send to that one.
-type follower struct {
-	read  func(ctx context.Context, whole bool) (*scene, error)
-	watch func(ctx context.Context, v state.View, changed func(apply.Change))
-	show  shower
+// statusFollower follows the status of a set: it reads the set once and then watches
+// it. It polls what cannot be watched. All state belongs to one goroutine, to
+// which the watches send.
+type statusFollower struct {
+	read  func(ctx context.Context, whole bool) (*setSnapshot, error)
+	watch func(ctx context.Context, v state.View, changed func(kube.WatchEvent))
+	show  renderer
 
-	scene     *scene
-	open      map[state.View]*opened
+	scene     *setSnapshot
+	open      map[state.View]*activeWatch
 	forbidden map[state.View]bool
-	news      chan sight
-	services  map[object.ID]bool // whether they have endpoints, as far as that was asked
-	again     alarm              // to read the set
+	events    chan keyedWatchEvent
+	services  map[object.ID]bool // cached results: whether a Service has endpoints
+	again     earliestTimer      // when to read the set
 	whole     bool               // and all of its members
-	redraw    alarm              // to show what the watches saw
-	looked    time.Time          // when the set was read last
+	redraw    earliestTimer      // when to show what the watches received
+	refreshed time.Time          // time of the last read
 	shown     time.Time
-	failing   bool // the set could not be read
+	failing   bool // the last read of the set failed
 }
 
-// follow goes on until ctx is done. That the set cannot be read for a while is
-// told, and ends nothing; that it cannot be read at first does.
-func (f *follower) follow(ctx context.Context) error {
+// follow runs until ctx is done. It returns an error if the first read fails;
+// later errors are shown, and the read is retried.
+func (f *statusFollower) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f.open, f.forbidden, f.services = map[state.View]*opened{}, map[state.View]bool{}, map[object.ID]bool{}
-	f.news, f.again, f.redraw = make(chan sight), newAlarm(), newAlarm()
+	f.open, f.forbidden, f.services = map[state.View]*activeWatch{}, map[state.View]bool{}, map[object.ID]bool{}
+	f.events, f.again, f.redraw = make(chan keyedWatchEvent), newEarliestTimer(), newEarliestTimer()
 	f.whole = true
-	err := f.look(ctx)
+	err := f.refresh(ctx)
 	for err == nil && ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case s := <-f.news:
-			f.see(ctx, s)
+		case s := <-f.events:
+			f.handleEvent(ctx, s)
 		case <-f.again.C:
-			err = f.look(ctx)
+			err = f.refresh(ctx)
 		case <-f.redraw.C:
 			err = f.draw(ctx)
-		case disturbed := <-f.show.disturbances():
+		case disturbed := <-f.show.redraws():
 			err = disturbed()
 		}
 	}
@@ -83,18 +82,18 @@ func (f *follower) follow(ctx context.Context) error {
 	return err
 }
 
-// look reads the set, shows what is new of it and watches what it has now.
-func (f *follower) look(ctx context.Context) error {
+// refresh reads the set, shows changes and updates the watches.
+func (f *statusFollower) refresh(ctx context.Context) error {
 	whole := f.whole
 	f.again.off()
-	f.whole, f.looked = false, time.Now()
+	f.whole, f.refreshed = false, time.Now()
 	s, err := f.read(ctx, whole)
 	switch {
 	case err != nil && f.scene == nil:
 		return err
 	case err != nil:
 		f.failing = true
-		f.lookBy(time.Now().Add(lookEvery), whole)
+		f.scheduleRefresh(time.Now().Add(pollInterval), whole)
 		return f.show.trouble(err)
 	}
 	f.scene = s
@@ -113,43 +112,43 @@ func (f *follower) look(ctx context.Context) error {
 	return f.show.show(s.now)
 }
 
-// lookBy reads the set at a time, or sooner.
-func (f *follower) lookBy(at time.Time, whole bool) {
+// scheduleRefresh schedules a read of the set at or before a time.
+func (f *statusFollower) scheduleRefresh(at time.Time, whole bool) {
 	f.whole = f.whole || whole
 	f.again.by(at)
 }
 
-// see takes what a watch saw.
-func (f *follower) see(ctx context.Context, s sight) {
+// handleEvent handles an event of a watch.
+func (f *statusFollower) handleEvent(ctx context.Context, s keyedWatchEvent) {
 	if f.open[s.from.View] != s.from {
-		return // it is not watched any longer
+		return // that watch was closed
 	}
 	switch {
-	case s.Back:
-	case s.Lost != nil: // watches try again after longer and longer pauses
+	case s.Reconnected:
+	case s.Disconnected != nil: // watches retry with increasing backoff
 		f.close()
-		f.lookBy(f.looked.Add(lookEvery), true)
+		f.scheduleRefresh(f.refreshed.Add(pollInterval), true)
 	case s.Forbidden != nil:
 		f.forbidden[s.from.View] = true
 		f.arrange(ctx)
 	case s.from.sign:
-		f.lookBy(f.looked.Add(showEvery), false)
+		f.scheduleRefresh(f.refreshed.Add(minShowInterval), false)
 	default:
-		s.from.take(s.Change)
+		s.from.record(s.WatchEvent)
 		delete(f.services, s.from.service)
-		f.redraw.by(f.shown.Add(showEvery))
+		f.redraw.by(f.shown.Add(minShowInterval))
 	}
 }
 
-// draw shows what the watches saw, when all of them have begun.
-func (f *follower) draw(ctx context.Context) error {
+// draw shows the objects that the watches received, once all have listed.
+func (f *statusFollower) draw(ctx context.Context) error {
 	f.redraw.off()
 	live, all := f.objects()
 	if !all {
 		return nil
 	}
-	now := f.scene.standing(live, time.Now(), f.found)
-	f.arrange(ctx) // there may be Services that nobody asked about before
+	now := f.scene.setStatus(live, time.Now(), f.found)
+	f.arrange(ctx) // there may be new Services to watch
 	if !now.Until.IsZero() {
 		f.redraw.by(now.Until)
 	}
@@ -157,42 +156,42 @@ func (f *follower) draw(ctx context.Context) error {
 	return f.show.show(now)
 }
 
-// found tells whether a Service has endpoints, and asks that once as long as no
-// watch sees them change.
-func (f *follower) found(service object.ID) (bool, error) {
+// found reports whether a Service has endpoints. It caches the answer until a
+// watch reports a change.
+func (f *statusFollower) found(service object.ID) (bool, error) {
 	if there, known := f.services[service]; known {
 		return there, nil
 	}
 	there, err := f.scene.found(service)
 	if err != nil {
-		f.lookBy(time.Now().Add(lookEvery), false)
+		f.scheduleRefresh(time.Now().Add(pollInterval), false)
 		return false, err
 	}
 	f.services[service] = there
 	return there, nil
 }
 
-// alarm goes off at the earliest of the times that it was set to.
-type alarm struct {
+// earliestTimer is a timer that fires at the earliest of the times it was set to.
+type earliestTimer struct {
 	*time.Timer
-	at time.Time // zero: never
+	at time.Time // zero if not set
 }
 
-func newAlarm() alarm {
+func newEarliestTimer() earliestTimer {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
-	return alarm{Timer: timer}
+	return earliestTimer{Timer: timer}
 }
 
-func (a *alarm) by(at time.Time) {
+func (a *earliestTimer) by(at time.Time) {
 	if a.at.IsZero() || at.Before(a.at) {
 		a.at = at
 		a.Reset(time.Until(at))
 	}
 }
 
-// off forgets the time: the alarm went off, or is not needed.
-func (a *alarm) off() {
+// off stops the timer.
+func (a *earliestTimer) off() {
 	a.at = time.Time{}
 	a.Stop()
 }

@@ -17,87 +17,89 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
 
-// stage is a set that a follower looks at, and what the follower does about it.
+// stage is a simulated set for a follower, with a record of the follower's
+// actions.
 type stage struct {
-	*follower
-	reads   []bool // those of the whole set, and those of the parent alone
+	*statusFollower
+	reads   []bool // true for reads of the whole set, false for those of the parent only
 	fault   error  // of a read
 	mu      sync.Mutex
-	open    map[string]func(apply.Change)
-	opened  int // views, until now
-	scene   scene
-	shows   []time.Duration // when
+	open    map[string]func(kube.WatchEvent)
+	opened  int // number of opened views
+	scene   setSnapshot
+	shows   []time.Duration // times
 	members int             // as last shown
 	faults  []string
-	asked   int // about endpoints
+	asked   int // requests for endpoints
 	turns   chan func() error
 	start   time.Time
 }
 
 func viewOf(resource, namespace string) state.View {
-	return state.View{Kind: apply.Kind{Resource: schema.GroupVersionResource{Resource: resource}, Namespaced: true}, Namespace: namespace}
+	return state.View{Kind: kube.Kind{Resource: schema.GroupVersionResource{Resource: resource}, Namespaced: true}, Namespace: namespace}
 }
 
 func newStage() *stage {
-	s := &stage{open: map[string]func(apply.Change){}, turns: make(chan func() error), start: time.Now()}
-	s.scene = scene{
-		signs: []state.View{viewOf("parents", "ns")}, members: []state.View{viewOf("pods", "")},
-		apart: func(v state.View) []state.View {
+	s := &stage{open: map[string]func(kube.WatchEvent){}, turns: make(chan func() error), start: time.Now()}
+	s.scene = setSnapshot{
+		changeSignals: []state.View{viewOf("parents", "ns")}, members: []state.View{viewOf("pods", "")},
+		perNamespace: func(v state.View) []state.View {
 			if v.Namespace != "" {
 				return nil
 			}
 			return []state.View{viewOf("pods", "a"), viewOf("pods", "b")}
 		},
-		standing: func(live []*unstructured.Unstructured, _ time.Time, _ endpoints) *standing {
-			return standingOf(len(live))
+		setStatus: func(live []*unstructured.Unstructured, _ time.Time, _ endpoints) *setStatus {
+			return setStatusOf(len(live))
 		},
 	}
-	s.follower = &follower{show: s, read: s.read, watch: s.watch}
+	s.statusFollower = &statusFollower{show: s, read: s.read, watch: s.watch}
 	return s
 }
 
-func standingOf(members int) *standing {
-	return &standing{Sections: []section{{Name: "all", Members: make([]member, members)}}}
+func setStatusOf(members int) *setStatus {
+	return &setStatus{Sections: []section{{Name: "all", Members: make([]member, members)}}}
 }
 
-func (s *stage) read(_ context.Context, whole bool) (*scene, error) {
+func (s *stage) read(_ context.Context, whole bool) (*setSnapshot, error) {
 	s.reads = append(s.reads, whole)
 	if s.fault != nil {
 		return nil, s.fault
 	}
 	read := s.scene
 	if whole {
-		read.now = standingOf(0)
+		read.now = setStatusOf(0)
 	}
 	return &read, nil
 }
 
-func (s *stage) watch(ctx context.Context, v state.View, changed func(apply.Change)) {
+func (s *stage) watch(ctx context.Context, v state.View, changed func(kube.WatchEvent)) {
 	key := v.Kind.Resource.Resource + " " + v.Namespace
 	s.mu.Lock()
 	s.open[key] = changed
 	s.opened++
 	s.mu.Unlock()
-	changed(apply.Change{Listed: true})
+	changed(kube.WatchEvent{Listed: true})
 	<-ctx.Done()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, key)
 }
 
-// tell lets a watch see a change.
-func (s *stage) tell(view string, c apply.Change) {
+// tell sends a change to a watch.
+func (s *stage) tell(view string, c kube.WatchEvent) {
 	s.mu.Lock()
 	changed := s.open[view]
 	s.mu.Unlock()
 	changed(c)
 }
 
-func (s *stage) show(now *standing) error {
+func (s *stage) show(now *setStatus) error {
 	s.shows = append(s.shows, time.Since(s.start))
 	s.members = len(now.members())
 	return nil
@@ -108,10 +110,9 @@ func (s *stage) trouble(err error) error {
 	return nil
 }
 
-func (s *stage) disturbances() <-chan func() error { return s.turns }
+func (s *stage) redraws() <-chan func() error { return s.turns }
 
-// turn lets the follower's goroutine go on from what the test did, and the test
-// from what that goroutine did.
+// turn runs the follower's goroutine until it has processed what the test did.
 func (s *stage) turn() {
 	done := make(chan struct{})
 	s.turns <- func() error {
@@ -123,7 +124,7 @@ func (s *stage) turn() {
 
 func (s *stage) forget() { s.reads, s.shows, s.faults, s.opened = nil, nil, nil, 0 }
 
-// begin follows until the test ends; nothing moves when it returns.
+// begin follows until the test ends; when it returns, nothing is pending.
 func (s *stage) begin(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -143,7 +144,7 @@ func (s *stage) settle(d time.Duration) {
 	s.turn()
 }
 
-// views are those that are watched.
+// views returns the watched views.
 func (s *stage) views() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,8 +155,8 @@ func pod(n int) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": fmt.Sprint("p", n), "namespace": "a"}}}
 }
 
-// While nothing changes nothing is read and nothing shown. Many changes at once
-// are shown a few times, the last of them always and the first at once.
+// Without changes nothing is read or shown. Many changes at once are shown a
+// few times, always including the first one immediately and the last one.
 func TestChangesAreShownTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
@@ -168,23 +169,23 @@ func TestChangesAreShownTogether(t *testing.T) {
 
 		began := time.Since(s.start)
 		for n := range 1000 {
-			s.tell("pods ", apply.Change{Objects: []*unstructured.Unstructured{pod(n)}})
+			s.tell("pods ", kube.WatchEvent{Objects: []*unstructured.Unstructured{pod(n)}})
 			time.Sleep(time.Millisecond)
 		}
 		s.settle(time.Minute)
 		require.Equal(t, 1000, s.members)
 		require.Len(t, s.shows, 6)
 		require.Equal(t, began, s.shows[0], "the first at once")
-		require.Equal(t, began+5*showEvery, s.shows[5])
+		require.Equal(t, began+5*minShowInterval, s.shows[5])
 		require.Empty(t, s.reads)
-		s.tell("pods ", apply.Change{Deleted: true, Objects: []*unstructured.Unstructured{pod(7)}})
+		s.tell("pods ", kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{pod(7)}})
 		s.settle(0)
 		require.Equal(t, 999, s.members)
 	})
 }
 
-// When the parent changes the set is read again, and what it has now is watched;
-// what was watched goes on.
+// When the parent changes the set is read again, and new kinds are watched;
+// existing watches continue.
 func TestANewKindIsWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
@@ -192,30 +193,30 @@ func TestANewKindIsWatched(t *testing.T) {
 		s.forget()
 		s.scene.members = append(s.scene.members, viewOf("jobs", "a"))
 		for range 20 {
-			s.tell("parents ns", apply.Change{})
+			s.tell("parents ns", kube.WatchEvent{})
 		}
 		s.settle(time.Minute)
 		require.Equal(t, []bool{false, false}, s.reads, "at once, and once more for all the others")
 		require.Equal(t, 1, s.opened)
-		s.tell("jobs a", apply.Change{Objects: []*unstructured.Unstructured{pod(1)}})
+		s.tell("jobs a", kube.WatchEvent{Objects: []*unstructured.Unstructured{pod(1)}})
 		s.settle(time.Second)
 		require.Equal(t, 1, s.members)
 		s.scene.members = s.scene.members[:1]
-		s.tell("parents ns", apply.Change{})
+		s.tell("parents ns", kube.WatchEvent{})
 		s.settle(time.Minute)
 		require.Equal(t, []string{"parents ns", "pods "}, s.views())
 		require.Zero(t, s.members)
 	})
 }
 
-// A watch of all namespaces that may not be gives way to one for each, and where
-// one of those may not be either the set is read again and again.
+// If watching all namespaces is forbidden, each namespace is watched; if one of
+// these is forbidden too, the set is polled.
 func TestWhatMayNotBeWatchedIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
 		s.begin(t)
 		s.forget()
-		no := apply.Change{Forbidden: apierrors.NewForbidden(schema.GroupResource{}, "", nil)}
+		no := kube.WatchEvent{Forbidden: apierrors.NewForbidden(schema.GroupResource{}, "", nil)}
 		s.tell("pods ", no)
 		s.settle(time.Minute)
 		require.Empty(t, s.reads)
@@ -229,7 +230,8 @@ func TestWhatMayNotBeWatchedIsReadAgain(t *testing.T) {
 	})
 }
 
-// A kind that nobody serves cannot be watched; when it is served all is.
+// A kind that is not served cannot be watched; once it is served, everything is
+// watched.
 func TestAKindIsServedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
@@ -238,20 +240,20 @@ func TestAKindIsServedLater(t *testing.T) {
 		require.Empty(t, s.views())
 		require.InDelta(t, 30, len(s.reads), 1)
 		s.scene.incomplete = false
-		s.settle(lookEvery)
+		s.settle(pollInterval)
 		require.Len(t, s.views(), 2)
 	})
 }
 
-// An API server that is away is asked again every two seconds, and all watches
-// are opened anew when it is back.
+// An unreachable API server is polled every two seconds, and all watches are
+// reopened when it is back.
 func TestAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
 		s.begin(t)
 		s.forget()
 		s.fault = errors.New("connection refused")
-		s.tell("parents ns", apply.Change{Lost: s.fault})
+		s.tell("parents ns", kube.WatchEvent{Disconnected: s.fault})
 		s.settle(time.Minute)
 		require.Empty(t, s.views())
 		require.Equal(t, "connection refused", s.faults[0])
@@ -259,7 +261,7 @@ func TestAnOutage(t *testing.T) {
 		require.NotContains(t, s.reads, false)
 		s.forget()
 		s.fault = nil
-		s.settle(lookEvery)
+		s.settle(pollInterval)
 		require.Equal(t, []string{"<nil>"}, s.faults)
 		require.Equal(t, 2, s.opened)
 		s.settle(time.Hour)
@@ -267,7 +269,7 @@ func TestAnOutage(t *testing.T) {
 	})
 }
 
-// That the set cannot be read at first is an error.
+// An error of the first read is returned.
 func TestNothingToFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
@@ -276,8 +278,8 @@ func TestNothingToFollow(t *testing.T) {
 	})
 }
 
-// Whether a Service has endpoints is asked once, and again when they change; an
-// error is no answer.
+// Whether a Service has endpoints is read once, and again when they change; an
+// error is not cached.
 func TestEndpointsAreWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
@@ -285,16 +287,16 @@ func TestEndpointsAreWatched(t *testing.T) {
 		var fault error
 		s.scene.found = func(object.ID) (bool, error) { s.asked++; return true, fault }
 		s.scene.backends = func(object.ID) state.View { return viewOf("endpointslices", "a") }
-		s.scene.standing = func(live []*unstructured.Unstructured, _ time.Time, found endpoints) *standing {
+		s.scene.setStatus = func(live []*unstructured.Unstructured, _ time.Time, found endpoints) *setStatus {
 			_, _ = found(service)
-			return standingOf(len(live))
+			return setStatusOf(len(live))
 		}
 		s.begin(t)
 		require.Equal(t, 2, s.asked, "once, and once more when the watch began")
 		s.settle(time.Hour)
 		require.Equal(t, 2, s.asked)
 		fault = errors.New("not now")
-		s.tell("endpointslices a", apply.Change{})
+		s.tell("endpointslices a", kube.WatchEvent{})
 		s.settle(5 * time.Second)
 		require.Equal(t, 5, s.asked)
 		fault = nil
@@ -303,13 +305,13 @@ func TestEndpointsAreWatched(t *testing.T) {
 	})
 }
 
-// What time alone changes is shown in time.
+// Changes caused by time alone are shown.
 func TestAGraceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
 		due := time.Now().Add(2 * time.Minute)
-		s.scene.standing = func(_ []*unstructured.Unstructured, now time.Time, _ endpoints) *standing {
-			out := standingOf(0)
+		s.scene.setStatus = func(_ []*unstructured.Unstructured, now time.Time, _ endpoints) *setStatus {
+			out := setStatusOf(0)
 			if now.Before(due) {
 				out.Until = due
 			}

@@ -6,31 +6,32 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
 
-// opened is a view that is watched, and what it shows.
-type opened struct {
+// activeWatch is a watched view and the objects it has shown.
+type activeWatch struct {
 	state.View
-	sign    bool      // the set is to be read again when it changes
-	service object.ID // whose endpoints it shows; zero else
+	sign    bool      // the set must be read again when it changes
+	service object.ID // the Service whose endpoints it shows, or zero
 	end     context.CancelFunc
 	listed  bool
 	objects map[object.ID]*unstructured.Unstructured
 }
 
-// sight is a change and the watch that saw it.
-type sight struct {
-	from *opened
-	apply.Change
+// keyedWatchEvent is a change together with the watch that reported it.
+type keyedWatchEvent struct {
+	from *activeWatch
+	kube.WatchEvent
 }
 
-// ofMembers tells whether the view shows members.
-func (o *opened) ofMembers() bool { return !o.sign && o.service == object.ID{} }
+// ofMembers reports whether the view shows members.
+func (o *activeWatch) ofMembers() bool { return !o.sign && o.service == object.ID{} }
 
-// take notes a change. Of what is no member nothing is kept.
-func (o *opened) take(c apply.Change) {
+// record stores a change. Only changes of members are stored.
+func (o *activeWatch) record(c kube.WatchEvent) {
 	if !o.ofMembers() {
 		return
 	}
@@ -46,9 +47,9 @@ func (o *opened) take(c apply.Change) {
 	}
 }
 
-// objects are all that the views of members show; false while one of them has
-// not begun, or none can.
-func (f *follower) objects() ([]*unstructured.Unstructured, bool) {
+// objects returns all objects in the views of members; false if one of them has
+// not been listed yet, or there are none.
+func (f *statusFollower) objects() ([]*unstructured.Unstructured, bool) {
 	if len(f.open) == 0 {
 		return nil, false
 	}
@@ -64,40 +65,39 @@ func (f *follower) objects() ([]*unstructured.Unstructured, bool) {
 	return live, true
 }
 
-// wanted are the views by which the set can be followed; false when they cannot
-// show all of it.
-func (f *follower) wanted() ([]opened, bool) {
-	var views []opened
+// neededWatches returns the views to watch; false if they cannot show the whole set.
+func (f *statusFollower) neededWatches() ([]activeWatch, bool) {
+	var views []activeWatch
 	whole := !f.scene.incomplete
-	add := func(o opened) {
+	add := func(o activeWatch) {
 		whole = whole && !f.forbidden[o.View]
 		views = append(views, o)
 	}
-	for _, v := range f.scene.signs {
-		add(opened{View: v, sign: true})
+	for _, v := range f.scene.changeSignals {
+		add(activeWatch{View: v, sign: true})
 	}
 	for _, v := range f.scene.members {
-		if apart := f.scene.apart(v); f.forbidden[v] && len(apart) > 0 {
+		if apart := f.scene.perNamespace(v); f.forbidden[v] && len(apart) > 0 {
 			for _, v := range apart {
-				add(opened{View: v})
+				add(activeWatch{View: v})
 			}
 			continue
 		}
-		add(opened{View: v})
+		add(activeWatch{View: v})
 	}
 	for service := range f.services {
-		add(opened{View: f.scene.backends(service), service: service})
+		add(activeWatch{View: f.scene.backends(service), service: service})
 	}
 	return views, whole
 }
 
-// arrange watches all that is wanted and nothing else. What cannot be watched as
-// a whole is read again instead.
-func (f *follower) arrange(ctx context.Context) {
-	views, whole := f.wanted()
+// arrange opens the wanted views and closes the others. If the set cannot be
+// watched completely, it is polled instead.
+func (f *statusFollower) arrange(ctx context.Context) {
+	views, whole := f.neededWatches()
 	if !whole {
 		f.close()
-		f.lookBy(f.looked.Add(lookEvery), true)
+		f.scheduleRefresh(f.refreshed.Add(pollInterval), true)
 		return
 	}
 	wanted := map[state.View]bool{}
@@ -115,21 +115,21 @@ func (f *follower) arrange(ctx context.Context) {
 }
 
 // begin opens a view.
-func (f *follower) begin(ctx context.Context, v opened) {
+func (f *statusFollower) begin(ctx context.Context, v activeWatch) {
 	ctx, v.end = context.WithCancel(ctx)
 	v.objects = map[object.ID]*unstructured.Unstructured{}
-	o, news := &v, f.news
+	o, news := &v, f.events
 	f.open[o.View] = o
-	go f.watch(ctx, o.View, func(c apply.Change) {
+	go f.watch(ctx, o.View, func(c kube.WatchEvent) {
 		select {
-		case news <- sight{o, c}:
+		case news <- keyedWatchEvent{o, c}:
 		case <-ctx.Done():
 		}
 	})
 }
 
-// close ends all watches.
-func (f *follower) close() {
+// close closes all watches.
+func (f *statusFollower) close() {
 	for view, o := range f.open {
 		o.end()
 		delete(f.open, view)

@@ -9,13 +9,13 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// waitAnnotation tells how long a resource holds up what comes after it: "none"
-// or "applied": until it is applied; "ready": until it is ready, whatever its
-// layer's gate and --wait say.
+// waitAnnotation overrides what later resources wait for: "none" or "applied"
+// until the resource is applied, "ready" until it is ready. It takes precedence
+// over the layer's gate and --wait.
 const waitAnnotation = "ordapply.dev/wait"
 
-// gates writes into the plan what resources themselves say of their gate, and
-// tells which are not waited for beyond their PATCH.
+// gates sets the gates of the plan from the annotations of resources. ungated
+// reports whether the run does not wait for a resource after its PATCH.
 func gates(plan *ordering.Plan, stream *apply.Stream, wait bool) (ungated func(object.ID) bool, err error) {
 	held := map[object.ID]bool{}
 	var errs []error
@@ -35,7 +35,7 @@ func gates(plan *ordering.Plan, stream *apply.Stream, wait bool) (ungated func(o
 	return func(id object.ID) bool { return !held[id] }, errors.Join(errs...)
 }
 
-// at is where a manifest stood, as the end of a message.
+// at returns the source of a manifest as the end of a message.
 func at(source string) string {
 	if source == "" {
 		return ""

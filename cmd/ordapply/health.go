@@ -23,7 +23,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// healthFlags say what the user knows about the health of kinds.
+// healthFlags configure how health is assessed.
 type healthFlags struct {
 	rules  string
 	argocd string
@@ -78,8 +78,8 @@ func (f *healthFlags) assessor(ctx context.Context) (*health.Assessor, error) {
 	return assessor, nil
 }
 
-// readArgoCDFolder reads the health checks of a checkout of Argo CD: the folder
-// resource_customizations, or the one that holds it.
+// readArgoCDFolder reads the health checks from a checkout of Argo CD: from its
+// folder resource_customizations, or its parent.
 func readArgoCDFolder(ctx context.Context, dir string) (*health.Customizations, error) {
 	if inner := filepath.Join(dir, "resource_customizations"); isFolder(inner) {
 		dir = inner
@@ -111,7 +111,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// inFile says of each line of a message in which file the fault is.
+// inFile prefixes each line of an error with the file name.
 func inFile(name string, err error) error {
 	var located []error
 	for fault := range strings.Lines(err.Error()) {
@@ -144,7 +144,7 @@ cluster. Where apply would wait, it tells what for.
 			if err := withOrder(cmd.Context(), assessor, in.order); err != nil {
 				return err
 			}
-			return judgeAll(cmd, &in, assessor, output)
+			return assessAll(cmd, &in, assessor, output)
 		},
 	}
 	cmd.Flags().StringSliceVarP(&in.files, "filename", "f", nil, "file, folder, pattern such as '*.yaml', or URL with objects; - for standard input")
@@ -155,9 +155,9 @@ cluster. Where apply would wait, it tells what for.
 	return cmd
 }
 
-// judgeAll prints a verdict for every object that can be read. What cannot be
-// read, and annotations that cannot be used, are the error.
-func judgeAll(cmd *cobra.Command, in *inputFlags, assessor *health.Assessor, output string) error {
+// assessAll prints a verdict for every object. It returns errors for objects
+// that cannot be read and for invalid annotations.
+func assessAll(cmd *cobra.Command, in *inputFlags, assessor *health.Assessor, output string) error {
 	objects, err := in.readLive(cmd)
 	errs := []error{err}
 	assessor.ColumnsOf = columnsIn(objects)
@@ -176,8 +176,8 @@ func judgeAll(cmd *cobra.Command, in *inputFlags, assessor *health.Assessor, out
 	return errors.Join(errs...)
 }
 
-// columnsIn gives the printer columns of the kinds whose CustomResourceDefinitions
-// are among some objects.
+// columnsIn returns the printer columns of kinds whose CRDs are among the
+// objects.
 func columnsIn(objects []*unstructured.Unstructured) func(schema.GroupVersionKind) []health.Column {
 	known := map[schema.GroupVersionKind][]health.Column{}
 	for _, obj := range objects {
@@ -188,8 +188,8 @@ func columnsIn(objects []*unstructured.Unstructured) func(schema.GroupVersionKin
 	return func(gvk schema.GroupVersionKind) []health.Column { return known[gvk] }
 }
 
-// readLive gives the objects of all files as they stand there. Unlike manifests
-// to apply, they may lack a name, as those in notes and tests do.
+// readLive returns the objects of all files unchanged. Unlike manifests to
+// apply, they may have no name.
 func (f *inputFlags) readLive(cmd *cobra.Command) ([]*unstructured.Unstructured, error) {
 	files, err := f.sources(cmd)
 	if err != nil {
@@ -207,8 +207,8 @@ func (f *inputFlags) readLive(cmd *cobra.Command) ([]*unstructured.Unstructured,
 	return objects, errors.Join(errs...)
 }
 
-// judgement is a verdict as it is printed.
-type judgement struct {
+// assessmentJSON is a verdict for output.
+type assessmentJSON struct {
 	ID        string   `json:"id"`
 	Verdict   string   `json:"verdict"`
 	Health    string   `json:"health"`
@@ -219,17 +219,17 @@ type judgement struct {
 	Held      bool     `json:"held,omitempty"`
 	Endpoints []string `json:"needsEndpoints,omitempty"`
 
-	word string // verdict and health in one
+	word string // verdict and health combined
 }
 
-func judge(assessor *health.Assessor, obj *unstructured.Unstructured) judgement {
+func judge(assessor *health.Assessor, obj *unstructured.Unstructured) assessmentJSON {
 	a := assessor.Assess(obj)
-	if a.Neutral { // an object in a file was given all the time there is
+	if a.Inconclusive { // no grace period for objects from a file
 		a = assessor.AfterGrace(a)
 	}
-	j := judgement{
+	j := assessmentJSON{
 		ID: apply.Meta(obj).ID.String(), Verdict: a.Verdict.String(), Health: a.Grade().String(), Reason: a.Reason, Rule: a.Rule,
-		word: wordOf(a.Verdict, a.Grade()), NoStatus: a.NoStatus, Assumed: a.Assumed, Held: a.Held,
+		word: statusWord(a.Verdict, a.Grade()), NoStatus: a.NoStatus, Assumed: a.Assumed, Held: a.SuspendedBySpec,
 	}
 	for _, backend := range a.Backends {
 		j.Endpoints = append(j.Endpoints, backend.String())
@@ -237,7 +237,7 @@ func judge(assessor *health.Assessor, obj *unstructured.Unstructured) judgement 
 	return j
 }
 
-func (j judgement) print(out io.Writer, output string) error {
+func (j assessmentJSON) print(out io.Writer, output string) error {
 	if output == "json" {
 		return writeJSON(out, j)
 	}

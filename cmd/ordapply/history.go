@@ -14,7 +14,7 @@ import (
 )
 
 func newHistory() *cobra.Command {
-	var v setVerb
+	var v setCommand
 	var revision int
 	cmd := &cobra.Command{
 		Use:   "history NAME",
@@ -31,7 +31,7 @@ KIND/NAME.
 			if err != nil {
 				return err
 			}
-			set, err := t.known(cmd.Context(), args[0])
+			set, err := t.existingSet(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -53,8 +53,8 @@ KIND/NAME.
 	return cmd
 }
 
-// listRevisions prints a line for each revision, the oldest first.
-func listRevisions(cmd *cobra.Command, set known, output string) error {
+// listRevisions prints a line for each revision, oldest first.
+func listRevisions(cmd *cobra.Command, set existingSet, output string) error {
 	entries, err := set.history.List(cmd.Context())
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func listRevisions(cmd *cobra.Command, set known, output string) error {
 	return w.Flush()
 }
 
-// note says where a revision came from; "" when that was a stream.
+// note describes the origin of a revision; "" if it was a stream.
 func note(rollback int) string {
 	if rollback == 0 {
 		return ""
@@ -86,8 +86,8 @@ func note(rollback int) string {
 	return fmt.Sprintf("rollback to revision %d", rollback)
 }
 
-// printRevision prints the waves of a revision: names and reasons, nothing of
-// what the resources hold.
+// printRevision prints the waves of a revision with names and reasons, but no
+// contents of resources.
 func printRevision(w io.Writer, r *state.Revision) error {
 	head := fmt.Sprintf("revision %d, %s, created %s", r.Number, r.Status, r.Created.Format(time.RFC3339))
 	if r.Rollback > 0 {
@@ -99,7 +99,7 @@ func printRevision(w io.Writer, r *state.Revision) error {
 	return r.Plan.WriteText(w)
 }
 
-// revisionJSON is a revision as programs read it.
+// revisionJSON is the JSON form of a revision.
 type revisionJSON struct {
 	Revision int          `json:"revision"`
 	Created  time.Time    `json:"created"`
@@ -114,7 +114,7 @@ type waveJSON struct {
 	Resources []resourceJSON `json:"resources"`
 }
 
-// resourceJSON names a resource, and the layer that placed it.
+// resourceJSON is a resource and the layer that placed it.
 type resourceJSON struct {
 	Group     string `json:"group,omitempty"`
 	Kind      string `json:"kind"`
@@ -139,7 +139,7 @@ func inJSON(id object.ID, layer string) resourceJSON {
 	return resourceJSON{id.Group, id.Kind, id.Namespace, id.Name, layer}
 }
 
-// writeJSON writes a value on one line.
+// writeJSON writes a value as one line of JSON.
 func writeJSON(w io.Writer, value any) error {
 	return plain.WriteJSON(w, value, "")
 }

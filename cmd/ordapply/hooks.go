@@ -8,12 +8,14 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/hookrun"
 	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// markHooks marks the inputs that are Helm's hooks, which run around the plan. Where
-// Argo CD's annotations are the frame they are a part of it, in its phases.
+// markHooks marks the inputs that are Helm hooks, which run around the plan. If
+// Argo CD's annotations define the order, hooks are part of the plan instead.
 func markHooks(inputs []apply.Input, options ordering.Options) []apply.Input {
 	if !options.RunHooks {
 		return inputs
@@ -22,7 +24,7 @@ func markHooks(inputs []apply.Input, options ordering.Options) []apply.Input {
 	for i, in := range inputs {
 		metas[i] = ordering.Resource{Meta: object.Meta{Annotations: in.Object.GetAnnotations()}}
 	}
-	if ordering.HooksByArgo(metas, options.Frame) {
+	if ordering.ArgoCDRunsHooks(metas, options.OrderSource) {
 		return inputs
 	}
 	out := make([]apply.Input, len(inputs))
@@ -34,8 +36,8 @@ func markHooks(inputs []apply.Input, options ordering.Options) []apply.Input {
 	return out
 }
 
-// checkHooks refuses what is a resource of the stream and a hook as well: the hook's
-// policies would delete the resource.
+// checkHooks returns errors for resources that are also hooks, because the
+// hook's delete policy would delete the resource.
 func checkHooks(stream *apply.Stream) error {
 	var errs []error
 	for _, hook := range stream.Hooks {
@@ -46,7 +48,7 @@ func checkHooks(stream *apply.Stream) error {
 	return errors.Join(errs...)
 }
 
-// planHooks writes into a plan what runs around it, and what Helm would leave out.
+// planHooks adds the hooks to a plan, and notes about hooks that do not run.
 func planHooks(plan *ordering.Plan, stream *apply.Stream) {
 	all, dropped := hooks.Read(stream.Hooks)
 	plan.Hooks = all.Planned()
@@ -54,13 +56,13 @@ func planHooks(plan *ordering.Plan, stream *apply.Stream) {
 		plan.Notes = append(plan.Notes, err.Error())
 	}
 	if tests := all.Tests(); len(tests) > 0 {
-		plan.Notes = append(plan.Notes, fmt.Sprintf("%s of Helm's event test left out: helm test runs those, and apply does not", count(len(tests), "hook")))
+		plan.Notes = append(plan.Notes, fmt.Sprintf("%s of Helm's event test left out: helm test runs those, and apply does not", plain.Count(len(tests), "hook")))
 	}
 }
 
-// applyAround applies a stream that belongs to no apply set, with its hooks around it.
-// What the cluster has of it decides whether that is an install or an upgrade.
-func (f *applyFlags) applyAround(ctx context.Context, j job, applier apply.Applier, told tellers) (apply.Summary, error) {
+// applyAround applies a stream without an apply set, with its hooks. It is an
+// install or an upgrade depending on whether its objects exist in the cluster.
+func (f *applyFlags) applyAround(ctx context.Context, j session, applier apply.Applier, told reporters) (apply.Summary, error) {
 	all, _ := hooks.Read(j.stream.Hooks)
 	around := &hookrun.Around{
 		Runner: hookrun.Runner{Applier: applier, Adopt: f.adopt == "any", Events: told.event},
@@ -75,26 +77,31 @@ func (f *applyFlags) applyAround(ctx context.Context, j job, applier apply.Appli
 	if err == nil {
 		err = around.Post(ctx)
 	}
-	return around.Summed(summary), err
+	return around.WithHookResults(summary), err
 }
 
-// hookName is a hook as people read it: "pre-install hook Job shop/migrate".
+// hookName returns the display name of a hook: "pre-install hook Job
+// shop/migrate".
 func hookName(e apply.Event) string { return e.Hook + " hook " + e.ID.String() }
 
-// hookPermissions are those that running a stream's hooks takes: of an apply, or of a
-// rollback to it, beside those of further events.
-func hookPermissions(stream *apply.Stream, kinds apply.Kinds, diagnosis, rollback bool, more ...hooks.Event) apply.Permissions {
+// hookPermissions returns the permissions for the hooks of an apply, or of a
+// rollback, and of additional events.
+func hookPermissions(stream *apply.Stream, kinds kube.Kinds, diagnosis, rollback bool, more ...hooks.Event) kube.Permissions {
 	all, _ := hooks.Read(stream.Hooks)
 	events := append(more, hooks.PreInstall, hooks.PostInstall, hooks.PreUpgrade, hooks.PostUpgrade)
 	if rollback {
 		events = append(more, hooks.PreRollback, hooks.PostRollback)
 	}
-	return hookrun.Permissions(all, kinds, diagnosis, events...)
+	p := hookrun.Permissions(all, kinds, diagnosis, events...)
+	if !rollback && all.OfApply() {
+		p.Add(hookrun.OperationPermissions(stream.Resources, kinds))
+	}
+	return p
 }
 
-// deleteAround deletes what manifests name, between their hooks of a deletion, and then
-// what hooks of theirs left behind.
-func (f *deleteFlags) deleteAround(ctx context.Context, d deletion, told tellers) (apply.Summary, error) {
+// deleteAround deletes the objects of manifests, runs their delete hooks before
+// and after, and then deletes objects that hooks left behind.
+func (f *deleteFlags) deleteAround(ctx context.Context, d deletion, told reporters) (apply.Summary, error) {
 	remover := f.remover(d, told.event)
 	all, _ := hooks.Read(d.hooks)
 	if len(all) == 0 || f.dryRun == "server" {
@@ -113,15 +120,15 @@ func (f *deleteFlags) deleteAround(ctx context.Context, d deletion, told tellers
 	}
 	if err == nil {
 		var left []apply.Result
-		left, _, err = runner.RemoveLeft(ctx, hooks.PostDelete, all)
+		left, err = runner.RemoveLeftovers(ctx, all)
 		ran = append(ran, left...)
 	}
 	summary.Hooks = ran
 	return summary, err
 }
 
-// hookApplier applies the hooks of a deletion.
-func (f *deleteFlags) hookApplier(t *target, measured *measure, told func(apply.Event)) apply.Applier {
+// hookApplier returns the Applier for the hooks of a deletion.
+func (f *deleteFlags) hookApplier(t *target, measured *metricsRecorder, told func(apply.Event)) apply.Applier {
 	return apply.Applier{
 		Cluster: measured.of(t.cluster), Timeout: f.timeout, WaveTimeout: orNone(f.waveTimeout), NoDiagnosis: !f.diagnosis, Events: told,
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// forged is text that would be a line of ours, and steer the terminal, if it were
-// printed as it is.
+// forged is text that would look like one of our lines and control the terminal
+// if it were printed unescaped.
 const forged = `x\nerror: FORGED\r\nFORGED 2 ready\u2028FORGED\u0085FORGED\e[2J\e]0;FORGED\a\u202eFORGED\tz`
 
-// hostile is a stream that holds such text wherever people are shown some.
+// hostile is a stream with such text wherever text is printed.
 const hostile = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: "a` + forged + `", annotations: {argocd.argoproj.io/sync-wave: "1", ordapply.dev/depends-on: "external:/namespaces/n/ConfigMap/` + forged + `"}}}
 ---
@@ -31,7 +31,7 @@ const hostile = `
 {apiVersion: "` + forged + `/v1", kind: Thing, metadata: {name: c}}
 `
 
-// plainly is the part of it that gets past all checks.
+// plainly is the part of it that passes all checks.
 const plainly = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {argocd.argoproj.io/sync-wave: "1", ordapply.dev/depends-on: "external:/namespaces/n/ConfigMap/` + forged + `"}}}
 ---
@@ -63,15 +63,16 @@ func TestNoVerbPrintsWhatManifestsForge(t *testing.T) {
 			var out, said bytes.Buffer
 			run(context.Background(), append(strings.Split(args, " "), "-f", "-"), strings.NewReader(stream), &out, &said)
 			requireNothingForged(t, said.String(), args)
-			if !strings.HasPrefix(args, "graph -o svg") { // in its <title>s lines are broken on purpose
+			if !strings.HasPrefix(args, "graph -o svg") { // its <title> elements contain line breaks on purpose
 				requireNothingForged(t, out.String(), args)
 			}
 		}
 	}
 }
 
-// An error of several lines, or what the cluster tells below one, cannot add an error.
-func TestNoErrorForgesAnother(t *testing.T) {
+// An error with several lines, or a diagnosis below it, cannot forge another
+// error.
+func TestErrorsAreEscaped(t *testing.T) {
 	text := "status: bad\nerror: FORGED\r\n\x1b[2JFORGED"
 	var said bytes.Buffer
 	printFaults(&said, []error{

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever is waited for before a run begins, an interrupt ends it, and --timeout
-// bounds what the API server is asked.
-func TestNothingHangsBeforeARun(t *testing.T) {
+// An interrupt ends every wait before a run, and --timeout limits requests to
+// the API server.
+func TestTimeoutBeforeRun(t *testing.T) {
 	kubeconfig, asked := hungServer(t)
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), 0o600))
@@ -26,7 +26,7 @@ func TestNothingHangsBeforeARun(t *testing.T) {
 
 	<-asked
 
-	open, _ := io.Pipe() // nobody ever writes to it
+	open, _ := io.Pipe() // never written to
 	for _, args := range [][]string{
 		{"apply", "-f", file}, {"apply", "-f", "-"}, {"plan", "-f", file}, {"delete", "-f", file},
 		{"delete", "--applyset", "shop"}, {"status", "shop"}, {"history", "shop"}, {"rollback", "shop"}, {"rbac", "-f", file},
@@ -39,9 +39,9 @@ func TestNothingHangsBeforeARun(t *testing.T) {
 	}
 }
 
-// A server that takes the first request and never answers is told from one that
-// is not there.
-func TestASilentServerIsSaid(t *testing.T) {
+// A server that accepts connections and never responds gives another message
+// than an unreachable one.
+func TestUnresponsiveServerIsReported(t *testing.T) {
 	t.Parallel()
 	target := &target{server: "https://10.0.0.1:6443", context: "prod"}
 	err := target.explain(&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: context.DeadlineExceeded})
@@ -54,7 +54,7 @@ func runOn(ctx context.Context, stdin io.Reader, args ...string) (int, string) {
 	return code, said.String()
 }
 
-// hungServer takes connections and answers nothing; asked tells of each.
+// hungServer accepts connections and never responds; asked receives for each.
 func hungServer(t *testing.T) (kubeconfig string, asked <-chan struct{}) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -67,7 +67,7 @@ func hungServer(t *testing.T) (kubeconfig string, asked <-chan struct{}) {
 			if err != nil {
 				return
 			}
-			defer func() { _ = conn.Close() }() // when the test is over
+			defer func() { _ = conn.Close() }() // at the end of the test
 			seen <- struct{}{}
 		}
 	}()

@@ -13,13 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/util/cert"
 
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// The Pods of a stream that brings a webhook for them, which injects a sidecar and
-// fails closed, come up injected at the first try, from any shuffle; also those of a
-// gateway that never starts without injection, and those whose image the webhook
-// fills in. The webhook's own backend comes up without it.
+// The Pods of a stream with its own webhook, which injects a sidecar and fails
+// closed, are injected on the first try, for any shuffle; including a gateway
+// that never starts without injection, and Pods whose image the webhook sets.
+// The webhook's own backend starts without it.
 func TestPodsAreInjected(t *testing.T) {
 	address := ownAddress(t)
 	cluster := shared.Get(t)
@@ -46,8 +46,8 @@ func TestPodsAreInjected(t *testing.T) {
 	}
 }
 
-// injector serves a webhook that gives every Pod a sidecar and lets it start. It
-// answers when the Deployment behind it is ready, and fails before.
+// injector serves a webhook that adds a sidecar to every Pod and allows it. It
+// responds once the Deployment behind it is ready, and fails before.
 func injector(t *testing.T, cluster *testcluster.Cluster, namespace string) (port int, bundle string) {
 	t.Helper()
 	certificate, key, err := cert.GenerateSelfSignedCertKey("control."+namespace+".svc", nil, nil)
@@ -88,9 +88,10 @@ func inject(w http.ResponseWriter, r *http.Request) {
 	}})
 }
 
-// injectedStream takes a namespace, the webhook's CA bundle, and the address and port
-// of its server. The Service selects the Pods of the control plane, whose port is not
-// the one that it names: only the EndpointSlice leads to the server.
+// injectedStream is formatted with a namespace, the webhook's CA bundle, and
+// the address and port of its server. The Service selects the control plane's
+// Pods, whose port differs from the Service's: only the EndpointSlice leads to
+// the server.
 const injectedStream = `apiVersion: v1
 kind: Namespace
 metadata: {name: %[1]s, labels: {injection: enabled}}

@@ -20,10 +20,11 @@ import (
 	"github.com/ordapply/ordapply/fn"
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/yamltext"
 )
 
-// inputFlags say where the manifests come from and how they are ordered.
+// inputFlags select the manifests and their order.
 type inputFlags struct {
 	files     []string
 	recursive bool
@@ -31,9 +32,9 @@ type inputFlags struct {
 	selector     string
 	order        string
 	requireOrder bool
-	// findings take what stamping has to tell; nil: it is printed.
+	// findings receives the findings of stamping; if nil, they are printed.
 	findings *fn.Findings
-	lean     bool // the documents' texts are not kept, and garbage is collected early
+	dropText bool // drop the text of documents and collect garbage early
 }
 
 func (f *inputFlags) register(flags *pflag.FlagSet) {
@@ -45,16 +46,17 @@ func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.requireOrder, "require-order", false, "refuse a stream that carries no order")
 }
 
-// errNoResources is never an order to delete everything.
+// errNoResources is returned for an empty stream, which must never delete
+// everything.
 var errNoResources = errors.New("the stream holds no resources")
 
-// errSkippedFunction is what an unstamped stream usually means.
+// errSkippedFunction explains the usual cause of an unstamped stream.
 var errSkippedFunction = errors.New("no resource carries " + "ordapply.dev/layer: the stream has no order. " +
 	"Did kustomize skip the function? It needs --enable-alpha-plugins, and an exec function also --enable-exec, without which it is skipped silently; " +
 	"kubectl apply -k runs no functions. Or pass the order here, with --order FILE")
 
-// read gives the manifests, stamped with the order asked for. Those that could be
-// read come with the error, too.
+// read returns the manifests, stamped with --order. On error it also returns
+// those that could be read.
 func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
 	files, err := f.sources(cmd)
 	if err != nil {
@@ -65,7 +67,7 @@ func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
 	for _, file := range files {
 		manifests, err := readInput(cmd, f, file, f.manifests)
 		errs = append(errs, err)
-		verboseLogOf(cmd.Context()).printf(logDecisions, "%s read from %s", count(len(manifests), "resource"), sourceName(file))
+		verboseLogOf(cmd.Context()).printf(logDecisions, "%s read from %s", plain.Count(len(manifests), "resource"), sourceName(file))
 		for _, m := range manifests {
 			inputs = append(inputs, apply.Input{Object: m.Unstructured, Source: m.Source, Chart: m.Chart, CRDFolder: m.CRDFolder, Text: m.Text})
 		}
@@ -84,18 +86,18 @@ func (f *inputFlags) read(cmd *cobra.Command) ([]apply.Input, error) {
 	if f.requireOrder && !slices.ContainsFunc(inputs, isStamped) {
 		return nil, errSkippedFunction
 	}
-	return inputs, f.sift(inputs)
+	return inputs, f.applySelector(inputs)
 }
 
-// sift leaves out the resources that the selector does not match.
-func (f *inputFlags) sift(inputs []apply.Input) error {
+// applySelector marks the resources that the selector does not match.
+func (f *inputFlags) applySelector(inputs []apply.Input) error {
 	matches, err := f.matcher()
 	if err != nil {
 		return err
 	}
 	left := 0
 	for i := range inputs {
-		if inputs[i].Elsewhere = !matches(inputs[i].Object.GetLabels()); inputs[i].Elsewhere {
+		if inputs[i].Excluded = !matches(inputs[i].Object.GetLabels()); inputs[i].Excluded {
 			left++
 		}
 	}
@@ -105,7 +107,7 @@ func (f *inputFlags) sift(inputs []apply.Input) error {
 	return nil
 }
 
-// checkSet refuses a selection of what an apply set should hold.
+// checkSet rejects --selector together with an apply set.
 func (f *inputFlags) checkSet(set string) error {
 	if set != "" && f.selector != "" {
 		return usagef("--selector takes a part of the stream, and --applyset keeps all of it: the rest would leave the set, or be pruned; leave one of them out")
@@ -113,7 +115,7 @@ func (f *inputFlags) checkSet(set string) error {
 	return nil
 }
 
-// matcher tells which labels the selector matches.
+// matcher returns a function that reports whether the selector matches labels.
 func (f *inputFlags) matcher() (func(map[string]string) bool, error) {
 	selector, err := labels.Parse(f.selector)
 	if err != nil {
@@ -122,9 +124,9 @@ func (f *inputFlags) matcher() (func(map[string]string) bool, error) {
 	return func(of map[string]string) bool { return selector.Matches(labels.Set(of)) }, nil
 }
 
-// readInput gives what read finds in the files of one -f argument.
+// readInput applies read to the files of one -f argument.
 func readInput[T any](cmd *cobra.Command, f *inputFlags, name string, read func(source string, stream io.Reader) ([]T, error)) ([]T, error) {
-	return bounded(cmd.Context(), f.reading(name), func(ctx context.Context) ([]T, error) {
+	return runAbortable(cmd.Context(), f.reading(name), func(ctx context.Context) ([]T, error) {
 		var all []T
 		var errs []error
 		err := f.eachFile(ctx, cmd.InOrStdin(), name, func(source string, stream io.Reader) error {
@@ -136,29 +138,29 @@ func readInput[T any](cmd *cobra.Command, f *inputFlags, name string, read func(
 	})
 }
 
-// manifests gives the manifests of one file.
+// manifests reads the manifests of one file.
 func (f *inputFlags) manifests(source string, stream io.Reader) ([]manifest.Manifest, error) {
-	if f.lean {
-		stream = &collecting{Reader: stream}
+	if f.dropText {
+		stream = &gcTuningReader{Reader: stream}
 	}
 	read, err := manifest.ReadFrom(source, stream)
 	for i := range read {
-		if f.lean {
+		if f.dropText {
 			read[i].Text = nil
 		}
 	}
 	return read, err
 }
 
-// collecting is a stream of which nobody knows how large it will be: the more of
-// it was read, the sooner garbage is collected. A small one leaves little, and a
-// large one must not take as much again as what is kept. GOGC overrides that.
-type collecting struct {
+// gcTuningReader is a Reader that lowers the garbage collector's target as more of
+// the stream is read. Small streams produce little garbage; for large ones
+// memory should not double. GOGC overrides it.
+type gcTuningReader struct {
 	io.Reader
 	size int
 }
 
-func (c *collecting) Read(p []byte) (int, error) {
+func (c *gcTuningReader) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	if percent := gcPercent(c.size + n); os.Getenv("GOGC") == "" && (c.size == 0 || percent != gcPercent(c.size)) {
 		debug.SetGCPercent(percent)
@@ -167,7 +169,7 @@ func (c *collecting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gcPercent is how much garbage may grow beside what is kept of a stream.
+// gcPercent returns the GC percentage for a stream size in bytes.
 func gcPercent(size int) int {
 	switch {
 	case size < 1<<20:
@@ -178,7 +180,7 @@ func gcPercent(size int) int {
 	return 20
 }
 
-// reading names what is waited for while a -f argument is read.
+// reading describes the reading of a -f argument, for progress messages.
 func (f *inputFlags) reading(name string) string {
 	switch address := asURL(name); {
 	case f.kustomize != "":
@@ -191,7 +193,7 @@ func (f *inputFlags) reading(name string) string {
 	return "reading " + name
 }
 
-// eachFile opens every file that a -f argument means.
+// eachFile opens every file of a -f argument.
 func (f *inputFlags) eachFile(ctx context.Context, stdin io.Reader, name string, visit func(source string, stream io.Reader) error) error {
 	if f.kustomize != "" {
 		stream, err := f.build()
@@ -228,7 +230,7 @@ func (f *inputFlags) eachFile(ctx context.Context, stdin io.Reader, name string,
 	return nil
 }
 
-// bytes gives all files as one stream.
+// bytes returns all files as one stream.
 func (f *inputFlags) bytes(cmd *cobra.Command) ([]byte, error) {
 	files, err := f.sources(cmd)
 	if err != nil {
@@ -249,8 +251,8 @@ func (f *inputFlags) bytes(cmd *cobra.Command) ([]byte, error) {
 	return bytes.Join(texts, []byte("\n---\n")), nil
 }
 
-// sources are the -f arguments, or the one of -k; standard input when there are
-// none and something is piped in.
+// sources returns the -f arguments, or the one of -k; without either, standard
+// input if it is piped.
 func (f *inputFlags) sources(cmd *cobra.Command) ([]string, error) {
 	switch {
 	case f.kustomize != "" && (len(f.files) > 0 || f.recursive):
@@ -265,8 +267,8 @@ func (f *inputFlags) sources(cmd *cobra.Command) ([]string, error) {
 	return nil, usagef("no manifests: name a file with -f or a kustomization with -k, or pipe them in")
 }
 
-// expand lists the manifest files that a -f argument means: a file, a folder or, as in
-// kubectl, a pattern of such where no file has the name.
+// expand returns the manifest files of a -f argument: a file, a folder or, as
+// in kubectl, a glob pattern if no such file exists.
 func (f *inputFlags) expand(ctx context.Context, name string) ([]string, error) {
 	names := []string{name}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
@@ -288,7 +290,7 @@ func (f *inputFlags) expand(ctx context.Context, name string) ([]string, error) 
 	return paths, nil
 }
 
-// manifestsOf lists the manifest files of a folder; a file is itself one.
+// manifestsOf returns the manifest files of a folder, or the file itself.
 func (f *inputFlags) manifestsOf(ctx context.Context, name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -297,7 +299,7 @@ func (f *inputFlags) manifestsOf(ctx context.Context, name string) ([]string, er
 	if !info.IsDir() {
 		return []string{name}, nil
 	}
-	var paths, others []string // what is a manifest by its name, and what is not
+	var paths, others []string // files with and without an extension of manifests
 	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

@@ -18,12 +18,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/state"
 )
 
-// While a request is out, the first interrupt is heard at once, and what was sent may
-// be answered; the second one ends the process at once. Both have the same exit code.
+// During a request the first interrupt is reported immediately, and the request
+// may be answered; the second one ends the process immediately. Both give the
+// same exit code.
 func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
 	proxy := recorder.Start(t, battered.Get(t).Kubeconfig)
 	file := filepath.Join(t.TempDir(), "app.yaml")
@@ -34,8 +35,8 @@ func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
 		"both":     {syscall.SIGTERM, os.Interrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
-			arrived := holdUp(t, proxy, recorder.Verb("patch", "configmaps"))
-			p := begin(t, "apply", "-f", file, "--kubeconfig", proxy.Kubeconfig)
+			arrived := blockRequests(t, proxy, recorder.Verb("patch", "configmaps"))
+			p := startProgram(t, "apply", "-f", file, "--kubeconfig", proxy.Kubeconfig)
 			<-arrived
 			require.NoError(t, p.Process.Signal(signals[0]))
 			p.await(t, "interrupted: finishing what was sent; once more ends at once")
@@ -47,8 +48,8 @@ func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
 		})
 	}
 	t.Run("once", func(t *testing.T) {
-		arrived := holdUp(t, proxy, recorder.Verb("patch", "configmaps"))
-		p := begin(t, "apply", "-f", file, "--kubeconfig", proxy.Kubeconfig, "-o", "json")
+		arrived := blockRequests(t, proxy, recorder.Verb("patch", "configmaps"))
+		p := startProgram(t, "apply", "-f", file, "--kubeconfig", proxy.Kubeconfig, "-o", "json")
 		<-arrived
 		require.NoError(t, p.Process.Signal(os.Interrupt))
 		require.Equal(t, exitInterrupted, p.end())
@@ -58,10 +59,11 @@ func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
 	})
 }
 
-// Who waits for the lock of an apply set, or for manifests, is interrupted as well.
+// An interrupt also ends waiting for the lock of an apply set, or for
+// manifests.
 func TestInterruptedBeforeTheRun(t *testing.T) {
 	t.Run("manifests", func(t *testing.T) {
-		p := begin(t, "apply", "-f", "-")
+		p := startProgram(t, "apply", "-f", "-")
 		_, err := p.stdin.Write([]byte(strings.Repeat("# more than a pipe holds: the program reads\n", 10_000)))
 		require.NoError(t, err)
 		require.NoError(t, p.Process.Signal(os.Interrupt))
@@ -76,7 +78,7 @@ func TestInterruptedBeforeTheRun(t *testing.T) {
 		require.NoError(t, os.WriteFile(lease, []byte(heldLease), 0o600))
 		require.NoError(t, os.WriteFile(app, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"), 0o600))
 		cluster.Kubectl(t, "apply", "-f", lease)
-		p := begin(t, "apply", "-f", app, "--applyset", "shop", "-n", "interrupted-lock", "--lock-timeout", "5m", "--kubeconfig", cluster.Kubeconfig)
+		p := startProgram(t, "apply", "-f", app, "--applyset", "shop", "-n", "interrupted-lock", "--lock-timeout", "5m", "--kubeconfig", cluster.Kubeconfig)
 		p.await(t, "waiting for another run on apply set shop")
 		require.NoError(t, p.Process.Signal(os.Interrupt))
 		require.Equal(t, exitInterrupted, p.end(), p.said.String())
@@ -84,8 +86,8 @@ func TestInterruptedBeforeTheRun(t *testing.T) {
 	})
 }
 
-// HTTP/2 says of a request that an interrupt ended no more than that its context was
-// cancelled.
+// With HTTP/2 the error of an interrupted request is only that its context was
+// canceled.
 func TestARequestThatAnInterruptEnded(t *testing.T) {
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	canceled := fmt.Errorf("read the parent of the apply set: %w", context.Canceled)
@@ -107,8 +109,8 @@ metadata: {name: ordapply.secret.shop, namespace: interrupted-lock}
 spec: {holderIdentity: ann@laptop process 1, leaseDurationSeconds: 3600, acquireTime: "2026-01-01T00:00:00.000000Z", renewTime: "2026-01-01T00:01:00.000000Z"}
 `
 
-// holdUp answers requests that fit never, and tells of each.
-func holdUp(t *testing.T, proxy *recorder.Proxy, fits func(*recorder.Request) bool) (arrived <-chan struct{}) {
+// blockRequests never responds to matching requests, and sends for each.
+func blockRequests(t *testing.T, proxy *recorder.Proxy, fits func(*recorder.Request) bool) (arrived <-chan struct{}) {
 	t.Helper()
 	seen, over := make(chan struct{}, 10), make(chan struct{})
 	proxy.Inject(recorder.Always(fits, func(_ http.ResponseWriter, r *http.Request) {
@@ -122,18 +124,18 @@ func holdUp(t *testing.T, proxy *recorder.Proxy, fits func(*recorder.Request) bo
 	return seen
 }
 
-// begun is the real program while it runs.
-type begun struct {
+// runningProgram is a running process of the real program.
+type runningProgram struct {
 	*exec.Cmd
 	stdin     io.Writer
-	out, said strings.Builder // what it wrote; said may be read when it ended
+	out, said strings.Builder // its output; said may be read after it has ended
 	lines     chan string     // of standard error
 }
 
-// begin starts the program that this test is built of.
-func begin(t *testing.T, args ...string) *begun {
+// startProgram starts the program from the test binary.
+func startProgram(t *testing.T, args ...string) *runningProgram {
 	t.Helper()
-	p := &begun{Cmd: exec.Command("ordapply", args...), lines: make(chan string, 1000)}
+	p := &runningProgram{Cmd: exec.Command("ordapply", args...), lines: make(chan string, 1000)}
 	p.Stdout = &p.out
 	var err error
 	p.stdin, err = p.StdinPipe()
@@ -146,15 +148,15 @@ func begin(t *testing.T, args ...string) *begun {
 	return p
 }
 
-func (p *begun) listen(stderr io.Reader) {
+func (p *runningProgram) listen(stderr io.Reader) {
 	defer close(p.lines)
 	for scanner := bufio.NewScanner(stderr); scanner.Scan(); {
 		p.lines <- scanner.Text()
 	}
 }
 
-// await returns when the program says something.
-func (p *begun) await(t *testing.T, text string) {
+// await returns when the program prints a text.
+func (p *runningProgram) await(t *testing.T, text string) {
 	t.Helper()
 	for line := range p.lines {
 		p.said.WriteString(line + "\n")
@@ -165,8 +167,8 @@ func (p *begun) await(t *testing.T, text string) {
 	t.Fatalf("it never said %q:\n%s", text, p.said.String())
 }
 
-// end waits for the program's end, and gives its exit code.
-func (p *begun) end() int {
+// end waits for the program's end and returns its exit code.
+func (p *runningProgram) end() int {
 	for line := range p.lines {
 		p.said.WriteString(line + "\n")
 	}

@@ -13,9 +13,9 @@ import (
 )
 
 // jobShell runs a command as a shell with job control does: in the foreground
-// of its terminal, in a process group of its own, which is not orphaned because
-// this process, of the same session, is its parent. It writes the ID of the
-// command to descriptor 3, and exits as the command does.
+// of its terminal, in its own process group, which is not orphaned because its
+// parent, this process, is in the same session. It writes the command's process
+// ID to descriptor 3, and exits with the command's exit code.
 func jobShell() {
 	cmd := exec.Command(os.Args[1], os.Args[2:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -29,8 +29,8 @@ func jobShell() {
 	os.Exit(cmd.ProcessState.ExitCode())
 }
 
-// underShell is a program that a shell runs on a terminal of its own. Its
-// process is the program, not the shell.
+// underShell starts a program that a shell runs on its own terminal. The
+// returned process is the program, not the shell.
 func underShell(t *testing.T, bin string, args ...string) *seated {
 	t.Helper()
 	exe, err := os.Executable()
@@ -62,8 +62,8 @@ func (p *seated) stopped() bool {
 	return err == nil && statOf(string(stat)) == 'T'
 }
 
-// statOf is the state in a line of /proc/PID/stat, which follows the name in
-// parentheses.
+// statOf returns the state in a line of /proc/PID/stat, which follows the name
+// in parentheses.
 func statOf(line string) byte {
 	for i := len(line) - 1; i >= 0; i-- {
 		if line[i] == ')' {
@@ -73,8 +73,9 @@ func statOf(line string) byte {
 	return 0
 }
 
-// Where no shell could continue the program, Ctrl-Z does not stop it: not in an orphaned
-// process group, and not as process 1 of a container, which no signal stops.
+// testOrphaned: if no shell could continue the program, Ctrl-Z does not stop
+// it: in an orphaned process group, and as process 1 of a container, which no
+// signal stops.
 func testOrphaned(t *testing.T, bin string, args []string, namespaces uintptr) {
 	p := prepared(t, bin, append(args, "--wave-timeout", "6s")...)
 	p.SysProcAttr.Cloneflags = namespaces

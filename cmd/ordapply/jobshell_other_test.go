@@ -2,5 +2,5 @@
 
 package main
 
-// jobShell is for the tests on a terminal, which run on Linux.
+// jobShell is for the terminal tests, which run on Linux only.
 func jobShell() {}

@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// Killed at whatever request, the next run finishes the work.
+// After a kill at any request the next run finishes the work.
 func TestKilledAtAnyRequest(t *testing.T) {
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
@@ -35,7 +35,7 @@ func TestKilledAtAnyRequest(t *testing.T) {
 			cmd.Stdin = bytes.NewReader(stream)
 			var arrived atomic.Int32
 			err := runSignalled(cmd, proxy, os.Kill, func(*recorder.Request) bool { return arrived.Add(1) == k })
-			if k < every-2 { // runs differ by how often discovery must be asked
+			if k < every-2 { // the number of discovery requests varies between runs
 				require.Error(t, err)
 			}
 			proxy.Inject(nil)
@@ -45,8 +45,8 @@ func TestKilledAtAnyRequest(t *testing.T) {
 	}
 }
 
-// The first interrupt lets requests in flight finish, says that the work is not
-// done, and exits with 130.
+// The first interrupt lets pending requests finish, reports that the work is
+// incomplete, and exits with 130.
 func TestInterrupted(t *testing.T) {
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
@@ -70,8 +70,8 @@ func TestInterrupted(t *testing.T) {
 	require.Equal(t, exitDone, code, again)
 }
 
-// runSignalled runs a command through a proxy, and sends it a signal with each
-// request that fits, which still goes through.
+// runSignalled runs a command through a proxy, and sends it a signal at each
+// matching request, which is still forwarded.
 func runSignalled(cmd *exec.Cmd, proxy *recorder.Proxy, signal os.Signal, fits func(*recorder.Request) bool) error {
 	started := make(chan struct{})
 	proxy.Inject(func(r *recorder.Request) recorder.Fault {

@@ -11,23 +11,23 @@ import (
 )
 
 // kubectlDefault is the server that kubectl's flags fall back to without any
-// configuration, never one that a user chose.
+// configuration.
 const kubectlDefault = "http://localhost:8080"
 
-// kubeconfig is what a kubeconfig and kubectl's flags say of a cluster.
+// kubeconfig is the result of a kubeconfig and kubectl's flags.
 type kubeconfig struct {
 	config    *rest.Config
-	empty     bool // neither names a cluster
+	empty     bool // no cluster is configured
 	context   string
 	namespace string
-	enforce   bool // the namespace is that of --namespace
+	enforce   bool // --namespace was given
 }
 
-// readKubeconfig reads the kubeconfig, and the certificates and tokens that it and the
-// flags name.
+// readKubeconfig reads the kubeconfig, and the certificates and tokens that it
+// and the flags refer to.
 func readKubeconfig(ctx context.Context, flags *genericclioptions.ConfigFlags) (kubeconfig, error) {
 	loader := flags.ToRawKubeConfigLoader()
-	return bounded(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (k kubeconfig, err error) {
+	return runAbortable(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (k kubeconfig, err error) {
 		if k.config, err = loader.ClientConfig(); err != nil {
 			return k, err
 		}
@@ -44,10 +44,10 @@ func readKubeconfig(ctx context.Context, flags *genericclioptions.ConfigFlags) (
 	})
 }
 
-// readContext reads no more than the names of the context and of the namespace.
+// readContext reads only the names of the context and the namespace.
 func readContext(ctx context.Context, flags *genericclioptions.ConfigFlags) (kubeconfig, error) {
 	loader := flags.ToRawKubeConfigLoader()
-	return bounded(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (kubeconfig, error) {
+	return runAbortable(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (kubeconfig, error) {
 		raw, err := loader.RawConfig()
 		namespace, enforce, _ := loader.Namespace()
 		return kubeconfig{context: cmp.Or(deref(flags.Context), raw.CurrentContext), namespace: namespace, enforce: enforce}, err

@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// -f, -R, -k, -l and -n take the objects that kubectl takes, or both refuse.
+// -f, -R, -k, -l and -n select the same objects as in kubectl, or both fail.
 func TestFlagsMeanWhatTheyMeanForKubectl(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "flags")
@@ -47,7 +47,8 @@ func TestFlagsMeanWhatTheyMeanForKubectl(t *testing.T) {
 	}
 }
 
-// dryRunOf is a dry run with flags that blanks separate; "-" in a selector is one, too.
+// dryRunOf returns the arguments of a dry run with space-separated flags; "-"
+// in a selector stands for a space.
 func dryRunOf(flags string) []string {
 	words := strings.Fields(flags)
 	for i := range words {
@@ -58,7 +59,8 @@ func dryRunOf(flags string) []string {
 	return append([]string{"apply", "--server-side", "--dry-run=server", "-o", "name", "-n", "flags"}, words...)
 }
 
-// takenByKubectl are the objects that kubectl takes, sorted; none where it refuses.
+// takenByKubectl returns the objects that kubectl selects, sorted; none if it
+// fails.
 func takenByKubectl(t *testing.T, cluster *testcluster.Cluster, flags string) []string {
 	t.Helper()
 	line := cluster.KubectlCommand(dryRunOf(flags)...)
@@ -83,15 +85,15 @@ func takenByOrdapply(t *testing.T, cluster *testcluster.Cluster, flags string) [
 	return sortedLines(out.String())
 }
 
-// sortedLines are the lines of a text, each once: kubectl sends an object twice that it is
-// given twice.
+// sortedLines returns the lines of a text without duplicates: kubectl sends an
+// object twice if it is given twice.
 func sortedLines(text string) []string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	slices.Sort(lines)
 	return slices.Compact(lines)
 }
 
-// writeTree writes folders with manifests, with files that are none, and with links.
+// writeTree writes folders with manifests, other files, and links.
 func writeTree(t *testing.T) {
 	t.Helper()
 	for path, text := range map[string]string{

@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kustomizationFlags say how -k builds a kustomization, with kustomize's own
-// names and defaults: functions, such as a SortOrder among the transformers, run
-// only where both flags allow it.
+// kustomizationFlags configure the build of -k, with kustomize's names and
+// defaults: functions, such as a SortOrder transformer, run only if the flags
+// allow it.
 type kustomizationFlags struct {
 	kustomize string
 	plugins   bool
@@ -30,8 +30,8 @@ func (f *kustomizationFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.exec, "enable-exec", false, "with -k and --enable-alpha-plugins, let functions be programs of this machine")
 }
 
-// isKustomization recognises what kustomize reads by its name and content: a
-// resource that another tool calls a Kustomization is one to apply.
+// isKustomization reports whether a file is a kustomization by its name and
+// content. A resource of another tool's kind Kustomization is not.
 func isKustomization(ctx context.Context, path string) bool {
 	if !slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path)) {
 		return false
@@ -43,7 +43,7 @@ func isKustomization(ctx context.Context, path string) bool {
 	return err == nil && yaml.Unmarshal(text, &head) == nil && (head.APIVersion == "" || strings.HasPrefix(head.APIVersion, "kustomize.config.k8s.io/"))
 }
 
-// build is what `kustomize build` prints.
+// build returns the output of `kustomize build`.
 func (f *kustomizationFlags) build() ([]byte, error) {
 	options := krusty.MakeDefaultOptions()
 	if f.plugins {

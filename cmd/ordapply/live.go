@@ -14,41 +14,41 @@ import (
 	"github.com/ordapply/ordapply/internal/liveview"
 	"github.com/ordapply/ordapply/internal/outlet"
 	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// frameEvery is the shortest time between two frames.
-const frameEvery = 100 * time.Millisecond
+// minFrameInterval is the minimum interval between two frames.
+const minFrameInterval = 100 * time.Millisecond
 
-// live tells a run on a terminal: what is going on is drawn anew again and
-// again, what is over scrolls away above. The run never waits for it: events
-// pile up while the terminal is stopped.
+// live shows a run on a terminal: the current state is redrawn, finished output
+// scrolls away above it. Events are queued, so the run never waits for a
+// terminal that is stopped.
 type live struct {
-	account                 // of what stays
-	stays    *bytes.Buffer  // what the printer printed and is not on the terminal yet
-	view     *liveview.View // with stays, owned by the goroutine of draw
-	options  liveview.Options
-	screen   *terminal.Screen
-	terminal *os.File
-	size     [2]int // columns and rows, as last seen
+	logReporter                // prints what remains on the screen
+	stays       *bytes.Buffer  // output of the printer that is not on the terminal yet
+	view        *liveview.View // with stays, owned by the goroutine of draw
+	options     liveview.Options
+	screen      *terminal.Screen
+	terminal    *os.File
+	size        [2]int // columns and rows at the last check
 
 	mu          sync.Mutex
-	happened    []func() // what waits for draw to do it
+	happened    []func() // queue for draw
 	interrupted <-chan struct{}
 	ending      chan struct{}
 	ended       chan struct{}
 }
 
-// account is what a printer tells of a run.
-type account interface {
-	teller
-	// result prints what a transition means to those who read standard output.
+// logReporter is a printer's report of a run.
+type logReporter interface {
+	reporter
+	// result prints an event on standard output.
 	result(apply.Event)
 }
 
-// liveTerminal is the terminal to draw on; nil when progress goes elsewhere, or
-// something else may write there: what a pipe feeds, or the results that -o
-// asks for.
+// liveTerminal returns the terminal to draw on. It returns nil if progress goes
+// elsewhere, or if a pipe or the results of -o may write to the same terminal.
 func liveTerminal(cmd *cobra.Command, output string) *os.File {
 	errs, ok := cmd.ErrOrStderr().(*os.File)
 	if !ok || !term.IsTerminal(int(errs.Fd())) {
@@ -71,22 +71,22 @@ func liveTerminal(cmd *cobra.Command, output string) *os.File {
 	return errs
 }
 
-// mayDraw reports whether a terminal understands what draws on it: not where TERM names
-// none, as under cron and on consoles of Windows, nor in CI.
+// mayDraw reports whether the terminal supports drawing: not if TERM is empty
+// or "dumb", as under cron and on Windows consoles, and not in CI.
 func mayDraw() bool {
 	kind := os.Getenv("TERM")
 	return kind != "" && kind != "dumb" && os.Getenv("CI") == ""
 }
 
-// newLive draws on a terminal what told, which is p or made of it, would print
-// there. Results that would appear between the frames are left out: the frames
-// say it.
-func newLive(cmd *cobra.Command, told account, p *printer, options liveview.Options, on *os.File) *live {
+// newLive draws on a terminal what the reporter told, p or a wrapper of it, would print.
+// Results that would appear between frames are omitted, since the frames show
+// them.
+func newLive(cmd *cobra.Command, told logReporter, p *printer, options liveview.Options, on *os.File) *live {
 	if out := fileOf(cmd.OutOrStdout()); out != nil && term.IsTerminal(int(out.Fd())) {
 		p.results = noResults
 	}
 	l := &live{
-		account: told, stays: &bytes.Buffer{}, terminal: on,
+		logReporter: told, stays: &bytes.Buffer{}, terminal: on,
 		options:     options,
 		screen:      terminal.NewScreen(on, os.Getenv("NO_COLOR") == ""),
 		interrupted: interruptOf(cmd.Context()),
@@ -98,14 +98,18 @@ func newLive(cmd *cobra.Command, told account, p *printer, options liveview.Opti
 }
 
 func (l *live) begin() {
-	l.account.begin()
+	l.logReporter.begin()
 	l.resized()
 	go l.draw()
 }
 
 func (l *live) event(e apply.Event) {
 	if e.Hook != "" {
-		l.later(func() { l.account.event(e) })
+		l.later(func() {
+			if l.view.TakeHook(e); e.Log != nil || e.State.Final() || e.Detail == "" || e.ID == (object.ID{}) {
+				l.logReporter.event(e) // else the frame says it
+			}
+		})
 		return
 	}
 	l.result(e)
@@ -114,7 +118,7 @@ func (l *live) event(e apply.Event) {
 
 func (l *live) extend(plan *ordering.Plan) {
 	l.later(func() {
-		l.account.extend(plan)
+		l.logReporter.extend(plan)
 		l.view.Extend(plan)
 	})
 }
@@ -122,29 +126,30 @@ func (l *live) extend(plan *ordering.Plan) {
 func (l *live) rollBack(revision int, plan *ordering.Plan) {
 	l.later(func() {
 		l.stays.WriteString(l.view.End())
-		l.account.rollBack(revision, plan)
+		l.logReporter.rollBack(revision, plan)
 		l.view = liveview.New(plan, l.options, time.Now())
 	})
 }
 
-// end waits until all is drawn, as long as the terminal takes it.
+// end waits until everything is drawn, or until the terminal stops accepting
+// output and the run is interrupted.
 func (l *live) end(o events.Outcome) {
 	l.later(func() {
 		l.stays.WriteString(l.view.End())
-		l.account.end(o)
+		l.logReporter.end(o)
 	})
 	close(l.ending)
 	outlet.Await(l.interrupted, l.ended, nil)
 }
 
-// later lets the goroutine of draw do something.
+// later queues a function for the goroutine of draw.
 func (l *live) later(do func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.happened = append(l.happened, do)
 }
 
-// catchUp does what was put off, and tells whether there was anything.
+// catchUp runs the queued functions and reports whether there were any.
 func (l *live) catchUp() bool {
 	l.mu.Lock()
 	happened := l.happened
@@ -156,11 +161,11 @@ func (l *live) catchUp() bool {
 	return len(happened) > 0
 }
 
-// draw draws frames until the run ends, at once after the first that something
-// happened, and every second for the clocks in them.
+// draw draws frames until the run ends: at once on the first event, and every
+// second for the clocks.
 func (l *live) draw() {
 	defer close(l.ended)
-	tick := time.NewTicker(frameEvery)
+	tick := time.NewTicker(minFrameInterval)
 	defer tick.Stop()
 	interrupted := l.interrupted
 	stops, conts, end := suspensions()
@@ -194,7 +199,7 @@ func (l *live) draw() {
 	}
 }
 
-// resized notes the terminal's size, and tells whether it is new.
+// resized updates the terminal's size and reports whether it changed.
 func (l *live) resized() bool {
 	size := [2]int{80, 24}
 	if columns, rows, err := term.GetSize(int(l.terminal.Fd())); err == nil && columns > 0 && rows > 0 {
@@ -205,8 +210,8 @@ func (l *live) resized() bool {
 	return changed
 }
 
-// frame draws a frame below what stays. A terminal that is gone takes nothing,
-// and that ends nothing.
+// frame draws a frame below the permanent output. Errors of a closed terminal
+// are ignored.
 func (l *live) frame(lines []terminal.Line) {
 	_ = l.screen.Draw(l.stays.String(), lines, l.size[0], l.size[1])
 	l.stays.Reset()

@@ -13,18 +13,18 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/ordapply/ordapply/internal/testcluster"
-	"github.com/ordapply/ordapply/internal/vt"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/test/vt"
 )
 
-// On a terminal a run is drawn; what is left in the end is a clean account, and
-// a terminal as it was found, also after an interrupt.
+// On a terminal a run is drawn; at the end the screen shows a complete report
+// and the terminal is in its original state, also after an interrupt.
 func TestLiveOnATerminal(t *testing.T) {
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
 	}
-	cluster := testcluster.Start(t, "--light") // of its own: nothing gets ready there, and there is nothing to tell why
+	cluster := testcluster.Start(t, "--light") // its own: nothing becomes ready there, and there is no cause to report
 	file := t.TempDir() + "/app.yaml"
 	require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
 	args := []string{"apply", "-f", file, "--kubeconfig", cluster.Kubeconfig}
@@ -84,7 +84,7 @@ func TestLiveOnATerminal(t *testing.T) {
 	})
 	t.Run("stopped", func(t *testing.T) {
 		stream := liveStream
-		for i := range 20 { // so that the frames are more than the terminal takes
+		for i := range 20 { // so that the frames exceed the terminal's buffer
 			stream += "---\n" + strings.ReplaceAll(stuckDeployment, "stuck", fmt.Sprint("stuck-", i))
 		}
 		require.NoError(t, os.WriteFile(file, []byte(stream), 0o644))
@@ -102,7 +102,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		require.NotContains(t, p.raw.String(), "\x1b[")
 		p.requireClean(t, `^deployment.apps/stuck (serverside-applied|unchanged)$`, `^  Deployment live/stuck +timed out: `)
 	})
-	t.Run("deleted", func(t *testing.T) { // nothing collects there what the Deployment may own
+	t.Run("deleted", func(t *testing.T) { // no garbage collector deletes what the Deployment may own
 		require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
 		p := onTerminal(t, bin, "delete", "-f", file, "--kubeconfig", cluster.Kubeconfig, "--wave-timeout", "4s")
 		require.Equal(t, exitTimedOut, p.wait())
@@ -137,7 +137,7 @@ spec:
     spec: {containers: [{name: c, image: c}]}
 `
 
-// seated is a program at a terminal of 80 columns and 24 rows.
+// seated is a program on a terminal with 80 columns and 24 rows.
 type seated struct {
 	*exec.Cmd
 	pid      int // of the program
@@ -149,7 +149,7 @@ type seated struct {
 	read     chan struct{}
 }
 
-// onTerminal is a program whose terminal somebody looks at.
+// onTerminal starts a program on a terminal that is read.
 func onTerminal(t *testing.T, bin string, args ...string) *seated {
 	t.Helper()
 	p := atTerminal(t, bin, args...)
@@ -157,7 +157,7 @@ func onTerminal(t *testing.T, bin string, args ...string) *seated {
 	return p
 }
 
-// atTerminal is a program that begins a session on a terminal: no shell could
+// atTerminal starts a program as a session leader on a terminal: no shell could
 // continue it.
 func atTerminal(t *testing.T, bin string, args ...string) *seated {
 	t.Helper()
@@ -166,7 +166,7 @@ func atTerminal(t *testing.T, bin string, args ...string) *seated {
 	return p
 }
 
-// prepared is a program with a terminal, not started.
+// prepared returns a command with a terminal, not started.
 func prepared(t *testing.T, bin string, args ...string) *seated {
 	t.Helper()
 	master, slave := openTerminal(t)
@@ -183,7 +183,7 @@ func (p *seated) start(t *testing.T) {
 	p.attend(t)
 }
 
-// attend leaves the terminal to the program that has begun.
+// attend leaves the terminal to the started program.
 func (p *seated) attend(t *testing.T) {
 	t.Helper()
 	p.pid = p.Process.Pid
@@ -191,7 +191,7 @@ func (p *seated) attend(t *testing.T) {
 	t.Cleanup(func() { _ = p.Process.Kill(); p.keyboard.Close() })
 }
 
-// look shows on the screen what the program writes, until it closes.
+// look copies the program's output to the screen until it closes.
 func (p *seated) look() {
 	defer close(p.read)
 	buffer := make([]byte, 4096)
@@ -203,7 +203,7 @@ func (p *seated) look() {
 			p.faults = fault
 		}
 		p.mu.Unlock()
-		if err != nil { // EIO: nobody writes any longer
+		if err != nil { // EIO: all writers have closed it
 			return
 		}
 	}
@@ -218,14 +218,14 @@ func (p *seated) await(t *testing.T, text string) {
 	}, time.Minute, 50*time.Millisecond)
 }
 
-// shows is what stands on the screen.
+// shows returns the text on the screen.
 func (p *seated) shows() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.screen.Text()
 }
 
-// shellSays writes on the screen what a shell would.
+// shellSays writes on the screen as a shell would.
 func (p *seated) shellSays(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -240,8 +240,7 @@ func (p *seated) wait() int {
 	return p.ProcessState.ExitCode()
 }
 
-// requireClean looks for lines in the end, and for anything that should not be
-// left.
+// requireClean checks the final lines, and that nothing else remains.
 func (p *seated) requireClean(t *testing.T, lines ...string) {
 	t.Helper()
 	require.NoError(t, p.faults)
@@ -254,7 +253,7 @@ func (p *seated) requireClean(t *testing.T, lines ...string) {
 	require.NotContains(t, text, "then wave")
 }
 
-// openTerminal makes a terminal and gives both its ends.
+// openTerminal creates a terminal and returns both ends.
 func openTerminal(t *testing.T) (master, slave *os.File) {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)

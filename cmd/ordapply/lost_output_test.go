@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lost runs a command whose standard output takes nothing, and checks that it says so
-// and how it exits: lost 1 ordapply version.
+// lost runs a command with standard output on a full device, and checks the
+// error and exit code: lost 1 ordapply version.
 func lost(ts *testscript.TestScript, neg bool, args []string) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		return
@@ -26,7 +26,7 @@ func lost(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// The scripts lose the output of every verb that there is.
+// The scripts cover every command.
 func TestEveryVerbLosesItsOutput(t *testing.T) {
 	var lines strings.Builder
 	for _, name := range []string{"output_full.txtar", "cluster_output_full.txtar"} {

@@ -1,9 +1,14 @@
 // Command ordapply applies a stream of manifests to a cluster in gated waves.
 //
 //	kustomize build . | ordapply
+//	ordapply plan -f rendered.yaml --order order.yaml
 //	ordapply apply -f rendered.yaml --order order.yaml
 //
-// With standard input piped and no verb it means `ordapply apply -f -`.
+// With standard input piped and no verb it means `ordapply apply -f -`. This
+// package has the flags and the output of each verb; packages ordering, apply and
+// state do the work. It exits with 0 when all is done, 1 on failure, 2 when it is
+// used wrongly, 3 when nothing failed and something did not become ready in time,
+// and 130 when interrupted; diff exits with 1 for differences and 2 on failure.
 package main
 
 import (
@@ -26,7 +31,7 @@ import (
 )
 
 func main() {
-	muteLibraries()
+	discardLibraryLogs()
 	ctx, interrupt := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -34,13 +39,13 @@ func main() {
 		<-signals
 		interrupt(interruption{})
 		<-signals
-		os.Exit(exitInterrupted) // at once, also where we are a container's first process, which a signal alone does not end
+		os.Exit(exitInterrupted) // exit at once, even as process 1 of a container, which a signal alone does not terminate
 	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// interruption is why the context is over: whatever was waited for when it came, the
-// command was interrupted.
+// interruption is the cause of a canceled context: the command was interrupted,
+// whatever it was waiting for.
 type interruption struct{}
 
 func (interruption) Error() string { return apply.ErrInterrupted.Error() }
@@ -49,26 +54,25 @@ func (interruption) Is(target error) bool {
 	return target == apply.ErrInterrupted || target == context.Canceled
 }
 
-// muteLibraries keeps what client-go and net/http remark to themselves off
-// standard error, such as a watch that ends or a lock that is not yet free: what
-// matters of it reaches the person as errors and events.
-func muteLibraries() {
+// discardLibraryLogs discards the log output of client-go and net/http. What matters
+// to the user is reported as errors and events.
+func discardLibraryLogs() {
 	klog.SetLogger(logr.Discard())
 	log.SetOutput(io.Discard)
 }
 
-// Exit codes, DESIGN §9.
+// Exit codes.
 const (
 	exitDone        = 0
-	exitDifferent   = 1 // of diff, whose faults all have other codes
+	exitDifferent   = 1 // of diff; its errors have other codes
 	exitFailed      = 1
 	exitDiffFailed  = 2
 	exitUsage       = 2
-	exitTimedOut    = 3
-	exitInterrupted = 130
+	exitTimedOut    = 3   // nothing failed
+	exitInterrupted = 130 // as of a shell, for SIGINT
 )
 
-// run is the whole program but for the process around it.
+// run is the whole program without the process around it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot()
 	if len(args) == 0 && isPiped(stdin) {
@@ -82,8 +86,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	cmd, err := root.ExecuteContextC(ctx)
-	saySlow(cmd.Context(), nil)
-	err = out.failed(tellRefusal(cmd, args, orInterrupted(cmd.Context(), err)))
+	setSlowNotice(cmd.Context(), nil)
+	err = out.failed(reportInvalidRun(cmd, args, orInterrupted(cmd.Context(), err)))
 	switch {
 	case err == nil:
 		return exitDone
@@ -91,7 +95,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitDifferent
 	}
 	said := outlet.New(stderr)
-	printFaults(said, events.Faults(err))
+	printFaults(said, events.FlattenErrors(err))
 	_ = said.Close(ctx)
 	if code := exitCode(err); code != exitFailed || cmd.Name() != "diff" {
 		return code
@@ -99,7 +103,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitDiffFailed
 }
 
-// exitCode is that of a run's own error, whatever became of a rollback after it.
+// exitCode returns the exit code for a run's error; the outcome of a rollback
+// after it does not matter.
 func exitCode(err error) int {
 	var usage *usageError
 	var timeout *timeoutError
@@ -117,7 +122,7 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// usageError is a mistake on the command line.
+// usageError is an error in the command line.
 type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
@@ -126,13 +131,13 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// timeoutError is a run in which nothing failed, and something was not ready
-// in time.
+// timeoutError reports a run in which nothing failed but something did not
+// become ready in time.
 type timeoutError struct{ error }
 
 func (e *timeoutError) Unwrap() error { return e.error }
 
-// isPiped tells whether something is connected to standard input.
+// isPiped reports whether standard input is a pipe or file.
 func isPiped(stdin io.Reader) bool {
 	f, ok := stdin.(*os.File)
 	if !ok {

@@ -6,29 +6,31 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/auditlog"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
 func TestMain(m *testing.M) {
-	muteLibraries()
+	discardLibraryLogs()
 	testscript.Main(allTests{m}, map[string]func(){"ordapply": main, "kubectl-ordapply": main, "jobshell": jobShell})
 }
 
-// shared is the control plane of every test that has no reason for one of its
-// own. What keeps namespaces from being deleted, or brings many kinds, has one.
+// shared is the control plane of all tests that do not need their own. Tests
+// that block the deletion of namespaces, or create many kinds, have their own.
 var shared testcluster.Shared
 
-// battered is that of the tests which break connections and kill runs: each of
-// their many streams leaves a kind behind.
+// battered is the control plane of tests that break connections and kill runs:
+// each of their many streams leaves a kind behind.
 var battered testcluster.Shared
 
-// allTests takes down, when they are over, what they shared.
+// allTests stops the shared control planes at the end.
 type allTests struct{ *testing.M }
 
 func (tests allTests) Run() int {
@@ -40,9 +42,9 @@ func (tests allTests) Run() int {
 	return code
 }
 
-// Each testdata/script/*.txtar is one behaviour, its topic first in the name.
-// Scripts that begin with "cluster" run on a real control plane, which they
-// share; each has a namespace of its own.
+// Each testdata/script/*.txtar tests one behaviour; its name starts with the
+// topic. Scripts whose name starts with "cluster" share a real control plane;
+// each has its own namespace.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -52,11 +54,12 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "none"))
 			env.Setenv("HOME", env.WorkDir)
-			examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
+			root, err := filepath.Abs(filepath.Join("..", ".."))
 			if err != nil {
 				return err
 			}
-			env.Setenv("EXAMPLES", examples)
+			env.Setenv("EXAMPLES", filepath.Join(root, "examples"))
+			env.Setenv("CASES", filepath.Join(root, "testdata"))
 			env.Setenv("ORDAPPLY_BIN", os.Getenv("ORDAPPLY_BIN"))
 			return needsCluster(env)
 		},
@@ -64,6 +67,9 @@ func TestScripts(t *testing.T) {
 			"exits": exits,
 			"lost":  lost,
 			"page":  followPage,
+			"unwritten": func(ts *testscript.TestScript, neg bool, args []string) {
+				unwritten(ts, neg, shared.Get(t).AuditLog(), args[0])
+			},
 			"cluster": func(ts *testscript.TestScript, _ bool, _ []string) {
 				cluster := shared.Get(t)
 				ts.Setenv("KUBECONFIG", cluster.Kubeconfig)
@@ -76,7 +82,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// needsCluster skips a script that runs on a control plane where there is none; in
+// needsCluster skips a script that needs a control plane if there is none; in
 // CI it fails.
 func needsCluster(env *testscript.Env) error {
 	_, err := testcluster.Find("localcluster")
@@ -107,6 +113,24 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// unwritten takes the API server's word for it that ordapply sent no request that
+// writes into a namespace, not even one that was refused: unwritten shop. The
+// namespace's own creation must be in the log.
+func unwritten(ts *testscript.TestScript, neg bool, path, namespace string) {
+	log, err := auditlog.Read(path)
+	ts.Check(err)
+	if _, known := log.Created[auditlog.Key{Resource: "namespaces", Name: namespace}]; !known {
+		ts.Fatalf("the audit log has no creation of namespace %s", namespace)
+	}
+	at := slices.IndexFunc(log.Sent, func(w auditlog.Write) bool { return w.Namespace == namespace })
+	switch written := at >= 0; {
+	case written && !neg:
+		ts.Fatalf("ordapply sent into namespace %s: %+v", namespace, log.Sent[at])
+	case !written && neg:
+		ts.Fatalf("ordapply sent nothing into namespace %s", namespace)
+	}
+}
+
 func runKubectl(ts *testscript.TestScript, neg bool, command []string) {
 	err := ts.Exec(command[0], command[1:]...)
 	if (err != nil) != neg {
@@ -114,8 +138,8 @@ func runKubectl(ts *testscript.TestScript, neg bool, command []string) {
 	}
 }
 
-// followPage runs the commands that a page of docs shows, in their order: page
-// state.md. What stands there as `$ command` must succeed.
+// followPage runs the commands of a page in docs, in order: page state.md.
+// Lines with `$ command` must succeed.
 func followPage(ts *testscript.TestScript, _ bool, args []string) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", args[0]))
 	ts.Check(err)

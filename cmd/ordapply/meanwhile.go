@@ -10,10 +10,10 @@ import (
 	"github.com/ordapply/ordapply/state"
 )
 
-// meanwhile begins something that may take a while. What it returns waits for the
-// end of it, or of the context: what reads standard input, or asks a server that
-// never answers, cannot be ended otherwise.
-func meanwhile[T any](ctx context.Context, do func() (T, error)) func() (T, error) {
+// startAsync starts do in a goroutine. The returned function waits for its
+// result or for the end of the context, since reading standard input or waiting
+// for a server that does not answer cannot be canceled otherwise.
+func startAsync[T any](ctx context.Context, do func() (T, error)) func() (T, error) {
 	var result T
 	var err error
 	done := make(chan struct{})
@@ -37,16 +37,16 @@ func meanwhile[T any](ctx context.Context, do func() (T, error)) func() (T, erro
 	}
 }
 
-// bounded does something that may take without end, such as reading a file, and waits
-// for the end of it or of the context. doing names it, as "reading app.yaml"; the
-// context that do gets is for naming its parts.
-func bounded[T any](ctx context.Context, doing string, do func(context.Context) (T, error)) (T, error) {
+// runAbortable runs do, which may block forever, and returns when it or the context
+// is done. doing names the activity, for example "reading app.yaml"; do's
+// context names its parts.
+func runAbortable[T any](ctx context.Context, doing string, do func(context.Context) (T, error)) (T, error) {
 	ctx, done := activity.Start(ctx, doing)
 	defer done()
-	return meanwhile(ctx, func() (T, error) { return do(ctx) })()
+	return startAsync(ctx, func() (T, error) { return do(ctx) })()
 }
 
-// ended is why a context is over, to whoever started the command.
+// ended returns the reason why a context is done, for the user.
 func ended(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
@@ -54,15 +54,15 @@ func ended(ctx context.Context) error {
 	return apply.ErrInterrupted
 }
 
-// orInterrupted is the error of a command: that it was interrupted, where what it
-// asked the API server then was given up for nothing but that.
+// orInterrupted replaces errors of canceled requests by the interrupt that
+// caused them.
 func orInterrupted(ctx context.Context, err error) error {
 	var undone *state.UndoneError
 	if err = orTimedOut(ctx, err); ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.Is(err, apply.ErrInterrupted) || errors.As(err, &undone) {
 		return err
 	}
 	kept := []error{ended(ctx)}
-	for _, fault := range events.Faults(err) {
+	for _, fault := range events.FlattenErrors(err) {
 		if !errors.Is(fault, context.Canceled) {
 			kept = append(kept, fault)
 		}

@@ -12,10 +12,11 @@ import (
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/metrics"
 	"github.com/ordapply/ordapply/internal/outfile"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// runView says how a run is shown beside its results.
+// runView configures the output of a run beside its results.
 type runView struct {
 	noLive        bool
 	metricsFile   string
@@ -28,24 +29,24 @@ func (v *runView) register(flags *pflag.FlagSet) {
 	flags.StringToStringVar(&v.metricsLabels, "metrics-label", nil, "NAME=VALUE: label of every series in --metrics-file, beside context and applyset; may be repeated. An empty value leaves the label out")
 }
 
-// measure keeps the metrics of a run and writes them to a file when it ends,
-// however it ends. Without a file it does nothing.
-type measure struct {
+// metricsRecorder collects the metrics of a run and writes them to a file at the end.
+// Without a file it does nothing.
+type metricsRecorder struct {
 	file    string
 	metrics *metrics.Metrics
 	plan    *ordering.Plan
 }
 
-// newMeasure begins with the preparation of a run. A file that cannot be
-// written is refused while nothing is lost yet.
-func newMeasure(file string, labels map[string]string) (*measure, error) {
+// newMetricsRecorder starts collecting. It returns an error if the file cannot be
+// written, before the run has done anything.
+func newMetricsRecorder(file string, labels map[string]string) (*metricsRecorder, error) {
 	if file == "" {
-		return &measure{}, nil
+		return &metricsRecorder{}, nil
 	}
 	if err := outfile.Check(file); err != nil {
 		return nil, usagef("--metrics-file=%s: %w", file, err)
 	}
-	m := &measure{file: file, metrics: metrics.New()}
+	m := &metricsRecorder{file: file, metrics: metrics.New()}
 	if err := m.metrics.Label(labels); err != nil {
 		return nil, usagef("--metrics-label: %w", err)
 	}
@@ -53,50 +54,50 @@ func newMeasure(file string, labels map[string]string) (*measure, error) {
 }
 
 // watch counts the requests of a client.
-func (m *measure) watch(config *rest.Config) {
+func (m *metricsRecorder) watch(config *rest.Config) {
 	if m.file != "" {
 		config.Wrap(m.metrics.Transport)
 	}
 }
 
-// of lets requests be counted by what they are for.
-func (m *measure) of(cluster apply.Cluster) apply.Cluster {
+// of counts requests by their purpose.
+func (m *metricsRecorder) of(cluster kube.Cluster) kube.Cluster {
 	if m.file == "" {
 		return cluster
 	}
 	return m.metrics.Cluster(cluster)
 }
 
-func (m *measure) begin() {
+func (m *metricsRecorder) begin() {
 	if m.file != "" {
 		m.metrics.Begin(m.plan)
 	}
 }
 
-func (m *measure) event(e apply.Event) {
+func (m *metricsRecorder) event(e apply.Event) {
 	if m.file != "" && e.Hook == "" {
 		m.metrics.Event(e)
 	}
 }
 
-func (m *measure) extend(plan *ordering.Plan) {
+func (m *metricsRecorder) extend(plan *ordering.Plan) {
 	if m.file != "" {
 		m.metrics.Extend(plan)
 	}
 }
 
-func (m *measure) rollBack(_ int, plan *ordering.Plan) {
+func (m *metricsRecorder) rollBack(_ int, plan *ordering.Plan) {
 	if m.file != "" {
 		m.metrics.RollBack(plan)
 	}
 }
 
-// end does nothing: the file is written before anybody is told how the run ended.
-func (m *measure) end(events.Outcome) {}
+// end does nothing: ended writes the file before the outcome is reported.
+func (m *metricsRecorder) end(events.Outcome) {}
 
-// ended writes the file of a run that ended with an error, or with none. What it
-// returns is the end of the command: a file that cannot be written fails it.
-func (m *measure) ended(err error) error {
+// ended records the end of a run and writes the file. It joins err with an
+// error of writing.
+func (m *metricsRecorder) ended(err error) error {
 	if m.file == "" {
 		return err
 	}
@@ -107,8 +108,8 @@ func (m *measure) ended(err error) error {
 	return err
 }
 
-// write writes the file, also when the run was interrupted.
-func (m *measure) write() error {
+// write writes the file even if the run was interrupted.
+func (m *metricsRecorder) write() error {
 	text, err := m.metrics.Text()
 	if err != nil {
 		return err

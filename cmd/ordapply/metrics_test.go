@@ -12,11 +12,10 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/test/recorder"
 )
 
-// The metrics count exactly the requests that arrive, those that had to be
-// repeated among them.
+// The metrics count exactly the requests that arrive, including retries.
 func TestMetricsCountEveryRequest(t *testing.T) {
 	cluster := shared.Get(t)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
@@ -52,8 +51,8 @@ func readMetrics(t *testing.T, path string) map[string]*dto.MetricFamily {
 	return families
 }
 
-// total adds up the values of a metric, those with a label's value alone when
-// one is given.
+// total returns the sum of a metric's values, optionally only those with a
+// label value.
 func total(family *dto.MetricFamily, label ...string) float64 {
 	sum := 0.0
 	for _, m := range family.GetMetric() {

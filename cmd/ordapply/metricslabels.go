@@ -11,9 +11,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 )
 
-// seriesLabels are the labels of every series of a run: the context of the
-// kubeconfig, the apply set with the namespace it is kept in, and what
-// --metrics-label adds, which wins.
+// seriesLabels returns the labels of every series of a run: the kubeconfig
+// context, the apply set with its namespace, and those of --metrics-label,
+// which take precedence.
 func seriesLabels(ctx context.Context, cluster *genericclioptions.ConfigFlags, set string, added map[string]string) map[string]string {
 	known, _ := readContext(ctx, cluster) // connect reports the error
 	labels := map[string]string{"context": cmp.Or(deref(cluster.Context), known.context)}
@@ -25,20 +25,20 @@ func seriesLabels(ctx context.Context, cluster *genericclioptions.ConfigFlags, s
 	return labels
 }
 
-// refusedLabels are those of a run whose flags were refused.
+// refusedLabels returns the labels of a run whose flags were invalid.
 func refusedLabels(ctx context.Context, cmd *cobra.Command, args []string) map[string]string {
 	cluster := genericclioptions.NewConfigFlags(false)
-	*cluster.Context = asked(ctx, cmd, args, "context")
-	*cluster.KubeConfig = asked(ctx, cmd, args, "kubeconfig")
-	*cluster.Namespace = asked(ctx, cmd, args, "namespace")
-	set := cmd.Flags().Arg(0) // of rollback
+	*cluster.Context = flagValue(ctx, cmd, args, "context")
+	*cluster.KubeConfig = flagValue(ctx, cmd, args, "kubeconfig")
+	*cluster.Namespace = flagValue(ctx, cmd, args, "namespace")
+	set := cmd.Flags().Arg(0) // the set, for rollback
 	if cmd.Flags().Lookup("applyset") != nil {
-		set = asked(ctx, cmd, args, "applyset")
+		set = flagValue(ctx, cmd, args, "applyset")
 	}
 	var added map[string]string
 	loose := pflag.NewFlagSet("", pflag.ContinueOnError)
 	loose.StringToStringVar(&added, "metrics-label", nil, "")
-	if text := strings.Trim(asked(ctx, cmd, args, "metrics-label"), "[]"); text != "" {
+	if text := strings.Trim(flagValue(ctx, cmd, args, "metrics-label"), "[]"); text != "" {
 		_ = loose.Set("metrics-label", text)
 	}
 	return seriesLabels(ctx, cluster, set, added)

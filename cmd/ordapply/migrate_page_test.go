@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// docs/migrate.md shows the files of examples/migrate and the plans that are made of
-// them: what it shows is what the files hold and what the commands print. `make
-// golden` rewrites both. What it applies is applied by internal/readme.
+// docs/migrate.md shows the files of examples/migrate and their plans: its text
+// equals the files and the output of the commands. `make golden` updates both.
+// internal/readme runs its apply commands.
 func TestMigratePage(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	path := filepath.Join("docs", "migrate.md")
@@ -27,7 +27,7 @@ func TestMigratePage(t *testing.T) {
 	require.Equal(t, string(page), rewritten)
 }
 
-// withFilesShown puts each file that is named above a block into that block.
+// withFilesShown replaces each block below a file name by that file.
 func withFilesShown(t *testing.T, page string) string {
 	t.Helper()
 	shown := regexp.MustCompile("(?ms)^\\[(examples/migrate/[^\\]]+)\\]\\(\\.\\./([^)]+)\\)\n\n```yaml\n(.*?)^```\n")
@@ -41,7 +41,7 @@ func withFilesShown(t *testing.T, page string) string {
 	})
 }
 
-// withPlansShown puts what each ordapply plan prints below its command.
+// withPlansShown replaces the output of each ordapply plan.
 func withPlansShown(t *testing.T, page string) string {
 	t.Helper()
 	command := regexp.MustCompile("(?ms)^```console\n\\$ ordapply (plan --dry-run=client [^\n]*)\n(.*?)^```\n")
@@ -54,7 +54,8 @@ func withPlansShown(t *testing.T, page string) string {
 	})
 }
 
-// A stream that moves from another tool's annotations to a SortOrder keeps its waves.
+// A stream that moves from another tool's annotations to a SortOrder keeps its
+// waves.
 func TestMigrationKeepsTheWaves(t *testing.T) {
 	t.Chdir(filepath.Join("..", "..", "examples", "migrate"))
 	for _, folder := range []string{"argocd", "kapp"} {
@@ -65,7 +66,7 @@ func TestMigrationKeepsTheWaves(t *testing.T) {
 	}
 }
 
-// wavesOf are the resources of each wave of a plan.
+// wavesOf returns the resources of each wave of a plan.
 func wavesOf(t *testing.T, flags ...string) [][]string {
 	t.Helper()
 	code, plan := offlineRun(append([]string{"plan", "--dry-run=client"}, flags...)...)
@@ -83,8 +84,8 @@ func wavesOf(t *testing.T, flags ...string) [][]string {
 	return waves
 }
 
-// Without the annotation the application goes out together with the database, which is
-// why it had a Job to wait for; with it, a wave later.
+// Without the annotation the application is applied together with the database,
+// so it needed a Job that waits; with it, a wave later.
 func TestMigrationNeedsNoWaitJob(t *testing.T) {
 	t.Chdir(filepath.Join("..", "..", "examples", "migrate", "wait"))
 	before, after := wavesOf(t, "-f", "before.yaml"), wavesOf(t, "-f", "after.yaml")
@@ -93,7 +94,7 @@ func TestMigrationNeedsNoWaitJob(t *testing.T) {
 	require.Equal(t, []string{"Deployment migrate-wait/web"}, after[len(after)-1])
 }
 
-// Stacks wait for each other as the Flux Kustomizations of the same folders do.
+// Stacks wait for each other like the Flux Kustomizations of the same folders.
 func TestMigrationKeepsFluxDependencies(t *testing.T) {
 	t.Chdir(filepath.Join("..", "..", "examples", "migrate", "flux"))
 	for i, m := range readManifests(t, "before.yaml") {

@@ -14,9 +14,9 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// orderFile is what --order names: a SortOrder, stacks, or both.
+// orderFile is the content of --order: a SortOrder, stacks, or both.
 type orderFile struct {
-	order *sortorder.Order // nil when the file has stacks alone
+	order *sortorder.Order // nil if the file has only stacks
 	stackFile
 }
 
@@ -29,14 +29,13 @@ func readOrderFile(ctx context.Context, name string) (*orderFile, error) {
 	return parseOrderFile(name, text)
 }
 
-// parseOrderFile reads the text of such a file; name is for messages. All of it is
-// a SortOrder, whatever else it has: what is misspelt or does not belong there is
-// refused, and never half a file applied.
+// parseOrderFile parses the text of such a file; name is for messages. Unknown
+// or misspelt fields are errors, so that a file is never applied in part.
 func parseOrderFile(name string, text []byte) (*orderFile, error) {
 	order, malformed := sortorder.Parse(text)
 	file := &orderFile{order: order}
 	ordered, err := file.readStacksOf(text)
-	if err := together(malformed, err); err != nil {
+	if err := joinErrors(malformed, err); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s is refused", name), err)
 	}
 	if !ordered {
@@ -45,9 +44,9 @@ func parseOrderFile(name string, text []byte) (*orderFile, error) {
 	return file, nil
 }
 
-// together joins what is wrong with the form of a file and with what it means. A
-// field that is named by the first is not named twice.
-func together(malformed, wrong error) error {
+// joinErrors joins syntax errors of a file with errors in its meaning, without
+// repeating fields.
+func joinErrors(malformed, wrong error) error {
 	if malformed == nil || wrong == nil {
 		return errors.Join(malformed, wrong)
 	}
@@ -65,8 +64,8 @@ func together(malformed, wrong error) error {
 	return errors.Join(errs...)
 }
 
-// storedOrderFile reads what a revision keeps of such a file. It was checked when
-// it was applied, by the rules of that time.
+// storedOrderFile parses the order file stored in a revision. It was validated
+// when it was applied, so only the stacks are read.
 func storedOrderFile(name string, text []byte) (*orderFile, error) {
 	file := &orderFile{}
 	if _, err := file.readStacksOf(text); err != nil {
@@ -75,7 +74,7 @@ func storedOrderFile(name string, text []byte) (*orderFile, error) {
 	return file, nil
 }
 
-// readOrder reads the SortOrder that --order names.
+// readOrder reads the SortOrder of --order.
 func readOrder(ctx context.Context, name string) (*sortorder.Order, error) {
 	file, err := readOrderFile(ctx, name)
 	if err == nil && file.order == nil {
@@ -87,8 +86,8 @@ func readOrder(ctx context.Context, name string) (*sortorder.Order, error) {
 	return file.order, nil
 }
 
-// stamp writes on every object what a SortOrder decides about it, as the
-// function would have during the build.
+// stamp writes the stamps of a SortOrder on every object, as the function does
+// during a build.
 func (f *inputFlags) stamp(ctx context.Context, inputs []apply.Input, stderr io.Writer) error {
 	read, err := readOrderFile(ctx, f.order)
 	if err != nil || read.order == nil {
@@ -99,7 +98,7 @@ func (f *inputFlags) stamp(ctx context.Context, inputs []apply.Input, stderr io.
 		metas[i] = apply.Meta(in.Object)
 	}
 	objects := func(i int) map[string]any { return inputs[i].Object.Object }
-	decision := fn.Decider{Order: read.order, Objects: objects}.Decide(metas)
+	decision := fn.Planner{Order: read.order, Objects: objects}.Plan(metas)
 	if decision.Findings.Failed() {
 		return decision.Findings.Err()
 	}

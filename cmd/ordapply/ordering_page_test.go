@@ -10,7 +10,7 @@ import (
 )
 
 // The examples of docs/ordering.md are tests: each stream is followed by its
-// plan. `make golden` rewrites the plans.
+// plan. `make golden` updates the plans.
 func TestOrderingPage(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "ordering.md")
 	page, err := os.ReadFile(path)

@@ -11,13 +11,14 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/state"
 )
 
-// permissions are those that applying the job's stream requires.
-func (f *applyFlags) permissions(ctx context.Context, j job) []apply.Permission {
-	a := apply.Applier{DryRun: f.dryRun == "server", Health: j.assessor, NoDiagnosis: !f.diagnosis, Ungated: j.ungated}
-	kinds := apply.StreamKinds(j.stream.Objects).Or(apply.KindsOf(j.target.cluster))
+// permissions returns the permissions that applying the job's stream requires.
+func (f *applyFlags) permissions(ctx context.Context, j session) []kube.Permission {
+	a := apply.Applier{DryRun: f.dryRun == "server", Health: j.assessor, NoDiagnosis: !f.diagnosis, SkipWait: j.ungated}
+	kinds := kube.StreamKinds(j.stream.Objects).Or(kube.KindsOf(j.target.cluster))
 	all := a.Permissions(j.plan, j.stream.Objects, kinds)
 	if f.dryRun != "server" {
 		all.Add(hookPermissions(j.stream, kinds, f.diagnosis, j.memory.Revision.Rollback > 0))
@@ -25,7 +26,7 @@ func (f *applyFlags) permissions(ctx context.Context, j job) []apply.Permission 
 	if f.set == "" {
 		return all.Required
 	}
-	if gvk, parent, err := j.target.parent(ctx, f.set); err == nil { // else the run says so
+	if gvk, parent, err := j.target.parent(ctx, f.set); err == nil { // otherwise the run reports it
 		all.Add(state.Run{
 			Cluster: j.target.cluster, Applier: a, Plan: j.plan, Stream: j.stream,
 			Parent: parent, Kind: gvk, Namespace: j.target.home, TakeOver: f.takeOver, Prune: f.prune,
@@ -34,9 +35,9 @@ func (f *applyFlags) permissions(ctx context.Context, j job) []apply.Permission 
 	return all.Required
 }
 
-// permit refuses a run for which permissions lack, before the first write; flags
-// are those with which rbac prints what the run takes.
-func (t *target) permit(ctx context.Context, required func() []apply.Permission, flags ...string) error {
+// checkPermissions returns an error if permissions are missing. It is called before the
+// first write. flags are the flags with which rbac prints the required roles.
+func (t *target) checkPermissions(ctx context.Context, required func() []kube.Permission, flags ...string) error {
 	ctx, done := activity.Start(ctx, "asking the API server what the account may do")
 	defer done()
 	err := apply.CheckAccess(ctx, t.cluster, required)
@@ -50,11 +51,11 @@ func (t *target) permit(ctx context.Context, required func() []apply.Permission,
 	if t.scope.Enforce {
 		flags = append(flags, "-n", t.scope.Namespace)
 	}
-	flags = append(flags, bindingFlags(denied.Account)...)
+	flags = append(flags, bindingFlags(denied.User)...)
 	return errors.Join(err, fmt.Errorf("nothing was written; what to allow is printed by: ordapply rbac %s", strings.Join(flags, " ")))
 }
 
-// rolesFlags are those with which rbac prints what this run takes.
+// rolesFlags returns the flags with which rbac prints the roles for this run.
 func (f *applyFlags) rolesFlags(namespace string) []string {
 	flags := slices.Concat(f.inputFlags.same(), f.planningFlags.same(), f.healthFlags.same())
 	if f.set != "" {
@@ -73,7 +74,7 @@ func (f *applyFlags) rolesFlags(namespace string) []string {
 	return flags
 }
 
-// same are the flags by which the manifests are planned in the same way.
+// same returns the flags that produce the same plan from the same manifests.
 func (f *planningFlags) same() []string {
 	var flags []string
 	if f.frame != "" {
@@ -94,7 +95,7 @@ func (f *planningFlags) same() []string {
 	return flags
 }
 
-// same are the flags by which the same is waited for.
+// same returns the flags that produce the same waits.
 func (f *healthFlags) same() []string {
 	var flags []string
 	if f.rules != "" {
@@ -109,7 +110,7 @@ func (f *healthFlags) same() []string {
 	return flags
 }
 
-// quoted is a word as a shell reads it back.
+// quoted quotes a word for a shell.
 func quoted(word string) string {
 	if regexp.MustCompile(`^[-\w./,:=@%+]+$`).MatchString(word) {
 		return word
@@ -117,7 +118,7 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// same are the flags that name the same manifests, and their order.
+// same returns the flags that select the same manifests and order.
 func (f *inputFlags) same() []string {
 	files := slices.Clone(f.files)
 	for i := range files {
@@ -145,7 +146,7 @@ func (f *inputFlags) same() []string {
 	return flags
 }
 
-// bindingFlags are those of rbac that mean an account.
+// bindingFlags returns rbac's flags for an account.
 func bindingFlags(account string) []string {
 	if name, ok := strings.CutPrefix(account, "system:serviceaccount:"); ok {
 		return []string{"--service-account", strings.Replace(name, ":", "/", 1)}

@@ -9,8 +9,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 )
 
-// The command that a refusal prints plans the same manifests in the same way, and
-// rbac takes each of its flags.
+// The rbac command in an error about missing permissions plans the same
+// manifests in the same way, and rbac accepts each of its flags.
 func TestTheCommandOfARefusal(t *testing.T) {
 	f := applyFlags{cluster: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{}

@@ -11,7 +11,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// planFlags are those of the plan verb.
+// planFlags are the flags of plan.
 type planFlags struct {
 	previewFlags
 	dryRun string
@@ -50,7 +50,7 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 			return usagef("--out keeps what the cluster said: leave out --dry-run=client")
 		}
 		return f.runOffline(cmd)
-	case "server", "none": // none is apply's default, which a config file may hold
+	case "server", "none": // "none" is the default of apply and may be in a config file
 	default:
 		return usagef("--dry-run=%s: write server or client", f.dryRun)
 	}
@@ -96,7 +96,7 @@ func (f *planFlags) runOffline(cmd *cobra.Command) error {
 	return plan.WriteText(cmd.OutOrStdout())
 }
 
-// printEscaped prints a text whose line breaks and tabs mean something.
+// printEscaped prints text whose line breaks and tabs are kept.
 func printEscaped(out io.Writer, write func(io.Writer) error) error {
 	var text bytes.Buffer
 	if err := write(&text); err != nil {

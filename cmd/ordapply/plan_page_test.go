@@ -13,8 +13,7 @@ import (
 	"github.com/ordapply/ordapply/apply"
 )
 
-// docs/plan.md tells of every field of the JSON document and of no other, and of
-// every action.
+// docs/plan.md lists exactly the fields of the JSON document, and every action.
 func TestPlanPage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "plan.md"))
 	require.NoError(t, err)
@@ -34,7 +33,7 @@ func TestPlanPage(t *testing.T) {
 	}
 }
 
-// jsonFields are the names of the fields of a type and of all below it.
+// jsonFields returns the names of a type's JSON fields, recursively.
 func jsonFields(of reflect.Type, names map[string]bool) map[string]bool {
 	for of.Kind() == reflect.Slice {
 		of = of.Elem()

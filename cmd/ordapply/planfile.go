@@ -15,39 +15,39 @@ import (
 	"github.com/ordapply/ordapply/state"
 )
 
-// planFile is a plan that was looked at, to be applied as it is or not at all. It
-// is data: it says what is applied, and cannot make apply run a program, use other
-// credentials or ask another server. It holds no manifests, and nothing that is
-// made of the values of Secrets: of each resource a seal, which another preview
-// must bring forth again.
+// planFile is a reviewed plan that is applied exactly as it is, or not at all.
+// It is data: it cannot make apply run a program, use other credentials or
+// contact another server. It contains no manifests and nothing derived from
+// values of Secrets, only a digest of each resource that a new preview must
+// reproduce.
 type planFile struct {
 	Version   int                 `json:"version"`
 	Server    string              `json:"server"`
-	Cluster   string              `json:"cluster,omitempty"` // uid of its namespace kube-system, where that may be read
-	Flags     map[string][]string `json:"flags,omitempty"`   // that apply takes from the file
-	Build     *planBuild          `json:"build,omitempty"`   // nil: the manifests are not built
-	Resources []sealedResource    `json:"resources"`
-	Hooks     []sealedHook        `json:"hooks,omitempty"` // that run around them
+	Cluster   string              `json:"cluster,omitempty"` // UID of the namespace kube-system, if it could be read
+	Flags     map[string][]string `json:"flags,omitempty"`   // flags that apply takes from the file
+	Build     *planBuild          `json:"build,omitempty"`   // nil if the manifests are not built
+	Resources []planFileResource  `json:"resources"`
+	Hooks     []planFileHook      `json:"hooks,omitempty"` // the hooks around them
 }
 
-// planBuild says how the manifests were built, for messages alone.
+// planBuild records how the manifests were built, only for messages.
 type planBuild struct {
 	Kustomize string   `json:"kustomize"`
-	Allowed   []string `json:"allowed,omitempty"` // flags that let it run functions
+	Allowed   []string `json:"allowed,omitempty"` // flags that allowed functions to run
 }
 
-type sealedResource struct {
+type planFileResource struct {
 	planID
 	Wave   int          `json:"wave"`
 	Action apply.Action `json:"action"`
-	Seal   string       `json:"seal"`
+	Digest string       `json:"seal"`
 }
 
-// planFileVersion is that of what a plan file says, and how.
+// planFileVersion is the version of the plan file format.
 const planFileVersion = 2
 
-// save writes the plan to a file, which only the user can read if it is new. One that
-// shows an error is not for applying.
+// save writes the plan to a file. A new file is readable by the user only. A
+// plan with errors is not for applying.
 func (p *previewed) save(ctx context.Context, name string, flags map[string][]string, build *planBuild) error {
 	cluster, err := state.ClusterID(ctx, p.target.cluster)
 	if err != nil {
@@ -55,9 +55,9 @@ func (p *previewed) save(ctx context.Context, name string, flags map[string][]st
 	}
 	out := planFile{Version: planFileVersion, Server: keptURL(p.target.server), Cluster: cluster, Flags: flags, Build: build}
 	for _, row := range p.preview.Rows {
-		out.Resources = append(out.Resources, sealed(row))
+		out.Resources = append(out.Resources, newPlanFileResource(row))
 	}
-	out.Hooks = sealedHooks(p.hooks)
+	out.Hooks = planFileHooks(p.hooks)
 	text, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write the plan: %w", err)
@@ -68,8 +68,8 @@ func (p *previewed) save(ctx context.Context, name string, flags map[string][]st
 	return nil
 }
 
-func sealed(row apply.Row) sealedResource {
-	return sealedResource{planID: idInJSON(row.ID), Wave: row.Wave, Action: row.Action, Seal: row.Seal()}
+func newPlanFileResource(row apply.Row) planFileResource {
+	return planFileResource{planID: idInJSON(row.ID), Wave: row.Wave, Action: row.Action, Digest: row.Digest()}
 }
 
 func readPlanFile(ctx context.Context, name string) (*planFile, error) {
@@ -80,7 +80,7 @@ func readPlanFile(ctx context.Context, name string) (*planFile, error) {
 	return parsePlanFile(name, text)
 }
 
-// parsePlanFile reads the text of a plan file; name is for messages.
+// parsePlanFile parses a plan file; name is for messages.
 func parsePlanFile(name string, text []byte) (*planFile, error) {
 	var head struct {
 		Version int `json:"version"`
@@ -96,7 +96,7 @@ func parsePlanFile(name string, text []byte) (*planFile, error) {
 	strict.DisallowUnknownFields()
 	err := strict.Decode(file)
 	if err == nil {
-		err = errors.Join(checkPlannedFlags(file.Flags), checkSealed(file.Resources))
+		err = errors.Join(checkPlannedFlags(file.Flags), checkPlanFileResources(file.Resources))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s is not as ordapply plan wrote it: plan again: %w", name, err)
@@ -104,8 +104,8 @@ func parsePlanFile(name string, text []byte) (*planFile, error) {
 	return file, nil
 }
 
-// checkSealed refuses resources that no plan has.
-func checkSealed(resources []sealedResource) error {
+// checkPlanFileResources validates the resources of a plan file.
+func checkPlanFileResources(resources []planFileResource) error {
 	seen := map[planID]bool{}
 	for n, r := range resources {
 		switch {
@@ -113,9 +113,9 @@ func checkSealed(resources []sealedResource) error {
 			return fmt.Errorf("resources[%d] has no kind or no name", n)
 		case seen[r.planID]:
 			return fmt.Errorf("resources[%d]: %s is there already", n, r.id())
-		case !slices.Contains(apply.Actions(), r.Action) || r.Action == apply.WillFail:
+		case !slices.Contains(apply.Actions(), r.Action) || r.Action == apply.ActionError:
 			return fmt.Errorf("resources[%d]: %q is nothing that apply does", n, r.Action)
-		case r.Seal == "":
+		case r.Digest == "":
 			return fmt.Errorf("resources[%d] has no seal", n)
 		}
 		seen[r.planID] = true
@@ -127,8 +127,9 @@ func (id planID) id() object.ID {
 	return object.ID{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 }
 
-// check refuses to go on unless a new preview says the very same, but for what
-// was made since, after a first check. All that differs is named.
+// check returns an error unless a new preview equals the plan, except for
+// objects in made, which were created since an earlier check. The error lists
+// all differences.
 func (file *planFile) check(ctx context.Context, t *target, preview *apply.Preview, made []object.ID) error {
 	now, err := state.ClusterID(ctx, t.cluster)
 	if err != nil {
@@ -140,7 +141,7 @@ func (file *planFile) check(ctx context.Context, t *target, preview *apply.Previ
 	if err := preview.Err(); err != nil {
 		return err
 	}
-	moved := file.moved(preview.Rows, made)
+	moved := file.differences(preview.Rows, made)
 	if len(moved) == 0 {
 		return nil
 	}
@@ -151,8 +152,8 @@ func (file *planFile) check(ctx context.Context, t *target, preview *apply.Previ
 	return errors.Join(errs...)
 }
 
-// sameCluster refuses another cluster than the one that the plan was made for: by
-// its identity, or by its address where one of the two could not be read.
+// sameCluster returns an error if the plan was made for another cluster: by the
+// cluster's ID, or by its address if one of the IDs could not be read.
 func (file *planFile) sameCluster(cluster, server string) error {
 	const remedy = "nothing was applied; name the cluster with --context or --kubeconfig, which a plan does not keep, or plan again"
 	switch known := file.Cluster != "" && cluster != ""; {
@@ -164,11 +165,11 @@ func (file *planFile) sameCluster(cluster, server string) error {
 	return nil
 }
 
-// notes say what the file does not pin down.
+// notes returns remarks about what the file does not pin.
 func (file *planFile) notes() []string {
 	var names []string
 	for _, r := range file.Resources {
-		if r.Kind == "Secret" && r.Group == "" && r.Action != apply.WillStay && r.Action != apply.WillPrune {
+		if r.Kind == "Secret" && r.Group == "" && r.Action != apply.ActionUnchanged && r.Action != apply.ActionPrune {
 			names = append(names, r.id().String())
 		}
 	}
@@ -178,15 +179,15 @@ func (file *planFile) notes() []string {
 	return []string{"a plan holds nothing of the values of Secrets: " + strings.Join(names, ", ") + " will have those that the manifests have now"}
 }
 
-// moved lists the rows of a new preview that are not as they were planned.
-func (file *planFile) moved(rows []apply.Row, made []object.ID) []string {
-	planned := map[planID]sealedResource{}
+// differences returns the rows of a new preview that differ from the plan.
+func (file *planFile) differences(rows []apply.Row, made []object.ID) []string {
+	planned := map[planID]planFileResource{}
 	for _, r := range file.Resources {
 		planned[r.planID] = r
 	}
 	var moved []string
 	for _, row := range rows {
-		now := sealed(row)
+		now := newPlanFileResource(row)
 		if was := planned[now.planID]; was != now && !slices.Contains(made, row.ID) {
 			moved = append(moved, fmt.Sprintf("%s: %s", row.ID, was.difference(now)))
 		}
@@ -194,7 +195,7 @@ func (file *planFile) moved(rows []apply.Row, made []object.ID) []string {
 	}
 	for id, was := range planned {
 		now := "not in the manifests"
-		if was.Action == apply.WillPrune {
+		if was.Action == apply.ActionPrune {
 			now = "gone, or no member of the set"
 		}
 		moved = append(moved, fmt.Sprintf("%s: planned %s, now %s", id.id(), was.Action, now))
@@ -203,10 +204,10 @@ func (file *planFile) moved(rows []apply.Row, made []object.ID) []string {
 	return moved
 }
 
-// difference says what is not as it was planned.
-func (was sealedResource) difference(now sealedResource) string {
+// difference describes how a resource differs from its plan.
+func (was planFileResource) difference(now planFileResource) string {
 	switch {
-	case was.Seal == "":
+	case was.Digest == "":
 		return fmt.Sprintf("not planned, now %s", now.Action)
 	case was.Action != now.Action:
 		return fmt.Sprintf("planned %s, now %s", was.Action, now.Action)

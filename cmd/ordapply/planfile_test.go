@@ -13,24 +13,24 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Each flag of plan is either kept, or leads to a cluster, starts a build or says how
-// the plan is shown: who adds a flag says which.
+// Each flag of plan is either stored in plan files, or selects a cluster,
+// starts a build, or controls output. A new flag must be added to one list.
 func TestEveryFlagOfPlanIsKeptOrNot(t *testing.T) {
 	neither := append(buildFlags(),
-		"out", "output", "dry-run", "help", // how it is shown
+		"out", "output", "dry-run", "help", // output
 		"kubeconfig", "context", "cluster", "server", "tls-server-name", "certificate-authority", "insecure-skip-tls-verify", "request-timeout", "disable-compression", "cache-dir",
 		"user", "token", "client-certificate", "client-key", "as", "as-group", "as-uid", "as-user-extra")
 	newPlan().Flags().VisitAll(func(flag *pflag.Flag) {
-		kept, not := slices.Contains(recalledFlags(), flag.Name), slices.Contains(neither, flag.Name)
+		kept, not := slices.Contains(storedFlags(), flag.Name), slices.Contains(neither, flag.Name)
 		require.NotEqual(t, kept, not, "--%s", flag.Name)
 	})
-	for _, name := range recalledFlags() {
+	for _, name := range storedFlags() {
 		require.NotNil(t, newPlan().Flags().Lookup(name), name)
 		require.NotNil(t, newApply().Flags().Lookup(name), name)
 	}
 }
 
-// Nothing that may be a credential is in a plan file.
+// A plan file contains nothing that may be a credential.
 func TestNoCredentialIsKept(t *testing.T) {
 	for from, want := range map[string]string{
 		"https://jane:hunter2@example.com/app.yaml":    "https://xxxxx@example.com/app.yaml",
@@ -43,7 +43,7 @@ func TestNoCredentialIsKept(t *testing.T) {
 		"-":                                            "-",
 	} {
 		require.Equal(t, want, keptURL(from))
-		require.Equal(t, strings.Contains(want, "xxxxx"), !isKept(keptURL(from)))
+		require.Equal(t, strings.Contains(want, "xxxxx"), !isCompleteURL(keptURL(from)))
 	}
 	cmd := newPlan()
 	require.NoError(t, cmd.ParseFlags([]string{
@@ -55,7 +55,7 @@ func TestNoCredentialIsKept(t *testing.T) {
 	require.Equal(t, &planBuild{Kustomize: "https://xxxxx@example.com/base", Allowed: []string{"enable-exec"}}, build)
 
 	apply := newApply()
-	err := (&planFile{Flags: map[string][]string{"filename": {"https://xxxxx@example.com/app.yaml"}}}).recall(apply)
+	err := (&planFile{Flags: map[string][]string{"filename": {"https://xxxxx@example.com/app.yaml"}}}).restoreFlags(apply)
 	require.EqualError(t, err, "the plan was made from https://xxxxx@example.com/app.yaml, and what may be a credential in it is not kept: name it again with -f")
 }
 
@@ -96,8 +96,8 @@ func TestAPlanIsForOneCluster(t *testing.T) {
 	require.ErrorContains(t, file.sameCluster("", "https://b"), "cannot be read")
 }
 
-// Whatever a plan file holds, it is refused or sets flags of the manifests alone,
-// and comparing it ends.
+// Any plan file is either rejected or only sets flags of the manifests, and
+// comparing it terminates.
 func FuzzPlanFile(f *testing.F) {
 	f.Add(`{"version":2,"server":"https://a","flags":{"namespace":["shop"],"filename":["a.yaml","b.yaml"],"prune":["true"]},"resources":[{"kind":"ConfigMap","namespace":"shop","name":"a","wave":1,"action":"update","seal":"x"}]}`)
 	f.Add(`{"version":2,"flags":{"namespace":[]},"resources":null}`)
@@ -110,14 +110,14 @@ func FuzzPlanFile(f *testing.F) {
 		}
 		cmd := newApply()
 		cmd.SetIn(os.Stdin)
-		if file.recall(cmd) == nil {
+		if file.restoreFlags(cmd) == nil {
 			cmd.Flags().Visit(func(flag *pflag.Flag) {
-				require.Contains(t, recalledFlags(), flag.Name)
+				require.Contains(t, storedFlags(), flag.Name)
 				require.NotContains(t, buildFlags(), flag.Name)
 			})
 		}
 		file.notes()
-		file.moved([]apply.Row{{ID: object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Wave: 1, Action: apply.WillUpdate}}, nil)
+		file.differences([]apply.Row{{ID: object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Wave: 1, Action: apply.ActionUpdate}}, nil)
 		_ = file.sameCluster("one", "https://b")
 	})
 }

@@ -11,34 +11,34 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A plan file remembers the flags that say what the plan is of, so that apply needs
-// no more than the file. It never remembers, and apply never takes from it, what
-// leads to a cluster, what credentials are, and what lets a program run: who writes
-// a plan may not be allowed what apply may do.
+// A plan file stores the flags that determine the plan, so that apply needs
+// only the file. It never stores, and apply never reads from it, flags that
+// select a cluster, contain credentials or let a program run, because the
+// author of a plan may not have the permissions of apply.
 
-// recalledFlags are the flags of plan that a plan file keeps.
-func recalledFlags() []string {
+// storedFlags returns the flags of plan that a plan file stores.
+func storedFlags() []string {
 	return []string{
-		"filename", "recursive", "selector", "order", "require-order", "namespace", // the manifests
-		"frame", "hooks", "prerequisites", "prerequisite-kinds", "chart", "ordering", // their order
-		"applyset", "adopt", "take-over", "prune", "prune-namespaces", // their set
-		"field-manager", "force-conflicts", "server-side", // how they are applied
+		"filename", "recursive", "selector", "order", "require-order", "namespace", // select the manifests
+		"frame", "hooks", "prerequisites", "prerequisite-kinds", "chart", "ordering", // determine their order
+		"applyset", "adopt", "take-over", "prune", "prune-namespaces", // belong to apply sets
+		"field-manager", "force-conflicts", "server-side", // control the apply
 	}
 }
 
-// buildFlags are those that start a build, or let it run programs. A plan file
-// names them for messages.
+// buildFlags returns the flags that start a build or let it run programs. A
+// plan file stores them only for messages.
 func buildFlags() []string { return []string{"kustomize", "enable-alpha-plugins", "enable-exec"} }
 
-// waysFlags are recalled flags that lead to the manifests. apply may be given
-// others: what they lead to is compared.
-func waysFlags() []string { return []string{"filename", "recursive", "namespace"} }
+// locationFlags returns the stored flags that locate the manifests. apply may be
+// given other values, since the manifests are compared.
+func locationFlags() []string { return []string{"filename", "recursive", "namespace"} }
 
-// plannedFlags are the flags that were given and that a plan file keeps, and how the
+// plannedFlags returns the given flags that a plan file stores, and how the
 // manifests were built.
 func plannedFlags(cmd *cobra.Command) (map[string][]string, *planBuild) {
 	given := map[string][]string{}
-	for _, name := range recalledFlags() {
+	for _, name := range storedFlags() {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
 			given[name] = flagValues(flag)
 		}
@@ -59,36 +59,36 @@ func plannedFlags(cmd *cobra.Command) (map[string][]string, *planBuild) {
 	return given, build
 }
 
-// unkept stands in a URL for what is not kept of it.
-const unkept = "xxxxx"
+// redactedPart replaces the parts of a URL that are not stored.
+const redactedPart = "xxxxx"
 
-// keptURL is a URL without what may be a credential: who logs in, with which
-// password, and all that stands behind the question mark. Other texts stay.
+// keptURL returns a URL without possible credentials: user, password and query.
+// Other strings are returned unchanged.
 func keptURL(text string) string {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {
 		return text
 	}
 	address, err := url.Parse(text)
-	if err != nil { // it leads nowhere
-		return scheme + "://" + unkept
+	if err != nil { // it is not a valid URL
+		return scheme + "://" + redactedPart
 	}
 	if address.User == nil && address.RawQuery == "" && address.Fragment == "" && !strings.Contains(rest, "@") {
 		return text
 	}
 	if address.User != nil {
-		address.User = url.User(unkept)
+		address.User = url.User(redactedPart)
 	}
 	if address.RawQuery != "" {
-		address.RawQuery = unkept
+		address.RawQuery = redactedPart
 	}
 	address.Fragment = ""
 	return address.String()
 }
 
-// isKept reports whether a -f argument leads where it led when the plan was made.
-func isKept(file string) bool {
-	return !strings.Contains(file, "://") || !strings.Contains(file, unkept)
+// isCompleteURL reports whether the stored -f argument is complete.
+func isCompleteURL(file string) bool {
+	return !strings.Contains(file, "://") || !strings.Contains(file, redactedPart)
 }
 
 func flagValues(flag *pflag.Flag) []string {
@@ -98,11 +98,11 @@ func flagValues(flag *pflag.Flag) []string {
 	return []string{flag.Value.String()}
 }
 
-// checkPlannedFlags refuses flags that plan does not keep.
+// checkPlannedFlags returns an error for flags that a plan file cannot set.
 func checkPlannedFlags(flags map[string][]string) error {
 	known := newPlan().Flags()
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
-		if !slices.Contains(recalledFlags(), name) {
+		if !slices.Contains(storedFlags(), name) {
 			return fmt.Errorf("it sets --%s, which a plan cannot", name)
 		}
 		flag := known.Lookup(name)
@@ -116,20 +116,20 @@ func checkPlannedFlags(flags map[string][]string) error {
 	return nil
 }
 
-// recall gives apply's flags the values that the plan was made with. Manifests may
-// be reached by other ways, since they are compared; a flag that would do something
-// else than was planned is refused.
-func (file *planFile) recall(cmd *cobra.Command) error {
+// restoreFlags sets apply's flags to the stored values. Flags that locate the
+// manifests may differ, since the manifests are compared; other flags that
+// differ from the plan are errors.
+func (file *planFile) restoreFlags(cmd *cobra.Command) error {
 	if err := file.needsBuild(cmd); err != nil {
 		return err
 	}
 	planned := newPlan().Flags()
-	for _, name := range recalledFlags() {
+	for _, name := range storedFlags() {
 		flag := cmd.Flags().Lookup(name)
 		was, recorded := file.Flags[name]
 		switch {
 		case !flag.Changed && recorded && name == "filename":
-			if err := file.recallFiles(cmd, flag, was); err != nil {
+			if err := file.restoreFiles(cmd, flag, was); err != nil {
 				return err
 			}
 		case !flag.Changed && recorded:
@@ -139,29 +139,28 @@ func (file *planFile) recall(cmd *cobra.Command) error {
 		case !recorded:
 			was = flagValues(planned.Lookup(name))
 		}
-		if flag.Changed && !slices.Contains(waysFlags(), name) && !slices.Equal(flagValues(flag), was) {
+		if flag.Changed && !slices.Contains(locationFlags(), name) && !slices.Equal(flagValues(flag), was) {
 			return usagef("--%s is %q, and the plan was made with %q: leave it out, or plan again", name, flagValues(flag), was)
 		}
 	}
 	return nil
 }
 
-// recallFiles takes the -f arguments from the file, unless the manifests come by
-// another way.
-func (file *planFile) recallFiles(cmd *cobra.Command, flag *pflag.Flag, was []string) error {
+// restoreFiles sets the -f arguments from the file, unless -k is given.
+func (file *planFile) restoreFiles(cmd *cobra.Command, flag *pflag.Flag, was []string) error {
 	if cmd.Flags().Lookup("kustomize").Changed {
 		return nil
 	}
 	for _, name := range was {
-		if !isKept(name) {
+		if !isCompleteURL(name) {
 			return usagef("the plan was made from %s, and what may be a credential in it is not kept: name it again with -f", name)
 		}
 	}
 	return setFlag(flag, was)
 }
 
-// needsBuild says which flags must be given, because a plan file cannot start a
-// build, nor let it run programs.
+// needsBuild returns an error if flags are missing that a plan file cannot set:
+// those that start a build or let it run programs.
 func (file *planFile) needsBuild(cmd *cobra.Command) error {
 	flags := cmd.Flags()
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// The preview as JSON, as docs/plan.md tells of it. Fields may be added; none
-// changes its meaning.
+// planDocument is the preview as JSON, documented in docs/plan.md. Fields may
+// be added; none changes its meaning.
 type planDocument struct {
 	Server    string               `json:"server"`
 	Context   string               `json:"context,omitempty"`
@@ -19,7 +19,7 @@ type planDocument struct {
 	Hooks     []planHook           `json:"hooks,omitempty"`
 	Skipped   []planSkipped        `json:"skipped,omitempty"`
 	Notes     []string             `json:"notes,omitempty"`
-	Warnings  []string             `json:"warnings,omitempty"` // of the API server
+	Warnings  []string             `json:"warnings,omitempty"` // from the API server
 	Counts    map[apply.Action]int `json:"counts"`
 }
 
@@ -36,7 +36,7 @@ type planID struct {
 
 type planResource struct {
 	planID
-	Wave    int          `json:"wave"` // index into waves; -1: pruned after the last
+	Wave    int          `json:"wave"` // index into waves; -1 if pruned after the last
 	Layer   string       `json:"layer,omitempty"`
 	Action  apply.Action `json:"action"`
 	Because string       `json:"because"`
@@ -52,7 +52,7 @@ type planChange struct {
 	After  any            `json:"after,omitempty"`
 }
 
-// planHook is a hook that runs at an event.
+// planHook is a hook that runs on an event.
 type planHook struct {
 	planID
 	Event  string `json:"event"`
@@ -64,7 +64,7 @@ type planSkipped struct {
 	Because string `json:"because"`
 }
 
-// writeJSON prints the preview for programs.
+// writeJSON prints the preview as JSON.
 func (p *previewed) writeJSON(w io.Writer) error {
 	out := planDocument{
 		Server: p.target.server, Context: p.target.context,

@@ -14,14 +14,14 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// planningFlags say how a plan is made of the manifests.
+// planningFlags control how the plan is built.
 type planningFlags struct {
 	frame             string
 	hooks             string
 	prerequisites     bool
 	prerequisiteKinds []string
 	charts            []string
-	flags             *pflag.FlagSet // of the verb: what the command line gave goes before what a stream says
+	flags             *pflag.FlagSet // the command's flags; those on the command line take precedence over annotations
 }
 
 func (f *planningFlags) register(flags *pflag.FlagSet) {
@@ -33,15 +33,15 @@ func (f *planningFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.charts, "chart", nil, "folder of the Helm chart that the stream was rendered from; the order of its subcharts is kept")
 }
 
-// options are what package ordering is told. order is the file of --order, ""
-// without one: it may group resources into stacks.
+// options returns the options for package ordering. order is the file of
+// --order, or ""; it may group resources into stacks.
 func (f *planningFlags) options(ctx context.Context, order string) (ordering.Options, error) {
 	for i, kind := range f.prerequisiteKinds {
 		f.prerequisiteKinds[i] = strings.TrimSpace(kind)
 	}
 	options := ordering.Options{NoPrerequisites: !f.prerequisites, PrerequisiteKinds: f.prerequisiteKinds, SkipHooks: f.hooks == "skip", RunHooks: f.hooks == "run", Condition: health.MatchConditions()}
 	var err error
-	if options.Frame, err = ordering.ParseFrame(f.frame); err != nil {
+	if options.OrderSource, err = ordering.ParseOrderSource(f.frame); err != nil {
 		return options, usagef("--frame: %w", err)
 	}
 	if f.hooks != "run" && f.hooks != "refuse" && f.hooks != "skip" {
@@ -66,7 +66,7 @@ func (f *planningFlags) options(ctx context.Context, order string) (ordering.Opt
 	return options, nil
 }
 
-// offline are the flags of verbs that plan without a cluster.
+// offline holds the flags of commands that plan without a cluster.
 type offline struct {
 	inputFlags
 	planningFlags
@@ -79,12 +79,12 @@ func (o *offline) register(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of objects that name none")
 }
 
-// load reads the manifests and how to plan them.
+// load reads the manifests and the planning options.
 func (o *offline) load(cmd *cobra.Command) ([]apply.Input, ordering.Options, error) {
 	return readAll(cmd, &o.inputFlags, &o.planningFlags, func(context.Context) apply.Scope { return o.scope() })
 }
 
-// scope is the one of streams that no cluster is asked about.
+// scope returns the scope of a stream without a cluster.
 func (o *offline) scope() apply.Scope { return apply.Scope{Namespace: o.namespace} }
 
 // loadPlan reads and plans the manifests.
@@ -101,13 +101,13 @@ func (o *offline) loadPlan(cmd *cobra.Command) (*apply.Stream, []apply.Input, *o
 	return stream, inputs, plan, err
 }
 
-// plan plans the manifests.
+// plan reads the manifests and returns their plan.
 func (o *offline) plan(cmd *cobra.Command) (*ordering.Plan, error) {
 	_, _, plan, err := o.loadPlan(cmd)
 	return plan, err
 }
 
-// oneOf refuses a value that is none of the choices.
+// oneOf returns an error if value is not one of the choices.
 func oneOf(flag, value string, choices ...string) error {
 	if slices.Contains(choices, value) {
 		return nil

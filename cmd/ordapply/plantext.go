@@ -11,16 +11,15 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// How much of one change a plan shows: characters of a line, and lines of a
-// text. `ordapply diff` shows all.
+// Limits for one change in a plan: characters of a line, lines of a text.
+// `ordapply diff` shows everything.
 const (
 	changeWidth = 200
 	changeLines = 12
 )
 
-// writeText prints for people what would happen: wave by wave each resource,
-// what would be done with it and because of what it is there, and below it what
-// would change.
+// writeText prints, wave by wave, each resource with its action, the reason for
+// its wave and the changed fields.
 func (p *previewed) writeText(w io.Writer) error {
 	var b strings.Builder
 	width := p.idWidth()
@@ -54,7 +53,7 @@ func (p *previewed) waveTitle(wave int) string {
 	return p.plan.WaveTitle(wave)
 }
 
-// details are what there is to say of an action, and what would change.
+// details returns the detail, error and changes of a row as lines.
 func details(row apply.Row) []string {
 	var lines []string
 	if row.Detail != "" {
@@ -70,7 +69,7 @@ func details(row apply.Row) []string {
 	return lines
 }
 
-// marked are the lines of an error, of which none after the first can be taken for a
+// marked returns the lines of an error, indented so that none looks like a
 // change.
 func marked(err error) []string {
 	var b strings.Builder
@@ -78,7 +77,7 @@ func marked(err error) []string {
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
-// changes are the fields that would change of a live object.
+// changes returns the fields of a live object that would change.
 func changes(row apply.Row) []fielddiff.Change {
 	if row.Live == nil || row.Merged == nil {
 		return nil
@@ -86,7 +85,8 @@ func changes(row apply.Row) []fielddiff.Change {
 	return fielddiff.Between(row.Live.Object, row.Merged.Object)
 }
 
-// totals counts the actions: "2 create, 1 update, 3 unchanged".
+// totals returns the number of rows by action: "2 create, 1 update, 3
+// unchanged".
 func (p *previewed) totals() string {
 	var parts []string
 	for _, action := range apply.Actions() {
@@ -97,7 +97,7 @@ func (p *previewed) totals() string {
 	return strings.Join(parts, ", ")
 }
 
-// warn tells what the server warned about.
+// warn prints the API server's warnings.
 func (p *previewed) warn(w io.Writer) {
 	for _, text := range p.target.warnings.list() {
 		plain.Fprintf(w, "warning from the server: %s\n", text)

@@ -17,13 +17,12 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/manifest"
-	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// A plan and a diff read, and let the server rehearse: no other request goes out,
-// whatever there is to create, to change, to adopt or to make anew. What is as
-// it was applied is not asked about by itself.
+// plan and diff send only reads and dry runs, whatever there is to create,
+// update, adopt or recreate. Unchanged objects are not requested individually.
 func TestAPreviewNeverWrites(t *testing.T) {
 	cluster := shared.Get(t)
 	_, err := cluster.TryKubectl("create", "namespace", "unwritten")
@@ -48,8 +47,8 @@ func TestAPreviewNeverWrites(t *testing.T) {
 	require.Error(t, err)
 }
 
-// What would be pruned is read too, and no deletion is rehearsed; the plan that
-// is kept in a file is no different.
+// What would be pruned is read too, and its deletion is not tried by a dry run;
+// the same holds with --out.
 func TestAPlannedPruneNeverWrites(t *testing.T) {
 	cluster := shared.Get(t)
 	_, err := cluster.TryKubectl("create", "namespace", "unpruned")
@@ -69,9 +68,9 @@ func TestAPlannedPruneNeverWrites(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A read or a rehearsal that does not get through is repeated: the plan is the one
-// that a calm API server gives.
-func TestAPreviewBearsFaults(t *testing.T) {
+// Failed reads and dry runs are retried: the plan is that of an API server
+// without faults.
+func TestPreviewWithTransientErrors(t *testing.T) {
 	cluster := shared.Get(t)
 	_, err := cluster.TryKubectl("create", "namespace", "bearing")
 	require.NoError(t, err)
@@ -102,7 +101,7 @@ func TestAPreviewBearsFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			proxy := recorder.Start(t, cluster.Kubeconfig)
 			var mu sync.Mutex
-			seen := map[string]bool{} // every request is refused once
+			seen := map[string]bool{} // every request is rejected once
 			proxy.Inject(func(r *recorder.Request) recorder.Fault {
 				mu.Lock()
 				defer mu.Unlock()
@@ -118,7 +117,7 @@ func TestAPreviewBearsFaults(t *testing.T) {
 	}
 }
 
-// onlyReads counts the requests that were rehearsed; all others must be reads.
+// onlyReads counts the dry runs; all other requests must be reads.
 func onlyReads(t *testing.T, requests []recorder.Request) (rehearsed int) {
 	t.Helper()
 	for _, r := range requests {
@@ -131,8 +130,8 @@ func onlyReads(t *testing.T, requests []recorder.Request) (rehearsed int) {
 	return rehearsed
 }
 
-// previewStream has something for every action; only its image depends on what
-// is asked for.
+// previewStream has a resource for every action; only its image depends on
+// version.
 func previewStream(namespace, version string) string {
 	stream := `apiVersion: v1
 kind: ConfigMap
@@ -180,10 +179,10 @@ metadata: {name: deferred, namespace: bearing}
 `
 }
 
-// What a preview says that an object would be is what the run makes of it, also
-// where it takes over from kubectl's client-side apply; and after the run nothing
-// is left to change.
-func TestAPreviewTellsTheTruth(t *testing.T) {
+// The run changes each object exactly as its preview showed, also when it takes
+// over from kubectl's client-side apply; after the run nothing is left to
+// change.
+func TestPreviewAgreesWithApply(t *testing.T) {
 	cluster := shared.Get(t)
 	_, err := cluster.TryKubectl("create", "namespace", "foretold")
 	require.NoError(t, err)
@@ -207,9 +206,9 @@ func TestAPreviewTellsTheTruth(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, bare(row.Merged), bare(live), "%s (%s)", row.ID, row.Action)
 	}
-	require.Equal(t, map[apply.Action]bool{apply.WillCreate: true, apply.WillAdopt: true}, seen)
+	require.Equal(t, map[apply.Action]bool{apply.ActionCreate: true, apply.ActionAdopt: true}, seen)
 	for _, row := range previewOf(t, cluster.Kubeconfig, file) {
-		require.Equal(t, apply.WillStay, row.Action, "%s", row.ID)
+		require.Equal(t, apply.ActionUnchanged, row.Action, "%s", row.ID)
 	}
 }
 
@@ -222,7 +221,7 @@ func targetOf(t *testing.T, kubeconfig string) *target {
 	return target
 }
 
-// previewOf is what a run of a file would do.
+// previewOf returns the preview of a file.
 func previewOf(t *testing.T, kubeconfig, file string) []apply.Row {
 	t.Helper()
 	target := targetOf(t, kubeconfig)
@@ -244,8 +243,8 @@ func previewOf(t *testing.T, kubeconfig, file string) []apply.Row {
 	return preview.Rows
 }
 
-// bare is what a manifest may say of an object. A Deployment's controller counts
-// its revisions in an annotation.
+// bare returns the fields that a manifest may contain. A Deployment's
+// controller stores its revision in an annotation.
 func bare(obj *unstructured.Unstructured) map[string]any {
 	fields := obj.DeepCopy().Object
 	delete(fields, "status")

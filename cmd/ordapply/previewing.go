@@ -12,8 +12,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// previewFlags are those of verbs that show what apply would do: of apply's own
-// flags all that change it.
+// previewFlags are the flags of plan and diff: those of apply's flags that
+// affect the result.
 type previewFlags struct {
 	inputFlags
 	planningFlags
@@ -36,15 +36,15 @@ func (f *previewFlags) register(cmd *cobra.Command) {
 	flags.Bool("ordering", true, "in waves; false is everything at once")
 }
 
-// previewed is a plan, and what it would change on a cluster.
+// previewed is a plan with its preview.
 type previewed struct {
 	target  *target
 	plan    *ordering.Plan
 	preview *apply.Preview
-	hooks   []ordering.Resource // of the stream
+	hooks   []ordering.Resource // the hooks of the stream
 }
 
-// preview asks the cluster what applying the manifests would do.
+// preview reads the manifests and runs server-side dry runs of applying them.
 func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 	if err := errors.Join(f.check(), f.checkSet(f.set)); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 		return nil, offerOffline(err)
 	}
 	if f.set != "" {
-		p.target.scope.Enforce = false // --namespace is the set's; members may be in others
+		p.target.scope.Enforce = false // --namespace is the set's; members may be in other namespaces
 	}
 	stream, plan, err := f.planStream(inputs, p.target.scope, &options, p.target)
 	if err != nil {
@@ -68,32 +68,32 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 	if _, err := gates(p.plan, stream, true); err != nil {
 		return nil, err
 	}
-	p.plan.Notes = append(p.plan.Notes, p.target.unreadable(stream)...)
+	p.plan.Notes = append(p.plan.Notes, p.target.undiscoveredNotes(stream)...)
 	applier := apply.Applier{
 		Cluster:        p.target.cluster,
 		Manager:        f.fieldManager,
 		ForceConflicts: f.forceConflicts,
 		Health:         &health.Assessor{},
 	}
-	if p.preview, err = f.setFlags.preview(cmd, job{target: p.target, stream: stream, plan: p.plan}, applier); err == nil {
+	if p.preview, err = f.setFlags.preview(cmd, session{target: p.target, stream: stream, plan: p.plan}, applier); err == nil {
 		p.plan.Notes = append(p.plan.Notes, p.preview.Notes...)
 	}
 	return p, err
 }
 
-// preview asks the cluster what a job would do, to a set where one is named.
-func (f *setFlags) preview(cmd *cobra.Command, j job, applier apply.Applier) (*apply.Preview, error) {
+// preview returns the preview of a job, for an apply set if one is given.
+func (f *setFlags) preview(cmd *cobra.Command, j session, applier apply.Applier) (*apply.Preview, error) {
 	if f.set == "" {
 		return applier.Preview(cmd.Context(), j.plan, j.stream.Objects)
 	}
-	run, err := f.open(cmd.Context(), j, applier, tellers{}, cmd.ErrOrStderr())
+	run, err := f.open(cmd.Context(), j, applier, reporters{}, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
 	return run.Preview(cmd.Context())
 }
 
-// offerOffline says how to go on without a cluster.
+// offerOffline adds a hint how to plan without a cluster.
 func offerOffline(err error) error {
 	if errors.Is(err, errNoCluster) {
 		return errNoClusterToAsk

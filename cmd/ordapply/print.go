@@ -14,10 +14,10 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// printer tells a run to people: results on standard output in kubectl's words,
-// progress on standard error, a line per transition that says something.
+// printer prints a run as text: results on standard output as kubectl does, and
+// progress on standard error, one line for each event with news.
 type printer struct {
-	job
+	session
 	out, err io.Writer
 	results  results
 	dryRun   bool
@@ -25,7 +25,7 @@ type printer struct {
 	width    int
 }
 
-// results says what standard output gets of each resource that was applied.
+// results selects what is printed on standard output for each applied resource.
 type results int
 
 const (
@@ -34,8 +34,8 @@ const (
 	noResults
 )
 
-func newPrinter(j job, o outputs, dryRun bool) *printer {
-	p := &printer{job: j, out: o.out, err: o.err, dryRun: dryRun, started: map[object.ID]time.Time{}}
+func newPrinter(j session, o outputs, dryRun bool) *printer {
+	p := &printer{session: j, out: o.out, err: o.err, dryRun: dryRun, started: map[object.ID]time.Time{}}
 	for _, s := range p.plan.Steps {
 		p.width = max(p.width, len(s.ID.String()))
 	}
@@ -44,10 +44,10 @@ func newPrinter(j job, o outputs, dryRun bool) *printer {
 }
 
 func (p *printer) begin() {
-	plain.Fprintf(p.err, "applying %s in %s to %s%s\n", count(len(p.plan.Steps), "resource"), count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
+	plain.Fprintf(p.err, "applying %s in %s to %s%s\n", plain.Count(len(p.plan.Steps), "resource"), plain.Count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
 	p.notes(p.plan.Notes)
 	if p.dryRun {
-		p.plan.WriteHooks(p.err) // which a dry run does not run
+		p.plan.WriteHooks(p.err) // a dry run does not run them
 	}
 }
 
@@ -75,11 +75,15 @@ func (p *printer) event(e apply.Event) {
 	p.result(e)
 }
 
-// hook tells a transition of a hook, which is in no wave and no result.
+// hook prints an event of a hook. Hooks have no wave and no result line.
 func (p *printer) hook(e apply.Event) {
 	if e.ID == (object.ID{}) {
 		n, _ := strconv.Atoi(e.Detail)
-		plain.Fprintf(p.err, "%s: %s\n", e.Hook, count(n, "hook"))
+		plain.Fprintf(p.err, "%s: %s\n", e.Hook, plain.Count(n, "hook"))
+		return
+	}
+	if e.Log != nil {
+		p.log(e)
 		return
 	}
 	if (e.State == apply.Applying || e.State == apply.Deleting) && e.Detail == "" {
@@ -99,25 +103,41 @@ func (p *printer) hook(e apply.Event) {
 	}
 }
 
-// extend tells of the waves that a prune adds to the run.
+// log prints what a container of a hook wrote.
+func (p *printer) log(e apply.Event) {
+	if e.Log.Err != nil {
+		p.notes([]string{hookName(e) + ": " + e.Log.Err.Error()})
+		return
+	}
+	part := ""
+	if len(e.Log.Lines) >= apply.PodLogLines {
+		part = fmt.Sprintf("the last %d lines of ", apply.PodLogLines)
+	}
+	plain.Fprintf(p.err, "  %s  %sthe log of container %s of %s\n", hookName(e), part, e.Log.Container, e.Log.Pod)
+	for _, line := range e.Log.Lines {
+		plain.Fprintf(p.err, "    | %s\n", line)
+	}
+}
+
+// extend prints the waves that a prune adds to the run.
 func (p *printer) extend(plan *ordering.Plan) {
 	more, notes := len(plan.Steps)-len(p.plan.Steps), plan.Notes[len(p.plan.Notes):]
 	p.plan = plan
 	if more > 0 {
-		plain.Fprintf(p.err, "pruning %s that the apply set had and the stream does not\n", count(more, "resource"))
+		plain.Fprintf(p.err, "pruning %s that the apply set had and the stream does not\n", plain.Count(more, "resource"))
 	}
 	p.notes(notes)
 }
 
-// rollBack tells that the run failed, and which plan follows.
+// rollBack prints that the run failed and which plan follows.
 func (p *printer) rollBack(revision int, plan *ordering.Plan) {
 	p.plan = plan
 	if revision == 0 {
-		plain.Fprintf(p.err, "it failed, and no revision was deployed before: deleting %s that it created\n", count(len(plan.Steps), "resource"))
+		plain.Fprintf(p.err, "it failed, and no revision was deployed before: deleting %s that it created\n", plain.Count(len(plan.Steps), "resource"))
 	} else if len(plan.Steps) == 0 {
 		plain.Fprintf(p.err, "it failed; rolling back to revision %d\n", revision)
 	} else {
-		plain.Fprintf(p.err, "it failed; rolling back to revision %d: applying %s in %s\n", revision, count(len(plan.Steps), "resource"), count(len(plan.Waves), "wave"))
+		plain.Fprintf(p.err, "it failed; rolling back to revision %d: applying %s in %s\n", revision, plain.Count(len(plan.Steps), "resource"), plain.Count(len(plan.Waves), "wave"))
 	}
 	for _, note := range plan.Notes {
 		plain.Fprintf(p.err, "note: %s\n", note)
@@ -131,7 +151,8 @@ func (p *printer) waveWords(e apply.Event) string {
 	return e.Detail
 }
 
-// ended says how a resource or a wave ended: a dry run deletes nothing.
+// ended returns the final state of a resource or wave. A dry run deletes
+// nothing.
 func (p *printer) ended(state apply.State) string {
 	if p.dryRun && state == apply.Deleted {
 		return "may be deleted"
@@ -139,8 +160,7 @@ func (p *printer) ended(state apply.State) string {
 	return string(state)
 }
 
-// words is what the person reads of a transition; "" for those that say
-// nothing by themselves.
+// words returns the text for an event, or "" if it has none.
 func (p *printer) words(e apply.Event) string {
 	switch e.State {
 	case apply.Pending:
@@ -177,8 +197,7 @@ func (p *printer) words(e apply.Event) string {
 	return fmt.Sprintf("%s: %s", e.State, e.Detail)
 }
 
-// result prints what was applied as kubectl does, for those who read standard
-// output.
+// result prints an applied resource on standard output, as kubectl does.
 func (p *printer) result(e apply.Event) {
 	if e.Hook != "" {
 		return
@@ -204,38 +223,39 @@ func (p *printer) result(e apply.Event) {
 	plain.Fprintln(p.out, line)
 }
 
-// resourceName is the name that kubectl prints and takes: "deployment.apps/web".
+// resourceName returns a name as kubectl prints and accepts it:
+// "deployment.apps/web".
 func resourceName(id object.ID) string {
 	return plain.Line(strings.ToLower(id.GroupKind()) + "/" + id.Name)
 }
 
-// end tells how the run ended, in one line, and how its rollback did, and what the
-// server warned about.
+// end prints the API server's warnings and one line each about the run and its
+// rollback.
 func (p *printer) end(o events.Outcome) {
 	for _, text := range o.Warnings {
 		plain.Fprintf(p.err, "warning from the server: %s\n", text)
 	}
-	if words := p.sumUp(o.Summary); words != "" { // else it did not begin; the error says why
+	if words := p.summarize(o.Summary); words != "" { // otherwise the run did not start; the error says why
 		plain.Fprintln(p.err, words)
 	}
 	if back := o.Rollback; back != nil {
-		if words := p.sumUp(back.Summary); words != "" {
-			plain.Fprintf(p.err, "%s: %s\n", undoing(back.Revision), words)
+		if words := p.summarize(back.Summary); words != "" {
+			plain.Fprintf(p.err, "%s: %s\n", describeRollback(back.Revision), words)
 		}
 	}
 }
 
-// undoing names what follows a failure: a rollback, or, where no revision was
-// deployed before, deleting what the run created.
-func undoing(revision int) string {
+// describeRollback names what follows a failure: a rollback or, if no revision was
+// deployed before, the deletion of what the run created.
+func describeRollback(revision int) string {
 	if revision == 0 {
 		return "deleting what it created"
 	}
 	return fmt.Sprintf("rollback to revision %d", revision)
 }
 
-// sumUp counts how resources ended, and tells in which time.
-func (p *printer) sumUp(s apply.Summary) string {
+// summarize returns the number of resources by final state, and the duration.
+func (p *printer) summarize(s apply.Summary) string {
 	var parts []string
 	for _, state := range []apply.State{apply.Ready, apply.Applied, apply.Deferred, apply.Deleted, apply.Kept, apply.Unsettled, apply.Failed, apply.TimedOut, apply.Skipped, apply.NotStarted} {
 		if n := s.Count(state); n > 0 {
@@ -253,15 +273,7 @@ func (p *printer) sumUp(s apply.Summary) string {
 		took += fmt.Sprintf("; %d only assumed ready", n)
 	}
 	if n := len(s.Hooks); n > 0 {
-		took += "; " + count(n, "hook") + " ran"
+		took += "; " + plain.Count(n, "hook") + " ran"
 	}
 	return fmt.Sprintf("%s, in %s", strings.Join(parts, ", "), took)
-}
-
-// count is "1 wave", "3 waves".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

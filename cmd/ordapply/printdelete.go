@@ -10,7 +10,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// deletionPrinter tells a deletion to people, as printer does an apply.
+// deletionPrinter prints a deletion as printer prints an apply.
 type deletionPrinter struct{ *printer }
 
 func (p *deletionPrinter) begin() {
@@ -18,7 +18,7 @@ func (p *deletionPrinter) begin() {
 	if p.dryRun {
 		doing = "checking the deletion of"
 	}
-	plain.Fprintf(p.err, "%s %s in %s from %s%s\n", doing, count(len(p.plan.Steps), "resource"), count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
+	plain.Fprintf(p.err, "%s %s in %s from %s%s\n", doing, plain.Count(len(p.plan.Steps), "resource"), plain.Count(len(p.plan.Waves), "wave"), p.target.server, p.target.of())
 	p.notes(p.plan.Notes)
 }
 
@@ -40,8 +40,7 @@ func (p *deletionPrinter) event(e apply.Event) {
 	p.result(e)
 }
 
-// words is what the person reads of a transition; "" for those that say
-// nothing by themselves.
+// words returns the text for an event, or "" if it has none.
 func (p *deletionPrinter) words(e apply.Event) string {
 	switch {
 	case e.State == apply.Deleting:
@@ -54,8 +53,8 @@ func (p *deletionPrinter) words(e apply.Event) string {
 	return p.printer.words(e)
 }
 
-// result prints how an object ended as kubectl does, for those who read
-// standard output.
+// result prints the final state of an object on standard output, as kubectl
+// does.
 func (p *deletionPrinter) result(e apply.Event) {
 	if e.ID == (object.ID{}) || e.Hook != "" {
 		return
@@ -83,7 +82,7 @@ func (p *deletionPrinter) result(e apply.Event) {
 	plain.Fprintln(p.out, resourceName(e.ID)+" "+end)
 }
 
-// show prints the order in which a deletion would go.
+// show prints the order of a deletion.
 func (f *deleteFlags) show(w io.Writer, d deletion) error {
 	plan := d.order.Plan()
 	switch f.output {

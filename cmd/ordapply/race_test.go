@@ -14,12 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// Two runs on one set come one after the other: no write of one falls between
-// two of the other, and the set is in the end what the last of them wanted.
+// Two runs on one set run one after the other: their writes do not interleave,
+// and at the end the set is what the last run applied.
 func TestRacingRuns(t *testing.T) {
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
@@ -51,8 +51,9 @@ func TestRacingRuns(t *testing.T) {
 	t.Run("from two namespaces", func(t *testing.T) { raceFromTwoNamespaces(t, lab) })
 }
 
-// Two runs that make one set with a cluster-scoped parent, each from a namespace
-// of its own, meet at one Lease: that of whoever claimed the set first.
+// raceFromTwoNamespaces: two runs that create one set with a cluster-scoped
+// parent, each from its own namespace, use the same Lease: that of the run that
+// claimed the set first.
 func raceFromTwoNamespaces(t *testing.T, lab chaosLab) {
 	crd, err := exec.Command(lab.bin, "applyset", "crd").Output()
 	require.NoError(t, err)
@@ -94,8 +95,8 @@ func raceFromTwoNamespaces(t *testing.T, lab chaosLab) {
 	require.NotContains(t, revisions, names[1-slices.Index(names, home)], "all of the history is where the lock is")
 }
 
-// A rollback that follows a failure is done under the same lock: a run that
-// waits for it comes after both.
+// A rollback after a failure runs under the same lock: a run that waits for the
+// lock comes after both.
 func TestRollbackOnFailureKeepsTheLock(t *testing.T) {
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
@@ -118,7 +119,7 @@ func TestRollbackOnFailureKeepsTheLock(t *testing.T) {
 		return nil
 	})
 	var mu sync.Mutex
-	held := map[string]bool{} // when the lock was taken, as each write found it
+	held := map[string]bool{} // holders of the lock, as each write found it
 	first.Inject(func(r *recorder.Request) recorder.Fault {
 		if r.Verb != "patch" {
 			return nil
@@ -153,13 +154,13 @@ func TestRollbackOnFailureKeepsTheLock(t *testing.T) {
 	trial.converged(t, chaosAct{after: "new"})
 }
 
-// brokenConfigMap is one that the API server refuses.
+// brokenConfigMap returns a ConfigMap that the API server rejects.
 func brokenConfigMap(namespace string) string {
 	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: broken, namespace: " + namespace + ", annotations: {ordapply.dev/layer: app/l2, ordapply.dev/wave: \"2\"}}\ndata: {number: 1}\n"
 }
 
-// meeting holds back the writes of a run until the other has asked for the lock,
-// so that the two want the set at the same time.
+// meeting delays the writes of a run until the other has requested the lock, so
+// that both compete for the set.
 func meeting(asks, other chan struct{}) func(*recorder.Request) recorder.Fault {
 	var once sync.Once
 	return func(r *recorder.Request) recorder.Fault {
@@ -183,14 +184,14 @@ func expectDone(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// isWrite tells of writes to anything but the Lease. That to the Namespace may
-// come before the lock, which lives in it.
+// isWrite reports whether a request writes anything but the Lease and the
+// Namespace, which may be created before the lock in it.
 func isWrite(r *recorder.Request) bool {
 	read := slices.Contains([]string{"get", "list", "watch", "discovery", "review"}, r.Verb)
 	return !read && r.Resource != "leases" && r.Resource != "namespaces" && !strings.Contains(r.URL.RawQuery, "dryRun")
 }
 
-// writes is when the first and the last of them arrived.
+// writes returns the arrival of the first and the last write.
 func writes(t *testing.T, proxy *recorder.Proxy) (from, to time.Time) {
 	for _, r := range proxy.Requests() {
 		if !isWrite(&r) {

@@ -17,12 +17,13 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
 )
 
-// rbacFlags are those of the rbac verb.
+// rbacFlags are the flags of rbac.
 type rbacFlags struct {
 	inputFlags
 	planningFlags
@@ -36,7 +37,7 @@ type rbacFlags struct {
 
 func newRBAC() *cobra.Command {
 	f := rbacFlags{cluster: genericclioptions.NewConfigFlags(true)}
-	f.cluster.AuthInfoName = nil // --user is whom to bind
+	f.cluster.AuthInfoName = nil // --user is the subject to bind
 	cmd := &cobra.Command{
 		Use:   "rbac -f FILE",
 		Short: "Print the Roles that applying a stream takes, and nothing beyond",
@@ -67,7 +68,7 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	guess := &guesses{}
+	guess := &guessedPlurals{}
 	if err := errors.Join(f.rbacSetFlags.check(), f.checkSet(f.set)); err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 	}
 	rules := rulesByNamespace(needed)
 	var out strings.Builder
-	for _, line := range slices.Concat(f.remarks(w.plan, rules), notes, guess.remarks(), unbound(subject)) {
+	for _, line := range slices.Concat(f.notes(w.plan, rules), notes, guess.notes(), unboundNote(subject)) {
 		plain.Fprintln(&out, "#", line)
 	}
 	out.WriteString(writeRoles(f.name, rules, subject))
@@ -89,27 +90,27 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 	return err
 }
 
-// wanted is what Roles are asked for.
-type wanted struct {
+// rbacRequest is the stream and plan for which Roles are printed.
+type rbacRequest struct {
 	stream *apply.Stream
 	plan   *ordering.Plan
-	kinds  apply.Kinds
+	kinds  kube.Kinds
 	target *target // nil without a cluster
 	scope  apply.Scope
 }
 
-// load reads and plans the stream, for the cluster where there is one; guess
-// stands in for what nobody knows of kinds.
-func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (w wanted, err error) {
+// load reads and plans the stream, for the cluster if there is one. guess is
+// used for kinds that neither the cluster nor Kubernetes defines.
+func (f *rbacFlags) load(cmd *cobra.Command, guess kube.Kinds) (w rbacRequest, err error) {
 	inputs, options, err := readAll(cmd, &f.inputFlags, &f.planningFlags, scopeOf(f.cluster, f.set))
 	if err != nil {
 		return w, err
 	}
 	w.scope = apply.Scope{Namespace: cmp.Or(*f.cluster.Namespace, "default")}
-	w.kinds = apply.Kinds(apply.OwnKinds).Or(guess)
+	w.kinds = kube.Kinds(kube.OwnKinds).Or(guess)
 	switch t, err := connect(cmd.Context(), f.cluster, func(*rest.Config) {}); {
 	case err == nil:
-		w.target, w.scope, w.kinds = t, t.scope, apply.KindsOf(t.cluster).Or(w.kinds)
+		w.target, w.scope, w.kinds = t, t.scope, kube.KindsOf(t.cluster).Or(w.kinds)
 	case cmd.Context().Err() != nil:
 		return w, err
 	case !errors.Is(err, errNoCluster):
@@ -119,21 +120,21 @@ func (f *rbacFlags) load(cmd *cobra.Command, guess apply.Kinds) (w wanted, err e
 	if w.stream, w.plan, err = f.planStream(inputs, w.scope, &options, w.target); err != nil {
 		return w, err
 	}
-	w.kinds = apply.StreamKinds(w.stream.Objects).Or(w.kinds)
+	w.kinds = kube.StreamKinds(w.stream.Objects).Or(w.kinds)
 	return w, nil
 }
 
-// permissions are those of all that is asked for, and remarks on them.
-func (f *rbacFlags) permissions(ctx context.Context, w wanted) (apply.Permissions, []string, error) {
+// permissions returns all required permissions, and remarks on them.
+func (f *rbacFlags) permissions(ctx context.Context, w rbacRequest) (kube.Permissions, []string, error) {
 	assessor, err := f.assessor(ctx)
 	if err != nil {
-		return apply.Permissions{}, nil, err
+		return kube.Permissions{}, nil, err
 	}
 	ungated, err := gates(w.plan, w.stream, true)
 	if err != nil {
-		return apply.Permissions{}, nil, err
+		return kube.Permissions{}, nil, err
 	}
-	applier := apply.Applier{Health: assessor, NoDiagnosis: !f.diagnosis, Ungated: ungated}
+	applier := apply.Applier{Health: assessor, NoDiagnosis: !f.diagnosis, SkipWait: ungated}
 	all := applier.Permissions(w.plan, w.stream.Objects, w.kinds)
 	all.Add(hookPermissions(w.stream, w.kinds, f.diagnosis, false))
 	if f.remove {
@@ -147,7 +148,7 @@ func (f *rbacFlags) permissions(ctx context.Context, w wanted) (apply.Permission
 	if f.set == "" {
 		return all, nil, nil
 	}
-	applier.Ungated = nil // of a revision that is gone back to all is waited for
+	applier.SkipWait = nil // all resources of a revision are waited for
 	more, notes, err := f.setPermissions(ctx, w, applier)
 	if err != nil {
 		return all, nil, err
@@ -156,8 +157,9 @@ func (f *rbacFlags) permissions(ctx context.Context, w wanted) (apply.Permission
 	return all, notes, nil
 }
 
-// parent finds a set's parent; without a cluster it is a Secret or a ConfigMap.
-func (w wanted) parent(ctx context.Context, text string) (object.ID, apply.Kind, error) {
+// parent returns a set's parent; without a cluster it must be a Secret or
+// ConfigMap.
+func (w rbacRequest) parent(ctx context.Context, text string) (object.ID, kube.Kind, error) {
 	if w.target != nil {
 		gvk, id, err := w.target.parent(ctx, text)
 		kind, _ := w.kinds(gvk)
@@ -169,16 +171,16 @@ func (w wanted) parent(ctx context.Context, text string) (object.ID, apply.Kind,
 	}
 	for _, kind := range []string{"Secret", "ConfigMap"} {
 		if id := (object.ID{Kind: kind, Namespace: w.scope.Namespace, Name: name}); isKind(id, word) && name != "" {
-			served, _ := apply.OwnKinds(schema.GroupVersionKind{Version: "v1", Kind: kind})
+			served, _ := kube.OwnKinds(schema.GroupVersionKind{Version: "v1", Kind: kind})
 			return id, served, nil
 		}
 	}
-	return object.ID{}, apply.Kind{}, usagef("--applyset=%s: without a cluster write NAME, secret/NAME or configmap/NAME", text)
+	return object.ID{}, kube.Kind{}, usagef("--applyset=%s: without a cluster write NAME, secret/NAME or configmap/NAME", text)
 }
 
-// promise is what a set has already, of kinds that are served still; without a
-// cluster, or where it may not be read, nothing.
-func (w wanted) promise(ctx context.Context, parent object.ID, kind apply.Kind) applyset.Parent {
+// servedSetKinds returns the group-kinds that the set's parent lists and the cluster
+// serves; empty without a cluster or permission to read the parent.
+func (w rbacRequest) servedSetKinds(ctx context.Context, parent object.ID, kind kube.Kind) applyset.Parent {
 	if w.target == nil {
 		return applyset.Parent{ID: parent}
 	}
@@ -192,8 +194,8 @@ func (w wanted) promise(ctx context.Context, parent object.ID, kind apply.Kind) 
 	return set.Parent
 }
 
-// remarks are what else must be known of the Roles.
-func (f *rbacFlags) remarks(plan *ordering.Plan, rules map[string][]rule) []string {
+// notes returns what else the user should know about the Roles.
+func (f *rbacFlags) notes(plan *ordering.Plan, rules map[string][]rule) []string {
 	lines := []string{"What ordapply apply asks for with these manifests, and nothing beyond."}
 	var first []string
 	var granting []string
@@ -216,30 +218,30 @@ func (f *rbacFlags) remarks(plan *ordering.Plan, rules map[string][]rule) []stri
 	return lines
 }
 
-// unbound says that nobody has the Roles yet.
-func unbound(subject string) []string {
+// unboundNote returns a remark if the Roles are not bound to a subject.
+func unboundNote(subject string) []string {
 	if subject != "" {
 		return nil
 	}
 	return []string{"Bound to nobody: name one with --service-account, --user or --group."}
 }
 
-// guesses are plurals that nobody knows for sure.
-type guesses struct {
+// guessedPlurals records guessed plural names of kinds.
+type guessedPlurals struct {
 	made []string
 }
 
-// kind guesses as what resource a kind is served.
-func (g *guesses) kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
+// kind guesses the resource name of a kind.
+func (g *guessedPlurals) kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 	plural, _ := meta.UnsafeGuessKindToResource(gvk)
 	text := gvk.GroupKind().String() + " is taken to be served as " + plural.Resource
 	if !slices.Contains(g.made, text) {
 		g.made = append(g.made, text)
 	}
-	return apply.Kind{Resource: plural, Namespaced: true}, true
+	return kube.Kind{Resource: plural, Namespaced: true}, true
 }
 
-func (g *guesses) remarks() []string {
+func (g *guessedPlurals) notes() []string {
 	var lines []string
 	for _, text := range g.made {
 		lines = append(lines, "Guessed, for want of its CustomResourceDefinition or a cluster that has it: "+text+".")

@@ -11,7 +11,7 @@ import (
 )
 
 // The example of docs/rbac.md is a test: a stream is followed by a command and
-// what it prints. `make golden` rewrites that.
+// its output. `make golden` updates the output.
 func TestRBACPage(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "rbac.md")
 	page, err := os.ReadFile(path)

@@ -10,11 +10,12 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
 
-// rbacSetFlags say what is done with an apply set beside keeping it.
+// rbacSetFlags select what the account may do with an apply set.
 type rbacSetFlags struct {
 	set       string
 	prune     bool
@@ -35,7 +36,7 @@ func (f *rbacSetFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.status, "status", false, "allow the verbs status and history, too")
 }
 
-// check refuses flags that mean nothing without a set.
+// check returns an error for flags that require an apply set.
 func (f *rbacSetFlags) check() error {
 	for flag, given := range map[string]bool{
 		"prune": f.prune, "take-over": f.takeOver, "rollback-on-failure": f.onFailure, "rollback": f.rollback, "status": f.status,
@@ -47,9 +48,10 @@ func (f *rbacSetFlags) check() error {
 	return nil
 }
 
-// setPermissions are those that keeping the set asks for, and what is done with it.
-func (f *rbacSetFlags) setPermissions(ctx context.Context, w wanted, applier apply.Applier) (apply.Permissions, []string, error) {
-	var all apply.Permissions
+// setPermissions returns the permissions for the apply set and the selected
+// actions.
+func (f *rbacSetFlags) setPermissions(ctx context.Context, w rbacRequest, applier apply.Applier) (kube.Permissions, []string, error) {
+	var all kube.Permissions
 	parent, kind, err := w.parent(ctx, f.set)
 	if err != nil {
 		return all, nil, err
@@ -60,9 +62,9 @@ func (f *rbacSetFlags) setPermissions(ctx context.Context, w wanted, applier app
 	}
 	all.Add(state.Permissions(parent, kind, home, false))
 	if f.remove {
-		all.Add(state.DissolvePermissions(parent, kind, home))
+		all.Add(state.SetDeletionPermissions(parent, kind, home))
 	}
-	promise := w.promise(ctx, parent, kind).Widened(slices.Collect(maps.Keys(w.stream.Objects)))
+	promise := w.servedSetKinds(ctx, parent, kind).WithMembers(slices.Collect(maps.Keys(w.stream.Objects)))
 	if f.takeOver {
 		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "patch"))
 	}
@@ -71,7 +73,7 @@ func (f *rbacSetFlags) setPermissions(ctx context.Context, w wanted, applier app
 		return all, nil, err
 	}
 	all.Add(byKind(back))
-	if f.prune || f.remove || f.rollback { // a deletion also takes the label from what is kept, by patch, as apply gave it
+	if f.prune || f.remove || f.rollback { // a deletion also removes the label from kept objects, with PATCH as apply set it
 		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "watch", "delete"))
 	}
 	if f.status {
@@ -80,10 +82,10 @@ func (f *rbacSetFlags) setPermissions(ctx context.Context, w wanted, applier app
 	return all, notes, nil
 }
 
-// backPermissions are those for going back to revisions of the set; promise grows by
-// what they hold.
-func (f *rbacSetFlags) backPermissions(ctx context.Context, w wanted, applier apply.Applier, parent object.ID, home string, promise *applyset.Parent) (apply.Permissions, []string, error) {
-	var all apply.Permissions
+// backPermissions returns the permissions for rolling back to revisions of the
+// set. It adds the kinds of the revisions to promise.
+func (f *rbacSetFlags) backPermissions(ctx context.Context, w rbacRequest, applier apply.Applier, parent object.ID, home string, promise *applyset.Parent) (kube.Permissions, []string, error) {
+	var all kube.Permissions
 	if !f.onFailure && !f.rollback {
 		return all, nil, nil
 	}
@@ -98,14 +100,15 @@ func (f *rbacSetFlags) backPermissions(ctx context.Context, w wanted, applier ap
 		return all, nil, err
 	}
 	for _, r := range revisions {
-		kinds := apply.StreamKinds(r.Objects()).Or(w.kinds)
+		kinds := kube.StreamKinds(r.Objects()).Or(w.kinds)
 		all.Add(applier.Permissions(r.Plan, r.Objects(), kinds))
-		*promise = promise.Widened(slices.Collect(maps.Keys(r.Objects())))
+		*promise = promise.WithMembers(slices.Collect(maps.Keys(r.Objects())))
 	}
 	return all, nil, nil
 }
 
-// revisions are those that may be gone back to: all, or the one that is deployed.
+// revisions returns the revisions to which a rollback may go: all, or the
+// deployed one.
 func (f *rbacSetFlags) revisions(ctx context.Context, history state.History) ([]*state.Revision, error) {
 	if !f.rollback {
 		r, err := history.Last(ctx, state.Deployed)

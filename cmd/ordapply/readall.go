@@ -12,9 +12,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// readAll reads the manifests and how to plan them. Where a manifest or the order
-// cannot be read, the error holds all that is wrong with what could be, too: a
-// stream is corrected once.
+// readAll reads the manifests and the planning options. If a manifest or the
+// order cannot be read, the error also contains everything that is wrong with
+// the rest, so that it can be fixed in one pass.
 func readAll(cmd *cobra.Command, in *inputFlags, planning *planningFlags, scope func(context.Context) apply.Scope) ([]apply.Input, ordering.Options, error) {
 	inputs, options, wrong := readParts(cmd, in, planning)
 	if wrong == nil || len(inputs) == 0 || cmd.Context().Err() != nil {
@@ -26,14 +26,14 @@ func readAll(cmd *cobra.Command, in *inputFlags, planning *planningFlags, scope 
 	return nil, options, errors.Join(wrong, err, errors.Join(faults...), unplanned)
 }
 
-// readParts reads the manifests and how to plan them, and gives what could be read
-// together with what could not.
+// readParts reads the manifests and the planning options. It returns what could
+// be read together with the errors.
 func readParts(cmd *cobra.Command, in *inputFlags, planning *planningFlags) ([]apply.Input, ordering.Options, error) {
 	options, wrong := planning.options(cmd.Context(), in.order)
 	reading := *in
 	if wrong != nil {
 		without, other := planning.options(cmd.Context(), "")
-		if other != nil || in.order == "" { // it is not the order that is wrong
+		if other != nil || in.order == "" { // the error is not in the order
 			return nil, options, wrong
 		}
 		options, reading.order, reading.requireOrder = without, "", false
@@ -46,8 +46,9 @@ func readParts(cmd *cobra.Command, in *inputFlags, planning *planningFlags) ([]a
 	return inputs, options, errors.Join(wrong, unread)
 }
 
-// scopeOf is the scope that flags and the kubeconfig give a stream, before the
-// cluster is asked anything. Members of an apply set may be in other namespaces.
+// scopeOf returns the scope of a stream according to flags and kubeconfig,
+// without contacting the cluster. Members of an apply set may be in other
+// namespaces.
 func scopeOf(cluster *genericclioptions.ConfigFlags, set string) func(context.Context) apply.Scope {
 	return func(ctx context.Context) apply.Scope {
 		known, err := readContext(ctx, cluster)

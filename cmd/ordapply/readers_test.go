@@ -13,15 +13,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// much is how many ConfigMaps a stream has whose account is longer than a pipe
-// holds.
+// much is a number of ConfigMaps for which the output exceeds a pipe's buffer.
 const much = 300
 
-// A reader that does not read, or leaves, holds no run up: the process is a
-// real one, and so are the pipes.
+// A reader that does not read, or closes the pipe, does not block the run; with
+// a real process and real pipes.
 func TestReaders(t *testing.T) {
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
@@ -43,7 +42,7 @@ func TestReaders(t *testing.T) {
 		metrics := t.TempDir() + "/run.prom"
 		p := start(t, "never", "-o", "json", "--metrics-file", metrics)
 		awaitFile(t, metrics)
-		require.NoError(t, p.Process.Signal(os.Interrupt)) // it waits for a reader, and need not
+		require.NoError(t, p.Process.Signal(os.Interrupt)) // it need not wait for its reader
 		require.Equal(t, exitDone, p.exit(t))
 	})
 	t.Run("never reads text", func(t *testing.T) {
@@ -65,10 +64,10 @@ func TestReaders(t *testing.T) {
 	})
 }
 
-// process is the program with both its outputs in pipes.
+// process is the program with both outputs in pipes.
 type process struct {
 	*exec.Cmd
-	out, err *os.File // what to read from
+	out, err *os.File // the ends to read from
 }
 
 func startProcess(t *testing.T, cluster *testcluster.Cluster, bin, stream string, args ...string) *process {
@@ -100,8 +99,8 @@ func (p *process) exit(t *testing.T) int {
 	return p.ProcessState.ExitCode()
 }
 
-// muchStream names its ConfigMaps at length, so that text too is more than a
-// pipe holds.
+// muchStream gives its ConfigMaps long names, so that text output also exceeds
+// a pipe's buffer.
 func muchStream(namespace string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", namespace)
@@ -111,7 +110,7 @@ func muchStream(namespace string) string {
 	return b.String()
 }
 
-// awaitApplied waits until the cluster has the whole stream.
+// awaitApplied waits until the whole stream is in the cluster.
 func awaitApplied(t *testing.T, cluster *testcluster.Cluster, namespace string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -120,13 +119,13 @@ func awaitApplied(t *testing.T, cluster *testcluster.Cluster, namespace string) 
 	}, 2*time.Minute, 200*time.Millisecond)
 }
 
-// awaitFile waits for the metrics, which are written when a run is over.
+// awaitFile waits for the metrics file, which is written at the end of a run.
 func awaitFile(t *testing.T, path string) {
 	t.Helper()
 	require.Eventually(t, func() bool { _, err := os.Stat(path); return err == nil }, 2*time.Minute, 100*time.Millisecond, "the run waits for its reader")
 }
 
-// requireWhole holds lines to be the account of a run that went well.
+// requireWhole requires lines to be the output of a successful run.
 func requireWhole(t *testing.T, lines []string) {
 	t.Helper()
 	final := map[string]int{}

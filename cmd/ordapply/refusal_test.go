@@ -14,8 +14,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// What comes before the first answer of an API server is told in words that lead on,
-// and not in client-go's.
+// Errors before the API server's first response have a remedy, unlike
+// client-go's.
 func TestServersThatSayNothing(t *testing.T) {
 	plugin := &clientcmdapi.ExecConfig{APIVersion: "client.authentication.k8s.io/v1", Command: "no-such-login", InteractiveMode: clientcmdapi.NeverExecInteractiveMode}
 	for name, c := range map[string]struct {
@@ -38,15 +38,15 @@ func TestServersThatSayNothing(t *testing.T) {
 			if c.cluster.Server = server.URL; c.status == 0 { // nothing is sent
 				c.cluster.Server = strings.Replace(server.URL, "http", "https", 1)
 			}
-			said := sayOf(t, c.cluster, c.user)
+			said := applyErrors(t, c.cluster, c.user)
 			require.Contains(t, said, c.want)
 			require.Equal(t, 1, strings.Count(said, "\n"), said)
 		})
 	}
 }
 
-// sayOf is what standard error gets of an apply to a cluster as a user.
-func sayOf(t *testing.T, cluster clientcmdapi.Cluster, user clientcmdapi.AuthInfo) string {
+// applyErrors returns the standard error of an apply to a cluster as a user.
+func applyErrors(t *testing.T, cluster clientcmdapi.Cluster, user clientcmdapi.AuthInfo) string {
 	t.Helper()
 	folder := t.TempDir()
 	config, app := filepath.Join(folder, "kubeconfig"), filepath.Join(folder, "app.yaml")

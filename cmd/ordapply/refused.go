@@ -14,7 +14,8 @@ import (
 	"github.com/ordapply/ordapply/internal/events"
 )
 
-// reportedError is the end of a run of which -o json and --metrics-file have told.
+// reportedError is the error of a run that -o json and --metrics-file have
+// already reported.
 type reportedError struct{ error }
 
 func (e *reportedError) Unwrap() error { return e.error }
@@ -26,32 +27,33 @@ func reported(err error) error {
 	return &reportedError{err}
 }
 
-// tellWithin bounds reading the config file and the kubeconfig to find out how a
-// refusal is to be told, which may be what the command was waiting for.
-const tellWithin = time.Second
+// reportTimeout limits the time for reading the config file and the kubeconfig
+// when reporting an invalid command, since one of them may be what it was
+// waiting for.
+const reportTimeout = time.Second
 
-// tellRefusal tells programs of a run that was refused before it began, by its flags
-// or by a file that they name: who reads events or metrics is never left without an
-// end. It returns the error, with what went wrong with that.
-func tellRefusal(cmd *cobra.Command, args []string, err error) error {
+// reportInvalidRun reports a run that failed before it started, because of its flags
+// or a file that they name, so that consumers of events or metrics always see
+// an end. It returns the error, joined with errors of reporting.
+func reportInvalidRun(cmd *cobra.Command, args []string, err error) error {
 	var told *reportedError
 	if err == nil || cmd.Flags().Lookup("metrics-file") == nil || errors.As(err, &told) {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), tellWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), reportTimeout)
 	defer cancel()
-	measured := &measure{}
-	if file := asked(ctx, cmd, args, "metrics-file"); file != "" {
-		if m, refused := newMeasure(file, refusedLabels(ctx, cmd, args)); refused == nil {
+	measured := &metricsRecorder{}
+	if file := flagValue(ctx, cmd, args, "metrics-file"); file != "" {
+		if m, refused := newMetricsRecorder(file, refusedLabels(ctx, cmd, args)); refused == nil {
 			measured = m
 		}
 	}
-	return notBegun(cmd.OutOrStdout(), asked(ctx, cmd, args, "output"), measured, err)
+	return reportUnstarted(cmd.OutOrStdout(), flagValue(ctx, cmd, args, "output"), measured, err)
 }
 
-// notBegun tells programs how a run ended of which no plan was told: with an error,
-// or with none where nothing was to be done. It returns what measured makes of that.
-func notBegun(w io.Writer, output string, measured *measure, err error) error {
+// reportUnstarted reports the end of a run without a plan: an error, or nil if there
+// was nothing to do. It returns the error joined with that of writing metrics.
+func reportUnstarted(w io.Writer, output string, measured *metricsRecorder, err error) error {
 	err = measured.ended(err)
 	if output == "json" {
 		events.NewLog(w).End(outcome(apply.Summary{}, nil, err))
@@ -59,9 +61,9 @@ func notBegun(w io.Writer, output string, measured *measure, err error) error {
 	return err
 }
 
-// asked is the value of a flag wherever it was given, also beside flags that are
-// refused, or in an environment and a config file that were not looked at any more.
-func asked(ctx context.Context, cmd *cobra.Command, args []string, name string) string {
+// flagValue returns the value of a flag even if parsing stopped before it, or if
+// the environment and the config file were not read.
+func flagValue(ctx context.Context, cmd *cobra.Command, args []string, name string) string {
 	flag := cmd.Flags().Lookup(name)
 	if flag.Changed {
 		return flag.Value.String()
@@ -76,6 +78,6 @@ func asked(ctx context.Context, cmd *cobra.Command, args []string, name string) 
 	if value := os.Getenv(envName(name)); value != "" {
 		return value
 	}
-	file, _ := readConfig(ctx, cmd) // what can be read of it
+	file, _ := readConfig(ctx, cmd) // use what could be read
 	return file.values[name]
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/ordapply/ordapply/internal/events"
 )
 
-// Whatever a run is refused for, who reads its events gets the reason and an end, and
-// who reads its metrics the exit code.
-func TestARefusedRunHasAnEnd(t *testing.T) {
+// For every invalid run the JSON events contain the reason and an end, and the
+// metrics the exit code.
+func TestInvalidRunWritesRunEnd(t *testing.T) {
 	folder := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(folder, name)
@@ -59,24 +59,24 @@ func TestARefusedRunHasAnEnd(t *testing.T) {
 	}
 }
 
-// A metrics file that is refused has no metrics, and the events say so.
-func TestARefusedMetricsFile(t *testing.T) {
+// For an invalid metrics file there are no metrics, and the events report it.
+func TestInvalidMetricsFile(t *testing.T) {
 	code, lines := eventsOf(t, "apply", "-f", "app.yaml", "-o", "json", "--metrics-file", "nowhere/run.prom")
 	require.Equal(t, exitUsage, code)
 	require.Equal(t, "--metrics-file=nowhere/run.prom: there is no folder nowhere", lines[0]["message"])
 	require.EqualValues(t, exitUsage, lines[1]["exitCode"])
 }
 
-// The environment may ask for events too.
-func TestARefusedRunOfTheEnvironment(t *testing.T) {
+// The environment may also request events.
+func TestInvalidRunFromEnvironment(t *testing.T) {
 	t.Setenv("ORDAPPLY_OUTPUT", "json")
 	code, lines := eventsOf(t, "apply", "-f", "app.yaml", "--no-such-flag")
 	require.Equal(t, exitUsage, code)
 	require.Equal(t, events.TypeRunEnd, lines[1]["type"])
 }
 
-// What no program asked for is not printed.
-func TestARefusedRunForPeople(t *testing.T) {
+// Without -o json no events are printed.
+func TestInvalidRunText(t *testing.T) {
 	for _, args := range [][]string{
 		{"apply", "--no-such-flag"}, {"apply", "-o", "name", "--prune", "-f", "app.yaml"}, {"apply", "-o", "jsonn", "-f", "app.yaml"},
 		{"plan", "-o", "json", "--no-such-flag"}, {"--no-such-flag", "-o", "json"},
@@ -87,7 +87,7 @@ func TestARefusedRunForPeople(t *testing.T) {
 	}
 }
 
-// eventsOf runs the program and takes its events apart.
+// eventsOf runs the program and parses its events.
 func eventsOf(t *testing.T, args ...string) (code int, lines []map[string]any) {
 	t.Helper()
 	var out, said bytes.Buffer

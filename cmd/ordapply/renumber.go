@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// renumber writes another sync wave into a document, and changes nothing else
-// of its text.
+// renumber replaces the sync wave in a document and leaves the rest of its text
+// unchanged.
 func renumber(text []byte, wave int) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
@@ -36,7 +36,7 @@ func mapValue(node *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// replaceScalar replaces a one-line scalar where it stands.
+// replaceScalar replaces a one-line scalar in place.
 func replaceScalar(text []byte, node *yaml.Node, with string) ([]byte, error) {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	line := lines[node.Line-1]

@@ -15,13 +15,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// The API server's process is killed in the middle of a wave and started again two
-// seconds later: while PATCHes are out, and while a Deployment is waited for. The
-// run goes on when it is back.
+// The API server's process is killed during a wave and restarted two seconds
+// later: while PATCHes are pending, and while a Deployment is waited for. The
+// run continues when it is back.
 func TestAPIServerRestartsInAWave(t *testing.T) {
 	t.Parallel()
 	dir := detachedCluster(t)
@@ -49,7 +49,8 @@ func TestAPIServerRestartsInAWave(t *testing.T) {
 	unservedKinds(t, dir)
 }
 
-// detachedCluster is a control plane that goes on when one of its processes ends.
+// detachedCluster starts a control plane that continues if one of its processes
+// ends.
 func detachedCluster(t *testing.T) string {
 	t.Helper()
 	bin, err := testcluster.Find("localcluster")
@@ -67,7 +68,7 @@ func detachedCluster(t *testing.T) string {
 	return dir
 }
 
-// restartAPIServer kills the process and starts the same again after a pause.
+// restartAPIServer kills the process and starts the same command after a pause.
 func restartAPIServer(t *testing.T, dir string, pause time.Duration) {
 	file := filepath.Join(dir, "run", "kube-apiserver.pid")
 	text, err := os.ReadFile(file)
@@ -86,7 +87,7 @@ func restartAPIServer(t *testing.T, dir string, pause time.Duration) {
 	})
 }
 
-// sameCommand is the command of a process, where and with what it runs.
+// sameCommand returns a process's command with its folder and environment.
 func sameCommand(pid int) (*exec.Cmd, error) {
 	proc := fmt.Sprintf("/proc/%d/", pid)
 	line, err := os.ReadFile(proc + "cmdline")

@@ -16,14 +16,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// What will not pass by itself is sent once: a webhook's denial, an invalid
-// object, a field that its kind does not know, a field of another manager, a
-// Namespace that nobody makes, a missing permission. These answers are the API
-// server's own.
+// Permanent errors are not retried: a webhook's denial, an invalid object, an
+// unknown field, a conflict, a missing Namespace, a missing permission. All
+// responses are the API server's own.
 func TestWhatIsNotRepeated(t *testing.T) {
 	cluster := shared.Get(t)
 	up := &atomic.Bool{}
@@ -66,9 +65,8 @@ func patches(requests []recorder.Request) int {
 	return n
 }
 
-// A webhook that is down refuses nothing and answers nothing: what it guards is
-// sent again until it is up. When it stays down, the message is the API
-// server's, and says what to look at.
+// Requests to a webhook that is down are retried until it is up. If it stays
+// down, the message is the API server's, with advice.
 func TestWebhookDownThenUp(t *testing.T) {
 	cluster := shared.Get(t)
 	var up atomic.Bool
@@ -93,8 +91,8 @@ func TestWebhookDownThenUp(t *testing.T) {
 	require.Equal(t, 3, patches(proxy.Requests()))
 }
 
-// A webhook configuration that something left behind names a Service that is
-// gone: the message says which, and both ways out.
+// A leftover webhook configuration refers to a Service that does not exist: the
+// message names it, and both remedies.
 func TestWebhookLeftBehind(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "apply", "--server-side", "-f", filepath.Join("testdata", "webhook_left_behind.yaml"))
@@ -106,7 +104,7 @@ func TestWebhookLeftBehind(t *testing.T) {
 }
 
 // guard registers a webhook for ConfigMaps with the label guarded: name, and
-// serves it while up says so; else it breaks connections.
+// serves it while up is true; otherwise it breaks connections.
 func guard(t *testing.T, cluster *testcluster.Cluster, name string, up *atomic.Bool, allows bool) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -141,8 +139,7 @@ webhooks:
 	waitForWebhook(t, cluster, name)
 }
 
-// closing is a listener that closes every connection at once while its webhook
-// is down.
+// closing is a listener that closes every connection while its webhook is down.
 type closing struct {
 	net.Listener
 	up *atomic.Bool
@@ -156,8 +153,8 @@ func (l *closing) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// waitForWebhook waits until the API server calls a webhook that it was just
-// told of, which shows as an error while it is down or says no.
+// waitForWebhook waits until the API server calls a new webhook, which shows as
+// an error while it is down or denies.
 func waitForWebhook(t *testing.T, cluster *testcluster.Cluster, name string) {
 	t.Helper()
 	probe := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: probe-%[1]s, namespace: default, labels: {guarded: %[1]s}}\n", name)

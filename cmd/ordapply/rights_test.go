@@ -15,11 +15,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// shopFiles are the manifests of examples/shop, as flags.
+// shopFiles returns flags for the manifests of examples/shop.
 func shopFiles(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "shop", "*.yaml"))
@@ -34,8 +34,8 @@ func shopFiles(t *testing.T) []string {
 	return append(flags, "-n", "shop")
 }
 
-// deployer makes a ServiceAccount with the Roles that are given, and gives a
-// kubeconfig that logs in as it.
+// deployer creates a ServiceAccount with the given Roles, and returns a
+// kubeconfig for it.
 func deployer(t *testing.T, cluster *testcluster.Cluster, name, roles string) string {
 	t.Helper()
 	cluster.Kubectl(t, "create", "serviceaccount", name, "-n", "default")
@@ -60,7 +60,7 @@ func kubectlApply(t *testing.T, cluster *testcluster.Cluster, manifests string) 
 	cluster.Kubectl(t, "apply", "-f", file)
 }
 
-// rbac is what the verb prints.
+// rbac returns the output of the rbac command.
 func rbac(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, said bytes.Buffer
@@ -69,7 +69,7 @@ func rbac(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// refusals are the requests that the API server did not allow.
+// refusals returns the requests that the API server forbade.
 func refusals(requests []recorder.Request) []string {
 	var out []string
 	for _, r := range requests {
@@ -80,19 +80,19 @@ func refusals(requests []recorder.Request) []string {
 	return out
 }
 
-// The example comes and goes in its own namespace, under Roles: with one too few
-// nothing happens, with all of them everything.
+// The example is applied and deleted in its own namespace, under Roles: with
+// one rule missing nothing happens, with all rules everything.
 func TestRolesOfAStream(t *testing.T) {
 	t.Parallel()
-	cluster := testcluster.Start(t) // of its own: other tests use the example's namespace, too
+	cluster := testcluster.Start(t) // its own: other tests use the example's namespace too
 	cluster.Kubectl(t, "create", "namespace", "shop")
 	t.Run("report what is missing first", func(t *testing.T) { missingPermissionsAreReported(t, cluster) })
 	t.Run("suffice", func(t *testing.T) { rolesSuffice(t, cluster) })
 	t.Run("suffice to delete", func(t *testing.T) { rolesSufficeToDelete(t, cluster) })
 }
 
-// What lacks is named before the first write, all at once, whatever rule it is
-// that is missing.
+// missingPermissionsAreReported: missing permissions are reported before the
+// first write, all together, whichever rule is missing.
 func missingPermissionsAreReported(t *testing.T, cluster *testcluster.Cluster) {
 	files := shopFiles(t)
 	roles := rbac(t, append(files, "--service-account", "default/lesser", "--kubeconfig", cluster.Kubeconfig)...)
@@ -120,8 +120,8 @@ func missingPermissionsAreReported(t *testing.T, cluster *testcluster.Cluster) {
 	require.Greater(t, cases, 5)
 }
 
-// An account with exactly the Roles that rbac prints applies the stream, and
-// nothing that it asks for is refused.
+// rolesSuffice: an account with exactly the Roles that rbac prints applies the
+// stream, and none of its requests is forbidden.
 func rolesSuffice(t *testing.T, cluster *testcluster.Cluster) {
 	files := shopFiles(t)
 	roles := rbac(t, append(files, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/deployer")...)
@@ -142,8 +142,8 @@ func rolesSuffice(t *testing.T, cluster *testcluster.Cluster) {
 	require.Equal(t, roles, online, "a cluster knows nothing else of these kinds")
 }
 
-// What a stream made is deleted under the Roles too. Who may not delete all of it
-// is told before anything goes.
+// rolesSufficeToDelete: what a stream created is deleted under the Roles too.
+// Missing permissions are reported before anything is deleted.
 func rolesSufficeToDelete(t *testing.T, cluster *testcluster.Cluster) {
 	files := shopFiles(t)
 	roles := rbac(t, append(files, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--delete", "--service-account", "default/remover")...)
@@ -169,7 +169,7 @@ func rolesSufficeToDelete(t *testing.T, cluster *testcluster.Cluster) {
 	require.Error(t, err)
 }
 
-// With an apply set the parent, the lock and the history are allowed too, the
+// With an apply set the parent, the lock and the history are permitted too, the
 // parent and the lock by name.
 func TestRolesOfAnApplySetSuffice(t *testing.T) {
 	cluster := shared.Get(t)
@@ -200,8 +200,8 @@ func TestRolesOfAnApplySetSuffice(t *testing.T) {
 	}
 }
 
-// So they are with a cluster-scoped parent, which these Roles allow by its name
-// alone, also when it is made.
+// The same with a cluster-scoped parent, which the Roles permit by name only,
+// including its creation.
 func TestRolesOfAClusterScopedParentSuffice(t *testing.T) {
 	cluster := shared.Get(t)
 	kubectlApply(t, cluster, parentCRD)
@@ -219,8 +219,8 @@ func TestRolesOfAClusterScopedParentSuffice(t *testing.T) {
 	}
 }
 
-// What a set no longer holds is pruned under the Roles too. Who may not prune is
-// told before anything is applied.
+// Pruning works under the Roles too. Missing permissions to prune are reported
+// before anything is applied.
 func TestRolesOfAPruneSuffice(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "rights-prune")
@@ -254,8 +254,8 @@ func TestRolesOfAPruneSuffice(t *testing.T) {
 	}
 }
 
-// What the set has, and the stream no longer holds, may be pruned under Roles
-// that are printed then: the advice of a refusal helps.
+// Members that the stream no longer contains may be pruned under Roles printed
+// afterwards: the advice in the error helps.
 func TestRolesOfAPruneAllowWhatTheSetHas(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "rights-dropped")
@@ -276,9 +276,8 @@ func TestRolesOfAPruneAllowWhatTheSetHas(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Under Roles of several namespaces, lists of the whole cluster are refused and
-// done without, and an apply of what nobody changed keeps to 3K + 20 requests all
-// the same.
+// Under Roles of several namespaces, cluster-wide lists are forbidden and
+// replaced, and an apply without changes still stays within 3K + 20 requests.
 func TestRequestBudgetUnderRoles(t *testing.T) {
 	cluster := shared.Get(t)
 	var stream strings.Builder
@@ -316,7 +315,7 @@ func TestRequestBudgetUnderRoles(t *testing.T) {
 	require.LessOrEqual(t, total, budget)
 }
 
-// withoutVerb is the Role of a namespace without a verb on a resource.
+// withoutVerb returns the Role of a namespace without a verb on a resource.
 func withoutVerb(t *testing.T, roles, namespace, resource, verb string) *rbacv1.ClusterRole {
 	t.Helper()
 	role := without(t, roles, namespace, "")
@@ -368,7 +367,7 @@ func TestRolesOfADissolutionSuffice(t *testing.T) {
 	}
 }
 
-// without is the Role of a namespace without what it says of a resource.
+// without returns the Role of a namespace without the rule of a resource.
 func without(t *testing.T, roles, namespace, resource string) *rbacv1.ClusterRole {
 	t.Helper()
 	for document := range strings.SplitSeq(roles, "---\n") {
@@ -383,7 +382,7 @@ func without(t *testing.T, roles, namespace, resource string) *rbacv1.ClusterRol
 	return nil
 }
 
-// configMapStream is n ConfigMaps.
+// configMapStream returns n ConfigMaps.
 func configMapStream(namespace string, n int) string {
 	var out strings.Builder
 	for i := range n {
@@ -399,12 +398,12 @@ func replaceRole(t *testing.T, cluster *testcluster.Cluster, role *rbacv1.Cluste
 	kubectlApply(t, cluster, string(text))
 }
 
-// wantedDenials are the lines that tell of a rule that is missing.
+// wantedDenials returns the expected lines about a missing rule.
 func wantedDenials(namespace string, rule rbacv1.PolicyRule) []string {
 	var lines []string
 	for _, resource := range rule.Resources {
 		verbs := "create, patch"
-		if resource == "namespaces" { // it is there: nobody has to create it
+		if resource == "namespaces" { // it exists, so nothing creates it
 			verbs = "patch"
 		}
 		line := `error: "system:serviceaccount:default:lesser" may not ` + verbs + " " + resource
@@ -422,7 +421,7 @@ func wantedDenials(namespace string, rule rbacv1.PolicyRule) []string {
 	return lines
 }
 
-// denials are the lines that tell what may not be done.
+// denials returns the lines about missing permissions.
 func denials(said string) []string {
 	var lines []string
 	for line := range strings.Lines(said) {

@@ -6,26 +6,26 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// rule is one of a Role.
+// rule is a rule of a Role.
 type rule struct {
 	group     string
 	resources []string
-	names     []string // of the only objects that it is about; none: any
+	names     []string // resourceNames; empty means any
 	verbs     []string
 }
 
-// resourceAt is a resource in a namespace; in none, for the ClusterRole.
+// resourceAt is a resource in a namespace; "" for the ClusterRole.
 type resourceAt struct {
 	namespace, group, resource string
 }
 
-// rulesByNamespace puts permissions into as few rules as say neither more nor
-// less; those that hold in no namespace are under "".
-func rulesByNamespace(permissions apply.Permissions) map[string][]rule {
-	grants := map[resourceAt]map[string][]string{} // the names of each verb
+// rulesByNamespace combines permissions into the fewest rules that grant
+// exactly these, by namespace; "" is cluster-scoped.
+func rulesByNamespace(permissions kube.Permissions) map[string][]rule {
+	grants := map[resourceAt]map[string][]string{} // names by verb
 	for _, p := range slices.Concat(permissions.Required, permissions.Optional) {
 		at := resourceAt{p.Namespace, p.Resource.Group, p.Resource.Resource}
 		if p.Subresource != "" {
@@ -49,11 +49,11 @@ func rulesByNamespace(permissions apply.Permissions) map[string][]rule {
 	return rules
 }
 
-// byKind leaves out the names of objects in a namespace, so that one more of a
-// kind needs no other Role. What lives in none, and the Namespace itself, stays
-// named.
-func byKind(permissions apply.Permissions) apply.Permissions {
-	strip := func(list []apply.Permission) []apply.Permission {
+// byKind removes the names of namespaced objects, so that a new object of a
+// kind needs no new Role. Cluster-scoped objects and Namespaces keep their
+// names.
+func byKind(permissions kube.Permissions) kube.Permissions {
+	strip := func(list []kube.Permission) []kube.Permission {
 		out := slices.Clone(list)
 		for i, p := range out {
 			if p.Namespace != "" && p.What() != "namespaces" {
@@ -62,11 +62,11 @@ func byKind(permissions apply.Permissions) apply.Permissions {
 		}
 		return out
 	}
-	return apply.Permissions{Required: strip(permissions.Required), Optional: strip(permissions.Optional)}
+	return kube.Permissions{Required: strip(permissions.Required), Optional: strip(permissions.Optional)}
 }
 
-// rulesOf are the rules of one resource: verbs for the same objects stand
-// together.
+// rulesOf returns the rules of one resource, with verbs for the same objects
+// combined.
 func rulesOf(names map[string][]string) []rule {
 	byNames := map[string]*rule{}
 	for verb, list := range names {
@@ -89,8 +89,8 @@ func rulesOf(names map[string][]string) []rule {
 	return rules
 }
 
-// merged puts resources of a group with the same verbs into one rule, where it
-// is for objects of any name, and sorts.
+// merged combines resources of a group with the same verbs into one rule if it
+// has no resourceNames, and sorts the rules.
 func merged(rules []rule) []rule {
 	type likeness struct{ group, names, verbs string }
 	byLikeness := map[likeness]rule{}

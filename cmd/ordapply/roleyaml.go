@@ -11,8 +11,8 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// writeRoles is the YAML of Roles with these rules, and of what binds them to a
-// subject, "" for nobody.
+// writeRoles returns the YAML of Roles with these rules and, unless subject is
+// "", their bindings.
 func writeRoles(name string, rules map[string][]rule, subject string) string {
 	var out strings.Builder
 	for _, namespace := range slices.Sorted(maps.Keys(rules)) {
@@ -33,7 +33,7 @@ func writeRoles(name string, rules map[string][]rule, subject string) string {
 	return out.String()
 }
 
-// yaml is the rule as one line, or one for each of many names.
+// yaml returns the rule as one line of YAML.
 func (r rule) yaml() string {
 	line := fmt.Sprintf("- {apiGroups: [%s], resources: [%s], ", scalar(r.group), scalars(r.resources))
 	if len(r.names) > 0 {
@@ -50,13 +50,13 @@ func scalars(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-// scalar is a text as YAML reads it back: in quotes unless it surely is a plain
-// word, and without a character that a terminal would obey.
+// scalar returns a string as a YAML scalar: quoted unless it is a plain word,
+// and with control characters escaped.
 func scalar(s string) string {
 	words := regexp.MustCompile(`^[a-z][a-z0-9]*([-./][a-z0-9]+)*$`)
 	switch {
 	case !words.MatchString(s), slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, s):
-		quoted, _ := json.Marshal(s) // a string always has JSON
+		quoted, _ := json.Marshal(s) // marshaling a string cannot fail
 		return string(plain.JSON(quoted))
 	}
 	return s

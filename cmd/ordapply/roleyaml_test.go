@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A name that holds what a terminal would obey is escaped, and YAML reads it back.
+// A name with terminal control characters is escaped, and YAML parses it back.
 func TestScalarIsHarmless(t *testing.T) {
 	name := "x\n\x1b[31m\u0085\u009b31m\u202egnp\u2028\x7f"
 	quoted := scalar(name)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/state"
 )
 
@@ -37,7 +38,7 @@ with it. A revision of another cluster is refused.
 			if err := errors.Join(f.checkHistory(), f.checkWait()); err != nil {
 				return err
 			}
-			return f.run(cmd, func(cmd *cobra.Command, measured *measure) (job, error) {
+			return f.run(cmd, func(cmd *cobra.Command, measured *metricsRecorder) (session, error) {
 				return f.prepareRollback(cmd.Context(), measured, to)
 			})
 		},
@@ -51,16 +52,17 @@ with it. A revision of another cluster is refused.
 	return cmd
 }
 
-// prepareRollback makes a job of an earlier revision; 0 is the one before.
-func (f *applyFlags) prepareRollback(ctx context.Context, measured *measure, number int) (job, error) {
-	j, err := f.begun(ctx, measured)
+// prepareRollback returns the job that applies an earlier revision; 0 means the
+// previous one.
+func (f *applyFlags) prepareRollback(ctx context.Context, measured *metricsRecorder, number int) (session, error) {
+	j, err := f.newSession(ctx, measured)
 	if err != nil {
 		return j, err
 	}
 	if j.target, err = connect(ctx, f.cluster, measured.watch); err != nil {
 		return j, err
 	}
-	set, err := j.target.known(ctx, f.set)
+	set, err := j.target.existingSet(ctx, f.set)
 	if err != nil {
 		return j, err
 	}
@@ -69,37 +71,37 @@ func (f *applyFlags) prepareRollback(ctx context.Context, measured *measure, num
 		if err != nil {
 			return j, err
 		}
-		return f.again(ctx, j, r, "--rollback")
+		return f.revisionSession(ctx, j, r, "--rollback")
 	}
-	previous, err := set.history.Previous(ctx)
+	previous, err := set.history.RollbackTarget(ctx)
 	if err != nil {
 		return j, err
 	}
-	r, err := set.history.ReadPrevious(ctx, previous)
+	r, err := set.history.ReadRollbackTarget(ctx, previous)
 	if err != nil {
 		return j, err
 	}
 	if previous.Resumed {
 		r.Plan.Notes = append(r.Plan.Notes, fmt.Sprintf("this goes on with the rollback to revision %d, which did not get through; another: --to-revision", r.Number))
 	}
-	j, err = f.again(ctx, j, r, "--rollback")
-	j.stillDue = func(ctx context.Context) error { return stillPrevious(ctx, set.history, r.Number) }
+	j, err = f.revisionSession(ctx, j, r, "--rollback")
+	j.precondition = func(ctx context.Context) error { return checkPreviousRevision(ctx, set.history, r.Number) }
 	return j, err
 }
 
-// stillPrevious fails when another run, which had the lock until now, changed what
-// a rollback without a number goes back to.
-func stillPrevious(ctx context.Context, history state.History, number int) error {
-	now, err := history.Previous(ctx)
+// checkPreviousRevision returns an error if another run, which held the lock until now,
+// changed which revision is the previous one.
+func checkPreviousRevision(ctx context.Context, history state.History, number int) error {
+	now, err := history.RollbackTarget(ctx)
 	if err != nil || now.Number == number {
 		return err
 	}
 	return fmt.Errorf("another run ended meanwhile: this was to go back to revision %d, and the one before the last is now %d; nothing was changed. Name the one that you mean with --to-revision", number, now.Number)
 }
 
-// again makes a job of a revision; flag is the one with which rbac prints what that
-// takes.
-func (f *applyFlags) again(ctx context.Context, j job, r *state.Revision, flag string) (job, error) {
+// revisionSession returns the job that applies a revision; flag is the flag with which
+// rbac prints its permissions.
+func (f *applyFlags) revisionSession(ctx context.Context, j session, r *state.Revision, flag string) (session, error) {
 	if err := sameCluster(ctx, j.target, r); err != nil {
 		return j, err
 	}
@@ -108,7 +110,7 @@ func (f *applyFlags) again(ctx context.Context, j job, r *state.Revision, flag s
 	}
 	j.planned = nil
 	j.stream, j.plan = &apply.Stream{Resources: r.Resources, Objects: r.Objects(), Hooks: r.Hooks}, r.Plan
-	j.memory = state.Memory{Limit: f.limit, Revision: state.Revision{
+	j.memory = state.RevisionMetadata{Limit: f.limit, Revision: state.Revision{
 		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number,
 	}}
 	j.measured.plan = j.plan
@@ -116,12 +118,12 @@ func (f *applyFlags) again(ctx context.Context, j job, r *state.Revision, flag s
 	if j.ungated, err = gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
 		return j, err
 	}
-	return j, j.target.permit(ctx, func() []apply.Permission { return f.permissions(ctx, j) },
+	return j, j.target.checkPermissions(ctx, func() []kube.Permission { return f.permissions(ctx, j) },
 		"-f", "MANIFESTS", "-n", j.target.scope.Namespace, "--applyset", f.set, flag)
 }
 
-// sameCluster refuses a revision that was applied to another cluster, such as
-// one that came with a backup.
+// sameCluster returns an error if a revision was applied to another cluster, as
+// after restoring a backup.
 func sameCluster(ctx context.Context, t *target, r *state.Revision) error {
 	id, err := state.ClusterID(ctx, t.cluster)
 	if err != nil || r.Cluster == "" || id == "" || r.Cluster == id {

@@ -10,16 +10,15 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/test/recorder"
 )
 
-// serviceStream is a Service without Pods.
+// serviceStream returns a Service without Pods.
 func serviceStream(namespace string) string {
 	return "---\napiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: " + namespace + "}\nspec: {clusterIP: None, selector: {a: b}}\n"
 }
 
-// onlyWideLists refuses refusals other than of lists of the whole cluster, which are
-// done without.
+// onlyWideLists fails if requests other than cluster-wide lists were forbidden.
 func onlyWideLists(t *testing.T, requests []recorder.Request) {
 	t.Helper()
 	for _, r := range requests {
@@ -30,9 +29,9 @@ func onlyWideLists(t *testing.T, requests []recorder.Request) {
 	}
 }
 
-// An account with exactly the Roles that rbac prints goes back by itself when a run
-// fails, or by the rollback command, and shows the health of the set. What is missing
-// for going back is reported before anything is written.
+// An account with exactly the Roles that rbac prints rolls back on failure and
+// with the rollback command, and shows the health of the set. Missing
+// permissions for rolling back are reported before anything is written.
 func TestRolesOfARollbackSuffice(t *testing.T) {
 	cluster := shared.Get(t)
 	const namespace = "rights-back"
@@ -85,7 +84,7 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 	onlyWideLists(t, proxy.Requests())
 }
 
-// A set that another tool kept is taken over under the Roles that rbac prints.
+// A set of another tool is taken over under the Roles that rbac prints.
 func TestRolesOfATakeOverSuffice(t *testing.T) {
 	cluster := shared.Get(t)
 	const namespace = "rights-taken"
@@ -106,9 +105,9 @@ func TestRolesOfATakeOverSuffice(t *testing.T) {
 	onlyWideLists(t, proxy.Requests())
 }
 
-// Nothing beyond: each verb that is printed, taken away, is missed: the run is
-// refused for it, or the API server refuses a request. A sample of them, or with
-// ORDAPPLY_RIGHTS=all each.
+// No rule is superfluous: without any of the printed verbs, the run is
+// rejected, or the API server forbids a request. It tries a sample, or with
+// ORDAPPLY_RIGHTS=all every verb.
 func TestEveryPrintedVerbIsUsed(t *testing.T) {
 	cluster := shared.Get(t)
 	const namespace = "rights-each"

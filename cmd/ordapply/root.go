@@ -25,10 +25,10 @@ first, then layer after layer, each opened when the one before it is ready.
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			known := timeLimit(cmd)
 			limitTime(cmd, known)
-			if err := settle(cmd); err != nil {
+			if err := setUnsetFlags(cmd); err != nil {
 				return err
 			}
-			if limit := timeLimit(cmd); limit != known { // it is in the config file
+			if limit := timeLimit(cmd); limit != known { // --timeout is in the config file
 				limitTime(cmd, limit)
 			}
 			return logVerbosely(cmd)
@@ -51,8 +51,8 @@ first, then layer after layer, each opened when the one before it is ready.
 	return root
 }
 
-// displayName is what a person types to run a program of this file: kubectl runs
-// kubectl-ordapply as its own verb. It is "" where that is the program's name.
+// displayName returns how the user invoked the program if that differs from its
+// name: as a kubectl plugin.
 func displayName(file string) string {
 	if strings.TrimSuffix(filepath.Base(file), ".exe") == "kubectl-ordapply" {
 		return "kubectl ordapply"
@@ -60,7 +60,7 @@ func displayName(file string) string {
 	return ""
 }
 
-// asUsage makes wrong arguments usage errors, for every verb.
+// asUsage turns argument errors of a command into usage errors.
 func asUsage(cmd *cobra.Command) {
 	if args := cmd.Args; args != nil {
 		cmd.Args = func(c *cobra.Command, given []string) error {

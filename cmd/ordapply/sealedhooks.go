@@ -12,28 +12,28 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// sealedHook is a hook of a plan file: a digest of its manifest. Of a Secret it holds
-// which keys there are, and nothing that is made of their values.
-type sealedHook struct {
+// planFileHook is a hook of a plan file with a digest of its manifest. For
+// Secrets the digest covers the keys only, nothing derived from the values.
+type planFileHook struct {
 	planID
-	Seal string `json:"seal"`
+	Digest string `json:"seal"`
 }
 
-// sealedHooks are those of a stream, in its order, which is a part of their own.
-func sealedHooks(all []ordering.Resource) []sealedHook {
-	var out []sealedHook
+// planFileHooks returns the hooks of a stream in order; the order is significant.
+func planFileHooks(all []ordering.Resource) []planFileHook {
+	var out []planFileHook
 	for _, hook := range all {
 		text, err := json.Marshal(withoutValues(hook))
 		if err != nil { // it was read from JSON or YAML
 			panic(err)
 		}
 		sum := sha256.Sum256(text)
-		out = append(out, sealedHook{idInJSON(hook.ID), base64.RawURLEncoding.EncodeToString(sum[:])})
+		out = append(out, planFileHook{idInJSON(hook.ID), base64.RawURLEncoding.EncodeToString(sum[:])})
 	}
 	return out
 }
 
-// withoutValues is a manifest in which the values of a Secret are left out.
+// withoutValues returns a manifest; for a Secret, with keys instead of values.
 func withoutValues(hook ordering.Resource) map[string]any {
 	if hook.GroupKind() != "Secret" {
 		return hook.Object
@@ -46,16 +46,16 @@ func withoutValues(hook ordering.Resource) map[string]any {
 	return out
 }
 
-// checkHooks refuses hooks that are not those that were planned.
+// checkHooks returns an error if the hooks differ from the plan.
 func (file *planFile) checkHooks(now []ordering.Resource) error {
-	if slices.Equal(file.Hooks, sealedHooks(now)) {
+	if slices.Equal(file.Hooks, planFileHooks(now)) {
 		return nil
 	}
-	return errors.New("the hooks in the manifests are not what they were when the plan was made: nothing was applied, plan again" + firstMoved(file.Hooks, sealedHooks(now)))
+	return errors.New("the hooks in the manifests are not what they were when the plan was made: nothing was applied, plan again" + firstMoved(file.Hooks, planFileHooks(now)))
 }
 
 // firstMoved names the first hook that differs.
-func firstMoved(was, is []sealedHook) string {
+func firstMoved(was, is []planFileHook) string {
 	for i := range max(len(was), len(is)) {
 		switch {
 		case i >= len(was):

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// serverSide is the value of kubectl's --server-side, which changes nothing here:
-// ordapply applies in no other way.
+// serverSide is the value of kubectl's --server-side, which has no effect:
+// ordapply always uses server-side apply.
 type serverSide struct{}
 
 func (serverSide) String() string { return "true" }
@@ -21,7 +21,7 @@ func (serverSide) Set(text string) error {
 	return nil
 }
 
-// registerServerSide takes the flag without showing it.
+// registerServerSide registers the flag as hidden.
 func registerServerSide(flags *pflag.FlagSet) {
 	flag := flags.VarPF(serverSide{}, "server-side", "", "as kubectl's; ordapply always does")
 	flag.NoOptDefVal, flag.Hidden = "true", true

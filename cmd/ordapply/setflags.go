@@ -19,7 +19,7 @@ import (
 	"github.com/ordapply/ordapply/state"
 )
 
-// setFlags say which apply set (KEP-3659) the resources belong to.
+// setFlags select the apply set (KEP-3659) of the resources.
 type setFlags struct {
 	set         string
 	adopt       string
@@ -38,14 +38,14 @@ func (f *setFlags) register(flags *pflag.FlagSet) {
 	f.registerLock(flags)
 }
 
-// addClusterFlags registers kubectl's flags, for a verb to whose resources an apply
-// set may be given: that changes what -n means.
+// addClusterFlags registers kubectl's flags for a command that supports apply
+// sets, which change the meaning of -n.
 func addClusterFlags(flags *pflag.FlagSet, cluster *genericclioptions.ConfigFlags) {
 	cluster.AddFlags(flags)
 	flags.Lookup("namespace").Usage = "namespace of resources that name none. Without --applyset one that names another is refused; with it this is where the set is kept, and resources may name any"
 }
 
-// registerMembership registers what a preview needs to know.
+// registerMembership registers the flags that affect a preview.
 func (f *setFlags) registerMembership(flags *pflag.FlagSet) {
 	f.limit = state.DefaultLimit
 	flags.StringVar(&f.set, "applyset", "", "apply set (KEP-3659) that the resources become members of: NAME of a Secret that is its parent, in the namespace of -n, or KIND/NAME")
@@ -69,14 +69,14 @@ func registerLockTimeout(flags *pflag.FlagSet, d *time.Duration) {
 	flags.DurationVar(d, "lock-timeout", 30*time.Second, "how long to wait for another run on the same apply set; 0: not at all")
 }
 
-// waitingFor tells that another run has the set.
+// waitingFor returns a function that prints that another run holds the lock.
 func waitingFor(set string, said io.Writer) func(*state.HeldError) {
 	return func(held *state.HeldError) {
 		plain.Fprintf(said, "waiting for another run on apply set %s: %s\n", set, held.Holder)
 	}
 }
 
-// check refuses flags that mean nothing without a set.
+// check returns an error for flags that require an apply set.
 func (f *setFlags) check() error {
 	if err := oneOf("adopt", f.adopt, "never", "unowned", "any"); err != nil {
 		return err
@@ -106,10 +106,10 @@ func (f *setFlags) checkHistory() error {
 	return nil
 }
 
-// memory is what the history keeps of a run beside its plan and its stream:
-// how the plan was made. order is the file of --order, "" without one.
-func (f *setFlags) memory(ctx context.Context, options ordering.Options, order string) (state.Memory, error) {
-	m := state.Memory{Revision: state.Revision{Options: options}, Limit: f.limit}
+// memory returns what the history stores about a run in addition to its plan
+// and stream: how the plan was built. order is the file of --order, or "".
+func (f *setFlags) memory(ctx context.Context, options ordering.Options, order string) (state.RevisionMetadata, error) {
+	m := state.RevisionMetadata{Revision: state.Revision{Options: options}, Limit: f.limit}
 	if order == "" {
 		return m, nil
 	}
@@ -118,15 +118,15 @@ func (f *setFlags) memory(ctx context.Context, options ordering.Options, order s
 	return m, err
 }
 
-// parent finds the kind and the ID of a set's parent: NAME is a Secret's, in the
-// namespace that the command works in; KIND/NAME may be a ConfigMap's or that of
-// a kind made for it, as kubectl writes them.
+// parent returns the kind and ID of a set's parent: NAME is a Secret in the
+// command's namespace; KIND/NAME may be a ConfigMap or a custom resource, as in
+// kubectl.
 func (t *target) parent(ctx context.Context, text string) (schema.GroupVersionKind, object.ID, error) {
 	kind, name, found := strings.Cut(text, "/")
 	if !found {
 		kind, name = "secret", text
 	}
-	gvk, served := t.cluster.Named(kind)
+	gvk, served := t.cluster.KindFor(kind)
 	switch {
 	case name == "":
 		return gvk, object.ID{}, usagef("--applyset=%s: write NAME or KIND/NAME", text)
@@ -148,27 +148,27 @@ func (t *target) parent(ctx context.Context, text string) (schema.GroupVersionKi
 		id.Namespace = t.scope.Namespace
 		return gvk, id, nil
 	}
-	home, err := state.Home(ctx, t.cluster, gvk, id)
+	home, err := state.RecordsNamespace(ctx, t.cluster, gvk, id)
 	if home != "" {
 		t.home = home
 	}
 	return gvk, id, err
 }
 
-// open makes the run of a set of a job.
-func (f *setFlags) open(ctx context.Context, j job, applier apply.Applier, told tellers, said io.Writer) (state.Run, error) {
+// open returns the run of a job's apply set.
+func (f *setFlags) open(ctx context.Context, j session, applier apply.Applier, told reporters, said io.Writer) (state.Run, error) {
 	gvk, id, err := j.target.parent(ctx, f.set)
 	applier.Membership.Adopt = apply.Adopt(f.adopt)
 	return state.Run{
 		Cluster: j.target.cluster, Applier: applier, Plan: j.plan, Stream: j.stream,
 		Parent: id, Kind: gvk, Namespace: j.target.home,
-		TakeOver: f.takeOver, LockTimeout: f.lockTimeout, Memory: j.memory,
-		Prune: f.prune, Pruning: told.extend,
+		TakeOver: f.takeOver, LockTimeout: f.lockTimeout, Metadata: j.memory,
+		Prune: f.prune, OnPruning: told.extend,
 		Remover: apply.Remover{
 			Cluster: applier.Cluster, Workers: applier.Workers, Timeout: applier.Timeout, WaveTimeout: applier.WaveTimeout,
 			PruneNamespaces: f.pruneSpaces, Events: told.event,
 		},
-		Waiting: waitingFor(f.set, said),
-		Note:    func(text string) { plain.Fprintf(said, "note: %s\n", text) },
+		OnWaiting: waitingFor(f.set, said),
+		OnNote:    func(text string) { plain.Fprintf(said, "note: %s\n", text) },
 	}, err
 }

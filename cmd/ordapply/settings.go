@@ -19,13 +19,13 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Every flag may also be set by an environment variable, ORDAPPLY_ and its name
-// (ORDAPPLY_CRD_TIMEOUT for --crd-timeout), or in the config file that --config
-// names. The command line goes before the environment, the environment before
+// Every flag can also be set by an environment variable, ORDAPPLY_ and its name
+// (ORDAPPLY_CRD_TIMEOUT for --crd-timeout), or in the file of --config. The
+// command line takes precedence over the environment, and the environment over
 // the file (KubeVela KEP-0005 asks for all three).
 
-// settle gives the flags that the command line left alone their values.
-func settle(cmd *cobra.Command) error {
+// setUnsetFlags sets the flags that the command line does not set.
+func setUnsetFlags(cmd *cobra.Command) error {
 	file, err := readConfig(cmd.Context(), cmd)
 	if err != nil {
 		return err
@@ -47,10 +47,10 @@ func settle(cmd *cobra.Command) error {
 		if err := cmd.Flags().Set(flag.Name, value); err != nil {
 			errs = append(errs, usagef("%s: %s: %w", source, flag.Name, err))
 		}
-		_ = cmd.Flags().SetAnnotation(flag.Name, settledBy, []string{source})
+		_ = cmd.Flags().SetAnnotation(flag.Name, markFlagSource, []string{source})
 		settled = append(settled, fmt.Sprintf("--%s is set by %s", flag.Name, source))
 	})
-	remarkOnVariables(cmd)
+	noteSimilarVariables(cmd)
 	errs = append(errs, negativeTimes(cmd)...)
 	errs = append(errs, contradictions(cmd, given)...)
 	if verbosityOf(cmd) >= logDecisions {
@@ -61,7 +61,7 @@ func settle(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// negativeTimes refuses times that are none, wherever they were set.
+// negativeTimes returns errors for negative durations from any source.
 func negativeTimes(cmd *cobra.Command) []error {
 	var errs []error
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -72,8 +72,8 @@ func negativeTimes(cmd *cobra.Command) []error {
 	return errs
 }
 
-// orNone is a time as package apply takes it: there 0 is the default, as no flag
-// means it, and what is negative is none.
+// orNone converts a duration for package apply, where 0 means the default and
+// negative values mean none.
 func orNone(d time.Duration) time.Duration {
 	if d == 0 {
 		return -1
@@ -81,9 +81,9 @@ func orNone(d time.Duration) time.Duration {
 	return d
 }
 
-// remarkOnVariables says of environment variables that look like a flag's and
-// are no flag's. Others that begin so may be somebody else's.
-func remarkOnVariables(cmd *cobra.Command) {
+// noteSimilarVariables prints notes about environment variables that resemble
+// those of a flag. Others with the prefix may belong to other programs.
+func noteSimilarVariables(cmd *cobra.Command) {
 	known := flagsOf(cmd.Root())
 	for _, entry := range os.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
@@ -98,7 +98,8 @@ func remarkOnVariables(cmd *cobra.Command) {
 	}
 }
 
-// isServiceLink recognises what a kubelet sets in Pods for a Service of our name.
+// isServiceLink reports whether the kubelet sets such a variable in Pods, for a
+// Service named like us.
 func isServiceLink(rest string) bool {
 	return strings.HasPrefix(rest, "SERVICE_") || strings.HasPrefix(rest, "PORT_")
 }
@@ -107,15 +108,15 @@ func envName(flag string) string {
 	return "ORDAPPLY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// configFile holds the values of a config file by flag name.
+// configFile holds the values of a config file, by flag name.
 type configFile struct {
 	name   string
 	values map[string]string
 }
 
-// readConfig reads the file that --config or ORDAPPLY_CONFIG names: one line a
-// flag, as `crd-timeout: 2m`. Flags of other verbs may be in it; names that no
-// verb knows are refused.
+// readConfig reads the file of --config or ORDAPPLY_CONFIG, with one line for
+// each flag, such as `crd-timeout: 2m`. It may contain flags of other commands;
+// unknown names are errors.
 func readConfig(ctx context.Context, cmd *cobra.Command) (configFile, error) {
 	source := "--config"
 	name, err := cmd.Flags().GetString("config")
@@ -152,7 +153,7 @@ func readConfig(ctx context.Context, cmd *cobra.Command) (configFile, error) {
 	return file, errors.Join(errs...)
 }
 
-// longName is the end of the message about a letter that stands for a flag.
+// longName completes an error message about a flag's shorthand.
 func longName(letter string, known map[string]*pflag.Flag) string {
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		if known[name].Shorthand == letter {
@@ -162,14 +163,14 @@ func longName(letter string, known map[string]*pflag.Flag) string {
 	return ""
 }
 
-// flagText is a value of a config file as its flag takes it, as it is written
-// there; lists are joined by commas.
+// flagText returns a value of a config file in the syntax of its flag; lists
+// are joined by commas.
 func flagText(flag *pflag.Flag, value yaml.Node) (string, error) {
 	switch {
 	case value.Kind == yaml.ScalarNode && value.ShortTag() == "!!null":
 		return "", errors.New("it has no value: write one, or leave the line out")
 	case value.Kind == yaml.ScalarNode && flag.Value.Type() == "bool":
-		var yes bool // YAML has more words for it than flags have
+		var yes bool // YAML has more boolean literals than flags
 		if err := value.Decode(&yes); err == nil {
 			return strconv.FormatBool(yes), nil
 		}
@@ -184,7 +185,7 @@ func flagText(flag *pflag.Flag, value yaml.Node) (string, error) {
 	return strings.Join(list, ","), nil
 }
 
-// flagsOf are all flags of all verbs, by name.
+// flagsOf returns all flags of all commands, by name.
 func flagsOf(cmd *cobra.Command) map[string]*pflag.Flag {
 	flags := map[string]*pflag.Flag{}
 	add := func(flag *pflag.Flag) { flags[flag.Name] = flag }

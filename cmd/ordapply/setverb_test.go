@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
@@ -40,8 +40,8 @@ func TestSetVerbs(t *testing.T) {
 	t.Run("another cluster", func(t *testing.T) { testOtherCluster(t, cluster) })
 }
 
-// A second apply of an unchanged stream makes at most 3K + 20 requests, with a
-// set as without one, and stores no revision.
+// testUnchangedSet: a second apply of an unchanged stream makes at most 3K + 20
+// requests, with and without a set, and stores no revision.
 func testUnchangedSet(t *testing.T, cluster *testcluster.Cluster) {
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, said := applyThrough(proxy.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs", "--prune")
@@ -57,7 +57,7 @@ func testUnchangedSet(t *testing.T, cluster *testcluster.Cluster) {
 	require.LessOrEqual(t, len(proxy.Requests()), 3*2+20)
 }
 
-// What changes is told by lines, until somebody interrupts.
+// testStatusWatch: changes are printed as lines until an interrupt.
 func testStatusWatch(t *testing.T, cluster *testcluster.Cluster) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
@@ -87,7 +87,7 @@ func testStatusWatch(t *testing.T, cluster *testcluster.Cluster) {
 	require.Equal(t, exitInterrupted, <-ended)
 }
 
-// awaitLine reads lines up to one.
+// awaitLine reads lines up to a given one.
 func awaitLine(t *testing.T, lines <-chan string, want string) {
 	t.Helper()
 	var read []string
@@ -105,11 +105,12 @@ func awaitLine(t *testing.T, lines <-chan string, want string) {
 	}
 }
 
-// A revision that came from another cluster, with a backup, is not applied.
+// testOtherCluster: a revision from another cluster, restored from a backup, is
+// not applied.
 func testOtherCluster(t *testing.T, cluster *testcluster.Cluster) {
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
 	require.NoError(t, err)
-	client, err := apply.Connect(config)
+	client, err := kube.Connect(config)
 	require.NoError(t, err)
 	history := state.History{Cluster: client, Parent: applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "set-verbs", Name: "shop"}}}
 	last, err := history.Last(t.Context())

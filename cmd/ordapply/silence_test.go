@@ -7,15 +7,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/test/recorder"
 )
 
-// An API server that goes away while the run waits, and sends nothing, is told
-// of; so is its return. When it stays away the error says so, and asks nothing.
+// If the API server becomes unreachable during a wait, and there is nothing to
+// send, this is reported, and so is its return. If it stays unreachable the
+// error says so, and no diagnosis is made.
 func TestServerGoesAwayDuringAWait(t *testing.T) {
 	cluster := shared.Get(t)
 	for name, c := range map[string]struct {
-		back   time.Duration // after it went away; 0: never
+		back   time.Duration // after it became unreachable; 0 for never
 		says   []string
 		unsaid []string
 	}{

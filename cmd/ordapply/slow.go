@@ -11,39 +11,41 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// What takes long is said while it does, on standard error: a request that gets no
-// answer looks like a program that hangs.
+// Slow operations are reported on standard error while they last. Otherwise a
+// request without an answer looks like a program that hangs.
 
-// slowAfter is when that is said first, and slowAgain how often after that.
+// slowAfter is the delay before the first report, slowAgain the interval of
+// further ones.
 const (
 	slowAfter = 10 * time.Second
 	slowAgain = 30 * time.Second
 )
 
-// slowNotices says what takes long, until it is silenced.
+// slowNotices reports slow operations until it is muted.
 type slowNotices struct {
-	mu  sync.Mutex
-	say func(string) // nil: silenced
+	mu     sync.Mutex
+	notify func(string) // nil if muted
 }
 
 type slowKey struct{}
 
-// noticeSlow begins to say what a command waits for, until the context ends.
-func noticeSlow(ctx context.Context, log *activity.Log, stderr io.Writer) context.Context {
-	notices := &slowNotices{say: func(text string) { plain.Fprintln(stderr, text) }}
+// startSlowNotices starts reporting what a command waits for, until the context is
+// done.
+func startSlowNotices(ctx context.Context, log *activity.Log, stderr io.Writer) context.Context {
+	notices := &slowNotices{notify: func(text string) { plain.Fprintln(stderr, text) }}
 	go notices.watch(ctx, log)
 	return context.WithValue(ctx, slowKey{}, notices)
 }
 
-// saySlow lets another function say it from now on; nil: none.
-func saySlow(ctx context.Context, say func(string)) {
+// setSlowNotice replaces the function that reports; nil mutes.
+func setSlowNotice(ctx context.Context, say func(string)) {
 	notices, _ := ctx.Value(slowKey{}).(*slowNotices)
 	if notices == nil {
 		return
 	}
 	notices.mu.Lock()
 	defer notices.mu.Unlock()
-	notices.say = say
+	notices.notify = say
 }
 
 func (n *slowNotices) watch(ctx context.Context, log *activity.Log) {
@@ -58,7 +60,7 @@ func (n *slowNotices) watch(ctx context.Context, log *activity.Log) {
 		case <-tick.C:
 		}
 		text, took, others := log.Lasting(slowAfter)
-		pause := slowAfter // between things that differ
+		pause := slowAfter // between different messages
 		if text == last {
 			pause = slowAgain
 		}
@@ -77,7 +79,7 @@ func (n *slowNotices) notice(text string, took time.Duration, others int) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.say != nil {
-		n.say(line)
+	if n.notify != nil {
+		n.notify(line)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A request that gets no answer is named on standard error after 10 seconds, with
-// and without --timeout, while the command goes on waiting.
-func TestWhatTakesLongIsSaid(t *testing.T) {
+// A request without a response is reported on standard error after 10 seconds,
+// with and without --timeout, while the command continues to wait.
+func TestSlowStepsAreReported(t *testing.T) {
 	lab := newChaosLab(t, "", battered.Get(t))
 	var waiting sync.WaitGroup
 	tried := map[string]*hungPhase{}

@@ -65,7 +65,7 @@ func sortByOrder(cmd *cobra.Command, in *offline, marks bool) error {
 	return in.writeSelected(cmd.OutOrStdout(), stream.Bytes())
 }
 
-// writeSelected prints the documents of a stream that the selector matches.
+// writeSelected prints the documents of a stream that match the selector.
 func (f *inputFlags) writeSelected(w io.Writer, stream []byte) error {
 	matches, err := f.matcher()
 	if err != nil {
@@ -87,8 +87,8 @@ func (f *inputFlags) writeSelected(w io.Writer, stream []byte) error {
 	return err
 }
 
-// sortByPlan prints every document as it stood, in the plan's sequence; items
-// of a List become documents.
+// sortByPlan prints every document unchanged, in the plan's sequence; items of
+// a List become documents.
 func sortByPlan(cmd *cobra.Command, in *offline, marks bool) error {
 	stream, inputs, plan, err := in.loadPlan(cmd)
 	if err != nil {
@@ -107,7 +107,7 @@ func sortByPlan(cmd *cobra.Command, in *offline, marks bool) error {
 		if !marks || i < 0 || i >= len(sequence) {
 			return ""
 		}
-		return plan.Mark(plan.Steps[sequence[i]])
+		return plan.LayerMark(plan.Steps[sequence[i]])
 	}
 	for i, at := range sequence {
 		if i > 0 {
@@ -121,7 +121,7 @@ func sortByPlan(cmd *cobra.Command, in *offline, marks bool) error {
 			plain.Fprintf(&out, "## END layer: %s\n", l)
 		}
 	}
-	for _, hook := range stream.Hooks { // their place in the text means nothing to Helm
+	for _, hook := range stream.Hooks { // Helm ignores their position
 		texts, err := documents(&apply.Stream{Resources: []ordering.Resource{hook}}, inputs)
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func sortByPlan(cmd *cobra.Command, in *offline, marks bool) error {
 	return err
 }
 
-// documents are the texts of the resources, each ending in a line break.
+// documents returns the text of each resource, ending in a newline.
 func documents(stream *apply.Stream, inputs []apply.Input) (map[object.ID][]byte, error) {
 	bySource := map[string]apply.Input{}
 	for _, in := range inputs {
@@ -157,7 +157,7 @@ func documents(stream *apply.Stream, inputs []apply.Input) (map[object.ID][]byte
 	return texts, nil
 }
 
-// withoutMarks drops the marks of an earlier run.
+// withoutMarks removes the layer marks of an earlier run.
 func withoutMarks(text []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(text) {

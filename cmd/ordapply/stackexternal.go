@@ -13,7 +13,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// externalSpec names a resource of an application that the stream does not hold.
+// externalSpec is the reference to an external resource of an application.
 type externalSpec struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -21,9 +21,9 @@ type externalSpec struct {
 	Name       string `json:"name"`
 }
 
-// readExternal reads the resources of an application that something else puts into
-// the cluster. Nothing of it is applied: the fields about that are refused, and
-// selector are those left that select resources of the stream.
+// readExternal reads the external resources of an application, which are not
+// applied: fields about applying are errors. selector has the remaining fields,
+// which select resources of the stream.
 func readExternal(field string, spec appSpec, selector map[string]json.RawMessage) ([]object.ID, error) {
 	if spec.External == nil {
 		return nil, nil
@@ -32,7 +32,7 @@ func readExternal(field string, spec appSpec, selector map[string]json.RawMessag
 		return nil, fmt.Errorf("%s.external: it names nothing: name the resources to wait for, such as {apiVersion: apps/v1, kind: Deployment, namespace: argocd, name: argocd-server}", field)
 	}
 	var errs []error
-	for _, name := range refusedBesideExternal(spec, selector) {
+	for _, name := range fieldsNotForExternal(spec, selector) {
 		errs = append(errs, fmt.Errorf("%s.%s: the application is external, and nothing of it is applied here: remove %s or external", field, name, name))
 	}
 	var ids []object.ID
@@ -49,9 +49,9 @@ func readExternal(field string, spec appSpec, selector map[string]json.RawMessag
 	return ids, errors.Join(errs...)
 }
 
-// refusedBesideExternal are the fields of an application that mean nothing when it
-// is external.
-func refusedBesideExternal(spec appSpec, selector map[string]json.RawMessage) []string {
+// fieldsNotForExternal returns the fields that an external application cannot
+// have.
+func fieldsNotForExternal(spec appSpec, selector map[string]json.RawMessage) []string {
 	names := slices.Sorted(maps.Keys(selector))
 	if len(spec.DependsOn) > 0 {
 		names = append(names, "dependsOn")

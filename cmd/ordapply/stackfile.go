@@ -16,8 +16,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// The file of --order may group resources into applications and these into
-// stacks, beside or instead of its sortOrder:
+// stackFile is the part of a file of --order that groups resources into
+// applications, and these into stacks. It stands next to, or instead of,
+// sortOrder:
 //
 //	stacks:
 //	- name: storage
@@ -34,19 +35,20 @@ import (
 //	health:
 //	- {kind: CephCluster, readyWhen: self.status.phase == "Ready"}
 //
-// An application selects resources as an entry of sortOrder does, or names some
-// that the stream does not hold. It and its stack may have health rules of their own, which go before those of the file.
+// An application selects resources like an entry of sortOrder, or lists
+// external resources that are not in the stream. It and its stack may have
+// health rules, which take precedence over those of the file.
 type stackFile struct {
 	stacks        []ordering.Stack
 	applicationOf func(object.Meta) string
-	idle          func([]object.Meta) []error // the applications that select nothing
-	externalOf    map[object.ID]string        // the application of each external resource
+	idle          func([]object.Meta) []error // returns errors for applications that select nothing
+	externalOf    map[object.ID]string        // application by external resource
 	timeouts      []ordering.KindTimeout
 	health        healthTree
 }
 
-// stackSpec and appSpec are stacks as they are written. Fields of an
-// application that are not here are those of its selector.
+// stackSpec and appSpec are the YAML form. Fields of an application that are
+// not in appSpec belong to its selector.
 type stackSpec struct {
 	Name         string                       `json:"name"`
 	DependsOn    []string                     `json:"dependsOn"`
@@ -65,8 +67,8 @@ type appSpec struct {
 	External  []externalSpec    `json:"external"`
 }
 
-// readStacksOf reads the fields about stacks of a file, and reports whether the
-// file orders anything by itself: one with such fields alone does not.
+// readStacksOf reads the stack fields of a file. ordered reports whether the
+// file also has an order of its own.
 func (f *stackFile) readStacksOf(text []byte) (ordered bool, err error) {
 	var fields map[string]json.RawMessage
 	if yaml.Unmarshal(text, &fields) != nil || fields["stacks"] == nil && fields["timeouts"] == nil && fields["health"] == nil {
@@ -85,7 +87,7 @@ func (f *stackFile) readTimeouts(raw json.RawMessage) error {
 		return errors.New("timeouts: a mapping of kinds to durations is needed, such as {Job: 10m}")
 	}
 	var errs []error
-	kinds := slices.SortedFunc(maps.Keys(timeouts), func(a, b string) int { // "Kind.group" before "Kind": the first counts
+	kinds := slices.SortedFunc(maps.Keys(timeouts), func(a, b string) int { // "Kind.group" before "Kind": the first match is used
 		return cmp.Or(cmp.Compare(strings.Count(b, "."), strings.Count(a, ".")), strings.Compare(a, b))
 	})
 	for _, kind := range kinds {
@@ -96,7 +98,7 @@ func (f *stackFile) readTimeouts(raw json.RawMessage) error {
 	return errors.Join(errs...)
 }
 
-// readDuration is 0 for a field that is left out.
+// readDuration returns 0 for an omitted field.
 func readDuration(field, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -112,8 +114,8 @@ func parseDuration(field, text string) (time.Duration, error) {
 	return d, nil
 }
 
-// readStacks reads stacks, and makes one SortOrder of the selectors of all
-// applications: that decides which application a resource belongs to.
+// readStacks reads stacks and combines the selectors of all applications into
+// one SortOrder, which decides the application of a resource.
 func (f *stackFile) readStacks(raw json.RawMessage) error {
 	var specs []stackSpec
 	if raw == nil {
@@ -149,18 +151,19 @@ func (f *stackFile) readStacks(raw json.RawMessage) error {
 	}
 	err := selecting.compile()
 	f.applicationOf, f.idle = selecting.of, selecting.idle
-	return errors.Join(append(errs, twice("stacks", f.stacks), err)...)
+	return errors.Join(append(errs, checkDuplicateNames("stacks", f.stacks), err)...)
 }
 
-// application is one as it was read.
+// application is a parsed application.
 type application struct {
 	ordering.App
 	Health   []json.RawMessage
 	optional bool
-	external bool // it names what the stream does not hold
+	external bool // its resources are not in the stream
 }
 
-// readApp reads an application's own fields and leaves those of its selector.
+// readApp reads an application's own fields and leaves those of its selector in
+// raw.
 func readApp(field string, raw map[string]json.RawMessage) (application, error) {
 	own := map[string]json.RawMessage{}
 	for _, key := range []string{"name", "dependsOn", "timeout", "health", "optional", "external"} {
@@ -174,7 +177,7 @@ func readApp(field string, raw map[string]json.RawMessage) (application, error) 
 			return application{}, fmt.Errorf("%s.%s: an application has none: it selects resources by matchAnnotations, matchExpressions, labelSelector, group, kind, namespace or resourceName", field, key)
 		}
 	}
-	if name, ok := raw["resourceName"]; ok { // "name" is the application's own
+	if name, ok := raw["resourceName"]; ok { // in raw, "name" is the application's name
 		raw["name"] = name
 		delete(raw, "resourceName")
 	}
@@ -202,8 +205,9 @@ func checkName(field, name string) error {
 	return nil
 }
 
-// twice refuses stacks, and applications of one stack, with one name.
-func twice(field string, stacks []ordering.Stack) error {
+// checkDuplicateNames returns errors for duplicate names of stacks, and of applications of a
+// stack.
+func checkDuplicateNames(field string, stacks []ordering.Stack) error {
 	var errs []error
 	seen := map[string]bool{}
 	for s, stack := range stacks {

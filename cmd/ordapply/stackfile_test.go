@@ -11,8 +11,8 @@ import (
 
 const orderHead = "apiVersion: ordapply.dev/v1alpha1\nkind: SortOrder\nmetadata: {name: shop}\n"
 
-// Beside stacks, timeouts and health the file is read as strictly as without them:
-// what is misspelt is never left out.
+// With stacks, timeouts and health the file is validated as strictly as
+// without: unknown fields are errors.
 func TestNoHalfOfAnOrderFileIsUsed(t *testing.T) {
 	for _, beside := range []string{
 		"timeouts: {Job: 10m}\n",
@@ -41,7 +41,7 @@ func TestNoHalfOfAnOrderFileIsUsed(t *testing.T) {
 	}
 }
 
-// "Kind.group" goes before "Kind", whatever the order of a map is.
+// "Kind.group" takes precedence over "Kind", whatever the map's order.
 func TestTheMostSpecificTimeoutOfAKindHolds(t *testing.T) {
 	for range 100 {
 		file, err := parseOrderFile("order.yaml", []byte(orderHead+"timeouts: {Job: 1m, Job.batch: 2m, Certificate: 3m, Certificate.cert-manager.io: 4m, A.b.c: 5m, Zebra: 6m}\n"))
@@ -53,7 +53,8 @@ func TestTheMostSpecificTimeoutOfAKindHolds(t *testing.T) {
 	}
 }
 
-// What a revision keeps was checked by the rules of its time.
+// A stored order file was validated when it was applied, and is not validated
+// again.
 func TestOrderFilesOfRevisionsAreReadAsTheyAre(t *testing.T) {
 	file, err := storedOrderFile("the order of revision 1", []byte("sortorder: []\nhealth: [{kind: Store, readyWhen: self.status.open}]\n"))
 	require.NoError(t, err)

@@ -14,15 +14,15 @@ import (
 	"github.com/ordapply/ordapply/health"
 )
 
-// healthTree holds the health rules of a file of --order: its own, those of its
-// stacks and those of their applications. They are written as in a rules file.
-// For a resource, those of its application go first, then its stack's, then the
-// file's.
+// healthTree holds the health rules of a file of --order: its own, those of
+// stacks and those of applications, in the syntax of a rules file. For a
+// resource, the rules of its application take precedence, then its stack's,
+// then the file's.
 type healthTree struct {
-	written map[string][]json.RawMessage // by "stack/application", "stack" or "" for the file
-	field   map[string]string            // where each list is written
-	order   []string                     // the keys, as they were read
-	rules   map[string]*health.Rules     // for resources of an application, or "" for others
+	written map[string][]json.RawMessage // by "stack/application", "stack", or "" for the file
+	field   map[string]string            // field of each list, for messages
+	order   []string                     // the keys, in file order
+	rules   map[string]*health.Rules     // by application; "" for other resources
 }
 
 func (h *healthTree) add(name, field string, rules []json.RawMessage) {
@@ -48,8 +48,8 @@ func (h *healthTree) readFile(raw json.RawMessage) error {
 	return nil
 }
 
-// compile reads the rules of each level, and makes for each application the list
-// of all that are for its resources.
+// compile compiles, for each application, the rules that apply to its
+// resources.
 func (h *healthTree) compile() error {
 	h.rules = map[string]*health.Rules{}
 	var errs []error
@@ -72,7 +72,7 @@ func (h *healthTree) compile() error {
 	return errors.Join(errs...)
 }
 
-// located says of what is wrong with a list of rules in which field it stands.
+// located adds the field to the errors of a list of rules.
 func (h *healthTree) located(name string, err error) error {
 	var errs []error
 	place := regexp.MustCompile(`^rules(\[\d+\])`)
@@ -87,7 +87,7 @@ func (h *healthTree) located(name string, err error) error {
 	return errors.Join(errs...)
 }
 
-// readRules reads rules as those of a rules file; nil when there are none.
+// readRules parses rules like those of a rules file; nil if there are none.
 func readRules(rules []json.RawMessage) (*health.Rules, error) {
 	if len(rules) == 0 {
 		return nil, nil
@@ -99,7 +99,7 @@ func readRules(rules []json.RawMessage) (*health.Rules, error) {
 	return health.ParseRules(text)
 }
 
-// rulesOf finds the rules for an object by the application it belongs to.
+// rulesOf returns the rules for an object, by its application.
 func (f *orderFile) rulesOf(obj *unstructured.Unstructured) *health.Rules {
 	if application, ok := f.externalOf[apply.Meta(obj).ID]; ok {
 		return f.health.rules[application]
@@ -110,7 +110,7 @@ func (f *orderFile) rulesOf(obj *unstructured.Unstructured) *health.Rules {
 	return f.health.rules[f.applicationOf(apply.Meta(obj))]
 }
 
-// withOrder lets the health rules of a file of --order count; "" is no file.
+// withOrder adds the health rules of a file of --order; "" means no file.
 func withOrder(ctx context.Context, assessor *health.Assessor, order string) error {
 	if order == "" {
 		return nil

@@ -11,12 +11,12 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// applicationSelectors are those of all applications of a file, in its order: the
-// first that matches a resource says to which application it belongs.
+// applicationSelectors holds the selectors of all applications of a file, in
+// file order: the first match decides the application of a resource.
 type applicationSelectors struct {
 	written  []map[string]json.RawMessage
 	names    []string // "stack/application"
-	fields   []string // where each is written
+	fields   []string // field of each, for messages
 	optional []bool   // it may match nothing
 	order    *sortorder.Order
 }
@@ -27,8 +27,8 @@ func (a *applicationSelectors) add(name, field string, selector map[string]json.
 	a.fields, a.optional = append(a.fields, field), append(a.optional, optional)
 }
 
-// compile makes a SortOrder of the selectors. What is wrong with one is said of the
-// field that it was written in.
+// compile combines the selectors into a SortOrder. Errors name the field of the
+// selector.
 func (a *applicationSelectors) compile() error {
 	if len(a.written) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (a *applicationSelectors) compile() error {
 	}))
 }
 
-// of is the application that a resource belongs to; "" for none.
+// of returns the application of a resource, or "".
 func (a *applicationSelectors) of(m object.Meta) string {
 	if a.order == nil {
 		return ""
@@ -63,14 +63,14 @@ func (a *applicationSelectors) of(m object.Meta) string {
 	return ""
 }
 
-// idle reports the applications that select none of the resources of a stream,
-// though they must.
+// idle returns an error for each application that must select a resource and
+// selects none.
 func (a *applicationSelectors) idle(metas []object.Meta) []error {
 	if a.order == nil {
 		return nil
 	}
 	var errs []error
-	for _, found := range a.order.IdleSelectors(a.order.Place(metas), metas) {
+	for _, found := range a.order.UnusedSelectors(a.order.Place(metas), metas) {
 		if i := found.Selector; i < len(a.names) && !a.optional[i] {
 			errs = append(errs, fmt.Errorf("%s: application %s (%s) matches nothing: correct its selector, or write optional: true if the stream may lack it%s", a.fields[i], a.names[i], found.Text, found.Nearest))
 		}

@@ -16,57 +16,58 @@ import (
 	"github.com/ordapply/ordapply/state"
 )
 
-// standing is how an apply set does at one moment.
-type standing struct {
+// setStatus is the status of an apply set at one moment.
+type setStatus struct {
 	Set      object.ID
-	Revision *state.Revision // whose order the sections have; nil when the set has none
+	Revision *state.Revision // the sections follow its order; nil if the set has no revision
 	Sections []section
-	Notes    []string // remarks for people
-	// Until is when it is another though nothing happens; zero: never.
+	Notes    []string // remarks for display
+	// Until is when the status changes without an event; zero means never.
 	Until time.Time
 }
 
-// section is a layer, a stack, an application of a stack or what stands beside
-// them. The members of a stack are those of its applications.
+// section is a layer, a stack, an application of a stack, or a group of other
+// resources. The members of a stack are those of its applications.
 type section struct {
 	Name    string
-	Stack   string // that it is an application of; "" else
+	Stack   string // the stack of an application, or ""
 	IsStack bool
-	Members []member // in the order of the revision
+	Members []member // in the revision's order
 }
 
-// member is a resource of the set, and the verdict on it.
+// member is a resource of the set with its verdict.
 type member struct {
 	ID           object.ID
 	Verdict      health.Verdict
-	Grade        health.Grade // Ungraded: that of the verdict
-	Assumed      bool         // with Ready: nothing says so
+	Grade        health.Grade // GradeUnset means the verdict's grade
+	Assumed      bool         // Ready without evidence
 	Reason, Rule string
 }
 
-// grade is the health of the member.
+// grade returns the health of the member.
 func (m member) grade() health.Grade {
-	if m.Grade != health.Ungraded {
+	if m.Grade != health.GradeUnset {
 		return m.Grade
 	}
 	return m.Verdict.Grade()
 }
 
-// observer looks at a set again and again. What it needs once it keeps.
+// observer reads the status of a set repeatedly. It caches what does not
+// change.
 type observer struct {
 	*target
 	name     string
 	assessor *health.Assessor
 	grace    time.Duration
-	revision *state.Revision                  // as it was last read
-	asked    map[schema.GroupVersionKind]bool // kinds whose printer columns were asked for
+	revision *state.Revision                  // as last read
+	asked    map[schema.GroupVersionKind]bool // kinds whose printer columns were read
 }
 
-// endpoints tell whether a Service has an endpoint that is ready.
+// endpoints reports whether a Service has a ready endpoint.
 type endpoints func(service object.ID) (bool, error)
 
-// observe reads how the set does now.
-func (o *observer) observe(ctx context.Context) (*standing, error) {
+// observe reads the current status of the set.
+func (o *observer) observe(ctx context.Context) (*setStatus, error) {
 	set, err := o.open(ctx)
 	if err != nil {
 		return nil, err
@@ -75,51 +76,62 @@ func (o *observer) observe(ctx context.Context) (*standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	left, err := set.history.LeftHooks(ctx)
-	for _, id := range left {
-		now.Notes = append(now.Notes, id.String()+" is no member: a hook left it, and it is deleted with the set")
-	}
-	if apierrors.IsForbidden(err) { // the set itself may be read
-		now.Notes = append(now.Notes, "what hooks left behind cannot be read: "+err.Error())
-		return now, nil
-	}
+	left, err := leftByHooks(ctx, set)
+	now.Notes = append(now.Notes, left...)
 	return now, err
 }
 
-// open reads the set's parent and its newest revision.
-func (o *observer) open(ctx context.Context) (known, error) {
-	set, err := o.known(ctx, o.name)
+// leftByHooks returns notes about what hooks left behind, or that it may not be read,
+// which is no error.
+func leftByHooks(ctx context.Context, set existingSet) (notes []string, err error) {
+	left, err := set.history.LeftHooks(ctx)
+	for _, one := range left {
+		fate := "and it is deleted with the set"
+		if one.Stays {
+			fate = "and it stays when the set is deleted"
+		}
+		notes = append(notes, fmt.Sprintf("%s is no member: a hook left it, %s", one.ID, fate))
+	}
+	if apierrors.IsForbidden(err) {
+		return append(notes, "what hooks left behind cannot be read: "+err.Error()), nil
+	}
+	return notes, err
+}
+
+// open reads the set's parent and its latest revision.
+func (o *observer) open(ctx context.Context) (existingSet, error) {
+	set, err := o.existingSet(ctx, o.name)
 	if err != nil {
-		return known{}, err
+		return existingSet{}, err
 	}
 	return set, o.readRevision(ctx, set.history)
 }
 
-// observeMembers reads how the members of the set do now.
-func (o *observer) observeMembers(ctx context.Context, set known, found endpoints) (*standing, error) {
-	members, err := set.WholeMembers(ctx)
+// observeMembers reads the current status of the set's members.
+func (o *observer) observeMembers(ctx context.Context, set existingSet, found endpoints) (*setStatus, error) {
+	members, err := set.FullMembers(ctx)
 	if err != nil {
 		return nil, err
 	}
 	o.learnColumns(ctx, members.Live)
-	now := o.standing(set.Parent.ID, members, time.Now(), found)
-	if remark := set.Remark(); remark != "" {
+	now := o.setStatus(set.Parent.ID, members, time.Now(), found)
+	if remark := set.RecoveryNote(); remark != "" {
 		now.Notes = append([]string{remark}, now.Notes...)
 	}
 	return now, nil
 }
 
-// standing is how a set with these members does at a time. It makes no request
-// but for endpoints.
-func (o *observer) standing(set object.ID, members state.Members, now time.Time, found endpoints) *standing {
-	out := &standing{Set: set, Notes: members.Remarks()}
+// setStatus returns the status of a set with these members at a time. Its only
+// requests are for endpoints.
+func (o *observer) setStatus(set object.ID, members state.Members, now time.Time, found endpoints) *setStatus {
+	out := &setStatus{Set: set, Notes: members.Remarks()}
 	if o.revision != nil {
-		r := *o.revision // which is read again in its place
+		r := *o.revision // a copy, since the original is updated in place
 		out.Revision = &r
 	}
 	verdicts := map[object.ID]member{}
 	for id, live := range members.Live {
-		m, until := o.judge(id, live, now, found)
+		m, until := o.assess(id, live, now, found)
 		verdicts[id] = m
 		if !until.IsZero() && (out.Until.IsZero() || until.Before(out.Until)) {
 			out.Until = until
@@ -129,8 +141,8 @@ func (o *observer) standing(set object.ID, members state.Members, now time.Time,
 	return out
 }
 
-// readRevision reads the newest revision, unless it is the one that is known. Its
-// health rules are those that it was applied with.
+// readRevision reads the latest revision unless it is cached. Its health rules
+// are those that it was applied with.
 func (o *observer) readRevision(ctx context.Context, history state.History) error {
 	entries, err := history.List(ctx)
 	if err != nil || len(entries) == 0 {
@@ -148,17 +160,18 @@ func (o *observer) readRevision(ctx context.Context, history state.History) erro
 	return withRevision(o.assessor, o.revision)
 }
 
-// judge is the verdict on a live object, as a run would have it that waited for
-// it long enough; and until when it holds if nothing happens, zero for ever.
-func (o *observer) judge(id object.ID, live *unstructured.Unstructured, now time.Time, found endpoints) (m member, until time.Time) {
+// assess returns the verdict on a live object, as at the end of a run that
+// waited for it; until is when the verdict changes without an event, zero for
+// never.
+func (o *observer) assess(id object.ID, live *unstructured.Unstructured, now time.Time, found endpoints) (m member, until time.Time) {
 	a := o.assessor.Assess(live)
 	kind, _ := o.target.cluster.Kind(live.GroupVersionKind())
-	if a.Held && o.revision != nil && health.AsksToBeHeld(o.revision.Objects()[id]) { // few are held
+	if a.SuspendedBySpec && o.revision != nil && health.SuspendedByManifest(o.revision.Objects()[id]) { // few are suspended
 		a = o.assessor.AfterGrace(a)
 	}
-	if a.NeedsTime() {
+	if a.NeedsGrace() {
 		graceEnds := live.GetCreationTimestamp().Add(o.grace)
-		if (kind.HasStatus || a.Neutral) && now.Before(graceEnds) {
+		if (kind.HasStatus || a.Inconclusive) && now.Before(graceEnds) {
 			until = graceEnds
 		} else {
 			a = o.assessor.AfterGrace(a)
@@ -171,15 +184,15 @@ func (o *observer) judge(id object.ID, live *unstructured.Unstructured, now time
 		there, err := found(service)
 		switch {
 		case err != nil:
-			a.Verdict, a.Health, a.Reason = health.Unknown, health.Ungraded, fmt.Sprintf("the endpoints of %s cannot be read: %v", service, err)
+			a.Verdict, a.Health, a.Reason = health.Unknown, health.GradeUnset, fmt.Sprintf("the endpoints of %s cannot be read: %v", service, err)
 		case !there:
-			a.Verdict, a.Health, a.Reason = health.Progressing, health.Ungraded, service.String()+" has no ready endpoint"
+			a.Verdict, a.Health, a.Reason = health.Progressing, health.GradeUnset, service.String()+" has no ready endpoint"
 		}
 	}
 	return member{ID: id, Verdict: a.Verdict, Grade: a.Grade(), Assumed: a.Assumed, Reason: a.Reason, Rule: a.Rule}, until
 }
 
-// withRevision lets the health rules count that a revision was applied with.
+// withRevision uses the health rules that a revision was applied with.
 func withRevision(assessor *health.Assessor, r *state.Revision) error {
 	assessor.RulesOf = nil
 	if r.OrderFile == "" {
@@ -193,15 +206,16 @@ func withRevision(assessor *health.Assessor, r *state.Revision) error {
 	return nil
 }
 
-// sections puts the members of a set in the order of a revision. What the
-// revision holds and nobody found is missing; what it does not hold comes last.
+// sections groups the members of a set in the order of a revision. Resources of
+// the revision that were not found are missing; members outside the revision
+// come last.
 func sections(r *state.Revision, found map[object.ID]member, unknown map[schema.GroupKind]error) []section {
 	var out []section
 	listed := map[object.ID]bool{}
 	if r != nil {
-		out = placed(r.Plan, func(id object.ID) member {
+		out = sectionsOf(r.Plan, func(id object.ID) member {
 			listed[id] = true
-			return lookUp(id, found, unknown)
+			return memberFor(id, found, unknown)
 		})
 	}
 	rest := section{Name: "(not in the stream)"}
@@ -220,8 +234,8 @@ func sections(r *state.Revision, found map[object.ID]member, unknown map[schema.
 	return out
 }
 
-// lookUp is a member that should be there.
-func lookUp(id object.ID, found map[object.ID]member, unknown map[schema.GroupKind]error) member {
+// memberFor returns the member for a resource that should exist.
+func memberFor(id object.ID, found map[object.ID]member, unknown map[schema.GroupKind]error) member {
 	if m, ok := found[id]; ok {
 		return m
 	}
@@ -231,9 +245,8 @@ func lookUp(id object.ID, found map[object.ID]member, unknown map[schema.GroupKi
 	return member{ID: id, Verdict: health.Missing, Reason: "it is not there, or no longer a member of the set"}
 }
 
-// placed makes the sections of a plan, in the order in which the first resource
-// of each goes out.
-func placed(plan *ordering.Plan, look func(object.ID) member) []section {
+// sectionsOf returns the sections of a plan, ordered by their first step.
+func sectionsOf(plan *ordering.Plan, look func(object.ID) member) []section {
 	var out []section
 	at := map[string]int{}
 	for _, step := range plan.Steps {
@@ -249,7 +262,7 @@ func placed(plan *ordering.Plan, look func(object.ID) member) []section {
 	return stacked(out)
 }
 
-// stackOf names the stack of an application; "" for every other layer.
+// stackOf returns the name of an application's stack; "" for other layers.
 func stackOf(plan *ordering.Plan, layer string) string {
 	for _, l := range plan.Layers {
 		if l.Name == layer && l.Kind == ordering.Application && l.Within >= 0 {
@@ -259,8 +272,8 @@ func stackOf(plan *ordering.Plan, layer string) string {
 	return ""
 }
 
-// stacked puts all applications of a stack below it, where the first of them
-// stood.
+// stacked groups the applications of a stack below it, at the position of the
+// first one.
 func stacked(flat []section) []section {
 	var out []section
 	done := map[string]bool{"": true}
@@ -285,8 +298,9 @@ func stacked(flat []section) []section {
 	return out
 }
 
-// sectionOf names where a step stands: the layer that placed it, or what it is
-// when none did. A prerequisite goes before the layer that its stamp names.
+// sectionOf returns the section of a step: the layer that placed it, or a
+// description. For a prerequisite that takes precedence over the layer of its
+// stamp.
 func sectionOf(step ordering.Step) string {
 	switch {
 	case step.Why.Rule == "prerequisite":
@@ -297,7 +311,7 @@ func sectionOf(step ordering.Step) string {
 	return "(no layer)"
 }
 
-// grade is the aggregated health of members.
+// grade returns the aggregated health of members.
 func grade(members []member) health.Grade {
 	grades := make([]health.Grade, len(members))
 	for i, m := range members {
@@ -306,7 +320,7 @@ func grade(members []member) health.Grade {
 	return health.Aggregate(grades...)
 }
 
-// ready counts the members that are.
+// ready counts the members that are ready.
 func ready(members []member) int {
 	n := 0
 	for _, m := range members {
@@ -317,9 +331,10 @@ func ready(members []member) int {
 	return n
 }
 
-// worst is the first of the members that are not ready with the worst grade, and
-// how many others are not ready; false when all are.
-func worst(members []member) (member, int, bool) {
+// worstMember returns the first of the members with the worst grade that is not
+// ready, and the number of other members that are not ready; false if all are
+// ready.
+func worstMember(members []member) (member, int, bool) {
 	bad := len(members) - ready(members)
 	if bad == 0 {
 		return member{}, 0, false
@@ -333,8 +348,8 @@ func worst(members []member) (member, int, bool) {
 	return members[at], bad - 1, true
 }
 
-// members are all of the set, each once.
-func (s *standing) members() []member {
+// members returns all members of the set, each once.
+func (s *setStatus) members() []member {
 	var out []member
 	for _, section := range s.Sections {
 		if !section.IsStack {

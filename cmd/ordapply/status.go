@@ -15,9 +15,9 @@ import (
 	"github.com/ordapply/ordapply/state"
 )
 
-// statusFlags are those of the status verb.
+// statusFlags are the flags of status.
 type statusFlags struct {
-	setVerb
+	setCommand
 	healthFlags
 	watch bool
 	grace time.Duration
@@ -41,7 +41,7 @@ that of the set's parent, a Secret, or KIND/NAME.
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
-	f.setVerb.register(cmd)
+	f.setCommand.register(cmd)
 	f.healthFlags.register(cmd.Flags())
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "go on until interrupted: draw it anew on a terminal, elsewhere print a line for what changes")
 	cmd.Flags().DurationVar(&f.grace, "status-grace", 15*time.Second, "how long a custom resource may be without a status that says how it is, before it is judged all the same; 0: not at all")
@@ -76,16 +76,16 @@ func (f *statusFlags) run(cmd *cobra.Command, name string) error {
 	return now.fault()
 }
 
-// fault is nil when everything is ready.
-func (s *standing) fault() error {
+// fault returns nil if all members are ready.
+func (s *setStatus) fault() error {
 	members := s.members()
 	if len(members) == 0 {
 		return fmt.Errorf("apply set %s has no members", s.Set.Name)
 	}
 	if left := len(members) - ready(members); left > 0 {
 		all := grade(members)
-		err := fmt.Errorf("apply set %s is %s: %d of %s not ready", s.Set.Name, all, left, count(len(members), "resource"))
-		if all <= health.Underway { // waiting may help
+		err := fmt.Errorf("apply set %s is %s: %d of %s not ready", s.Set.Name, all, left, plain.Count(len(members), "resource"))
+		if all <= health.GradeProgressing { // waiting may help
 			return &timeoutError{err}
 		}
 		return err
@@ -93,8 +93,8 @@ func (s *standing) fault() error {
 	return nil
 }
 
-// title tells what the table is about.
-func (s *standing) title() string {
+// title returns the heading of the table.
+func (s *setStatus) title() string {
 	id := plain.Line(s.Set.String())
 	if s.Revision == nil {
 		return fmt.Sprintf("apply set %s, without a revision", id)
@@ -102,9 +102,9 @@ func (s *standing) title() string {
 	return fmt.Sprintf("apply set %s, revision %d, %s, created %s", id, s.Revision.Number, s.Revision.Status, s.Revision.Created.Format(time.RFC3339))
 }
 
-// print prints the table: a line for each section, and of each that is not
-// healthy the worst member and why.
-func (s *standing) print(out io.Writer) error {
+// print prints a table with a line for each section and, if it is not healthy,
+// its worst member with the reason.
+func (s *setStatus) print(out io.Writer) error {
 	var table, text strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	plain.Fprintf(w, "LAYER\tREADY\tHEALTH\tWORST\n")
@@ -129,7 +129,7 @@ func (s *standing) print(out io.Writer) error {
 // writeRow writes a section as a line of the table.
 func (s section) writeRow(w io.Writer) {
 	text := ""
-	if m, others, bad := worst(s.Members); bad && !s.IsStack {
+	if m, others, bad := worstMember(s.Members); bad && !s.IsStack {
 		text = m.words()
 		if others > 0 {
 			text += fmt.Sprintf(" (and %d more)", others)
@@ -138,7 +138,7 @@ func (s section) writeRow(w io.Writer) {
 	s.writeCounts(w, text)
 }
 
-// writeCounts writes the cells of a section, and a last one beside them.
+// writeCounts writes the cells of a section, and last as the last one.
 func (s section) writeCounts(w io.Writer, last string) {
 	name := s.Name
 	if s.Stack != "" {
@@ -147,30 +147,30 @@ func (s section) writeCounts(w io.Writer, last string) {
 	plain.Fprintf(w, "%s\t%d/%d\t%s\t%s\n", name, ready(s.Members), len(s.Members), grade(s.Members), last)
 }
 
-// words are a member and the verdict on it.
+// words describes a member and its verdict.
 func (m member) words() string {
-	text := fmt.Sprintf("%s: %s", m.ID, wordOf(m.Verdict, m.grade()))
+	text := fmt.Sprintf("%s: %s", m.ID, statusWord(m.Verdict, m.grade()))
 	if m.Reason != "" && m.Verdict != health.Ready {
 		text += ": " + strings.Join(strings.Fields(m.Reason), " ")
 	}
 	return plain.Line(text)
 }
 
-// wordOf is the word for a verdict and a grade: the verdict's, unless the grade
-// says more.
-func wordOf(verdict health.Verdict, grade health.Grade) string {
+// statusWord returns the word for a verdict and a grade: the verdict's, unless the
+// grade is more specific.
+func statusWord(verdict health.Verdict, grade health.Grade) string {
 	switch grade {
-	case verdict.Grade(), health.Ungraded, health.Healthy:
+	case verdict.Grade(), health.GradeUnset, health.GradeHealthy:
 		return verdict.String()
 	}
-	if verdict == health.Ready { // suspended as its manifest asks
+	if verdict == health.Ready { // suspended by its manifest
 		return verdict.String() + ", " + strings.ToLower(grade.String())
 	}
 	return strings.ToLower(grade.String())
 }
 
-// standingJSON is a standing as programs read it.
-type standingJSON struct {
+// setStatusJSON is the status of a set as JSON.
+type setStatusJSON struct {
 	Set      resourceJSON  `json:"applyset"`
 	Revision int           `json:"revision,omitempty"`
 	Status   state.Status  `json:"status,omitempty"`
@@ -188,7 +188,7 @@ type sectionJSON struct {
 	Health  string       `json:"health"`
 	Ready   int          `json:"ready"`
 	Total   int          `json:"total"`
-	Members []memberJSON `json:"resources,omitempty"` // not of a stack: they stand at its applications
+	Members []memberJSON `json:"resources,omitempty"` // empty for stacks: members are listed at its applications
 }
 
 type memberJSON struct {
@@ -200,9 +200,9 @@ type memberJSON struct {
 	Rule    string `json:"rule,omitempty"`
 }
 
-func (s *standing) inJSON() standingJSON {
+func (s *setStatus) inJSON() setStatusJSON {
 	all := s.members()
-	out := standingJSON{Set: inJSON(s.Set, ""), Health: grade(all).String(), Ready: ready(all), Total: len(all), Sections: []sectionJSON{}, Notes: s.Notes}
+	out := setStatusJSON{Set: inJSON(s.Set, ""), Health: grade(all).String(), Ready: ready(all), Total: len(all), Sections: []sectionJSON{}, Notes: s.Notes}
 	if s.Revision != nil {
 		out.Revision, out.Status = s.Revision.Number, s.Revision.Status
 	}
@@ -225,8 +225,8 @@ func (m member) inJSON() memberJSON {
 	return memberJSON{inJSON(m.ID, ""), m.Verdict.String(), m.grade().String(), m.Assumed, m.Reason, m.Rule}
 }
 
-// verdicts are those on all members, by ID.
-func (s *standing) verdicts() map[object.ID]member {
+// verdicts returns all members by ID.
+func (s *setStatus) verdicts() map[object.ID]member {
 	out := map[object.ID]member{}
 	for _, m := range s.members() {
 		out[m.ID] = m

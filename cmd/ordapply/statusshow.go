@@ -11,40 +11,43 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// shower shows a set to whoever reads. All of it is called from one goroutine.
-type shower interface {
-	// show shows how the set does, if that is not as it was.
-	show(*standing) error
-	// trouble says why the set cannot be read now; nil: it can be again.
+// renderer displays the status of a set. All methods are called from one
+// goroutine.
+type renderer interface {
+	// show displays the status if it has changed.
+	show(*setStatus) error
+	// trouble displays why the set cannot be read; nil means that it can be
+	// read again.
 	trouble(error) error
-	// disturbances are what is to be done because of something else than the set.
-	disturbances() <-chan func() error
+	// redraws returns functions to call on other events, such as a resize.
+	redraws() <-chan func() error
 }
 
-// shower is a table that is drawn anew on a terminal, what changes elsewhere.
-func (f *statusFlags) shower(cmd *cobra.Command) (show shower, end func()) {
+// newRenderer returns a display that redraws a table on a terminal, and prints
+// changes elsewhere.
+func (f *statusFlags) newRenderer(cmd *cobra.Command) (show renderer, end func()) {
 	out := cmd.OutOrStdout()
 	if f.output == "json" {
-		return &standingLines{out: out, errs: cmd.ErrOrStderr(), print: func(w io.Writer, now, _ *standing) error { return writeJSON(w, now.inJSON()) }}, func() {}
+		return &statusLines{out: out, errs: cmd.ErrOrStderr(), print: func(w io.Writer, now, _ *setStatus) error { return writeJSON(w, now.inJSON()) }}, func() {}
 	}
 	if file := fileOf(out); file != nil && term.IsTerminal(int(file.Fd())) && mayDraw() {
 		t := newStatusTable(file)
 		return t, t.end
 	}
-	return &standingLines{out: out, errs: cmd.ErrOrStderr(), print: printChanges}, func() {}
+	return &statusLines{out: out, errs: cmd.ErrOrStderr(), print: printChanges}, func() {}
 }
 
-// standingLines shows a set at first and whenever it is not as it was, each time with
-// one write.
-type standingLines struct {
+// statusLines prints the status at first and on every change, with one write
+// each.
+type statusLines struct {
 	out, errs io.Writer
-	print     func(w io.Writer, now, before *standing) error
-	before    *standing
-	said      []byte // the standing before, as a document
+	print     func(w io.Writer, now, before *setStatus) error
+	before    *setStatus
+	said      []byte // JSON of the status printed last
 	troubled  string
 }
 
-func (c *standingLines) show(now *standing) error {
+func (c *statusLines) show(now *setStatus) error {
 	var as, text bytes.Buffer
 	if err := writeJSON(&as, now.inJSON()); err != nil || bytes.Equal(as.Bytes(), c.said) {
 		return err
@@ -57,8 +60,8 @@ func (c *standingLines) show(now *standing) error {
 	return err
 }
 
-// trouble says the same once.
-func (c *standingLines) trouble(err error) error {
+// trouble prints repeated errors only once.
+func (c *statusLines) trouble(err error) error {
 	text := ""
 	switch {
 	case err == nil:
@@ -73,11 +76,11 @@ func (c *standingLines) trouble(err error) error {
 	return nil
 }
 
-func (c *standingLines) disturbances() <-chan func() error { return nil }
+func (c *statusLines) redraws() <-chan func() error { return nil }
 
 // printChanges prints the table at first, and then a line for each member and
-// each section that is not as it was.
-func printChanges(w io.Writer, now, before *standing) error {
+// section that changed.
+func printChanges(w io.Writer, now, before *setStatus) error {
 	if before == nil {
 		return now.print(w)
 	}

@@ -13,18 +13,18 @@ import (
 	"github.com/ordapply/ordapply/internal/terminal"
 )
 
-// statusTable draws a set on a terminal, each time in the place of the last.
+// statusTable redraws the status of a set in place on a terminal.
 type statusTable struct {
 	on       *os.File
 	screen   *terminal.Screen
-	now      *standing
+	now      *setStatus
 	fault    error // why the set cannot be read
 	drawn    frame
 	disturb  chan func() error
 	finished chan struct{}
 }
 
-// frame is what a terminal shows.
+// frame is what was drawn, with the terminal's size.
 type frame struct {
 	lines         []terminal.Line
 	columns, rows int
@@ -39,8 +39,8 @@ func newStatusTable(on *os.File) *statusTable {
 	return t
 }
 
-// end stops listening, and leaves the table without what the terminal has echoed
-// below it.
+// end stops listening and redraws the table over anything that the terminal
+// echoed.
 func (t *statusTable) end() {
 	close(t.finished)
 	if len(t.drawn.lines) > 0 {
@@ -48,7 +48,7 @@ func (t *statusTable) end() {
 	}
 }
 
-func (t *statusTable) show(now *standing) error {
+func (t *statusTable) show(now *setStatus) error {
 	t.now = now
 	return t.draw()
 }
@@ -58,11 +58,10 @@ func (t *statusTable) trouble(err error) error {
 	return t.draw()
 }
 
-func (t *statusTable) disturbances() <-chan func() error { return t.disturb }
+func (t *statusTable) redraws() <-chan func() error { return t.disturb }
 
-// listen takes care that the table is drawn anew when the terminal gets another
-// size, and that it stands below what the shell wrote when the person there
-// stopped the process and lets it go on.
+// listen redraws the table when the terminal is resized, and below the shell's
+// output when the process continues after a stop.
 func (t *statusTable) listen() {
 	stops, conts, end := suspensions()
 	defer end()
@@ -83,7 +82,7 @@ func (t *statusTable) listen() {
 				return t.drawBelow()
 			}
 		}
-		done := make(chan struct{}) // whoever follows draws nothing meanwhile, and nobody else takes the signals
+		done := make(chan struct{}) // until then the follower draws nothing and the process is not stopped
 		select {
 		case t.disturb <- func() error { defer close(done); return do() }:
 			<-done
@@ -93,14 +92,14 @@ func (t *statusTable) listen() {
 	}
 }
 
-// drawBelow draws the table where the cursor is.
+// drawBelow draws the table at the cursor.
 func (t *statusTable) drawBelow() error {
 	t.screen.Forget()
 	t.drawn = frame{}
 	return t.draw()
 }
 
-// draw draws the table, unless it stands there as it is.
+// draw draws the table unless it is unchanged.
 func (t *statusTable) draw() error {
 	if t.now == nil {
 		return nil
@@ -117,13 +116,13 @@ func (t *statusTable) draw() error {
 	return t.screen.Draw("", next.lines, columns, rows)
 }
 
-// lines are the table as it fits in so many columns and rows. The title and the
-// remarks are broken, the rest is cut.
-func (s *standing) lines(fault error, columns, rows int) []terminal.Line {
+// lines returns the table for a number of columns and rows. Title and notes are
+// wrapped, other lines are cut.
+func (s *setStatus) lines(fault error, columns, rows int) []terminal.Line {
 	var text strings.Builder
 	_ = s.print(&text)
 	var lines []terminal.Line
-	at := 0 // the line of print
+	at := 0 // line number in the output of print
 	for line := range strings.Lines(text.String()) {
 		line = strings.TrimRight(line, "\n")
 		parts, how := []string{line}, terminal.Neutral
@@ -152,16 +151,16 @@ func (s *standing) lines(fault error, columns, rows int) []terminal.Line {
 
 func mood(g health.Grade) terminal.Mood {
 	switch g {
-	case health.Healthy:
+	case health.GradeHealthy:
 		return terminal.Neutral
-	case health.Suspended, health.Underway:
+	case health.GradeSuspended, health.GradeProgressing:
 		return terminal.Busy
 	}
 	return terminal.Bad
 }
 
-// wrapped breaks a line of plain text at spaces, so that each part takes at most
-// so many columns; what follows the first is indented. A longer word stays whole.
+// wrapped breaks plain text at spaces into lines of at most the given width,
+// with continuation lines indented. Longer words are not broken.
 func wrapped(text string, columns int) []string {
 	var lines []string
 	line := ""

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
 const screenStream = `
@@ -28,9 +28,9 @@ kind: ServiceAccount
 metadata: {name: last, namespace: set-screen, annotations: {ordapply.dev/layer: app/last, ordapply.dev/wave: "2"}}
 `
 
-// On a terminal the table of a set is drawn in its own place, whether it becomes
-// longer, shorter or narrower, below what a shell wrote while it was stopped, and
-// is left clean after an interrupt.
+// On a terminal the table of a set is redrawn in place when it becomes longer,
+// shorter or narrower, and below a shell's output after a stop. After an
+// interrupt the screen is clean.
 func TestStatusOnATerminal(t *testing.T) {
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
@@ -86,7 +86,7 @@ all       2/3    Degraded`
 	require.NoError(t, err)
 	require.Equal(t, exitInterrupted, p.wait())
 	p.requireClean(t)
-	require.Equal(t, degraded, undated(p.shows()))
+	require.Equal(t, degraded, withoutCreationTime(p.shows()))
 	for _, env := range []string{"TERM=dumb", "TERM=", "CI=true"} {
 		t.Run("not drawn with "+env, func(t *testing.T) {
 			p := prepared(t, bin, "status", "shop", "-n", "set-screen", "--watch", "--kubeconfig", cluster.Kubeconfig)
@@ -109,22 +109,22 @@ func (p *seated) suspend(t *testing.T) {
 	require.Eventually(t, p.stopped, time.Minute, 50*time.Millisecond, "it was never stopped")
 }
 
-// awaitScreen waits until the screen shows that and nothing else.
+// awaitScreen waits until the screen shows exactly this text.
 func (p *seated) awaitScreen(t *testing.T, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); undated(p.shows()) != want; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); withoutCreationTime(p.shows()) != want; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			require.Equal(t, want, undated(p.shows()))
+			require.Equal(t, want, withoutCreationTime(p.shows()))
 		}
 	}
 }
 
-// undated is a screen without the time at which a revision was created.
-func undated(screen string) string {
+// withoutCreationTime removes the creation time of a revision from a screen.
+func withoutCreationTime(screen string) string {
 	return regexp.MustCompile(`created\s+[^ \n]+Z`).ReplaceAllString(screen, "created DATE")
 }
 
-// resize makes the terminal as wide as that, and says so to the program.
+// resize sets the terminal's width and notifies the program.
 func (p *seated) resize(t *testing.T, columns int) {
 	t.Helper()
 	require.NoError(t, unix.IoctlSetWinsize(int(p.keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(columns)}))

@@ -11,16 +11,16 @@ import (
 
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/terminal"
-	"github.com/ordapply/ordapply/internal/vt"
+	"github.com/ordapply/ordapply/internal/test/vt"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
 
-// shopStanding is a set of three layers, one Deployment of which failed and one
-// ConfigMap of which is missing.
-func shopStanding() *standing {
+// shopStatus returns a set with three layers, one failed Deployment and one
+// missing ConfigMap.
+func shopStatus() *setStatus {
 	id := func(kind, name string) object.ID { return object.ID{Kind: kind, Namespace: "shop", Name: name} }
-	return &standing{
+	return &setStatus{
 		Set:      id("Secret", "shop"),
 		Revision: &state.Revision{Number: 3, Status: state.Failed, Created: time.Date(2026, 3, 1, 9, 6, 0, 0, time.UTC)},
 		Sections: []section{
@@ -34,17 +34,17 @@ func shopStanding() *standing {
 	}
 }
 
-// The title and remarks are told in full, broken into lines; the rest is cut. What
-// is drawn leaves nothing of what stood there before.
+// Title and notes are wrapped; other lines are cut. Drawing leaves nothing of
+// the previous content.
 func TestStatusTableOnAScreen(t *testing.T) {
 	shown := vt.New(80, 12)
 	screen := terminal.NewScreen(shown, false)
-	draw := func(s *standing, fault error) string {
+	draw := func(s *setStatus, fault error) string {
 		require.NoError(t, screen.Draw("", s.lines(fault, 79, 11), 80, 12))
 		require.True(t, shown.Sane())
 		return shown.Text()
 	}
-	s := shopStanding()
+	s := shopStatus()
 	const plain = `apply set Secret shop/shop, revision 3, failed, created 2026-03-01T09:06:00Z
 LAYER  READY  HEALTH    WORST
 base   1/2    Degraded  ConfigMap shop/settings: missing: it is not there, or …
@@ -62,10 +62,10 @@ note: a remark [2J of many words a remark [2J of many words a remark [2J of
   many words a remark [2J of many words a remark [2J of many words a remark [2J
   of many words a remark [2J of many words a remark [2J of many words a remark
 … 2 more lines`, draw(s, nil))
-	require.Equal(t, plain, draw(shopStanding(), nil))
+	require.Equal(t, plain, draw(shopStatus(), nil))
 
 	moods := map[string]terminal.Mood{}
-	for _, line := range shopStanding().lines(nil, 60, 20) {
+	for _, line := range shopStatus().lines(nil, 60, 20) {
 		moods[line.Text] = line.Mood
 	}
 	require.Equal(t, terminal.Neutral, moods["  2026-03-01T09:06:00Z"])
@@ -74,22 +74,22 @@ note: a remark [2J of many words a remark [2J of many words a remark [2J of
 	require.Equal(t, terminal.Neutral, moods["all    2/4    Failed"])
 }
 
-// Elsewhere than on a terminal a remark is told once, and what is as it was not
-// at all.
+// Outside a terminal a note is printed once, and unchanged members are not
+// printed.
 func TestStatusLines(t *testing.T) {
 	var out, errs bytes.Buffer
-	lines := &standingLines{out: &out, errs: &errs, print: printChanges}
-	told := func(s *standing) string {
+	lines := &statusLines{out: &out, errs: &errs, print: printChanges}
+	told := func(s *setStatus) string {
 		out.Reset()
 		require.NoError(t, lines.show(s))
 		return out.String()
 	}
-	require.Equal(t, 6, strings.Count(told(shopStanding()), "\n"))
-	require.Empty(t, told(shopStanding()))
-	s := shopStanding()
+	require.Equal(t, 6, strings.Count(told(shopStatus()), "\n"))
+	require.Empty(t, told(shopStatus()))
+	s := shopStatus()
 	s.Notes = []string{"a stranger"}
 	require.Equal(t, "note: a stranger\n", told(s))
-	s = shopStanding()
+	s = shopStatus()
 	s.Notes, s.Sections[0].Members[0].Verdict = []string{"a stranger"}, health.Ready
 	require.Equal(t, "ConfigMap shop/settings: ready\nbase: Healthy, 2/2 ready\n", told(s))
 

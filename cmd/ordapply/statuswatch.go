@@ -9,65 +9,75 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
 
-// watchEnded is the end of a verb that goes on until it is interrupted. There is
-// nothing to say of it.
+// watchEnded is the error of a command that runs until it is interrupted. It
+// prints nothing.
 type watchEnded struct{}
 
 func (watchEnded) Error() string { return "" }
 
 func (watchEnded) Is(target error) bool { return target == apply.ErrInterrupted }
 
-// follow tells how a set does until it is interrupted.
+// follow shows the status of a set until it is interrupted.
 func (f *statusFlags) follow(cmd *cobra.Command, o *observer) error {
-	show, end := f.shower(cmd)
+	show, end := f.newRenderer(cmd)
 	defer end()
-	reader := &rereader{observer: o}
-	return (&follower{
+	reader := &setPoller{observer: o}
+	return (&statusFollower{
 		read: reader.read, show: show,
-		watch: func(ctx context.Context, v state.View, changed func(apply.Change)) {
+		watch: func(ctx context.Context, v state.View, changed func(kube.WatchEvent)) {
 			o.target.cluster.Watch(ctx, v.Kind, v.Namespace, v.Query, changed)
 		},
 	}).follow(cmd.Context())
 }
 
-// rereader reads a set that is followed.
-type rereader struct {
+// setPoller reads a set repeatedly.
+type setPoller struct {
 	*observer
-	unserved []schema.GroupKind // when it was read last
+	unserved []schema.GroupKind // at the last read
 }
 
-// read reads the set, and where all of it is asked for its members too.
-func (r *rereader) read(ctx context.Context, whole bool) (*scene, error) {
+// read reads the set, and its members if whole is set.
+func (r *setPoller) read(ctx context.Context, whole bool) (*setSnapshot, error) {
 	r.rediscover(ctx)
 	set, err := r.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.unserved = set.Unserved()
-	s := &scene{
-		signs:      []state.View{set.ParentView(), set.history.View()},
-		members:    set.MemberViews(),
-		apart:      set.Apart,
-		incomplete: len(r.unserved) > 0,
-		standing: func(live []*unstructured.Unstructured, now time.Time, found endpoints) *standing {
-			return r.standing(set.Parent.ID, set.Sift(live), now, found)
+	left, err := leftByHooks(ctx, set)
+	if err != nil {
+		return nil, err
+	}
+	r.unserved = set.UnservedKinds()
+	s := &setSnapshot{
+		changeSignals: []state.View{set.ParentView(), set.history.View()},
+		members:       set.MemberViews(),
+		perNamespace:  set.PerNamespace,
+		incomplete:    len(r.unserved) > 0,
+		setStatus: func(live []*unstructured.Unstructured, now time.Time, found endpoints) *setStatus {
+			out := r.setStatus(set.Parent.ID, set.FilterMembers(live), now, found)
+			out.Notes = append(out.Notes, left...)
+			return out
 		},
 		found:    func(service object.ID) (bool, error) { return r.target.cluster.HasEndpoints(ctx, service) },
 		backends: r.backends,
 	}
-	if whole {
-		s.now, err = r.observeMembers(ctx, set, s.found)
+	if !whole {
+		return s, nil
+	}
+	if s.now, err = r.observeMembers(ctx, set, s.found); err == nil {
+		s.now.Notes = append(s.now.Notes, left...)
 	}
 	return s, err
 }
 
-// rediscover looks whether the kinds that nobody served are served by now. What
-// cannot be read stays as it was.
-func (r *rereader) rediscover(ctx context.Context) {
+// rediscover refreshes discovery for kinds that were not served. Errors leave
+// it as it was.
+func (r *setPoller) rediscover(ctx context.Context) {
 	asked := map[string]bool{}
 	for _, gk := range r.unserved {
 		if !asked[gk.Group] {
@@ -77,9 +87,9 @@ func (r *rereader) rediscover(ctx context.Context) {
 	}
 }
 
-// backends shows the endpoints of a Service.
-func (r *rereader) backends(service object.ID) state.View {
+// backends returns the view of a Service's endpoints.
+func (r *setPoller) backends(service object.ID) state.View {
 	slices := schema.GroupVersionKind{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}
 	kind, _ := r.target.cluster.Kind(slices)
-	return state.View{Kind: kind, Namespace: service.Namespace, Query: apply.Query{Labels: "kubernetes.io/service-name=" + service.Name}}
+	return state.View{Kind: kind, Namespace: service.Namespace, Query: kube.Query{Labels: "kubernetes.io/service-name=" + service.Name}}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -12,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
 const watchedStream = `
@@ -32,7 +33,7 @@ metadata: {name: web, namespace: watched-1}
 spec: {selector: {matchLabels: {a: web}}, template: {metadata: {labels: {a: web}}, spec: {containers: [{name: c, image: c}]}}}
 `
 
-// following is a status --watch that goes on, and what it says.
+// following is a running status --watch with its output.
 type following struct {
 	out, errs <-chan string
 	interrupt context.CancelFunc
@@ -67,9 +68,9 @@ func linesOf(r io.Reader) <-chan string {
 	return lines
 }
 
-// A set in two namespaces is followed by watches: while nothing changes nothing
-// is asked, and what changes is shown at once, a new revision, a new kind and a
-// new namespace too.
+// A set in two namespaces is followed by watches: without changes there are no
+// requests, and changes are shown immediately, including a new revision, a new
+// kind and a new namespace.
 func TestStatusFollowsByWatches(t *testing.T) {
 	cluster := shared.Get(t)
 	applied := func(stream string) {
@@ -108,8 +109,8 @@ func TestStatusFollowsByWatches(t *testing.T) {
 	}
 }
 
-// A kind that is defined while its set is followed is found, and a custom resource
-// that gets no status is taken for ready when its grace is over.
+// A kind that is defined while its set is followed is found, and a custom
+// resource without a status is assumed ready after the grace period.
 func TestStatusFollowsADefinedKind(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-defined")
@@ -124,6 +125,24 @@ func TestStatusFollowsADefinedKind(t *testing.T) {
 	applied(two + definedKind)
 	awaitLine(t, f.out, "Watcher.watched.example set-defined/one: progressing: it has no status yet")
 	awaitLine(t, f.out, "Watcher.watched.example set-defined/one: ready")
+}
+
+// What hooks left behind is shown while a set is followed, at first and with each new
+// revision.
+func TestStatusFollowsWhatHooksLeft(t *testing.T) {
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "set-hooked")
+	applied := func(stream string) {
+		code, said := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "shop", "-n", "set-hooked")
+		require.Equal(t, exitDone, code, said)
+	}
+	const hook = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: %s, annotations: {helm.sh/hook: %q}}\n"
+	stream := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" + fmt.Sprintf(hook, "first", "post-install") + fmt.Sprintf(hook, "second", "pre-upgrade")
+	applied(stream)
+	f := follow(t, cluster.Kubeconfig, "shop", "-n", "set-hooked")
+	awaitLine(t, f.out, "note: Secret set-hooked/first is no member: a hook left it, and it is deleted with the set")
+	applied(strings.Replace(stream, "{name: a}", "{name: a, labels: {new: revision}}", 1))
+	awaitLine(t, f.out, "note: Secret set-hooked/second is no member: a hook left it, and it is deleted with the set")
 }
 
 const definedKind = `---
@@ -151,7 +170,8 @@ kind: ServiceAccount
 metadata: {name: copied, namespace: watched-1}
 `
 
-// What carries the label and is no member is named once.
+// testRemarkOfAWatch: an object with the label that is not a member is reported
+// once.
 func testRemarkOfAWatch(t *testing.T, cluster *testcluster.Cluster, f *following) {
 	label := strings.TrimSpace(cluster.Kubectl(t, "get", "serviceaccount", "new", "-n", "watched-1", "-o", `jsonpath={.metadata.labels.applyset\.kubernetes\.io/part-of}`))
 	kubectlApply(t, cluster, strings.Replace(stranger, "name: copied", "name: copied, labels: {applyset.kubernetes.io/part-of: "+label+"}", 1))
@@ -162,7 +182,7 @@ func testRemarkOfAWatch(t *testing.T, cluster *testcluster.Cluster, f *following
 	require.Empty(t, f.out, "the remark comes once")
 }
 
-// awaitLines reads lines until all of these texts stood in one, in any order.
+// awaitLines reads lines until each of these texts has occurred, in any order.
 func awaitLines(t *testing.T, lines <-chan string, wanted ...string) {
 	t.Helper()
 	for len(wanted) > 0 {
@@ -176,7 +196,7 @@ func awaitLines(t *testing.T, lines <-chan string, wanted ...string) {
 	}
 }
 
-// quiet waits until no request has come for two seconds.
+// quiet waits until there was no request for two seconds.
 func quiet(t *testing.T, proxy *recorder.Proxy) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -185,7 +205,7 @@ func quiet(t *testing.T, proxy *recorder.Proxy) {
 	}, time.Minute, 100*time.Millisecond)
 }
 
-// watchedPlaces are what is watched, and in which namespaces, sorted.
+// watchedPlaces returns the watched resources and namespaces, sorted.
 func watchedPlaces(requests []recorder.Request) []string {
 	var out []string
 	for _, r := range requests {
@@ -197,8 +217,9 @@ func watchedPlaces(requests []recorder.Request) []string {
 	return slices.Compact(out)
 }
 
-// An API server that is away for a while ends nothing: that is said once, and
-// what happened meanwhile is shown when it is back. -o json tells each time all.
+// A temporary outage of the API server does not end the command: it is reported
+// once, and changes are shown when it is back. -o json prints the complete
+// status each time.
 func TestStatusOutlivesAnOutage(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-outage")
@@ -224,7 +245,7 @@ func TestStatusOutlivesAnOutage(t *testing.T) {
 	require.Zero(t, awaitDocument(t, f.out).Ready)
 }
 
-func awaitDocument(t *testing.T, lines <-chan string) (document standingJSON) {
+func awaitDocument(t *testing.T, lines <-chan string) (document setStatusJSON) {
 	t.Helper()
 	select {
 	case line := <-lines:
@@ -235,8 +256,7 @@ func awaitDocument(t *testing.T, lines <-chan string) (document standingJSON) {
 	return document
 }
 
-// Who may list the members and not watch them sees what changes too, by reading
-// all of it again every two seconds.
+// Without permission to watch, changes are found by polling every two seconds.
 func TestStatusWithoutTheRightToWatch(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-unwatched")

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// checkedOutput is standard output. It remembers the first write that failed, so that no
-// verb ends with 0 whose output was lost: also one that does not look at the answers
-// to its writes. A reader that left took what it wanted: that is no failure.
+// checkedOutput is standard output. It remembers the first failed write, so
+// that no command exits with 0 after losing output, even if it ignores write
+// errors. A closed pipe is not a failure.
 type checkedOutput struct {
 	to io.Writer
 
@@ -37,7 +37,7 @@ func (c *checkedOutput) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Stat is that of the file behind it.
+// Stat returns the FileInfo of the underlying file.
 func (c *checkedOutput) Stat() (os.FileInfo, error) {
 	if file := fileOf(c.to); file != nil {
 		return file.Stat()
@@ -45,8 +45,8 @@ func (c *checkedOutput) Stat() (os.FileInfo, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// failed adds what kept output from being written to the error of a verb. That a diff
-// found something does not hide that it could not be printed.
+// failed joins the write error with the error of a command. It replaces
+// errDifferent, so that a diff that could not be printed fails.
 func (c *checkedOutput) failed(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +59,7 @@ func (c *checkedOutput) failed(err error) error {
 	return errors.Join(err, c.err)
 }
 
-// fileOf is the file that a writer writes to; nil where it is none.
+// fileOf returns the file that a writer writes to, or nil.
 func fileOf(w io.Writer) *os.File {
 	switch w := w.(type) {
 	case *os.File:

@@ -14,19 +14,20 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/internal/manifest"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// realStream is one of the real streams that must apply at the first try.
+// realStream is a real stream that must apply on the first try.
 type realStream struct {
 	name string
-	// without leaves objects out: webhook configurations whose backend is a
-	// Pod refuse every write here, because kwok runs no Pods.
+	// without selects objects to leave out: webhook configurations whose
+	// backend is a Pod would reject every write here, because kwok runs no
+	// Pods.
 	without func(*unstructured.Unstructured) bool
 	with    string // manifests to add
-	first   string // manifests of what the stream expects to find, applied before
-	apart   bool   // goes onto a cluster of its own
-	// faults are what the stream as it stands must be told, all in one run.
+	first   string // manifests of what the stream expects, applied before
+	apart   bool   // uses its own cluster
+	// faults are the expected errors of the unmodified stream, all in one run.
 	faults []string
 }
 
@@ -68,9 +69,9 @@ func realStreams(t *testing.T) []realStream {
 	}
 }
 
-// Each stream goes at the first try onto a cluster that knows nothing of it,
-// where kubectl fails; and as it stands, each fault of it is named in one run.
-// The three are on three clusters, so that a first try is one.
+// Each stream applies on the first try to an empty cluster, where kubectl
+// fails; unmodified, each of its errors is reported in one run. The three use
+// three clusters, so that each try is the first.
 func TestRealStreams(t *testing.T) {
 	t.Parallel()
 	folder := corpora(t)
@@ -109,7 +110,7 @@ func (s realStream) applyAsItStands(t *testing.T, cluster *testcluster.Cluster, 
 	}
 }
 
-// corpora is the folder of real streams; the test is skipped where it is not.
+// corpora returns the folder of real streams; without it the test is skipped.
 func corpora(t *testing.T) string {
 	t.Helper()
 	folder := filepath.Join("..", "..", "..", "shared", "corpora")
@@ -119,20 +120,21 @@ func corpora(t *testing.T) string {
 	return folder
 }
 
-// refusesWrites picks webhook configurations: their backends are Pods.
+// refusesWrites selects webhook configurations: their backends are Pods.
 func refusesWrites(obj *unstructured.Unstructured) bool {
 	return strings.HasSuffix(obj.GetKind(), "WebhookConfiguration")
 }
 
-// write makes the stream that the cluster can take, and returns its file.
+// write writes the stream without objects that cannot work here, and returns
+// its file.
 func (s realStream) write(t *testing.T, folder string) string {
 	return s.filter(t, folder, "stream.yaml", func(obj *unstructured.Unstructured) bool {
 		return s.without == nil || !s.without(obj)
 	}, s.with)
 }
 
-// asItStands is the stream with only those webhook configurations left out that
-// nothing here could answer for.
+// asItStands writes the stream without webhook configurations whose backends
+// cannot run here.
 func (s realStream) asItStands(t *testing.T, folder string) string {
 	return s.filter(t, folder, "as-it-stands.yaml", func(obj *unstructured.Unstructured) bool {
 		return !refusesWrites(obj)
@@ -157,7 +159,7 @@ func (s realStream) filter(t *testing.T, folder, name string, keep func(*unstruc
 	return path
 }
 
-// exempt takes APIServices out of the gate: their backends are Pods, and none
+// exempt removes the wait for APIServices: their backends are Pods, and none
 // runs here.
 func exempt(obj *unstructured.Unstructured) {
 	if obj.GetKind() == "APIService" {
@@ -174,7 +176,7 @@ func readManifests(t *testing.T, path string) []manifest.Manifest {
 	return manifests
 }
 
-// prepare gives the cluster what the stream expects from elsewhere.
+// prepare applies what the stream expects.
 func (s realStream) prepare(t *testing.T, cluster *testcluster.Cluster) {
 	if s.first == "" {
 		return
@@ -185,7 +187,7 @@ func (s realStream) prepare(t *testing.T, cluster *testcluster.Cluster) {
 	require.Equal(t, exitDone, code, said)
 }
 
-// prometheusCRDs are the CRDs that other streams expect from kube-prometheus.
+// prometheusCRDs returns the CRDs of kube-prometheus that other streams expect.
 func prometheusCRDs(t *testing.T) string {
 	var out strings.Builder
 	for _, m := range readManifests(t, filepath.Join(corpora(t), "kube-prometheus.yaml")) {
@@ -199,7 +201,7 @@ func prometheusCRDs(t *testing.T) string {
 	return out.String()
 }
 
-// snapshotCRDs stand for the kinds of the snapshot controller.
+// snapshotCRDs define the kinds of the snapshot controller.
 const snapshotCRDs = `---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -232,8 +234,8 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-// cephVolumes are the volumes that Ceph's driver would make for the stream's
-// claims.
+// cephVolumes returns the volumes that Ceph's driver would create for the
+// stream's claims.
 func cephVolumes() string {
 	var out strings.Builder
 	for n := range 4 {
@@ -251,7 +253,7 @@ spec:
 	return out.String()
 }
 
-// requireEveryObject asks the cluster for every object of a stream.
+// requireEveryObject checks that every object of a stream exists.
 func requireEveryObject(t *testing.T, cluster *testcluster.Cluster, file string) {
 	t.Helper()
 	out := cluster.Kubectl(t, "get", "-f", file, "-o", "name")

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// subjectFlags name whom Roles are bound to.
+// subjectFlags select the subject to bind Roles to.
 type subjectFlags struct {
 	serviceAccount string
 	user           string
@@ -19,7 +19,7 @@ func (f *subjectFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.group, "group", "", "group to bind the Roles to")
 }
 
-// subject is the one that the flags name, as YAML; "" when they name none.
+// subject returns the selected subject as YAML, or "".
 func (f *subjectFlags) subject() (string, error) {
 	var subjects []string
 	if f.serviceAccount != "" {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// suspensions gives the signals by which a terminal stops the process (Ctrl-Z)
-// and by which it continues, until end is called.
+// suspensions returns the signals by which a terminal stops (Ctrl-Z) and
+// continues the process, until end is called.
 func suspensions() (stops, conts <-chan os.Signal, end func()) {
 	stop, cont := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTSTP)
@@ -18,13 +18,12 @@ func suspensions() (stops, conts <-chan os.Signal, end func()) {
 	return stop, cont, func() { signal.Stop(stop); signal.Stop(cont) }
 }
 
-// suspend stops the process, and returns when it continues. Where no shell could
-// continue it (an orphaned process group, the first process of a container) the
-// kernel ignores the signal, and suspend returns after a moment.
+// suspend stops the process and returns when it continues. If no shell could
+// continue it (an orphaned process group, process 1 of a container), the kernel
+// ignores the signal and suspend returns after a moment.
 //
-// The signal is SIGTTIN, because the kernel treats it as SIGTSTP, and the Go
-// runtime leaves it its default action: it never gives SIGTSTP its own back, once
-// that was asked for.
+// It sends SIGTTIN, which the kernel treats like SIGTSTP: after Notify, the Go
+// runtime never restores the default action of SIGTSTP.
 func suspend(conts <-chan os.Signal) {
 	select {
 	case <-conts: // of an earlier stop
@@ -33,8 +32,9 @@ func suspend(conts <-chan os.Signal) {
 	if syscall.Kill(os.Getpid(), syscall.SIGTTIN) != nil {
 		return
 	}
-	// The signal may reach another thread a little later. These are many short
-	// waits, so that the time spent stopped counts as one of them.
+	// The signal may be delivered to another thread a little later. The waits
+	// are many and short, so that the time spent stopped counts as only one of
+	// them.
 	for range 20 {
 		select {
 		case <-conts:
@@ -44,8 +44,7 @@ func suspend(conts <-chan os.Signal) {
 	}
 }
 
-// resizes gives the signal of a terminal that changes its size, until end is
-// called.
+// resizes returns the signal of a terminal resize, until end is called.
 func resizes() (sizes <-chan os.Signal, end func()) {
 	size := make(chan os.Signal, 1)
 	signal.Notify(size, syscall.SIGWINCH)

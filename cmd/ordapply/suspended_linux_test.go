@@ -20,14 +20,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/auditlog"
-	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/test/auditlog"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// A run that is suspended in the middle of a wave sends nothing more when it goes
-// on after another run has finished: it says so and fails, and every object holds
-// what the other run applied. The API server's audit log is the witness.
+// A run that is suspended during a wave sends nothing when it continues after
+// another run has finished: it reports this and fails, and every object is as
+// the other run applied it. The API server's audit log proves it.
 func TestASuspendedRunSendsNothingMore(t *testing.T) {
 	lab := newChaosLab(t, "ordapply", shared.Get(t))
 	trials := make([]*suspension, 20)
@@ -44,21 +44,21 @@ func TestASuspendedRunSendsNothingMore(t *testing.T) {
 	}
 }
 
-// suspended is how many objects the streams of these tests have.
+// suspended is the number of objects in the streams of these tests.
 const suspended = 60
 
-// suspension is one run that is suspended with some request, and another that is
+// suspension is a run that is suspended at some request, and another that is
 // not.
 type suspension struct {
 	lab       chaosLab
 	namespace string
-	at        int32 // which write the first run is suspended with
+	at        int32 // the write at which the first run is suspended
 	pause     time.Duration
 	proxy     *recorder.Proxy
 	first     *exec.Cmd
-	said      bytes.Buffer // by the first
+	said      bytes.Buffer // of the first
 	second    *exec.Cmd
-	secondly  []byte // what the second said
+	secondly  []byte // output of the second
 	failed    error
 	goesOn    time.Time
 	ended     error       // of the first
@@ -78,7 +78,8 @@ func newSuspension(t *testing.T, lab chaosLab, namespace string, seed uint64) *s
 	return s
 }
 
-// applySet is a command that applies ConfigMaps with a value, in waves of five.
+// applySet returns a command that applies ConfigMaps with a value, in waves of
+// five.
 func (lab chaosLab) applySet(t *testing.T, kubeconfig, namespace, value string, flags ...string) *exec.Cmd {
 	var stream strings.Builder
 	for i := range suspended {
@@ -89,7 +90,7 @@ func (lab chaosLab) applySet(t *testing.T, kubeconfig, namespace, value string, 
 	return exec.Command(lab.bin, append([]string{"apply", "-f", file, "--applyset", "set", "-n", namespace, "--prune", "--lock-timeout", "3m", "--kubeconfig", kubeconfig}, flags...)...)
 }
 
-// try suspends the first run, lets the second finish, and lets the first go on.
+// try suspends the first run, lets the second finish, and continues the first.
 func (s *suspension) try() {
 	stopped, started := make(chan struct{}), make(chan struct{})
 	var arrived atomic.Int32
@@ -124,7 +125,7 @@ func (s *suspension) check(t *testing.T, log *auditlog.Log) {
 	require.Contains(t, s.said.String(), "error: this run lost its lock (Lease "+s.namespace+"/ordapply.secret.set): another run took it and has ended since")
 	require.NotContains(t, s.said.String(), "interrupted")
 	for line := range strings.Lines(s.said.String()) {
-		if strings.Contains(line, "unsettled: ") { // a request whose connection failed while the run was suspended may have been sent
+		if strings.Contains(line, "unsettled: ") { // a request whose connection failed during the suspension may have been sent
 			require.Contains(t, line, "unsettled: the API server could not be reached", "what was not sent is not said to be")
 			require.NotRegexp(t, "handshake|dial ", line, "what got no connection was not sent")
 		}
@@ -139,7 +140,7 @@ func (s *suspension) check(t *testing.T, log *auditlog.Log) {
 func (lab chaosLab) holds(t *testing.T, namespace, value string) {
 	t.Helper()
 	kind, _ := lab.client.Kind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
-	objects, err := lab.client.List(t.Context(), kind, namespace, apply.Query{})
+	objects, err := lab.client.List(t.Context(), kind, namespace, kube.Query{})
 	require.NoError(t, err)
 	found := 0
 	for _, obj := range objects {
@@ -151,11 +152,11 @@ func (lab chaosLab) holds(t *testing.T, namespace, value string) {
 	require.Equal(t, suspended, found)
 }
 
-// A run whose Lease is deleted, taken by another holder or cannot be renewed in the
-// middle of its work sends nothing more, says what happened, and fails.
+// A run whose Lease is deleted, taken by another holder or cannot be renewed
+// during its work sends nothing more, reports it, and fails.
 func TestALockThatIsLostInAWave(t *testing.T) {
 	lab := newChaosLab(t, "ordapply", shared.Get(t))
-	lease := apply.Kind{Resource: schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, Namespaced: true}
+	lease := kube.Kind{Resource: schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, Namespaced: true}
 	change := func(do func(live *unstructured.Unstructured) error) func(string) error {
 		return func(namespace string) error {
 			live, err := lab.client.Get(context.Background(), lease, namespace, "ordapply.secret.set")
@@ -166,11 +167,11 @@ func TestALockThatIsLostInAWave(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		lose func(namespace string) error // nil: it cannot be renewed
+		lose func(namespace string) error // nil if it cannot be renewed
 		says string
 	}{
 		"deleted": {change(func(live *unstructured.Unstructured) error {
-			return lab.client.Delete(context.Background(), lease, live, apply.DeleteOptions{})
+			return lab.client.Delete(context.Background(), lease, live, kube.DeleteOptions{})
 		}), "its Lease was deleted, by hand or by another run"},
 		"stolen": {change(func(live *unstructured.Unstructured) error {
 			if err := unstructured.SetNestedField(live.Object, "thief", "spec", "holderIdentity"); err != nil {
@@ -195,7 +196,7 @@ func TestALockThatIsLostInAWave(t *testing.T) {
 				case r.Verb != "patch" || r.Resource != "configmaps":
 				case arrived.Add(1) == s.at:
 					close(reached)
-					<-lost // the wave goes on when the lock is lost
+					<-lost // the wave continues when the lock is lost
 				case s.ends.Load():
 					sentLate.Store(true)
 				}
@@ -206,7 +207,7 @@ func TestALockThatIsLostInAWave(t *testing.T) {
 			cutOff.Store(c.lose == nil)
 			if c.lose != nil {
 				require.NoError(t, c.lose(s.namespace))
-				time.Sleep(4 * time.Second) // until the next renewal finds out
+				time.Sleep(4 * time.Second) // until the next renewal notices
 			} else {
 				time.Sleep(11 * time.Second) // until its last renewal is too old
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/pflag"
@@ -11,30 +12,31 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// A stream may switch its ordering, or the place of prerequisites, by an annotation on
-// any of its resources, as KubeVela's KEP-0005 has it for an Application: the stream is
-// what we have of one. The command line goes before the annotation, and the annotation
-// before the environment and the config file, which are for many streams.
+// An annotation on any resource may switch ordering or prerequisites for the
+// whole stream, like KubeVela's KEP-0005 for an Application. The command line
+// takes precedence over the annotation, and the annotation over the environment
+// and the config file, which apply to many streams.
 
-// settledBy marks the flags that the environment or the config file set.
-const settledBy = "settled-by"
+// markFlagSource marks flags that were set by the environment or the config file.
+const markFlagSource = "settled-by"
 
-// isOnCommandLine reports whether a flag was given there.
+// isOnCommandLine reports whether a flag was set on the command line.
 func isOnCommandLine(flag *pflag.Flag) bool {
-	return flag.Changed && flag.Annotations[settledBy] == nil
+	return flag.Changed && flag.Annotations[markFlagSource] == nil
 }
 
-// switched is whether something is on for a stream. flag is what the verb says of it,
-// nil where it says nothing; the note tells that an annotation decided.
-func switched(stream *apply.Stream, key string, flag *pflag.Flag) (on bool, note string, err error) {
+// featureEnabled reports whether a feature is on for a stream. flag is the command's
+// flag for it, or nil. note is set if an annotation decided.
+func featureEnabled(stream *apply.Stream, key string, flag *pflag.Flag) (on bool, note string, err error) {
 	on = flag == nil || flag.Value.String() == "true"
 	var first *ordering.Resource
 	var said bool
-	for i := range stream.Resources {
-		r := &stream.Resources[i]
+	all := slices.Concat(stream.Resources, stream.Excluded, stream.Hooks)
+	for i := range all {
+		r := &all[i]
 		says, err := strconv.ParseBool(r.Annotations[key])
 		switch {
-		case err != nil: // there is none, or its value is a fault, which is reported
+		case err != nil: // absent, or an invalid value, which is reported elsewhere
 		case first == nil:
 			first, said = r, says
 		case says != said:
@@ -48,15 +50,19 @@ func switched(stream *apply.Stream, key string, flag *pflag.Flag) (on bool, note
 	return said, fmt.Sprintf("%s: annotation %s is %t, which holds for the whole stream", first.ID, key, said), nil
 }
 
-// switches sets what annotations of a stream say of its plan, and gives notes of it.
+// switches applies the annotations of a stream to the options, and returns
+// notes.
 func (f *planningFlags) switches(stream *apply.Stream, options *ordering.Options) (ordered bool, notes []string, err error) {
-	first, firstNote, err := switched(stream, ordering.PrerequisitesAnnotation, f.flags.Lookup("prerequisites"))
-	ordered, orderedNote, orderedErr := switched(stream, ordering.OrderingAnnotation, f.flags.Lookup("ordering"))
+	first, firstNote, err := featureEnabled(stream, ordering.PrerequisitesAnnotation, f.flags.Lookup("prerequisites"))
+	ordered, orderedNote, orderedErr := featureEnabled(stream, ordering.OrderingAnnotation, f.flags.Lookup("ordering"))
 	options.NoPrerequisites = !first
 	for _, note := range []string{orderedNote, firstNote} {
 		if note != "" {
 			notes = append(notes, note)
 		}
+	}
+	if required := f.flags.Lookup("require-order"); !ordered && orderedErr == nil && required != nil && required.Value.String() == "true" {
+		orderedErr = fmt.Errorf("%s; --require-order refuses a stream without an order: take the annotation out, or leave out the flag", orderedNote)
 	}
 	return ordered, notes, errors.Join(err, orderedErr)
 }

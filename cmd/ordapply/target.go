@@ -16,20 +16,23 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/kube"
 )
 
-// target is the cluster that a command speaks to.
+// target is the cluster of a command.
 type target struct {
-	cluster  *apply.Kubernetes
+	cluster  *kube.Kubernetes
 	scope    apply.Scope
-	home     string // where the records of the apply set are that parent found
+	home     string // namespace of the apply set's records, set by parent
 	context  string // of the kubeconfig; "" in a Pod
 	server   string
 	warnings *warnings
 }
 
-// connect finds the cluster that kubectl would use, and reads what it serves.
-// adjust may change how requests are made.
+// connect connects to the cluster that kubectl would use, and runs discovery.
+// adjust may modify the client configuration.
 func connect(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust func(*rest.Config)) (*target, error) {
 	known, err := readKubeconfig(ctx, flags)
 	switch {
@@ -48,21 +51,21 @@ func connect(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust f
 	log.requestsOf(config)
 	ctx, done := activity.Start(ctx, "waiting for the API server at "+t.server+t.of()+" to list what it serves: is it up, and is this the context you mean?")
 	defer done()
-	t.cluster, err = meanwhile(ctx, func() (*apply.Kubernetes, error) { return apply.Connect(config) })()
+	t.cluster, err = startAsync(ctx, func() (*kube.Kubernetes, error) { return kube.Connect(config) })()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, err
 	case err != nil:
 		return nil, t.explain(err)
 	}
-	log.printf(logDecisions, "the API server at %s%s serves %s", t.server, t.of(), count(len(t.cluster.StoredKinds()), "kind"))
+	log.printf(logDecisions, "the API server at %s%s serves %s", t.server, t.of(), plain.Count(len(t.cluster.StoredKinds()), "kind"))
 	t.scope = apply.Scope{Namespace: known.namespace, Enforce: known.enforce, Kind: t.cluster.Kind}
 	return t, nil
 }
 
-// unreadable says which groups the API server could not tell of: an APIService
-// whose backend is down breaks nobody but who uses its kinds.
-func (t *target) unreadable(stream *apply.Stream) []string {
+// undiscoveredNotes returns notes about group-versions that discovery could not read.
+// An APIService whose backend is down affects only resources of its kinds.
+func (t *target) undiscoveredNotes(stream *apply.Stream) []string {
 	var notes []string
 	for _, gv := range t.cluster.AllUnreadable() {
 		note := fmt.Sprintf("what serves %s does not answer (kubectl describe apiservice %s.%s)", gv, gv.Version, gv.Group)
@@ -75,7 +78,7 @@ func (t *target) unreadable(stream *apply.Stream) []string {
 		if users == 0 {
 			note += "; nothing of this stream needs it"
 		} else {
-			note += "; " + count(users, "resource") + " of this stream will wait for it"
+			note += "; " + plain.Count(users, "resource") + " of this stream will wait for it"
 		}
 		notes = append(notes, note)
 	}
@@ -91,17 +94,17 @@ func explainConfig(err error) error {
 	return fmt.Errorf("the kubeconfig cannot be used: %w", err)
 }
 
-// explain says of which server a failed first request was.
+// explain adds server and context to the error of the first request.
 func (t *target) explain(err error) error {
 	var urlErr *url.Error
 	switch {
 	case pluginMissing(err) != "":
 		return fmt.Errorf("the kubeconfig's user%s logs in with the program %s, which is not in PATH: install it", t.of(), pluginMissing(err))
-	case apply.CredentialsRefused(err):
-		return fmt.Errorf("the API server at %s%s does not accept the credentials of your kubeconfig: log in again (%w)", t.server, t.of(), brief(err))
+	case kubeerr.CredentialsRefused(err):
+		return fmt.Errorf("the API server at %s%s does not accept the credentials of your kubeconfig: log in again (%w)", t.server, t.of(), kubeerr.WithoutURL(err))
 	case strings.Contains(err.Error(), "x509: "):
 		return fmt.Errorf("the API server at %s%s shows a certificate that the kubeconfig's certificate-authority does not fit: get a new kubeconfig, or see what stands in between (%w)",
-			t.server, t.of(), brief(err))
+			t.server, t.of(), kubeerr.WithoutURL(err))
 	}
 	if errors.As(err, &urlErr) && errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("the API server at %s%s does not answer in time: is it up and not overloaded, and is this the context you mean?", t.server, t.of())
@@ -115,7 +118,8 @@ func (t *target) explain(err error) error {
 	return fmt.Errorf("the API server at %s%s refused to say what it serves: %w", t.server, t.of(), err)
 }
 
-// refusal puts into words what client-go says too little of; "" for the rest.
+// refusal explains errors for which client-go's message is not enough; "" for
+// others.
 func refusal(server string, err error) string {
 	switch {
 	case apierrors.IsForbidden(err):
@@ -128,8 +132,8 @@ func refusal(server string, err error) string {
 	return ""
 }
 
-// pluginMissing is the program that a kubeconfig gets its credentials from, when
-// it is not there; "" when that is not the trouble.
+// pluginMissing returns the name of the kubeconfig's credential plugin if it is
+// not installed, or "".
 func pluginMissing(err error) string {
 	_, rest, found := strings.Cut(err.Error(), "getting credentials: exec: executable ")
 	name, _, missing := strings.Cut(rest, " not found")
@@ -139,15 +143,6 @@ func pluginMissing(err error) string {
 	return name
 }
 
-// brief leaves out the URL that net/http puts before the cause.
-func brief(err error) error {
-	var urlErr *url.Error
-	if errors.As(err, &urlErr) {
-		return urlErr.Err
-	}
-	return err
-}
-
 func (t *target) of() string {
 	if t.context == "" {
 		return ""
@@ -155,9 +150,9 @@ func (t *target) of() string {
 	return " (context " + t.context + ")"
 }
 
-// warnings collects what the API server warns about, each text once.
+// warnings collects the API server's warnings without duplicates.
 type warnings struct {
-	mu    sync.Mutex // called from every request's goroutine
+	mu    sync.Mutex // called from the goroutines of all requests
 	texts []string
 }
 

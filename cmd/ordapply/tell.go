@@ -19,10 +19,10 @@ import (
 	"github.com/ordapply/ordapply/state"
 )
 
-// teller tells somebody about a run: begin, any number of event, end. event is
-// called from the loop of the run and must not block. extend comes between
-// events when the plan gets further waves: those of a prune.
-type teller interface {
+// reporter reports a run: begin, any number of events, end. event is called from
+// the run's loop and must not block. extend is called between events when a
+// prune adds waves to the plan.
+type reporter interface {
 	begin()
 	event(apply.Event)
 	extend(*ordering.Plan)
@@ -30,51 +30,51 @@ type teller interface {
 	end(events.Outcome)
 }
 
-// tellers tell one after the other.
-type tellers []teller
+// reporters calls several reporters in turn.
+type reporters []reporter
 
-func (t tellers) begin() {
+func (t reporters) begin() {
 	for _, one := range t {
 		one.begin()
 	}
 }
 
-func (t tellers) event(e apply.Event) {
+func (t reporters) event(e apply.Event) {
 	for _, one := range t {
 		one.event(e)
 	}
 }
 
-func (t tellers) extend(plan *ordering.Plan) {
+func (t reporters) extend(plan *ordering.Plan) {
 	for _, one := range t {
 		one.extend(plan)
 	}
 }
 
-func (t tellers) rollBack(revision int, plan *ordering.Plan) {
+func (t reporters) rollBack(revision int, plan *ordering.Plan) {
 	for _, one := range t {
 		one.rollBack(revision, plan)
 	}
 }
 
-func (t tellers) end(o events.Outcome) {
+func (t reporters) end(o events.Outcome) {
 	for _, one := range t {
 		one.end(o)
 	}
 }
 
-// heed lets people know at once that an interrupt was heard, until stop is called:
-// what was sent may take its time. What is drawn says so itself.
-func (t tellers) heed(ctx context.Context, stderr io.Writer) (stop func() bool) {
+// notifyInterrupt reports at once that an interrupt was received, until stop is called,
+// since pending requests may take a while. The live view reports it itself.
+func (t reporters) notifyInterrupt(ctx context.Context, stderr io.Writer) (stop func() bool) {
 	if l, drawn := t[len(t)-1].(*live); drawn {
-		saySlow(ctx, func(text string) { l.later(func() { plain.Fprintln(l.stays, text) }) })
+		setSlowNotice(ctx, func(text string) { l.later(func() { plain.Fprintln(l.stays, text) }) })
 		return func() bool { return true }
 	}
 	return onInterrupt(ctx, func() { plain.Fprintln(stderr, liveview.Interrupted) })
 }
 
-// onInterrupt calls a function when a context ends by an interrupt, and not when
-// its --timeout is over.
+// onInterrupt calls do when the context is canceled by an interrupt, but not
+// when --timeout has expired.
 func onInterrupt(ctx context.Context, do func()) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
@@ -83,44 +83,45 @@ func onInterrupt(ctx context.Context, do func()) (stop func() bool) {
 	})
 }
 
-// interruptOf is closed by such an interrupt.
+// interruptOf returns a channel that is closed by an interrupt.
 func interruptOf(ctx context.Context) <-chan struct{} {
 	heard := make(chan struct{})
 	onInterrupt(ctx, func() { close(heard) })
 	return heard
 }
 
-// outputs are the two streams of a command whose readers may be slow, or leave,
-// without holding it up.
-type outputs struct{ out, err *outlet.Outlet }
+// outputs are the two output streams of a command. Slow readers and closed
+// pipes do not block the command.
+type outputs struct{ out, err *outlet.Writer }
 
-// openOutputs stands between a command and its readers until close. From then
-// on a reader that leaves does not end the process, as it would by SIGPIPE.
+// openOutputs buffers a command's output until close. From then on a closed
+// pipe does not terminate the process with SIGPIPE.
 func openOutputs(cmd *cobra.Command) outputs {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	out, err := outlet.Pair(cmd.OutOrStdout(), cmd.ErrOrStderr())
-	saySlow(cmd.Context(), func(text string) { plain.Fprintln(err, text) })
+	setSlowNotice(cmd.Context(), func(text string) { plain.Fprintln(err, text) })
 	verboseLogOf(cmd.Context()).writeTo(err)
 	return outputs{out, err}
 }
 
-// close waits for the readers as long as they read.
+// close waits until the readers have read everything, as long as they make
+// progress.
 func (o outputs) close(ctx context.Context) {
 	unread := new(outlet.UnreadError)
 	if err := o.out.Close(ctx); errors.As(err, &unread) && o.out != o.err {
 		plain.Fprintf(o.err, "standard output: %v\n", err)
 	} // checkedOutput has any other error
-	_ = o.err.Close(ctx) // standard error has no place to report its own
+	_ = o.err.Close(ctx) // errors of standard error cannot be reported
 }
 
-// eventLines tells a run to programs, as -o json.
+// eventLines writes a run as JSON lines, for -o json.
 type eventLines struct {
 	log   *events.Log
 	plan  *ordering.Plan
 	start events.RunStart
 }
 
-func (f *applyFlags) newEventLines(w io.Writer, j job) *eventLines {
+func (f *applyFlags) newEventLines(w io.Writer, j session) *eventLines {
 	return &eventLines{log: events.NewLog(w), plan: j.plan, start: events.RunStart{
 		Server: j.target.server, Context: j.target.context, DryRun: f.dryRun == "server", Schedule: f.schedule,
 	}}
@@ -134,10 +135,10 @@ func (l *eventLines) rollBack(revision int, plan *ordering.Plan) {
 	l.log.RollBack(plan, revision)
 }
 
-// outcome sums a run up, or what kept it from beginning.
+// outcome summarizes a run, or the error that prevented it.
 func outcome(s apply.Summary, warnings []string, err error) events.Outcome {
 	o := events.Outcome{Summary: s, Warnings: warnings, Err: err, ExitCode: exitCode(err)}
-	o.State = endState(o.ExitCode)
+	o.State = runState(o.ExitCode)
 	var undone *state.UndoneError
 	if !errors.As(err, &undone) {
 		return o
@@ -147,12 +148,12 @@ func outcome(s apply.Summary, warnings []string, err error) events.Outcome {
 	if undone.Err != nil {
 		o.Rollback.Err = undone.Outcome()
 	}
-	o.Rollback.State = endState(exitCode(timedOut(undone.Summary, undone.Err)))
+	o.Rollback.State = runState(exitCode(timedOut(undone.Summary, undone.Err)))
 	return o
 }
 
-// endState names how a run ended, by its exit code.
-func endState(code int) string {
+// runState returns the state of a run for its exit code.
+func runState(code int) string {
 	switch code {
 	case exitDone:
 		return "done"
@@ -164,8 +165,8 @@ func endState(code int) string {
 	return "failed"
 }
 
-// timedOut is the error of a run, which says so when nothing failed and something
-// was not ready in time.
+// timedOut wraps the error of a run in a timeoutError if nothing failed but
+// something did not become ready in time.
 func timedOut(s apply.Summary, err error) error {
 	if err != nil && s.TimedOutOnly() {
 		return &timeoutError{err}

@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// A set of thousands is kept in a parent that says no more than one of three,
-// and in revisions of which no Secret comes near the size that an object may
-// have; and it can be pruned to a few.
+// The parent of a set with thousands of members is as small as that of a set of
+// three, and no Secret of its revisions comes near the size limit of objects;
+// and the set can be pruned to a few members.
 func TestThousandsOfMembers(t *testing.T) {
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/ordapply/ordapply/state"
 )
 
-// --timeout bounds all that a command does, whatever it waits for: it is a deadline
-// of the context that everything gets, from when the command line is read. One that
-// is in the config file counts from when that is read.
+// --timeout limits everything that a command does: it is the deadline of the
+// context that is passed everywhere, measured from the parsing of the command
+// line. A value in the config file is measured from reading that file.
 
-// deadlineError is the cause of a context whose --timeout is over.
+// deadlineError is the cause of a context whose --timeout has expired.
 type deadlineError struct {
 	after time.Duration
-	doing func() string // what was being waited for
+	doing func() string // what the command was waiting for
 }
 
 func (e *deadlineError) Error() string {
@@ -33,16 +33,16 @@ func (e *deadlineError) Error() string {
 	return text
 }
 
-// Is makes it what a deadline is to callers.
+// Is makes it equal to context.DeadlineExceeded.
 func (e *deadlineError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// Timeout and Temporary make it a net.Error, as context.DeadlineExceeded is one.
+// Timeout and Temporary implement net.Error, as context.DeadlineExceeded does.
 func (e *deadlineError) Timeout() bool { return true }
 
 func (e *deadlineError) Temporary() bool { return true }
 
-// timeLimit is a command's --timeout as far as it is known: before the config file is
-// read, that of the command line or the environment. 0 is none.
+// timeLimit returns a command's --timeout; 0 means none. Before the config file
+// is read, it is that of the command line or the environment.
 func timeLimit(cmd *cobra.Command) time.Duration {
 	flag := cmd.Flags().Lookup("timeout")
 	if flag == nil {
@@ -52,28 +52,28 @@ func timeLimit(cmd *cobra.Command) time.Duration {
 	if set := os.Getenv(envName(flag.Name)); set != "" && !flag.Changed {
 		text = set
 	}
-	limit, _ := time.ParseDuration(text) // settle refuses what is none
+	limit, _ := time.ParseDuration(text) // setUnsetFlags rejects invalid values
 	return limit
 }
 
-// limitTime gives a command's context the deadline of a --timeout, if it has one, and
-// notes what is waited for with it.
+// limitTime adds the deadline of --timeout to a command's context, and starts
+// to record what the command waits for.
 func limitTime(cmd *cobra.Command, limit time.Duration) {
 	ctx := cmd.Context()
 	over := new(deadlineError)
 	if limit > 0 {
 		over.after = limit
 		limited, cancel := apply.WithTimeout(ctx, limit, over)
-		context.AfterFunc(ctx, cancel) // with the command
+		context.AfterFunc(ctx, cancel) // when the command ends
 		ctx = limited
 	}
 	ctx, log := activity.Record(ctx)
 	over.doing = log.Now
-	cmd.SetContext(noticeSlow(ctx, log, cmd.ErrOrStderr()))
+	cmd.SetContext(startSlowNotices(ctx, log, cmd.ErrOrStderr()))
 }
 
-// orTimedOut is the error of a command: that its --timeout was over, where what it
-// waited for then was given up for nothing but that. A run says itself what it left
+// orTimedOut replaces errors of requests that the deadline canceled by the
+// deadline itself. Errors of a run are kept, since they say what was left
 // undone.
 func orTimedOut(ctx context.Context, err error) error {
 	over, late := errors.AsType[*deadlineError](context.Cause(ctx))
@@ -83,7 +83,7 @@ func orTimedOut(ctx context.Context, err error) error {
 	}
 	var kept []error
 	given := false
-	for _, fault := range events.Faults(err) {
+	for _, fault := range events.FlattenErrors(err) {
 		if isCutShort(fault) {
 			given = true
 			continue
@@ -99,7 +99,7 @@ func orTimedOut(ctx context.Context, err error) error {
 	return errors.Join(append(kept, over)...)
 }
 
-// isCutShort recognises the error of what the end of a context has ended.
+// isCutShort reports whether the end of a context caused the error.
 func isCutShort(fault error) bool {
 	var run *apply.RunTimeoutError
 	var one *apply.Error

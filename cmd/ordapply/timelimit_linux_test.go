@@ -17,18 +17,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/test/recorder"
 )
 
-// phase is something that a command waits for, which never comes.
+// phase is something that a command waits for and that never comes.
 type phase struct {
 	args  []string
-	fits  func(*recorder.Request) bool // the requests that get no answer; nil: none
+	fits  func(*recorder.Request) bool // the requests without a response; nil for none
 	doing string                       // what it was waiting for
 }
 
-// phases are all that a command may wait for. DIR, NS and URL stand for what each
-// test has of its own.
+// phases returns everything that a command may wait for. DIR, NS and URL are
+// placeholders for values of each test.
 func phases() map[string]phase {
 	list := func(resource string) func(*recorder.Request) bool {
 		return func(r *recorder.Request) bool {
@@ -54,6 +54,7 @@ func phases() map[string]phase {
 		"a new revision":       {set, recorder.Verb("create", "secrets"), "creating secrets NS/"},
 		"the promise":          {set, recorder.Verb("patch", "secrets"), "applying secrets NS/set"},
 		"prune":                {set, list("serviceaccounts"), "listing serviceaccounts in namespace NS for the prune"},
+		"pruning":              {set, recorder.Verb("delete", "serviceaccounts"), ""},
 		"applying":             {plain, recorder.Verb("patch", "configmaps"), ""},
 		"delete a set":         {[]string{"delete", "--applyset", "set", "-n", "NS"}, list("serviceaccounts"), "listing serviceaccounts in namespace NS"},
 		"delete manifests":     {[]string{"delete", "-f", "DIR/old.yaml", "-n", "NS"}, recorder.Verb("list", "configmaps"), "listing configmaps in namespace NS"},
@@ -63,14 +64,14 @@ func phases() map[string]phase {
 	}
 }
 
-// hungPhase is a phase with all that its command needs.
+// hungPhase is a phase with everything that its command needs.
 type hungPhase struct {
 	phase
 	proxy *recorder.Proxy
 	stdin io.Reader
 	words *strings.Replacer
 
-	late, ended outcomeOf // with --timeout, and by an interrupt
+	late, ended commandResult // with --timeout, and by an interrupt
 }
 
 func newHungPhase(t *testing.T, lab chaosLab, namespace string, p phase, silent bool) *hungPhase {
@@ -91,7 +92,7 @@ func newHungPhase(t *testing.T, lab chaosLab, namespace string, p phase, silent 
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600))
 	}
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "fifo.yaml"), 0o600))
-	open, _ := io.Pipe() // which is never written to
+	open, _ := io.Pipe() // never written to
 	h := &hungPhase{phase: p, proxy: recorder.Start(t, lab.cluster.Kubeconfig), stdin: open, words: strings.NewReplacer("DIR", dir, "NS", namespace, "URL", server.URL+"/app.yaml")}
 	lab.create(t, "Namespace", "", namespace, nil)
 	code, said := h.run(t.Context(), "apply", "-f", "DIR/old.yaml", "--applyset", "set", "-n", "NS")
@@ -121,10 +122,10 @@ func (h *hungPhase) run(ctx context.Context, args ...string) (int, string) {
 	return runOn(ctx, h.stdin, append(all, "--kubeconfig", h.proxy.Kubeconfig)...)
 }
 
-// --timeout bounds whatever a command waits for, also where the client would
-// repeat a request for minutes; it ends with code 3, and says what it waited for.
-// An interrupt ends each as well, with code 130.
-func TestWhateverACommandWaitsFor(t *testing.T) {
+// --timeout limits everything that a command waits for, even if the client
+// would retry a request for minutes; the command exits with code 3 and names
+// what it waited for. An interrupt ends each wait with code 130.
+func TestTimeoutOfEveryRequest(t *testing.T) {
 	lab := newChaosLab(t, "", battered.Get(t))
 	var waiting sync.WaitGroup
 	places := make(chan struct{}, 12)
@@ -158,10 +159,10 @@ func TestWhateverACommandWaitsFor(t *testing.T) {
 	}
 }
 
-// Every file that a flag names may be a FIFO that no program writes to: --timeout ends
-// reading it with code 3 and the file's name, for verbs that have it, and an interrupt
-// with code 130.
-func TestWhateverFileACommandReads(t *testing.T) {
+// Every file that a flag names may be a FIFO without a writer: --timeout ends
+// reading it with code 3 and the file's name, for commands that have the flag,
+// and an interrupt with code 130.
+func TestTimeoutOfEveryFile(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -187,7 +188,7 @@ func TestWhateverFileACommandReads(t *testing.T) {
 	tried := map[string]*readPhase{}
 	for name, c := range map[string]struct {
 		args  []string
-		doing string // what it waits for; "" where the verb has no --timeout
+		doing string // what it waits for; "" if the command has no --timeout
 	}{
 		"plan":                       {[]string{"apply", "--plan", one}, one + " (--plan)"},
 		"plan, -o json":              {[]string{"apply", "-o", "json", "--metrics-file", filepath.Join(dir, "metrics"), "--plan", one}, one + " (--plan)"},
@@ -240,14 +241,15 @@ func TestWhateverFileACommandReads(t *testing.T) {
 	}
 }
 
-// reads is the --timeout of TestWhateverFileACommandReads: enough to come to the file.
+// reads is the --timeout of TestTimeoutOfEveryFile: enough to get to the
+// file.
 const reads = 2 * time.Second
 
 // readPhase is a command that reads a FIFO.
 type readPhase struct {
 	args        []string
 	doing       string
-	late, ended outcomeOf // with --timeout, and by an interrupt
+	late, ended commandResult // with --timeout, and by an interrupt
 }
 
 // try lets the command wait until its timeout, and again until an interrupt.
@@ -260,14 +262,14 @@ func (p *readPhase) try(ctx context.Context) {
 	p.ended = reading(interrupted, p.args...)
 }
 
-func reading(ctx context.Context, args ...string) outcomeOf {
+func reading(ctx context.Context, args ...string) commandResult {
 	begin := time.Now()
 	code, said := runOn(ctx, http.NoBody, args...)
-	return outcomeOf{code, said, time.Since(begin)}
+	return commandResult{code, said, time.Since(begin)}
 }
 
-// The --timeout that bounds reading the config file may be in the environment. One
-// that stands in the file counts from when it was read.
+// The --timeout for reading the config file may be in the environment. A value
+// in the file is measured from reading it.
 func TestTheTimeoutOfReadingTheConfigFile(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
@@ -286,11 +288,11 @@ func TestTheTimeoutOfReadingTheConfigFile(t *testing.T) {
 	require.Contains(t, said, "error: timed out after 200ms (--timeout) while reading "+fifo)
 }
 
-// waits is the --timeout of these tests: enough to come to what is waited for.
+// waits is the --timeout of these tests: enough to get to the wait.
 const waits = 4 * time.Second
 
-// outcomeOf is how a command ended.
-type outcomeOf struct {
+// commandResult is the result of a command.
+type commandResult struct {
 	code int
 	said string
 	took time.Duration
@@ -304,8 +306,8 @@ func (h *hungPhase) try(ctx context.Context) {
 	h.ended = h.watched(interrupted, h.args...)
 }
 
-func (h *hungPhase) watched(ctx context.Context, args ...string) outcomeOf {
+func (h *hungPhase) watched(ctx context.Context, args ...string) commandResult {
 	begin := time.Now()
 	code, said := h.run(ctx, args...)
-	return outcomeOf{code, said, time.Since(begin)}
+	return commandResult{code, said, time.Since(begin)}
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// A kind that the API server does not serve for the moment, or does not list yet
-// because it has just started, has its objects still: they are neither forgotten
-// nor called deleted. These tests run one after the other on a cluster whose API
-// server they restart.
+// unservedKinds: objects of a kind that the API server temporarily does not
+// serve, or does not list yet after a start, still exist: they are neither
+// forgotten nor considered deleted. These tests run sequentially on a cluster
+// whose API server they restart.
 func unservedKinds(t *testing.T, dir string) {
 	t.Run("unserved kind", func(t *testing.T) { unservedKind(t, dir) })
 	t.Run("kind installed meanwhile", func(t *testing.T) { installedMeanwhile(t, dir) })
@@ -28,7 +28,7 @@ func unservedKinds(t *testing.T, dir string) {
 	t.Run("just started, delete", func(t *testing.T) { justStartedDelete(t, dir) })
 }
 
-// gadgets is a CustomResourceDefinition in a group of its own.
+// gadgets returns a CRD in a group of its own.
 func gadgets(group string, served bool) string {
 	return fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -66,7 +66,7 @@ func mustKubectl(t *testing.T, dir, stdin string, args ...string) string {
 	return out
 }
 
-// serve lets the kind be served or not, and waits until discovery says so.
+// serve sets whether the kind is served, and waits until discovery agrees.
 func serve(t *testing.T, dir, group string, served bool) {
 	t.Helper()
 	mustKubectl(t, dir, gadgets(group, served), "apply", "-f", "-")
@@ -76,12 +76,12 @@ func serve(t *testing.T, dir, group string, served bool) {
 	}, 30*time.Second, 200*time.Millisecond)
 }
 
-// setOf makes a namespace with a set that holds a ConfigMap and a Gadget.
+// setOf creates a namespace with a set that contains a ConfigMap and a Gadget.
 func setOf(t *testing.T, dir, namespace, group string) (kubeconfig string, flags []string) {
 	t.Helper()
 	serve(t, dir, group, true)
 	mustKubectl(t, dir, "", "create", "namespace", namespace)
-	letGo(t, dir, group, namespace)
+	removeFinalizer(t, dir, group, namespace)
 	kubeconfig, flags = filepath.Join(dir, "kubeconfig"), []string{"--applyset", "s", "-n", namespace, "--prune", "--status-grace", "0s"}
 	code, said := applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
 	require.Equal(t, exitDone, code, said)
@@ -117,7 +117,7 @@ func unservedKind(t *testing.T, dir string) {
 	mustKubectl(t, dir, "", "get", "configmap", "m", "-n", namespace)
 	mustKubectl(t, dir, "", "get", "secret", "ordapply.s.v1", "-n", namespace)
 
-	// What its Namespace holds is not known either.
+	// The contents of its Namespace are not known either.
 	code, _, said = deleteThrough(kubeconfig, []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: "+namespace+"}\n"))
 	require.Equal(t, exitDone, code, said)
 	require.Contains(t, said, "kept: what would go with it cannot be read: the API server does not serve Gadget.unserved.example now")
@@ -128,7 +128,7 @@ func unservedKind(t *testing.T, dir string) {
 	require.Contains(t, said, "Gadget.unserved.example unserved/g  deleted")
 	require.Equal(t, "ConfigMap", promised(t, dir, namespace))
 
-	// A kind whose definition is gone is gone.
+	// A kind whose CRD was deleted has no objects.
 	code, said = applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
 	require.Equal(t, exitDone, code, said)
 	mustKubectl(t, dir, "", "delete", "crd", "gadgets."+group)
@@ -146,7 +146,8 @@ func deleteSet(kubeconfig, name, namespace string) (int, string) {
 	return code, said.String()
 }
 
-// A run that begins as soon as the API server answers again does all that it says.
+// justStartedPrune: a run that starts as soon as the API server responds again
+// completes its work.
 func justStartedPrune(t *testing.T, dir string) {
 	const group, namespace = "started.example", "started"
 	kubeconfig, flags := setOf(t, dir, namespace, group)
@@ -175,7 +176,7 @@ func justStartedDelete(t *testing.T, dir string) {
 	require.Empty(t, strings.TrimSpace(mustKubectl(t, dir, "", "get", "gadgets."+group, "-n", namespace, "-o", "name")))
 }
 
-// onceItAnswers does something as soon as the API server answers at all.
+// onceItAnswers calls do as soon as the API server responds at all.
 func onceItAnswers(t *testing.T, do func() (int, string)) (code int, said string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -185,8 +186,8 @@ func onceItAnswers(t *testing.T, do func() (int, string)) (code int, said string
 	return code, said
 }
 
-// A run that read discovery before another installed a kind, and waited for its
-// lock meanwhile, knows the other's members.
+// installedMeanwhile: a run that read discovery before another run installed a
+// kind, and then waited for its lock, knows the other's members.
 func installedMeanwhile(t *testing.T, dir string) {
 	const group, namespace = "meanwhile.example", "meanwhile"
 	mustKubectl(t, dir, "", "create", "namespace", namespace)
@@ -200,7 +201,7 @@ func installedMeanwhile(t *testing.T, dir string) {
 				serve(t, dir, group, true)
 				code, said := applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
 				assert.Equal(t, exitDone, code, said)
-				letGo(t, dir, group, namespace)
+				removeFinalizer(t, dir, group, namespace)
 			})
 		}
 		return nil
@@ -210,9 +211,9 @@ func installedMeanwhile(t *testing.T, dir string) {
 	require.Contains(t, said, "Gadget.meanwhile.example meanwhile/g  deleted")
 }
 
-// letGo takes the finalizer of a foreground deletion from a Gadget, until the test
-// ends: the garbage collector needs half a minute to learn of a new kind.
-func letGo(t *testing.T, dir, group, namespace string) {
+// removeFinalizer removes the finalizer of a foreground deletion from a Gadget, until the
+// test ends: the garbage collector takes half a minute to notice a new kind.
+func removeFinalizer(t *testing.T, dir, group, namespace string) {
 	t.Helper()
 	ended := make(chan struct{})
 	t.Cleanup(func() { close(ended) })

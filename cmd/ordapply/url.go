@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// A -f argument may be an HTTP or HTTPS URL. It is read whole before anything is made
-// of it, by a client that knows nothing of the cluster: no credentials go out but
-// those that stand in the URL.
+// A -f argument may be an HTTP or HTTPS URL. It is downloaded completely before
+// it is parsed, by a client without the cluster's credentials: the only ones
+// sent are those in the URL.
 
-// download is how a URL is read.
+// download limits the download of a URL.
 type download struct {
-	timeout time.Duration // for all of it
-	limit   int64         // bytes, unpacked
+	timeout time.Duration // for the whole download
+	limit   int64         // bytes, uncompressed
 }
 
 func downloads() download { return download{timeout: 30 * time.Second, limit: 64 << 20} }
 
-// asURL is a -f argument that is a URL; nil when it is a file.
+// asURL returns a -f argument as a URL; nil if it is a file.
 func asURL(name string) *url.URL {
 	scheme, _, found := strings.Cut(name, "://")
 	if !found || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
@@ -38,7 +38,7 @@ func asURL(name string) *url.URL {
 	return address
 }
 
-// read gives what a URL leads to. Its errors name the URL, without a password.
+// read downloads a URL. Errors contain the URL without its password.
 func (d download) read(ctx context.Context, from *url.URL) ([]byte, error) {
 	late := fmt.Errorf("it did not come whole within %s: download it, and name the file", d.timeout)
 	reading, cancel := context.WithTimeoutCause(ctx, d.timeout, late)
@@ -62,18 +62,18 @@ func (d download) get(ctx context.Context, from *url.URL) ([]byte, error) {
 	}
 	request.Header.Set("Accept", "application/yaml, application/json, text/plain, */*")
 	request.Header.Set("User-Agent", "ordapply")
-	client := http.Client{CheckRedirect: staySecure}
+	client := http.Client{CheckRedirect: checkRedirect}
 	response, err := client.Do(request)
 	var failed *url.Error
 	if errors.As(err, &failed) {
-		err = failed.Err // the rest says what the caller says
+		err = failed.Err // the caller adds the rest
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the server says %s%s", response.Status, meaning(response.StatusCode))
+		return nil, fmt.Errorf("the server says %s%s", response.Status, statusAdvice(response.StatusCode))
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, d.limit+1))
 	switch {
@@ -87,9 +87,9 @@ func (d download) get(ctx context.Context, from *url.URL) ([]byte, error) {
 	return text, nil
 }
 
-// staySecure refuses to be led from HTTPS to HTTP, where anybody on the way could
-// change manifests.
-func staySecure(next *http.Request, via []*http.Request) error {
+// checkRedirect rejects redirects from HTTPS to HTTP, where manifests could be
+// changed in transit.
+func checkRedirect(next *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) >= 10:
 		return errors.New("it leads on and on, ten times by now")
@@ -99,8 +99,8 @@ func staySecure(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// meaning is what to do about the usual answers.
-func meaning(code int) string {
+// statusAdvice returns a remedy for common status codes.
+func statusAdvice(code int) string {
 	switch {
 	case code == http.StatusNotFound || code == http.StatusGone:
 		return ": there is nothing of that name; is the version in it one that was released?"
@@ -112,7 +112,8 @@ func meaning(code int) string {
 	return ""
 }
 
-// isWebPage recognises HTML by what the server calls it, or by how it begins.
+// isWebPage reports whether a response is HTML, by its content type or its
+// start.
 func isWebPage(contentType string, text []byte) bool {
 	kind, _, _ := mime.ParseMediaType(contentType)
 	if kind == "text/html" || kind == "application/xhtml+xml" {

@@ -17,7 +17,7 @@ import (
 
 const someManifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: from-afar}}\n"
 
-// site answers under paths that say how.
+// site responds according to the path.
 func site(t *testing.T) (address string, asked *[]*http.Request) {
 	t.Helper()
 	asked = new([]*http.Request)
@@ -42,7 +42,7 @@ func site(t *testing.T) (address string, asked *[]*http.Request) {
 	return server.URL, asked
 }
 
-// What a URL leads to is read as a file is, and what is wrong with it is said.
+// The target of a URL is read like a file, and its errors are reported.
 func TestManifestsFromAURL(t *testing.T) {
 	at, asked := site(t)
 	for path, want := range map[string]string{
@@ -72,7 +72,8 @@ func TestManifestsFromAURL(t *testing.T) {
 	}
 }
 
-// The credentials of the cluster stay at home, and those of the URL in no message.
+// The cluster's credentials are not sent, and those of the URL are in no
+// message.
 func TestAURLGetsNoCredentialsOfTheCluster(t *testing.T) {
 	at, asked := site(t)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
@@ -87,7 +88,7 @@ func TestAURLGetsNoCredentialsOfTheCluster(t *testing.T) {
 	require.NotContains(t, said, "secret")
 }
 
-// A server that is slow, endless or led elsewhere does not keep anybody.
+// A slow, endless or redirecting server does not block the command.
 func TestAURLHasLimits(t *testing.T) {
 	hung := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -118,14 +119,14 @@ func TestAURLHasLimits(t *testing.T) {
 	}
 }
 
-// Who asks for HTTPS is not led away from it.
+// HTTPS is not redirected to HTTP.
 func TestAURLStaysSecure(t *testing.T) {
 	first := &http.Request{URL: &url.URL{Scheme: "https", Host: "here"}}
-	require.EqualError(t, staySecure(&http.Request{URL: &url.URL{Scheme: "http", Host: "there"}}, []*http.Request{first}), "it leads to http://there, which is not HTTPS")
-	require.NoError(t, staySecure(&http.Request{URL: &url.URL{Scheme: "https", Host: "there"}}, []*http.Request{first}))
+	require.EqualError(t, checkRedirect(&http.Request{URL: &url.URL{Scheme: "http", Host: "there"}}, []*http.Request{first}), "it leads to http://there, which is not HTTPS")
+	require.NoError(t, checkRedirect(&http.Request{URL: &url.URL{Scheme: "https", Host: "there"}}, []*http.Request{first}))
 }
 
-// What looks like a URL is one only with a scheme that can be read.
+// Only strings with a supported scheme are URLs.
 func TestWhatIsAURL(t *testing.T) {
 	for name, is := range map[string]bool{
 		"https://example.com/a.yaml": true, "HTTP://example.com": true,

@@ -12,24 +12,24 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// -v logs on standard error what a command does behind what it prints. A level holds
-// those below it. No level prints bodies or headers: they hold Secrets and tokens.
+// -v logs on standard error. Each level includes those below it. No level logs
+// bodies or headers, since they contain Secrets and tokens.
 const (
-	logDecisions = 1 // where settings come from; which resource goes into which wave, and why
-	logRetries   = 2 // requests that are sent again: attempt, pause and cause
-	logRequests  = 3 // every request, its status and the time it took
+	logDecisions = 1 // sources of settings; wave of each resource, and the reason
+	logRetries   = 2 // requests that are retried: attempt, pause and cause
+	logRequests  = 3 // every request with its status and duration
 )
 
 func registerVerbosity(flags *pflag.FlagSet) {
 	flags.IntP("verbosity", "v", 0, "what is logged on standard error: 1: decisions, 2: retries too, 3 and above: requests too, without bodies or headers. Any of them prints lines instead of drawing the run")
 }
 
-// longNames lets -v be written as kubectl's --v, too.
+// longNames accepts kubectl's --v for -v.
 func longNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	if name == "v" {
 		name = "verbosity"
@@ -37,7 +37,7 @@ func longNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// verbosityOf is the level of a command's -v.
+// verbosityOf returns the level of -v.
 func verbosityOf(cmd *cobra.Command) int {
 	level, _ := cmd.Flags().GetInt("verbosity")
 	return level
@@ -45,17 +45,17 @@ func verbosityOf(cmd *cobra.Command) int {
 
 func isVerbose(cmd *cobra.Command) bool { return verbosityOf(cmd) > 0 }
 
-// verboseLog is the log of -v. The nil log takes nothing.
+// verboseLog is the log of -v. A nil log discards everything.
 type verboseLog struct {
 	level int
 
-	mu sync.Mutex // requests are logged by many goroutines
+	mu sync.Mutex // many goroutines log requests
 	to io.Writer
 }
 
 type verboseKey struct{}
 
-// logVerbosely gives a command the log that its -v asks for.
+// logVerbosely adds the log of -v to a command's context.
 func logVerbosely(cmd *cobra.Command) error {
 	level := verbosityOf(cmd)
 	if level < 0 {
@@ -67,19 +67,19 @@ func logVerbosely(cmd *cobra.Command) error {
 	log := &verboseLog{level: level, to: cmd.ErrOrStderr()}
 	ctx := context.WithValue(cmd.Context(), verboseKey{}, log)
 	if level >= logRetries {
-		ctx = apply.WithRetries(ctx, log.retry)
+		ctx = kube.WithRetries(ctx, log.retry)
 	}
 	cmd.SetContext(ctx)
 	return nil
 }
 
-// verboseLogOf is the log of the command that a context is of; nil without -v.
+// verboseLogOf returns the log of a command's context; nil without -v.
 func verboseLogOf(ctx context.Context) *verboseLog {
 	log, _ := ctx.Value(verboseKey{}).(*verboseLog)
 	return log
 }
 
-// writeTo lets the log be written elsewhere from now on.
+// writeTo redirects the log.
 func (l *verboseLog) writeTo(w io.Writer) {
 	if l == nil {
 		return
@@ -98,7 +98,7 @@ func (l *verboseLog) printf(level int, format string, args ...any) {
 	plain.Fprintf(l.to, format+"\n", args...)
 }
 
-// plan logs where each resource of a run goes, and why.
+// plan logs the wave of each resource, and the reason.
 func (l *verboseLog) plan(p *ordering.Plan) {
 	if l == nil {
 		return
@@ -112,8 +112,8 @@ func (l *verboseLog) plan(p *ordering.Plan) {
 	}
 }
 
-// retry logs one.
-func (l *verboseLog) retry(r apply.Retry) {
+// retry logs a retry.
+func (l *verboseLog) retry(r kube.Retry) {
 	text := "retry"
 	if r.Attempt > 0 {
 		text += " " + strconv.Itoa(r.Attempt)
@@ -135,7 +135,7 @@ func (l *verboseLog) requestsOf(config *rest.Config) {
 	}
 }
 
-// loggedRequests logs each request, and how it was answered.
+// loggedRequests logs each request and its response.
 type loggedRequests struct {
 	next http.RoundTripper
 	log  *verboseLog
@@ -154,10 +154,11 @@ func (r loggedRequests) RoundTrip(request *http.Request) (*http.Response, error)
 	return response, err
 }
 
-// WrappedRoundTripper lets client-go find the transport below.
+// WrappedRoundTripper implements utilnet.RoundTripperWrapper, by which
+// client-go finds the underlying transport.
 func (r loggedRequests) WrappedRoundTripper() http.RoundTripper { return r.next }
 
-// sourceName is a -f argument as people know it, without what may be a credential.
+// sourceName returns the display name of a -f argument, without credentials.
 func sourceName(file string) string {
 	if file == "-" {
 		return "standard input"

@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ordapply/ordapply/internal/recorder"
+	"github.com/ordapply/ordapply/internal/test/recorder"
 )
 
-// -v 2 logs each repeated request with attempt, pause and cause (k8sconnect ADR-007),
-// also those that client-go repeats itself, and never what a Secret holds.
+// -v 2 logs each retry with attempt, pause and cause (k8sconnect ADR-007),
+// including those of client-go, and never the content of Secrets.
 func TestVerboseRetries(t *testing.T) {
 	cluster := shared.Get(t)
 	manifest := []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: retried, namespace: default}\nstringData: {password: hunter2-and-more}\n")

@@ -10,7 +10,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// programVersion says what program this is.
+// programVersion is the version of the program.
 type programVersion struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
@@ -40,7 +40,7 @@ func newVersion() *cobra.Command {
 	return cmd
 }
 
-// ownVersion reads what Go wrote into the program.
+// ownVersion reads the build information.
 func ownVersion() programVersion {
 	v := programVersion{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()

@@ -42,7 +42,7 @@ when there is a problem; with --strict, a remark is enough.`,
 	return cmd
 }
 
-// vet gives all that can be said of a stream that can be read, problems first.
+// vet returns all findings about a stream, problems first.
 func (o *offline) vet(cmd *cobra.Command) ([]ordering.Finding, error) {
 	o.findings = &fn.Findings{}
 	inputs, options, wrong := readParts(cmd, &o.inputFlags, &o.planningFlags)
@@ -51,18 +51,18 @@ func (o *offline) vet(cmd *cobra.Command) ([]ordering.Finding, error) {
 	}
 	stream, err := apply.NewStream(markHooks(inputs, options), o.scope())
 	var problems, remarks []ordering.Finding
-	for _, fault := range slices.Concat(ordering.Faults(wrong), ordering.Faults(err)) {
+	for _, fault := range slices.Concat(ordering.FlattenErrors(wrong), ordering.FlattenErrors(err)) {
 		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
 	}
-	for _, fault := range ordering.Faults(checkHooks(stream)) {
+	for _, fault := range ordering.FlattenErrors(checkHooks(stream)) {
 		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
 	}
 	faults, unused := checkAnnotations(stream)
 	for _, fault := range faults {
 		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
 	}
-	_, notes, err := o.switches(stream, &options)
-	for _, fault := range ordering.Faults(err) {
+	ordered, notes, err := o.switches(stream, &options)
+	for _, fault := range ordering.FlattenErrors(errors.Join(err, o.checkAtomic(options.Stacks, ordered))) {
 		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
 	}
 	wrongKinds, idleKinds := ordering.CheckKinds(stream.Resources, options, nil)

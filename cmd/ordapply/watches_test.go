@@ -11,12 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/recorder"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// A set's Deployments in five namespaces are watched by one watch of all that is
-// labelled as theirs; with rights in those namespaces alone, by one in each.
+// A set's Deployments in five namespaces are watched by one watch with the
+// set's label; with permissions in those namespaces only, by one watch in each.
 func TestWatchesOfASet(t *testing.T) {
 	cluster := testcluster.Start(t)
 	namespaces, file := fiveNamespaces(t)
@@ -48,8 +48,9 @@ func TestWatchesOfASet(t *testing.T) {
 	}
 }
 
-// watchedNamespaces are those in which Deployments were watched, "" for all of
-// them, and those in which that was refused, sorted. All are by label.
+// watchedNamespaces returns the namespaces in which Deployments were watched,
+// "" for all, and those in which that was forbidden, sorted. All watches are by
+// label.
 func watchedNamespaces(t *testing.T, requests []recorder.Request) (watched, refused []string) {
 	t.Helper()
 	for _, r := range requests {
@@ -70,7 +71,7 @@ func watchedNamespaces(t *testing.T, requests []recorder.Request) (watched, refu
 	return slices.Compact(watched), slices.Compact(refused)
 }
 
-// fiveNamespaces are three Deployments in each of five namespaces, in a file.
+// fiveNamespaces writes three Deployments in each of five namespaces to a file.
 func fiveNamespaces(t *testing.T) (namespaces []string, file string) {
 	t.Helper()
 	var stream strings.Builder
@@ -86,8 +87,8 @@ func fiveNamespaces(t *testing.T) (namespaces []string, file string) {
 	return namespaces, file
 }
 
-// Somebody takes a member out of the set while its readiness is waited for: it
-// is still seen, and its deletion too.
+// If a member's label is removed while its readiness is waited for, the member
+// is still watched, including its deletion.
 func TestWatchOfAMemberThatLeavesTheSet(t *testing.T) {
 	cluster := testcluster.Start(t)
 	var stream strings.Builder
@@ -112,5 +113,5 @@ func TestWatchOfAMemberThatLeavesTheSet(t *testing.T) {
 	cluster.Kubectl(t, "label", "pod", "p0", "applyset.kubernetes.io/part-of-")
 	eventually(watches(false))
 	cluster.Kubectl(t, "delete", "pod", "p0", "--wait=false")
-	require.Regexp(t, `wait for Pod default/p0: .*deleted.* while we waited for it`, <-ended)
+	require.Regexp(t, `wait for Pod default/p0: .*deleted.* while the run waited for it`, <-ended)
 }

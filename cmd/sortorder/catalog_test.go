@@ -19,8 +19,8 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// TestFunctionDefinition keeps the schema in krm-function-metadata.yaml, and that
-// kyaml reads it as a catalog would.
+// TestFunctionDefinition checks the schema in krm-function-metadata.yaml, and
+// that kyaml reads the file as a catalog does.
 func TestFunctionDefinition(t *testing.T) {
 	const file = "krm-function-metadata.yaml"
 	onDisk, err := os.ReadFile(file)
@@ -43,7 +43,8 @@ func TestFunctionDefinition(t *testing.T) {
 	require.Contains(t, read.Properties, "sortOrder")
 }
 
-// TestCatalogLinks finds in this tree what the catalog's files point at.
+// TestCatalogLinks checks that the targets of the catalog's files exist in this
+// repository.
 func TestCatalogLinks(t *testing.T) {
 	for _, file := range []string{"metadata.yaml", "krm-function-metadata.yaml"} {
 		text, err := os.ReadFile(file)
@@ -57,8 +58,9 @@ func TestCatalogLinks(t *testing.T) {
 	}
 }
 
-// TestCatalogExamples does to each example package what kpt fn render does, and
-// compares what git then sees with .expected/diff.patch, as the catalog does.
+// TestCatalogExamples runs each example package as kpt fn render does, and
+// compares the resulting git diff with .expected/diff.patch, as the catalog
+// does.
 func TestCatalogExamples(t *testing.T) {
 	packages, err := filepath.Glob("../../examples/sortorder-*")
 	require.NoError(t, err)
@@ -70,7 +72,7 @@ func TestCatalogExamples(t *testing.T) {
 			git(t, dir, "init", "-q")
 			git(t, dir, "add", ".")
 			render(t, dir)
-			render(t, dir) // changes nothing
+			render(t, dir) // must change nothing
 			expected := filepath.Join(source, ".expected", "diff.patch")
 			patch := git(t, dir, "diff", "--abbrev=7")
 			if os.Getenv("ORDAPPLY_GOLDEN") != "" {
@@ -92,8 +94,8 @@ func git(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// render reads a package as kpt does, runs the function of its Kptfile on it and
-// writes it back.
+// render reads a package as kpt does, runs the function of its Kptfile and
+// writes the package back.
 func render(t *testing.T, dir string) {
 	t.Helper()
 	files := &kio.LocalPackageReadWriter{PackagePath: dir, MatchFilesGlob: []string{"*.yaml", "Kptfile"}, PreserveSeqIndent: true, WrapBareSeqNode: true}
@@ -110,7 +112,8 @@ func render(t *testing.T, dir string) {
 	require.NoError(t, files.Write(items))
 }
 
-// functionConfig is what the Kptfile among the items gives its first mutator.
+// functionConfig returns the config that the Kptfile among the items gives its
+// first mutator.
 func functionConfig(t *testing.T, dir string, items []*kyaml.RNode) *kyaml.RNode {
 	t.Helper()
 	for _, item := range items {

@@ -11,13 +11,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/auditlog"
-	"github.com/ordapply/ordapply/internal/observer"
-	"github.com/ordapply/ordapply/internal/testcluster"
+	"github.com/ordapply/ordapply/internal/test/auditlog"
+	"github.com/ordapply/ordapply/internal/test/observer"
+	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-// emitLayers are the resources of testdata/emit, layer by layer. Each tool's own
-// order of kinds would turn them round.
+// cases is the folder of the end-to-end cases. The namespace of a case has its name.
+const cases = "../../testdata"
+
+// emitLayers returns the resources of the case placed, layer by layer. Each
+// tool's own order of kinds would reverse them.
 func emitLayers(namespace string) [][]auditlog.Key {
 	return [][]auditlog.Key{
 		{{Resource: "services", Namespace: namespace, Name: "database"}, {Resource: "deployments", Namespace: namespace, Name: "database"}},
@@ -26,9 +29,9 @@ func emitLayers(namespace string) [][]auditlog.Key {
 	}
 }
 
-// TestEmitIsKept applies one stream with each tool that emit writes for and finds
-// in the API server's audit log that it kept the order: a layer was created when
-// the one before it was ready, and deleted before it.
+// TestEmitIsKept applies a stream with each tool that emit supports and checks
+// in the API server's audit log that it kept the order: a layer was created
+// after the one before it was ready, and deleted before it.
 func TestEmitIsKept(t *testing.T) {
 	kapp, kapply := peer(t, "kapp"), peer(t, "kapply")
 	cluster := testcluster.Start(t)
@@ -53,12 +56,12 @@ func TestEmitIsKept(t *testing.T) {
 	}
 }
 
-// emitReader is how a tool is made to apply and to delete the stream in the file
-// stream.yaml of its working directory.
+// emitReader describes how a tool applies and deletes the file stream.yaml of
+// its working directory.
 type emitReader struct {
 	apply  [][]string
 	remove []string
-	waits  []string // the kinds of which it waits for more than being there
+	waits  []string // the kinds for which it waits until they are ready
 }
 
 func kappReader(bin string) emitReader {
@@ -69,8 +72,8 @@ func kappReader(bin string) emitReader {
 	}
 }
 
-// kapplyReader is the engine of kpt live with its own command line. A Job is
-// ready to it as soon as it runs.
+// kapplyReader uses the engine of kpt live with its own command line. It treats
+// a Job as ready as soon as it runs.
 func kapplyReader(bin string) emitReader {
 	return emitReader{
 		apply:  [][]string{{bin, "init", "."}, {bin, "apply", ".", "--reconcile-timeout", "5m"}},
@@ -79,7 +82,7 @@ func kapplyReader(bin string) emitReader {
 	}
 }
 
-// peer is a tool that make emit-peers builds.
+// peer returns the path of a tool that `make emit-peers` builds.
 func peer(t *testing.T, name string) string {
 	t.Helper()
 	at := toolPath(name)
@@ -89,23 +92,29 @@ func peer(t *testing.T, name string) string {
 	return at
 }
 
-// emitted is the stream of testdata/emit for a namespace, stamped.
+// emitted returns the stamped stream of the case placed in a namespace.
 func emitted(t *testing.T, namespace string) []byte {
 	t.Helper()
-	text, err := os.ReadFile("testdata/emit/stream.yaml")
+	text, err := os.ReadFile(filepath.Join(cases, "placed", "stream.yaml"))
 	require.NoError(t, err)
-	return stamped(t, strings.ReplaceAll(string(text), "NAMESPACE", namespace))
+	return stamped(t, strings.ReplaceAll(string(text), "placed", namespace))
 }
 
 func runPeer(t *testing.T, cluster *testcluster.Cluster, dir string, command []string) {
 	t.Helper()
-	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig)
-	out, err := cmd.CombinedOutput()
+	out, err := tryPeer(cluster, dir, command)
 	require.NoError(t, err, "%s\n%s", strings.Join(command, " "), out)
 }
 
-// requireOrder holds every resource of a layer against every one of the next.
+func tryPeer(cluster *testcluster.Cluster, dir string, command []string) (out string, err error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig)
+	text, err := cmd.CombinedOutput()
+	return string(text), err
+}
+
+// requireOrder compares every resource of a layer with every one of the next
+// layer.
 func requireOrder(t *testing.T, log *auditlog.Log, layers [][]auditlog.Key, readyAt func(auditlog.Key) time.Time) {
 	t.Helper()
 	for i := range layers[1:] {
@@ -121,8 +130,8 @@ func requireOrder(t *testing.T, log *auditlog.Log, layers [][]auditlog.Key, read
 	}
 }
 
-// readyAt is when the write arrived that made a resource ready: of kinds that
-// the tool does not wait for, the first.
+// readyAt returns the arrival of the write that made a resource ready: for
+// kinds that the tool does not wait for, the first write.
 func (r emitReader) readyAt(t *testing.T, log *auditlog.Log, watch *observer.Observer, key auditlog.Key) time.Time {
 	t.Helper()
 	require.Contains(t, log.Created, key)

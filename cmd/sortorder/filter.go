@@ -12,13 +12,13 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// filterFlags are those of the command without a verb.
+// filterFlags are the flags of the command without a verb.
 type filterFlags struct {
 	order                 string
 	marks, check, explain bool
 }
 
-// filter sorts and stamps the stream on stdin, or checks it.
+// filter sorts and stamps the stream on stdin, or checks its stamps.
 func filter(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags, err := parseFilter(args)
 	if err != nil {
@@ -28,7 +28,7 @@ func filter(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	function, err := functionOf(flags.order)
 	if err != nil {
-		for line := range strings.Lines(err.Error()) { // a fault a line
+		for line := range strings.Lines(err.Error()) { // one error a line
 			plain.Fprintln(stderr, strings.TrimSuffix(line, "\n"))
 		}
 		return 1
@@ -70,7 +70,8 @@ func parseFilter(args []string) (filterFlags, error) {
 	return f, nil
 }
 
-// functionOf is the function with the order of a file, or none yet.
+// functionOf returns the function with the order in a file, or without an
+// order.
 func functionOf(file string) (fn.Function, error) {
 	if file == "" {
 		return fn.Function{}, nil
@@ -86,7 +87,7 @@ func functionOf(file string) (fn.Function, error) {
 	return fn.Function{Order: order}, nil
 }
 
-// strip takes all stamps off the stream on stdin.
+// strip removes all stamps from the stream on stdin.
 func strip(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) > 0 {
 		plain.Fprintf(stderr, "sortorder strip: unexpected argument %q: the stream is read from stdin\n", args[0])

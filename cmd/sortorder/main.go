@@ -1,8 +1,11 @@
-// Sortorder is the KRM function of the kustomize resource-ordering KEP, and a
-// filter for plain streams.
+// Command sortorder is the KRM function of the kustomize resource-ordering KEP, and
+// a filter for plain streams. Package fn does the work.
 //
 //	kustomize build --enable-alpha-plugins --enable-exec .   # with the function under transformers
 //	kustomize build . | sortorder --order order.yaml
+//
+// It prints everything or nothing, and exits with 0 when it is done, 1 when it
+// refuses the input, and 2 when it is used wrongly.
 package main
 
 import (
@@ -38,15 +41,15 @@ Exit codes: 0 done, 1 refused, 2 used wrongly.
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(150) // little of what a run makes lasts: fewer collections
+		debug.SetGCPercent(150) // a run produces little long-lived data: collect less often
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(512 << 20) // of 100,000 resources more garbage than that would wait
+		debug.SetMemoryLimit(512 << 20) // with 100,000 resources uncollected garbage would exceed that
 	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the whole command and returns its exit code.
+// run is the whole command. It returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	verb := ""
 	if len(args) > 0 {
@@ -72,8 +75,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return filter(args, stdin, stdout, stderr)
 }
 
-// isTerminal tells whether nothing was piped in, so that waiting for a stream
-// would be waiting for the user.
+// isTerminal reports whether stdin is a terminal, so that reading it would wait
+// for the user.
 func isTerminal(stdin io.Reader) bool {
 	file, ok := stdin.(*os.File)
 	if !ok {
@@ -83,7 +86,7 @@ func isTerminal(stdin io.Reader) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// version is the module's, as the Go command recorded it.
+// version returns the module version from the build information.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
@@ -92,8 +95,8 @@ func version() string {
 	return "sortorder " + info.Main.Version
 }
 
-// write prints what a run found and what it made, only when it is complete: kustomize and kpt take an empty answer for an order to delete
-// everything.
+// write prints the findings and, only if it is complete, the stream: kustomize
+// and kpt would take empty output as a request to delete everything.
 func write(out fn.Output, stdout, stderr io.Writer) int {
 	fmt.Fprint(stderr, out.Findings.Lines())
 	_, err := out.WriteTo(stdout)
@@ -103,7 +106,7 @@ func write(out fn.Output, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// printText prints what is no stream.
+// printText prints output that is not a stream.
 func printText(text []byte, stdout, stderr io.Writer) int {
 	_, err := stdout.Write(text)
 	return exitCode(err, stderr)

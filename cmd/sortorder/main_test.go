@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script/*.txtar. A script whose name starts with a
-// tool's (kustomize_...) needs that tool and is skipped, by name, without it.
+// tool (kustomize_...) needs that tool and is skipped without it.
 func TestScripts(t *testing.T) {
 	image := sync.OnceValue(func() bool { return buildImage(t) })
 	testscript.Run(t, testscript.Params{
@@ -32,6 +32,11 @@ func TestScripts(t *testing.T) {
 			return hasTool(tool)
 		},
 		Setup: func(env *testscript.Env) error {
+			folder, err := filepath.Abs(cases)
+			if err != nil {
+				return err
+			}
+			env.Setenv("CASES", folder)
 			dir := filepath.Join(env.WorkDir, ".peers")
 			env.Setenv("PATH", dir+string(os.PathListSeparator)+env.Getenv("PATH"))
 			return linkPeers(dir)
@@ -39,8 +44,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// full runs a command on app.yaml whose standard output takes nothing, and checks that
-// it says so and fails: full sortorder strip.
+// full runs a command on app.yaml with standard output on a full device, and
+// checks that it reports the error: full sortorder strip.
 func full(ts *testscript.TestScript, _ bool, args []string) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		return
@@ -51,7 +56,7 @@ func full(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// buildImage makes the container image where a Docker engine answers.
+// buildImage builds the container image if a Docker engine is available.
 func buildImage(t *testing.T) bool {
 	if exec.Command("docker", "version").Run() != nil {
 		return false
@@ -61,8 +66,8 @@ func buildImage(t *testing.T) bool {
 	return true
 }
 
-// hasTool tells whether a script that needs the tool can run. kpt cannot be
-// built from source here: it is used where it is installed.
+// hasTool reports whether a script that needs the tool can run. kpt cannot be
+// built from source here: it is used if it is installed.
 func hasTool(tool string) (bool, error) {
 	if slices.Contains(peers(), tool) {
 		return toolPath(tool) != "", nil
@@ -71,10 +76,10 @@ func hasTool(tool string) (bool, error) {
 	return err == nil, nil
 }
 
-// peers are the tools built from source that scripts use.
+// peers returns the tools built from source that scripts use.
 func peers() []string { return []string{"kustomize"} }
 
-// linkPeers makes a folder of the peers alone: beside them stands an older
+// linkPeers creates a folder with the peers only: next to them is an older
 // sortorder.
 func linkPeers(dir string) error {
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -92,7 +97,7 @@ func linkPeers(dir string) error {
 	return nil
 }
 
-// TestTools fails where a tool the scripts need must not be missing.
+// TestTools fails if a required tool is missing.
 func TestTools(t *testing.T) {
 	if toolPath("kustomize") != "" {
 		return
@@ -103,8 +108,8 @@ func TestTools(t *testing.T) {
 	t.Skip("the scripts kustomize_* are skipped: make kustomize")
 }
 
-// toolPath is where a peer was built: $ORDAPPLY_BIN or the bin folder of the
-// project. "" when it was not.
+// toolPath returns the path of a built peer, in $ORDAPPLY_BIN or the bin folder
+// of the project, or "".
 func toolPath(tool string) string {
 	dir := os.Getenv("ORDAPPLY_BIN")
 	if dir == "" {

@@ -7,8 +7,8 @@ import (
 	"runtime"
 )
 
-// readAll reads to the end and leaves no smaller buffers behind it: for large
-// streams they would be most of the memory that the process takes.
+// readAll reads r to the end. It frees its intermediate buffers, which for
+// large streams would be most of the process's memory.
 func readAll(r io.Reader) ([]byte, error) {
 	var parts [][]byte
 	for {

@@ -1,11 +1,11 @@
-// Package activity names what a command is waiting for, so that it can say so when
-// its time is over.
+// Package activity records what a command is waiting for, so that messages
+// about timeouts and slow operations can name it.
 //
 //	ctx, doing := activity.Record(ctx)
 //	ctx, done := activity.Start(activity.For(ctx, "for the prune"), "listing configmaps")
 //	defer done()
 //	doing.Now() // "listing configmaps for the prune"
-//	doing.Lasting(10*time.Second) // the same, from when it has taken so long
+//	doing.Lasting(10*time.Second) // the same, once it has taken that long
 package activity
 
 import (
@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// Log knows what is going on under a context.
+// Log records the activities under a context.
 type Log struct {
-	over func() bool // the context is
+	over func() bool // reports whether the context is done
 
 	mu    sync.Mutex
-	going []*step // in the order in which they began
+	going []*step // in order of their start
 }
 
-// step is one thing that is being done.
+// step is a running activity.
 type step struct {
 	text   string
-	inside *step // of which it is a part
+	inside *step // the activity of which it is a part
 	begun  time.Time
 }
 
@@ -33,27 +33,28 @@ type logKey struct{}
 type stepKey struct{}
 type purposeKey struct{}
 
-// Record notes what is begun with the context that it returns. What goes on when
-// ctx ends stays noted: all of it ends by that, one after the other.
+// Record returns a context under which activities are recorded. Activities that
+// are running when ctx ends remain recorded, since they all end because of
+// that.
 func Record(ctx context.Context) (context.Context, *Log) {
 	log := &Log{over: func() bool { return ctx.Err() != nil }}
 	return context.WithValue(ctx, logKey{}, log), log
 }
 
-// For says what everything is for that is begun with the context that it returns,
-// such as "for the prune".
+// For returns a context whose activities get a purpose, such as "for the
+// prune".
 func For(ctx context.Context, purpose string) context.Context {
 	return context.WithValue(ctx, purposeKey{}, purpose)
 }
 
-// Unrecorded is a context with which nothing is noted, for what goes on beside
-// everything else.
+// Unrecorded returns a context whose activities are not recorded, for
+// background work.
 func Unrecorded(ctx context.Context) context.Context {
 	return context.WithValue(ctx, logKey{}, (*Log)(nil))
 }
 
-// Start notes that something is begun, until done is called. What is begun with
-// the context that it returns is a part of it.
+// Start records an activity until done is called. Activities under the returned
+// context are parts of it.
 func Start(ctx context.Context, text string) (_ context.Context, done func()) {
 	log, _ := ctx.Value(logKey{}).(*Log)
 	if log == nil {
@@ -90,8 +91,9 @@ func (l *Log) end(s *step) {
 	}
 }
 
-// Now is what is going on, or went on when the context ended: of several things
-// the one that began first, and of that the smallest part. It is "" when nothing is.
+// Now returns the current activity, or the one at the time when the context
+// ended: the oldest one, and of that its innermost part. It returns "" if there
+// is none.
 func (l *Log) Now() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,9 +103,9 @@ func (l *Log) Now() string {
 	return ""
 }
 
-// Lasting is what has been going on for some time at least, and for how long: as
-// Now, with the number of other things that have taken so long as well. The text is
-// "" when nothing has.
+// Lasting returns the oldest activity that has lasted at least least, its
+// duration, and the number of other such activities. text is "" if there is
+// none.
 func (l *Log) Lasting(least time.Duration) (text string, took time.Duration, others int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +121,7 @@ func (l *Log) Lasting(least time.Duration) (text string, took time.Duration, oth
 	return text, took, others
 }
 
-// smallest are the things that have no parts, in the order in which they began.
+// smallest returns the activities without parts, in order of their start.
 func (l *Log) smallest() []*step {
 	whole := map[*step]bool{}
 	for _, s := range l.going {

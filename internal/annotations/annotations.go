@@ -1,6 +1,7 @@
-// Package annotations knows every key below ordapply.dev/ that the programs of
-// this module read or write, and the annotations of Helm's HIP-0025 that they read,
-// with a check of each value. A misspelt key would do nothing without a word.
+// Package annotations defines every ordapply.dev/ key that the programs of this
+// module read or write, and the annotations of Helm's HIP-0025 that they read,
+// with a validation of each value. Without it a misspelt key would silently
+// have no effect.
 //
 //	for _, found := range annotations.Check(metas) {
 //		fmt.Println(metas[found.On[0]].ID, found.Message)
@@ -17,27 +18,40 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// prefix is that of our keys.
+// prefix is the prefix of our keys.
 const prefix = "ordapply.dev/"
 
-// Found is one fault, and the resources that have it.
+// Found is an error and the resources that have it.
 type Found struct {
-	Key     string
+	Key     string // of the annotation or label
 	Message string // one line: what is wrong, and what to do
-	Remark  bool   // nothing is wrong: the annotation does nothing
-	On      []int  // the resources, as indices, in their order
-	// Planned says that ordering.Build, or reading the stamps, reports it too.
-	Planned bool
+	Remark  bool   // not an error: the annotation has no effect
+	On      []int  // indices of the resources, in order
+	// Also names what reports it too, such as ordering.Build.
+	Also Reporter
+	// Protects says that it is about what keeps a resource from deletion, or is so
+	// nearly: a deletion would remove what its author meant to keep.
+	Protects bool
 }
 
-// Check looks at the annotations and labels of resources. Faults come in the order
-// of the resources, then by key; the same fault of several is one.
+// Check validates the annotations and labels of resources. Results are ordered
+// by resource, then by key; the same error on several resources is one result.
 func Check(metas []object.Meta) []Found {
+	return gather(metas, checker{}.resource)
+}
+
+// CheckHooks finds the annotations that do nothing on Helm hooks that run around the
+// plan. It adds to what Check finds; all of it is remarks.
+func CheckHooks(metas []object.Meta) []Found {
+	return gather(metas, idleOnHook)
+}
+
+// gather merges the same result of several resources into one.
+func gather(metas []object.Meta, of func(object.Meta) []Found) []Found {
 	var found []Found
 	at := map[string]int{}
-	c := checker{}
 	for i, m := range metas {
-		for _, f := range c.resource(m) {
+		for _, f := range of(m) {
 			id := f.Key + "\n" + f.Message
 			if known, ok := at[id]; ok {
 				found[known].On = append(found[known].On, i)
@@ -51,8 +65,8 @@ func Check(metas []object.Meta) []Found {
 	return found
 }
 
-// Others names the further resources of a fault, as the end of its message; "" for
-// none.
+// Others names the other resources of a result, as the end of its message; ""
+// if there are none.
 func (f Found) Others(metas []object.Meta) string {
 	const named = 3
 	var names []string
@@ -69,8 +83,8 @@ func (f Found) Others(metas []object.Meta) string {
 	return "; also on " + strings.Join(names, ", ")
 }
 
-// checker remembers what checks of values said: a condition takes time to compile,
-// and many resources may have the same.
+// checker caches the validation of values, since compiling a condition is slow
+// and many resources may have the same one.
 type checker map[[2]string]error
 
 func (c checker) value(k *key, value string) error {
@@ -95,9 +109,9 @@ func (c checker) resource(m object.Meta) []Found {
 		switch name, ours := strings.CutPrefix(key, prefix); {
 		case !ours || slices.Contains(labels(), name):
 		case known(name) != nil:
-			found = append(found, Found{Key: key, Message: fmt.Sprintf("label %s does nothing: write it under annotations", key)})
+			found = append(found, Found{Key: key, Message: fmt.Sprintf("label %s does nothing: write it under annotations", key), Protects: name == lifecycle})
 		default:
-			found = append(found, Found{Key: key, Message: unknown("label", key)})
+			found = append(found, unknown("label", key))
 		}
 	}
 	return found
@@ -114,24 +128,44 @@ func (c checker) annotation(key string, all map[string]string) (Found, bool) {
 	}
 	switch {
 	case ours && k == nil:
-		return Found{Message: unknown("annotation", key)}, true
+		return unknown("annotation", key), true
 	case k == nil || k.check == nil:
 		return Found{}, false
 	}
 	if err := c.value(k, all[key]); err != nil {
-		return Found{Message: fmt.Sprintf("annotation %s: %s", key, err), Planned: k.planned}, true
+		return Found{Message: fmt.Sprintf("annotation %s: %s", key, err), Also: k.also, Protects: k.name == lifecycle}, true
 	}
 	return Found{}, false
 }
 
-// unknown says that a key means nothing, and which is nearest.
-func unknown(what, key string) string {
+// idleOnHook returns a remark for each annotation that has no effect on a Helm hook.
+func idleOnHook(m object.Meta) []Found {
+	var found []Found
+	for _, name := range slices.Sorted(maps.Keys(m.Annotations)) {
+		k := foreign(name)
+		if own, ours := strings.CutPrefix(name, prefix); ours {
+			k = known(own)
+		}
+		if k != nil && k.onHook != "" {
+			found = append(found, Found{Key: name, Remark: true, Message: fmt.Sprintf("annotation %s does nothing on a hook: %s", name, k.onHook)})
+		}
+	}
+	return found
+}
+
+// unknown returns the result for an unknown key, with a suggestion.
+func unknown(what, key string) Found {
 	var written []string
 	for _, k := range keys() {
 		if k.use != live {
 			written = append(written, k.name)
 		}
 	}
-	near := ordering.DidYouMean(strings.TrimPrefix(key, prefix), written)
-	return fmt.Sprintf("%s %s is not known%s", what, key, strings.Replace(near, "mean ", "mean "+prefix, 1))
+	name := strings.TrimPrefix(key, prefix)
+	near := ordering.DidYouMean(name, written)
+	return Found{
+		Key:      key,
+		Message:  fmt.Sprintf("%s %s is not known%s", what, key, strings.Replace(near, "mean ", "mean "+prefix, 1)),
+		Protects: ordering.DidYouMean(name, []string{lifecycle}) != "",
+	}
 }

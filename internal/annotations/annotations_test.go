@@ -48,8 +48,20 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Both notations of a Helm condition are taken: that of the proposal's text and that
-// of its example.
+// What does nothing on a hook is a remark, once for all hooks that have it.
+func TestCheckHooks(t *testing.T) {
+	hook := object.Meta{Annotations: map[string]string{"ordapply.dev/wait": "none", "ordapply.dev/timeout": "5m", "config.kubernetes.io/depends-on": "", "ordapply.dev/ready-when": "true"}}
+	found := annotations.CheckHooks([]object.Meta{hook, hook})
+	require.Len(t, found, 2)
+	require.Equal(t, "annotation config.kubernetes.io/depends-on does nothing on a hook: hooks run in the order of their annotation helm.sh/hook-weight", found[0].Message)
+	require.Equal(t, []int{0, 1}, found[1].On)
+	for _, f := range found {
+		require.True(t, f.Remark)
+	}
+}
+
+// Both notations of a Helm condition are valid: that of the proposal's text and
+// that of its example.
 func TestHelmConditions(t *testing.T) {
 	for _, success := range []string{"succeeded==1", "{.succeeded} == 1", `["{.succeeded} == 1", "ready==true"]`} {
 		require.Empty(t, annotations.Check([]object.Meta{{Annotations: map[string]string{"helm.sh/readiness-success": success, "helm.sh/readiness-failure": "failed>=1"}}}), success)
@@ -58,7 +70,7 @@ func TestHelmConditions(t *testing.T) {
 	require.Len(t, found, 2)
 }
 
-// The same fault of many resources is one, with the names of some.
+// The same error on many resources is one result that names some of them.
 func TestGrouped(t *testing.T) {
 	var metas []object.Meta
 	for i := range 7 {
@@ -71,7 +83,22 @@ func TestGrouped(t *testing.T) {
 	require.Equal(t, "label ordapply.dev/wait does nothing: write it under annotations", found[1].Message)
 }
 
-// Every key that a program of this module names in its source is known.
+// A deletion must not go by what may be meant to keep a resource.
+func TestProtects(t *testing.T) {
+	for key, want := range map[string]bool{
+		"ordapply.dev/lifecycle": true, "ordapply.dev/lifecyle": true, "ordapply.dev/life-cycle": true,
+		"ordapply.dev/ready-wen": false, "ordapply.dev/wait": false, "ordapply.dev/colour": false,
+	} {
+		annotated := annotations.Check([]object.Meta{{Annotations: map[string]string{key: "kept"}}})
+		require.Len(t, annotated, 1, key)
+		require.Equal(t, want, annotated[0].Protects, key)
+		labelled := annotations.Check([]object.Meta{{Labels: map[string]string{key: "keep"}}})
+		require.Len(t, labelled, 1, key)
+		require.Equal(t, want, labelled[0].Protects, key)
+	}
+}
+
+// Every key in the source code of this module's programs is known.
 func TestKeysOfTheSource(t *testing.T) {
 	key := regexp.MustCompile(`"(ordapply\.dev/[a-z-]{2,})"`)
 	seen := 0

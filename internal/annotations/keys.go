@@ -15,34 +15,52 @@ import (
 type use uint8
 
 const (
-	authors use = iota // people, in manifests
+	authors use = iota // users, in manifests
 	stamps             // sortorder, in a build
-	live               // ordapply, on live objects and on what it keeps in the cluster
+	live               // ordapply, on live objects and on objects that it stores in the cluster
 )
 
-// key is one key below ordapply.dev/.
+// Reporter is what else reports the error in a value, so that a caller need not.
+type Reporter uint8
+
+// The reporters.
+const (
+	None   Reporter = iota // nothing else
+	Stream                 // apply.NewStream, of every input
+	Plan                   // ordering.Build, of the resources of the plan
+)
+
+// key is a key with the prefix ordapply.dev/.
 type key struct {
-	name    string
-	use     use
-	check   func(value string) error // of the value; nil: any, or checked where it is read
-	planned bool                     // making a plan checks the value too
+	name  string
+	use   use
+	check func(value string) error // nil if any value is valid, or if the value is checked where it is read
+	also  Reporter                 // what checks the value too
+	// onHook is what applies instead to a Helm hook, for which the key does nothing.
+	onHook string
 }
 
-// keys are all keys of annotations.
+// lifecycle keeps a resource from deletion.
+const lifecycle = "lifecycle"
+
+// byWeight is what orders hooks.
+const byWeight = "hooks run in the order of their annotation helm.sh/hook-weight"
+
+// keys returns the keys of all annotations.
 var keys = sync.OnceValue(func() []key {
 	return []key{
-		{name: "depends-on", check: ordering.CheckDependsOn, planned: true},
+		{name: "depends-on", check: ordering.CheckDependsOn, also: Plan, onHook: byWeight},
 		{name: "failed-when", check: health.CheckCondition},
-		{name: "lifecycle", check: oneOf("keep")},
+		{name: lifecycle, check: oneOf("keep"), onHook: "its annotation helm.sh/hook-delete-policy decides when it is deleted"},
 		{name: "on-immutable", check: oneOf("recreate")},
 		{name: "ordering", check: oneOf("true", "false")},
 		{name: "prerequisites", check: oneOf("true", "false")},
-		{name: "provides", check: ordering.CheckProvides, planned: true},
+		{name: "provides", check: ordering.CheckProvides, also: Plan, onHook: byWeight},
 		{name: "ready-when", check: health.CheckCondition},
-		{name: "timeout", check: duration, planned: true},
-		{name: "wait", check: oneOf("none", "applied", "ready")},
+		{name: "timeout", check: duration, also: Stream},
+		{name: "wait", check: oneOf("none", "applied", "ready"), onHook: "Jobs and Pods are awaited until they end, other kinds until they are applied"},
 
-		// The stamps are checked together, by ordering.ReadStamp.
+		// Stamps are validated together by ordering.ReadStamp.
 		{name: "emitted", use: stamps},
 		{name: "gate", use: stamps},
 		{name: "layer", use: stamps},
@@ -60,10 +78,11 @@ var keys = sync.OnceValue(func() []key {
 	}
 })
 
-// labels are the keys of labels, all written by ordapply on what it keeps.
+// labels returns the keys of all labels. ordapply sets them on objects that it
+// stores.
 func labels() []string { return []string{"applyset", "chunk", "revision", "status"} }
 
-// known finds a key by its name; nil for none.
+// known returns the key with a name, or nil.
 func known(name string) *key {
 	all := keys()
 	if at := slices.IndexFunc(all, func(k key) bool { return k.name == name }); at >= 0 {
@@ -72,28 +91,28 @@ func known(name string) *key {
 	return nil
 }
 
-// The annotations of Helm's HIP-0025 that say when an object is ready.
+// Annotations of Helm's HIP-0025 about readiness.
 const (
 	helmSuccess = "helm.sh/readiness-success"
 	helmFailure = "helm.sh/readiness-failure"
 	helmTimeout = "helm.sh/readiness-timeout"
 )
 
-// foreign are keys of others whose values we read; nil for none.
+// foreign returns a key of another tool whose value we read, or nil.
 func foreign(name string) *key {
 	switch name {
 	case helmSuccess, helmFailure:
 		return &key{name: name, check: health.CheckHelmConditions}
 	case helmTimeout:
-		return &key{name: name, check: duration, planned: true}
+		return &key{name: name, check: duration, also: Stream}
 	case ordering.KptDependsOnAnnotation:
-		return &key{name: name, check: ordering.CheckKptDependsOn, planned: true}
+		return &key{name: name, check: ordering.CheckKptDependsOn, also: Plan, onHook: byWeight}
 	}
 	return nil
 }
 
-// readinessAlone says that one of Helm's two readiness annotations does nothing
-// without the other (HIP-0025).
+// readinessAlone returns a message if one of Helm's two readiness annotations
+// is set without the other (HIP-0025).
 func readinessAlone(name string, all map[string]string) (string, bool) {
 	other := map[string]string{helmSuccess: helmFailure, helmFailure: helmSuccess}[name]
 	if other == "" {
@@ -117,7 +136,7 @@ func oneOf(values ...string) func(string) error {
 	}
 }
 
-// duration is a time of more than nothing. The words are those of the applier.
+// duration validates a positive duration, with the applier's error message.
 func duration(value string) error {
 	if d, err := time.ParseDuration(value); err != nil || d <= 0 {
 		return fmt.Errorf("%q is not a duration such as 90s", value)

@@ -14,14 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// libraries are the packages that return errors and events, and nothing else.
+// isLibrary reports whether a package may only return errors and events.
 func isLibrary(pkg string) bool {
-	_, listed := allowed()[pkg]
-	return listed && !strings.HasPrefix(pkg, "cmd/")
+	return isProduct(pkg) && !strings.HasPrefix(pkg, "cmd/")
 }
 
-// Libraries print nothing: what a person reads goes through the writers that a command
-// passes on.
+// Libraries print nothing: output goes through the writers that a command
+// passes.
 func TestLibrariesPrintNothing(t *testing.T) {
 	eachFile(t, func(pkg, path string, file *ast.File) {
 		if !isLibrary(pkg) {
@@ -43,8 +42,8 @@ func TestLibrariesPrintNothing(t *testing.T) {
 	})
 }
 
-// Libraries keep no state in their packages: a package variable is an error to compare
-// with, an embedded file, or what sync.OnceValue makes of one.
+// Libraries have no package state: a package variable is an error value, an
+// embedded file, or a sync.OnceValue.
 func TestLibrariesKeepNoPackageState(t *testing.T) {
 	eachFile(t, func(pkg, path string, file *ast.File) {
 		if !isLibrary(pkg) {
@@ -66,8 +65,8 @@ func TestLibrariesKeepNoPackageState(t *testing.T) {
 	})
 }
 
-// isFixed reports whether a variable never changes: an interface check, an error, or
-// a value made once.
+// isFixed reports whether a variable never changes: an interface check, an
+// error, or a OnceValue.
 func isFixed(spec *ast.ValueSpec) bool {
 	if len(spec.Names) == 1 && spec.Names[0].Name == "_" {
 		return true
@@ -83,12 +82,12 @@ func isFixed(spec *ast.ValueSpec) bool {
 }
 
 // Only internal/outfile writes files that flags name. The program of
-// KUBECTL_EXTERNAL_DIFF gets files in a folder that is made for it.
+// KUBECTL_EXTERNAL_DIFF gets files in a temporary folder.
 func TestOnePackageWritesFiles(t *testing.T) {
 	writers := []string{"Create", "CreateTemp", "WriteFile", "OpenFile", "Rename", "Truncate", "Link", "Symlink", "Remove", "RemoveAll"}
 	own := []string{"internal/outfile/outfile.go", "cmd/ordapply/diffprogram.go"}
 	eachFile(t, func(pkg, path string, file *ast.File) {
-		if _, product := allowed()[pkg]; !product || slices.Contains(own, path) {
+		if !isProduct(pkg) || slices.Contains(own, path) {
 			return
 		}
 		require.NotContains(t, importsOf(file), "io/ioutil", path)
@@ -101,9 +100,9 @@ func TestOnePackageWritesFiles(t *testing.T) {
 	})
 }
 
-// Only cmd/ordapply/files.go opens files that flags name: opening a FIFO waits for a
-// program that writes to it, which --timeout and an interrupt have to end. client-go
-// and kustomize open files themselves.
+// Only cmd/ordapply/files.go opens files that flags name: opening a FIFO blocks
+// until a program writes to it, which --timeout and an interrupt must end.
+// client-go and kustomize open files themselves.
 func TestOneFileOfTheCommandOpensFiles(t *testing.T) {
 	openers := []string{"Open", "OpenFile", "OpenInRoot", "OpenRoot", "ReadFile"}
 	eachFile(t, func(pkg, path string, file *ast.File) {
@@ -124,7 +123,8 @@ func TestOneFileOfTheCommandOpensFiles(t *testing.T) {
 	})
 }
 
-// `make test` runs these packages without the race detector: they start no goroutine.
+// `make test` runs these packages without the race detector, since they start
+// no goroutine.
 func TestSequentialPackagesStartNoGoroutine(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestSequentialPackagesStartNoGoroutine(t *testing.T) {
 	})
 }
 
-// selected is "os", "Stdout" for os.Stdout.
+// selected returns "os", "Stdout" for os.Stdout.
 func selected(n ast.Node) (of, name string) {
 	if s, ok := n.(*ast.SelectorExpr); ok {
 		if x, ok := s.X.(*ast.Ident); ok {
@@ -166,7 +166,7 @@ func importsOf(file *ast.File) []string {
 	return paths
 }
 
-// eachFile calls visit for every Go file of the module that is no test.
+// eachFile calls visit for every Go file of the module except tests.
 func eachFile(t *testing.T, visit func(pkg, path string, file *ast.File)) {
 	root := filepath.Join("..", "..")
 	visited := 0

@@ -9,9 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What people read is printed by internal/plain, which lets no text from a manifest or
-// a cluster begin a line or steer the terminal. Files that print something else, such
-// as YAML, JSON or a picture with its own quotes, are listed with what that is.
+// Text output goes through internal/plain, so that text from a manifest or a
+// cluster can neither start a line nor control the terminal. Files with other
+// output, such as YAML, JSON or pictures with their own quoting, are listed
+// with the reason.
 func TestOnePackagePrintsTexts(t *testing.T) {
 	other := map[string]string{
 		"cmd/ordapply/roleyaml.go": "YAML, in which scalar quotes",
@@ -41,8 +42,8 @@ func TestOnePackagePrintsTexts(t *testing.T) {
 	})
 }
 
-// isOurs reports whether what is printed is a constant of the program, or lines that
-// internal/plain made.
+// isOurs reports whether the printed value is a constant, or lines from
+// internal/plain.
 func isOurs(arg ast.Expr) bool {
 	switch arg := arg.(type) {
 	case *ast.Ident:

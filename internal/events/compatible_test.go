@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every field of the published schema is still there, with its type, unless
-// Version rose. testdata/version-1.txt lists them and is never rewritten: new
-// fields may be appended by hand; for a new version there is a new file.
+// Every field of the published schema still exists with its type, unless
+// Version was raised. testdata/version-1.txt lists them and is never rewritten:
+// append new fields by hand; a new version gets a new file.
 func TestVersionKeepsItsFields(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", fmt.Sprintf("version-%d.txt", Version)))
 	require.NoError(t, err, "list the fields of the new version")
@@ -34,7 +34,7 @@ func TestVersionKeepsItsFields(t *testing.T) {
 	}
 }
 
-// listFields adds "line.field type" for each field, those inside others too.
+// listFields adds "line.field type" for each field, including nested ones.
 func listFields(out map[string]bool, path string, fields map[string]any) {
 	for name, value := range fields {
 		field := value.(map[string]any)

@@ -1,7 +1,6 @@
-// Package events is the machine-readable account of a run, the lines of
-// `ordapply apply -o json`: one JSON object a line, whose "type" says what
-// happened. docs/events.md and docs/events.schema.json are made from the types
-// of this file.
+// Package events defines the lines of `ordapply apply -o json`: one JSON object per
+// line, whose "type" says what happened. docs/events.md and docs/events.schema.json
+// are generated from the types of this file.
 //
 //	{"version":1,"type":"resource","timestamp":"…","group":"apps","kind":"Deployment",
 //	 "namespace":"shop","name":"web","wave":3,"layer":"shop/web","operation":"apply","state":"waiting"}
@@ -9,14 +8,14 @@ package events
 
 import "time"
 
-// Version is that of the lines. It rises when a field changes its meaning or
-// goes; new fields and new types may come without that.
+// Version is the version of the schema. It increases when a field changes its
+// meaning or is removed; new fields and new types do not increase it.
 const Version = 1
 
-// Head is what every line begins with.
+// Head is the beginning of every line.
 type Head struct {
-	Version   int       `json:"version" doc:"of this schema; it rises when a field changes its meaning or goes, not when one is added"`
-	Type      string    `json:"type" doc:"what the line tells"`
+	Version   int       `json:"version" doc:"version of this schema; increases when a field changes its meaning or is removed, not when one is added"`
+	Type      string    `json:"type" doc:"what happened"`
 	Timestamp time.Time `json:"timestamp" doc:"when it happened, UTC, RFC 3339"`
 }
 
@@ -24,135 +23,147 @@ type Head struct {
 type RunStart struct {
 	Head
 	Server    string `json:"server" doc:"URL of the API server"`
-	Context   string `json:"context,omitempty" doc:"of the kubeconfig; absent in a Pod"`
-	DryRun    bool   `json:"dryRun" doc:"the server validates and stores nothing"`
+	Context   string `json:"context,omitempty" doc:"context of the kubeconfig; absent in a Pod"`
+	DryRun    bool   `json:"dryRun" doc:"dry run: the server validates and stores nothing"`
 	Schedule  string `json:"schedule" doc:"waves or graph"`
-	Resources int    `json:"resources" doc:"how many the run has"`
+	Resources int    `json:"resources" doc:"number of resources of the run"`
 	Waves     []Wave `json:"waves" doc:"all waves of the plan, in order"`
 }
 
-// RollbackStart tells that the run failed and goes back to a revision. It is like
-// the first line: a plan of its own, whose waves are numbered from 1.
+// RollbackStart reports that the run failed and a rollback begins. It is like the
+// first line: the rollback has its own plan, whose waves are numbered from 1.
 type RollbackStart struct {
 	Head
-	Revision  int    `json:"revision" doc:"of the apply set, that is gone back to; 0: none was deployed before, and what the run created is deleted"`
-	Resources int    `json:"resources" doc:"how many the revision has"`
+	Revision  int    `json:"revision" doc:"revision of the apply set that is rolled back to; 0: none was deployed before, and what the run created is deleted"`
+	Resources int    `json:"resources" doc:"number of resources of the revision"`
 	Waves     []Wave `json:"waves" doc:"all waves of its plan, in order"`
 }
 
 // Wave is one wave of the plan.
 type Wave struct {
-	Wave      int    `json:"wave" doc:"its number, from 1"`
-	Name      string `json:"name,omitempty" doc:"the layers that it holds"`
-	Resources int    `json:"resources" doc:"how many it has"`
+	Wave      int    `json:"wave" doc:"number of the wave, from 1"`
+	Name      string `json:"name,omitempty" doc:"layers of the wave"`
+	Resources int    `json:"resources" doc:"number of resources of the wave"`
 }
 
-// WaveStart tells that a wave opened.
+// WaveStart reports that a wave opened.
 type WaveStart struct {
 	Head
 	Wave
 }
 
-// WaveEnd tells that a wave is over.
+// WaveEnd reports that a wave ended.
 type WaveEnd struct {
 	Head
 	Wave
-	State   string         `json:"state" doc:"ready, or deleted; else failed, timedOut or interrupted, and no later wave opens" enum:"ready,deleted,failed,timedOut,interrupted"`
+	State   string         `json:"state" doc:"result of the wave; after failed, timedOut or interrupted no later wave opens" enum:"ready,deleted,failed,timedOut,interrupted"`
 	Seconds float64        `json:"seconds" doc:"since the wave opened"`
-	Counts  map[string]int `json:"counts" doc:"how many of its resources are in each state"`
+	Counts  map[string]int `json:"counts" doc:"number of its resources in each state"`
 }
 
-// ID names a resource.
+// ID identifies a resource.
 type ID struct {
-	Group     string `json:"group" doc:"of its kind; empty for the core group"`
-	Kind      string `json:"kind" doc:"its kind"`
-	Namespace string `json:"namespace,omitempty" doc:"absent when it is cluster-scoped"`
-	Name      string `json:"name" doc:"its name"`
+	Group     string `json:"group" doc:"API group; empty for the core group"`
+	Kind      string `json:"kind" doc:"kind"`
+	Namespace string `json:"namespace,omitempty" doc:"namespace; absent for a cluster-scoped resource"`
+	Name      string `json:"name" doc:"name"`
 }
 
-// Resource is one transition of one resource.
+// Resource reports a state transition of a resource.
 type Resource struct {
 	Head
 	ID
 	Wave      int     `json:"wave" doc:"number of its wave, from 1"`
-	Layer     string  `json:"layer" doc:"that placed it; empty when none did"`
+	Layer     string  `json:"layer" doc:"layer of the resource; empty without one"`
 	Operation string  `json:"operation" doc:"what the run does with it" enum:"apply,wait,delete"`
-	State     string  `json:"state" doc:"where it stands now" enum:"applying,waiting,applied,ready,deferred,deleting,deleted,kept,failed,timedOut,skipped,notStarted,unsettled"`
-	Final     bool    `json:"final" doc:"it stays there; each resource has exactly one final line"`
-	Unchanged bool    `json:"unchanged,omitempty" doc:"nothing was sent: it is as it was applied last, or was not there to be deleted"`
-	Assumed   bool    `json:"assumed,omitempty" doc:"it is ready, and nothing in the object says so"`
-	Health    string  `json:"health,omitempty" doc:"how the object is, where the run has judged it" enum:"Healthy,Suspended,Progressing,Missing,Degraded,Unknown,Failed"`
-	Message   string  `json:"message,omitempty" doc:"what it waits for, or why it ended so"`
-	Seconds   float64 `json:"seconds" doc:"since it was first sent; 0 when it was not"`
+	State     string  `json:"state" doc:"current state" enum:"applying,waiting,applied,ready,deferred,deleting,deleted,kept,failed,timedOut,skipped,notStarted,unsettled"`
+	Final     bool    `json:"final" doc:"the state does not change any more; each resource has exactly one final line"`
+	Unchanged bool    `json:"unchanged,omitempty" doc:"nothing was sent: it has not changed since the last apply, or did not exist when it was to be deleted"`
+	Assumed   bool    `json:"assumed,omitempty" doc:"ready, although nothing in the object says so"`
+	Health    string  `json:"health,omitempty" doc:"health of the object, if the run has assessed it" enum:"Healthy,Suspended,Progressing,Missing,Degraded,Unknown,Failed"`
+	Message   string  `json:"message,omitempty" doc:"what it waits for, or the reason for its final state"`
+	Seconds   float64 `json:"seconds" doc:"since it was first sent; 0 if it was not sent"`
 }
 
-// Hook is one transition of a Helm hook, which is no resource of the plan.
+// Hook is one transition of a Helm hook, which is not a resource of the plan.
 type Hook struct {
 	Head
 	ID
-	Event     string  `json:"event" doc:"that it runs at" enum:"pre-install,post-install,pre-upgrade,post-upgrade,pre-rollback,post-rollback,pre-delete,post-delete"`
+	Event     string  `json:"event" doc:"event of the hook" enum:"pre-install,post-install,pre-upgrade,post-upgrade,pre-rollback,post-rollback,pre-delete,post-delete"`
 	Operation string  `json:"operation" doc:"what the run does with it" enum:"apply,wait,delete"`
-	State     string  `json:"state" doc:"where it stands now" enum:"applying,waiting,applied,ready,deleting,deleted,kept,failed,timedOut,notStarted,unsettled"`
-	Final     bool    `json:"final" doc:"what is done with it is over; applying a hook and deleting it by a policy each have one such line"`
-	Message   string  `json:"message,omitempty" doc:"what it waits for, or why it ended so"`
-	Seconds   float64 `json:"seconds" doc:"since it was sent, or its deletion asked for; 0 when it was not"`
+	State     string  `json:"state" doc:"current state" enum:"applying,waiting,applied,ready,deleting,deleted,kept,failed,timedOut,notStarted,unsettled"`
+	Final     bool    `json:"final" doc:"the operation is over; applying a hook and deleting it by a policy each have one final line"`
+	Message   string  `json:"message,omitempty" doc:"what it waits for, or the reason for its final state"`
+	Seconds   float64 `json:"seconds" doc:"since it was sent, or its deletion requested; 0 if neither"`
 }
 
-// Warning is a remark that ends nothing.
+// HookLog is what a container of a hook wrote, whose policy asks for it.
+type HookLog struct {
+	Head
+	ID
+	Event     string   `json:"event" doc:"that it runs at" enum:"pre-install,post-install,pre-upgrade,post-upgrade,pre-rollback,post-rollback,pre-delete,post-delete"`
+	Pod       string   `json:"pod,omitempty" doc:"its name; absent when the Pods cannot be read"`
+	Container string   `json:"container,omitempty" doc:"its name; absent when none can be read"`
+	Log       []string `json:"log,omitempty" doc:"the lines that it wrote, of a long log the last 2000"`
+	Message   string   `json:"message,omitempty" doc:"why there are none"`
+}
+
+// Warning is a warning that does not end the run.
 type Warning struct {
 	Head
-	Source  string `json:"source" doc:"who warns" enum:"plan,server"`
-	Message string `json:"message" doc:"the remark"`
+	Source  string `json:"source" doc:"origin of the warning" enum:"plan,server"`
+	Message string `json:"message" doc:"text of the warning"`
 }
 
-// Error is one reason why a run failed, or did not begin.
+// Error is a reason why a run failed or could not start.
 type Error struct {
 	Head
-	Resource *ID    `json:"resource,omitempty" doc:"whose failure it is; absent when it is the run's"`
-	Wave     int    `json:"wave,omitempty" doc:"number of its wave, from 1; absent when it is the run's"`
-	Layer    string `json:"layer,omitempty" doc:"that placed the resource"`
-	Message  string `json:"message" doc:"what was being done, to what, and why it failed"`
-	Rollback bool   `json:"rollback,omitempty" doc:"it is of the rollback, not of the run that failed before"`
+	Resource *ID    `json:"resource,omitempty" doc:"resource that failed; absent if the error is about the whole run"`
+	Wave     int    `json:"wave,omitempty" doc:"number of its wave, from 1; absent if the error is about the whole run"`
+	Layer    string `json:"layer,omitempty" doc:"layer of the resource"`
+	Message  string `json:"message" doc:"the operation, the resource and why it failed"`
+	Rollback bool   `json:"rollback,omitempty" doc:"the error is from the rollback, not from the run that failed before"`
 
-	Diagnosis []Finding `json:"diagnosis,omitempty" doc:"what the cluster tells of the cause"`
-	Blocks    []ID      `json:"blocks,omitempty" doc:"the resources that were not applied because of it, those that need it first"`
+	Diagnosis []Finding `json:"diagnosis,omitempty" doc:"what the cluster says about the cause"`
+	Blocks    []ID      `json:"blocks,omitempty" doc:"resources that were not applied because of it, direct dependents first"`
 }
 
-// Finding is one thing that the cluster tells.
+// Finding is one detail that the cluster reports.
 type Finding struct {
-	About *ID      `json:"about,omitempty" doc:"the resource, or one of its Pods, volumes or makers"`
-	Text  string   `json:"text" doc:"what it is"`
-	Log   []string `json:"log,omitempty" doc:"the last lines that the container wrote"`
+	About *ID      `json:"about,omitempty" doc:"the resource, or one of its Pods, volumes or owners"`
+	Text  string   `json:"text" doc:"text of the finding"`
+	Log   []string `json:"log,omitempty" doc:"last lines of the container's log"`
 }
 
 // RunEnd is the last line.
 type RunEnd struct {
 	Head
 	State    string         `json:"state" doc:"how the run ended" enum:"done,failed,timedOut,interrupted"`
-	ExitCode int            `json:"exitCode" doc:"of the command"`
-	Seconds  float64        `json:"seconds" doc:"from the first wave to the end; 0 when the run did not begin"`
-	Counts   map[string]int `json:"counts" doc:"how many resources ended in each state"`
-	Assumed  int            `json:"assumed,omitempty" doc:"how many of them are ready, and nothing in the object says so"`
-	Rollback *RollbackEnd   `json:"rollback,omitempty" doc:"how the rollback ended that followed the failure; all else is of what failed"`
+	ExitCode int            `json:"exitCode" doc:"exit code of the command"`
+	Seconds  float64        `json:"seconds" doc:"from the first wave to the end; 0 if the run did not begin"`
+	Counts   map[string]int `json:"counts" doc:"number of resources in each final state"`
+	Assumed  int            `json:"assumed,omitempty" doc:"number of resources that are ready although nothing in the object says so"`
+	Rollback *RollbackEnd   `json:"rollback,omitempty" doc:"result of the rollback after the failure; the other fields describe the run that failed"`
 }
 
-// RollbackEnd is how a rollback ended.
+// RollbackEnd is the result of a rollback.
 type RollbackEnd struct {
-	Revision int            `json:"revision" doc:"that was gone back to; 0: none was deployed before, and what the run created was deleted"`
+	Revision int            `json:"revision" doc:"revision that was rolled back to; 0: none was deployed before, and what the run created was deleted"`
 	State    string         `json:"state" doc:"how it ended" enum:"done,failed,timedOut,interrupted"`
 	Seconds  float64        `json:"seconds" doc:"how long it took"`
-	Counts   map[string]int `json:"counts" doc:"how many resources ended in each state"`
+	Counts   map[string]int `json:"counts" doc:"number of resources in each final state"`
 }
 
-// The types of lines.
+// Types of lines.
 const (
-	TypeRunStart      = "runStart"
-	TypeWaveStart     = "waveStart"
-	TypeResource      = "resource"
-	TypeHook          = "hook"
-	TypeWaveEnd       = "waveEnd"
-	TypeRollbackStart = "rollbackStart"
-	TypeWarning       = "warning"
-	TypeError         = "error"
-	TypeRunEnd        = "runEnd"
+	TypeRunStart      = "runStart"      // RunStart
+	TypeWaveStart     = "waveStart"     // WaveStart
+	TypeResource      = "resource"      // Resource
+	TypeHook          = "hook"          // Hook
+	TypeHookLog       = "hookLog"       // HookLog
+	TypeWaveEnd       = "waveEnd"       // WaveEnd
+	TypeRollbackStart = "rollbackStart" // RollbackStart
+	TypeWarning       = "warning"       // Warning
+	TypeError         = "error"         // Error
+	TypeRunEnd        = "runEnd"        // RunEnd
 )

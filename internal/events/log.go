@@ -15,37 +15,37 @@ import (
 )
 
 // Log writes the lines of one run, in this order: Begin, any number of Event,
-// perhaps RollBack and more of them, End. What went wrong before a run begins goes
-// to End alone.
+// optionally RollBack and more events, End. Errors before a run starts are
+// passed to End alone.
 type Log struct {
 	w      io.Writer
-	act         // that goes on
-	failed *act // that the rollback follows; nil without one
-	open   int  // the open wave, from 0; -1 when none is
+	act         // the current one
+	failed *act // the failed run before a rollback, or nil
+	open   int  // the open wave, from 0; -1 if none
 	since  time.Time
-	last   time.Time               // of the events
-	hooks  map[object.ID]time.Time // when what is done with a hook began
+	last   time.Time               // time of the last event
+	hooks  map[object.ID]time.Time // when the current operation of each hook started
 }
 
-// act is a plan that is carried out: the run's, or that of its rollback.
+// act is a plan being executed: the run's or its rollback's.
 type act struct {
 	plan  *ordering.Plan
 	place map[object.ID]*place
 	waves [][]*place
 }
 
-// place is where a resource of the plan stands.
+// place is the state of a resource of the plan.
 type place struct {
 	step  *ordering.Step
 	state apply.State
 	sent  time.Time
 }
 
-// NewLog writes to w, a whole line with each Write.
+// NewLog returns a Log that writes a whole line with each Write. It ignores errors of w.
 func NewLog(w io.Writer) *Log { return &Log{w: w, open: -1} }
 
-// Begin writes the line that a run begins with. Of start the caller fills what
-// is not in the plan.
+// Begin writes the first line of a run. The caller sets the fields of start
+// that are not in the plan.
 func (l *Log) Begin(plan *ordering.Plan, start RunStart) {
 	start.Resources, start.Waves = len(plan.Steps), l.take(plan)
 	start.Head = head(TypeRunStart, time.Now())
@@ -53,7 +53,8 @@ func (l *Log) Begin(plan *ordering.Plan, start RunStart) {
 	l.notes(plan.Notes)
 }
 
-// RollBack tells that the run has failed and goes back to a revision, by its plan.
+// RollBack reports that the run failed and rolls back to a revision, with its
+// plan.
 func (l *Log) RollBack(plan *ordering.Plan, revision int) {
 	if l.open >= 0 {
 		how := apply.TimedOut
@@ -69,7 +70,7 @@ func (l *Log) RollBack(plan *ordering.Plan, revision int) {
 	l.notes(plan.Notes)
 }
 
-// take goes on by a plan, and describes its waves.
+// take switches to a plan and returns its waves.
 func (l *Log) take(plan *ordering.Plan) []Wave {
 	l.act = act{place: make(map[object.ID]*place, len(plan.Steps))}
 	l.extend(plan)
@@ -80,15 +81,15 @@ func (l *Log) take(plan *ordering.Plan) []Wave {
 	return waves
 }
 
-// notes writes what there is to say of a plan.
+// notes writes the notes of a plan.
 func (l *Log) notes(notes []string) {
 	for _, note := range notes {
 		l.write(Warning{Head: head(TypeWarning, time.Now()), Source: "plan", Message: note})
 	}
 }
 
-// Extend takes the plan with further waves and notes at its end, and writes the
-// notes.
+// Extend switches to the plan with additional waves and notes at its end, and
+// writes those notes.
 func (l *Log) Extend(plan *ordering.Plan) {
 	l.notes(plan.Notes[len(l.plan.Notes):])
 	l.extend(plan)
@@ -108,12 +109,12 @@ func (l *Log) extend(plan *ordering.Plan) {
 	}
 }
 
-// wave describes a wave of the plan, from 0.
+// wave returns the description of a wave of the plan, from 0.
 func (l *Log) wave(n int) Wave {
 	return Wave{Wave: n + 1, Name: l.plan.Waves[n].Name, Resources: len(l.waves[n])}
 }
 
-// Event writes one transition.
+// Event writes one event.
 func (l *Log) Event(e apply.Event) {
 	l.last = e.Time
 	if e.Hook != "" {
@@ -151,9 +152,13 @@ func (l *Log) resource(e apply.Event) {
 	l.write(line)
 }
 
-// hook writes one transition of a hook.
+// hook writes one event of a hook.
 func (l *Log) hook(e apply.Event) {
 	if e.ID == (object.ID{}) {
+		return
+	}
+	if e.Log != nil {
+		l.write(hookLog(e))
 		return
 	}
 	if e.State == apply.Applying || e.State == apply.Deleting {
@@ -174,6 +179,17 @@ func (l *Log) hook(e apply.Event) {
 	l.write(line)
 }
 
+func hookLog(e apply.Event) HookLog {
+	line := HookLog{
+		Head: head(TypeHookLog, e.Time), ID: id(e.ID), Event: e.Hook,
+		Pod: e.Log.Pod.Name, Container: e.Log.Container, Log: e.Log.Lines,
+	}
+	if e.Log.Err != nil {
+		line.Message = e.Log.Err.Error()
+	}
+	return line
+}
+
 // endWave closes the open wave.
 func (l *Log) endWave(how string, at time.Time) {
 	counts := map[string]int{}
@@ -184,25 +200,25 @@ func (l *Log) endWave(how string, at time.Time) {
 	l.open = -1
 }
 
-// Outcome is how a run ended.
+// Outcome is the result of a run.
 type Outcome struct {
 	Summary  apply.Summary
-	Warnings []string // of the server
-	Err      error
-	ExitCode int
-	State    string // done, failed, timedOut or interrupted
-	Rollback *Rollback
+	Warnings []string  // from the API server
+	Err      error     // nil if the run succeeded; each of joined errors gets a line
+	ExitCode int       // of the command
+	State    string    // done, failed, timedOut or interrupted
+	Rollback *Rollback // nil if there was none
 }
 
-// Rollback is how a rollback ended that followed the failure of a run.
+// Rollback is the result of the rollback after a failed run.
 type Rollback struct {
-	Revision int // that was gone back to; 0: there was none
+	Revision int // 0 if there was none
 	Summary  apply.Summary
 	Err      error
-	State    string // as that of an Outcome
+	State    string // as in Outcome
 }
 
-// End writes the warnings, each failure by itself, and the last line.
+// End writes the warnings, each error, and the last line.
 func (l *Log) End(o Outcome) {
 	now := time.Now()
 	if l.open >= 0 {
@@ -215,12 +231,12 @@ func (l *Log) End(o Outcome) {
 	if l.failed != nil {
 		run = l.failed
 	}
-	for _, err := range Faults(o.Err) {
+	for _, err := range FlattenErrors(o.Err) {
 		l.write(run.failure(err, now))
 	}
 	end := RunEnd{Head: head(TypeRunEnd, now), State: o.State, ExitCode: o.ExitCode, Seconds: o.Summary.Took.Seconds(), Counts: counts(o.Summary), Assumed: o.Summary.Assumed()}
 	if back := o.Rollback; back != nil {
-		for _, err := range Faults(back.Err) {
+		for _, err := range FlattenErrors(back.Err) {
 			line := l.failure(err, now)
 			line.Rollback = true
 			l.write(line)
@@ -232,7 +248,7 @@ func (l *Log) End(o Outcome) {
 	l.write(end)
 }
 
-// last is how what was done last ended: the rollback, where there was one.
+// last returns the state of the last part: the rollback if there was one.
 func (o Outcome) last() string {
 	if o.Rollback != nil {
 		return o.Rollback.State
@@ -279,8 +295,8 @@ func (e *Error) diagnose(d *apply.Diagnosis) {
 	}
 }
 
-// Faults takes joined errors apart. What adds words of its own stays whole.
-func Faults(err error) []error {
+// FlattenErrors flattens joined errors. An error with text of its own is kept whole.
+func FlattenErrors(err error) []error {
 	if err == nil {
 		return nil
 	}
@@ -288,7 +304,7 @@ func Faults(err error) []error {
 		var all []error
 		var said []string
 		for _, one := range joined.Unwrap() {
-			all = append(all, Faults(one)...)
+			all = append(all, FlattenErrors(one)...)
 			said = append(said, one.Error())
 		}
 		if strings.Join(said, "\n") == err.Error() {
@@ -296,7 +312,7 @@ func Faults(err error) []error {
 		}
 	}
 	if inner := errors.Unwrap(err); inner != nil && inner.Error() == err.Error() {
-		return Faults(inner)
+		return FlattenErrors(inner)
 	}
 	return []error{err}
 }
@@ -316,7 +332,7 @@ func operation(op apply.Op) string {
 	return string(op)
 }
 
-// state is a state as one word.
+// state returns a state as one word.
 func state(s apply.State) string {
 	switch s {
 	case apply.TimedOut:
@@ -329,7 +345,7 @@ func state(s apply.State) string {
 
 func (l *Log) write(line any) {
 	text, err := json.Marshal(line)
-	if err != nil { // the types of this package have nothing that could fail
+	if err != nil { // the types of this package always marshal
 		panic(err)
 	}
 	_, _ = l.w.Write(append(plain.JSON(text), '\n'))

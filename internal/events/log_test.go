@@ -38,7 +38,7 @@ func plan() *ordering.Plan {
 	}
 }
 
-// One failed run, to the letter.
+// The exact output of a failed run.
 func TestAFailedRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -70,7 +70,7 @@ func TestAFailedRun(t *testing.T) {
 	})
 }
 
-// A run that failed and went back is one run, to the letter.
+// A run that failed and rolled back is one run; its exact output.
 func TestARollback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -95,7 +95,7 @@ func TestARollback(t *testing.T) {
 	})
 }
 
-// A run that could not begin has its reasons and a last line all the same.
+// A run that could not start has its errors and a last line.
 func TestARunThatDidNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -111,8 +111,8 @@ func compare(t *testing.T, name string, lines []byte) {
 	checkLines(t, lines)
 }
 
-// checkLines holds every line against the schema in docs/, and against its
-// type, which knows no other field.
+// checkLines validates every line against the schema in docs/ and against its
+// type, without unknown fields.
 func checkLines(t *testing.T, lines []byte) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.schema.json"))
@@ -137,7 +137,8 @@ func checkLines(t *testing.T, lines []byte) {
 	require.Error(t, validator.Validate(bad).AsError(), "the schema holds nothing back")
 }
 
-// A line says how the object is, and the last one how many are only assumed ready.
+// A line has the health of the object, and the last line the number of
+// resources that are only assumed ready.
 func TestHealthOfResources(t *testing.T) {
 	var out bytes.Buffer
 	id := object.ID{Kind: "Store", Name: "main"}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// documented are the lines in the order in which docs/events.md tells of them.
+// documented are the lines in the order of docs/events.md.
 func documented() []struct {
 	name  string
 	about string
@@ -25,19 +25,20 @@ func documented() []struct {
 		line  any
 	}{
 		{TypeRunStart, "The first line of a run.", RunStart{}},
-		{TypeWaveStart, "A wave opened. There are none with `--schedule=graph`, where waves are only labels.", WaveStart{}},
-		{TypeResource, "A resource moved to another state, or waits for something else than before.", Resource{}},
-		{TypeHook, "A Helm hook moved to another state. Hooks are in no wave, in no `counts`, and no resources.", Hook{}},
-		{TypeWaveEnd, "A wave is over.", WaveEnd{}},
-		{TypeRollbackStart, "The run failed, and goes back to what its apply set had before (`--rollback-on-failure`). The lines from here to the end are the rollback's; it has waves and final lines of its own.", RollbackStart{}},
-		{TypeWarning, "A remark that ends nothing, of the plan at the beginning or of the API server at the end.", Warning{}},
-		{TypeError, "One reason why the run failed, or did not begin. They come after the last transition, one line a fault.", Error{}},
-		{TypeRunEnd, "The last line, always, the summary of the run.", RunEnd{}},
+		{TypeWaveStart, "A wave opened. `--schedule=graph` has no such lines, because waves are only labels there.", WaveStart{}},
+		{TypeResource, "The state of a resource, or what it waits for, changed.", Resource{}},
+		{TypeHook, "The state of a Helm hook changed. Hooks are not resources of the plan: they are in no wave and in no `counts`.", Hook{}},
+		{TypeHookLog, "The log of a container of a Helm hook, if the hook's annotation `helm.sh/hook-output-log-policy` asks for it.", HookLog{}},
+		{TypeWaveEnd, "A wave ended.", WaveEnd{}},
+		{TypeRollbackStart, "The run failed and is rolled back to the previous revision of its apply set (`--rollback-on-failure`). The lines from here to the end belong to the rollback, which has its own waves and final lines.", RollbackStart{}},
+		{TypeWarning, "A warning that does not end the run: about the plan at the beginning, or from the API server at the end.", Warning{}},
+		{TypeError, "One reason why the run failed, or did not begin. There is one line for each error, after the last transition.", Error{}},
+		{TypeRunEnd, "The summary of the run, always the last line.", RunEnd{}},
 	}
 }
 
-// The schema and the tables in docs/ are those of the types. `make golden`
-// rewrites them.
+// The schema and the tables in docs/ match the types. `make golden` updates
+// them.
 func TestDocumentation(t *testing.T) {
 	docs := filepath.Join("..", "..", "docs")
 	golden(t, filepath.Join(docs, "events.schema.json"), func(string) string { return schemaText(t) })
@@ -119,7 +120,7 @@ type field struct {
 	owner    reflect.Type
 }
 
-// fields are those of a struct as JSON has them, embedded structs taken apart.
+// fields returns the JSON fields of a struct, with embedded structs flattened.
 func fields(of reflect.Type) []field {
 	var all []field
 	for f := range of.Fields() {
@@ -137,7 +138,7 @@ func fields(of reflect.Type) []field {
 	return all
 }
 
-// schemaText is the JSON Schema of one line.
+// schemaText returns the JSON Schema of one line.
 func schemaText(t *testing.T) string {
 	t.Helper()
 	var lines []any
@@ -197,8 +198,8 @@ func schemaOf(of reflect.Type) map[string]any {
 	return map[string]any{"type": "string"}
 }
 
-// Every state that package apply knows, but for that before the first
-// transition, is in the schema.
+// The schema contains every state of package apply except the one before the
+// first transition.
 func TestEveryStateIsDocumented(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join("..", "..", "apply", "event.go"))
 	require.NoError(t, err)

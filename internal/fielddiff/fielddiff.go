@@ -1,5 +1,5 @@
-// Package fielddiff tells in which fields two objects differ, as people name
-// fields: by path, and items of a list by what names them. It is pure.
+// Package fielddiff compares two objects field by field. A field is identified
+// by its path, and items of a list by their key. It is pure.
 //
 //	fielddiff.Between(live, wanted)[0].String()
 //	// spec.template.spec.containers[name=web].image: web:1 -> web:2
@@ -11,29 +11,30 @@ import (
 	"slices"
 )
 
-// Kind says how a field differs.
+// Kind is the kind of a change.
 type Kind string
 
-// The kinds of changes.
+// Values of Kind.
 const (
-	Added     Kind = "added"     // with all that is below it
-	Removed   Kind = "removed"   // with all that was below it
-	Changed   Kind = "changed"   // a scalar, a list of scalars, or one type became another
-	Reordered Kind = "reordered" // a list whose items stand in another order; Before and After name them
+	Added     Kind = "added"     // with everything below it
+	Removed   Kind = "removed"   // with everything below it
+	Changed   Kind = "changed"   // a scalar, a list of scalars, or the type
+	Reordered Kind = "reordered" // a list whose items are in another order; Before and After list their keys
 )
 
-// Change is one field that differs.
+// Change is a field that differs.
 type Change struct {
-	// Path leads to the field: `data["app.conf"]`, `containers[name=web].image`,
-	// `ports[0]`.
+	// Path is the path of the field: `data["app.conf"]`,
+	// `containers[name=web].image`, `ports[0]`.
 	Path   string
 	Kind   Kind
-	Before any // nil when it was added
-	After  any // nil when it was removed
+	Before any // nil if it was added
+	After  any // nil if it was removed
 }
 
-// Between lists how after differs from before, by path; nothing exactly when
-// the two are deeply equal. Neither is changed, and changes share their values.
+// Between returns the changes from before to after, sorted by path; none if and
+// only if they are deeply equal. It modifies neither, and changes share their
+// values.
 func Between(before, after map[string]any) []Change {
 	var d differ
 	d.maps("", before, after)
@@ -82,8 +83,8 @@ func (d *differ) values(path string, before, after any) {
 	d.add(path, Changed, before, after)
 }
 
-// lists compares two lists of maps: item by item of the same name where all
-// items have one, else by position.
+// lists compares two lists of maps: by key if all items have one, else by
+// position.
 func (d *differ) lists(path string, before, after []any) {
 	keys := keysOf(before, after)
 	if keys == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/ordapply/ordapply/internal/fielddiff"
 )
 
-// Each case: two objects, and the lines that tell how they differ.
+// Each case has two objects and the lines that describe their differences.
 func TestWhatIsTold(t *testing.T) {
 	for _, c := range []struct{ name, before, after, want string }{
 		{"same", "{a: 1, b: [x]}", "{b: [x], a: 1}", ""},
@@ -47,9 +47,9 @@ func TestWhatIsTold(t *testing.T) {
 	}
 }
 
-// Of two random objects: nothing is told exactly when they are equal; every
-// change stands at a place of its own; told the other way round, it is the same
-// with the sides exchanged; and a change of one field is told as that one.
+// For two random objects: there are no changes exactly if they are equal; every
+// change has its own path; the reverse comparison gives the reversed changes;
+// and changing one field gives one change.
 func TestPropertiesOfADifference(t *testing.T) {
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 7))
@@ -103,7 +103,7 @@ func asJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// places are the changes in words, sorted.
+// places returns the changes as text, sorted.
 func places(changes []fielddiff.Change) []string {
 	var out []string
 	for _, c := range changes {
@@ -159,7 +159,7 @@ func randomValue(rng *rand.Rand, depth int) any {
 	return list
 }
 
-// mutate changes something of an object somewhere, or nothing.
+// mutate randomly changes an object at some depth, or not at all.
 func mutate(rng *rand.Rand, object map[string]any) {
 	for key, value := range object {
 		switch value := value.(type) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// mergeKeys are what names an item of a list, the first that fits: those that
-// the API server itself uses for Kubernetes' own kinds (x-kubernetes-list-map-keys).
+// mergeKeys returns the candidate keys of list items, in order of preference:
+// those that native kinds declare (x-kubernetes-list-map-keys).
 func mergeKeys() [][]string {
 	return [][]string{
 		{"name"}, {"key"}, {"type"}, {"ip"}, {"uid"}, {"mountPath"}, {"devicePath"}, {"topologyKey", "whenUnsatisfiable"},
@@ -17,8 +17,8 @@ func mergeKeys() [][]string {
 	}
 }
 
-// keysOf are the fields that name every item of both lists, no two of one list
-// alike; nil when there are none. An empty list has nothing to name.
+// keysOf returns the fields that identify every item of both lists uniquely, or
+// nil. Empty lists match any.
 func keysOf(before, after []any) []string {
 	for _, keys := range mergeKeys() {
 		if distinct(before, keys) && distinct(after, keys) {
@@ -48,7 +48,7 @@ func distinct(list []any, keys []string) bool {
 	return true
 }
 
-// namedList is a list by the names of its items.
+// namedList is a list indexed by the keys of its items.
 type namedList struct {
 	order []string
 	items map[string]any
@@ -65,8 +65,7 @@ func named(list []any, keys []string) namedList {
 	return out
 }
 
-// nameOf is an item's name as it stands in a path: "name=web",
-// "port=80,protocol=TCP".
+// nameOf returns an item's key for a path: "name=web", "port=80,protocol=TCP".
 func nameOf(item map[string]any, keys []string) string {
 	parts := make([]string, len(keys))
 	for i, key := range keys {
@@ -75,7 +74,8 @@ func nameOf(item map[string]any, keys []string) string {
 	return strings.Join(parts, ",")
 }
 
-// inSequence tells whether the items that both lists have stand in one order.
+// inSequence reports whether the common items of both lists have the same
+// order.
 func inSequence(before, after namedList) bool {
 	both := func(list, other namedList) []string {
 		return slices.DeleteFunc(slices.Clone(list.order), func(name string) bool { _, ok := other.items[name]; return !ok })
@@ -95,7 +95,7 @@ func ofMaps(list []any) bool {
 	return !slices.ContainsFunc(list, func(item any) bool { fields, ok := item.(map[string]any); return !ok || fields == nil })
 }
 
-// join appends a field to a path, in brackets where its name would be misread.
+// join appends a field to a path, in brackets if its name is ambiguous.
 func join(path, key string) string {
 	switch quoted := plainOr(key, `^[\w-]+$`); {
 	case quoted != key:
@@ -108,7 +108,7 @@ func join(path, key string) string {
 
 func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// plainOr is the text itself when it is plain, else between quotes.
+// plainOr returns the text if it matches the pattern plain, else quoted.
 func plainOr(text, plain string) string {
 	if regexp.MustCompile(plain).MatchString(text) {
 		return text

@@ -9,8 +9,8 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 )
 
-// String is the change in one line: what was added begins with a plus, what was
-// removed with a minus.
+// String returns the change as one line. Additions start with a plus sign,
+// removals with a minus sign.
 func (c Change) String() string {
 	switch c.Kind {
 	case Added:
@@ -23,8 +23,8 @@ func (c Change) String() string {
 	return c.Path + ": " + text(c.Before) + " -> " + text(c.After)
 }
 
-// Lines is the change as people read it: one line, or, of a text of several
-// lines, which of its lines differ, at most so many.
+// Lines returns the change for display: one line or, for multi-line strings,
+// the lines that differ, up to a limit.
 func (c Change) Lines(limit int) []string {
 	before, was := c.Before.(string)
 	after, is := c.After.(string)
@@ -42,8 +42,8 @@ func (c Change) Lines(limit int) []string {
 	return lines
 }
 
-// differingLines are the lines that went, with a minus, and those that came,
-// with a plus.
+// differingLines returns the removed lines with a minus sign and the added ones
+// with a plus sign.
 func differingLines(before, after string) []string {
 	a, b := splitLines(before), splitLines(after)
 	var out []string
@@ -61,7 +61,7 @@ func differingLines(before, after string) []string {
 	return out
 }
 
-// splitLines tells a text that ends in a line break from one that does not.
+// splitLines marks a text that does not end in a newline.
 func splitLines(text string) []string {
 	lines := strings.Split(text, "\n")
 	if last := len(lines) - 1; lines[last] == "" {
@@ -71,8 +71,8 @@ func splitLines(text string) []string {
 	return lines
 }
 
-// text is a value in one line. A string stands without quotes where nothing
-// else could be meant.
+// text returns a value as one line. A string is not quoted if it is
+// unambiguous.
 func text(value any) string {
 	if s, ok := value.(string); ok && unmistakable(s) {
 		return s
@@ -86,8 +86,8 @@ func text(value any) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// unmistakable tells whether a string would be read as this string and no other
-// value.
+// unmistakable reports whether a string without quotes can only be read as this
+// string.
 func unmistakable(s string) bool {
 	if s == "" || s != strings.TrimSpace(s) || strings.ContainsAny(s, "\n\r\t\"") || strings.Contains(s, " -> ") {
 		return false

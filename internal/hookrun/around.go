@@ -16,19 +16,20 @@ type Around struct {
 	Runner Runner
 	Hooks  hooks.Hooks
 	Stream *apply.Stream
-	// Operation says which operation the apply is. It is asked once, before the first
-	// write to the cluster.
+	// Operation returns which operation the apply is. It is called once,
+	// before the first write to the cluster.
 	Operation func(context.Context) (hooks.Operation, error)
 
-	operation hooks.Operation
-	results   []apply.Result
-	earlier   []apply.Result // of resources of the stream that went before the hooks
+	operation     hooks.Operation
+	results       []apply.Result
+	prerequisites []apply.Result // of resources of the stream that were applied before the hooks
 }
 
-// Pre runs the hooks before the apply, as apply.Applier.First. What they need of the
-// stream, and the definitions in the chart's folder crds, go before them.
+// Pre runs the hooks before the apply, as apply.Applier.First. Their
+// dependencies in the stream, and the definitions in the chart's crds
+// folder, are applied before them.
 func (a *Around) Pre(ctx context.Context) (changed bool, err error) {
-	if len(a.Hooks) == 0 {
+	if !a.Hooks.OfApply() {
 		return false, nil
 	}
 	if a.operation, err = a.Operation(ctx); err != nil {
@@ -40,7 +41,7 @@ func (a *Around) Pre(ctx context.Context) (changed bool, err error) {
 	if err := a.prepare(ctx); err != nil {
 		return true, err
 	}
-	results, err := a.Runner.Run(ctx, a.operation.Pre(), a.Hooks)
+	results, err := a.runner().Run(ctx, a.operation.Pre(), a.Hooks)
 	a.results = append(a.results, results...)
 	return true, err
 }
@@ -50,15 +51,24 @@ func (a *Around) Post(ctx context.Context) error {
 	if len(a.Hooks) == 0 || a.operation == "" {
 		return nil
 	}
-	results, err := a.Runner.Run(ctx, a.operation.Post(), a.Hooks)
+	results, err := a.runner().Run(ctx, a.operation.Post(), a.Hooks)
 	a.results = append(a.results, results...)
 	return err
 }
 
-// Summed is the summary of the apply with what was done around it.
-func (a *Around) Summed(s apply.Summary) apply.Summary {
+// runner hides the values of the stream's Secrets, which hooks may print.
+func (a *Around) runner() Runner {
+	r := a.Runner
+	for _, resource := range a.Stream.Resources {
+		r.Applier.Secrets = withSecret(r.Applier.Secrets, resource)
+	}
+	return r
+}
+
+// WithHookResults adds the results of the hooks to the summary of the apply.
+func (a *Around) WithHookResults(s apply.Summary) apply.Summary {
 	s.Hooks = append(s.Hooks, a.results...)
-	for _, early := range a.earlier {
+	for _, early := range a.prerequisites {
 		for i := range s.Results {
 			if r := &s.Results[i]; r.ID == early.ID && r.Created == "" {
 				r.Created = early.Created
@@ -68,7 +78,8 @@ func (a *Around) Summed(s apply.Summary) apply.Summary {
 	return s
 }
 
-// prepare applies what goes before the hooks, and waits until it is ready.
+// prepare applies what must be applied before the hooks, and waits until it
+// is ready.
 func (a *Around) prepare(ctx context.Context) error {
 	first := hooks.Hooks(a.Hooks.Of(a.operation.Pre())).Prerequisites(a.Stream.Resources)
 	if a.operation != hooks.Rollback {
@@ -88,8 +99,8 @@ func (a *Around) prepare(ctx context.Context) error {
 		}
 	}
 	applier := a.Runner.Applier
-	applier.Begin, applier.First, applier.Events, applier.Schedule, applier.Ungated = nil, nil, nil, apply.Waves, nil
+	applier.Begin, applier.First, applier.Events, applier.Schedule, applier.SkipWait = nil, nil, nil, apply.Waves, nil
 	summary, err := applier.Run(ctx, plan, objects)
-	a.earlier = summary.Results
+	a.prerequisites = summary.Results
 	return err
 }

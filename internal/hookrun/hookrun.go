@@ -24,6 +24,7 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -39,7 +40,8 @@ const NoSet = "none"
 type Runner struct {
 	// Applier applies each hook, by itself. Its WaveTimeout bounds the wait for each
 	// hook and for each deletion. Its Membership, Sent, Begin, First and Health are not
-	// used: a hook is no member, and done when Helm says so.
+	// used: a hook is no member, and done when Helm says so. To its Secrets those of the
+	// hooks are added.
 	Applier apply.Applier
 	// Owner is the id of the apply set; default NoSet.
 	Owner string
@@ -50,7 +52,7 @@ type Runner struct {
 	Events func(apply.Event)
 }
 
-// hookRun is one event that goes on.
+// hookRun is one event in progress.
 type hookRun struct {
 	Runner
 	event   hooks.Event
@@ -62,22 +64,27 @@ type hookRun struct {
 // event. Without hooks of the event nothing is done.
 func (r Runner) Run(ctx context.Context, event hooks.Event, all hooks.Hooks) ([]apply.Result, error) {
 	run := &hookRun{Runner: r, event: event}
+	for _, hook := range all {
+		run.Applier.Secrets = withSecret(run.Applier.Secrets, hook.Resource)
+	}
 	list := all.Of(event)
 	if len(list) > 0 && r.Events != nil {
 		r.Events(apply.Event{Time: time.Now(), Op: apply.OpApply, Hook: string(event), State: apply.Applying, Detail: strconv.Itoa(len(list))})
 	}
 	for n, hook := range list {
-		applied, err := run.one(ctx, hook)
+		applied, err := run.runHook(ctx, hook)
 		if err == nil {
 			continue
 		}
 		if applied && ctx.Err() == nil { // Helm cleans nothing up after a hook that was refused
+			run.showLogs(ctx, hook, hooks.OnFailure)
 			err = errors.Join(err, run.cleanUp(ctx, hook, list[:n]))
 		}
 		return run.results, err
 	}
 	for _, hook := range slices.Backward(list) {
-		if hook.Has(hooks.OnSuccess) {
+		run.showLogs(ctx, hook, hooks.OnSuccess)
+		if hook.HasPolicy(hooks.OnSuccess) {
 			if err := run.remove(ctx, hook); err != nil {
 				return run.results, err
 			}
@@ -86,42 +93,40 @@ func (r Runner) Run(ctx context.Context, event hooks.Event, all hooks.Hooks) ([]
 	return run.results, nil
 }
 
-// one runs a hook, and reports whether it was applied.
-func (r *hookRun) one(ctx context.Context, hook hooks.Hook) (applied bool, err error) {
+// runHook runs a hook, and reports whether it was applied.
+func (r *hookRun) runHook(ctx context.Context, hook hooks.Hook) (applied bool, err error) {
 	live, err := r.find(ctx, hook)
 	if err != nil && ctx.Err() == nil { // else the run of its own says how it was ended
 		return false, r.fail(hook, apply.OpApply, err)
 	}
 	if live != nil {
-		if err := r.clear(ctx, hook, live); err != nil {
+		if err := r.prepareObject(ctx, hook, live); err != nil {
 			return false, err
 		}
 	}
-	plan, objects := single(hook, r.owner())
+	plan, objects := hookPlan(hook, r.owner())
 	a := r.Applier
 	a.Membership, a.Sent, a.Begin, a.First, a.Schedule = apply.Membership{}, nil, nil, nil, apply.Waves
 	a.Health = assessor()
-	a.Ungated = func(object.ID) bool { return !hook.Runs() && !hook.Stays() }
-	a.Events = r.tell
+	a.SkipWait = func(object.ID) bool { return !hook.IsAwaited() && !hook.IsKept() }
+	a.Events = r.emit
 	summary, err := a.Run(ctx, plan, objects)
 	r.results = append(r.results, summary.Results...)
-	return len(summary.Results) > 0 && !summary.Results[0].Applied.IsZero(), r.named(err)
+	return len(summary.Results) > 0 && !summary.Results[0].Applied.IsZero(), r.setErrorWave(err)
 }
 
-// clear makes room for a hook: an object of its ID that is being deleted goes first, and
-// one that must not be there, because a policy says so or because it would count as
-// the new one.
-func (r *hookRun) clear(ctx context.Context, hook hooks.Hook, live *unstructured.Unstructured) error {
+// prepareObject makes room for a hook. It waits until a terminating object of its ID
+// is gone, and deletes an object that a policy says to delete or that would
+// count as the new one. It fails when no run of this owner made the object.
+func (r *hookRun) prepareObject(ctx context.Context, hook hooks.Hook, live *unstructured.Unstructured) error {
 	switch {
 	case live.GetDeletionTimestamp() != nil:
 		return r.delete(ctx, hook, live)
-	case !r.owns(live):
-		return r.fail(hook, apply.OpApply, fmt.Errorf(
-			"an object of this name is there that no run of this %s made (it lacks the annotation %s: %s): delete it or give the hook another name; --adopt=any lets the hook take its place",
-			r.subject(), OwnerAnnotation, r.owner()))
-	case hook.Stays():
+	case !r.mayReplace(live):
+		return r.fail(hook, apply.OpApply, r.foreign(live))
+	case hook.IsKept():
 		return nil
-	case hook.Has(hooks.BeforeCreation), hook.Runs():
+	case hook.HasPolicy(hooks.BeforeCreation), hook.IsAwaited():
 		return r.delete(ctx, hook, live)
 	}
 	return nil
@@ -131,27 +136,28 @@ func (r *hookRun) clear(ctx context.Context, hook hooks.Hook, live *unstructured
 // of the hooks before it, which succeeded.
 func (r *hookRun) cleanUp(ctx context.Context, failed hooks.Hook, before []hooks.Hook) error {
 	var errs []error
-	if failed.Has(hooks.OnFailure) {
+	if failed.HasPolicy(hooks.OnFailure) {
 		errs = append(errs, r.remove(ctx, failed))
 	}
 	for _, hook := range before {
-		if hook.Has(hooks.OnSuccess) {
+		if hook.HasPolicy(hooks.OnSuccess) {
 			errs = append(errs, r.remove(ctx, hook))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// remove deletes the object of a hook, if it is there and ours.
+// remove deletes the object of a hook, if it exists and a run of this owner
+// made it.
 func (r *hookRun) remove(ctx context.Context, hook hooks.Hook) error {
-	if hook.Stays() {
+	if hook.IsKept() {
 		return nil
 	}
 	live, err := r.find(ctx, hook)
 	switch {
 	case err != nil:
 		return r.fail(hook, apply.OpDelete, err)
-	case live == nil || !r.Made(live):
+	case live == nil || !r.IsOwn(live):
 		return nil
 	}
 	return r.delete(ctx, hook, live)
@@ -162,29 +168,30 @@ func (r *hookRun) remove(ctx context.Context, hook hooks.Hook) error {
 func (r *hookRun) delete(ctx context.Context, hook hooks.Hook, live *unstructured.Unstructured) error {
 	a := r.Applier
 	remover := apply.Remover{
-		Cluster: a.Cluster, Timeout: a.Timeout, WaveTimeout: a.WaveTimeout, Unprotected: true, NoDiagnosis: a.NoDiagnosis,
-		Events: r.tell,
+		Cluster: a.Cluster, Timeout: a.Timeout, WaveTimeout: a.WaveTimeout, Unprotected: true, NoPruneOption: true, NoDiagnosis: a.NoDiagnosis,
+		Events: r.emit,
 	}
 	order := &ordering.Deletion{Steps: []ordering.DeletionStep{{ID: hook.ID}}, Waves: 1}
 	summary, err := remover.Run(ctx, order, map[object.ID]*unstructured.Unstructured{hook.ID: live})
 	if err != nil {
 		r.results = append(r.results, summary.Results...)
 	}
-	return r.named(err)
+	return r.setErrorWave(err)
 }
 
-// find reads the object of a hook; nil when there is none, or its kind is not served.
+// find returns the object of a hook; nil when it does not exist, or its kind
+// is not served.
 func (r *hookRun) find(ctx context.Context, hook hooks.Hook) (*unstructured.Unstructured, error) {
 	return find(ctx, r.Applier.Cluster, hook)
 }
 
-func find(ctx context.Context, cluster apply.Cluster, hook hooks.Hook) (*unstructured.Unstructured, error) {
+func find(ctx context.Context, cluster kube.Cluster, hook hooks.Hook) (*unstructured.Unstructured, error) {
 	gvk := (&unstructured.Unstructured{Object: hook.Object}).GroupVersionKind()
 	kind, served := cluster.Kind(gvk)
 	if !served {
 		return nil, nil
 	}
-	live, err := apply.Persist(ctx, "reading "+kind.Resource.GroupResource().String()+" "+hook.Name, func() (*unstructured.Unstructured, error) {
+	live, err := kube.WithRetry(ctx, "reading "+kind.Resource.GroupResource().String()+" "+hook.Name, func() (*unstructured.Unstructured, error) {
 		return cluster.Get(ctx, kind, hook.Namespace, hook.Name)
 	})
 	switch {
@@ -197,14 +204,25 @@ func find(ctx context.Context, cluster apply.Cluster, hook hooks.Hook) (*unstruc
 	return live, nil
 }
 
-// owns reports whether a hook may take the place of a live object: also of a member of
-// the set, which an earlier stream had as a resource.
-func (r Runner) owns(live *unstructured.Unstructured) bool {
-	return r.Adopt || r.Made(live) || r.Owner != "" && applyset.Owner(live) == r.Owner
+// mayReplace reports whether a hook may replace a live object. That includes
+// members of the set: an earlier stream had them as resources.
+func (r Runner) mayReplace(live *unstructured.Unstructured) bool {
+	return r.Adopt || r.IsOwn(live) || live.GetAnnotations()[OwnerAnnotation] == NoSet || r.Owner != "" && applyset.Owner(live) == r.Owner
 }
 
-// Made reports whether a run of the same owner made a live object.
-func (r Runner) Made(live *unstructured.Unstructured) bool {
+// foreign returns the error for a live object that a hook may not replace, with a remedy.
+func (r Runner) foreign(live *unstructured.Unstructured) error {
+	const remedy = "give the hook another name; --adopt=any lets the hook take its place"
+	if other := live.GetAnnotations()[OwnerAnnotation]; other != "" {
+		return fmt.Errorf("an object of this name is there that is a hook of another owner (annotation %s: %s): %s", OwnerAnnotation, other, remedy)
+	}
+	return fmt.Errorf(
+		"an object of this name is there that no run of this %s made (it lacks the annotation %s: %s): delete it or %s",
+		r.subject(), OwnerAnnotation, r.owner(), remedy)
+}
+
+// IsOwn reports whether a run of the same owner made a live object.
+func (r Runner) IsOwn(live *unstructured.Unstructured) bool {
 	return live.GetAnnotations()[OwnerAnnotation] == r.owner()
 }
 
@@ -215,7 +233,7 @@ func (r Runner) owner() string {
 	return r.Owner
 }
 
-// subject is what runs the hooks, in a message.
+// subject names the owner of the hooks in messages.
 func (r Runner) subject() string {
 	if r.Owner == "" {
 		return "stream"
@@ -223,8 +241,8 @@ func (r Runner) subject() string {
 	return "apply set"
 }
 
-// tell passes a transition of a hook on. What is said of its wave means nothing.
-func (r *hookRun) tell(e apply.Event) {
+// emit passes on a transition of a hook, without its wave: a hook has none.
+func (r *hookRun) emit(e apply.Event) {
 	if e.ID == (object.ID{}) || r.Events == nil {
 		return
 	}
@@ -232,38 +250,46 @@ func (r *hookRun) tell(e apply.Event) {
 	r.Events(e)
 }
 
-// title names the event in errors, where a wave's name stands for resources.
+// title names the event in errors, in place of a wave.
 func (r *hookRun) title() string { return string(r.event) + " hook" }
 
-// fail is the failure of a hook of which nothing was sent.
+// fail returns the failure of a hook for which nothing was sent.
 func (r *hookRun) fail(hook hooks.Hook, op apply.Op, err error) error {
 	failure := &apply.Error{Wave: r.title(), Op: op, ID: hook.ID, Err: err}
 	r.results = append(r.results, apply.Result{ID: hook.ID, State: apply.Failed, Err: failure})
-	r.tell(apply.Event{Time: time.Now(), Op: op, ID: hook.ID, State: apply.Failed, Detail: err.Error(), Err: failure})
+	r.emit(apply.Event{Time: time.Now(), Op: op, ID: hook.ID, State: apply.Failed, Detail: err.Error(), Err: failure})
 	return failure
 }
 
-// named writes the event into the errors of a run of its own.
-func (r *hookRun) named(err error) error {
+// setErrorWave writes the event into the errors of a run.
+func (r *hookRun) setErrorWave(err error) error {
 	switch failure := err.(type) { //nolint:errorlint // each of those that are joined is looked at
 	case *apply.Error:
 		failure.Wave = r.title()
 	case interface{ Unwrap() []error }:
 		for _, one := range failure.Unwrap() {
-			_ = r.named(one)
+			_ = r.setErrorWave(one)
 		}
 	}
 	return err
 }
 
-// single is the plan of one hook alone.
-func single(hook hooks.Hook, owner string) (*ordering.Plan, map[object.ID]*unstructured.Unstructured) {
+// withSecret returns secrets with a resource added, if that is a Secret.
+func withSecret(secrets []*unstructured.Unstructured, r ordering.Resource) []*unstructured.Unstructured {
+	if r.GroupKind() != "Secret" {
+		return secrets
+	}
+	return append(slices.Clip(secrets), &unstructured.Unstructured{Object: r.Object})
+}
+
+// hookPlan returns the plan of one hook.
+func hookPlan(hook hooks.Hook, owner string) (*ordering.Plan, map[object.ID]*unstructured.Unstructured) {
 	obj := (&unstructured.Unstructured{Object: hook.Object}).DeepCopy()
 	marks := obj.GetAnnotations()
 	marks[OwnerAnnotation] = owner // there are annotations: one makes it a hook
 	obj.SetAnnotations(marks)
 	step := ordering.Step{ID: hook.ID, Source: hook.Source, Gate: ordering.Ready}
-	if !hook.Runs() && !hook.Stays() {
+	if !hook.IsAwaited() && !hook.IsKept() {
 		step.Gate = ordering.Applied
 	}
 	return &ordering.Plan{Steps: []ordering.Step{step}, Waves: []ordering.Wave{{}}}, map[object.ID]*unstructured.Unstructured{hook.ID: obj}

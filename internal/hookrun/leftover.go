@@ -10,9 +10,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Left are the hooks whose objects are there and are those of a run of this owner,
-// each ID once, sorted.
-func (r Runner) Left(ctx context.Context, all hooks.Hooks) ([]hooks.Hook, error) {
+// Leftovers returns the hooks whose objects exist and were made by a run of this
+// owner, each ID once, sorted.
+func (r Runner) Leftovers(ctx context.Context, all hooks.Hooks) ([]hooks.Hook, error) {
 	var out []hooks.Hook
 	var errs []error
 	asked := map[object.ID]bool{}
@@ -25,7 +25,7 @@ func (r Runner) Left(ctx context.Context, all hooks.Hooks) ([]hooks.Hook, error)
 		if err != nil {
 			errs = append(errs, err)
 		}
-		if live != nil && r.Made(live) {
+		if live != nil && r.IsOwn(live) {
 			out = append(out, hook)
 		}
 	}
@@ -33,22 +33,29 @@ func (r Runner) Left(ctx context.Context, all hooks.Hooks) ([]hooks.Hook, error)
 	return out, errors.Join(errs...)
 }
 
-// RemoveLeft deletes what hooks have left behind, when the owner itself is deleted. The
-// transitions are told as those of an event. CustomResourceDefinitions stay, and are
-// given back.
-func (r Runner) RemoveLeft(ctx context.Context, event hooks.Event, all hooks.Hooks) (results []apply.Result, stay []hooks.Hook, err error) {
-	left, err := r.Left(ctx, all)
+// RemoveLeftovers deletes what hooks have left behind, when the owner itself is deleted:
+// Namespaces last, which other hooks' objects may be in. Each object is reported as a
+// hook of its own event. CustomResourceDefinitions stay.
+func (r Runner) RemoveLeftovers(ctx context.Context, all hooks.Hooks) ([]apply.Result, error) {
+	left, err := r.Leftovers(ctx, all)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	run := &hookRun{Runner: r, event: event}
+	slices.SortStableFunc(left, func(a, b hooks.Hook) int { return isNamespace(a) - isNamespace(b) })
+	run := &hookRun{Runner: r}
 	var errs []error
 	for _, hook := range left {
-		if hook.Stays() {
-			stay = append(stay, hook)
-			continue
+		if !hook.IsKept() {
+			run.event = hook.Events[0]
+			errs = append(errs, run.remove(ctx, hook))
 		}
-		errs = append(errs, run.remove(ctx, hook))
 	}
-	return run.results, stay, errors.Join(errs...)
+	return run.results, errors.Join(errs...)
+}
+
+func isNamespace(hook hooks.Hook) int {
+	if hook.GroupKind() == "Namespace" {
+		return 1
+	}
+	return 0
 }

@@ -3,24 +3,45 @@ package hookrun
 import (
 	"context"
 	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// OperationOf says by what the cluster has of a stream whether applying it is an
-// install or an upgrade, and names a resource that made it an upgrade. Namespaces and
-// CustomResourceDefinitions say nothing: others make them, too.
-func OperationOf(ctx context.Context, cluster apply.Cluster, stream *apply.Stream) (hooks.Operation, object.ID, error) {
-	var asked []ordering.Resource
-	for _, r := range stream.Resources {
-		switch r.GroupKind() {
-		case "Namespace", "CustomResourceDefinition.apiextensions.k8s.io":
-			continue
+// distinguishing returns the resources of a stream that decide between an install and
+// an upgrade.
+func distinguishing(resources []ordering.Resource) []ordering.Resource {
+	return slices.DeleteFunc(slices.Clone(resources), func(r ordering.Resource) bool {
+		return r.IsNamespace() || r.IsCRD()
+	})
+}
+
+// OperationPermissions returns the permissions that OperationOf takes. LIST would make
+// it cheaper; Find works without.
+func OperationPermissions(resources []ordering.Resource, kinds kube.Kinds) kube.Permissions {
+	var p kube.Permissions
+	for _, r := range distinguishing(resources) {
+		if kind, served := kinds((&unstructured.Unstructured{Object: r.Object}).GroupVersionKind()); served {
+			p.Required = append(p.Required, kube.Permission{Verb: "get", Resource: kind.Resource, Namespace: r.Namespace, Name: r.Name})
 		}
-		if _, served := cluster.Kind(stream.Objects[r.ID].GroupVersionKind()); served { // else none is there
+	}
+	return p
+}
+
+// OperationOf decides by the live objects of a stream whether applying it is
+// an install or an upgrade, and returns a resource that made it an upgrade.
+// Namespaces and CustomResourceDefinitions do not count: others create them
+// too.
+func OperationOf(ctx context.Context, cluster kube.Cluster, stream *apply.Stream) (hooks.Operation, object.ID, error) {
+	var asked []ordering.Resource
+	for _, r := range distinguishing(stream.Resources) {
+		if _, served := cluster.Kind(stream.Objects[r.ID].GroupVersionKind()); served { // otherwise it does not exist
 			asked = append(asked, r)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/ordapply/ordapply/health"
 )
 
-// podRules say when the Pod of a hook is done.
+// podRules decide when the Pod of a hook is done.
 var podRules = sync.OnceValue(func() *health.Rules {
 	rules, err := health.ParseRules([]byte(`
 apiVersion: ordapply.dev/v1alpha1

@@ -20,9 +20,10 @@ import (
 
 // The annotations of Helm's hooks.
 const (
-	EventAnnotation  = "helm.sh/hook"
-	WeightAnnotation = "helm.sh/hook-weight"
-	DeleteAnnotation = "helm.sh/hook-delete-policy"
+	EventAnnotation  = "helm.sh/hook"                   // events, comma-separated
+	WeightAnnotation = "helm.sh/hook-weight"            // an integer; lower weights run first
+	DeleteAnnotation = "helm.sh/hook-delete-policy"     // policies, comma-separated
+	LogAnnotation    = "helm.sh/hook-output-log-policy" // policies, comma-separated
 )
 
 // Event is a moment in the life of a release at which hooks run.
@@ -30,28 +31,28 @@ type Event string
 
 // The events.
 const (
-	PreInstall   Event = "pre-install"
-	PostInstall  Event = "post-install"
-	PreUpgrade   Event = "pre-upgrade"
-	PostUpgrade  Event = "post-upgrade"
-	PreRollback  Event = "pre-rollback"
-	PostRollback Event = "post-rollback"
-	PreDelete    Event = "pre-delete"
-	PostDelete   Event = "post-delete"
-	Test         Event = "test"
+	PreInstall   Event = "pre-install"   // before the first apply
+	PostInstall  Event = "post-install"  // after it
+	PreUpgrade   Event = "pre-upgrade"   // before any later apply
+	PostUpgrade  Event = "post-upgrade"  // after it
+	PreRollback  Event = "pre-rollback"  // before a rollback
+	PostRollback Event = "post-rollback" // after it
+	PreDelete    Event = "pre-delete"    // before the deletion
+	PostDelete   Event = "post-delete"   // after it
+	Test         Event = "test"          // by helm test only
 )
 
-// Events are all of them, in the order in which a release may see them.
+// Events returns all events, in the order in which a release may see them.
 func Events() []Event {
 	return []Event{PreInstall, PostInstall, PreUpgrade, PostUpgrade, PreRollback, PostRollback, PreDelete, PostDelete, Test}
 }
 
-// Policy says when the object of a hook is deleted.
+// Policy says when the object of a hook is deleted, or its logs are shown.
 type Policy string
 
 // The policies that do something. Helm keeps others and never acts on them.
 const (
-	BeforeCreation Policy = "before-hook-creation"
+	BeforeCreation Policy = "before-hook-creation" // the default for deletion
 	OnSuccess      Policy = "hook-succeeded"
 	OnFailure      Policy = "hook-failed"
 )
@@ -59,9 +60,10 @@ const (
 // Hook is one object that is run.
 type Hook struct {
 	ordering.Resource
-	Events   []Event // in the order of the annotation; one that is named twice runs twice
-	Weight   int
-	Policies []Policy
+	Events   []Event  // in the order of the annotation; one that is named twice runs twice
+	Weight   int      // 0 for what is no integer, as in Helm
+	Policies []Policy // when its object is deleted; default BeforeCreation
+	Logs     []Policy // when the logs of its Pods are shown; default never
 }
 
 // IsHook reports whether Helm takes a resource for a hook, or drops it because its
@@ -71,8 +73,8 @@ func IsHook(annotations map[string]string) bool {
 	return annotated
 }
 
-// Parse reads a resource that IsHook. The error is for one that Helm drops: it is
-// neither applied nor run.
+// Parse reads a resource with IsHook. The error is for one that Helm drops because
+// its annotation names an unknown event: it is neither applied nor run.
 func Parse(r ordering.Resource) (Hook, error) {
 	hook := Hook{Resource: r}
 	for _, name := range words(r.Annotations[EventAnnotation]) {
@@ -93,10 +95,13 @@ func Parse(r ordering.Resource) (Hook, error) {
 	for _, name := range words(list) {
 		hook.Policies = append(hook.Policies, Policy(name))
 	}
+	for _, name := range words(r.Annotations[LogAnnotation]) {
+		hook.Logs = append(hook.Logs, Policy(name))
+	}
 	return hook, nil
 }
 
-// words are the items of a list, trimmed and in lower case.
+// words splits a list into its items, trimmed and in lower case.
 func words(list string) []string {
 	items := strings.Split(list, ",")
 	for i, item := range items {
@@ -105,7 +110,7 @@ func words(list string) []string {
 	return items
 }
 
-// remedy says what to write instead of an event that does not exist.
+// remedy returns what to write instead of an event that does not exist.
 func remedy(name string) string {
 	switch name {
 	case "crd-install":
@@ -120,7 +125,8 @@ func remedy(name string) string {
 	return "write one of " + strings.Join(known, ", ")
 }
 
-// weight is a number, or 0 for a text that is none to Go: 1.5 and " 3" are not.
+// weight parses a number, and returns 0 for text that strconv.Atoi rejects,
+// such as 1.5 and " 3".
 func weight(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -129,20 +135,23 @@ func weight(text string) int {
 	return n
 }
 
-// Has reports whether the hook has a policy.
-func (h Hook) Has(policy Policy) bool { return slices.Contains(h.Policies, policy) }
+// HasPolicy reports whether the hook has a policy.
+func (h Hook) HasPolicy(policy Policy) bool { return slices.Contains(h.Policies, policy) }
 
-// Of reports whether the hook runs at an event.
-func (h Hook) Of(event Event) bool { return slices.Contains(h.Events, event) }
+// Shows reports whether the logs of the hook's Pods are shown when it ends so: only a
+// Job and a Pod have any.
+func (h Hook) Shows(end Policy) bool { return h.IsAwaited() && slices.Contains(h.Logs, end) }
 
-// Runs reports whether what the hook does takes time that is waited for: a Job until
-// it is complete, a Pod until it has succeeded. All other kinds are done when they
-// are applied.
-func (h Hook) Runs() bool {
+// RunsAt reports whether the hook runs at an event.
+func (h Hook) RunsAt(event Event) bool { return slices.Contains(h.Events, event) }
+
+// IsAwaited reports whether a run waits for the hook: for a Job until it is complete,
+// for a Pod until it has succeeded. All other kinds are done when they are applied.
+func (h Hook) IsAwaited() bool {
 	kind := h.GroupKind()
 	return kind == "Job.batch" || kind == "Pod"
 }
 
-// Stays reports whether no policy deletes the object: a CustomResourceDefinition
+// IsKept reports whether no policy deletes the object: a CustomResourceDefinition
 // would take all its objects with it.
-func (h Hook) Stays() bool { return h.GroupKind() == "CustomResourceDefinition.apiextensions.k8s.io" }
+func (h Hook) IsKept() bool { return h.GroupKind() == "CustomResourceDefinition.apiextensions.k8s.io" }

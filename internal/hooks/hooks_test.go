@@ -17,7 +17,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Each testdata/*.txtar is one rule: a stream, and what runs at each event, in order.
+// Each testdata/*.txtar is one rule: a stream, and the hooks of each event,
+// in order.
 func TestSequences(t *testing.T) {
 	cases, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
 	require.NoError(t, err)
@@ -53,7 +54,7 @@ func stream(t *testing.T, text []byte) []ordering.Resource {
 	return out
 }
 
-// told is what runs, as a text.
+// told returns the hooks of each event as text.
 func told(all Hooks, dropped []error) string {
 	var b strings.Builder
 	for _, event := range Events() {
@@ -77,7 +78,7 @@ func resource(annotations map[string]string) ordering.Resource {
 	return ordering.Resource{Meta: object.Meta{ID: object.ID{Kind: "ConfigMap", Name: "a"}, Annotations: annotations}}
 }
 
-// Helm reads numbers as Go's Atoi does, and takes what that refuses for 0.
+// Helm parses weights with strconv.Atoi, and uses 0 where that fails.
 func TestWeights(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "5": 5, "-5": -5, "+2": 2, "abc": 0, "1.5": 0, " 3": 0, "99999999999999999999": 0} {
 		hook, err := Parse(resource(map[string]string{EventAnnotation: "test", WeightAnnotation: text}))
@@ -86,8 +87,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// Only where nothing is written does the default hold: a word that Helm does not know
-// means that no policy does.
+// The default applies only without an annotation: an unknown policy means no
+// policy at all.
 func TestPolicies(t *testing.T) {
 	for text, want := range map[string][]Policy{
 		"-":                                      {BeforeCreation},
@@ -105,7 +106,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// Hooks whose weights and names differ run in the same order wherever they stood.
+// Hooks with different weights and names run in the same order, whatever the
+// order of the documents.
 func TestOrderDoesNotDependOnTheDocuments(t *testing.T) {
 	var all Hooks
 	for i := range 40 {
@@ -119,7 +121,7 @@ func TestOrderDoesNotDependOnTheDocuments(t *testing.T) {
 	}
 }
 
-// Nothing in an annotation can make reading it fail otherwise than by dropping the hook.
+// Whatever an annotation contains, parsing it succeeds or drops the hook.
 func FuzzParse(f *testing.F) {
 	f.Add("pre-install,post-install", "5", "hook-succeeded")
 	f.Add("", "", "")

@@ -10,19 +10,30 @@ type Operation string
 
 // The operations.
 const (
-	Install  Operation = "install"
-	Upgrade  Operation = "upgrade"
-	Rollback Operation = "rollback"
-	Delete   Operation = "delete"
+	Install  Operation = "install"  // the first apply
+	Upgrade  Operation = "upgrade"  // any later apply
+	Rollback Operation = "rollback" // the apply of an earlier revision
+	Delete   Operation = "delete"   // the deletion of all
 )
 
-// Pre is the event before the operation.
+// Pre returns the event before the operation.
 func (o Operation) Pre() Event { return Event("pre-" + o) }
 
-// Post is the event after it.
+// Post returns the event after the operation.
 func (o Operation) Post() Event { return Event("post-" + o) }
 
-// Prerequisites are the resources of a stream without which its hooks cannot be
+// OfApply reports whether any hook runs at an install, an upgrade or a rollback: else it
+// does not matter which of them an apply is.
+func (all Hooks) OfApply() bool {
+	for _, operation := range []Operation{Install, Upgrade, Rollback} {
+		if len(all.Of(operation.Pre()))+len(all.Of(operation.Post())) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Prerequisites returns the resources of a stream without which its hooks cannot be
 // created: the Namespaces that they live in, and the definitions of their kinds. Helm
 // creates these only after the hooks, which then fail; here they go first.
 func (all Hooks) Prerequisites(resources []ordering.Resource) map[object.ID]bool {
@@ -46,7 +57,7 @@ func (all Hooks) Prerequisites(resources []ordering.Resource) map[object.ID]bool
 	return out
 }
 
-// definedKind is the kind that a CustomResourceDefinition defines, as "Kind.group".
+// definedKind returns the kind that a CustomResourceDefinition defines, as "Kind.group".
 func definedKind(r ordering.Resource) string {
 	spec, _ := r.Object["spec"].(map[string]any)
 	names, _ := spec["names"].(map[string]any)

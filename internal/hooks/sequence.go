@@ -24,7 +24,7 @@ func Read(resources []ordering.Resource) (all Hooks, dropped []error) {
 	return all, dropped
 }
 
-// place is where a manifest stood, in a message.
+// place returns the source of a manifest for use in a message.
 func place(source string) string {
 	if source == "" {
 		return ""
@@ -32,9 +32,9 @@ func place(source string) string {
 	return " (" + source + ")"
 }
 
-// Of are the hooks of an event in the order in which they run: by weight, then by
-// name, then in the order in which Helm installs kinds, then as the documents stood.
-// A hook that names the event twice is there twice.
+// Of returns the hooks of an event in the order in which they run: by weight,
+// then by name, then in Helm's install order of kinds, then in the order of
+// the documents. A hook that names the event twice is returned twice.
 func (all Hooks) Of(event Event) []Hook {
 	var out []Hook
 	for _, hook := range all {
@@ -51,7 +51,7 @@ func (all Hooks) Of(event Event) []Hook {
 	return out
 }
 
-// Planned lists what runs at each event, for people and programs.
+// Planned lists the hooks of each event, for people and programs.
 func (all Hooks) Planned() []ordering.PlannedHook {
 	var out []ordering.PlannedHook
 	for _, event := range Events() {
@@ -65,15 +65,15 @@ func (all Hooks) Planned() []ordering.PlannedHook {
 	return out
 }
 
-// Tests are the hooks that run at no other event than a test.
+// Tests returns the hooks that run at no event but test.
 func (all Hooks) Tests() []Hook {
 	return slices.DeleteFunc(slices.Clone(all), func(hook Hook) bool {
 		return slices.ContainsFunc(hook.Events, func(event Event) bool { return event != Test })
 	})
 }
 
-// compareKinds compares by the order in which Helm installs kinds. Those that it
-// does not know come last, by name.
+// compareKinds compares by Helm's install order of kinds. Kinds that it does
+// not contain come last, by name.
 func compareKinds(a, b string) int {
 	ofA, ofB := slices.Index(installOrder(), a), slices.Index(installOrder(), b)
 	switch {

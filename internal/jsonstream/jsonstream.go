@@ -1,6 +1,8 @@
-// Package jsonstream takes apart JSON values that stand one behind the other
-// with nothing between them, as `jq -c '.items[]'` prints them. YAML wants a
-// line --- there, and its readers stop behind the first value without a word.
+// Package jsonstream splits consecutive JSON values without separators, as `jq
+// -c '.items[]'` prints them. YAML requires a line --- between them, and its
+// parsers silently stop after the first value.
+//
+//	parts, err := jsonstream.Split([]byte(`{"a":1}{"b":2}`)) // {"a":1} and {"b":2}
 package jsonstream
 
 import (
@@ -9,19 +11,20 @@ import (
 	"fmt"
 )
 
-// StrayError is text behind a JSON value that is none itself.
+// StrayError reports text after a JSON value that is not a JSON value.
 type StrayError struct {
-	Text string // the beginning of what stands there
+	Text string // the start of the text
 }
 
+// Error quotes the text.
 func (e *StrayError) Error() string {
 	return fmt.Sprintf("%q stands behind a JSON object and is none: is a line --- missing between them?", e.Text)
 }
 
-// Split gives the parts of a text, which together are the whole of it: each JSON
-// object or list with the blanks and comments before it. A text that does not
-// begin with one is its own only part. With an error the last part is what stands
-// behind the others.
+// Split returns the parts of a text, which add up to the whole text: each JSON
+// object or list with the white space and comments before it. A text that does
+// not start with one is its own only part. The error is a *StrayError; the last
+// part is then the text after the valid ones.
 func Split(text []byte) ([][]byte, error) {
 	var parts [][]byte
 	from, at := 0, blank(text)
@@ -45,8 +48,8 @@ func Split(text []byte) ([][]byte, error) {
 	return parts, nil
 }
 
-// valueLength is how long the JSON object or list is that a text begins with; 0
-// when it begins with none.
+// valueLength returns the length of the JSON object or list at the start of a
+// text; 0 if there is none.
 func valueLength(text []byte) int {
 	if text[0] != '{' && text[0] != '[' {
 		return 0
@@ -59,7 +62,8 @@ func valueLength(text []byte) int {
 	return int(decoder.InputOffset())
 }
 
-// blank is the length of the blanks and comments that a text begins with.
+// blank returns the length of the white space and comments at the start of a
+// text.
 func blank(text []byte) int {
 	at := 0
 	for at < len(text) {
@@ -79,8 +83,8 @@ func blank(text []byte) int {
 	return at
 }
 
-// OddBreaks tells whether a text has line breaks, as YAML sees it, that neither
-// are nor follow a newline: such a one ends a comment.
+// OddBreaks reports whether a text contains line breaks, in YAML's sense, that
+// are not part of a newline. They end a comment.
 func OddBreaks(text []byte) bool {
 	for _, odd := range []string{"\u0085", "\u2028", "\u2029"} {
 		if bytes.Contains(text, []byte(odd)) {

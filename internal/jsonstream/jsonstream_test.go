@@ -43,7 +43,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// FuzzSplit: no byte is lost.
+// FuzzSplit checks that no byte is lost.
 func FuzzSplit(f *testing.F) {
 	for _, seed := range []string{"{}{}", "{} #\n[]", "{}x", "#", "", " [1]\r\n"} {
 		f.Add(seed, 3)

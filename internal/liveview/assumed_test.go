@@ -11,7 +11,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// The header counts what is ready only by assumption.
+// The header counts resources that are only assumed ready.
 func TestAssumedIsCounted(t *testing.T) {
 	web, store := object.ID{Group: "apps", Kind: "Deployment", Name: "web"}, object.ID{Kind: "Store", Name: "main"}
 	plan := &ordering.Plan{Steps: []ordering.Step{{ID: web}, {ID: store}}, Waves: make([]ordering.Wave, 1)}

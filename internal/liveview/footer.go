@@ -7,10 +7,10 @@ import (
 	"github.com/ordapply/ordapply/internal/terminal"
 )
 
-// Interrupted is what people are told when a run was asked to stop.
+// Interrupted is the message when a run is asked to stop.
 const Interrupted = "interrupted: finishing what was sent; once more ends at once"
 
-// footer says what comes then, or that nothing will.
+// footer describes what comes next, or why nothing does.
 func (v *View) footer(columns int) []terminal.Line {
 	say := func(mood terminal.Mood, texts ...string) []terminal.Line {
 		return []terminal.Line{{Text: fitting(columns-1, texts...), Mood: mood}}
@@ -22,24 +22,25 @@ func (v *View) footer(columns int) []terminal.Line {
 		return say(terminal.Faint, "asking the cluster for the causes", "asking for causes")
 	case !v.inWave() || v.open == len(v.waves)-1:
 		return nil
-	case v.stuck():
+	case v.isStuck():
 		return say(terminal.Bad, "no later wave will open", "no wave opens now")
 	}
-	return say(terminal.Faint, v.then(columns, v.title), v.then(columns, v.number), fmt.Sprintf("then %d more", len(v.waves)-v.open-1))
+	return say(terminal.Faint, v.upcoming(columns, v.title), v.upcoming(columns, v.number), fmt.Sprintf("then %d more", len(v.waves)-v.open-1))
 }
 
-// stuck tells whether something of the open wave failed, so that no other opens.
-func (v *View) stuck() bool {
+// isStuck reports whether something of the open wave failed, so that no later
+// wave opens.
+func (v *View) isStuck() bool {
 	_, bad := v.tally(v.waves[v.open])
 	return bad > 0
 }
 
-// number is the short title of a wave.
+// number returns the short title of a wave.
 func (v *View) number(wave int) string { return fmt.Sprintf("wave %d/%d", wave+1, len(v.waves)) }
 
-// then lists the waves to come, by their titles, as far as columns allow, and at
-// least the next one.
-func (v *View) then(columns int, title func(wave int) string) string {
+// upcoming lists the upcoming waves by title as far as columns allow, and at least
+// the next one.
+func (v *View) upcoming(columns int, title func(wave int) string) string {
 	text := "then"
 	for n := v.open + 1; n < len(v.waves); n++ {
 		more := fmt.Sprintf(" and %d more", len(v.waves)-n)
@@ -55,7 +56,7 @@ func (v *View) then(columns int, title func(wave int) string) string {
 	return text
 }
 
-// over tells whether every resource is in its final state.
+// over reports whether every resource is in its final state.
 func (v *View) over() bool {
 	for i := range v.resources {
 		if !v.resources[i].state.Final() {

@@ -11,25 +11,31 @@ import (
 	"github.com/ordapply/ordapply/internal/terminal"
 )
 
-// patience is how long a resource may take before it gets a line of its own,
-// unless it has something to say.
-const patience = time.Second
+// rowDelay is how long a resource may take before it gets its own line, unless
+// it has a detail.
+const rowDelay = time.Second
 
-// mostRows is how many resources are shown at most, whatever the height.
+// mostRows is the maximum number of resources shown, whatever the height.
 const mostRows = 16
 
-// row is one resource that is worth a line.
+// row is a resource with its own line.
 type row struct {
 	resource int
 	blocks   int
 }
 
-// Frame is what to show now, in fewer lines than rows: where the run stands,
-// the resources that matter (failed ones, then those that block most, then the
-// slowest), all others as counts, and what comes then.
+// Frame returns the lines to show now, fewer than rows: the progress of the
+// run, the most important resources (failed ones, then those that block most,
+// then the slowest), the others as counts, and what comes next.
 func (v *View) Frame(columns, rows int, now time.Time) []terminal.Line {
 	lines := []terminal.Line{{Text: v.header(columns, now)}}
-	shown := v.worth(now)
+	if v.hook.event != "" { // nothing of the plan goes on meanwhile
+		if lines = append(lines, v.hookLine(columns, now)); v.interrupted || !v.over() {
+			lines = append(lines, v.footer(columns)...)
+		}
+		return lines[:min(len(lines), max(0, rows-1))]
+	}
+	shown := v.visibleRows(now)
 	folded := len(shown)
 	footer := v.footer(columns)
 	if room := min(mostRows, rows-3-len(footer)); len(shown) > room {
@@ -55,9 +61,9 @@ func (v *View) Frame(columns, rows int, now time.Time) []terminal.Line {
 	return lines[:min(len(lines), max(0, rows-1))]
 }
 
-// worth lists what is worth a line, the most important first. Of many that
-// have no answer yet most have not been sent yet: they are worth none.
-func (v *View) worth(now time.Time) []row {
+// visibleRows returns the resources that deserve a line, most important first. If
+// many have no response yet, most of them have not been sent: they get none.
+func (v *View) visibleRows(now time.Time) []row {
 	var rows []row
 	silent := 0
 	for i := range v.resources {
@@ -71,7 +77,7 @@ func (v *View) worth(now time.Time) []row {
 		case apply.Failed, apply.TimedOut:
 			rows = append(rows, row{resource: i})
 		case apply.Applying, apply.Waiting, apply.Deleting:
-			if r.detail != "" || r.took(now) >= patience && (r.state == apply.Waiting || silent <= mostRows) {
+			if r.detail != "" || r.took(now) >= rowDelay && (r.state == apply.Waiting || silent <= mostRows) {
 				rows = append(rows, row{i, len(v.blocked(i))})
 			}
 		}
@@ -79,7 +85,7 @@ func (v *View) worth(now time.Time) []row {
 	slices.SortFunc(rows, func(a, b row) int {
 		x, y := &v.resources[a.resource], &v.resources[b.resource]
 		return cmp.Or(
-			cmp.Compare(open(x.state), open(y.state)),
+			cmp.Compare(unfinished(x.state), unfinished(y.state)),
 			cmp.Compare(b.blocks, a.blocks),
 			x.sent.Compare(y.sent),
 			cmp.Compare(a.resource, b.resource),
@@ -88,28 +94,29 @@ func (v *View) worth(now time.Time) []row {
 	return rows
 }
 
-// open is 0 for what failed, 1 for what may still end well.
-func open(s apply.State) int {
+// unfinished returns 0 for a failed resource, 1 for one that may still succeed.
+func unfinished(s apply.State) int {
 	if s.Final() {
 		return 0
 	}
 	return 1
 }
 
-// table is how the rows of a frame are laid out.
+// table is the layout of a frame's rows.
 type table struct {
 	narrow       bool
 	names, clock int  // widths of columns
-	words        bool // there is room for what resources say
+	words        bool // there is room for details
 }
 
-// leastWords is how many columns of what a resource says are worth showing.
+// leastWords is the minimum width at which a detail is shown.
 const leastWords = 10
 
-// layout gives names as much as leaves room for what there is to say; in a narrow
-// frame, as leaves room for its beginning, or all where both would be too short.
+// layout chooses the width of names so that details fit; in a narrow frame so
+// that their start fits, or gives names the whole width if both would be too
+// short.
 func (v *View) layout(rows []row, columns int, now time.Time) table {
-	t := table{narrow: columns < narrow, clock: 6, names: columns * 11 / 20, words: true}
+	t := table{narrow: columns < narrowWidth, clock: 6, names: columns * 11 / 20, words: true}
 	if t.narrow {
 		t.clock = 0
 		for _, row := range rows {
@@ -128,23 +135,19 @@ func (v *View) layout(rows []row, columns int, now time.Time) table {
 	return t
 }
 
-// line is a row of the table. What failed is marked in a narrow one, where the
-// word for that may be cut.
+// line formats a row of the table. In a narrow table a failed resource is
+// marked, since the word may be cut.
 func (v *View) line(row row, t table, now time.Time) terminal.Line {
 	r := &v.resources[row.resource]
 	mood, words, mark := terminal.Busy, r.detail, " "
 	switch {
 	case r.state.Final():
-		mood, words = terminal.Bad, said(string(r.state), r.detail)
+		mood, words = terminal.Bad, detailText(string(r.state), r.detail)
 		if t.narrow {
 			mark = "!"
 		}
-	case words == "" && r.state == apply.Applying:
-		words = "no answer yet"
-	case words == "" && r.state == apply.Deleting:
-		words = "not gone yet"
 	case words == "":
-		words = "not ready yet"
+		words = waitsFor(r.state)
 	}
 	name := label(r.id, t.names)
 	text := fmt.Sprintf("%s %s%s  %*s", mark, name, strings.Repeat(" ", t.names-terminal.Width(name)), t.clock, clock(r.took(now)))
@@ -154,8 +157,30 @@ func (v *View) line(row row, t table, now time.Time) terminal.Line {
 	return terminal.Line{Text: text, Mood: mood}
 }
 
-// rest says within a number of columns how many have no line of their own, of what
-// is going on; folded of them would be worth one.
+// hookLine returns the line of the hook that is running.
+func (v *View) hookLine(columns int, now time.Time) terminal.Line {
+	h := &v.hook
+	head, took := "  "+h.event+" hook ", "  "+clock(h.took(now))
+	text := head + label(h.id, max(0, columns-1-terminal.Width(head+took))) + took
+	if words := cmp.Or(h.detail, waitsFor(h.state)); terminal.Width(text)+2+leastWords < columns {
+		text += "  " + words
+	}
+	return terminal.Line{Text: text, Mood: terminal.Busy}
+}
+
+// waitsFor returns what a resource in a state waits for, if nothing else is known.
+func waitsFor(state apply.State) string {
+	switch state {
+	case apply.Applying:
+		return "no answer yet"
+	case apply.Deleting:
+		return "not gone yet"
+	}
+	return "not ready yet"
+}
+
+// rest counts, within a number of columns, the current resources without a
+// line; folded of them would deserve one.
 func (v *View) rest(shown []row, folded, columns int) string {
 	visible := map[int]bool{}
 	for _, row := range shown {
@@ -185,7 +210,8 @@ func (v *View) rest(shown []row, folded, columns int) string {
 	return fitting(columns, words, sum)
 }
 
-// current tells whether a resource belongs to what is going on.
+// current reports whether a resource belongs to the current wave or has
+// started.
 func (v *View) current(i int) bool {
 	if v.options.Graph || v.resources[i].state != apply.Pending {
 		return true
@@ -208,5 +234,5 @@ func group(s apply.State) string {
 	case apply.Skipped:
 		return "skipped"
 	}
-	return "" // not worth counting: ready, or never reached
+	return "" // not counted: ready, or never started
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/ordapply/ordapply/internal/terminal"
 )
 
-// narrow is the width below which a frame says less.
-const narrow = 60
+// narrowWidth is the width below which a frame is abbreviated.
+const narrowWidth = 60
 
-// leastName is how much of a wave's name is worth showing.
+// leastName is the minimum width at which a wave's name is shown.
 const leastName = 4
 
-// header says where the run stands, on the left, and since when, on the right.
-// Where there is no room for both, the time goes last of all but the counts.
+// header returns the progress on the left and the elapsed time on the right. If
+// there is not enough room, only the counts take precedence over the time.
 func (v *View) header(columns int, now time.Time) string {
 	right := v.since(columns, now)
 	space := columns - 1 - terminal.Width(right)
-	forms := v.standings(space - 2)
+	forms := v.headerVariants(space - 2)
 	if terminal.Width(forms[len(forms)-1]) > space-2 {
 		return fitting(columns-1, forms...)
 	}
@@ -30,17 +30,17 @@ func (v *View) header(columns int, now time.Time) string {
 	return left + strings.Repeat(" ", max(2, space-terminal.Width(left))) + right
 }
 
-// since tells how long the wave and the run have taken by now.
+// since returns the elapsed time of the wave and the run.
 func (v *View) since(columns int, now time.Time) string {
 	run := clock(now.Sub(v.begin))
 	switch {
-	case !v.inWave() && columns < narrow:
+	case !v.inWave() && columns < narrowWidth:
 		return run
 	case !v.inWave():
 		return "run " + run
 	}
 	wave := clock(now.Sub(v.opened))
-	if columns < narrow {
+	if columns < narrowWidth {
 		return wave
 	}
 	if limit := cmp.Or(v.plan.Waves[v.open].Timeout, v.options.WaveTimeout); limit > 0 {
@@ -49,12 +49,12 @@ func (v *View) since(columns int, now time.Time) string {
 	return wave + ", run " + run
 }
 
-// inWave tells whether what goes on is a wave, and not the whole plan.
+// inWave reports whether a wave is open; with schedule graph there are none.
 func (v *View) inWave() bool { return !v.options.Graph && v.open >= 0 }
 
-// standings say where the run stands, in fewer and fewer columns: of a wave's
-// name there is as much as columns allow, then nothing.
-func (v *View) standings(columns int) []string {
+// headerVariants returns descriptions of the progress with decreasing width: the
+// wave's name is first shortened, then omitted.
+func (v *View) headerVariants(columns int) []string {
 	members := make([]int, len(v.resources))
 	for i := range members {
 		members[i] = i
@@ -67,7 +67,7 @@ func (v *View) standings(columns int) []string {
 	if bad > 0 {
 		failed = fmt.Sprintf(", %d failed", bad)
 	}
-	words := counts + " " + v.goal(members) + v.guessed(members) + failed
+	words := counts + " " + v.awaitedState(members) + v.assumedNote(members) + failed
 	if !v.inWave() {
 		return []string{words, counts + failed}
 	}
@@ -84,8 +84,8 @@ func (v *View) standings(columns int) []string {
 	return forms
 }
 
-// fitting is the first text that fits into columns; the last one is cut if none
-// does.
+// fitting returns the first text that fits into columns; if none does, the last
+// one, cut.
 func fitting(columns int, texts ...string) string {
 	for _, text := range texts {
 		if terminal.Width(text) <= columns {
@@ -95,8 +95,8 @@ func fitting(columns int, texts ...string) string {
 	return terminal.Clip(texts[len(texts)-1], max(0, columns))
 }
 
-// guessed says how many are ready only by assumption; "" for none.
-func (v *View) guessed(of []int) string {
+// assumedNote returns how many are only assumed ready, or "".
+func (v *View) assumedNote(of []int) string {
 	n := 0
 	for _, i := range of {
 		if v.resources[i].assumed {
@@ -109,9 +109,9 @@ func (v *View) guessed(of []int) string {
 	return fmt.Sprintf(" (%d only assumed)", n)
 }
 
-// goal is what resources are waited to become: a wave of deletions waits until its
-// resources are gone, and so does a run in which there is nothing but deletions.
-func (v *View) goal(of []int) string {
+// awaitedState returns the state that resources are waited for: "gone" in a wave of
+// deletions, or in a run with deletions only, else "ready".
+func (v *View) awaitedState(of []int) string {
 	if v.inWave() && v.deletes {
 		return "gone"
 	}
@@ -127,7 +127,7 @@ func (v *View) goal(of []int) string {
 	return goal
 }
 
-// tally counts who got there and who will not.
+// tally counts resources that succeeded and that failed.
 func (v *View) tally(of []int) (done, bad int) {
 	for _, i := range of {
 		switch v.resources[i].state {

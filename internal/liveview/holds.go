@@ -9,39 +9,39 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// follower is a resource that needs another, and from which gate on it may
+// dependent is a resource that needs another, with the gate from which it may
 // start.
-type follower struct {
+type dependent struct {
 	resource int
 	gate     ordering.Gate
 }
 
-// hold is a resource and whether it is applied: then only those that need it
-// ready wait for it.
-type hold struct {
+// blocker is a resource, and whether it is applied: then only dependents with gate
+// Ready wait for it.
+type blocker struct {
 	resource int
 	applied  bool
 }
 
-func (v *View) follow() {
-	v.followers = make([][]follower, len(v.resources))
+func (v *View) indexDependents() {
+	v.dependents = make([][]dependent, len(v.resources))
 	for i, s := range v.plan.Steps {
 		for _, need := range s.Needs {
 			if n, ok := v.byID[need.ID]; ok {
-				v.followers[n] = append(v.followers[n], follower{i, need.Gate})
+				v.dependents[n] = append(v.dependents[n], dependent{i, need.Gate})
 			}
 		}
 	}
 }
 
-// blocked are the resources that cannot start before a resource gets further,
-// directly or through others, nearest first.
+// blocked returns the resources that cannot start before a resource makes
+// progress, directly or transitively, nearest first.
 func (v *View) blocked(i int) []int {
 	applied := v.resources[i].state == apply.Waiting
-	all, known := v.held[hold{i, applied}]
+	all, known := v.held[blocker{i, applied}]
 	if !known {
-		all = v.holds(i, applied)
-		v.held[hold{i, applied}] = all
+		all = v.allBlocked(i, applied)
+		v.held[blocker{i, applied}] = all
 	}
 	var still []int
 	for _, n := range all {
@@ -52,11 +52,11 @@ func (v *View) blocked(i int) []int {
 	return still
 }
 
-func (v *View) holds(i int, applied bool) []int {
+func (v *View) allBlocked(i int, applied bool) []int {
 	var all []int
 	seen := map[int]bool{i: true}
 	for queue := []int{i}; len(queue) > 0; queue = queue[1:] {
-		for _, f := range v.followers[queue[0]] {
+		for _, f := range v.dependents[queue[0]] {
 			if seen[f.resource] || queue[0] == i && applied && f.gate == ordering.Applied {
 				continue
 			}
@@ -68,13 +68,13 @@ func (v *View) holds(i int, applied bool) []int {
 	return all
 }
 
-// leastLabel is how many columns it takes to name a resource at all.
+// leastLabel is the minimum width for the name of a resource.
 const leastLabel = 16
 
-// blocks says within a number of columns what a resource holds up: others that
-// need it, and waves; "" when that is nothing.
+// blocks describes, within a number of columns, what a resource blocks:
+// dependents and waves; "" if nothing.
 func (v *View) blocks(i, columns int) string {
-	held, waves := v.blocked(i), v.closes(i)
+	held, waves := v.blocked(i), v.blockedWaves(i)
 	if len(held) == 0 {
 		if terminal.Width(waves) > columns {
 			return ""
@@ -97,11 +97,11 @@ func (v *View) blocks(i, columns int) string {
 	return fitting(columns, "blocks "+plain.Line(first.String())+more+", "+waves, short+", "+waves, short)
 }
 
-// closes says which waves cannot open before a resource gets further; "" when it
-// holds up none, or none will open any more.
-func (v *View) closes(i int) string {
+// blockedWaves names the waves that cannot open before a resource makes progress; ""
+// if there are none, or no wave will open any more.
+func (v *View) blockedWaves(i int) string {
 	r, step := &v.resources[i], v.plan.Steps[i]
-	if !v.inWave() || v.interrupted || v.stuck() {
+	if !v.inWave() || v.interrupted || v.isStuck() {
 		return ""
 	}
 	first := v.open + 1

@@ -9,12 +9,13 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// leastKind is how many columns a name must have for its kind to have some of them.
+// leastKind is the minimum width at which a label contains a kind.
 const leastKind = 24
 
-// label names a resource within a number of columns: in full if it fits, else
-// without its group, else with the capitals of its kind (CRD, HPA), and only
-// then cut. In few columns its kind goes, then its namespace.
+// label returns the name of a resource within a number of columns: in full if
+// it fits, else without its group, then with the initials of its kind (CRD,
+// HPA), and only then cut. In few columns it omits the kind, then the
+// namespace.
 func label(id object.ID, columns int) string {
 	full := plain.Line(id.String())
 	if terminal.Width(full) <= columns {
@@ -39,7 +40,7 @@ func label(id object.ID, columns int) string {
 	return fitting(columns, plain.Line(id.Namespace)+"/"+name, name)
 }
 
-// initials are the capital letters of a kind.
+// initials returns the capital letters of a kind.
 func initials(kind string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsUpper(r) {

@@ -1,10 +1,10 @@
-// Package liveview is what a person sees of a run on a terminal: events go in,
-// lines of a given width and height come out. It does no I/O and reads no
-// clock; package terminal draws what it says.
+// Package liveview computes the display of a run on a terminal: events go in,
+// lines for a given width and height come out. It does no I/O and reads no
+// clock; package terminal draws the lines.
 //
 //	v := liveview.New(plan, liveview.Options{WaveTimeout: 5 * time.Minute}, time.Now())
-//	above := v.Take(event)               // lines that stay, often none
-//	frame := v.Frame(80, 24, time.Now()) // what changes
+//	above := v.Take(event)               // permanent lines, often none
+//	frame := v.Frame(80, 24, time.Now()) // lines to redraw
 //	above = v.End()
 package liveview
 
@@ -20,40 +20,41 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// View is the state of one run, as far as it is shown.
+// View is the displayed state of one run.
 type View struct {
 	plan        *ordering.Plan
 	options     Options
 	begin       time.Time
 	resources   []resource // one per step of the plan
 	byID        map[object.ID]int
-	waves       [][]int // the resources of each
-	open        int     // the open wave; -1 when none is
-	deletes     bool    // the open wave
+	waves       [][]int // the resources of each wave
+	open        int     // the open wave; -1 if none
+	deletes     bool    // the open wave is one of deletions
 	opened      time.Time
-	latest      time.Time // when something happened
+	latest      time.Time // time of the last event
 	interrupted bool
-	followers   [][]follower // who needs a resource directly
-	held        map[hold][]int
+	dependents  [][]dependent // direct dependents, per resource
+	held        map[blocker][]int
+	hook        hook // that goes on; none without an event
 }
 
-// Options say how the run goes.
+// Options describe the run.
 type Options struct {
 	Graph       bool          // waves are only labels
-	WaveTimeout time.Duration // of a wave without a timeout of its own; 0 is none
+	WaveTimeout time.Duration // of a wave without its own timeout; 0 means none
 }
 
 type resource struct {
 	id     object.ID
 	state  apply.State
-	detail string // plain
+	detail string // without control characters
 	sent   time.Time
 	ended  time.Time
 
-	assumed bool // ready, and nothing in the object says so
+	assumed bool // ready without evidence in the object
 }
 
-// took is how long a resource took, or takes by now.
+// took returns how long a resource took, or has taken so far.
 func (r *resource) took(now time.Time) time.Duration {
 	switch {
 	case r.sent.IsZero():
@@ -64,18 +65,18 @@ func (r *resource) took(now time.Time) time.Duration {
 	return now.Sub(r.sent)
 }
 
-// New is a view of a run that begins now.
+// New returns a view of a run that starts at begin.
 func New(plan *ordering.Plan, o Options, begin time.Time) *View {
 	v := &View{
 		options: o, begin: begin, open: -1,
 		byID: make(map[object.ID]int, len(plan.Steps)),
-		held: map[hold][]int{},
+		held: map[blocker][]int{},
 	}
 	v.Extend(plan)
 	return v
 }
 
-// Extend takes the plan with further waves at its end.
+// Extend switches to the plan with additional waves at its end.
 func (v *View) Extend(plan *ordering.Plan) {
 	v.plan = plan
 	for range plan.Waves[len(v.waves):] {
@@ -87,10 +88,10 @@ func (v *View) Extend(plan *ordering.Plan) {
 		v.byID[s.ID] = i
 		v.waves[s.Wave] = append(v.waves[s.Wave], i)
 	}
-	v.follow()
+	v.indexDependents()
 }
 
-// Take takes one event and returns the lines that stay because of it.
+// Take processes an event and returns the permanent lines that it causes.
 func (v *View) Take(e apply.Event) string {
 	v.latest = e.Time
 	if e.ID == (object.ID{}) {
@@ -114,11 +115,33 @@ func (v *View) Take(e apply.Event) string {
 	return ""
 }
 
-// Interrupt tells that the run was asked to stop.
+// hook is what is done with a Helm hook, which is no resource of the plan.
+type hook struct {
+	event string
+	resource
+}
+
+// TakeHook takes one event of a hook.
+func (v *View) TakeHook(e apply.Event) {
+	v.latest = e.Time
+	switch {
+	case e.ID == (object.ID{}) || e.Log != nil:
+	case e.State.Final():
+		v.hook = hook{}
+	default:
+		if v.hook.id != e.ID || v.hook.event != e.Hook {
+			v.hook = hook{event: e.Hook, resource: resource{id: e.ID, sent: e.Time}}
+		}
+		v.hook.state, v.hook.detail = e.State, plain.Line(e.Detail)
+	}
+}
+
+// Interrupt records that the run was asked to stop.
 func (v *View) Interrupt() { v.interrupted = true }
 
-// End closes the wave that did not end well, and names what was left unsettled
-// or deferred, with what it last waited for. Failures have been told by then.
+// End closes the open wave after a failure, and lists resources that are
+// unsettled or deferred with what they last waited for. Failures have been
+// listed before.
 func (v *View) End() string {
 	var b strings.Builder
 	if v.open >= 0 {
@@ -131,7 +154,7 @@ func (v *View) End() string {
 			continue
 		}
 		if left++; left <= mostRows {
-			plain.Fprintf(&b, "  %s: %s\n", r.id.String(), said(string(r.state), r.detail))
+			plain.Fprintf(&b, "  %s: %s\n", r.id.String(), detailText(string(r.state), r.detail))
 		}
 	}
 	if left > mostRows {
@@ -140,8 +163,8 @@ func (v *View) End() string {
 	return b.String()
 }
 
-// endWave sums up the open wave in a line: how it ended, how its resources did,
-// and which took longest, if it took long.
+// endWave returns a line about the open wave: its result, the states of its
+// resources, and the slowest one if it was slow.
 func (v *View) endWave(how string, at time.Time) string {
 	wave := v.waves[v.open]
 	line := fmt.Sprintf("%s: %s in %s", v.title(v.open), v.counts(wave), span(at.Sub(v.opened)))
@@ -162,7 +185,7 @@ func (v *View) endWave(how string, at time.Time) string {
 
 func (v *View) title(wave int) string { return plain.Line(v.plan.WaveTitle(wave)) }
 
-// counts says how many resources are in which state, as "3 ready, 1 failed".
+// counts returns the number of resources by state: "3 ready, 1 failed".
 func (v *View) counts(of []int) string {
 	counts := map[apply.State]int{}
 	for _, i := range of {
@@ -180,15 +203,15 @@ func (v *View) counts(of []int) string {
 	return strings.Join(parts, ", ")
 }
 
-func said(state, detail string) string {
+func detailText(state, detail string) string {
 	if detail == "" {
 		return state
 	}
 	return state + ": " + detail
 }
 
-// span is a time as people read it: to the hundredth below ten seconds, then to
-// the second.
+// span formats a duration: to a hundredth of a second below ten seconds, else
+// to the second.
 func span(d time.Duration) string {
 	if d < 10*time.Second {
 		return d.Round(10 * time.Millisecond).String()
@@ -196,5 +219,5 @@ func span(d time.Duration) string {
 	return clock(d)
 }
 
-// clock is a time that runs, to the second.
+// clock formats a running duration, to the second.
 func clock(d time.Duration) string { return d.Truncate(time.Second).String() }

@@ -19,9 +19,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Each testdata/*.txtar is a plan, the events of a run, and what is seen: a
-// section "80x24 at 12s" is the frame after the events until then, "stays" what
-// is above it in the end. `make golden` rewrites what is seen.
+// Each testdata/*.txtar is a plan, the events of a run, and its display: a
+// section "80x24 at 12s" is the frame after the events until then, "stays" are
+// the permanent lines at the end. `make golden` updates the display.
 func TestViews(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestViews(t *testing.T) {
 
 func start() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// play runs the events of a case and writes what is seen into its sections.
+// play runs the events of a case and writes the display into its sections.
 func play(t *testing.T, archive *txtar.Archive) {
 	t.Helper()
 	options := Options{WaveTimeout: 5 * time.Minute}
@@ -99,13 +99,13 @@ func playUntil(t *testing.T, v *View, events *[]string, until time.Duration, sta
 			return
 		}
 		*events = (*events)[1:]
-		stays.WriteString(happen(t, v, start().Add(at), what))
+		stays.WriteString(applyEvent(t, v, start().Add(at), what))
 	}
 }
 
-// happen takes "wave 2", "wave 2 deleting", "wave 2 ready", "interrupt", "end", or
-// "Kind name state: detail".
-func happen(t *testing.T, v *View, at time.Time, what string) string {
+// applyEvent parses "wave 2", "wave 2 deleting", "wave 2 ready", "interrupt",
+// "end", or "Kind name state: detail".
+func applyEvent(t *testing.T, v *View, at time.Time, what string) string {
 	t.Helper()
 	var wave int
 	var rest string
@@ -128,8 +128,8 @@ func happen(t *testing.T, v *View, at time.Time, what string) string {
 	return v.Take(apply.Event{Time: at, ID: id, State: apply.State(words[2]), Detail: detail})
 }
 
-// parsePlan reads waves and their resources; "<- X" needs X ready, "<~ X"
-// applied. "by 3" is to be ready by wave 3 only, "by none" holds up no wave.
+// parsePlan parses waves and their resources; "<- X" needs X ready, "<~ X"
+// applied. "by 3" means ready by wave 3 only, "by none" blocks no wave.
 func parsePlan(t *testing.T, text string) *ordering.Plan {
 	t.Helper()
 	plan := &ordering.Plan{}
@@ -179,15 +179,15 @@ func duration(t *testing.T, text string) time.Duration {
 	return d
 }
 
-// However narrow a frame is, each row has its clock, and a mark where it failed.
+// In a frame of any width each row has its clock, and a mark if it failed.
 func TestNarrowFramesKeepWhatMatters(t *testing.T) {
 	plan := parsePlan(t, "wave\nStatefulSet.apps shop/database-of-the-shop\nDeployment.apps shop/queue\nwave\nJob.batch shop/migrate <- StatefulSet.apps shop/database-of-the-shop\n")
 	v := New(plan, Options{WaveTimeout: time.Minute}, start())
-	happen(t, v, start(), "wave 1")
-	happen(t, v, start(), "StatefulSet.apps shop/database-of-the-shop applying")
-	happen(t, v, start(), "Deployment.apps shop/queue applying")
-	happen(t, v, start().Add(time.Second), "Deployment.apps shop/queue failed: it crashed again and again, and says so at length")
-	for columns := 20; columns < narrow; columns++ {
+	applyEvent(t, v, start(), "wave 1")
+	applyEvent(t, v, start(), "StatefulSet.apps shop/database-of-the-shop applying")
+	applyEvent(t, v, start(), "Deployment.apps shop/queue applying")
+	applyEvent(t, v, start().Add(time.Second), "Deployment.apps shop/queue failed: it crashed again and again, and says so at length")
+	for columns := 20; columns < narrowWidth; columns++ {
 		lines := v.Frame(columns, 24, start().Add(134*time.Second))
 		failed, waits := terminal.Clip(lines[1].Text, columns-1), terminal.Clip(lines[2].Text, columns-1)
 		require.Regexp(t, `^! .*queue +1s`, failed)
@@ -199,7 +199,7 @@ func TestNarrowFramesKeepWhatMatters(t *testing.T) {
 	}
 }
 
-// Whatever happens, a frame fits, and no line of it could move the cursor.
+// Every frame fits, and no line of it can move the cursor.
 func TestFramesFit(t *testing.T) {
 	states := []apply.State{apply.Applying, apply.Waiting, apply.Ready, apply.Failed, apply.TimedOut, apply.Skipped, apply.NotStarted, apply.Applied}
 	for seed := range uint64(25) {

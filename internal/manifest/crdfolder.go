@@ -2,8 +2,8 @@ package manifest
 
 import "bytes"
 
-// ofCRDFolder reports whether Helm's comment says that a document is of a chart's
-// folder crds: "# Source: foo/crds/widgets.yaml".
+// ofCRDFolder reports whether a document is from a chart's folder crds,
+// according to Helm's comment: "# Source: foo/crds/widgets.yaml".
 func ofCRDFolder(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if path, ok := bytes.CutPrefix(line, []byte("# Source: ")); ok {

@@ -15,31 +15,31 @@ import (
 	"github.com/ordapply/ordapply/internal/yamltext"
 )
 
-// document is one YAML document or JSON value and where it began.
+// document is a YAML document or JSON value with its position.
 type document struct {
 	text   []byte
 	number int   // from 1, counting documents with content
 	line   int   // of its first line in the stream, from 1
 	first  int   // of its first line with content
-	fault  error // that it is no document, and stands behind one
+	fault  error // set if it is text after a document, not a document
 }
 
-// documents cuts a stream at its document markers, and between JSON values.
-// Documents that hold nothing but blanks and comments are left out. An error
-// ends the stream.
+// documents splits a stream at document markers and between JSON values. It
+// skips documents that contain only white space and comments. An error ends the
+// stream.
 func documents(stream io.Reader) iter.Seq2[document, error] {
 	return func(yield func(document, error) bool) {
 		lines := bufio.NewReaderSize(yamltext.NewReader(stream), 64<<10)
 		c := cutter{yield: yield, number: 1}
 		var text []byte
-		first := 1     // line of text
+		first := 1     // line number of text
 		begun := false // text has content
 		for line := 1; ; line++ {
 			next, err := lines.ReadBytes('\n')
 			if !begun {
 				next = yamltext.WithoutMark(next)
 				if yamltext.IsVersion(next) {
-					next = []byte("\n") // lines keep their numbers
+					next = []byte("\n") // keeps line numbers
 				}
 			}
 			if isMarker(next) {
@@ -64,13 +64,13 @@ func documents(stream io.Reader) iter.Seq2[document, error] {
 	}
 }
 
-// cutter gives the documents between two markers.
+// cutter yields the documents between two markers.
 type cutter struct {
 	yield  func(document, error) bool
 	number int // of the next document
 }
 
-// cut is false when no more are wanted.
+// cut returns false if the consumer stopped.
 func (c *cutter) cut(text []byte, line int) bool {
 	parts, stray := jsonstream.Split(text)
 	for i, part := range parts {
@@ -89,8 +89,8 @@ func (c *cutter) cut(text []byte, line int) bool {
 	return true
 }
 
-// isMarker tells whether a line begins a document, or ends one: behind "..."
-// another may follow without a "---".
+// isMarker reports whether a line starts or ends a document: after "..."
+// another one may follow without "---".
 func isMarker(line []byte) bool {
 	if !bytes.HasPrefix(line, []byte("---")) && !bytes.HasPrefix(line, []byte("...")) {
 		return false
@@ -99,8 +99,8 @@ func isMarker(line []byte) bool {
 	return len(rest) == 0 || strings.ContainsRune(" \t\r\n", rune(rest[0]))
 }
 
-// beforeContent counts the lines of blanks and comments before a document's
-// content; ok is false when there is none.
+// beforeContent returns the number of blank and comment lines before a
+// document's content; ok is false if there is no content.
 func beforeContent(text []byte) (lines int, ok bool) {
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && (line[0] != '#' || jsonstream.OddBreaks(line)) {
@@ -111,9 +111,9 @@ func beforeContent(text []byte) (lines int, ok bool) {
 	return 0, false
 }
 
-// nothingBehind refuses a text in which more follows the first document, which
-// is all that YAML libraries read of it.
-func nothingBehind(text []byte) error {
+// checkTrailing returns an error if more text follows the first document, since
+// YAML libraries would ignore it.
+func checkTrailing(text []byte) error {
 	if fillsLines(text) {
 		return nil
 	}
@@ -126,16 +126,16 @@ func nothingBehind(text []byte) error {
 			return nil
 		case n == 0:
 		case err != nil:
-			return strayAt(err)
+			return trailingTextError(err)
 		case len(node.Content) > 0 && node.Content[0].Tag != "!!null":
 			return fmt.Errorf("line %d: another document begins here, and no line --- stands before it", node.Line)
 		}
 	}
 }
 
-// strayAt says where the parser met what it did not expect behind a document. It
-// counts lines from 0 there.
-func strayAt(err error) error {
+// trailingTextError returns an error with the line of unexpected text after a document.
+// The parser counts lines from 0 there.
+func trailingTextError(err error) error {
 	line := 0
 	if _, scanErr := fmt.Sscanf(err.Error(), "yaml: line %d: did not find expected <document start>", &line); scanErr != nil {
 		return err
@@ -143,9 +143,9 @@ func strayAt(err error) error {
 	return fmt.Errorf("line %d: something stands behind the object, and no line --- between them", line+1)
 }
 
-// fillsLines recognises what almost all documents are, a mapping whose first key
-// stands at the beginning of a line: it ends at a marker or with the text. Line
-// breaks that only YAML knows could hide a marker.
+// fillsLines reports whether the text is a mapping whose first key starts a
+// line, as almost all documents are: it ends at a marker or with the text. Line
+// breaks that only YAML recognizes could hide a marker.
 func fillsLines(text []byte) bool {
 	if jsonstream.OddBreaks(text) {
 		return false

@@ -1,5 +1,5 @@
-// Package manifest reads streams of Kubernetes manifests and says of each
-// where it stood. Whatever is wrong with a stream is reported all at once.
+// Package manifest parses streams of Kubernetes manifests and records the
+// position of each. It reports all errors of a stream together.
 //
 //	manifests, err := manifest.Read("STDIN", data)
 package manifest
@@ -22,27 +22,30 @@ import (
 // Manifest is one object of a stream.
 type Manifest struct {
 	*unstructured.Unstructured
-	// Source is where it stood, for people: "STDIN, document 7 (line 120)".
+	// Source is its position for display: "STDIN, document 7 (line 120)".
 	Source string
-	// Chart is the path of the Helm chart that it was rendered from,
-	// "foo/charts/bar", as `helm template` comments it; "" without a comment.
+	// Chart is the path of the Helm chart that rendered it, "foo/charts/bar",
+	// from the comments of `helm template`; "" without a comment.
 	Chart string
-	// CRDFolder says that it is of a chart's folder crds, by the same comment.
+	// CRDFolder reports that it is from a chart's folder crds, by the same
+	// comment.
 	CRDFolder bool
-	// Text is the document as it stood; nil for an item of a List.
+	// Text is the original text of the document; nil for an item of a List.
 	Text []byte
 }
 
-// Read takes a stream of YAML or JSON documents apart. Lists, also typed ones
-// such as RoleList, give their items. Documents without content, Kptfiles and
-// objects marked config.kubernetes.io/local-config are left out. Duplicate
-// keys are errors, as are objects that cannot be applied by name.
+// Read parses a stream of YAML or JSON documents. Lists, including typed ones
+// such as RoleList, are replaced by their items. Documents without content,
+// Kptfiles and objects with the annotation config.kubernetes.io/local-config
+// are skipped. Duplicate keys are errors, and so are objects that cannot be
+// applied by name. The error joins those of all documents, each with its position;
+// name stands for the stream in these and in Source.
 func Read(name string, data []byte) ([]Manifest, error) {
 	return ReadFrom(name, bytes.NewReader(data))
 }
 
-// ReadFrom is Read for a stream that need not be in memory as a whole. Its
-// documents are read on all processors.
+// ReadFrom is Read for an io.Reader, whose errors it returns, too. It parses
+// documents concurrently.
 func ReadFrom(name string, stream io.Reader) ([]Manifest, error) {
 	return readAll(name, stream, func(obj *unstructured.Unstructured) (bool, error) {
 		if isLocal(obj) {
@@ -52,19 +55,19 @@ func ReadFrom(name string, stream io.Reader) ([]Manifest, error) {
 	})
 }
 
-// ReadLive reads objects as a cluster has them, or notes and tests. Unlike those
-// that are to be applied they may lack a name. What it gives stands for all that
-// could be read, also beside an error.
+// ReadLive reads objects from a cluster, or from notes and tests. Unlike
+// manifests to apply, they may have no name. On error it also returns the
+// objects that it could read.
 func ReadLive(name string, stream io.Reader) ([]Manifest, error) {
 	return readAll(name, stream, func(obj *unstructured.Unstructured) (bool, error) {
 		return true, errors.Join(checkKind(obj), checkTexts(obj, "annotations"))
 	})
 }
 
-// wanted tells whether an object is wanted, and what is wrong with it.
-type wanted func(*unstructured.Unstructured) (bool, error)
+// filter reports whether to return an object, and what is wrong with it.
+type filter func(*unstructured.Unstructured) (bool, error)
 
-func readAll(name string, stream io.Reader, want wanted) ([]Manifest, error) {
+func readAll(name string, stream io.Reader, want filter) ([]Manifest, error) {
 	var manifests []Manifest
 	var errs []error
 	for result := range inOrder(stream, func(doc document) parsed { return parse(name, doc, want) }) {
@@ -77,15 +80,15 @@ func readAll(name string, stream io.Reader, want wanted) ([]Manifest, error) {
 	return manifests, errors.Join(errs...)
 }
 
-// parsed is what one document holds.
+// parsed is the result of parsing one document.
 type parsed struct {
 	manifests []Manifest
 	errs      []error
-	broken    error // of the stream, which ends here
+	broken    error // an error of the stream, which ends here
 }
 
-// inOrder reads the documents of a stream, several at a time, and gives what
-// each will turn out to be, in their order. It must be read to its end.
+// inOrder parses the documents of a stream concurrently and returns their
+// results in order. The channel must be read to its end.
 func inOrder(stream io.Reader, read func(document) parsed) <-chan chan parsed {
 	results := make(chan chan parsed, 2*runtime.GOMAXPROCS(0))
 	go func() {
@@ -103,8 +106,8 @@ func inOrder(stream io.Reader, read func(document) parsed) <-chan chan parsed {
 	return results
 }
 
-// parse reads one document of a stream.
-func parse(name string, doc document, want wanted) (out parsed) {
+// parse parses one document of a stream.
+func parse(name string, doc document, want filter) (out parsed) {
 	source := fmt.Sprintf("%s, document %d (line %d)", name, doc.number, doc.first)
 	fail := func(err error) { out.errs = append(out.errs, fmt.Errorf("%s: %w", source, err)) }
 	whole, err := decode(doc)
@@ -134,7 +137,7 @@ func parse(name string, doc document, want wanted) (out parsed) {
 	return out
 }
 
-// decode reads a document; nil when it holds nothing.
+// decode decodes a document; nil if it is empty.
 func decode(doc document) (*unstructured.Unstructured, error) {
 	if doc.fault != nil {
 		return nil, doc.fault
@@ -144,7 +147,7 @@ func decode(doc document) (*unstructured.Unstructured, error) {
 	}
 	body, err := yaml.YAMLToJSONStrict(doc.text)
 	if err == nil {
-		err = nothingBehind(doc.text)
+		err = checkTrailing(doc.text)
 	}
 	if err != nil {
 		return nil, atLine(withoutValues(err, doc.text), doc.line)
@@ -174,8 +177,8 @@ func shape(value any) string {
 	}
 }
 
-// explode gives the items of a List or typed List, and any other object as it
-// is. Items of a typed List may leave out their kind: the List's says it.
+// explode returns the items of a List or typed List; other objects unchanged.
+// Items of a typed List may omit their kind.
 func explode(obj *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	if obj == nil {
 		return nil, nil
@@ -183,7 +186,7 @@ func explode(obj *unstructured.Unstructured) ([]*unstructured.Unstructured, erro
 	itemKind, isList := strings.CutSuffix(obj.GetKind(), "List")
 	items, hasItems := obj.Object["items"].([]any)
 	if value, there := obj.Object["items"]; isList && there && value == nil {
-		return nil, nil // kubectl prints an empty list so
+		return nil, nil // kubectl prints empty lists this way
 	}
 	if !isList || !hasItems {
 		return []*unstructured.Unstructured{obj}, nil
@@ -208,8 +211,8 @@ func explode(obj *unstructured.Unstructured) ([]*unstructured.Unstructured, erro
 	return out, nil
 }
 
-// chartOf reads the comment by which Helm says where a document comes from:
-// "# Source: foo/charts/bar/templates/service.yaml".
+// chartOf returns the chart in Helm's comment: "# Source:
+// foo/charts/bar/templates/service.yaml".
 func chartOf(text []byte) string {
 	const comment = "# Source: "
 	for line := range bytes.Lines(text) {

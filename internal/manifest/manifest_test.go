@@ -10,8 +10,8 @@ import (
 	"github.com/ordapply/ordapply/internal/manifest"
 )
 
-// A rendered chart says where each document comes from; items of a List have no
-// text of their own.
+// The comments of a rendered chart give each document's chart; items of a List
+// have no text.
 func TestChartAndText(t *testing.T) {
 	stream := "---\n# Source: foo/charts/bar/templates/sub/a.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a} # kept\n" +
 		"---\n# Source: foo/crds/b.yaml\n# more\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n" +
@@ -29,7 +29,7 @@ func TestChartAndText(t *testing.T) {
 	require.Nil(t, manifests[3].Text)
 }
 
-// Values that YAML takes for numbers would lose every annotation beside them.
+// Values that YAML reads as numbers would lose all other annotations.
 func TestAnnotationsAreTexts(t *testing.T) {
 	_, err := manifest.Read("STDIN", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {b: c, argocd.argoproj.io/sync-wave: -5}}\n"))
 	require.EqualError(t, err, `STDIN, document 1 (line 1): ConfigMap a: metadata.annotations: the value of argocd.argoproj.io/sync-wave is no text, YAML reads it as -5: put what is written there in quotes`)
@@ -44,7 +44,7 @@ func TestAnnotationsAreTexts(t *testing.T) {
 	require.Equal(t, map[string]string{"helm.sh/depends-on/layers": `["database","queue"]`}, manifests[0].GetAnnotations())
 }
 
-// What a document holds may be a password: a fault says where and what it is.
+// Documents may contain passwords: errors state position and type only.
 func TestFaultsRepeatNoValues(t *testing.T) {
 	cases := map[string]string{
 		"password: !!int hunter2secret":                      "cannot decode !!str",
@@ -66,8 +66,7 @@ func TestFaultsRepeatNoValues(t *testing.T) {
 	}
 }
 
-// Documents are read on all processors, and come in their order nevertheless,
-// as do their faults.
+// Documents are parsed concurrently, and returned in order, like their errors.
 func TestOrderOfManyDocuments(t *testing.T) {
 	var stream strings.Builder
 	for i := range 500 {
@@ -94,8 +93,8 @@ func TestOrderOfManyDocuments(t *testing.T) {
 	}
 }
 
-// JSON objects may follow one another without a marker, as jq prints them and
-// kubectl reads them; one that is cut off is not lost in silence.
+// JSON objects may follow each other without a marker, as jq prints them and
+// kubectl reads them; a truncated one is an error.
 func TestJSONObjectsInARow(t *testing.T) {
 	a, b := `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}`, "{\n\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"b\"}\n}"
 	for _, stream := range []string{a + b, a + "\n" + b + "\n", "\n# two\n" + a + "\n\n" + b + "\n# the end\n", a + "\n---\n" + b} {
@@ -117,7 +116,7 @@ func TestJSONObjectsInARow(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What is live may lack a name, and is read though something else is wrong.
+// Live objects may have no name, and are returned in spite of other errors.
 func TestLiveObjects(t *testing.T) {
 	live, err := manifest.ReadLive("STDIN", strings.NewReader("{apiVersion: v1, kind: PodList, items: [{status: {phase: Pending}}]}\n---\nname: nothing\n"))
 	require.EqualError(t, err, "STDIN, document 2 (line 3): kind is missing")

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// withoutValues is a YAML error that says what is wrong and where, and repeats
-// nothing that the document holds but a key that stands there twice: what is
-// quoted may be a password. What a Secret holds twice is not repeated either. The name
-// of an anchor is, in a text that has anchors: else an asterisk may begin a value.
+// withoutValues returns a YAML error without content of the document, which may
+// be a password, except duplicate keys and names of anchors. Keys are also
+// omitted in Secrets. Names of anchors are only included if the text has
+// anchors, since otherwise an asterisk may start a value.
 func withoutValues(err error, document []byte) error {
 	secret := bytes.Contains(document, []byte("Secret"))
 	anchors := !secret && regexp.MustCompile(`(?m)[:-] &[A-Za-z0-9_-]+( |$)`).Match(document)
@@ -32,9 +32,8 @@ func withoutValues(err error, document []byte) error {
 	return errors.New(strings.Join(kept, "\n"))
 }
 
-// atLine rewrites the line numbers of a YAML error, which count from the start
-// of a document, so that they count from the start of the stream; and puts it
-// on one line.
+// atLine converts the line numbers of a YAML error, which count from the start
+// of a document, to those of the stream, and joins it to one line.
 func atLine(err error, docLine int) error {
 	pattern := regexp.MustCompile(`line (\d+)`)
 	text := pattern.ReplaceAllStringFunc(err.Error(), func(match string) string {

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// checkTexts refuses labels or annotations whose values are no texts: the API
-// server would, and reading them anyway would lose all others. Lists under
-// Helm's own keys, as HIP-0025 writes them, become the JSON text that they
-// stand for.
+// checkTexts returns an error for labels or annotations that are not strings:
+// the API server would reject them, and reading them anyway would lose all
+// others. Lists under Helm's keys, as in HIP-0025, are converted to JSON
+// strings.
 func checkTexts(obj *unstructured.Unstructured, field string) error {
 	texts, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", field)
 	if texts == nil {
@@ -44,8 +44,8 @@ func checkTexts(obj *unstructured.Unstructured, field string) error {
 	return nil
 }
 
-// checkName refuses a name or namespace that YAML reads as a number or as true or
-// false.
+// checkName returns an error for a name or namespace that YAML reads as a
+// number or boolean.
 func checkName(obj *unstructured.Unstructured) error {
 	for _, field := range []string{"name", "generateName", "namespace"} {
 		value, found, err := unstructured.NestedFieldNoCopy(obj.Object, "metadata", field)

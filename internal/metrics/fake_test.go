@@ -11,26 +11,26 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// answers answers every request with 200.
+// answers responds to every request with 200.
 type answers struct{}
 
 func (answers) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
 
-// fake is a cluster that makes a request for every call, and refuses some of
+// fake is a cluster that makes one request for every call, and rejects some of
 // the PATCHes of Deployments.
 type fake struct {
-	apply.Cluster
+	kube.Cluster
 	send     http.RoundTripper
 	refusals int
 }
 
-func (f *fake) Apply(ctx context.Context, _ apply.Kind, obj *unstructured.Unstructured, _ apply.PatchOptions) (*unstructured.Unstructured, error) {
+func (f *fake) Apply(ctx context.Context, _ kube.Kind, obj *unstructured.Unstructured, _ kube.PatchOptions) (*unstructured.Unstructured, error) {
 	if _, err := f.request(ctx); err != nil {
 		return nil, err
 	}
@@ -46,12 +46,12 @@ func (f *fake) Refresh(ctx context.Context, _ ...schema.GroupVersion) error {
 	return err
 }
 
-func (f *fake) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
-	return apply.Kind{Resource: gvk.GroupVersion().WithResource("deployments")}, true
+func (f *fake) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
+	return kube.Kind{Resource: gvk.GroupVersion().WithResource("deployments")}, true
 }
 
 // Watch lists once and watches twice.
-func (f *fake) Watch(ctx context.Context, _ apply.Kind, _ string, _ apply.Query, _ func(apply.Change)) {
+func (f *fake) Watch(ctx context.Context, _ kube.Kind, _ string, _ kube.Query, _ func(kube.WatchEvent)) {
 	for _, query := range []string{"", "?watch=true", "?watch=true"} {
 		_, _ = f.requestTo(ctx, "https://server/"+query)
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// checkLabel reports why a label cannot be added to every series of a run.
+// checkLabel returns an error if a label cannot be added to every series of a
+// run.
 func checkLabel(name string) error {
 	switch {
 	case !model.LegacyValidation.IsValidLabelName(name) || strings.HasPrefix(name, "__"):

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -33,8 +34,8 @@ func web() object.ID {
 	return object.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
 }
 
-// A run with a CRD, and a Deployment that needs three attempts and times out,
-// touches every metric there is.
+// aRun simulates a run with a CRD, and a Deployment that needs three attempts
+// and times out. It sets every metric.
 func aRun(t *testing.T) *Metrics {
 	m := New()
 	send := m.Transport(answers{})
@@ -50,7 +51,7 @@ func aRun(t *testing.T) *Metrics {
 		m.Event(apply.Event{Time: time.Now(), ID: id, Wave: wave, State: state})
 	}
 	patch := func(id object.ID) error {
-		_, err := cluster.Apply(context.Background(), apply.Kind{}, manifest(id), apply.PatchOptions{})
+		_, err := cluster.Apply(context.Background(), kube.Kind{}, manifest(id), kube.PatchOptions{})
 		return err
 	}
 	event(object.ID{}, 0, apply.Applying)
@@ -60,7 +61,7 @@ func aRun(t *testing.T) *Metrics {
 	time.Sleep(300 * time.Millisecond)
 	require.NoError(t, cluster.Refresh(context.Background()))
 	kind, _ := cluster.Kind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
-	cluster.Watch(context.Background(), kind, "", apply.Query{}, nil)
+	cluster.Watch(context.Background(), kind, "", kube.Query{}, nil)
 	event(crd(), 0, apply.Ready)
 	event(object.ID{}, 0, apply.Ready)
 	event(object.ID{}, 1, apply.Applying)
@@ -109,7 +110,7 @@ func TestARun(t *testing.T) {
 	})
 }
 
-// A rollback is a phase of its own, and takes nothing from what failed before.
+// A rollback is a phase of its own and does not include earlier times.
 func TestARollback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New()
@@ -139,7 +140,7 @@ func TestARollback(t *testing.T) {
 	})
 }
 
-// A run that did not begin has a file too.
+// A run that could not start has a file too.
 func TestARunThatDidNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New()
@@ -156,8 +157,8 @@ func TestReasons(t *testing.T) {
 	require.Equal(t, "Connection", reason(io.ErrUnexpectedEOF))
 }
 
-// Names are as Prometheus' own linter wants them, and docs/metrics.md lists
-// every metric. `make golden` rewrites the table.
+// Names satisfy Prometheus' linter, and docs/metrics.md lists every metric.
+// `make golden` updates the table.
 func TestDocumentation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := aRun(t)
@@ -184,7 +185,7 @@ func TestDocumentation(t *testing.T) {
 	})
 }
 
-// registered is how many metrics there are, with a value or without.
+// registered returns the number of metrics, with or without a value.
 func registered(m *Metrics) int {
 	all := make(chan *prometheus.Desc)
 	go func() {

@@ -14,25 +14,25 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// What a request is for is known where the run asks for it, and how many
-// requests that makes where they go out. The context carries the one to the
-// other.
+// The purpose of a request is known where the run makes a call, and the number
+// of requests where they are sent. The context connects the two.
 
-// purpose is what a request is for.
+// purpose is the purpose of a request.
 type purpose struct{ phase, kind, verb string }
 
 type purposeKey struct{}
 
-// retries remembers whose last attempt failed.
+// retries records resources whose last attempt failed.
 type retries struct {
 	mu     sync.Mutex
 	failed map[object.ID]bool
 }
 
-// Transport counts every request that goes through it.
+// Transport returns a RoundTripper that counts every request.
 func (m *Metrics) Transport(next http.RoundTripper) http.RoundTripper {
 	return &counter{next, m}
 }
@@ -53,7 +53,7 @@ func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper lets client-go find what is below.
+// WrappedRoundTripper implements utilnet.RoundTripperWrapper.
 func (c *counter) WrappedRoundTripper() http.RoundTripper { return c.next }
 
 func (m *Metrics) purposeOf(r *http.Request) purpose {
@@ -72,20 +72,19 @@ func (m *Metrics) current() string {
 	return phase
 }
 
-// Cluster is a cluster whose requests are counted by what they are for.
-func (m *Metrics) Cluster(cluster apply.Cluster) apply.Cluster {
+// Cluster returns a cluster whose requests are counted by purpose.
+func (m *Metrics) Cluster(cluster kube.Cluster) kube.Cluster {
 	return &counted{Cluster: cluster, m: m}
 }
 
 type counted struct {
-	apply.Cluster
+	kube.Cluster
 	m     *Metrics
 	kinds sync.Map // schema.GroupVersionResource to the kind's name
 }
 
-// Kind remembers what the resources are called of which only the path is known
-// later.
-func (c *counted) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
+// Kind remembers kind names for calls in which only the resource is known.
+func (c *counted) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 	kind, served := c.Cluster.Kind(gvk)
 	if served {
 		c.kinds.Store(kind.Resource, object.ID{Group: gvk.Group, Kind: gvk.Kind}.GroupKind())
@@ -93,15 +92,15 @@ func (c *counted) Kind(gvk schema.GroupVersionKind) (apply.Kind, bool) {
 	return kind, served
 }
 
-// kindOf is the name of a kind, or of its path where no more is known.
-func (c *counted) kindOf(kind apply.Kind) string {
+// kindOf returns the name of a kind, or of its resource if the kind is unknown.
+func (c *counted) kindOf(kind kube.Kind) string {
 	if name, ok := c.kinds.Load(kind.Resource); ok {
 		return fmt.Sprint(name)
 	}
 	return kind.Resource.GroupResource().String()
 }
 
-// of is a context for requests about one object.
+// of returns a context for requests about an object.
 func (c *counted) of(ctx context.Context, obj *unstructured.Unstructured, verb string) context.Context {
 	id := apply.Meta(obj).ID
 	phase := c.m.phases[id]
@@ -111,12 +110,12 @@ func (c *counted) of(ctx context.Context, obj *unstructured.Unstructured, verb s
 	return context.WithValue(ctx, purposeKey{}, purpose{phase, id.GroupKind(), verb})
 }
 
-// about is a context for requests about a kind, in the phase that the run is in.
+// about returns a context for requests about a kind, in the current phase.
 func (c *counted) about(ctx context.Context, kind, verb string) context.Context {
 	return context.WithValue(ctx, purposeKey{}, purpose{c.m.current(), kind, verb})
 }
 
-func (c *counted) Apply(ctx context.Context, kind apply.Kind, obj *unstructured.Unstructured, o apply.PatchOptions) (*unstructured.Unstructured, error) {
+func (c *counted) Apply(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured, o kube.PatchOptions) (*unstructured.Unstructured, error) {
 	ctx = c.of(ctx, obj, "apply")
 	c.beforeAttempt(ctx, obj)
 	live, err := c.Cluster.Apply(ctx, kind, obj, o)
@@ -124,14 +123,14 @@ func (c *counted) Apply(ctx context.Context, kind apply.Kind, obj *unstructured.
 	return live, err
 }
 
-// beforeAttempt counts a retry, when it is one.
+// beforeAttempt counts the attempt if it is a retry.
 func (c *counted) beforeAttempt(ctx context.Context, obj *unstructured.Unstructured) {
 	if p, _ := ctx.Value(purposeKey{}).(purpose); c.m.again(apply.Meta(obj).ID) {
 		c.m.retried.WithLabelValues(p.phase, p.kind).Inc()
 	}
 }
 
-// attempted counts an attempt that failed.
+// attempted counts the attempt if it failed.
 func (c *counted) attempted(ctx context.Context, obj *unstructured.Unstructured, err error) {
 	if p, _ := ctx.Value(purposeKey{}).(purpose); err != nil {
 		c.m.requestErrors.WithLabelValues(p.phase, p.kind, reason(err)).Inc()
@@ -139,14 +138,14 @@ func (c *counted) attempted(ctx context.Context, obj *unstructured.Unstructured,
 	c.m.note(apply.Meta(obj).ID, err != nil)
 }
 
-// forget lets what failed be tried for the first time again.
-func (r *retries) forget() {
+// reset clears the record of failed attempts.
+func (r *retries) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.failed)
 }
 
-// again tells whether the last attempt to apply a resource failed.
+// again reports whether the last attempt to apply a resource failed.
 func (r *retries) again(id object.ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,7 +158,8 @@ func (r *retries) note(id object.ID, failed bool) {
 	r.failed[id] = failed
 }
 
-// reason is the API server's name for an error; Connection when it gave none.
+// reason returns the API server's reason of an error; Connection if it has
+// none.
 func reason(err error) string {
 	switch r := apierrors.ReasonForError(err); {
 	case r != metav1.StatusReasonUnknown:
@@ -170,11 +170,11 @@ func reason(err error) string {
 	return "Connection"
 }
 
-func (c *counted) Delete(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, o apply.DeleteOptions) error {
+func (c *counted) Delete(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, o kube.DeleteOptions) error {
 	ctx = c.of(ctx, live, "delete")
 	c.beforeAttempt(ctx, live)
 	err := c.Cluster.Delete(ctx, kind, live, o)
-	if apierrors.IsNotFound(err) { // as it should be
+	if apierrors.IsNotFound(err) { // the intended result
 		c.attempted(ctx, live, nil)
 	} else {
 		c.attempted(ctx, live, err)
@@ -182,19 +182,19 @@ func (c *counted) Delete(ctx context.Context, kind apply.Kind, live *unstructure
 	return err
 }
 
-func (c *counted) Migrate(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {
+func (c *counted) Migrate(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {
 	return c.Cluster.Migrate(c.of(ctx, live, "migrate"), kind, live, predecessors, manager)
 }
 
-func (c *counted) Claim(ctx context.Context, kind apply.Kind, live *unstructured.Unstructured, fields *fieldpath.Set, manager string) (*unstructured.Unstructured, error) {
+func (c *counted) Claim(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, fields *fieldpath.Set, manager string) (*unstructured.Unstructured, error) {
 	return c.Cluster.Claim(c.of(ctx, live, "migrate"), kind, live, fields, manager)
 }
 
-func (c *counted) List(ctx context.Context, kind apply.Kind, namespace string, query apply.Query) ([]*unstructured.Unstructured, error) {
+func (c *counted) List(ctx context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error) {
 	return c.Cluster.List(c.about(ctx, c.kindOf(kind), "list"), kind, namespace, query)
 }
 
-func (c *counted) Logs(ctx context.Context, pod object.ID, container string, o apply.LogOptions) ([]string, error) {
+func (c *counted) Logs(ctx context.Context, pod object.ID, container string, o kube.LogOptions) ([]string, error) {
 	return c.Cluster.Logs(c.about(ctx, pod.GroupKind(), "logs"), pod, container, o)
 }
 
@@ -206,10 +206,10 @@ func (c *counted) Refresh(ctx context.Context, versions ...schema.GroupVersion) 
 	return c.Cluster.Refresh(c.about(ctx, "", "discover"), versions...)
 }
 
-func (c *counted) Get(ctx context.Context, kind apply.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+func (c *counted) Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	return c.Cluster.Get(c.about(ctx, c.kindOf(kind), "get"), kind, namespace, name)
 }
 
-func (c *counted) Watch(ctx context.Context, kind apply.Kind, namespace string, query apply.Query, changed func(apply.Change)) {
+func (c *counted) Watch(ctx context.Context, kind kube.Kind, namespace string, query kube.Query, changed func(kube.WatchEvent)) {
 	c.Cluster.Watch(c.about(ctx, c.kindOf(kind), "watch"), kind, namespace, query, changed)
 }

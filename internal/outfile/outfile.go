@@ -1,6 +1,6 @@
-// Package outfile writes the files that flags name, such as --out FILE. A file
-// appears whole or not at all; a device, a FIFO or a descriptor gets the text and
-// stays what it is.
+// Package outfile writes the files that flags name, such as --out FILE. A
+// regular file is replaced atomically; a device, FIFO or descriptor is written
+// to and keeps its type.
 //
 //	if err := outfile.Check(name); err != nil { … } // before the work
 //	err := outfile.Write(ctx, name, 0o600, text)    // after it
@@ -18,20 +18,21 @@ import (
 	"time"
 )
 
-// patience is how long a FIFO is tried that has no reader, or a full one.
-const patience = 10 * time.Second
+// fifoTimeout is how long Write retries a FIFO without a reader, or a full one.
+const fifoTimeout = 10 * time.Second
 
-// place is what a name leads to when all symbolic links are followed.
-type place struct {
+// destination is the target of a name after following symbolic links.
+type destination struct {
 	path string
-	info fs.FileInfo // nil: no file is there yet
-	// descriptor: the path is one of a process's open files, as /dev/stdout is. It is
-	// written at its end and never replaced, even where it is a regular file.
+	info fs.FileInfo // nil if the file does not exist
+	// descriptor means that the path is one of a process's open files, such as
+	// /dev/stdout. It is appended to and never replaced, even if it is a
+	// regular file.
 	descriptor bool
 }
 
-// Check reports whether Write could write to name, as far as that can be known
-// without writing.
+// Check reports whether Write could write to name, as far as that can be
+// determined without writing.
 func Check(name string) error {
 	at, err := find(name)
 	if err == nil {
@@ -40,12 +41,12 @@ func Check(name string) error {
 	return err
 }
 
-// Write writes the text to what name leads to. A regular file, or one that does not
-// exist, is written beside its place and renamed, so that a reader sees the old text
-// or the new one; an existing file keeps its permissions and a new one gets mode. A
-// symbolic link stays, and its target is written. A character device or a FIFO is
-// written to. Directories, block devices and sockets are refused. A FIFO without a
-// reader is an error after 10 seconds, or when ctx ends.
+// Write writes the text to the target of name. A regular or missing file is
+// written to a temporary file and renamed, so that a reader sees either the old
+// text or the new one; an existing file keeps its permissions and a new one
+// gets mode. Symbolic links are followed and kept. Character devices and FIFOs
+// are written to. Directories, block devices and sockets are errors. A FIFO
+// without a reader is an error after 10 seconds, or when ctx is done.
 func Write(ctx context.Context, name string, mode fs.FileMode, text []byte) error {
 	at, err := find(name)
 	if err != nil {
@@ -66,12 +67,12 @@ func Write(ctx context.Context, name string, mode fs.FileMode, text []byte) erro
 	return nil
 }
 
-// find follows the symbolic links of a name, the last of which may lead to a file
-// that does not exist yet.
-func find(name string) (place, error) {
+// find follows the symbolic links of a name. The last one may point to a file
+// that does not exist.
+func find(name string) (destination, error) {
 	path := name
-	for range 40 { // as many as Linux follows
-		at := place{path: path, descriptor: isDescriptor(path)}
+	for range 40 { // the limit of Linux
+		at := destination{path: path, descriptor: isDescriptor(path)}
 		link, err := os.Lstat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path, string(filepath.Separator)):
@@ -94,11 +95,11 @@ func find(name string) (place, error) {
 		}
 		path = target
 	}
-	return place{}, fmt.Errorf("%s: too many symbolic links", name)
+	return destination{}, fmt.Errorf("%s: too many symbolic links", name)
 }
 
-// parentOf is the folder of a path, as the system sees it: filepath.Dir would take
-// "link/.." for the folder that link is in.
+// parentOf returns the folder of a path as the system resolves it: filepath.Dir
+// would resolve "link/.." to the folder that contains link.
 func parentOf(path string) string {
 	if at := strings.LastIndexByte(path, filepath.Separator); at >= 0 {
 		return path[:at+1]
@@ -116,14 +117,14 @@ func isDescriptor(path string) bool {
 	return ok && strings.HasSuffix(process, "/fd")
 }
 
-// replaceable reports whether the place gets a new file.
-func (at place) replaceable() bool {
+// replaceable reports whether the file is replaced by a new one.
+func (at destination) replaceable() bool {
 	return !at.descriptor && (at.info == nil || at.info.Mode().IsRegular())
 }
 
-// check refuses places that take no text, and names of files in folders that do not
-// exist.
-func (at place) check() error {
+// check returns an error for types of files that cannot be written, and for
+// files in missing folders.
+func (at destination) check() error {
 	if at.info == nil {
 		folder := parentOf(at.path)
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
@@ -144,8 +145,8 @@ func (at place) check() error {
 	return nil
 }
 
-// replace writes a file in the folder of the place and renames it.
-func (at place) replace(mode fs.FileMode, text []byte) (err error) {
+// replace writes a temporary file in the same folder and renames it.
+func (at destination) replace(mode fs.FileMode, text []byte) (err error) {
 	file, err := os.CreateTemp(parentOf(at.path), ".ordapply-*.tmp")
 	if err != nil {
 		return err
@@ -166,10 +167,10 @@ func (at place) replace(mode fs.FileMode, text []byte) (err error) {
 	return os.Rename(file.Name(), at.path)
 }
 
-// send writes to a device, a FIFO or a descriptor. Opening does not block, and never
-// truncates: what a descriptor holds already is part of its text.
-func (at place) send(ctx context.Context, text []byte) error {
-	until := time.Now().Add(patience)
+// send writes to a device, FIFO or descriptor. Opening neither blocks nor
+// truncates, since a descriptor's existing content is part of its text.
+func (at destination) send(ctx context.Context, text []byte) error {
+	until := time.Now().Add(fifoTimeout)
 	for {
 		file, err := at.open()
 		if err == nil {
@@ -184,14 +185,14 @@ func (at place) send(ctx context.Context, text []byte) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(until) {
-			return fmt.Errorf("no program reads this FIFO; waited %s", patience)
+			return fmt.Errorf("no program reads this FIFO; waited %s", fifoTimeout)
 		}
 	}
 }
 
-// open opens what is written to. A regular file that this process has open already
-// shares its position: what is printed later goes behind the text.
-func (at place) open() (*os.File, error) {
+// open opens the target. For a regular file that this process has open it
+// shares the file offset, so that later output follows the text.
+func (at destination) open() (*os.File, error) {
 	if at.descriptor && at.info.Mode().IsRegular() {
 		if file := duplicate(at.path); file != nil {
 			return file, nil
@@ -201,7 +202,7 @@ func (at place) open() (*os.File, error) {
 }
 
 func sendTo(ctx context.Context, file *os.File, text []byte, until time.Time) error {
-	_ = file.SetWriteDeadline(until) // what takes none, such as a regular file, does not block
+	_ = file.SetWriteDeadline(until) // files without deadlines, such as regular ones, do not block
 	defer context.AfterFunc(ctx, func() { _ = file.SetWriteDeadline(time.Now()) })()
 	_, err := file.Write(text)
 	return errors.Join(err, file.Close())

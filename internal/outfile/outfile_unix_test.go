@@ -45,7 +45,7 @@ func TestANewFileGetsItsModeAndAnOldOneKeepsIts(t *testing.T) {
 	require.Len(t, left, 1, "no temporary file is left")
 }
 
-// A symbolic link stays, wherever it leads.
+// A symbolic link is kept, whatever its target.
 func TestASymbolicLinkStays(t *testing.T) {
 	for name, target := range map[string]string{"file": "there", "dangling": "absent", "folder": "below/there", "chain": "link2", "up": "elsewhere/../there"} {
 		dir := t.TempDir()
@@ -93,7 +93,7 @@ func TestAFIFOIsWrittenTo(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
 	require.NoError(t, Check(fifo))
-	text := bytes.Repeat([]byte("x"), 1<<20) // more than it holds
+	text := bytes.Repeat([]byte("x"), 1<<20) // more than its buffer
 	got := make(chan []byte)
 	go func() {
 		file, err := os.Open(fifo)
@@ -115,7 +115,7 @@ func TestAFIFOWithoutAReaderEndsWithTheContext(t *testing.T) {
 	defer cancel()
 	require.ErrorContains(t, Write(ctx, fifo, 0o600, []byte("x")), "no program reads this FIFO")
 
-	stuck, err := os.OpenFile(fifo, os.O_RDWR, 0) // has it open and reads nothing
+	stuck, err := os.OpenFile(fifo, os.O_RDWR, 0) // opened, but not reading
 	require.NoError(t, err)
 	defer stuck.Close()
 	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -123,7 +123,8 @@ func TestAFIFOWithoutAReaderEndsWithTheContext(t *testing.T) {
 	require.ErrorIs(t, Write(ctx, fifo, 0o600, make([]byte, 1<<20)), os.ErrDeadlineExceeded)
 }
 
-// The nodes are made in a folder of the test: no device of this machine is named.
+// The nodes are created in a folder of the test: no device of the machine is
+// used.
 func TestADeviceIsWrittenToAndStays(t *testing.T) {
 	node := func(name string, kind uint32, major, minor int) string {
 		path := filepath.Join(t.TempDir(), name)
@@ -150,7 +151,7 @@ func TestADeviceIsWrittenToAndStays(t *testing.T) {
 	}
 }
 
-// /dev/stdout of this process is what it was started with, so another one writes.
+// /dev/stdout is fixed when a process starts, so a child process writes.
 func TestStandardOutputIsWrittenTo(t *testing.T) {
 	if name := os.Getenv("OUTFILE_WRITE"); name != "" {
 		os.Stdout.WriteString("before\n")
@@ -182,7 +183,7 @@ func TestStandardOutputIsWrittenTo(t *testing.T) {
 	}
 }
 
-// A reader sees the text before or the text after, never a part of one.
+// A reader sees the old or the new text, never a part.
 func TestAFileAppearsWhole(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "run.prom")
 	texts := []string{strings.Repeat("a", 1<<16), strings.Repeat("b", 1<<18)}

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// keepOwner does nothing where a file's owner is no part of its mode.
+// keepOwner does nothing on systems without file owners.
 func keepOwner(*os.File, fs.FileInfo) {}
 
-// duplicate finds nothing where open files have no path.
+// duplicate returns nil on systems where open files have no path.
 func duplicate(string) *os.File { return nil }

@@ -10,16 +10,16 @@ import (
 	"syscall"
 )
 
-// keepOwner gives a file the owner of the one that it replaces. Only root may do
-// that; for others the file becomes theirs, as with any editor.
+// keepOwner sets the owner of a file to that of the file it replaces. Only root
+// may do so; otherwise the file belongs to the user, as with any editor.
 func keepOwner(file *os.File, was fs.FileInfo) {
 	if stat, ok := was.Sys().(*syscall.Stat_t); ok {
 		_ = file.Chown(int(stat.Uid), int(stat.Gid))
 	}
 }
 
-// duplicate is one more descriptor for an open file of this process; nil where the
-// path is that of another process.
+// duplicate returns a duplicate of an open descriptor of this process; nil if
+// the path belongs to another process.
 func duplicate(path string) *os.File {
 	path = filepath.Clean(path)
 	number, err := strconv.Atoi(filepath.Base(path))

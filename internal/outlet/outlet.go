@@ -1,9 +1,9 @@
-// Package outlet writes for somebody who must not wait: a run goes on however
-// slowly its output is read, and when nobody reads it any longer.
+// Package outlet is an asynchronous writer: writes never block, however slowly
+// the output is read, and even if nothing reads it.
 //
 //	out := outlet.New(os.Stdout)
 //	fmt.Fprintln(out, "never blocks")
-//	err := out.Close(ctx) // waits for the reader, as long as there is one
+//	err := out.Close(ctx) // waits while the reader makes progress
 package outlet
 
 import (
@@ -17,35 +17,34 @@ import (
 	"time"
 )
 
-// Patience is how long Close waits for a reader that takes nothing: long enough
-// for a person who pages through the output, too short to hang for ever.
-const Patience = time.Minute
+// CloseTimeout is how long Close waits for a reader that makes no progress: long
+// enough for a user of a pager, too short to hang forever.
+const CloseTimeout = time.Minute
 
-// hurry is what is left of Patience when the context of Close is over.
-const hurry = 2 * time.Second
+// interruptedTimeout replaces CloseTimeout when the context of Close is done.
+const interruptedTimeout = 2 * time.Second
 
-// piece is how much is written at once, so that a slow reader is seen to take
-// something now and then. A pipe holds more.
-const piece = 16 << 10
+// writeSize is the size of one write, so that progress of a slow reader is noticed.
+// A pipe's buffer is larger.
+const writeSize = 16 << 10
 
-// Outlet passes on what is written to it, in order, from a goroutine of its
-// own. What the reader has not taken yet is kept in memory, all of it.
-type Outlet struct {
+// Writer writes in order from its own goroutine. It buffers everything that has
+// not been read yet in memory.
+type Writer struct {
 	to   io.Writer
-	wake chan struct{} // holds one when there is something to look at
-	took chan struct{} // holds one when the reader took something
+	wake chan struct{} // signals new data or Close
+	took chan struct{} // signals that the reader made progress
 	done chan struct{}
 
 	mu      sync.Mutex
 	pending []byte
 	closed  bool
-	err     error // what ended the writing
+	err     error // the error that ended writing
 }
 
-// New is an outlet to a writer, which it alone must write to until it is
-// closed.
-func New(to io.Writer) *Outlet {
-	o := &Outlet{
+// New returns a Writer to another one, to which nothing else may write until Close.
+func New(to io.Writer) *Writer {
+	o := &Writer{
 		to:   to,
 		wake: make(chan struct{}, 1), took: make(chan struct{}, 1), done: make(chan struct{}),
 	}
@@ -53,9 +52,9 @@ func New(to io.Writer) *Outlet {
 	return o
 }
 
-// Pair is an outlet for each of two writers, or one and the same when both lead
-// to the same place, so that their lines stay in order there.
-func Pair(out, err io.Writer) (*Outlet, *Outlet) {
+// Pair returns a Writer for each of two writers, or the same one for both if
+// they are the same file, so that their lines stay in order.
+func Pair(out, err io.Writer) (*Writer, *Writer) {
 	first := New(out)
 	if same(out, err) {
 		return first, first
@@ -68,7 +67,7 @@ func same(a, b io.Writer) bool {
 	return left != nil && right != nil && os.SameFile(left, right)
 }
 
-// statOf describes the file behind a writer; nil where there is none.
+// statOf returns the FileInfo of a writer's file, or nil.
 func statOf(w io.Writer) os.FileInfo {
 	file, ok := w.(interface{ Stat() (os.FileInfo, error) })
 	if !ok {
@@ -81,25 +80,25 @@ func statOf(w io.Writer) os.FileInfo {
 	return info
 }
 
-// Write takes p and returns at once, always with success.
-func (o *Outlet) Write(p []byte) (int, error) {
+// Write buffers p and returns immediately, always with success.
+func (o *Writer) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err == nil && !o.closed {
 		o.pending = append(o.pending, p...)
-		o.stir()
+		o.wakeUp()
 	}
 	return len(p), nil
 }
 
-// Close returns when the reader has taken everything, or is gone, or has taken
-// nothing for Patience, or for 2 seconds when ctx is over. Closing twice does
-// nothing more. An error says what was not read; that a reader went away of its
-// own will (head does) is none.
-func (o *Outlet) Close(ctx context.Context) error {
+// Close returns when everything was read, the reader is gone, or it has made no
+// progress for CloseTimeout (2 seconds once ctx is done). A second call has no
+// effect. The error is an *UnreadError, or that of the underlying writer; a
+// reader that closed the pipe, such as head, is not an error.
+func (o *Writer) Close(ctx context.Context) error {
 	o.mu.Lock()
 	o.closed = true
-	o.stir()
+	o.wakeUp()
 	o.mu.Unlock()
 	waited := Await(ctx.Done(), o.done, o.took)
 	if waited == 0 {
@@ -110,34 +109,35 @@ func (o *Outlet) Close(ctx context.Context) error {
 	return &UnreadError{Waited: waited, Bytes: len(o.pending)}
 }
 
-// UnreadError is the end of an outlet whose reader takes nothing and is still there.
+// UnreadError reports a Writer whose reader makes no progress.
 type UnreadError struct {
-	Waited time.Duration
-	Bytes  int // that were not written
+	Waited time.Duration // since the last progress
+	Bytes  int           // not written
 }
 
+// Error names the time and the number of bytes.
 func (e *UnreadError) Error() string {
 	return fmt.Sprintf("not read for %s: the last %d bytes are lost", e.Waited, e.Bytes)
 }
 
-// Await returns 0 when done is closed, or how long it waited in vain: Patience
-// after the last that came from progress, or 2 seconds once stop is closed.
+// Await returns 0 when done is closed, or the time that it waited: CloseTimeout
+// since the last progress, or 2 seconds once stop is closed.
 func Await(stop, done, progress <-chan struct{}) time.Duration {
-	patience := Patience
+	patience := CloseTimeout
 	for {
 		select {
 		case <-done:
 			return 0
 		case <-progress:
 		case <-stop:
-			patience, stop = hurry, nil
+			patience, stop = interruptedTimeout, nil
 		case <-time.After(patience):
 			return patience
 		}
 	}
 }
 
-func (o *Outlet) outcome() error {
+func (o *Writer) outcome() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if isGone(o.err) {
@@ -146,12 +146,12 @@ func (o *Outlet) outcome() error {
 	return o.err
 }
 
-// stir makes the writing goroutine look at what there is.
-func (o *Outlet) stir() { signal(o.wake) }
+// wakeUp wakes the writing goroutine.
+func (o *Writer) wakeUp() { signal(o.wake) }
 
-// pass writes piece by piece until the outlet is closed and empty, or the
-// reader is gone.
-func (o *Outlet) pass() {
+// pass writes in pieces until the Writer is closed and empty, or the reader is
+// gone.
+func (o *Writer) pass() {
 	defer close(o.done)
 	for range o.wake {
 		for {
@@ -171,19 +171,19 @@ func (o *Outlet) pass() {
 	}
 }
 
-// next is what to write now; last when nothing will come any more.
-func (o *Outlet) next() (next []byte, last bool) {
+// next returns the next piece; last is set when no more will be added.
+func (o *Writer) next() (next []byte, last bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.pending[:min(piece, len(o.pending))], o.closed
+	return o.pending[:min(writeSize, len(o.pending))], o.closed
 }
 
-func (o *Outlet) passed(n int, err error) {
+func (o *Writer) passed(n int, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.pending = o.pending[n:]
 	if len(o.pending) == 0 {
-		o.pending = nil // let the memory go
+		o.pending = nil // free the memory
 	}
 	if err != nil {
 		o.err, o.pending = err, nil
@@ -198,7 +198,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// isGone recognises a reader that closed its end.
+// isGone reports whether the reader closed its end.
 func isGone(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }

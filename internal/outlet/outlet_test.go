@@ -28,41 +28,41 @@ func TestEverythingIsPassedOnInOrder(t *testing.T) {
 	require.Equal(t, want.String(), got.String())
 }
 
-// A reader that takes nothing holds nobody up, and loses nothing when it reads
-// at last.
-func TestASlowReaderHoldsNobodyUp(t *testing.T) {
+// A reader that makes no progress blocks nothing, and loses nothing if it reads
+// later.
+func TestSlowReaderDoesNotBlockWriters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe()
 		o := New(writer)
 		begin := time.Now()
 		for range 100 {
-			fmt.Fprint(o, strings.Repeat("x", piece))
+			fmt.Fprint(o, strings.Repeat("x", writeSize))
 		}
 		require.Equal(t, begin, time.Now())
 		read := make(chan int, 1)
 		go func() {
 			total := 0
-			buffer := make([]byte, piece)
+			buffer := make([]byte, writeSize)
 			for range 100 {
-				time.Sleep(Patience - time.Second) // slow, but there
+				time.Sleep(CloseTimeout - time.Second) // slow, but alive
 				n, _ := io.ReadFull(reader, buffer)
 				total += n
 			}
 			read <- total
 		}()
 		require.NoError(t, o.Close(t.Context()))
-		require.Equal(t, 100*piece, <-read)
+		require.Equal(t, 100*writeSize, <-read)
 	})
 }
 
-func TestAReaderThatNeverReadsIsGivenUp(t *testing.T) {
+func TestCloseTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe()
 		o := New(writer)
 		fmt.Fprint(o, "nobody wants this")
 		begin := time.Now()
 		require.EqualError(t, o.Close(t.Context()), "not read for 1m0s: the last 17 bytes are lost")
-		require.Equal(t, Patience, time.Since(begin))
+		require.Equal(t, CloseTimeout, time.Since(begin))
 		reader.Close() // lets the goroutine end
 	})
 }
@@ -81,7 +81,7 @@ func TestAnInterruptEndsThePatience(t *testing.T) {
 	})
 }
 
-func TestAReaderThatLeavesIsNoError(t *testing.T) {
+func TestClosedPipeIsNoError(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	require.NoError(t, err)
 	reader.Close()
@@ -105,7 +105,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-func TestOnePlaceHasOneOutlet(t *testing.T) {
+func TestOneWriterPerFile(t *testing.T) {
 	file, err := os.Create(t.TempDir() + "/both")
 	require.NoError(t, err)
 	again, err := os.OpenFile(file.Name(), os.O_WRONLY, 0)

@@ -1,8 +1,8 @@
-// Package plain writes text for people of which parts come from manifests, from a
-// cluster or from other programs. Such a part can neither begin a line of its own nor
-// steer the terminal.
+// Package plain prints text that includes parts from manifests, from a cluster
+// or from other programs. Such a part can neither start a line nor control the
+// terminal.
 //
-//	plain.Fprintf(w, "%s: %s\n", id, status) // one line, whatever the status holds
+//	plain.Fprintf(w, "%s: %s\n", id, status) // one line, whatever status contains
 //	plain.Message(w, "error: ", err.Error()) // "error: first line", "  | second line"
 package plain
 
@@ -16,12 +16,12 @@ import (
 	"unicode"
 )
 
-// continued begins each line of a message after the first. No other line that the
-// programs print begins so.
+// continued starts each line of a message after the first. No other output line
+// starts with it.
 const continued = "  | "
 
-// Line is text as a part of one line: control characters, tabs and line breaks among
-// them, and characters that turn the direction of writing become spaces.
+// Line returns text for use within a line: control characters, including tabs
+// and line breaks, and bidirectional controls become spaces.
 func Line(text string) string {
 	return strings.Map(func(r rune) rune {
 		if isHarmful(r) || r == '\t' {
@@ -31,8 +31,7 @@ func Line(text string) string {
 	}, text)
 }
 
-// Lines is text whose line breaks and tabs mean something, such as a difference of two
-// files.
+// Lines returns text whose line breaks and tabs are kept, such as a diff.
 func Lines(text []byte) []byte {
 	return bytes.Map(func(r rune) rune {
 		if isHarmful(r) && r != '\n' {
@@ -55,8 +54,8 @@ func WriteJSON(w io.Writer, value any, indent string) error {
 	return err
 }
 
-// JSON escapes in a JSON document what encoding/json leaves as it is and a terminal
-// would obey.
+// JSON escapes characters in a JSON document that encoding/json does not escape
+// and that control a terminal.
 func JSON(document []byte) []byte {
 	if bytes.IndexFunc(document, isEscaped) < 0 {
 		return document
@@ -74,27 +73,28 @@ func JSON(document []byte) []byte {
 
 func isEscaped(r rune) bool { return r >= 0x7f && isHarmful(r) }
 
-// isHarmful reports whether a terminal obeys a character instead of showing it.
+// isHarmful reports whether a character controls a terminal instead of being
+// shown.
 func isHarmful(r rune) bool {
 	return unicode.Is(unicode.Cc, r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
-// Fprintf is fmt.Fprintf, but only the format breaks lines: texts among the arguments
-// are written as Line writes them.
+// Fprintf is like fmt.Fprintf, but passes strings, errors and Stringers among
+// the arguments through Line, so that only the format breaks lines.
 func Fprintf(w io.Writer, format string, args ...any) (int, error) {
 	return fmt.Fprintf(w, format, harmless(args)...)
 }
 
-// Fprintln is fmt.Fprintln: one line, with texts as Line writes them.
+// Fprintln is like fmt.Fprintln, but prints one line, as Fprintf does.
 func Fprintln(w io.Writer, args ...any) (int, error) {
 	return fmt.Fprintln(w, harmless(args)...)
 }
 
-// Sprintf is fmt.Sprintf as Fprintf prints it.
+// Sprintf is like fmt.Sprintf, with arguments as in Fprintf.
 func Sprintf(format string, args ...any) string { return fmt.Sprintf(format, harmless(args)...) }
 
-// Message writes a text that may have several lines behind a prefix. Lines after the
-// first are marked, so that none of them can be taken for one of ours.
+// Message writes a text that may have several lines after a prefix. Lines after
+// the first are marked, so that none looks like one of ours. It ignores errors of w.
 func Message(w io.Writer, prefix, text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\r\n")) {
 		fmt.Fprintln(w, strings.TrimRight(prefix+Line(line), " "))
@@ -102,7 +102,7 @@ func Message(w io.Writer, prefix, text string) {
 	}
 }
 
-// harmless replaces the texts among arguments.
+// harmless passes the strings among arguments through Line.
 func harmless(args []any) []any {
 	out := make([]any, len(args))
 	for i, arg := range args {

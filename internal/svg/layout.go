@@ -7,24 +7,24 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// layout says where everything is drawn. Each wave has as many columns as its
-// longest chain of boxes; an arrow over several columns has a passage, a node
-// without a box, in each column between. Boxes that arrows connect, over
-// however many others, are drawn together; those without arrows below all.
+// layout holds the positions of everything. Each wave has as many columns as
+// its longest chain of boxes; an arrow across several columns has a passage, a
+// node without a box, in each column between. Connected boxes are drawn
+// together; those without arrows below all others.
 type layout struct {
 	drawing  *ordering.Drawing
 	nodes    []node   // the boxes, then the passages
 	columns  []column // from the left
 	waves    []span   // by number
 	passages [][]int  // nodes, by arrow
-	out, in  [][]int  // neighbours in the next and in the last column, by node
+	out, in  [][]int  // neighbours in the next and the previous column, by node
 	width    float64
 	height   float64
 }
 
 type node struct {
 	column              int
-	part                int // boxes that arrows connect have the same; 0 without arrows
+	part                int // number of its connected component; 0 without arrows
 	x, y, width, height float64
 }
 
@@ -36,11 +36,11 @@ type column struct {
 	span
 }
 
-// span is a range from left to right.
+// span is a horizontal range.
 type span struct{ left, right float64 }
 
-// tallest is how high a stack of boxes without arrows may be before the next
-// one begins beside it.
+// tallest is the maximum height of a stack of boxes without arrows before the
+// next stack starts.
 const tallest = 900
 
 func newLayout(d *ordering.Drawing) *layout {
@@ -64,8 +64,8 @@ func newLayout(d *ordering.Drawing) *layout {
 	return l
 }
 
-// findParts numbers the boxes that arrows connect: parts that begin in an
-// earlier wave first, then larger ones.
+// findParts numbers the connected components: those that start in an earlier
+// wave first, then larger ones.
 func (l *layout) findParts() {
 	near := make([][]int, len(l.nodes))
 	for _, a := range l.drawing.Arrows {
@@ -90,7 +90,7 @@ func (l *layout) findParts() {
 		}
 		parts = append(parts, part)
 	}
-	begin := func(part []int) int { // boxes are in the waves' order
+	begin := func(part []int) int { // boxes are sorted by wave
 		return l.drawing.Boxes[slices.Min(part)].Wave
 	}
 	slices.SortStableFunc(parts, func(a, b []int) int {
@@ -103,13 +103,12 @@ func (l *layout) findParts() {
 	}
 }
 
-// assignColumns gives each box a column: in its wave, behind the boxes of that
-// wave which it needs. Boxes without arrows are stacked in columns as they
-// fit.
+// assignColumns assigns each box a column of its wave, after the boxes of that
+// wave that it needs. Boxes without arrows fill columns as they fit.
 func (l *layout) assignColumns() {
 	d := l.drawing
 	depth := make([]int, len(d.Boxes))
-	for range d.Boxes { // as often as the longest chain, at most
+	for range d.Boxes { // the length of the longest chain is an upper bound
 		changed := false
 		for _, a := range d.Arrows {
 			if d.Boxes[a.From].Wave == d.Boxes[a.To].Wave && depth[a.To] <= depth[a.From] {
@@ -135,8 +134,8 @@ func (l *layout) assignColumns() {
 	}
 }
 
-// stackLoose fills the columns of a wave with its boxes without arrows, the
-// lowest column first, and adds columns when all are full.
+// stackLoose distributes a wave's boxes without arrows over its columns, lowest
+// column first, and adds columns when all are full.
 func (l *layout) stackLoose(boxes []int, depth []int, columns int) int {
 	heights := make([]float64, columns)
 	for _, b := range boxes {
@@ -159,7 +158,7 @@ func (l *layout) stackLoose(boxes []int, depth []int, columns int) int {
 	return len(heights)
 }
 
-// addPassages makes arrows of one column's length out of longer ones.
+// addPassages splits long arrows into segments of one column each.
 func (l *layout) addPassages() {
 	for a, arrow := range l.drawing.Arrows {
 		for c := l.nodes[arrow.From].column + 1; c < l.nodes[arrow.To].column; c++ {

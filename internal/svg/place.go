@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// top is where the first box of a column begins.
+// top is the position of the first box of a column.
 const top = titleSpace + padding
 
-// align moves nodes down towards their neighbours where there is room, without
-// changing the order of a column.
+// align moves nodes towards the height of their neighbours where there is room,
+// without changing the order of a column.
 func (l *layout) align() {
 	for round := range 8 {
 		for c, neighbours := range l.sweep(round) {
@@ -22,8 +22,8 @@ func (l *layout) align() {
 	l.height += padding + margin
 }
 
-// settle gives each node of a column the height it wishes for, as far as those
-// above and below leave it. Boxes without arrows follow below.
+// settle moves each node of a column to its preferred height as far as the
+// others permit. Boxes without arrows follow below.
 func (l *layout) settle(nodes []int, neighbours [][]int) {
 	floor := math.Inf(1)
 	for _, i := range slices.Backward(nodes) {
@@ -44,7 +44,7 @@ func (l *layout) settle(nodes []int, neighbours [][]int) {
 	}
 }
 
-// place gives columns and waves their width.
+// place assigns columns and waves their positions and widths.
 func (l *layout) place() {
 	l.waves = make([]span, len(l.drawing.Waves))
 	x := float64(margin)

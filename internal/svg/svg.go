@@ -1,10 +1,10 @@
 // Package svg draws a plan: columns from left to right, one or more for each
-// wave, boxes in them, and arrows that never point back.
+// wave, with boxes, and arrows that never point back.
 //
 //	err := svg.Write(w, plan.Draw())
 //
-// It draws itself what Graphviz would, because a plan brings its own layers:
-// what is left is to order the boxes of each column so that few arrows cross.
+// It does not need Graphviz, because a plan already has layers: what remains is
+// to order the boxes of each column so that few arrows cross.
 package svg
 
 import (
@@ -20,17 +20,17 @@ const (
 	fontSize   = 11
 	lineHeight = 14
 	padding    = 7
-	gap        = 8  // between boxes above each other
+	gap        = 8  // between boxes in a column
 	columnGap  = 58 // between columns, for arrows
-	waveGap    = 22 // more, between waves
+	waveGap    = 22 // additionally, between waves
 	margin     = 14
-	titleSpace = 44 // above the boxes: the picture's title and the waves'
+	titleSpace = 44 // above the boxes, for titles
 	titleSize  = 13
 )
 
 const legend = ". Arrows lead to who needs. Black: declared. Grey: inferred. Dashed: applied is enough."
 
-// Write draws the picture.
+// Write draws the picture as one SVG document. The error is that of w.
 func Write(w io.Writer, d *ordering.Drawing) error {
 	l := newLayout(d)
 	var b strings.Builder
@@ -80,8 +80,8 @@ func (l *layout) writeBox(b *strings.Builder, i int) {
 	b.WriteString("</g>\n")
 }
 
-// writeArrows draws each arrow from the right of a box, through its passages,
-// to the left of another.
+// writeArrows draws each arrow from the right side of a box, through its
+// passages, to the left side of another.
 func (l *layout) writeArrows(b *strings.Builder) {
 	for a, arrow := range l.drawing.Arrows {
 		colour, head := "#8a94a6", "grey"
@@ -96,8 +96,7 @@ func (l *layout) writeArrows(b *strings.Builder) {
 	}
 }
 
-// path is an arrow's line: level through its own boxes' columns, curved in the
-// gaps between columns.
+// path returns an arrow's line: horizontal within columns, curved between them.
 func (l *layout) path(a int) string {
 	arrow := l.drawing.Arrows[a]
 	from := &l.nodes[arrow.From]

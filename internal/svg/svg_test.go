@@ -18,9 +18,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Whatever is drawn: boxes stand apart, inside their waves, with their labels in
-// them; arrows leave a box at its right, enter one at its left, lead from left
-// to right and through no box.
+// In any drawing boxes do not overlap, are inside their waves and contain their
+// labels; arrows go from the right side of a box to the left side of another,
+// from left to right, and cross no box.
 func TestAnyDrawing(t *testing.T) {
 	for seed := range uint64(300) {
 		d := randomDrawing(rand.New(rand.NewPCG(seed, 1)))
@@ -28,7 +28,7 @@ func TestAnyDrawing(t *testing.T) {
 	}
 }
 
-// A wave whose boxes are few has no column that only arrows to later waves pass.
+// A wave with few boxes has no column that only arrows to later waves cross.
 func TestArrowsOverWaves(t *testing.T) {
 	d := &ordering.Drawing{
 		Title: "4 boxes", Waves: []ordering.DrawnWave{{Title: "1", Boxes: []int{0}}, {Title: "2", Boxes: []int{1, 2}}, {Title: "3", Boxes: []int{3}}},
@@ -39,7 +39,7 @@ func TestArrowsOverWaves(t *testing.T) {
 	require.Less(t, p.Groups[1].Rects[0].X, p.Groups[2].Rects[0].X, "who needs stands behind")
 }
 
-// Pairs stand side by side, each beside its own.
+// Pairs are side by side.
 func TestPairs(t *testing.T) {
 	d := &ordering.Drawing{Title: "pairs", Waves: []ordering.DrawnWave{{Title: "1"}, {Title: "2"}}}
 	for i := range 12 {
@@ -55,8 +55,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// A tree whose branches come in any order is drawn without crossings, and what
-// has one box before it stands beside it where there is room.
+// A tree in any order is drawn without crossings, and a box with one
+// predecessor is next to it if there is room.
 func TestTreeHasNoCrossings(t *testing.T) {
 	d := &ordering.Drawing{Title: "tree", Waves: []ordering.DrawnWave{{Title: "1", Boxes: []int{0}}, {Title: "2"}, {Title: "3"}}, Boxes: []ordering.Box{{Kind: "root"}}}
 	for i := range 16 {
@@ -124,11 +124,11 @@ func randomDrawing(r *rand.Rand) *ordering.Drawing {
 	return d
 }
 
-// picture is what was drawn.
+// picture is the parsed output.
 type picture struct {
 	Width  float64 `xml:"width,attr"`
 	Height float64 `xml:"height,attr"`
-	Rects  []rect  `xml:"rect"` // the paper, then the waves
+	Rects  []rect  `xml:"rect"` // the background, then the waves
 	Texts  []text  `xml:"text"`
 	Groups []group `xml:"g"` // the boxes
 	Paths  []struct {
@@ -150,7 +150,7 @@ type rect struct {
 
 type size float64
 
-// UnmarshalXMLAttr reads a length; "100%" is 0.
+// UnmarshalXMLAttr parses a length; "100%" is 0.
 func (s *size) UnmarshalXMLAttr(attr xml.Attr) error {
 	if strings.HasSuffix(attr.Value, "%") {
 		return nil
@@ -209,8 +209,7 @@ func requireReadable(t *testing.T, d *ordering.Drawing, name string) picture {
 	return p
 }
 
-// requireTogether checks that, in each column, the boxes that arrows connect
-// stand next to each other.
+// requireTogether checks that connected boxes are adjacent in each column.
 func requireTogether(t *testing.T, d *ordering.Drawing, p picture, name string) {
 	t.Helper()
 	part := make([]int, len(d.Boxes))
@@ -241,7 +240,7 @@ func requireTogether(t *testing.T, d *ordering.Drawing, p picture, name string) 
 	}
 }
 
-// requireArrow follows an arrow's line: level pieces, and curves between.
+// requireArrow follows an arrow's line of horizontal and curved segments.
 func requireArrow(t *testing.T, p picture, arrow ordering.Arrow, d, name string) {
 	t.Helper()
 	from, to := p.Groups[arrow.From].Rects[0], p.Groups[arrow.To].Rects[0]
@@ -280,9 +279,9 @@ func requireArrow(t *testing.T, p picture, arrow ordering.Arrow, d, name string)
 	require.True(t, to.Y < y && y < to.bottom(), name)
 }
 
-// advance is how wide DejaVu Sans draws a text of 11 pixels: the advances of
-// some letters as its font files have them, in thousandths, and for the others
-// those of the widest that occur here.
+// advance returns the width of a text in DejaVu Sans at 11 pixels: the advances
+// of some letters from its font files, in thousandths, and for others those of
+// the widest that occur here.
 func advance(line text) float64 {
 	regular := map[rune]float64{'M': 863, 'm': 974, 'i': 278, 'n': 634, 'a': 613, 'e': 615, 's': 521, 'p': 635, 'c': 550, '/': 337, 'N': 748, 'A': 684, 'E': 632, '-': 361, ' ': 318, 'W': 989, 'v': 592}
 	bold := map[rune]float64{'M': 995, 'm': 1042, 'i': 343, 'n': 712, 'a': 675, 'e': 678, 's': 595, 'p': 716, 'c': 593, '/': 365, 'N': 837, 'A': 774, 'E': 683, '-': 415, ' ': 348, 'W': 1103, 'v': 652}

@@ -2,9 +2,9 @@ package svg
 
 import "strings"
 
-// textWidth is how wide a text is at most, in pixels. Which font draws it is up
-// to the viewer; the figures are those of DejaVu Sans, the widest of those that
-// commonly stand in for Helvetica.
+// textWidth returns the maximum width of a text in pixels. The viewer chooses
+// the font; the numbers are those of DejaVu Sans, the widest of the common
+// replacements for Helvetica.
 func textWidth(text string, size float64, bold bool) float64 {
 	width := 0.0
 	for _, r := range text {
@@ -16,7 +16,7 @@ func textWidth(text string, size float64, bold bool) float64 {
 	return width * size
 }
 
-// runeWidth is in parts of the font's size.
+// runeWidth returns the width of a character as a fraction of the font size.
 func runeWidth(r rune) float64 {
 	switch {
 	case strings.ContainsRune("iljI|.,:;'/! ", r):

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// stack puts the nodes of each column above each other in the order they have,
-// those with arrows on top.
+// stack puts the nodes of each column on top of each other in their order,
+// those with arrows first.
 func (l *layout) stack() {
 	for i := range l.nodes {
 		c := &l.columns[l.nodes[i].column]
@@ -19,13 +19,13 @@ func (l *layout) stack() {
 	}
 }
 
-// compareParts keeps parts together, and what has no arrows below all.
+// compareParts keeps components together, with boxes without arrows below.
 func (l *layout) compareParts(x, y int) int {
 	a, b := l.nodes[x].part, l.nodes[y].part
 	return cmp.Or(cmp.Compare(loose(a), loose(b)), cmp.Compare(a, b))
 }
 
-// loose is 1 for boxes without arrows, by their part.
+// loose returns 1 for boxes without arrows.
 func loose(part int) int {
 	if part == 0 {
 		return 1
@@ -41,8 +41,8 @@ func (l *layout) restack(nodes []int) {
 	}
 }
 
-// untangle orders each column by the middle of the neighbours that its nodes
-// have, from left to right and back, and keeps the order with the fewest
+// untangle sorts each column by the mean position of its nodes' neighbours,
+// alternating from left to right and back, and keeps the order with the fewest
 // crossings.
 func (l *layout) untangle() {
 	best, fewest := l.order(), l.crossings()
@@ -68,8 +68,8 @@ func (l *layout) untangle() {
 	}
 }
 
-// sweep gives the columns from left to right with what leads into them, or, in
-// odd rounds, from right to left with what leads out.
+// sweep yields the columns from left to right with their incoming neighbours
+// or, in odd rounds, from right to left with their outgoing ones.
 func (l *layout) sweep(round int) iter.Seq2[int, [][]int] {
 	return func(yield func(int, [][]int) bool) {
 		for at := range l.columns {
@@ -84,8 +84,8 @@ func (l *layout) sweep(round int) iter.Seq2[int, [][]int] {
 	}
 }
 
-// wish is the height at which a node would like to be: the mean of its
-// neighbours', or where it is.
+// wish returns the preferred height of a node: the mean of its neighbours', or
+// its own.
 func (l *layout) wish(i int, neighbours [][]int) float64 {
 	if len(neighbours[i]) == 0 {
 		return l.nodes[i].middle()
@@ -105,7 +105,7 @@ func (l *layout) order() [][]int {
 	return out
 }
 
-// crossings counts the pairs of lines that cross between neighbouring columns.
+// crossings counts crossing lines between adjacent columns.
 func (l *layout) crossings() int {
 	total := 0
 	for _, column := range l.columns {

@@ -6,37 +6,37 @@ import (
 	"strings"
 )
 
-// Line is one line of a frame, and how it is to be understood.
+// Line is a line of a frame with its mood.
 type Line struct {
-	Text string // plain
+	Text string // without control characters
 	Mood Mood
 }
 
-// Mood is how a line is to be understood; terminals show it by a colour.
+// Mood classifies a line; terminals show it as a colour.
 type Mood int
 
-// The moods.
+// Values of Mood.
 const (
-	Neutral Mood = iota
-	Bad
-	Busy
-	Faint
+	Neutral Mood = iota // no colour
+	Bad                 // a failure
+	Busy                // in progress
+	Faint               // less important
 )
 
-// Screen draws frames. Every Draw is a single Write, and between two of them
-// the terminal is as it was found: the process may end at any time.
+// Screen draws frames. Every Draw is a single Write and leaves the terminal in
+// its normal state, since the process may end at any time.
 type Screen struct {
 	w      io.Writer
 	colour bool
-	drawn  []int // the widths of the lines of the frame that is there
-	width  int   // of the terminal when it was drawn
+	drawn  []int // widths of the lines of the current frame
+	width  int   // of the terminal when the frame was drawn
 }
 
-// NewScreen draws where the cursor is, at the beginning of a line.
+// NewScreen returns a Screen that draws at the cursor, which must be at the
+// start of a line.
 func NewScreen(w io.Writer, colour bool) *Screen { return &Screen{w: w, colour: colour} }
 
-// These sequences are those of ECMA-48 and of the VT100, which every terminal
-// since has.
+// Sequences of ECMA-48 and the VT100, which every later terminal supports.
 const (
 	eraseLine  = "\x1b[K"
 	eraseBelow = "\x1b[J"
@@ -46,9 +46,9 @@ const (
 	cursorOn   = "\x1b[?25h"
 )
 
-// Draw writes text that stays, which is empty or whole plain lines, and a frame
-// below it in the place of the last one. columns and rows are the terminal's
-// size; the frame must have fewer lines than it has rows.
+// Draw writes permanent text, which is empty or consists of whole plain lines,
+// and a frame below it that replaces the last one. columns and rows are the
+// terminal's size; the frame must have fewer lines than rows.
 func (s *Screen) Draw(above string, frame []Line, columns, rows int) error {
 	var b strings.Builder
 	b.WriteString(cursorOff)
@@ -57,7 +57,7 @@ func (s *Screen) Draw(above string, frame []Line, columns, rows int) error {
 		fmt.Fprintf(&b, "\x1b[%dA", up)
 	}
 	if above != "" || columns != s.width {
-		b.WriteString(eraseBelow) // a terminal that broke lines remembers which, until it is erased
+		b.WriteString(eraseBelow) // terminals remember wrapped lines until they are erased
 		b.WriteString(above)
 	}
 	s.drawn, s.width = s.drawn[:0], columns
@@ -73,12 +73,12 @@ func (s *Screen) Draw(above string, frame []Line, columns, rows int) error {
 	return err
 }
 
-// Forget lets the next frame begin where the cursor is, at the beginning of a
-// line: somebody else has written since the last one.
+// Forget starts the next frame at the cursor, which must be at the start of a
+// line, because other output was written since the last one.
 func (s *Screen) Forget() { s.drawn = nil }
 
-// height is how many rows the frame that is there takes by now: a terminal that
-// became narrower has broken its lines.
+// height returns the number of rows that the current frame takes: a terminal
+// that became narrower has wrapped its lines.
 func (s *Screen) height(columns, rows int) int {
 	height := 0
 	for _, drawn := range s.drawn {

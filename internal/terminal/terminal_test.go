@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/vt"
+	"github.com/ordapply/ordapply/internal/test/vt"
 )
 
 func TestClip(t *testing.T) {
@@ -23,8 +23,8 @@ func TestClip(t *testing.T) {
 	require.Equal(t, 4, Width("世界"))
 }
 
-// Whatever was drawn before, a terminal shows all lines that stay, in order,
-// and below them the last frame and nothing else; and it is left sane.
+// After any sequence of frames a terminal shows all permanent lines in order,
+// followed by the last frame only, and is in its normal state.
 func TestDrawnFramesLeaveNothingBehind(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -38,7 +38,7 @@ func TestDrawnFramesLeaveNothingBehind(t *testing.T) {
 			for range rng.IntN(3) {
 				line := fmt.Sprintf("stays %d x%s", n, strings.Repeat("x", rng.IntN(2*columns)))
 				above += line + "\n"
-				for part := range slices.Chunk([]byte(line), columns) { // what stays is never cut
+				for part := range slices.Chunk([]byte(line), columns) { // permanent lines are never cut
 					want = append(want, strings.TrimRight(string(part), " "))
 				}
 			}
@@ -56,7 +56,7 @@ func TestDrawnFramesLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// A frame is one Write, so that none is seen half.
+// A frame is one Write, so that no partial frame is visible.
 func TestAFrameIsOneWrite(t *testing.T) {
 	w := &writes{}
 	require.NoError(t, NewScreen(w, true).Draw("above\n", []Line{{"a", Bad}, {"b", Busy}}, 80, 24))
@@ -75,7 +75,7 @@ func (w *writes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Lines of a frame that a narrower terminal has broken are taken back too.
+// Lines of a frame that a narrower terminal has wrapped are erased too.
 func TestANarrowerTerminal(t *testing.T) {
 	var out bytes.Buffer
 	s := NewScreen(&out, false)

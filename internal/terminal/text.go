@@ -1,6 +1,8 @@
-// Package terminal writes on a terminal that is shared with whatever was there
-// before: lines that stay, and below them a frame that is drawn anew again and
-// again.
+// Package terminal draws on a terminal that also shows other output: permanent
+// lines, and below them a frame that is redrawn.
+//
+//	screen := terminal.NewScreen(os.Stderr, true)
+//	err := screen.Draw("done\n", []terminal.Line{{Text: "wave 2/5"}}, 80, 24)
 package terminal
 
 import (
@@ -10,7 +12,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Width is how many columns a line of plain text takes.
+// Width returns the number of columns of a line of plain text.
 func Width(text string) int {
 	columns := 0
 	for _, r := range text {
@@ -30,7 +32,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// Clip cuts a line of plain text to a number of columns, and shows that it did.
+// Clip cuts a line of plain text to a number of columns, and marks it as cut.
 func Clip(text string, columns int) string {
 	if Width(text) <= columns {
 		return text

@@ -1,6 +1,6 @@
-// Package yamltext makes UTF-8 of the streams that editors and shells write: it reads
-// UTF-16, and takes off the marks that YAML allows before a document and its Go readers
-// do not.
+// Package yamltext converts text from editors and shells to UTF-8: it decodes
+// UTF-16, and removes byte order marks and directives that YAML permits before
+// a document and Go parsers reject.
 //
 //	text, err := yamltext.Decode(in)
 //	stream := yamltext.NewReader(file)
@@ -19,11 +19,12 @@ import (
 // mark is the byte order mark in UTF-8.
 const mark = "\xef\xbb\xbf"
 
-// errTruncated is met where UTF-16 ends in the middle of a character, or a byte was
-// added behind it.
+// errTruncated is returned for UTF-16 that ends in the middle of a character,
+// or with an extra byte.
 var errTruncated = errors.New("the text is UTF-16 and ends in the middle of a character: save it as UTF-8")
 
-// Decode gives a text in UTF-8: UTF-16 is recognized by its byte order mark.
+// Decode returns the text in UTF-8. It recognizes UTF-16 by its byte order
+// mark.
 func Decode(in []byte) ([]byte, error) {
 	if !isUTF16(in) {
 		return in, nil
@@ -38,7 +39,7 @@ func Decode(in []byte) ([]byte, error) {
 	return out, err
 }
 
-// NewReader is Decode for a stream. UTF-16 is read to its end first.
+// NewReader is Decode for a stream. It reads UTF-16 to its end first.
 func NewReader(r io.Reader) io.Reader {
 	begin := bufio.NewReaderSize(r, 64<<10)
 	if first, _ := begin.Peek(2); !isUTF16(first) {
@@ -54,7 +55,7 @@ func NewReader(r io.Reader) io.Reader {
 	return bytes.NewReader(whole)
 }
 
-// failing is a stream that cannot be read.
+// failing is a Reader that always returns an error.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
@@ -63,25 +64,25 @@ func isUTF16(in []byte) bool {
 	return bytes.HasPrefix(in, []byte("\xff\xfe")) || bytes.HasPrefix(in, []byte("\xfe\xff"))
 }
 
-// WithoutMark takes a byte order mark off a line. A document may begin with one, where
-// files are joined.
+// WithoutMark removes a byte order mark from a line. In concatenated files any
+// document may start with one.
 func WithoutMark(line []byte) []byte { return bytes.TrimPrefix(line, []byte(mark)) }
 
-// IsVersion reports whether a line is a directive that names a version of YAML: what
-// differs between 1.1 and 1.2 means nothing in a manifest.
+// IsVersion reports whether a line is a YAML version directive: the differences
+// between 1.1 and 1.2 do not matter for manifests.
 func IsVersion(line []byte) bool {
 	rest, ok := bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("%YAML 1."))
 	return ok && len(rest) > 0
 }
 
-// Clean takes byte order marks and version directives off the beginnings of documents.
-// It returns the text itself where there are none.
+// Clean removes byte order marks and version directives from the start of
+// documents. It returns the text itself if there are none.
 func Clean(in []byte) []byte {
 	if !bytes.Contains(in, []byte(mark)) && !bytes.Contains(in, []byte("%YAML ")) {
 		return in
 	}
 	out := make([]byte, 0, len(in))
-	begins := true // nothing but comments stood in the document so far
+	begins := true // only comments in the document so far
 	for line := range bytes.Lines(in) {
 		if begins {
 			line = WithoutMark(line)
@@ -99,8 +100,8 @@ func Clean(in []byte) []byte {
 	return out
 }
 
-// Failure is the error of another program that stands in the place of a document, as
-// `helm template 2>&1` prints it: its line; "" for any other document.
+// Failure returns the error line of another program in place of a document, as
+// from `helm template 2>&1`; "" for any other document.
 func Failure(document []byte) string {
 	for line := range bytes.Lines(document) {
 		line = bytes.TrimSpace(line)
@@ -115,7 +116,7 @@ func Failure(document []byte) string {
 	return ""
 }
 
-// Failed is the error for such a document.
+// Failed returns the error for a document of which Failure returned this line.
 func Failed(line string) error {
 	return fmt.Errorf("this is no manifest but an error that the command before it printed: %q", line)
 }

@@ -1,0 +1,88 @@
+package kubeerr
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The API server rejects a value of the wrong type with code 500 and the
+// message of a library: "expected list, got &{map[…]}". Users get the field,
+// the expected type and the value instead.
+
+// wrongTypes lists the values of the wrong type with their paths and the
+// expected types, if an error is about nothing else; "" for any other error.
+func wrongTypes(err error) string {
+	if IsUnfitValue(err) && isFractionError(err.Error()) {
+		return "a number with a fraction stands where a whole one is wanted; the API server does not say where"
+	}
+	if !IsUnknownField(err) {
+		return ""
+	}
+	_, text, _ := strings.Cut(err.Error(), "failed to create typed patch object (")
+	_, text, _ = strings.Cut(text, "): ")
+	var faults []string
+	wrong := false
+	for line := range strings.Lines(strings.TrimPrefix(text, "errors:")) {
+		line = strings.TrimSpace(line)
+		path, what, found := strings.Cut(strings.TrimPrefix(line, "."), ": ")
+		m := regexp.MustCompile(`^expected (\w+)[^,]*, got (.*)$`).FindStringSubmatch(what)
+		switch {
+		case line == "":
+		case m != nil:
+			wrong = true
+			faults = append(faults, path+" must be "+wantedType(m[1])+", and is "+foundType(m[1], m[2]))
+		case found && what == "field not declared in schema":
+			faults = append(faults, path+" is no field of its kind")
+		default:
+			return ""
+		}
+	}
+	if !wrong {
+		return ""
+	}
+	slices.Sort(faults) // the API server's order differs each time
+	return strings.Join(faults, "; ")
+}
+
+// wantedType describes the expected type, given its name in a schema.
+func wantedType(name string) string {
+	switch name {
+	case "numeric":
+		return "a number"
+	case "boolean":
+		return "true or false"
+	case "string":
+		return "a text"
+	}
+	return "a " + name // map, list
+}
+
+// foundType describes the actual value, given as Go prints it.
+func foundType(wanted, got string) string {
+	value, printed := strings.CutPrefix(got, "&value.valueUnstructured{Value:")
+	if !printed {
+		value, printed = strings.CutPrefix(got, "&{")
+	}
+	value = strings.TrimSuffix(value, "}")
+	switch {
+	case !printed && got == "string":
+		return "a text"
+	case !printed:
+		return "of another type"
+	case strings.HasPrefix(value, "map["):
+		return "a map"
+	case strings.HasPrefix(value, "["):
+		return "a list"
+	case wanted == "string":
+		return fmt.Sprintf("%s as YAML reads it: put what is written there in quotes", value) // no is read as false, 0644 as 420
+	}
+	return `"` + value + `"`
+}
+
+// isFractionError reports whether a number has a fraction where an integer is
+// required. The API server does not name its field.
+func isFractionError(text string) bool {
+	return regexp.MustCompile(`cannot convert float\d+ to u?int\d+$`).MatchString(text)
+}

@@ -1,0 +1,57 @@
+package auditlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Request is a request with a response.
+type Request struct {
+	Key
+	Verb, Subresource string
+	User              string
+	Arrived, Answered time.Time
+	Code              int             // of the response
+	Object            json.RawMessage // the response, if the log's policy includes it
+}
+
+// Requests reads a log from an offset, such as the file's earlier size, and
+// returns all requests in order of their responses.
+func Requests(path string, from int64) ([]Request, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if _, err := file.Seek(from, io.SeekStart); err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	var requests []Request
+	text = text[:bytes.LastIndexByte(text, '\n')+1]
+	for line := range bytes.Lines(text) {
+		var r struct {
+			record
+			User           struct{ Username string }
+			ResponseObject json.RawMessage
+		}
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, fmt.Errorf("read the audit log: %w", err)
+		}
+		if r.Stage == "ResponseComplete" {
+			requests = append(requests, Request{
+				Key: r.key(), Verb: r.Verb, Subresource: r.ObjectRef.Subresource, User: r.User.Username,
+				Arrived: r.RequestReceivedTimestamp, Answered: r.StageTimestamp,
+				Code: r.ResponseStatus.Code, Object: r.ResponseObject,
+			})
+		}
+	}
+	return requests, nil
+}

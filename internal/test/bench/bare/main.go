@@ -1,0 +1,85 @@
+// Command bare is the baseline for ordapply's speed: it reads a file of
+// manifests and sends 32 server-side apply PATCHes at a time, without ordering,
+// waiting or checks.
+//
+//	bare KUBECONFIG FILE
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+)
+
+func main() {
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "bare:", err)
+		os.Exit(1)
+	}
+}
+
+func run(kubeconfig, file string) error {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	docs := make(chan string)
+	var workers sync.WaitGroup
+	errs := make(chan error, 32)
+	for range 32 {
+		workers.Go(func() {
+			for doc := range docs {
+				if err := patch(client, doc); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	for doc := range strings.SplitSeq(string(text), "---\n") {
+		if strings.TrimSpace(doc) != "" {
+			docs <- doc
+		}
+	}
+	close(docs)
+	workers.Wait()
+	select {
+	case err := <-errs:
+		return err
+	default:
+		return nil
+	}
+}
+
+func patch(client dynamic.Interface, doc string) error {
+	body, err := yaml.YAMLToJSON([]byte(doc))
+	if err != nil {
+		return err
+	}
+	obj := &unstructured.Unstructured{}
+	if err := obj.UnmarshalJSON(body); err != nil {
+		return err
+	}
+	gvk := obj.GroupVersionKind()
+	resource := client.Resource(gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s")).Namespace(obj.GetNamespace())
+	_, err = resource.Patch(context.Background(), obj.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "bare"})
+	return err
+}

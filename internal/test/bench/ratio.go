@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// pairs are alternating measurements of two ways to do the same.
+type pairs struct {
+	ours, theirs []time.Duration
+}
+
+// alternate measures n pairs; the side that runs first alternates.
+func alternate(n int, ours, theirs func(round int) (time.Duration, error)) (pairs, error) {
+	var p pairs
+	for round := range n {
+		sides := []func() error{
+			func() error { d, err := ours(round); p.ours = append(p.ours, d); return err },
+			func() error { d, err := theirs(round); p.theirs = append(p.theirs, d); return err },
+		}
+		if round%2 == 1 {
+			slices.Reverse(sides)
+		}
+		for _, side := range sides {
+			if err := side(); err != nil {
+				return p, err
+			}
+		}
+	}
+	return p, nil
+}
+
+// report prints the medians, the median of the paired ratios, and its 95 %
+// interval from order statistics.
+func (p pairs) report(what string, limit float64) {
+	ratios := make([]float64, len(p.ours))
+	for i := range ratios {
+		ratios[i] = float64(p.ours[i]) / float64(p.theirs[i])
+	}
+	slices.Sort(ratios)
+	low, high := interval(len(ratios))
+	fmt.Printf("%s: ours %s, theirs %s (medians of %d); ratio %.3f, 95 %% interval %.3f to %.3f; limit %.2f: %s\n",
+		what, median(p.ours).Round(time.Millisecond), median(p.theirs).Round(time.Millisecond), len(ratios),
+		ratios[len(ratios)/2], ratios[low], ratios[high], limit, verdict(ratios[low] <= limit))
+}
+
+func verdict(kept bool) string {
+	if kept {
+		return "kept"
+	}
+	return "NOT KEPT"
+}
+
+// interval returns the ranks between which the median lies with 95 %
+// confidence, from the binomial distribution.
+func interval(n int) (low, high int) {
+	probability, sum := 1.0, 0.0
+	for range n {
+		probability /= 2
+	}
+	for k := 0; k < n/2; k++ {
+		if sum += probability; sum > 0.025 {
+			return k, n - 1 - k
+		}
+		probability *= float64(n-k) / float64(k+1)
+	}
+	return 0, n - 1
+}
+
+func median(d []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(d))
+	return sorted[len(sorted)/2]
+}

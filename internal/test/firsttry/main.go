@@ -1,0 +1,97 @@
+// Command firsttry applies real streams, unmodified and shuffled, each to its
+// own empty control plane, and prints the results of the first try.
+//
+//	go run ./internal/test/firsttry -streams FOLDER                  # all streams of the table in streams.go
+//	go run ./internal/test/firsttry -shuffles 1 -kubectl=false flux  # one of them
+//
+// Objects are left out of a stream only as streams.go says, with the reason.
+// Webhooks are kept, and real servers stand in for their Pods: see
+// internal/test/standin.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	klog.SetLogger(logr.Discard()) // client-go logs each watch and list that ends with a cluster
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the whole command. It returns the exit code: 1 if a stream had an
+// unexpected result, 2 for an invalid command line.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("firsttry", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	folder := flags.String("streams", defaultFolder(), "the folder of the streams, NAME.yaml")
+	shuffles := flags.Int("shuffles", 10, "how often each stream is shuffled, beside as it stands")
+	kubectl := flags.Bool("kubectl", true, "also apply each stream as it stands with kubectl: once, and until it succeeds")
+	if flags.Parse(args) != nil {
+		return 2
+	}
+	chosen, err := choose(flags.Args())
+	if err == nil {
+		_, err = os.Stat(*folder)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "firsttry:", err)
+		return 2
+	}
+	dir, err := os.MkdirTemp("", "first-try-")
+	if err != nil {
+		fmt.Fprintln(stderr, "firsttry:", err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	trial := &trial{folder: *folder, dir: dir, shuffles: *shuffles, kubectl: *kubectl, progress: stderr}
+	rows, err := trial.all(ctx, chosen)
+	printTable(stdout, rows)
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "firsttry: interrupted")
+		return 1
+	case err != nil:
+		fmt.Fprintln(stderr, "firsttry: not every try went as it can: see above")
+		return 1
+	}
+	return 0
+}
+
+// defaultFolder returns the folder of the streams next to a checkout.
+func defaultFolder() string {
+	if folder := os.Getenv("ORDAPPLY_STREAMS"); folder != "" {
+		return folder
+	}
+	return filepath.Join("..", "shared", "corpora")
+}
+
+// choose returns the streams with these names, or all.
+func choose(names []string) ([]stream, error) {
+	var chosen []stream
+	for _, s := range streams() {
+		if len(names) == 0 || slices.Contains(names, s.name) {
+			chosen = append(chosen, s)
+		}
+	}
+	var errs []error
+	for _, name := range names {
+		if !slices.ContainsFunc(chosen, func(s stream) bool { return s.name == name }) {
+			errs = append(errs, fmt.Errorf("no stream is called %q", name))
+		}
+	}
+	return chosen, errors.Join(errs...)
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// printTable prints a line for each stream and, if it cannot converge
+// unmodified, one for that.
+func printTable(out io.Writer, rows []row) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "STREAM\tOBJECTS\tFIRST TRY\tSLOWEST\tREVIEWS\tKUBECTL ONCE\tKUBECTL LOOP\tVERDICT")
+	for _, r := range rows {
+		once, loop := r.kubectl.columns()
+		fmt.Fprintf(w, "%s\t%d\t%d/%d\t%.1fs\t%d\t%s\t%s\t%s\n", r.stream.name, r.objects, r.good, r.tries, r.slowest.Seconds(), r.reviews, once, loop, r.verdict())
+	}
+	_ = w.Flush()
+	for _, r := range rows {
+		if r.refused {
+			continue
+		}
+		if r.stream.why != "" {
+			fmt.Fprintf(out, "%s is applied without %s.\n", r.stream.name, r.stream.why)
+		}
+		if r.stream.namespace != "" {
+			fmt.Fprintf(out, "%s is applied with -n %s, after that Namespace was created, as its documentation says.\n", r.stream.name, r.stream.namespace)
+		}
+	}
+}
+
+// verdict summarizes the row.
+func (r row) verdict() string {
+	switch {
+	case r.refused && r.good == r.tries:
+		return fmt.Sprintf("as it stands: faults named %d, written 0", r.faults)
+	case r.refused:
+		return fmt.Sprintf("FAILED: as it stands, %d writes", r.writes)
+	case r.good == r.tries && r.stream.converges():
+		return "converges as it stands"
+	case r.good == r.tries && len(r.stream.finds) > 0:
+		return "converges with the kinds that it expects"
+	case r.good == r.tries:
+		return "converges without what nothing can apply"
+	}
+	return "FAILED"
+}
+
+// columns returns the peer's two columns; a dash if it did not run.
+func (p *peer) columns() (once, loop string) {
+	if p == nil {
+		return "-", "-"
+	}
+	once, loop = fmt.Sprintf("%d refused", p.refused), fmt.Sprintf("%d rounds", p.rounds)
+	if p.refused == 0 {
+		once = "done"
+	}
+	if p.rounds == 0 {
+		loop = fmt.Sprintf("not in %d", kubectlRounds)
+	}
+	return once, loop
+}

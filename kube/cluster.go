@@ -1,0 +1,116 @@
+package kube
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// Cluster is the set of API server calls that applying needs. Methods that make a
+// request return the API server's error as client-go does, to be tested with
+// k8s.io/apimachinery/pkg/api/errors, and may be called by many goroutines at
+// once. Those that write pass the fence of their context first (see MayWrite).
+type Cluster interface {
+	// Kind returns how the API server serves a kind; false when discovery
+	// does not list it yet. It makes no request.
+	Kind(schema.GroupVersionKind) (Kind, bool)
+	// Versions lists the versions in which a kind is served, newest first: v1
+	// before v1beta1. It makes no request.
+	Versions(schema.GroupKind) []string
+	// Unreadable returns the error with which discovery of a group-version
+	// failed, usually an APIService whose backend does not answer. It is nil
+	// when discovery succeeded or does not list the group-version. It makes
+	// no request.
+	Unreadable(schema.GroupVersion) error
+	// AllUnreadable lists the group-versions whose discovery failed, sorted.
+	// It makes no request.
+	AllUnreadable() []schema.GroupVersion
+	// Refresh repeats discovery for these group-versions only. An empty
+	// version stands for every version of the group.
+	Refresh(context.Context, ...schema.GroupVersion) error
+	// Apply sends one server-side apply PATCH and returns the object from the
+	// server's answer; a conflict when other managers own fields, unless forced.
+	Apply(context.Context, Kind, *unstructured.Unstructured, PatchOptions) (*unstructured.Unstructured, error)
+	// Get reads one object; NotFound when there is none.
+	Get(ctx context.Context, kind Kind, namespace, name string) (*unstructured.Unstructured, error)
+	// List reads the objects of a kind in a namespace that match a query. An
+	// empty namespace means all namespaces.
+	List(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error)
+	// Logs reads the last lines of a container's log, without line ends.
+	Logs(ctx context.Context, pod object.ID, container string, options LogOptions) ([]string, error)
+	// Delete deletes a live object, with its uid as precondition, and its
+	// dependents. It returns when the request is accepted: finalizers may keep
+	// the object for a while.
+	Delete(ctx context.Context, kind Kind, live *unstructured.Unstructured, options DeleteOptions) error
+	// NamespacedKinds lists the namespaced kinds whose objects may be listed
+	// and deleted, each in one version, sorted. It makes no request.
+	NamespacedKinds() []schema.GroupVersionKind
+	// Migrate makes manager the owner of the fields of a live object that
+	// kubectl's client-side apply owns, and of those that the Apply entries
+	// of predecessors own. It returns a conflict when the object has another
+	// resourceVersion than live.
+	Migrate(ctx context.Context, kind Kind, live *unstructured.Unstructured, predecessors []string, manager string) error
+	// Claim makes manager the owner of fields of a live object that other
+	// managers wrote by updates, so that its next apply removes them, and
+	// returns the object. It returns a conflict when the object has another
+	// resourceVersion than live.
+	Claim(ctx context.Context, kind Kind, live *unstructured.Unstructured, fields *fieldpath.Set, manager string) (*unstructured.Unstructured, error)
+	// HasEndpoints reports whether a Service has a ready endpoint.
+	HasEndpoints(ctx context.Context, service object.ID) (bool, error)
+	// Watch calls changed with the objects of a kind that match the labels
+	// and fields of a query, first as a list and then one by one as they
+	// change, until ctx is done. An empty namespace means all namespaces.
+	// Watch lists again by itself when a watch breaks.
+	Watch(ctx context.Context, kind Kind, namespace string, query Query, changed func(WatchEvent))
+}
+
+// Kind is how an API server serves a kind of object.
+type Kind struct {
+	Resource   schema.GroupVersionResource // the name in URLs and Roles
+	Namespaced bool
+	HasStatus  bool // has a status subresource, which a controller may write
+	Stored     bool // objects may be listed and deleted
+}
+
+// PatchOptions are the options of one server-side apply.
+type PatchOptions struct {
+	Manager string // the field manager
+	Force   bool   // take fields from other managers
+	DryRun  bool   // let the server validate and admit, but not store
+}
+
+// DeleteOptions are the options of one deletion.
+type DeleteOptions struct {
+	Unchanged  bool // precondition: the resourceVersion that was read, else only the uid
+	Foreground bool // foreground propagation: dependents are deleted first; otherwise background
+	DryRun     bool // let the server validate it, but delete nothing
+}
+
+// Query selects objects for a List. Its zero value selects all.
+type Query struct {
+	Labels, Fields string // selectors, as kubectl's -l and --field-selector
+	Limit          int64  // of objects in the answer; 0 is no limit
+	Metadata       bool   // only the objects' metadata is needed
+}
+
+// LogOptions select what to read of a container's log.
+type LogOptions struct {
+	Previous bool // of the container's previous instance
+	Lines    int  // at most, from the end
+	Bytes    int  // at most, of these lines from the first; default 64 KiB
+}
+
+// WatchEvent is one notification of a watch: the full list, one changed object,
+// an error that ended the watch, or a change of its connection.
+type WatchEvent struct {
+	Listed       bool                         // Objects is the full list
+	Deleted      bool                         // the one object was deleted, or matches the query no longer
+	Forbidden    error                        // the watch ended: it is not allowed or not possible
+	Disconnected error                        // the watch could not be opened and will be retried
+	Reconnected  bool                         // the watch is open again after Disconnected
+	Objects      []*unstructured.Unstructured // one, unless Listed
+}

@@ -1,0 +1,196 @@
+package kube
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+// A run that holds a lock may write only while it holds it. That is checked
+// so late that only the kernel comes between the check and the request: when
+// the transport gets a request, and again before each write to a connection
+// while such a request is being sent. In between, a request may wait for a
+// connection or a stream, and the process may be suspended.
+
+// Fence is called before a request that writes is sent. It returns nil when
+// the request may be sent, and an error that wraps ErrFenced when nothing may
+// be written any longer. It may block to find out, no longer than ctx lasts,
+// and is called by many goroutines at once.
+type Fence func(ctx context.Context) error
+
+type fenceKey struct{}
+
+// WithFence returns a context whose requests that write are sent only when
+// fence allows it.
+func WithFence(ctx context.Context, fence Fence) context.Context {
+	return context.WithValue(ctx, fenceKey{}, fence)
+}
+
+// MayWrite calls the fence of a context and returns its error; nil when there
+// is no fence. The transport of Kubernetes calls it before it sends a request
+// that writes. Other implementations of Cluster must call it themselves.
+func MayWrite(ctx context.Context) error {
+	if fence, ok := ctx.Value(fenceKey{}).(Fence); ok {
+		return fence(ctx)
+	}
+	return nil
+}
+
+// fenceOf returns the fence of a request; nil when it has none or only reads.
+func fenceOf(request *http.Request) Fence {
+	if !writes(request) {
+		return nil
+	}
+	fence, _ := request.Context().Value(fenceKey{}).(Fence)
+	return fence
+}
+
+// writes reports whether a request may change something.
+func writes(request *http.Request) bool {
+	switch request.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return false
+	}
+	return true
+}
+
+type ownConnectionKey struct{}
+
+// WithOwnConnection returns a context whose requests use a connection of their
+// own. They do not queue behind other requests and no fence delays them.
+func WithOwnConnection(ctx context.Context) context.Context {
+	return context.WithValue(ctx, ownConnectionKey{}, true)
+}
+
+// connectionTransport is the transport for both kinds of requests.
+type connectionTransport struct{ shared, own http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper. An own connection on which a
+// request failed is not used again: it may be broken without either end
+// knowing.
+func (l connectionTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Context().Value(ownConnectionKey{}) == nil {
+		return l.shared.RoundTrip(request)
+	}
+	response, err := l.own.RoundTrip(request)
+	if err != nil {
+		utilnet.CloseIdleConnectionsFor(l.own)
+	}
+	return response, err
+}
+
+// fences are those of the requests that are being sent.
+type fences struct {
+	mu  sync.Mutex
+	now map[*fenced]bool
+}
+
+// fenced is a request that is being sent.
+type fenced struct {
+	fence Fence
+	ctx   context.Context //nolint:containedctx // the request's: who writes to a connection has none
+}
+
+// begin calls the fence of a request, which is called again before each write
+// to a connection until the request was written. The returned request is the
+// one to send; end must be called when there is an answer, or none will come.
+func (s *fences) begin(request *http.Request) (_ *http.Request, end func(), err error) {
+	fence := fenceOf(request)
+	if fence == nil {
+		return request, func() {}, nil
+	}
+	if err := fence(request.Context()); err != nil {
+		return nil, nil, err
+	}
+	f := &fenced{fence, request.Context()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now == nil {
+		s.now = map[*fenced]bool{}
+	}
+	s.now[f] = true
+	end = func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.now, f)
+	}
+	return request.WithContext(whenWritten(request.Context(), end)), end, nil
+}
+
+// whenWritten calls written when the last byte of a request was written. Over
+// HTTP/1.1 net/http reports that too early, before it flushes its buffer, so
+// written is not called there and the request counts as being sent until its
+// answer.
+func whenWritten(ctx context.Context, written func()) context.Context {
+	var multiplexed bool
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) {
+			conn, secure := got.Conn.(*tls.Conn)
+			multiplexed = secure && conn.ConnectionState().NegotiatedProtocol == "h2"
+		},
+		WroteRequest: func(httptrace.WroteRequestInfo) {
+			if multiplexed {
+				written()
+			}
+		},
+	})
+}
+
+// check calls the fences of all requests that are being sent.
+func (s *fences) check() error {
+	s.mu.Lock()
+	all := make([]*fenced, 0, len(s.now))
+	for f := range s.now {
+		all = append(all, f)
+	}
+	s.mu.Unlock()
+	for _, f := range all {
+		if err := f.fence(f.ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dialer wraps a dial function so that the fences are called before each
+// write to the connection.
+func (s *fences) dialer(dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return fencedConn{conn, s}, nil
+	}
+}
+
+// fencedConn is a connection that refuses writes when the fence of a request
+// that is being sent refuses.
+type fencedConn struct {
+	net.Conn
+	fences *fences
+}
+
+func (c fencedConn) Write(b []byte) (int, error) {
+	if err := c.fences.check(); err != nil {
+		if !errors.Is(err, ErrFenced) { // a request was abandoned: the next uses another connection
+			_ = c.Close()
+		} // else answers to earlier requests may still come
+		return 0, fmt.Errorf("not sent: %w", err)
+	}
+	return c.Conn.Write(b)
+}
+
+// dial returns the function with which client-go opens connections by
+// default.
+func dial() func(context.Context, string, string) (net.Conn, error) {
+	return (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+}

@@ -1,0 +1,119 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
+)
+
+// A write that waits for its connection when the lock is lost is not sent,
+// over HTTP/1.1 and HTTP/2, whatever its verb. A read is.
+func TestAFenceStandsRightBeforeTheSend(t *testing.T) {
+	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			var arrived atomic.Int32
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				if _, err := io.ReadAll(r.Body); err == nil {
+					arrived.Add(1)
+				}
+			}))
+			server.EnableHTTP2 = http2
+			server.StartTLS()
+			defer server.Close()
+			dialled := make(chan struct{}, 10)
+			goOn := make(chan struct{})
+			config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+			config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				dialled <- struct{}{}
+				<-goOn
+				return (&net.Dialer{}).DialContext(ctx, network, address)
+			}
+			client, err := httpClient(config)
+			require.NoError(t, err)
+			var lost atomic.Bool
+			fence := func(context.Context) error {
+				if lost.Load() {
+					return errors.Join(errors.New("stolen"), ErrFenced)
+				}
+				return nil
+			}
+			var sending sync.WaitGroup
+			send := func(method string) {
+				sending.Go(func() {
+					request, err := http.NewRequestWithContext(WithFence(t.Context(), fence), method, server.URL, strings.NewReader("body"))
+					if err != nil {
+						panic(err)
+					}
+					response, err := client.Do(request)
+					if err == nil {
+						_ = response.Body.Close()
+					}
+					if !errors.Is(err, ErrFenced) {
+						t.Errorf("%s: %v", method, err)
+					}
+				})
+			}
+			for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+				send(method)
+			}
+			<-dialled // they passed the transport, and wait for a connection
+			time.Sleep(50 * time.Millisecond)
+			lost.Store(true)
+			close(goOn)
+			send(http.MethodPatch) // the transport refuses it
+			sending.Wait()
+			require.Zero(t, arrived.Load())
+			request, err := http.NewRequestWithContext(WithFence(t.Context(), fence), http.MethodGet, server.URL, nil)
+			require.NoError(t, err)
+			response, err := client.Do(request)
+			require.NoError(t, err)
+			_ = response.Body.Close()
+			lost.Store(false)
+			request, err = http.NewRequestWithContext(WithFence(t.Context(), fence), http.MethodPatch, server.URL, strings.NewReader("body"))
+			require.NoError(t, err)
+			response, err = client.Do(request)
+			require.NoError(t, err)
+			_ = response.Body.Close()
+			require.Equal(t, int32(2), arrived.Load())
+		})
+	}
+}
+
+// Requests with a connection of their own do not queue behind others.
+func TestAConnectionOfItsOwn(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	client, err := httpClient(config)
+	require.NoError(t, err)
+	refuse := WithFence(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+	waiting, giveUp := context.WithCancel(refuse)
+	var held sync.WaitGroup
+	held.Go(func() {
+		request, _ := http.NewRequestWithContext(waiting, http.MethodPatch, server.URL, strings.NewReader("body"))
+		_, err := client.Do(request) //nolint:bodyclose // there is none
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+	})
+	request, err := http.NewRequestWithContext(WithOwnConnection(t.Context()), http.MethodPut, server.URL, strings.NewReader("renewal"))
+	require.NoError(t, err)
+	response, err := client.Do(request)
+	require.NoError(t, err)
+	_ = response.Body.Close()
+	giveUp()
+	held.Wait()
+}

@@ -1,0 +1,55 @@
+package kube
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/internal/kubeerr"
+)
+
+// maxAttempts bounds the attempts of a request whose failure may be transient.
+const maxAttempts = 5
+
+// WithRetry retries a request that failed on its way to the API server or
+// because the server was busy. Other transient failures, such as a webhook
+// that does not answer yet, are returned at once. It makes at most five attempts,
+// with pauses of up to 5s or as long as the server asks for, and returns the last
+// error, or that of ctx. what names the request in reports of retries, such as
+// "read Deployment web".
+func WithRetry[T any](ctx context.Context, what string, request func() (T, error)) (T, error) {
+	for n := 1; ; n++ {
+		answer, err := request()
+		if err == nil || n == maxAttempts || !mayRetry(err) {
+			return answer, err
+		}
+		pause := max(kubeerr.Backoff(ctx, n), kubeerr.RetryAfter(err))
+		ReportRetry(ctx, Retry{Of: what, Attempt: n, Pause: pause, Cause: kubeerr.TimeoutInWords(err)})
+		select {
+		case <-ctx.Done():
+			return answer, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// mayRetry reports whether a request failed on its way or because the
+// server was busy, as opposed to being answered.
+func mayRetry(err error) bool {
+	return kubeerr.RetryBudget(err) > 0 && !kubeerr.IsWebhookUnreachable(err) && kubeerr.MissingServiceAccount(err) == "" && !kubeerr.IsNotServed(err)
+}
+
+// RetryingReads is a cluster whose Get and List are retried, as WithRetry does. A run
+// of package apply does not need it: it sends the objects that it could not read.
+type RetryingReads struct{ Cluster }
+
+// Get implements Cluster with retries.
+func (p RetryingReads) Get(ctx context.Context, kind Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	return WithRetry(ctx, DescribeRequest("reading", kind, namespace, name), func() (*unstructured.Unstructured, error) { return p.Cluster.Get(ctx, kind, namespace, name) })
+}
+
+// List implements Cluster with retries.
+func (p RetryingReads) List(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error) {
+	return WithRetry(ctx, DescribeRequest("listing", kind, namespace, ""), func() ([]*unstructured.Unstructured, error) { return p.Cluster.List(ctx, kind, namespace, query) })
+}
