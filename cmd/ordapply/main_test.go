@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,7 +45,8 @@ func (tests allTests) Run() int {
 
 // Each testdata/script/*.txtar tests one behaviour; its name starts with the
 // topic. Scripts whose name starts with "cluster" share a real control plane;
-// each has its own namespace.
+// each has its own namespace. One that breaks what the others rely on, such as
+// whether every kind is served, says `cluster own` and gets its own.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -61,6 +63,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("EXAMPLES", filepath.Join(root, "examples"))
 			env.Setenv("CASES", filepath.Join(root, "testdata"))
 			env.Setenv("ORDAPPLY_BIN", os.Getenv("ORDAPPLY_BIN"))
+			env.Values[clusterKey{}] = new(*testcluster.Cluster)
 			return needsCluster(env)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -68,18 +71,52 @@ func TestScripts(t *testing.T) {
 			"lost":  lost,
 			"page":  followPage,
 			"unwritten": func(ts *testscript.TestScript, neg bool, args []string) {
-				unwritten(ts, neg, shared.Get(t).AuditLog(), args[0])
+				unwritten(ts, neg, clusterOf(ts).AuditLog(), args[0])
 			},
-			"cluster": func(ts *testscript.TestScript, _ bool, _ []string) {
-				cluster := shared.Get(t)
-				ts.Setenv("KUBECONFIG", cluster.Kubeconfig)
-				ts.Setenv("PATH", cluster.BinDir(t)+string(filepath.ListSeparator)+ts.Getenv("PATH"))
+			"cluster": func(ts *testscript.TestScript, _ bool, args []string) {
+				if slices.Equal(args, []string{"own"}) {
+					useCluster(t, ts, ownCluster(ts))
+				} else {
+					useCluster(t, ts, shared.Get(t))
+				}
 			},
 			"kubectl": func(ts *testscript.TestScript, neg bool, args []string) {
-				runKubectl(ts, neg, shared.Get(t).KubectlCommand(args...))
+				runKubectl(ts, neg, clusterOf(ts).KubectlCommand(args...))
 			},
 		},
 	})
+}
+
+// clusterKey is the key of a script's control plane among its values.
+type clusterKey struct{}
+
+func useCluster(t *testing.T, ts *testscript.TestScript, cluster *testcluster.Cluster) {
+	*ts.Value(clusterKey{}).(**testcluster.Cluster) = cluster
+	ts.Setenv("KUBECONFIG", cluster.Kubeconfig)
+	ts.Setenv("PATH", cluster.BinDir(t)+string(filepath.ListSeparator)+ts.Getenv("PATH"))
+}
+
+// clusterOf returns the control plane of a script, which said `cluster` before.
+func clusterOf(ts *testscript.TestScript) *testcluster.Cluster {
+	cluster := *ts.Value(clusterKey{}).(**testcluster.Cluster)
+	if cluster == nil {
+		ts.Fatalf("the script needs `cluster` before this command")
+	}
+	return cluster
+}
+
+// ownCluster runs a control plane until the script ends.
+func ownCluster(ts *testscript.TestScript) *testcluster.Cluster {
+	bin, err := testcluster.Find("localcluster")
+	ts.Check(err)
+	dir, err := os.MkdirTemp("", "ordapply-test-")
+	ts.Check(err)
+	cluster, err := testcluster.Up(bin, filepath.Join(dir, "cluster"), io.Discard)
+	ts.Check(err)
+	ts.Defer(func() {
+		ts.Check(errors.Join(cluster.Down(), os.RemoveAll(dir)))
+	})
+	return cluster
 }
 
 // needsCluster skips a script that needs a control plane if there is none; in
