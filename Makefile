@@ -97,7 +97,7 @@ golden: ## rewrite the expected outputs of the golden tests
 
 .PHONY: bench
 bench: build localcluster emit-peers ## measure speed and memory against what they are held to
-	$(GO) run ./internal/test/bench first-apply chain ordering crds no-op memory
+	$(GO) run ./internal/test/bench first-apply chain ordering crds no-op memory documents
 
 .PHONY: bench-ordering
 bench-ordering: build ## measure planning beside kapp's change graph and cli-utils' graph sort

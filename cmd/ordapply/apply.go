@@ -270,7 +270,7 @@ func (f *applyFlags) showPlan(w io.Writer, plan *ordering.Plan) error {
 
 // execute runs a plan on a cluster and reports its events.
 func (f *applyFlags) execute(cmd *cobra.Command, j session) error {
-	j.plan.Notes = append(j.plan.Notes, j.target.undiscoveredNotes(j.stream)...)
+	j.plan.Notes = append(j.plan.Notes, append(j.target.undiscoveredNotes(j.stream), f.unknownKindNotes(j)...)...)
 	outputs := openOutputs(cmd)
 	defer outputs.close(cmd.Context())
 	told := f.reporters(cmd, j, outputs)

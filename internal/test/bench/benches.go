@@ -6,10 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/ordapply/ordapply/internal/test/auditlog"
@@ -59,14 +57,6 @@ func firstApply(b *bench) error {
 	}
 	p.report("first apply of 1,000 ConfigMaps", 1.15)
 	return nil
-}
-
-func configMaps(n int, namespace string) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d, namespace: %s}\ndata: {text: %q}\n---\n", i, namespace, strings.Repeat("x", 200))
-	}
-	return b.String()
 }
 
 // chain measures 20 Deployments, each waiting for the one before it and ready
@@ -219,10 +209,7 @@ func memory(b *bench) error {
 	if err != nil {
 		return err
 	}
-	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss / 1024
-	if runtime.GOOS == "darwin" {
-		peak /= 1024
-	}
+	peak := peakMemory(cmd)
 	fmt.Printf("5,000 Deployments of 4 KB in %s: peak resident memory %d MB; limit 150: %s\n", d.Round(time.Second), peak, verdict(peak < 150))
 	return nil
 }
