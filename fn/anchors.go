@@ -25,7 +25,7 @@ func tooLarge(size int) error {
 	if size <= maxNodes {
 		return nil
 	}
-	return fmt.Errorf("its aliases expand to more than %d nodes: write out what they stand for", maxNodes)
+	return fmt.Errorf("its aliases expand to more than %d nodes: replace aliases with their values", maxNodes)
 }
 
 // sizer counts nodes with aliases expanded, visiting each anchor once.
@@ -37,7 +37,7 @@ func (s *sizer) size(node *yaml.Node) (int, error) {
 	if node.Kind == yaml.AliasNode {
 		size, counted := s.sizes[node.Alias]
 		if size < 0 {
-			return 0, fmt.Errorf("line %d: alias %s stands inside what it stands for", node.Line, node.Value)
+			return 0, fmt.Errorf("line %d: alias %s is inside its own anchor", node.Line, node.Value)
 		}
 		if counted {
 			return size, nil
@@ -83,7 +83,7 @@ func isolateAliases(whole *yaml.Node, bodies []*yaml.Node) error {
 // expandAliases expands every alias and merge key below the node.
 func expandAliases(node *yaml.Node) error {
 	if err := yaml.NewRNode(node).DeAnchor(); err != nil {
-		return fmt.Errorf("line %d: write out aliases: %w", node.Line, err)
+		return fmt.Errorf("line %d: expand aliases: %w", node.Line, err)
 	}
 	return nil
 }

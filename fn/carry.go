@@ -18,7 +18,7 @@ import (
 const carrierKind = "SecondPassMissing"
 
 // twoPassAdvice is the advice for errors in the two passes.
-const twoPassAdvice = "list the file that `sortorder carry` printed, which has both passes, last under transformers"
+const twoPassAdvice = "list the output of `sortorder carry`, which contains both passes, last under transformers"
 
 func carrierName(order string) string { return order + "_second_pass_missing" }
 
@@ -34,7 +34,7 @@ func (d Planner) carry(in []byte) Output {
 		return failed(err)
 	}
 	if t.list == nil {
-		return failed(errors.New("carry is for kustomize build; a plain stream is sorted without: take carry out of the order"))
+		return failed(errors.New("carry is for kustomize build; a plain stream does not need it: remove carry from the order"))
 	}
 	pass := d.pack
 	if d.Order.Carry == sortorder.Unpack {
@@ -63,7 +63,7 @@ func (d Planner) pack(t *tree) ([]*yaml.Node, Findings, error) {
 	metas := t.metas()
 	for _, m := range metas {
 		if m.Annotations[kustomizeID] == "" && !isCarrier(m) {
-			return nil, nil, fmt.Errorf("carry: pack is for kustomize build, and %s does not come from it: use the order without carry", m.ID)
+			return nil, nil, fmt.Errorf("carry: pack is for kustomize build, but %s does not come from it: use the order without carry", m.ID)
 		}
 	}
 	d.Objects = t.object
@@ -95,7 +95,7 @@ func (d Planner) unpack(t *tree) ([]*yaml.Node, Findings, error) {
 	payload, _ := textOf(carrier.body, "payload")
 	sum, _ := textOf(carrier.body, "checksum")
 	if sum != checksum(payload) || !isUnmodified(carrier, d.Order.Of) {
-		return nil, nil, fmt.Errorf("a transformer ran between the two passes of order %s, and what it did to the resources would be lost: %s", d.Order.Of, twoPassAdvice)
+		return nil, nil, fmt.Errorf("a transformer ran between the two passes of order %s, and its changes would be lost: %s", d.Order.Of, twoPassAdvice)
 	}
 	documents, err := parseDocuments([]byte(payload))
 	if err != nil {
@@ -124,9 +124,9 @@ func (d Planner) findCarrier(t *tree) (item, error) {
 	case len(carriers) > 1:
 		return item{}, fmt.Errorf("%d orders are packed at once: a base runs the first pass without the second; there, %s", len(carriers), twoPassAdvice)
 	case len(others) > 0:
-		return item{}, fmt.Errorf("%s came between the two passes of order %s; %s", others[0].meta.ID, d.Order.Of, twoPassAdvice)
+		return item{}, fmt.Errorf("%s was added between the two passes of order %s; %s", others[0].meta.ID, d.Order.Of, twoPassAdvice)
 	case !strings.HasSuffix(carriers[0].meta.Name, carrierName(d.Order.Of)):
-		return item{}, fmt.Errorf("%s is packed, and order %s is to be unpacked; %s", carriers[0].meta.Name, d.Order.Of, twoPassAdvice)
+		return item{}, fmt.Errorf("%s was packed, but order %s is to be unpacked; %s", carriers[0].meta.Name, d.Order.Of, twoPassAdvice)
 	}
 	return carriers[0], nil
 }
@@ -153,7 +153,7 @@ func isUnmodified(carrier item, order string) bool {
 
 // TwoPasses returns, for a SortOrder for kustomize, a file with two documents, the
 // passes Pack and Unpack, which preserve its order through the build. It returns an
-// error if Parse rejects the order, if it is one of two passes already, or if it
+// error if Parse rejects the order, if it is already one of two passes, or if it
 // lacks the annotation config.kubernetes.io/function, which both passes need.
 func TwoPasses(config []byte) ([]byte, error) {
 	order, err := sortorder.Parse(config)
@@ -161,7 +161,7 @@ func TwoPasses(config []byte) ([]byte, error) {
 		return nil, err
 	}
 	if order.Carry != sortorder.NoPass {
-		return nil, errors.New("it is one of two passes already")
+		return nil, errors.New("it is already one of two passes")
 	}
 	documents, err := parseDocuments(config)
 	if err != nil {

@@ -80,8 +80,8 @@ func TestCarryMisuse(t *testing.T) {
 		"namespace":  {"    name: platform_second_pass_missing\n", "    name: platform_second_pass_missing\n    namespace: b\n", "a transformer ran between"},
 		"field":      {"  kind: SecondPassMissing\n", "  kind: SecondPassMissing\n  spec: {}\n", "a transformer ran between"},
 		"prefix":     {"name: platform_second", "name: p-platform_second", "a transformer ran between"},
-		"other":      {"name: platform_second", "name: different_second", "different_second_pass_missing is packed, and order platform is to be unpacked"},
-		"beside":     {"functionConfig:", "- apiVersion: v1\n  kind: Secret\n  metadata: {name: late}\nfunctionConfig:", "Secret late came between the two passes"},
+		"other":      {"name: platform_second", "name: different_second", "different_second_pass_missing was packed, but order platform is to be unpacked"},
+		"beside":     {"functionConfig:", "- apiVersion: v1\n  kind: Secret\n  metadata: {name: late}\nfunctionConfig:", "Secret late was added between the two passes"},
 		"twice":      {"functionConfig:", carrier + "functionConfig:", "2 orders are packed at once"},
 		"none":       {carrier, "", "nothing was packed"},
 	} {

@@ -27,13 +27,13 @@ func (f Function) Check(in []byte) Output {
 		case !out.decision.Stamped[i] || change.isNoop(out.metas[i]):
 		case before == "":
 			absent++
-			stale.add(Finding{Severity: Error, Object: &out.metas[i], Message: "carries no stamp of order " + out.order.Name})
+			stale.add(Finding{Severity: Error, Object: &out.metas[i], Message: "has no stamp of order " + out.order.Name})
 		default:
 			stale.add(Finding{Severity: Error, Object: &out.metas[i], Message: change.difference(out.metas[i])})
 		}
 	}
 	if absent > 0 && absent == len(out.metas) {
-		stale = Findings{{Severity: Error, Message: fmt.Sprintf("none of the %d resources carries a stamp: the function did not run. "+
+		stale = Findings{{Severity: Error, Message: fmt.Sprintf("none of the %d resources has a stamp: the function did not run. "+
 			"kustomize needs --enable-alpha-plugins, and --enable-exec for a local binary, without which it skips the function silently; kubectl kustomize and kubectl apply -k cannot run it", absent)}}
 	}
 	out.Findings = append(out.Findings, stale...)
@@ -72,5 +72,5 @@ func (c Change) difference(m object.Meta) string {
 			return fmt.Sprintf("is stale: %s is %q and should be %q", key, have, c.Set[key])
 		}
 	}
-	return fmt.Sprintf("is stale: %s is %q and should be gone", c.Remove[0], m.Annotations[c.Remove[0]])
+	return fmt.Sprintf("is stale: %s is %q and should be absent", c.Remove[0], m.Annotations[c.Remove[0]])
 }

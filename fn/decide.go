@@ -53,7 +53,7 @@ func (d Planner) Plan(metas []object.Meta) Decision {
 		out.Findings.add(Finding{Severity: Warning, Field: w.Path, Message: w.Message})
 	}
 	for _, field := range d.Order.ForApplier {
-		out.Findings.add(Finding{Severity: Info, Field: field, Message: "does nothing in a build: hand this file to the applier too, by ordapply --order"})
+		out.Findings.add(Finding{Severity: Info, Field: field, Message: "has no effect in a build: pass this file to ordapply too, with --order"})
 	}
 	aside := make([]bool, len(metas))
 	stamps := make([]ordering.Stamp, len(metas))
@@ -96,10 +96,10 @@ func (d Planner) isExcluded(m object.Meta, findings *Findings) bool {
 	case m.Annotations[localConfig] == "true", m.Kind == "Kptfile" && m.Group == "kpt.dev", d.Config.Name != "" && m.ID == d.Config:
 		return true
 	case isCarrier(m):
-		findings.add(Finding{Severity: Error, Object: &m, Message: "is what the first pass of an order packed, and the second did not unpack; " + twoPassAdvice})
+		findings.add(Finding{Severity: Error, Object: &m, Message: "was packed by the first pass of an order and not unpacked by the second; " + twoPassAdvice})
 		return true
 	case m.Kind == sortorder.Kind && m.Group == group:
-		findings.add(Finding{Severity: Error, Object: &m, Message: "is a resource of the stream: list it under transformers of the kustomization, not under resources; in a kpt package, annotate it with " + localConfig + `: "true"`})
+		findings.add(Finding{Severity: Error, Object: &m, Message: "is in the stream as a resource: list it under transformers in the kustomization, not under resources; in a kpt package, annotate it with " + localConfig + `: "true"`})
 		return true
 	}
 	return false

@@ -78,7 +78,7 @@ func split(in []byte) ([][]byte, error) {
 		end := at + 1 + length
 		rest := in[at+len(mark) : end]
 		if text := bytes.TrimSpace(rest); len(text) > 0 && (text[0] != '#' || rest[0] == '#') {
-			return nil, fmt.Errorf("line %d: %q is no separator of documents: put a newline after ---", bytes.Count(in[:at+1], []byte("\n"))+1, in[at+1:end])
+			return nil, fmt.Errorf("line %d: %q is not a document separator: put a newline after ---", bytes.Count(in[:at+1], []byte("\n"))+1, in[at+1:end])
 		}
 		chunks = append(chunks, in[begin:at+1])
 		begin, from = end+1, end+1

@@ -98,7 +98,7 @@ func (e *emitter) keeps(i int, tool string, wanted map[string]string) bool {
 	for key, value := range wanted {
 		if have, has := m.Annotations[key]; has && have != value {
 			e.findings.add(Finding{Severity: Warning, Object: &e.metas[i], Message: "keeps its own " + key + ": " + have +
-				", which is not what the order says: take it away, or set overwrite: true"})
+				", which differs from the order: remove it, or set overwrite: true"})
 			return true
 		}
 	}
@@ -212,11 +212,11 @@ func (e *emitter) warnOtherOrders() {
 			told[other] = true
 			if slices.Contains(e.order.Emit, "argocd") {
 				e.findings.add(Finding{Severity: Warning, Field: "emit", Message: fmt.Sprintf(
-					"layer %s needs %s, and argocd cannot say so: sync waves of two orders do not compare; make one order of them", layer.Name, need)})
+					"layer %s needs %s, which argocd cannot express: sync waves of two orders are not comparable; merge the two orders", layer.Name, need)})
 			}
 			if slices.Contains(e.order.Emit, "kapp") && !slices.Contains(emittedBefore(e.metas[e.members[need][0]]), "kapp") {
 				e.findings.add(Finding{Severity: Warning, Field: "emit", Message: fmt.Sprintf(
-					"layer %s needs %s, and kapp will not know that layer: let order %s emit kapp too", layer.Name, need, other)})
+					"layer %s needs %s, but kapp will not find that layer: add kapp to emit in order %s", layer.Name, need, other)})
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func (e *emitter) kpt(i int) map[string]string {
 	value := e.kptValue(i)
 	if len(value.text) > maxDependsOn {
 		e.findings.add(Finding{Severity: Error, Object: &e.metas[i], Message: fmt.Sprintf(
-			"would get a %s of %d KiB, on %d resources; at most %d KiB fit: make smaller layers, or take kpt out of emit",
+			"would get a %s of %d KiB, on %d resources; the maximum is %d KiB: make smaller layers, or remove kpt from emit",
 			dependsOn, len(value.text)>>10, value.count, maxDependsOn>>10)})
 		return nil
 	}
@@ -108,7 +108,7 @@ func (e *emitter) checkKptSize() {
 	}
 	if e.kptOff = sum > maxDependsOnSum; e.kptOff {
 		e.findings.add(Finding{Severity: Error, Field: "emit", Message: fmt.Sprintf(
-			"%s on %d resources would add %d MiB to the stream, of which at most %d MiB are written: make smaller layers, or take kpt out of emit",
+			"%s on %d resources would add %d MiB to the stream; the maximum is %d MiB: make smaller layers, or remove kpt from emit",
 			dependsOn, resources, sum>>20, maxDependsOnSum>>20)})
 	}
 }
@@ -146,9 +146,9 @@ func (e *emitter) warnRenames() {
 	if built == 0 && hashed == "" {
 		return
 	}
-	message := "kustomize may still change names, by a prefix or suffix of an overlay, and does not correct " + dependsOn
+	message := "kustomize may still change names, with a prefix or suffix of an overlay, and does not update " + dependsOn
 	if hashed != "" {
-		message = fmt.Sprintf("kustomize will add a hash to names such as %s and does not correct %s", hashed, dependsOn)
+		message = fmt.Sprintf("kustomize will add a hash to names such as %s and does not update %s", hashed, dependsOn)
 	}
-	e.findings.add(Finding{Severity: Warning, Field: "emit", Message: message + ": emit kpt where names are final, by kustomize build | sortorder"})
+	e.findings.add(Finding{Severity: Warning, Field: "emit", Message: message + ": emit kpt when names are final, with kustomize build | sortorder"})
 }

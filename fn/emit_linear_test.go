@@ -44,5 +44,5 @@ func TestEmittedDependenciesAreBounded(t *testing.T) {
 	order, in := twoLayers(t, 2000, "emit: [kpt]\n")
 	result := fn.Function{Order: order}.Run(in)
 	require.True(t, result.Findings.Failed())
-	require.Contains(t, fmt.Sprint(result.Findings), "config.kubernetes.io/depends-on on 2000 resources would add 154 MiB to the stream, of which at most 64 MiB are written")
+	require.Contains(t, fmt.Sprint(result.Findings), "config.kubernetes.io/depends-on on 2000 resources would add 154 MiB to the stream; the maximum is 64 MiB")
 }

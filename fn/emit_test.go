@@ -23,7 +23,7 @@ func TestDependsOnThatDoesNotFit(t *testing.T) {
 	}
 	decision := Planner{Order: order}.Plan(metas)
 	require.Equal(t, "error: Service web: would get a config.kubernetes.io/depends-on of 159 KiB, on 4000 resources; "+
-		"at most 128 KiB fit: make smaller layers, or take kpt out of emit\n", decision.Findings.Lines())
+		"the maximum is 128 KiB: make smaller layers, or remove kpt from emit\n", decision.Findings.Lines())
 }
 
 // TestGroupName checks kapp's requirements for names, and that names stay

@@ -32,7 +32,7 @@ func (o Output) Explanation() string {
 	}
 	for _, i := range o.order.UnusedIndices(placed) {
 		if m, ok := o.order.Example(i); ok {
-			plain.Fprintf(&b, "%s won nothing; it would win %s\n", o.order.Describe(i), describe(m))
+			plain.Fprintf(&b, "%s placed nothing; it would place %s\n", o.order.Describe(i), describe(m))
 		}
 	}
 	return b.String()
@@ -54,7 +54,7 @@ func (o Output) explain(i int) string {
 		}
 		return fmt.Sprintf("%s: %s: stamped by another order", m.ID, layer)
 	}
-	return fmt.Sprintf("%s: not placed: it configures the build", m.ID)
+	return fmt.Sprintf("%s: not placed: build configuration", m.ID)
 }
 
 // describe lists the properties of an example, in the terms of a selector.
@@ -74,7 +74,7 @@ func describe(m object.Meta) string {
 		parts = append(parts, "label "+key+"="+m.Labels[key])
 	}
 	if len(parts) == 0 {
-		return "a resource without any of the keys that selectors look at"
+		return "a resource without any of the keys that selectors use"
 	}
 	return "a resource with " + strings.Join(parts, ", ")
 }

@@ -40,7 +40,7 @@ func TestTheErrorOfARenderIsRefused(t *testing.T) {
 	for _, line := range []string{"Error: something failed", "Error: INSTALLATION FAILED: a: b"} {
 		out := fn.Function{Order: sortorder.Default()}.Run([]byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n---\n" + line + "\n"))
 		require.True(t, out.Findings.Failed())
-		require.Contains(t, out.Findings.Lines(), `document 2: this is no manifest but an error that the command before it printed: "`+line+`"`)
+		require.Contains(t, out.Findings.Lines(), `document 2: not a manifest but an error message of the previous command: "`+line+`"`)
 		require.Empty(t, out.Stream())
 	}
 }

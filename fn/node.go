@@ -39,7 +39,7 @@ func textOf(node *yaml.Node, key string) (string, error) {
 	case isNull(value):
 		return "", nil
 	case value.Kind != yaml.ScalarNode:
-		return "", fmt.Errorf("%s is no string", key)
+		return "", fmt.Errorf("%s is not a string", key)
 	}
 	return value.Value, nil
 }
@@ -61,7 +61,7 @@ func metaOf(body *yaml.Node) (object.Meta, error) {
 		return m, errors.Join(err, kindErr)
 	}
 	if metadata.Kind != yaml.MappingNode {
-		return m, errors.Join(err, kindErr, errors.New("metadata is no map"))
+		return m, errors.Join(err, kindErr, errors.New("metadata is not a map"))
 	}
 	var errs [4]error
 	m.Name, errs[0] = textOf(metadata, "name")
@@ -79,13 +79,13 @@ func textMap(node *yaml.Node, key string) (map[string]string, error) {
 		return nil, nil
 	}
 	if value.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("metadata.%s is no map", key)
+		return nil, fmt.Errorf("metadata.%s is not a map", key)
 	}
 	out := make(map[string]string, len(value.Content)/2)
 	for i := 0; i+1 < len(value.Content); i += 2 {
 		k, v := value.Content[i], value.Content[i+1]
 		if k.Kind != yaml.ScalarNode || v.Kind != yaml.ScalarNode {
-			return nil, fmt.Errorf("metadata.%s: %s is no string", key, k.Value)
+			return nil, fmt.Errorf("metadata.%s: %s is not a string", key, k.Value)
 		}
 		out[k.Value] = v.Value
 		if isNull(v) {

@@ -47,7 +47,7 @@ func reindex(metas []object.Meta, out *Decision, findings *Findings) {
 	}
 	if len(placeless) > 0 {
 		findings.add(Finding{Severity: Warning, Field: "reindex", Message: fmt.Sprintf(
-			"%d resources, such as %s, have no place in a file: reindex is for packages that kpt reads", len(placeless), metas[placeless[0]].ID)})
+			"%d resources, such as %s, have no position in a file: reindex is for packages that kpt reads", len(placeless), metas[placeless[0]].ID)})
 	}
 }
 

@@ -51,11 +51,11 @@ func (o Output) WriteTo(w io.Writer) (int64, error) {
 func (o Output) Metas() []object.Meta { return o.metas }
 
 // errNoOrder is returned for a plain stream without an order.
-var errNoOrder = errors.New("a plain stream needs an order: --order FILE; only a ResourceList brings its own, as functionConfig")
+var errNoOrder = errors.New("a plain stream needs an order: pass --order FILE; only a ResourceList contains one, as functionConfig")
 
 // errNoResources is returned for a stream without resources: empty output with
 // success could let a build delete everything.
-var errNoResources = errors.New("the input holds no resource: did the command before it in the pipe fail?")
+var errNoResources = errors.New("the input contains no resources: did the previous command in the pipe fail?")
 
 // Run sorts and stamps a ResourceList or a plain stream, in UTF-8 or UTF-16. What
 // is laid out plainly is kept byte for byte except for the lines of the stamps. A

@@ -88,7 +88,7 @@ func (t *tree) explode(list *yaml.Node, where string) error {
 		return nil
 	}
 	if items.Kind != yaml.SequenceNode {
-		return fmt.Errorf("%s: items of %s is no list", where, kindOf(list))
+		return fmt.Errorf("%s: items of %s is not a list", where, kindOf(list))
 	}
 	for i, entry := range items.Content {
 		at := fmt.Sprintf("%s, items[%d]", where, i)
@@ -133,7 +133,7 @@ func (t *tree) addList(document *yaml.Node, _ string) error {
 		items = field(t.list, "items")
 	}
 	if items.Kind != yaml.SequenceNode {
-		return errors.New("items of the ResourceList is no list")
+		return errors.New("items of the ResourceList is not a list")
 	}
 	if err := isolateAliases(t.list, items.Content); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (t *tree) addList(document *yaml.Node, _ string) error {
 // add adds a resource. document is the node to print, body the mapping in it.
 func (t *tree) add(document, body *yaml.Node, where string) error {
 	if body.Kind != yaml.MappingNode {
-		return fmt.Errorf("%s is no resource: expected a map with apiVersion, kind and metadata", where)
+		return fmt.Errorf("%s is not a resource: expected a map with apiVersion, kind and metadata", where)
 	}
 	m, err := metaOf(body)
 	if err != nil {

@@ -31,6 +31,6 @@ func (b *builder) vetAppOfApps() []Finding {
 	slices.Sort(numbers)
 	low, high := numbers[0], numbers[len(numbers)-1]
 	return []Finding{{Text: fmt.Sprintf(
-		"sync waves order Applications, such as %s in wave %d before %s in wave %d: waves are for the resources of one Application, and since Argo CD 1.8 they wait for the health of an Application only if argocd-cm has a health check for argoproj.io_Application; order applications by dependsOn in stacks",
+		"sync waves order Applications, such as %s in wave %d before %s in wave %d: waves are for the resources of one Application, and since Argo CD 1.8 they wait for the health of an Application only if argocd-cm has a health check for argoproj.io_Application; order applications with dependsOn in stacks",
 		b.resources[waves[low]].ID, low, b.resources[waves[high]].ID, high)}}
 }

@@ -112,10 +112,10 @@ func (d *declarations) placeByPhases(s scope) {
 func (d *declarations) argoPlace(r Resource) argoPlace {
 	p, phases, err := parseArgoPlace(r)
 	if err != nil {
-		d.notes = append(d.notes, fmt.Sprintf("%s: %v, and Argo CD reads it as 0", located(r), err))
+		d.notes = append(d.notes, fmt.Sprintf("%s: %v; Argo CD reads it as 0", located(r), err))
 	}
 	if phases > 1 {
-		d.notes = append(d.notes, fmt.Sprintf("%s is a hook of several phases; here it is applied once, in %s", located(r), p.phase))
+		d.notes = append(d.notes, fmt.Sprintf("%s is a hook of several phases; ordapply applies it once, in %s", located(r), p.phase))
 	}
 	return p
 }
@@ -134,7 +134,7 @@ func parseArgoPlace(r Resource) (p argoPlace, phases int, err error) {
 	}
 	if key := firstKey(r, syncWaveAnnotation, hookWeightAnnotation); key != "" {
 		if p.wave, err = strconv.Atoi(r.Annotations[key]); err != nil {
-			p.wave, err = 0, fmt.Errorf("annotation %s: %q is no whole number", key, r.Annotations[key])
+			p.wave, err = 0, fmt.Errorf("annotation %s: %q is not an integer", key, r.Annotations[key])
 		}
 	}
 	return p, len(named), err
@@ -167,7 +167,7 @@ func (d *declarations) moveBeforeUsers(s scope, places []argoPlace) {
 	}
 	for _, i := range slices.Sorted(maps.Keys(first)) {
 		if within[i] && d.placements[i] == placed && comparePlaces(first[i], places[i]) < 0 {
-			d.notes = append(d.notes, fmt.Sprintf("%s goes out in %s, not in its %s: somebody there cannot exist without it", d.resources[i].ID, first[i], places[i]))
+			d.notes = append(d.notes, fmt.Sprintf("%s is applied in %s instead of its %s: a resource there requires it", d.resources[i].ID, first[i], places[i]))
 			places[i] = first[i]
 		}
 	}

@@ -58,7 +58,7 @@ func (p *Plan) earlyUses(stack string) []error {
 		}
 		for _, need := range s.Needs {
 			if in[need.ID] && !w.step(s.ID) {
-				errs = append(errs, fmt.Errorf("stack %s cannot be atomic: %s is not in it, uses %s (%s), and may be applied before all of the stack is ready: select it in the stack, or let its application or stack depend on stack %s",
+				errs = append(errs, fmt.Errorf("stack %s cannot be atomic: %s is outside the stack, uses %s (%s), and may be applied before the whole stack is ready: select it in the stack, or make its application or stack depend on stack %s",
 					stack, s.ID, need.ID, need.Why.Located(), stack))
 				break
 			}

@@ -18,7 +18,7 @@ func (b *builder) why(v int32) Reason {
 		if b.resources[v].ID.IsCRD() || b.resources[v].ID.IsNamespace() {
 			return Reason{Rule: "prerequisite", Detail: "no selector matches it, and CRDs and Namespaces go first"}
 		}
-		return Reason{Rule: "prerequisite", Detail: "its kind is one of those that go first"}
+		return Reason{Rule: "prerequisite", Detail: "its kind is a prerequisite kind"}
 	}
 	pushed := b.pushedBy(v)
 	switch {
@@ -36,7 +36,7 @@ func (b *builder) why(v int32) Reason {
 
 func (b *builder) unplacedReason() string {
 	if b.orderSource == OrderSourceStamps {
-		return "it carries no stamp"
+		return "it has no stamp"
 	}
 	return "nothing places it"
 }
@@ -45,7 +45,7 @@ func (b *builder) unplacedReason() string {
 func (b *builder) whyFloating(v int32) Reason {
 	e := b.earliestDependent(v)
 	if e == nil && b.neededOutside[v] {
-		return Reason{Rule: rulePlacedByDependents, Detail: "what the selection leaves out uses it"}
+		return Reason{Rule: rulePlacedByDependents, Detail: "a resource that the selection excludes uses it"}
 	}
 	if e == nil {
 		return Reason{Rule: rulePlacedByDependents, Detail: "nothing depends on it"}
@@ -54,7 +54,7 @@ func (b *builder) whyFloating(v int32) Reason {
 	how := strings.TrimSuffix(e.why.Detail, " names "+id.Kind+" "+id.Name)
 	detail := fmt.Sprintf("before %s, which uses it (%s)", b.vertexName(e.to), how)
 	if b.placements[v] == byDefault {
-		detail += "; " + b.sets[b.layerOf[v]].name + " is only its place by default"
+		detail += "; " + b.sets[b.layerOf[v]].name + " is only its default place"
 	}
 	return Reason{Rule: rulePlacedByDependents, Detail: detail}
 }

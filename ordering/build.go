@@ -217,7 +217,7 @@ func (d *declarations) placingSets() []int {
 func (d *declarations) addEverything(sets []int) int {
 	s := set{name: "all that is placed", short: "the rest", kind: AllPlaced, within: -1}
 	for _, placing := range sets {
-		s.after = append(s.after, Barrier{placing, Reason{Rule: "unplaced", Detail: "what has no place comes after all that has one"}})
+		s.after = append(s.after, Barrier{placing, Reason{Rule: "unplaced", Detail: "resources without a place come last"}})
 	}
 	return d.addSet(s)
 }

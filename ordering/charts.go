@@ -128,7 +128,7 @@ func (d *declarations) after(waits int, c Chart, names []string, whole map[strin
 			if dependency.called(name) {
 				found = true
 				if whole[c.path(dependency)] == waits {
-					d.errs = append(d.errs, fmt.Errorf("%s names itself: remove it", where))
+					d.errs = append(d.errs, fmt.Errorf("%s refers to itself: remove it", where))
 					continue
 				}
 				why := Reason{Rule: "chart", Detail: where + " names " + name}

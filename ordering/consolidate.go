@@ -100,7 +100,7 @@ func Consolidate(resources []Resource, options Options, target Target) (*Consoli
 		return nil, err
 	}
 	if len(out.Waves) == 0 {
-		return nil, errors.New("no resource is in a sync wave: there is nothing to consolidate")
+		return nil, errors.New("no resource has a sync wave: there is nothing to consolidate")
 	}
 	c.renumber(out)
 	return out, nil
@@ -228,9 +228,9 @@ func (c *consolidator) boundary(group []int, s int) (Boundary, string) {
 	}
 	inert := c.isInert(c.members[s]) && !slices.ContainsFunc(group, func(g int) bool { return !c.isInert(c.members[g]) })
 	if inert {
-		return BoundaryMerged, "what they hold does nothing by itself, and nothing in the later names anything in the earlier"
+		return BoundaryMerged, "their resources are inert, and nothing in the later one refers to anything in the earlier one"
 	}
-	because := "no edge connects them, but " + c.active(append(slices.Clone(group), s)).String() + " may depend on another, or another on it, without its manifest saying so"
+	because := "no edge connects them, but " + c.active(append(slices.Clone(group), s)).String() + " may have dependencies or dependents that no manifest shows"
 	return BoundaryUnproven, because
 }
 
@@ -240,7 +240,7 @@ func (c *consolidator) keptReason(way pathEnds) string {
 	if way.first == way.last {
 		return fmt.Sprintf("%s needs %s (%s)", to, from, way.last.why)
 	}
-	return fmt.Sprintf("%s needs %s, by way of %s (%s)", to, from, c.vertexName(way.last.from), way.last.why)
+	return fmt.Sprintf("%s needs %s through %s (%s)", to, from, c.vertexName(way.last.from), way.last.why)
 }
 
 // active returns a resource whose kind may have side effects, so that

@@ -139,10 +139,10 @@ func TestConsolidateIntoARange(t *testing.T) {
 		chain[i+1].Annotations["ordapply.dev/depends-on"] = "apps/namespaces/shop/Deployment/" + chain[i].Name
 	}
 	_, err = ordering.Consolidate(chain, ordering.Options{}, seven)
-	require.ErrorContains(t, err, "Sync: the waves do not fit into -3..3: resources without a number stay in wave 0")
+	require.ErrorContains(t, err, "Sync: the waves do not fit into -3..3: resources without a wave stay in wave 0")
 	require.ErrorContains(t, err, "\n  wave -25 comes after wave -30: Deployment shop/w5 needs Deployment shop/w0 (depends-on: ")
 	_, err = ordering.Consolidate(chain, ordering.Options{}, ordering.Target{Into: 3})
-	require.ErrorContains(t, err, "Sync: 3 waves are too few: 7 are the fewest, because of these edges; allow 7, or remove some\n")
+	require.ErrorContains(t, err, "Sync: 3 waves are too few: these edges need at least 7; allow 7, or remove some edges\n")
 }
 
 func consolidated(c *ordering.Consolidation) string {

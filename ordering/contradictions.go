@@ -100,7 +100,7 @@ func (b *builder) contradiction(c contradiction) string {
 		for _, e := range b.readable(c.path) {
 			steps = append(steps, e.String())
 		}
-		return fmt.Sprintf("%s needs %s (%s), and would wait for ever, because %s; remove one of these edges", needer, needed, c.edge.why.Located(), strings.Join(steps, ", and "))
+		return fmt.Sprintf("%s needs %s (%s) and would wait forever, because %s; remove one of these edges", needer, needed, c.edge.why.Located(), strings.Join(steps, ", and "))
 	}
 	return fmt.Sprintf("%s (%s) needs %s (%s), which %s places after it: %s; %s",
 		needer, early.title(), needed, c.edge.why, late.title(), outcome(c.edge, early), b.fix(early, needed.String()))
@@ -109,9 +109,9 @@ func (b *builder) contradiction(c contradiction) string {
 // outcome describes what would happen if an edge were dropped.
 func outcome(e edge, early set) string {
 	if e.strength == exists {
-		return "the API server would refuse it"
+		return "the API server would reject it"
 	}
-	return early.title() + " would wait for ever"
+	return early.title() + " would wait forever"
 }
 
 // ends returns the two resources of an edge.
@@ -138,11 +138,11 @@ func (b *builder) fix(early set, needed string) string {
 	case ArgoWave:
 		return fmt.Sprintf("give %s the hook and wave of %s or of an earlier one", needed, early.name)
 	case HelmGroup:
-		return fmt.Sprintf("put %s into group %s or into one that it depends on, or into none so that it goes where it is needed", needed, early.short)
+		return fmt.Sprintf("put %s into group %s, into a group that it depends on, or into no group, so that it goes before its dependents", needed, early.short)
 	case Application:
-		return fmt.Sprintf("let application %s or one that it depends on select %s, or let none select it so that it goes where it is needed", early.name, needed)
+		return fmt.Sprintf("make application %s or one that it depends on select %s, or make none select it, so that it goes before its dependents", early.name, needed)
 	}
-	return fmt.Sprintf("let a selector of %s or of an earlier layer match %s, or let none match it so that it goes where it is needed", early.short, needed)
+	return fmt.Sprintf("make a selector of %s or of an earlier layer match %s, or make none match it, so that it goes before its dependents", early.short, needed)
 }
 
 // planNotes returns the notes of a plan: about declarations, and about resources
@@ -154,7 +154,7 @@ func (b *builder) planNotes() []string {
 func (b *builder) describeEarly(c contradiction) string {
 	needer, needed := b.ends(c.edge)
 	if early, late, ok := b.layersBetween(c.edge); ok {
-		return fmt.Sprintf("%s is applied before %s, which it needs (%s): %s comes before %s and waits only until it is applied",
+		return fmt.Sprintf("%[1]s is applied before %[2]s, which it needs (%[3]s): %[4]s comes before %[5]s, which waits only until %[4]s is applied",
 			needer, needed, c.edge.why, early.title(), late.title())
 	}
 	return fmt.Sprintf("%s is applied before %s, which it needs (%s): %s", needer, needed, c.edge.why, b.readable(c.path)[0])

@@ -67,7 +67,7 @@ func (d *Deletion) FirstWave() int {
 // because returns a short reason why a resource is not deleted earlier.
 func (s DeletionStep) because() Reason {
 	if len(s.After) == 0 {
-		return Reason{Rule: "nothing that is deleted needs it"}
+		return Reason{Rule: "nothing being deleted needs it"}
 	}
 	why := s.After[0].ID.String()
 	if more := len(s.After) - 1; more > 0 {
@@ -204,7 +204,7 @@ func (b *builder) apiServiceEdges() []edge {
 			namespaces = append(namespaces, i)
 		}
 	}
-	why := Reason{Rule: "apiservice", Detail: "no Namespace goes while an APIService has no backend"}
+	why := Reason{Rule: "apiservice", Detail: "no Namespace can be deleted while an APIService has no backend"}
 	var edges []edge
 	for _, service := range services {
 		for _, namespace := range namespaces {
@@ -220,7 +220,7 @@ func (b *builder) overruledNotes(dropped []contradiction) []string {
 	for _, c := range dropped {
 		if c.edge.strength > place && b.isResource(c.edge.from) && b.isResource(c.edge.to) {
 			from, to := b.vertexName(c.edge.from), b.vertexName(c.edge.to)
-			notes = append(notes, from+" is not deleted before "+to+", though it needs it ("+c.edge.why.String()+"): "+b.readable(c.path)[0].String())
+			notes = append(notes, from+" is not deleted before "+to+", although it needs it ("+c.edge.why.String()+"): "+b.readable(c.path)[0].String())
 		}
 	}
 	slices.SortFunc(notes, cmp.Compare[string])

@@ -54,7 +54,7 @@ func (d *declarations) depend(i int, key string, entry dependency) {
 	from, ok := d.byID[entry.id]
 	switch {
 	case ok && from == i:
-		d.fail(i, "annotation %s: it names the resource itself: remove the entry", key)
+		d.fail(i, "annotation %s: the resource depends on itself: remove the entry", key)
 	case ok:
 		d.edges = append(d.edges, resourceEdge(from, i, entry.gate, hard, why))
 	case entry.external, d.excludedIDs[entry.id]:
@@ -76,9 +76,9 @@ func (d *declarations) suggestion(i int, key string, id object.ID) string {
 		}
 	}
 	if key == DependsOnAnnotation {
-		return "; if something else puts it into the cluster, write external:" + formatReference(id)
+		return "; if it is created outside the stream, write external:" + formatReference(id)
 	}
-	return "; if something else puts it into the cluster, name it in " + DependsOnAnnotation + " instead, as external:" + formatReference(id)
+	return "; if it is created outside the stream, list it in " + DependsOnAnnotation + " instead, as external:" + formatReference(id)
 }
 
 // maxSuggestions limits the number of suggestions, since each one scans the
@@ -93,7 +93,7 @@ func parseDependencies(value string, ours bool) ([]dependency, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(out, func(other dependency) bool { return other.id == d.id }) {
-			return nil, fmt.Errorf("%s is named twice", formatReference(d.id))
+			return nil, fmt.Errorf("%s is listed twice", formatReference(d.id))
 		}
 		out = append(out, d)
 	}
@@ -110,7 +110,7 @@ func parseDependency(entry string, ours bool) (d dependency, err error) {
 				return d, fmt.Errorf("%q: %w", entry, err)
 			}
 		} else if has {
-			return d, fmt.Errorf("%q: behind ? only gate=ready or gate=applied may stand", entry)
+			return d, fmt.Errorf("%q: only gate=ready or gate=applied may follow ?", entry)
 		}
 		rest = reference
 	}

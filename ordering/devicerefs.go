@@ -20,7 +20,7 @@ func (p *podReader) deviceClaim(kind, name, where string) {
 	p.need(id, p.strength, "pod-template", where+" names")
 	if found, ok := p.byID[id]; ok {
 		for _, class := range deviceClasses(p.resources[found]) {
-			p.need(class, p.strength, "device-class", where+" names "+kind+" "+name+", which asks for")
+			p.need(class, p.strength, "device-class", where+" names "+kind+" "+name+", which requests")
 		}
 	}
 }
@@ -28,7 +28,7 @@ func (p *podReader) deviceClaim(kind, name, where string) {
 // device adds edges from the DeviceClasses that a claim requests.
 func (refs *references) device(r Resource) {
 	for _, class := range deviceClasses(r) {
-		refs.need(class, helps, "device-class", "asks for")
+		refs.need(class, helps, "device-class", "requests")
 	}
 }
 

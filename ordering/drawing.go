@@ -71,7 +71,7 @@ func (p *Plan) Draw() *Drawing {
 	if coarse {
 		boxOf = d.boxes(p, p.coarseBoxKeys(links), coarse)
 		links = slices.Concat(links, p.layerLinks())
-		d.Title += "; " + plain.Count(len(d.Boxes), "box") + " of resources that share a layer, or a kind"
+		d.Title += "; " + plain.Count(len(d.Boxes), "box") + " of resources that share a layer or a kind"
 	} else {
 		links = reduceLinks(links, len(p.Steps))
 		boxOf = d.boxes(p, p.boxKeys(links), coarse)
@@ -92,7 +92,7 @@ func (p *Plan) Draw() *Drawing {
 }
 
 // hookCounts returns the number of hooks of each event, for the title of a drawing:
-// "; hooks around it: 2 pre-install, 1 post-upgrade".
+// "; hooks: 2 pre-install, 1 post-upgrade".
 func (p *Plan) hookCounts() string {
 	var parts []string
 	for i := 0; i < len(p.Hooks); {
@@ -106,7 +106,7 @@ func (p *Plan) hookCounts() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "; hooks around it: " + strings.Join(parts, ", ")
+	return "; hooks: " + strings.Join(parts, ", ")
 }
 
 // link is an edge of the plan between two steps.

@@ -77,7 +77,7 @@ func TestDrawMany(t *testing.T) {
 	require.NoError(t, err)
 	d := plan.Draw()
 	requireForwardArrows(t, d, "many")
-	require.Equal(t, "321 resources in 2 waves; 2 boxes of resources that share a layer, or a kind", d.Title)
+	require.Equal(t, "321 resources in 2 waves; 2 boxes of resources that share a layer or a kind", d.Title)
 	require.Equal(t, ordering.Box{Kind: "320 resources", Names: []string{"160 × ConfigMap", "160 × Secret"}, Wave: 1}, d.Boxes[1])
 }
 

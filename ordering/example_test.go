@@ -51,7 +51,7 @@ func ExampleCheckKinds() {
 	}
 	// Output:
 	// --prerequisite-kinds: storage.k8s.io/v1/StorageClass: a kind is written Kind or Kind.group: write StorageClass.storage.k8s.io
-	// --prerequisite-kinds: Storagecls: no kind is called that; did you mean StorageClass?
+	// --prerequisite-kinds: Storagecls: unknown kind; did you mean StorageClass?
 }
 
 // A cycle is an error that has every edge of it.

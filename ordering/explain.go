@@ -162,6 +162,6 @@ func (p *Plan) explainDropped(b *strings.Builder, s Step) {
 		}
 	}
 	if len(lines) > 0 {
-		b.WriteString("dropped, because others contradict it\n" + strings.Join(lines, ""))
+		b.WriteString("dropped, because other edges contradict it\n" + strings.Join(lines, ""))
 	}
 }

@@ -36,7 +36,7 @@ func (ix *index) schemaErrors() map[object.ID]error {
 		c := schemaValidator{}
 		c.resource(versionOf(crd.Object, r.Version), r.Object)
 		if len(c.problems) > 0 {
-			found[r.ID] = fmt.Errorf("%s refuses it: %s: correct the manifest", crd.ID, strings.Join(c.problems, "; "))
+			found[r.ID] = fmt.Errorf("%s rejects it: %s: correct the manifest", crd.ID, strings.Join(c.problems, "; "))
 		}
 	}
 	return found
@@ -146,7 +146,7 @@ func (c *schemaValidator) number(schema map[string]any, value any, path string) 
 // checkMaximum checks a size against the schema keyword that limits it.
 func (c *schemaValidator) checkMaximum(schema map[string]any, keyword string, size int, path, noun string) {
 	if limit, ok := number(schema[keyword]); ok && float64(size) > limit {
-		c.addf("%s has %s, and may have %v at most", path, plain.Count(size, noun), limit)
+		c.addf("%s has %s, more than the maximum of %v", path, plain.Count(size, noun), limit)
 	}
 }
 

@@ -53,15 +53,15 @@ func TestCustomResourcesThatTheirCRDRefuses(t *testing.T) {
 		"status":           {"status: {ready: maybe}", ""},
 		"int or string":    {"spec: {port: 80}", ""},
 		"whole as float":   {"spec: {size: 2.0}", ""},
-		"too many fields":  {"spec: {provider: {aws: {}, gcp: {}}}", "spec.provider has 2 fields, and may have 1 at most"},
+		"too many fields":  {"spec: {provider: {aws: {}, gcp: {}}}", "spec.provider has 2 fields, more than the maximum of 1"},
 		"not of the type":  {"spec: {size: many}", "spec.size must be of type integer"},
 		"not whole":        {"spec: {size: 1.5}", "spec.size must be of type integer"},
 		"no object":        {"spec: text", "spec must be of type object"},
 		"value not listed": {"spec: {tier: secret-value}", `spec.tier must be one of "free", "paid"`},
-		"pattern, length":  {"spec: {code: ABCD}", "spec.code has 4 characters, and may have 3 at most; spec.code must match ^[a-z]+$"},
+		"pattern, length":  {"spec: {code: ABCD}", "spec.code has 4 characters, more than the maximum of 3; spec.code must match ^[a-z]+$"},
 		"too large":        {"spec: {size: 6}", "spec.size must be at most 5"},
 		"too small":        {"spec: {size: 0}", "spec.size must be at least 1"},
-		"inside lists":     {"spec: {tags: [{hot: 1}, {}]}", "spec.tags has 2 items, and may have 1 at most; spec.tags[0].hot must be of type boolean"},
+		"inside lists":     {"spec: {tags: [{hot: 1}, {}]}", "spec.tags has 2 items, more than the maximum of 1; spec.tags[0].hot must be of type boolean"},
 		"inside maps":      {"spec: {provider: {aws: eu}}", "spec.provider.aws must be of type object"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestCustomResourcesThatTheirCRDRefuses(t *testing.T) {
 				require.Empty(t, unfit)
 				return
 			}
-			require.EqualError(t, unfit[store.ID], "CustomResourceDefinition stores.shop.example refuses it: "+c.want+": correct the manifest")
+			require.EqualError(t, unfit[store.ID], "CustomResourceDefinition stores.shop.example rejects it: "+c.want+": correct the manifest")
 		})
 	}
 }

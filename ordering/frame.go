@@ -27,7 +27,7 @@ func ParseOrderSource(s string) (OrderSource, error) {
 	case OrderSourceAuto, OrderSourceArgoCD, OrderSourceHelm, OrderSourceNone:
 		return f, nil
 	}
-	return OrderSourceAuto, fmt.Errorf("%q is no frame: write argocd, helm or none", s)
+	return OrderSourceAuto, fmt.Errorf("%q is not a frame: write argocd, helm or none", s)
 }
 
 // placement says how a resource got its place.
@@ -129,7 +129,7 @@ func (d *declarations) placeByOrderSource(s scope) OrderSource {
 	frame := d.chooseOrderSource(s, found)
 	for _, f := range found {
 		if f.orderSource != frame {
-			d.notes = append(d.notes, fmt.Sprintf("%s%s %s, which are not used: %s", plain.Count(len(f.resources), "resource"), s.where(), f.describe(), frame.rules()))
+			d.notes = append(d.notes, fmt.Sprintf("%s%s %s, which are ignored: %s", plain.Count(len(f.resources), "resource"), s.where(), f.describe(), frame.rules()))
 		}
 	}
 	switch frame {
@@ -146,9 +146,9 @@ func (d *declarations) placeByOrderSource(s scope) OrderSource {
 // describe describes the annotations of the frame's resources.
 func (f usedOrderSource) describe() string {
 	if len(f.resources) == 1 {
-		return "carries " + f.name
+		return "has " + f.name
 	}
-	return "carry " + f.name
+	return "have " + f.name
 }
 
 // framesShown returns the frames whose annotations are on resources.
@@ -202,7 +202,7 @@ func (d *declarations) chooseOrderSource(s scope, found []usedOrderSource) Order
 			first := f.resources[0]
 			parts = append(parts, fmt.Sprintf("%s %s (such as %s on %s)", plain.Count(len(f.resources), "resource"), f.describe(), f.key, first.ID))
 		}
-		d.errs = append(d.errs, fmt.Errorf("two orders in %s: %s; say which one rules with --frame=argocd, --frame=helm or --frame=none", s.String(), strings.Join(parts, ", and ")))
+		d.errs = append(d.errs, fmt.Errorf("two orders in %s: %s; choose one with --frame=argocd, --frame=helm or --frame=none", s.String(), strings.Join(parts, ", and ")))
 		return OrderSourceNone
 	case len(found) == 1:
 		return found[0].orderSource
@@ -216,9 +216,9 @@ func (d *declarations) chooseOrderSource(s scope, found []usedOrderSource) Order
 func (f OrderSource) rules() string {
 	switch f {
 	case OrderSourceStamps:
-		return "a SortOrder's stamps rule"
+		return "a SortOrder's stamps take precedence"
 	case OrderSourceNone:
-		return "no frame rules"
+		return "no frame is used"
 	}
-	return "--frame=" + string(f) + " rules"
+	return "--frame=" + string(f) + " is set"
 }

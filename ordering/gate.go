@@ -30,5 +30,5 @@ func ParseGate(s string) (Gate, error) {
 	case "applied":
 		return Applied, nil
 	}
-	return Ready, fmt.Errorf("%q is no gate: write ready or applied", s)
+	return Ready, fmt.Errorf("%q is not a gate: write ready or applied", s)
 }

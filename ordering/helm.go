@@ -225,7 +225,7 @@ func helmList(value string) ([]string, error) {
 	}
 	var entries []string
 	if err := json.Unmarshal([]byte(value), &entries); err != nil {
-		return nil, fmt.Errorf(`%q is no JSON array of texts, such as ["database", "queue"]`, value)
+		return nil, fmt.Errorf(`%q is not a JSON array of strings, such as ["database", "queue"]`, value)
 	}
 	var out []string
 	for _, entry := range entries {
@@ -247,7 +247,7 @@ func (d *declarations) checkGroups(s scope, chart string, byName map[string]*hel
 			if need == name {
 				r := g.first[need]
 				key := firstKey(r, helmDependsOnGroups, helmDependsOnLayers)
-				d.failOf(r, "annotation %s: group %s names itself: remove it", key, need)
+				d.failOf(r, "annotation %s: group %s depends on itself: remove it", key, need)
 				continue
 			}
 			if _, ok := byName[need]; ok {
@@ -279,7 +279,7 @@ func (d *declarations) noteIsolated(chart string, byName map[string]*helmGroup) 
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		if len(byName) > 1 && !linked[name] && len(byName[name].first) == 0 {
-			d.notes = append(d.notes, fmt.Sprintf("group %s%s neither needs another group nor is needed by one: its resources go out with the first groups", name, ofChart(chart)))
+			d.notes = append(d.notes, fmt.Sprintf("group %s%s has no dependencies and no dependents: its resources are applied with the first groups", name, ofChart(chart)))
 		}
 	}
 }

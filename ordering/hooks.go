@@ -29,7 +29,7 @@ func withoutHooks(resources []Resource, options Options) (kept []Resource, skipp
 		case options.SkipHooks:
 			skipped = append(skipped, Skipped{r.ID, Reason{Rule: "hook", Detail: why, Where: r.Source}})
 		default:
-			errs = append(errs, fmt.Errorf("%s: %s: take it out of the stream, or leave all such objects out with --hooks=skip", located(r), why))
+			errs = append(errs, fmt.Errorf("%s: %s: remove it from the stream, or skip all such objects with --hooks=skip", located(r), why))
 		}
 	}
 	return kept, skipped, errors.Join(errs...)
@@ -70,7 +70,7 @@ func hookReason(r Resource, byArgo bool) string {
 	case !ok, hook == "crd-install":
 		return ""
 	case !byArgo:
-		return fmt.Sprintf("annotation %s: %s: Helm creates it around an install or upgrade, not with it", helmHookAnnotation, hook)
+		return fmt.Sprintf("annotation %s: %s: Helm creates it before or after an install or upgrade, not as part of it", helmHookAnnotation, hook)
 	case len(argoPhases(hook, helmPhases())) > 0:
 		return ""
 	}
@@ -89,7 +89,7 @@ func argoHookReason(hook string) string {
 			return ""
 		case "SyncFail", "PreDelete", "PostDelete":
 		default:
-			return fmt.Sprintf("annotation %s: %s: Argo CD knows no such hook", argoHookAnnotation, strings.TrimSpace(name))
+			return fmt.Sprintf("annotation %s: %s: Argo CD has no such hook", argoHookAnnotation, strings.TrimSpace(name))
 		}
 	}
 	return fmt.Sprintf("annotation %s: %s: Argo CD creates it when a sync fails or the application is deleted, not in a sync", argoHookAnnotation, hook)

@@ -88,7 +88,7 @@ func (d *declarations) noSuchGroup(rule changeRule, known []string) {
 	if d.options.Incomplete || rule.resource == outsidePlan || strings.HasPrefix(rule.group, builtinGroups) {
 		return
 	}
-	d.failOf(rule.of, "annotation %s: no resource of the stream is in change group %s%s", rule.key, rule.group, DidYouMean(rule.group, known))
+	d.failOf(rule.of, "annotation %s: no resource in the stream is in change group %s%s", rule.key, rule.group, DidYouMean(rule.group, known))
 }
 
 // readChanges reads the rules, and which resources are in which group; those too
@@ -225,7 +225,7 @@ func fillPlaceholders(text string, r Resource) (string, error) {
 	var err error
 	filled := regexp.MustCompile(`{.+?}`).ReplaceAllStringFunc(text, func(placeholder string) string {
 		if values[placeholder] == "" {
-			err = fmt.Errorf("placeholder %s has no value here; there are {api-group}, {kind}, {name}, {namespace} and, on a CustomResourceDefinition, {crd-kind} and {crd-group}", placeholder)
+			err = fmt.Errorf("placeholder %s has no value here; use {api-group}, {kind}, {name}, {namespace} or, on a CustomResourceDefinition, {crd-kind} or {crd-group}", placeholder)
 		}
 		return values[placeholder]
 	})

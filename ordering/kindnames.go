@@ -88,7 +88,7 @@ func checkKind(written string, known []string) (found bool, fault error) {
 		}
 	}
 	if nearest != "" {
-		return false, fmt.Errorf("no kind is called that; did you mean %s?", nearest)
+		return false, fmt.Errorf("unknown kind; did you mean %s?", nearest)
 	}
 	return false, nil
 }

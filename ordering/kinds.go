@@ -57,7 +57,7 @@ func CheckProvides(value string) error {
 // kind adds edges from the resources that make the resource's kind available.
 func (refs *references) kind(r Resource) {
 	for _, m := range refs.providers[groupKind{r.Group, r.Kind}] {
-		refs.edge(m.at, Ready, exists, m.rule, "its kind is made by")
+		refs.edge(m.at, Ready, exists, m.rule, "its kind is provided by")
 	}
 	for _, server := range refs.apiServices[groupVersion{r.Group, r.Version}] {
 		refs.edge(server, Ready, exists, "apiservice", "its kind is served by")

@@ -81,7 +81,7 @@ func (b *builder) earlyNotes() []string {
 	for _, group := range b.byLayers(b.dropped, func(s strength) bool { return s == required }) {
 		if len(group) > maxEach {
 			early, late, _ := b.layersBetween(group[0].edge)
-			notes = append(notes, fmt.Sprintf("%s has %d references to %s: what they name is applied later, because %s waits only until %s is applied: %s",
+			notes = append(notes, fmt.Sprintf("%s has %d references to %s: their targets are applied later, because %s waits only until %s is applied: %s",
 				early.title(), len(group), late.title(), late.title(), early.title(), b.examples(group)))
 			continue
 		}

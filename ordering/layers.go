@@ -87,7 +87,7 @@ func readLayers(resources []Resource) ([]layer, []stamped, error) {
 			byName[l.name] = at
 			layers = append(layers, l)
 		} else if why := differingField(layers[at], l); why != "" {
-			errs = append(errs, fmt.Errorf("layer %s: %s and %s carry stamps with different %s; run sortorder over the whole stream again", l.name, resources[layers[at].first].ID, r.ID, why))
+			errs = append(errs, fmt.Errorf("layer %s: %s and %s have stamps with different %s; run sortorder on the whole stream again", l.name, resources[layers[at].first].ID, r.ID, why))
 		}
 		of[i] = stamped{layer: at, unmatched: stamp.Unmatched}
 	}

@@ -30,9 +30,9 @@ func (e *TooFewWavesError) Error() string {
 	}
 	switch {
 	case e.Fewest > e.Limit:
-		plain.Fprintf(&b, "%s: %d waves are too few: %d are the fewest, because of these edges; allow %d, or remove some", of, e.Limit, e.Fewest, e.Fewest)
+		plain.Fprintf(&b, "%s: %d waves are too few: these edges need at least %d; allow %d, or remove some edges", of, e.Limit, e.Fewest, e.Fewest)
 	default:
-		plain.Fprintf(&b, "%s: the waves do not fit into %s: resources without a number stay in wave 0, and these edges need more room on one side of it; widen the range", of, e.Range)
+		plain.Fprintf(&b, "%s: the waves do not fit into %s: resources without a wave stay in wave 0, and these edges need more waves before or after it; widen the range", of, e.Range)
 	}
 	for _, edge := range e.Because {
 		plain.Fprintf(&b, "\n  %s", edge)

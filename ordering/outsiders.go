@@ -23,7 +23,7 @@ const (
 )
 
 func excludedReason(s set) Reason {
-	return Reason{Rule: RuleExcluded, Detail: s.title() + " comes first, and the selection leaves this part of it out"}
+	return Reason{Rule: RuleExcluded, Detail: s.title() + " comes first, and the selection excludes this part of it"}
 }
 
 // addSetExternal records that a set contains a resource that is not part of the
@@ -135,7 +135,7 @@ func (d *declarations) notesOfLeftOut(steps []Step) []string {
 	if more := len(names) - examples; more > 0 {
 		names = append(names[:examples], fmt.Sprintf("%d more", more))
 	}
-	return []string{"the selection leaves out what others wait for in the cluster: " + strings.Join(names, ", ")}
+	return []string{"selected resources wait in the cluster for resources that the selection excludes: " + strings.Join(names, ", ")}
 }
 
 // uniqueNeeds removes duplicate resources. The gate is Ready if any of the

@@ -79,7 +79,7 @@ func (refs *references) pod(r Resource) {
 		p.resourceClaim(claim)
 	}
 	for _, binding := range refs.bindingsOf(serviceAccount(r.Namespace, spec)) {
-		refs.edge(binding, Applied, helps, "rbac", "runs as an account named by")
+		refs.edge(binding, Applied, helps, "rbac", "its ServiceAccount is bound by")
 	}
 }
 

@@ -69,7 +69,7 @@ func (b *builder) relaxClaims(edges []edge) {
 		e.gate = Applied
 		if int(e.to) < len(b.resources) {
 			e.weight = 0
-			b.notes = append(b.notes, b.resources[e.to].ID.String()+" waits only until "+b.resources[e.from].ID.String()+" is applied ("+e.why.String()+"): the claim may bind when a Pod first uses it, and not before")
+			b.notes = append(b.notes, b.resources[e.to].ID.String()+" waits only until "+b.resources[e.from].ID.String()+" is applied ("+e.why.String()+"): the claim may not bind before a Pod uses it")
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestSearchesAreLinear(t *testing.T) {
 					"Deployment shop/web-0000 needs Secret shop/web-0000 (pod-template: container c env A names Secret web-0000), "+
 					"Deployment shop/web-0001 needs Secret shop/web-0001 (pod-template: container c env A names Secret web-0001), "+
 					"Deployment shop/web-0002 needs Secret shop/web-0002 (pod-template: container c env A names Secret web-0002), and 997 more; "+
-					"layer app/web would wait for ever; let a selector of web or of an earlier layer match each needed resource, or let none match it so that it goes where it is needed")
+					"layer app/web would wait forever; make a selector of web or of an earlier layer match each needed resource, or make none match it, so that it goes before its dependents")
 				return
 			}
 			require.NoError(t, err)

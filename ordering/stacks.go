@@ -102,7 +102,7 @@ func (d *declarations) afterNamed(waits int, what, name string, needs []string, 
 			continue
 		}
 		if on == waits {
-			d.errs = append(d.errs, fmt.Errorf("%s %s: dependsOn names itself: remove it", what, name))
+			d.errs = append(d.errs, fmt.Errorf("%s %s depends on itself: remove it from dependsOn", what, name))
 			continue
 		}
 		why := Reason{Rule: what, Detail: "dependsOn of " + what + " " + name + " names " + need}
@@ -184,10 +184,10 @@ func (d *declarations) placeInApp(s scope, framed bool) OrderSource {
 func (d *declarations) addAppExternals(s scope, app App) {
 	for _, id := range app.External {
 		if i, ok := d.byID[id]; ok {
-			d.errs = append(d.errs, fmt.Errorf("application %s: external names %s, which the stream holds: select it instead, or take it out of the stream", s.application, located(d.resources[i])))
+			d.errs = append(d.errs, fmt.Errorf("application %s: external lists %s, which is in the stream: select it instead, or remove it from the stream", s.application, located(d.resources[i])))
 			continue
 		}
-		d.addSetExternal(s.parentSet, id, Reason{Rule: RuleExternal, Detail: "application " + s.application + " names it as external"})
+		d.addSetExternal(s.parentSet, id, Reason{Rule: RuleExternal, Detail: "application " + s.application + " lists it as external"})
 	}
 }
 

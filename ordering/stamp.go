@@ -132,7 +132,7 @@ func readWave(annotations map[string]string, unmatched bool) (int, error) {
 	}
 	wave, err := strconv.Atoi(text)
 	if err != nil || wave < 0 {
-		return 0, fmt.Errorf("annotation %s: %q is not a whole number from 0", WaveAnnotation, text)
+		return 0, fmt.Errorf("annotation %s: %q is not a non-negative integer", WaveAnnotation, text)
 	}
 	return wave, nil
 }

@@ -53,13 +53,13 @@ func (b *builder) whyUnserved(r Resource) string {
 		if len(served) == 0 || slices.Contains(served, r.Version) {
 			return ""
 		}
-		return fmt.Sprintf("%s serves %s in %s, and not in %s: update the manifest's apiVersion to %s/%s",
+		return fmt.Sprintf("%s serves %s in %s, not in %s: update the manifest's apiVersion to %s/%s",
 			b.resources[crd].ID, r.Kind, strings.Join(served, ", "), r.Version, r.Group, served[0])
 	case len(b.providersOf(r)) > 0, b.definedElsewhere(gk), b.options.Serves != nil && b.options.Serves(r.Meta):
 		return ""
 	}
 	if crd, kind := b.nearestKind(gk); kind != "" {
-		return fmt.Sprintf("no CustomResourceDefinition of the stream defines %s in group %s; %s defines %s: update the manifest's kind to %s",
+		return fmt.Sprintf("no CustomResourceDefinition in the stream defines %s in group %s; %s defines %s: update the manifest's kind to %s",
 			r.Kind, r.Group, b.resources[crd].ID, kind, kind)
 	}
 	return ""

@@ -124,7 +124,7 @@ func (b *builder) vetReference(d *unresolvedReference, search bool) (f Finding, 
 	if d.others > 0 {
 		who += fmt.Sprintf(" and %s", plain.Count(d.others, "other"))
 	}
-	f.Text = fmt.Sprintf("%s: %s (%s), which the stream does not hold", who, d.why.Detail, d.why.Rule)
+	f.Text = fmt.Sprintf("%s: %s (%s), which is not in the stream", who, d.why.Detail, d.why.Rule)
 	if search {
 		near, ok := nearestID(d.id, b.resources, b.resources[d.at].ID)
 		if f.Problem = ok && isMisspelling(d.id, near); f.Problem {
@@ -132,7 +132,7 @@ func (b *builder) vetReference(d *unresolvedReference, search bool) (f Finding, 
 			return f, true
 		}
 	}
-	f.Text += ": it must be in the cluster already, or come from elsewhere"
+	f.Text += ": it must already exist in the cluster, or be created outside the stream"
 	return f, d.strength >= required
 }
 
@@ -175,14 +175,14 @@ func vetDropped(dropped []Dropped) []Finding {
 			policies = append(policies, d)
 			continue
 		}
-		found = append(found, Finding{Text: d.describe() + ": the plan does without that edge"})
+		found = append(found, Finding{Text: d.describe() + ": the plan ignores that edge"})
 	}
 	switch len(policies) {
 	case 0:
 	case 1:
-		found = append(found, Finding{Text: policies[0].describe() + ": the plan does without that edge"})
+		found = append(found, Finding{Text: policies[0].describe() + ": the plan ignores that edge"})
 	default:
-		found = append(found, Finding{Text: fmt.Sprintf("%s; and %s for policies: the plan does without these edges", policies[0].describe(), plain.Count(len(policies)-1, "other edge"))})
+		found = append(found, Finding{Text: fmt.Sprintf("%s; and %s for policies: the plan ignores these edges", policies[0].describe(), plain.Count(len(policies)-1, "other edge"))})
 	}
 	return found
 }
@@ -206,7 +206,7 @@ func (b *builder) vetLast(plan *Plan) []Finding {
 	for _, s := range plan.Steps {
 		at := b.placements[b.byID[s.ID]]
 		if s.Wave == len(plan.Waves)-1 && !s.PlacedByDependents() && (at == unmatched || at == unplaced) && podSpec(b.resources[b.byID[s.ID]].Object) != nil {
-			found = append(found, Finding{Text: located(b.resources[b.byID[s.ID]]) + " goes last: no selector matches it, and nothing is known to depend on it; if other resources do, select it in a layer before theirs"})
+			found = append(found, Finding{Text: located(b.resources[b.byID[s.ID]]) + " goes last: no selector matches it and no known resource depends on it; if one does, select it in an earlier layer"})
 		}
 	}
 	return found
@@ -228,7 +228,7 @@ func (b *builder) vetLayers() []Finding {
 				continue
 			}
 			if b.isInert(members[s]) && b.isInert(members[before]) {
-				found = append(found, Finding{Text: fmt.Sprintf("%s and %s could be one: what they hold does nothing by itself, and nothing in the second names anything in the first", b.sets[before].title(), set.title())})
+				found = append(found, Finding{Text: fmt.Sprintf("%s and %s could be merged: their resources are inert, and nothing in the second refers to anything in the first", b.sets[before].title(), set.title())})
 			}
 		}
 	}

@@ -17,17 +17,17 @@ func (c config) checkCarry(problems *Problems) {
 	switch Pass(c.Carry) {
 	case NoPass, Pack:
 		if c.Of != "" {
-			problems.add("of", "goes with carry: unpack only")
+			problems.add("of", "is valid only with carry: unpack")
 		}
 	case Unpack:
 		if c.Of == "" {
-			problems.add("of", "is missing: name the order that packed")
+			problems.add("of", "is missing: write the name of the order that was packed")
 		}
 		if c.definesOrder() {
-			problems.add("carry", "is unpack, which takes the order as it was packed: leave out everything but metadata, carry and of")
+			problems.add("carry", "is unpack, which keeps the packed order: remove all fields except apiVersion, kind, metadata, carry and of")
 		}
 	default:
-		problems.add("carry", "is %q: write pack or unpack, or better, use what sortorder carry prints", c.Carry)
+		problems.add("carry", "is %q: write pack or unpack, or better, use the output of sortorder carry", c.Carry)
 	}
 }
 

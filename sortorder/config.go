@@ -14,20 +14,20 @@ const (
 type config struct {
 	APIVersion  string            `json:"apiVersion" doc:"Always ordapply.dev/v1alpha1."`
 	Kind        string            `json:"kind" doc:"Always SortOrder."`
-	Metadata    metadata          `json:"metadata" doc:"The name of the order, which the stamps carry."`
+	Metadata    metadata          `json:"metadata" doc:"The name of the order, which the stamps contain."`
 	SortOrder   []selectorSpec    `json:"sortOrder" doc:"Selectors; a resource belongs to the first one it matches."`
 	TypeOrder   typeOrderSpec     `json:"typeOrder" doc:"The order of kinds within a layer: legacy (kustomize's, the default), helm, fifo (as read), or an object with default, first and last." values:"legacy, helm or fifo"`
-	OutputOrder string            `json:"outputOrder" doc:"The order of the output: plan (the default), in which what no selector matches stands before the first resource that needs it, or precedence, in which it stands in the place of the rest." values:"plan or precedence"`
-	Layers      []layerSpec       `json:"layers" doc:"Changes to the chain of layers: which layers one needs, instead of the one before it in the list."`
+	OutputOrder string            `json:"outputOrder" doc:"The order of the output: plan (the default) puts an unmatched resource before the first resource that needs it; precedence puts it at the position of the unmatched layer." values:"plan or precedence"`
+	Layers      []layerSpec       `json:"layers" doc:"Changes to the sequence of layers: the layers that a layer depends on, instead of the one before it in the list."`
 	Stacks      []stackSpec       `json:"stacks" doc:"Applications, grouped into stacks. Read by ordapply --order."`
 	Timeouts    map[string]string `json:"timeouts" doc:"How long resources of a kind may take to become ready: Kind or Kind.group, and a duration. Read by ordapply --order."`
 	Health      []healthRule      `json:"health" doc:"When resources of a kind are ready. Read by ordapply --order."`
-	Emit        []string          `json:"emit" doc:"Write the order in the annotations of these tools too: argocd, kpt, kapp."`
-	Overwrite   bool              `json:"overwrite" doc:"Let emit replace annotations of those tools that the author wrote."`
+	Emit        []string          `json:"emit" doc:"Also write the order in the annotations of these tools: argocd, kpt, kapp."`
+	Overwrite   bool              `json:"overwrite" doc:"Let emit replace existing annotations of those tools."`
 	Strict      bool              `json:"strict" doc:"Make a selector that matches nothing an error instead of a warning."`
-	Reindex     bool              `json:"reindex" doc:"Under kpt, renumber the resources of each file in the order decided."`
+	Reindex     bool              `json:"reindex" doc:"With kpt, renumber the resources of each file in the new order."`
 	Carry       string            `json:"carry" doc:"Two passes of kustomize build: pack in the first, unpack in the second. Written by sortorder carry." values:"pack or unpack"`
-	Of          string            `json:"of" doc:"With carry: unpack, the name of the order that packed." values:"the name of the order that packed"`
+	Of          string            `json:"of" doc:"With carry: unpack, the name of the order that was packed." values:"the name of the order that was packed"`
 }
 
 // metadata holds the fields of an object's metadata that are read. Build tools
@@ -45,7 +45,7 @@ type selectorSpec struct {
 	Kind             *string           `json:"kind" doc:"The resource's kind."`
 	Namespace        *string           `json:"namespace" doc:"The resource's namespace; an empty string is a resource without one."`
 	Name             *string           `json:"name" doc:"The resource's name as the function receives it."`
-	Unmatched        bool              `json:"unmatched" doc:"The place of everything that no other selector matches."`
+	Unmatched        bool              `json:"unmatched" doc:"The position of all resources that no other selector matches."`
 	Layer            string            `json:"layer" doc:"The layer's name. Default: made from the selector, such as tier=data." values:"a name"`
 	Gate             string            `json:"gate" doc:"What later layers wait for: ready (the default) or applied." values:"ready or applied"`
 	Timeout          string            `json:"timeout" doc:"How long the layer may take to become ready, such as 5m." values:"a duration such as 90s or 5m"`
@@ -67,7 +67,7 @@ type requirement struct {
 // layerSpec is an entry of layers.
 type layerSpec struct {
 	Name      string   `json:"name" doc:"A layer of this order."`
-	DependsOn []string `json:"dependsOn" doc:"The layers it needs: of this order by name, of another as order/layer. Empty: none. Absent: the one before it in the list."`
+	DependsOn []string `json:"dependsOn" doc:"The layers it depends on: of this order by name, of another as order/layer. Empty: none. Absent: the one before it in the list."`
 }
 
 // typeOrderSpec is a name, or a name with kinds moved to the front or the end.

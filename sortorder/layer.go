@@ -43,9 +43,9 @@ func newLayerGraph(order string, names []string, changes []layerSpec, problems *
 		case change.Name == "":
 			problems.add(join(path, "name"), "is missing: name a layer of sortOrder")
 		case layer < 0:
-			problems.add(join(path, "name"), "is %q, which is no layer of sortOrder%s", change.Name, didYouMean(change.Name, names))
+			problems.add(join(path, "name"), "is %q, which is not a layer of sortOrder%s", change.Name, didYouMean(change.Name, names))
 		case seen[change.Name]:
-			problems.add(join(path, "name"), "is %q again: give each layer one entry", change.Name)
+			problems.add(join(path, "name"), "repeats %q: give each layer one entry", change.Name)
 		default:
 			seen[change.Name] = true
 			g.change(layer, change.DependsOn, join(path, "dependsOn"), problems)
@@ -69,11 +69,11 @@ func (g *layerGraph) change(layer int, dependsOn []string, path string, problems
 		order, other, foreign := strings.Cut(name, "/")
 		switch {
 		case own == layer:
-			problems.add(at, "names the layer itself: remove it")
+			problems.add(at, "is the layer itself: remove it")
 		case own >= 0:
 			g.needs[layer] = append(g.needs[layer], own)
 		case !foreign:
-			problems.add(at, "is %q, which is no layer of sortOrder%s; a layer of another order is written order/layer", name, didYouMean(name, g.names))
+			problems.add(at, "is %q, which is not a layer of sortOrder%s; write a layer of another order as order/layer", name, didYouMean(name, g.names))
 		case order == g.order:
 			problems.add(at, "is %q, but this order has no layer %s%s", name, other, didYouMean(other, g.names))
 		case order == "" || other == "":
@@ -94,7 +94,7 @@ func (g *layerGraph) rank(problems *Problems) []int {
 	for next := range ranks {
 		free := g.firstFree(ranks)
 		if free < 0 {
-			problems.add("layers", "form a cycle, %s: take one dependsOn away", strings.Join(g.cycle(ranks), " needs "))
+			problems.add("layers", "form a cycle, %s: remove one dependsOn", strings.Join(g.cycle(ranks), " needs "))
 			return ranks
 		}
 		ranks[free] = next

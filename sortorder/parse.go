@@ -115,7 +115,7 @@ func (d *decoder) header(c *config, tree map[string]any) (note string) {
 		d.problems.add("kind", "is %q: write %s", c.Kind, Kind)
 	}
 	if c.Metadata.Name == "" {
-		d.problems.add("metadata.name", "is missing: stamps carry the order's name, so that two orders can meet in one stream")
+		d.problems.add("metadata.name", "is missing: stamps contain the order's name, so that one stream can have two orders")
 	}
 	return note
 }
@@ -222,11 +222,11 @@ func checkEntries(entries []selector, problems *Problems) {
 		before := slices.IndexFunc(entries[:i], func(t selector) bool { return t.layer == s.layer })
 		switch {
 		case s.unmatched && rest < i:
-			problems.add(selectorPath(i)+".unmatched", "stands in %s already: the rest has one place", selectorPath(rest))
+			problems.add(selectorPath(i)+".unmatched", "is already set in %s: only one entry may have it", selectorPath(rest))
 		case before >= 0 && s.layer != "":
-			problems.add(selectorPath(i), "has the layer name %q, as %s: give one of them another layer", s.layer, selectorPath(before))
+			problems.add(selectorPath(i), "has the layer name %q, like %s: give one of them another layer name", s.layer, selectorPath(before))
 		case rest < 0 && s.layer == unmatchedLayer:
-			problems.add(selectorPath(i), "has the layer name %q, which is that of the rest: give it another layer, or list the rest with a layer of its own", s.layer)
+			problems.add(selectorPath(i), "has the layer name %q, which unmatched resources have: choose another, or add an unmatched: true entry with another layer name", s.layer)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (c *selectorCompiler) require(k key, want valueSet, term string) {
 func (c *selectorCompiler) annotations(s selectorSpec, path string) {
 	at := join(path, "matchAnnotations")
 	if s.MatchAnnotations != nil && len(s.MatchAnnotations) == 0 {
-		c.refuse(at, "is empty: name at least one annotation, or use unmatched: true for the place of the rest")
+		c.refuse(at, "is empty: name at least one annotation, or use unmatched: true for the position of unmatched resources")
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.MatchAnnotations)) {
 		value := s.MatchAnnotations[k]
@@ -83,7 +83,7 @@ func emptyPart(key string) string {
 // as in Kubernetes, and hide all later selectors, so it is rejected.
 func (c *selectorCompiler) labels(s labelSelector, path string) {
 	if len(s.MatchLabels) == 0 && len(s.MatchExpressions) == 0 {
-		c.refuse(path, "is empty and would match everything: name a label, or use unmatched: true for the place of the rest")
+		c.refuse(path, "is empty and would match everything: name a label, or use unmatched: true for the position of unmatched resources")
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.MatchLabels)) {
 		if k == "" {
@@ -125,7 +125,7 @@ func (r requirement) wanted(path string, on aspect, refuse func(path, format str
 		refuse(join(path, "values"), "is empty: %s needs at least one value", r.Operator)
 		return valueSet{}, false
 	case !takesValues && r.Values != nil:
-		refuse(join(path, "values"), "does not go with %s: leave it out, or write operator: In", r.Operator)
+		refuse(join(path, "values"), "is not allowed with %s: remove it, or write operator: In", r.Operator)
 		return valueSet{}, false
 	case on == annotation && slices.Contains(r.Values, ""):
 		refuse(fmt.Sprintf("%s.values[%d]", path, slices.Index(r.Values, "")), "is empty: write the annotation's value")
@@ -176,7 +176,7 @@ func (c *selectorCompiler) identity(s selectorSpec, path string) {
 			continue
 		}
 		if *field.value == "" && !field.mayBeNo {
-			c.refuse(join(path, field.name), "is empty: leave it out to match any %s", field.name)
+			c.refuse(join(path, field.name), "is empty: remove it to match any %s", field.name)
 			continue
 		}
 		c.require(key{aspect: field.aspect}, only(*field.value), field.name+"="+*field.value)
@@ -207,13 +207,13 @@ func (c *selectorCompiler) gate(s selectorSpec, path string) {
 func (c *selectorCompiler) finish(s selectorSpec, path string) {
 	switch {
 	case s.Unmatched && (len(c.terms) > 0 || c.faulty):
-		c.problems.add(path, "has unmatched: true beside a condition: unmatched is what no selector matches; make two entries of it")
+		c.problems.add(path, "has unmatched: true and a condition, but unmatched resources match no condition: split it into two entries")
 	case !s.Unmatched && len(c.terms) == 0 && !c.faulty:
 		c.problems.add(path, "selects nothing: write matchAnnotations, matchExpressions, labelSelector, group, kind, namespace or name, or unmatched: true")
 	}
 	for _, k := range c.out.conditions.keys() {
 		if c.out.conditions[k].empty() && !c.faulty {
-			c.problems.add(path, "contradicts itself: its conditions on %s leave no value that matches", k)
+			c.problems.add(path, "contradicts itself: no value meets its conditions on %s", k)
 		}
 	}
 	c.out.text = strings.Join(c.terms, " and ")

@@ -27,7 +27,7 @@ func (o *Order) checkShadows(problems *Problems) (undecided Problems) {
 		case none:
 			problems.add(selectorPath(i), "%s", o.shadowMessage(f, i, all, rivals))
 		case gaveUp:
-			undecided.add(selectorPath(i), "is too complex to decide whether the selectors before it leave it anything")
+			undecided.add(selectorPath(i), "is too complex to decide whether earlier selectors leave it anything to match")
 		}
 	}
 	return undecided
@@ -50,12 +50,12 @@ func (o *Order) shadowMessage(f *search, i int, all, rivals []rival) string {
 	for _, n := range f.smallestCover(target, rivals) {
 		names = append(names, o.Describe(n))
 	}
-	by := strings.Join(names, ", ") + " takes"
+	by := strings.Join(names, ", ") + " matches"
 	if len(names) > 1 {
-		by = strings.Join(names, ", ") + " together take"
+		by = strings.Join(names, ", ") + " together match"
 	}
 	if o.selectors[i].unmatched {
-		return fmt.Sprintf("has nothing left: %s everything; remove the unmatched entry, or narrow one of them", by)
+		return fmt.Sprintf("has nothing left to match: %s everything; remove the unmatched entry, or narrow one of them", by)
 	}
 	return fmt.Sprintf("(%s) can never match: %s everything it selects; %s", o.selectors[i].text, by, f.remedy(i, all, rivals))
 }

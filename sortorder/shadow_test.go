@@ -234,7 +234,7 @@ func TestShadowGivesUpHonestly(t *testing.T) {
 	order, problems := compile(config{Metadata: metadata{Name: "x"}, SortOrder: pigeons(10)}, nil)
 	require.Empty(t, problems)
 	last := selectorPath(len(pigeons(10)) - 1)
-	require.Equal(t, Problems{{Path: last, Message: "is too complex to decide whether the selectors before it leave it anything"}}, order.Warnings)
+	require.Equal(t, Problems{{Path: last, Message: "is too complex to decide whether earlier selectors leave it anything to match"}}, order.Warnings)
 
 	_, problems = compile(config{Metadata: metadata{Name: "x"}, SortOrder: pigeons(6)}, nil)
 	require.Len(t, problems, 1, "six pigeons are within the bound")

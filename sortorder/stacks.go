@@ -6,8 +6,8 @@ package sortorder
 
 // healthRule is an entry of health.
 type healthRule struct {
-	Group      *string `json:"group" doc:"The API group; * stands for any run of characters, none at all for any group."`
-	Kind       string  `json:"kind" doc:"The kind; * stands for any run of characters."`
+	Group      *string `json:"group" doc:"The API group; * matches any characters. Absent: any group."`
+	Kind       string  `json:"kind" doc:"The kind; * matches any characters."`
 	ReadyWhen  string  `json:"readyWhen" doc:"The resource is ready when this CEL condition over self holds."`
 	FailedWhen string  `json:"failedWhen" doc:"The resource has failed when this CEL condition over self holds."`
 
@@ -16,15 +16,15 @@ type healthRule struct {
 	SuspendedWhen string `json:"suspendedWhen" doc:"The resource is not ready, and its health is Suspended, when this CEL condition over self holds."`
 	MissingWhen   string `json:"missingWhen" doc:"The resource is not ready, and its health is Missing, when this CEL condition over self holds."`
 
-	Source string `json:"source" doc:"Where that status is documented; for readers."`
+	Source string `json:"source" doc:"Where that status is documented, as information for readers."`
 }
 
 // stackSpec is an entry of stacks.
 type stackSpec struct {
 	Name         string            `json:"name" doc:"The stack's name."`
-	DependsOn    []string          `json:"dependsOn" doc:"The stacks that must be healthy before."`
+	DependsOn    []string          `json:"dependsOn" doc:"The stacks that must be healthy first."`
 	Timeout      string            `json:"timeout" doc:"How long the stack may take, such as 30m." values:"a duration such as 90s or 5m"`
-	Atomic       bool              `json:"atomic" doc:"When the stack does not become ready as a whole, what the run changed in it is changed back. Needs --applyset."`
+	Atomic       bool              `json:"atomic" doc:"Roll back the changes of the run to the stack if any part of it does not become ready. Requires --applyset."`
 	Health       []healthRule      `json:"health" doc:"When resources of the stack's applications are ready."`
 	Applications []applicationSpec `json:"applications" doc:"The applications of the stack."`
 }
@@ -34,11 +34,11 @@ type stackSpec struct {
 // that are not in the stream.
 type applicationSpec struct {
 	Name             string            `json:"name" doc:"The application's name."`
-	DependsOn        []string          `json:"dependsOn" doc:"The applications that must be healthy before: of this stack by name, of another as stack/application."`
+	DependsOn        []string          `json:"dependsOn" doc:"The applications that must be healthy first: of this stack by name, of another as stack/application."`
 	Timeout          string            `json:"timeout" doc:"How long the application may take, such as 5m." values:"a duration such as 90s or 5m"`
 	Health           []healthRule      `json:"health" doc:"When resources of the application are ready."`
-	Optional         bool              `json:"optional" doc:"The stream may hold no resource that the application selects."`
-	External         []externalSpec    `json:"external" doc:"The resources of an application that something else puts into the cluster, instead of a selector: what depends on it waits until they are ready."`
+	Optional         bool              `json:"optional" doc:"The application may select nothing in the stream."`
+	External         []externalSpec    `json:"external" doc:"Instead of a selector: resources that are created outside the stream. Dependents of the application wait until they are ready."`
 	MatchAnnotations map[string]string `json:"matchAnnotations" doc:"Annotations a resource must have, each with this value."`
 	MatchExpressions []requirement     `json:"matchExpressions" doc:"Conditions on annotations."`
 	LabelSelector    *labelSelector    `json:"labelSelector" doc:"A label selector, as in a Deployment."`
@@ -52,7 +52,7 @@ type applicationSpec struct {
 type externalSpec struct {
 	APIVersion string `json:"apiVersion" doc:"The resource's apiVersion, such as apps/v1."`
 	Kind       string `json:"kind" doc:"The resource's kind."`
-	Namespace  string `json:"namespace" doc:"The resource's namespace; left out where the kind is cluster-scoped."`
+	Namespace  string `json:"namespace" doc:"The resource's namespace; omit it for cluster-scoped kinds."`
 	Name       string `json:"name" doc:"The resource's name."`
 }
 

@@ -88,7 +88,7 @@ func (s typeOrderSpec) check(path string, problems *Problems) {
 			case strings.HasPrefix(kind, ".") || kind == "":
 				problems.add(at, "is %q: write Kind, Kind.group, or Kind. for the core group", kind)
 			case twice:
-				problems.add(at, "names %s again after %s: a kind has one place", kind, before)
+				problems.add(at, "repeats %s from %s: list each kind once", kind, before)
 			}
 			seen[kind] = at
 		}

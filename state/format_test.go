@@ -186,7 +186,7 @@ func TestRevisionsThatDoNotFitAreRefused(t *testing.T) {
 		"resource without step": {changed(t, "stamps", "v2", `"resources":[`, `"resources":[{"object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"more"}}},`), "ConfigMap more is in no step"},
 		"resource twice":        {changed(t, "stamps", "v2", `"resources":[`, `"resources":[{"object":{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}},`), "it holds Namespace shop twice"},
 		"no resource":           {changed(t, "stamps", "v2", `"resources":[`, `"resources":[{"object":{}},`), "has no kind or no name"},
-		"unknown gate":          {changed(t, "stamps", "v2", `"gate":"applied"`, `"gate":"healthy"`), `"healthy" is no gate`},
+		"unknown gate":          {changed(t, "stamps", "v2", `"gate":"applied"`, `"gate":"healthy"`), `"healthy" is not a gate`},
 		"unknown gate, v1":      {changed(t, "stamps", "v1", `"Gate":1`, `"Gate":2`), "2 is no gate of format v1"},
 		"unknown layer kind":    {changed(t, "stamps", "v2", `"kind":"layer"`, `"kind":"tier"`), `of kind "tier", which this version does not know`},
 		"unknown frame":         {changed(t, "stamps", "v2", `"frame":"stamps"`, `"frame":"flux"`), `frame "flux"`},

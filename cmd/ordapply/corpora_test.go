@@ -59,7 +59,7 @@ func TestPlansOfRealStreams(t *testing.T) {
 			if want.generated > 0 {
 				code, said := offlineRun("plan", "--dry-run=client", "-f", path)
 				require.Equal(t, exitFailed, code)
-				require.Equal(t, want.generated, strings.Count(said, "metadata.generateName makes a new object on each run"))
+				require.Equal(t, want.generated, strings.Count(said, "metadata.generateName creates a new object on each run"))
 				require.Equal(t, want.nameless, strings.Count(said, "metadata.name is missing"))
 				require.Equal(t, want.generated+want.nameless, strings.Count(said, "error: "))
 			}

@@ -63,7 +63,7 @@ func realStreams(t *testing.T) []realStream {
 			},
 			with: "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: eso-fanout-source}\n",
 			faults: []string{
-				"apply ClusterSecretStore.external-secrets.io example: CustomResourceDefinition clustersecretstores.external-secrets.io refuses it: spec.provider has 5 fields, and may have 1 at most",
+				"apply ClusterSecretStore.external-secrets.io example: CustomResourceDefinition clustersecretstores.external-secrets.io rejects it: spec.provider has 5 fields, more than the maximum of 1",
 			},
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -19,6 +20,7 @@ import (
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
 )
 
 // target is the cluster of a command.
@@ -83,6 +85,45 @@ func (t *target) undiscoveredNotes(stream *apply.Stream) []string {
 		notes = append(notes, note)
 	}
 	return notes
+}
+
+// unknownKindNotes returns a note about kinds that are waited for though neither the
+// cluster nor the stream defines them. A missing operator is thus reported
+// before the first write, and not only when --kind-timeout has passed.
+func (f *applyFlags) unknownKindNotes(j session) []string {
+	if f.kindTimeout <= 0 || f.dryRun != "none" {
+		return nil
+	}
+	provided := map[object.ID]bool{}
+	for _, s := range j.plan.Steps {
+		provided[s.ID] = len(s.ProvidedBy) > 0
+	}
+	var kinds []string
+	waiting := 0
+	for _, r := range j.stream.Resources {
+		gvk := schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
+		_, served := j.target.cluster.Kind(gvk)
+		if planned, ok := provided[r.ID]; !ok || planned || served || object.IsNative(r.Group) || j.target.cluster.Unreadable(gvk.GroupVersion()) != nil {
+			continue
+		}
+		waiting++
+		if name := r.ID.GroupKind(); !slices.Contains(kinds, name) {
+			kinds = append(kinds, name)
+		}
+	}
+	if waiting == 0 {
+		return nil
+	}
+	slices.Sort(kinds)
+	return []string{fmt.Sprintf("neither the cluster nor the stream defines %s: %s up to %s for that, after other resources are applied; --kind-timeout=0 fails before anything is written",
+		strings.Join(kinds, ", "), waitersOf(waiting), f.kindTimeout)}
+}
+
+func waitersOf(n int) string {
+	if n == 1 {
+		return "1 resource waits"
+	}
+	return plain.Count(n, "resource") + " wait"
 }
 
 var errNoCluster = errors.New("no cluster: there is no kubeconfig, or it names none; set KUBECONFIG or --kubeconfig (sort and plan --dry-run=client need no cluster)")

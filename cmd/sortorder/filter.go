@@ -65,7 +65,7 @@ func parseFilter(args []string) (filterFlags, error) {
 		return f, fmt.Errorf("unexpected argument %q: the stream is read from stdin", set.Arg(0))
 	}
 	if f.marks && f.check {
-		return f, fmt.Errorf("--check changes nothing, so --marks does not go with it")
+		return f, fmt.Errorf("--check changes nothing, so it cannot be used with --marks")
 	}
 	return f, nil
 }
@@ -82,7 +82,7 @@ func functionOf(file string) (fn.Function, error) {
 	}
 	order, err := sortorder.Parse(text)
 	if err != nil {
-		return fn.Function{}, fmt.Errorf("sortorder: %s is refused:\n%w", file, err)
+		return fn.Function{}, fmt.Errorf("sortorder: %s is not valid:\n%w", file, err)
 	}
 	return fn.Function{Order: order}, nil
 }
@@ -104,7 +104,7 @@ func strip(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 // carry prints an order as the two passes of a kustomize build.
 func carry(args []string, stdout, stderr io.Writer) int {
 	if len(args) != 1 {
-		plain.Fprintln(stderr, "sortorder carry: name one file, the SortOrder")
+		plain.Fprintln(stderr, "sortorder carry: pass one file, the SortOrder")
 		return 2
 	}
 	text, err := os.ReadFile(args[0])

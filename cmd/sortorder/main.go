@@ -19,7 +19,7 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-const usage = `sortorder orders Kubernetes manifests by your selectors and writes the order on them.
+const usage = `sortorder orders Kubernetes manifests by your selectors and writes the order in their annotations.
 
 As a KRM function it reads a ResourceList from stdin, with a SortOrder as functionConfig.
 As a filter it reads any YAML stream:
@@ -27,16 +27,16 @@ As a filter it reads any YAML stream:
   kustomize build . | sortorder --order order.yaml
 
   --order FILE  the SortOrder
-  --marks       comments in the stream where a layer begins and ends
-  --check       change nothing; exit 1 when stamps are absent or stale
-  --explain     tell on stderr where each resource went, and why
+  --marks       add comments where a layer begins and ends
+  --check       change nothing; exit 1 if stamps are missing or stale
+  --explain     print to stderr where each resource is placed, and why
 
-  sortorder carry FILE  print FILE as two passes, so that kustomize build itself prints in order
-  sortorder strip       take all stamps off the stream on stdin
+  sortorder carry FILE  print FILE as two passes, so that kustomize build prints resources in order
+  sortorder strip       remove all stamps from the stream on stdin
   sortorder schema      print the JSON Schema of a SortOrder
   sortorder version     print the version
 
-Exit codes: 0 done, 1 refused, 2 used wrongly.
+Exit codes: 0 success, 1 failure, 2 usage error.
 `
 
 func main() {

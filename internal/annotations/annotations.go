@@ -109,7 +109,7 @@ func (c checker) resource(m object.Meta) []Found {
 		switch name, ours := strings.CutPrefix(key, prefix); {
 		case !ours || slices.Contains(labels(), name):
 		case known(name) != nil:
-			found = append(found, Found{Key: key, Message: fmt.Sprintf("label %s does nothing: write it under annotations", key), Protects: name == lifecycle})
+			found = append(found, Found{Key: key, Message: fmt.Sprintf("label %s has no effect: write it under annotations", key), Protects: name == lifecycle})
 		default:
 			found = append(found, unknown("label", key))
 		}
@@ -147,7 +147,7 @@ func idleOnHook(m object.Meta) []Found {
 			k = known(own)
 		}
 		if k != nil && k.onHook != "" {
-			found = append(found, Found{Key: name, Remark: true, Message: fmt.Sprintf("annotation %s does nothing on a hook: %s", name, k.onHook)})
+			found = append(found, Found{Key: name, Remark: true, Message: fmt.Sprintf("annotation %s has no effect on a hook: %s", name, k.onHook)})
 		}
 	}
 	return found
@@ -165,7 +165,7 @@ func unknown(what, key string) Found {
 	near := ordering.DidYouMean(name, written)
 	return Found{
 		Key:      key,
-		Message:  fmt.Sprintf("%s %s is not known%s", what, key, strings.Replace(near, "mean ", "mean "+prefix, 1)),
+		Message:  fmt.Sprintf("unknown %s %s%s", what, key, strings.Replace(near, "mean ", "mean "+prefix, 1)),
 		Protects: ordering.DidYouMean(name, []string{lifecycle}) != "",
 	}
 }

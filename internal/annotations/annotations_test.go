@@ -17,11 +17,11 @@ import (
 
 func TestCheck(t *testing.T) {
 	for name, c := range map[string]struct{ key, value, want string }{
-		"misspelt key":              {"ordapply.dev/lifecyle", "keep", "annotation ordapply.dev/lifecyle is not known; did you mean ordapply.dev/lifecycle?"},
-		"missing dash":              {"ordapply.dev/dependson", "/Secret/a", "annotation ordapply.dev/dependson is not known; did you mean ordapply.dev/depends-on?"},
-		"missing letter":            {"ordapply.dev/ready-wen", "true", "annotation ordapply.dev/ready-wen is not known; did you mean ordapply.dev/ready-when?"},
-		"twisted letters":           {"ordapply.dev/on-immutabel", "recreate", "annotation ordapply.dev/on-immutabel is not known; did you mean ordapply.dev/on-immutable?"},
-		"nothing near":              {"ordapply.dev/colour", "red", "annotation ordapply.dev/colour is not known"},
+		"misspelt key":              {"ordapply.dev/lifecyle", "keep", "unknown annotation ordapply.dev/lifecyle; did you mean ordapply.dev/lifecycle?"},
+		"missing dash":              {"ordapply.dev/dependson", "/Secret/a", "unknown annotation ordapply.dev/dependson; did you mean ordapply.dev/depends-on?"},
+		"missing letter":            {"ordapply.dev/ready-wen", "true", "unknown annotation ordapply.dev/ready-wen; did you mean ordapply.dev/ready-when?"},
+		"twisted letters":           {"ordapply.dev/on-immutabel", "recreate", "unknown annotation ordapply.dev/on-immutabel; did you mean ordapply.dev/on-immutable?"},
+		"nothing near":              {"ordapply.dev/colour", "red", "unknown annotation ordapply.dev/colour"},
 		"another's key":             {"example.com/lifecyle", "keep", ""},
 		"a stamp":                   {"ordapply.dev/layer-timeout", "1m0s", ""},
 		"what ordapply writes":      {"ordapply.dev/applied", "v1", ""},
@@ -31,7 +31,7 @@ func TestCheck(t *testing.T) {
 		"a Helm timeout":            {"helm.sh/readiness-timeout", "soon", `annotation helm.sh/readiness-timeout: "soon" is not a duration such as 90s`},
 		"ready-when":                {"ordapply.dev/ready-when", "self.status.ready == ", "annotation ordapply.dev/ready-when: "},
 		"ready-when that is fine":   {"ordapply.dev/ready-when", "self.status.ready == true", ""},
-		"one readiness alone":       {"helm.sh/readiness-success", "succeeded==1", "annotation helm.sh/readiness-success does nothing without helm.sh/readiness-failure (HIP-0025): add it"},
+		"one readiness alone":       {"helm.sh/readiness-success", "succeeded==1", "annotation helm.sh/readiness-success has no effect without helm.sh/readiness-failure (HIP-0025): add it"},
 		"depends-on":                {"ordapply.dev/depends-on", "Secret a", "annotation ordapply.dev/depends-on: "},
 		"provides":                  {"ordapply.dev/provides", "Widget", "annotation ordapply.dev/provides: "},
 		"unmatched that is no true": {"ordapply.dev/unmatched", "yes", `annotation ordapply.dev/unmatched: "yes": write true`},
@@ -53,7 +53,7 @@ func TestCheckHooks(t *testing.T) {
 	hook := object.Meta{Annotations: map[string]string{"ordapply.dev/wait": "none", "ordapply.dev/timeout": "5m", "config.kubernetes.io/depends-on": "", "ordapply.dev/ready-when": "true"}}
 	found := annotations.CheckHooks([]object.Meta{hook, hook})
 	require.Len(t, found, 2)
-	require.Equal(t, "annotation config.kubernetes.io/depends-on does nothing on a hook: hooks run in the order of their annotation helm.sh/hook-weight", found[0].Message)
+	require.Equal(t, "annotation config.kubernetes.io/depends-on has no effect on a hook: hooks run in the order of helm.sh/hook-weight", found[0].Message)
 	require.Equal(t, []int{0, 1}, found[1].On)
 	for _, f := range found {
 		require.True(t, f.Remark)
@@ -80,7 +80,7 @@ func TestGrouped(t *testing.T) {
 	found := annotations.Check(metas)
 	require.Len(t, found, 2)
 	require.Equal(t, "; also on ConfigMap c1, ConfigMap c2, ConfigMap c3, 3 more", found[0].Others(metas))
-	require.Equal(t, "label ordapply.dev/wait does nothing: write it under annotations", found[1].Message)
+	require.Equal(t, "label ordapply.dev/wait has no effect: write it under annotations", found[1].Message)
 }
 
 // A deletion must not go by what may be meant to keep a resource.
@@ -120,5 +120,5 @@ func TestKeysOfTheSource(t *testing.T) {
 }
 
 func isUnknown(found []annotations.Found) bool {
-	return len(found) > 0 && strings.Contains(found[0].Message, "is not known")
+	return len(found) > 0 && strings.HasPrefix(found[0].Message, "unknown ")
 }

@@ -44,21 +44,21 @@ type key struct {
 const lifecycle = "lifecycle"
 
 // byWeight is what orders hooks.
-const byWeight = "hooks run in the order of their annotation helm.sh/hook-weight"
+const byWeight = "hooks run in the order of helm.sh/hook-weight"
 
 // keys returns the keys of all annotations.
 var keys = sync.OnceValue(func() []key {
 	return []key{
 		{name: "depends-on", check: ordering.CheckDependsOn, also: Plan, onHook: byWeight},
 		{name: "failed-when", check: health.CheckCondition},
-		{name: lifecycle, check: oneOf("keep"), onHook: "its annotation helm.sh/hook-delete-policy decides when it is deleted"},
+		{name: lifecycle, check: oneOf("keep"), onHook: "helm.sh/hook-delete-policy determines when it is deleted"},
 		{name: "on-immutable", check: oneOf("recreate")},
 		{name: "ordering", check: oneOf("true", "false")},
 		{name: "prerequisites", check: oneOf("true", "false")},
 		{name: "provides", check: ordering.CheckProvides, also: Plan, onHook: byWeight},
 		{name: "ready-when", check: health.CheckCondition},
 		{name: "timeout", check: duration, also: Stream},
-		{name: "wait", check: oneOf("none", "applied", "ready"), onHook: "Jobs and Pods are awaited until they end, other kinds until they are applied"},
+		{name: "wait", check: oneOf("none", "applied", "ready"), onHook: "the run waits until Jobs and Pods end, and until other kinds are applied"},
 
 		// Stamps are validated together by ordering.ReadStamp.
 		{name: "emitted", use: stamps},
@@ -119,7 +119,7 @@ func readinessAlone(name string, all map[string]string) (string, bool) {
 		return "", false
 	}
 	_, both := all[other]
-	return fmt.Sprintf("annotation %s does nothing without %s (HIP-0025): add it", name, other), !both
+	return fmt.Sprintf("annotation %s has no effect without %s (HIP-0025): add it", name, other), !both
 }
 
 func oneOf(values ...string) func(string) error {

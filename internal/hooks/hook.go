@@ -83,7 +83,7 @@ func Parse(r ordering.Resource) (Hook, error) {
 			event = Test
 		}
 		if !slices.Contains(Events(), event) {
-			return hook, fmt.Errorf("annotation %s: %q is no event that Helm knows, and Helm neither applies nor runs such an object: %s", EventAnnotation, name, remedy(name))
+			return hook, fmt.Errorf("annotation %s: %q is not a hook event of Helm, and Helm neither applies nor runs such an object: %s", EventAnnotation, name, remedy(name))
 		}
 		hook.Events = append(hook.Events, event)
 	}
@@ -114,9 +114,9 @@ func words(list string) []string {
 func remedy(name string) string {
 	switch name {
 	case "crd-install":
-		return "Helm 2 had it; move the CustomResourceDefinition to the chart's folder crds"
+		return "only Helm 2 had it; move the CustomResourceDefinition to the chart's crds folder"
 	case "test-failure":
-		return "Helm 2 had it; write test, and let the test itself expect the failure"
+		return "only Helm 2 had it; write test, and make the test itself expect the failure"
 	}
 	var known []string
 	for _, event := range Events() {

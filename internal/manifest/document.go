@@ -128,7 +128,7 @@ func checkTrailing(text []byte) error {
 		case err != nil:
 			return trailingTextError(err)
 		case len(node.Content) > 0 && node.Content[0].Tag != "!!null":
-			return fmt.Errorf("line %d: another document begins here, and no line --- stands before it", node.Line)
+			return fmt.Errorf("line %d: another document begins here without a line --- before it", node.Line)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func trailingTextError(err error) error {
 	if _, scanErr := fmt.Sscanf(err.Error(), "yaml: line %d: did not find expected <document start>", &line); scanErr != nil {
 		return err
 	}
-	return fmt.Errorf("line %d: something stands behind the object, and no line --- between them", line+1)
+	return fmt.Errorf("line %d: unexpected text after the object: if it is another document, put a line --- before it", line+1)
 }
 
 // fillsLines reports whether the text is a mapping whose first key starts a

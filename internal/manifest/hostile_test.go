@@ -53,9 +53,9 @@ func TestWhatYAMLErrorsSay(t *testing.T) {
 	for in, want := range map[string]string{
 		"b: &there x\na: *gone\n":                         "unknown anchor 'gone' referenced",
 		"a: &self {b: *self}\n":                           "anchor 'self' value contains itself",
-		"kind: Secret\ndata: {hunter2: a, hunter2: b}\n":  "a key stands there twice",
+		"kind: Secret\ndata: {hunter2: a, hunter2: b}\n":  "duplicate key",
 		"kind: ConfigMap\ndata: {colour: a, colour: b}\n": `key "colour" already set in map`,
-		"Error: INSTALLATION FAILED: chart: not found\n":  `this is no manifest but an error that the command before it printed: "Error: INSTALLATION FAILED: chart: not found"`,
+		"Error: INSTALLATION FAILED: chart: not found\n":  `not a manifest but an error message of the previous command: "Error: INSTALLATION FAILED: chart: not found"`,
 		laughs: "excessive aliasing",
 	} {
 		_, err := Read("in", []byte(in))

@@ -161,7 +161,7 @@ func decode(doc document) (*unstructured.Unstructured, error) {
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("it is no Kubernetes object: a mapping with apiVersion and kind is needed, and this is a %s", shape(value))
+		return nil, fmt.Errorf("not a Kubernetes object: expected a map with apiVersion and kind, got a %s", shape(value))
 	}
 	return &unstructured.Unstructured{Object: object}, nil
 }
@@ -171,7 +171,7 @@ func shape(value any) string {
 	case []any:
 		return "list"
 	case string:
-		return "text"
+		return "string"
 	default:
 		return "single value"
 	}
@@ -195,7 +195,7 @@ func explode(obj *unstructured.Unstructured) ([]*unstructured.Unstructured, erro
 	for i, item := range items {
 		object, ok := item.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("%s: items[%d] is no object", obj.GetKind(), i)
+			return nil, fmt.Errorf("%s: items[%d] is not an object", obj.GetKind(), i)
 		}
 		u := &unstructured.Unstructured{Object: object}
 		if u.GetKind() == "" && itemKind != "" {
@@ -254,9 +254,9 @@ func check(obj *unstructured.Unstructured) error {
 	case obj.GetKind() == "SortOrder" && strings.HasPrefix(obj.GetAPIVersion(), "ordapply.dev/"):
 		return fmt.Errorf("SortOrder %s is a configuration, not a resource: list it under transformers in the kustomization, or pass it with --order", obj.GetName())
 	case strings.HasPrefix(obj.GetAPIVersion(), "kustomize.config.k8s.io/"):
-		return fmt.Errorf("%s is what kustomize reads, not a resource: run kustomize build on its folder and pipe in what that prints", obj.GetKind())
+		return fmt.Errorf("%s is a kustomize configuration, not a resource: run kustomize build on its folder and pipe in the output", obj.GetKind())
 	case obj.GetName() == "" && obj.GetGenerateName() != "":
-		return fmt.Errorf("%s %s…: metadata.generateName makes a new object on each run, and apply needs a name that stays: give it metadata.name, or create it with kubectl create", obj.GetKind(), obj.GetGenerateName())
+		return fmt.Errorf("%s %s…: metadata.generateName creates a new object on each run, but apply needs a stable name: set metadata.name, or create it with kubectl create", obj.GetKind(), obj.GetGenerateName())
 	case obj.GetName() == "":
 		return fmt.Errorf("%s: metadata.name is missing", obj.GetKind())
 	}

@@ -32,13 +32,13 @@ func TestChartAndText(t *testing.T) {
 // Values that YAML reads as numbers would lose all other annotations.
 func TestAnnotationsAreTexts(t *testing.T) {
 	_, err := manifest.Read("STDIN", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {b: c, argocd.argoproj.io/sync-wave: -5}}\n"))
-	require.EqualError(t, err, `STDIN, document 1 (line 1): ConfigMap a: metadata.annotations: the value of argocd.argoproj.io/sync-wave is no text, YAML reads it as -5: put what is written there in quotes`)
+	require.EqualError(t, err, `STDIN, document 1 (line 1): ConfigMap a: metadata.annotations: the value of argocd.argoproj.io/sync-wave is not a string, YAML reads it as -5: put the value in quotes`)
 	_, err = manifest.Read("STDIN", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {enabled: true}}\n"))
-	require.ErrorContains(t, err, `metadata.labels: the value of enabled is no text, YAML reads it as true: put what is written there in quotes`)
+	require.ErrorContains(t, err, `metadata.labels: the value of enabled is not a string, YAML reads it as true: put the value in quotes`)
 	_, err = manifest.Read("STDIN", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 123}\n"))
-	require.EqualError(t, err, `STDIN, document 1 (line 1): ConfigMap: metadata.name is no text, YAML reads it as 123: put what is written there in quotes`)
+	require.EqualError(t, err, `STDIN, document 1 (line 1): ConfigMap: metadata.name is not a string, YAML reads it as 123: put the value in quotes`)
 	_, err = manifest.Read("STDIN", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: no}\n"))
-	require.EqualError(t, err, `STDIN, document 1 (line 1): ConfigMap: metadata.namespace is no text, YAML reads it as false: put what is written there in quotes`)
+	require.EqualError(t, err, `STDIN, document 1 (line 1): ConfigMap: metadata.namespace is not a string, YAML reads it as false: put the value in quotes`)
 	manifests, err := manifest.Read("STDIN", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {none: null, helm.sh/depends-on/layers: [database, queue]}}\n"))
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"helm.sh/depends-on/layers": `["database","queue"]`}, manifests[0].GetAnnotations())
@@ -55,7 +55,7 @@ func TestFaultsRepeatNoValues(t *testing.T) {
 		"password: *hunter2secret":                           "unknown anchor",
 		"password: 'hunter2secret\n":                         "line ",
 		"password: a: hunter2secret":                         "line 5: mapping values are not allowed in this context",
-		"password: hunter2secret\n  password: hunter2secret": "line 6: a key stands there twice",
+		"password: hunter2secret\n  password: hunter2secret": "line 6: duplicate key",
 		"password: @hunter2secret":                           "line 5: found character that cannot start any token",
 	}
 	for text, want := range cases {

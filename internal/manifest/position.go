@@ -23,7 +23,7 @@ func withoutValues(err error, document []byte) error {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
 		case secret && twice.MatchString(line):
-			line = twice.ReplaceAllString(line, "a key stands there twice")
+			line = twice.ReplaceAllString(line, "duplicate key")
 		case !twice.MatchString(line) && (!anchors || !anchor.MatchString(line)):
 			line = start.ReplaceAllString(line, "$1")
 		}

@@ -21,7 +21,7 @@ func checkTexts(obj *unstructured.Unstructured, field string) error {
 	}
 	values, ok := texts.(map[string]any)
 	if !ok {
-		return fmt.Errorf("%s %s: metadata.%s is no mapping of texts", obj.GetKind(), obj.GetName(), field)
+		return fmt.Errorf("%s %s: metadata.%s is not a map of strings", obj.GetKind(), obj.GetName(), field)
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		switch value := values[key].(type) {
@@ -30,7 +30,7 @@ func checkTexts(obj *unstructured.Unstructured, field string) error {
 			delete(values, key)
 		case []any:
 			if !strings.HasPrefix(key, "helm.sh/") {
-				return fmt.Errorf("%s %s: metadata.%s: the value of %s is a list, and must be a text", obj.GetKind(), obj.GetName(), field, key)
+				return fmt.Errorf("%s %s: metadata.%s: the value of %s must be a string, not a list", obj.GetKind(), obj.GetName(), field, key)
 			}
 			text, err := json.Marshal(value)
 			if err != nil {
@@ -38,7 +38,7 @@ func checkTexts(obj *unstructured.Unstructured, field string) error {
 			}
 			values[key] = string(text)
 		default:
-			return fmt.Errorf("%s %s: metadata.%s: the value of %s is no text, YAML reads it as %v: put what is written there in quotes", obj.GetKind(), obj.GetName(), field, key, value)
+			return fmt.Errorf("%s %s: metadata.%s: the value of %s is not a string, YAML reads it as %v: put the value in quotes", obj.GetKind(), obj.GetName(), field, key, value)
 		}
 	}
 	return nil
@@ -54,9 +54,9 @@ func checkName(obj *unstructured.Unstructured) error {
 		}
 		switch value.(type) {
 		case map[string]any, []any:
-			return fmt.Errorf("%s: metadata.%s must be a text", obj.GetKind(), field)
+			return fmt.Errorf("%s: metadata.%s must be a string", obj.GetKind(), field)
 		}
-		return fmt.Errorf("%s: metadata.%s is no text, YAML reads it as %v: put what is written there in quotes", obj.GetKind(), field, value)
+		return fmt.Errorf("%s: metadata.%s is not a string, YAML reads it as %v: put the value in quotes", obj.GetKind(), field, value)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ const (
 	titleSize  = 13
 )
 
-const legend = ". Arrows lead to who needs. Black: declared. Grey: inferred. Dashed: applied is enough."
+const legend = ". Arrows point to dependents. Black: declared. Grey: inferred. Dashed: waits only until applied."
 
 // Write draws the picture as one SVG document. The error is that of w.
 func Write(w io.Writer, d *ordering.Drawing) error {

@@ -34,7 +34,7 @@ func Decode(in []byte) ([]byte, error) {
 	}
 	out, err := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Bytes(in)
 	if err == nil && bytes.Contains(out, []byte("\ufffd")) {
-		err = errors.New("the text begins as UTF-16 and is none: save it as UTF-8")
+		err = errors.New("the text has a UTF-16 byte order mark but is not UTF-16: save it as UTF-8")
 	}
 	return out, err
 }
@@ -118,5 +118,5 @@ func Failure(document []byte) string {
 
 // Failed returns the error for a document of which Failure returned this line.
 func Failed(line string) error {
-	return fmt.Errorf("this is no manifest but an error that the command before it printed: %q", line)
+	return fmt.Errorf("not a manifest but an error message of the previous command: %q", line)
 }
