@@ -55,7 +55,7 @@ $(EMIT_PEERS): $(EMIT_MODULE)/go.mod
 	@touch $@
 
 .PHONY: helm-referee
-helm-referee: $(BIN)/helm-referee ## build the Helm that hooks are compared with
+helm-referee: $(BIN)/helm-referee ## build Helm, whose hooks the tests compare with
 
 $(BIN)/helm-referee: $(HELM_MODULE)/go.mod
 	@echo "building $(notdir $@)"
@@ -67,14 +67,14 @@ demo: build kustomize $(if $(filter local,$(CLUSTER)),localcluster) ## apply exa
 	@$(GO) run ./internal/test/demo -cluster=$(CLUSTER)
 
 .PHONY: test
-test: build kustomize localcluster emit-peers helm-referee ## run every test, those on real control planes included
+test: build kustomize localcluster emit-peers helm-referee ## run every test, including those on real control planes
 	$(GO) test $(addprefix ./,$(SEQUENTIAL))
 	$(GO) test -run '^TestEveryHistory$$' ./state
 	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 60m $(CONCURRENT)
 	$(GO) -C localcluster test -timeout 20m ./...
 
 .PHONY: test-fast
-test-fast: ## run the tests that need no control plane, in a minute, and list what is left out
+test-fast: ## run the tests that need no control plane, in a minute, and list the skipped ones
 	@set -o pipefail; $(GO) test -short -v ./... | \
 		awk '/^ *--- SKIP/ { print; next } /^(ok|FAIL|panic)/ || /^ *--- FAIL/ || failed { print } /^ *--- FAIL/ { failed = 1 } /^=== / { failed = 0 }'
 
@@ -96,20 +96,20 @@ golden: ## rewrite the expected outputs of the golden tests
 	ORDAPPLY_GOLDEN=1 $(GO) test ./apply ./ordering ./sortorder ./fn ./health ./internal/events ./internal/metrics ./internal/liveview ./internal/test/helmreferee ./internal/architecture ./internal/test/cases ./cmd/...
 
 .PHONY: bench
-bench: build localcluster emit-peers ## measure speed and memory against what they are held to
+bench: build localcluster emit-peers ## measure speed and memory against their limits
 	$(GO) run ./internal/test/bench first-apply chain ordering crds no-op memory documents
 
 .PHONY: bench-ordering
-bench-ordering: build ## measure planning beside kapp's change graph and cli-utils' graph sort
+bench-ordering: build ## compare planning with kapp's change graph and cli-utils' graph sort
 	$(GO) run ./internal/test/peers/orderbench -bin $(BIN)
 
 .PHONY: bench-fn
-bench-fn: build kustomize ## measure the function beside functions that do nothing
+bench-fn: build kustomize ## compare the function with functions that do nothing
 	$(GO) test -run '^$$' -bench . -benchmem ./sortorder ./fn
 	$(GO) run ./internal/test/peers/fnbench -bin $(BIN)
 
 .PHONY: chaos
-chaos: build localcluster ## kill and suspend commands with every request of theirs, restart the API server, pause etcd
+chaos: build localcluster ## kill and suspend commands at each of their requests, restart the API server, pause etcd
 	ORDAPPLY_CHAOS=all $(GO) test -parallel 8 -timeout 120m -run '^TestChaos' -v ./cmd/ordapply | grep -v '^=== '
 
 FAULTS ?= 2
@@ -131,7 +131,7 @@ fuzz: ## feed plan files, stored revisions, set parents and streams with random 
 
 SHUFFLES ?= 10
 .PHONY: first-try
-first-try: build localcluster ## apply real streams and SHUFFLES=10 shuffles of each to empty clusters, beside kubectl (hours); TRY="flux jobset" chooses
+first-try: build localcluster ## apply real streams and SHUFFLES=10 shuffles of each to empty clusters, compared with kubectl (hours); TRY="flux jobset" chooses
 	$(GO) run ./internal/test/firsttry -shuffles $(SHUFFLES) $(if $(STREAMS),-streams $(STREAMS)) $(TRY)
 
 IMAGE ?= ordapply/sortorder:dev
@@ -143,16 +143,16 @@ image: ## build the container image of the function ($IMAGE)
 	docker build -q -t $(IMAGE) -f Dockerfile $(IMAGE_DIR)
 
 .PHONY: schema
-schema: ## write the JSON Schema of a SortOrder, and the catalog's definition of the function that holds it
+schema: ## write the JSON Schema of a SortOrder, and the catalog's function definition with it
 	ORDAPPLY_GOLDEN=1 $(GO) test -run 'TestSchemaFile|TestFunctionDefinition' ./sortorder ./cmd/sortorder
 
 .PHONY: cross
-cross: ## build both programs for the systems that no test runs on
+cross: ## build both programs for the systems that the tests do not run on
 	for system in windows darwin; do GOOS=$$system $(GO) build -o $(BIN)/cross/ ./cmd/ordapply ./cmd/sortorder || exit 1; done
 
 .PHONY: check
 check: lint cross test demo ## exactly what CI runs
 
 .PHONY: clean
-clean: ## remove what was built here; the control plane's cache stays
+clean: ## remove build outputs, but not the cache of the control plane
 	rm -rf $(BIN)

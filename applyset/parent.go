@@ -70,20 +70,20 @@ func ReadParent(live *unstructured.Unstructured) (Parent, error) {
 	annotations := live.GetAnnotations()
 	p.Tooling = annotations[ToolingAnnotation]
 	if has := live.GetLabels()[IDLabel]; has != "" && has != p.SetID() {
-		return p, fmt.Errorf("label %s of %s is %s, and the id that its name, namespace and kind make is %s: it was copied from another parent, or written by hand", IDLabel, p.ID, has, p.SetID())
+		return p, fmt.Errorf("label %s of %s is %s, but its name, namespace and kind give the ID %s: the label was copied from another parent or written by hand", IDLabel, p.ID, has, p.SetID())
 	}
 	var errs []error
 	for _, text := range split(annotations[GroupKindsAnnotation]) {
 		kind := schema.ParseGroupKind(text)
 		if !isGroupKind(kind) {
-			errs = append(errs, fmt.Errorf("annotation %s of %s: %q is no Kind.group", GroupKindsAnnotation, p.ID, text))
+			errs = append(errs, fmt.Errorf("annotation %s of %s: %q is not a Kind.group", GroupKindsAnnotation, p.ID, text))
 			continue
 		}
 		p.Kinds = append(p.Kinds, kind)
 	}
 	for _, namespace := range split(annotations[NamespacesAnnotation]) {
 		if len(validation.IsDNS1123Label(namespace)) > 0 {
-			errs = append(errs, fmt.Errorf("annotation %s of %s: %q is no namespace", NamespacesAnnotation, p.ID, namespace))
+			errs = append(errs, fmt.Errorf("annotation %s of %s: %q is not a namespace name", NamespacesAnnotation, p.ID, namespace))
 			continue
 		}
 		p.Namespaces = append(p.Namespaces, namespace)

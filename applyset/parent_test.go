@@ -64,9 +64,9 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 
 func TestParentThatCannotBeRead(t *testing.T) {
 	_, err := applyset.ReadParent(parse(t, `{apiVersion: v1, kind: Secret, metadata: {name: copy, namespace: shop, labels: {applyset.kubernetes.io/id: `+shop().SetID()+`}}}`))
-	require.ErrorContains(t, err, "it was copied from another parent")
+	require.ErrorContains(t, err, "the label was copied from another parent")
 	_, err = applyset.ReadParent(parse(t, `{apiVersion: v1, kind: Secret, metadata: {name: a, annotations: {applyset.kubernetes.io/contains-group-kinds: ".apps"}}}`))
-	require.ErrorContains(t, err, `".apps" is no Kind.group`)
+	require.ErrorContains(t, err, `".apps" is not a Kind.group`)
 }
 
 func TestProtection(t *testing.T) {

@@ -57,7 +57,7 @@ func buildCommand() *cobra.Command {
 	var printDir bool
 	cmd := &cobra.Command{
 		Use:   "build",
-		Short: "Build all binaries into the cache, or do nothing when they are there",
+		Short: "Build all binaries into the cache, or do nothing if they exist",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := binaryDir(cmd.Context())

@@ -48,7 +48,7 @@ func (c *cluster) save() error {
 
 var (
 	errNoCluster = errors.New("no cluster there")
-	errForeign   = errors.New("the folder holds something else")
+	errForeign   = errors.New("the folder contains something else")
 )
 
 // openFolder reads the cluster in dir. The error is errNoCluster when dir is absent or empty, errForeign when it holds

@@ -32,7 +32,7 @@ func kubectlCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "kubectl --dir DIR -- ARGUMENT...",
-		Short: "Become the kubectl that was built along, for this cluster",
+		Short: "Run the bundled kubectl against this cluster",
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, err := openFolder(dir)
 			if err != nil {

@@ -66,7 +66,7 @@ func node(name string) object {
 // unready returns what a cluster still lacks before a Pod can be created and scheduled in it; "" when nothing.
 func (c *cluster) unready(ctx context.Context, api *client) string {
 	if err := api.do(ctx, http.MethodGet, "/api/v1/namespaces/default/serviceaccounts/default", nil, nil); err != nil {
-		return "the ServiceAccount default/default is not there"
+		return "the ServiceAccount default/default does not exist"
 	}
 	var nodes nodeList
 	if err := api.do(ctx, http.MethodGet, "/api/v1/nodes", nil, &nodes); err != nil {

@@ -16,7 +16,7 @@ func statusCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "status --dir DIR",
-		Short: "One line a component; exit code 1 when one is not running or the server is not ready",
+		Short: "Print one line per component; exit code 1 when one is not running or the server is not ready",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := openFolder(dir)

@@ -54,8 +54,8 @@ func upCommand() *cobra.Command {
 	dirFlag(cmd, &o.dir)
 	cmd.Flags().IntVar(&o.nodes, "nodes", 2, "how many Nodes")
 	cmd.Flags().BoolVar(&o.light, "light", false, "only etcd and kube-apiserver: nothing but the API")
-	cmd.Flags().BoolVar(&o.wait, "wait", true, "return when the cluster is ready, not when it has been started")
-	cmd.Flags().BoolVar(&o.attached, "attached", false, "stay, and take the cluster down when standard input ends or on SIGINT or SIGTERM")
+	cmd.Flags().BoolVar(&o.wait, "wait", true, "return when the cluster is ready, not as soon as it is started")
+	cmd.Flags().BoolVar(&o.attached, "attached", false, "keep running, and take the cluster down when standard input ends or on SIGINT or SIGTERM")
 	cmd.Flags().Var(&o.readyAfter, "ready-after", "give Pods without the annotation localcluster/ready-after a random delay, as 500ms..2s")
 	cmd.Flags().StringVar(&o.podProxy, "pod-proxy", "", "let the API server reach Pods through the HTTP CONNECT proxy that listens on this Unix socket")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "how long the cluster may take to become ready")
@@ -118,7 +118,7 @@ func existing(dir string, c *cluster, err error) (*cluster, *watch, error) {
 	if len(missing) == 0 {
 		return c, nil, errRunning
 	}
-	return nil, nil, fmt.Errorf("%s holds a cluster whose %s is not running (or is just starting): run `localcluster down --dir %s` first",
+	return nil, nil, fmt.Errorf("%s contains a cluster whose %s is not running (or is just starting): run `localcluster down --dir %s` first",
 		dir, strings.Join(missing, ", "), dir)
 }
 
@@ -190,7 +190,7 @@ func upAttached(ctx context.Context, o upOptions, stdin io.Reader, stdout io.Wri
 	}()
 	c, w, err := up(ctx, o)
 	if errors.Is(err, errRunning) {
-		return fmt.Errorf("%s: a cluster is already running there, and belongs to whoever started it", o.dir)
+		return fmt.Errorf("%s: a cluster is already running there, started by another command", o.dir)
 	}
 	if err != nil {
 		return err

@@ -88,7 +88,7 @@ func (r Run) restore(ctx context.Context, before *Revision, part attempt) (apply
 		changed[result.ID] = !result.Sent.IsZero() && !result.Unchanged
 	}
 	plan := before.Plan.Filter(func(id object.ID) bool { return changed[id] })
-	plan.Notes = []string{"of " + stackNames(mapSlice(r.brokenStacks(part.summary), func(s AtomicStack) string { return s.Name })) + " alone"}
+	plan.Notes = []string{"for " + stackNames(mapSlice(r.brokenStacks(part.summary), func(s AtomicStack) string { return s.Name })) + " only"}
 	r.OnRestoring(before.Number, plan)
 	var summary apply.Summary
 	if len(plan.Steps) > 0 {
@@ -120,19 +120,19 @@ func (e *UndoneError) stacksOutcome() error {
 	}
 	switch {
 	case e.Err == nil && e.Revision > 0:
-		return fmt.Errorf("%s %s changed back to revision %d%s", names, verb, e.Revision, e.leftText())
+		return fmt.Errorf("%s %s rolled back to revision %d%s", names, verb, e.Revision, e.leftText())
 	case e.Err == nil && len(e.Summary.Results) == 0:
 		return fmt.Errorf("%s %s not deployed before; the run created nothing in it%s", names, verb, e.leftText())
 	case e.Err == nil:
-		return fmt.Errorf("%s %s not deployed before: what the run created in it is deleted%s", names, verb, e.leftText())
+		return fmt.Errorf("%s %s not deployed before: everything that the run created in it was deleted%s", names, verb, e.leftText())
 	case errors.Is(e.Err, errDeployedLast):
 		return fmt.Errorf("%s: %w", names, e.Err)
 	case errors.Is(e.Err, ErrLockLost):
-		return fmt.Errorf("changing %s back did not end: %w", names, e.Err)
+		return fmt.Errorf("the rollback of %s did not complete: %w", names, e.Err)
 	case errors.Is(e.Err, apply.ErrInterrupted):
-		return fmt.Errorf("changing %s back was interrupted; apply again", names)
+		return fmt.Errorf("the rollback of %s was interrupted; apply again", names)
 	}
-	return errors.Join(fmt.Errorf("changing %s back failed, too, as follows; mend it and apply again", names), e.Err)
+	return errors.Join(fmt.Errorf("the rollback of %s also failed, as follows; fix the cause and apply again", names), e.Err)
 }
 
 // AtomicStacks returns the atomic stacks of a plan, with their resources.

@@ -143,7 +143,7 @@ func unpack(secret *unstructured.Unstructured) ([]byte, error) {
 func readEntry(head *unstructured.Unstructured) (Entry, error) {
 	var a revisionSummary
 	if err := json.Unmarshal([]byte(head.GetAnnotations()[summaryAnnotation]), &a); err != nil {
-		return Entry{}, fmt.Errorf("Secret %s/%s: annotation %s: %w: somebody changed it; delete the Secret to forget the revision", head.GetNamespace(), head.GetName(), summaryAnnotation, err)
+		return Entry{}, fmt.Errorf("Secret %s/%s: annotation %s: %w: it was edited; delete the Secret to discard the revision", head.GetNamespace(), head.GetName(), summaryAnnotation, err)
 	}
 	return Entry{
 		Number: numberOf(head), Created: head.GetCreationTimestamp().UTC(), Status: Status(head.GetLabels()[statusLabel]),

@@ -50,7 +50,7 @@ func (c *lockAcquirer) acquire(ctx context.Context) (*unstructured.Unstructured,
 		}
 		if c.isBusy() && c.waitingSince.IsZero() {
 			c.waitingSince = time.Now()
-			_, waited := activity.Start(ctx, "waiting for the lock of the apply set, which another run has: "+holderOf(c.lastSpec))
+			_, waited := activity.Start(ctx, "waiting for the lock of the apply set, held by another run: "+holderOf(c.lastSpec))
 			defer waited()
 			limit = c.waitingSince.Add(c.wait)
 			if c.wait > 0 && c.waiting != nil {

@@ -115,7 +115,7 @@ func (d SetDeletion) isAlreadyDeleted(ctx context.Context, err error) bool {
 
 // emptyDeletion returns the deletion of such a set: nothing is left.
 func (d SetDeletion) emptyDeletion() *ordering.Deletion {
-	return &ordering.Deletion{Notes: []string{fmt.Sprintf("nothing is left of apply set %s but namespace %q, which is being deleted", d.Parent, d.Namespace)}}
+	return &ordering.Deletion{Notes: []string{fmt.Sprintf("of apply set %s, only namespace %q is left, which is being deleted", d.Parent, d.Namespace)}}
 }
 
 // Order returns what would be deleted, in which order, and the live members. It
@@ -192,7 +192,7 @@ type UnknownError struct{ parent object.ID }
 
 // Error names the set that was looked for.
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("there is no apply set %s: nothing to delete; name another with KIND/NAME or -n", e.parent)
+	return fmt.Sprintf("apply set %s not found: nothing to delete; name another with KIND/NAME or -n", e.parent)
 }
 
 // members deletes all members of the set.
@@ -225,7 +225,7 @@ func (d SetDeletion) unlabelKept(ctx context.Context, set *Set, summary apply.Su
 			continue
 		}
 		if err := set.unlabel(ctx, result.ID); err != nil {
-			return fmt.Errorf("let go of %s, which is kept: %w", result.ID, err)
+			return fmt.Errorf("release %s, which is kept: %w", result.ID, err)
 		}
 	}
 	return nil

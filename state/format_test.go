@@ -176,24 +176,24 @@ func TestRevisionsThatDoNotFitAreRefused(t *testing.T) {
 		want string
 	}{
 		"cut off":               {data[:len(data)/2], "unexpected EOF"},
-		"later format":          {zip(t, `{"format":"v4","plan":[]}`), "it is of format v4, and this ordapply reads up to v3: a later version of ordapply wrote it"},
-		"no format":             {zip(t, `{"plan":{}}`), `"" is no format of a revision`},
-		"no plan":               {zip(t, `{"format":"v2"}`), "it holds no plan"},
-		"no plan, v1":           {zip(t, `{"format":"v1"}`), "it holds no plan"},
-		"renamed, v1":           {changed(t, "stamps", "v1", `"Steps"`, `"Stages"`), "is in no step"},
+		"later format":          {zip(t, `{"format":"v4","plan":[]}`), "it has format v4, and this version of ordapply reads up to v3: use the later version that wrote it"},
+		"no format":             {zip(t, `{"plan":{}}`), `unknown revision format ""`},
+		"no plan":               {zip(t, `{"format":"v2"}`), "it has no plan"},
+		"no plan, v1":           {zip(t, `{"format":"v1"}`), "it has no plan"},
+		"renamed, v1":           {changed(t, "stamps", "v1", `"Steps"`, `"Stages"`), "has no step"},
 		"renamed":               {changed(t, "stamps", "v2", `"steps"`, `"stages"`), "unknown field"},
-		"step of nothing":       {changed(t, "stamps", "v2", `"steps":[{"id":{"kind":"Namespace","name":"shop"}`, `"steps":[{"id":{"kind":"Namespace","name":"other"}`), "Namespace other is a step"},
-		"resource without step": {changed(t, "stamps", "v2", `"resources":[`, `"resources":[{"object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"more"}}},`), "ConfigMap more is in no step"},
-		"resource twice":        {changed(t, "stamps", "v2", `"resources":[`, `"resources":[{"object":{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}},`), "it holds Namespace shop twice"},
-		"no resource":           {changed(t, "stamps", "v2", `"resources":[`, `"resources":[{"object":{}},`), "has no kind or no name"},
+		"step of nothing":       {changed(t, "stamps", "v2", `"steps":[{"id":{"kind":"Namespace","name":"shop"}`, `"steps":[{"id":{"kind":"Namespace","name":"other"}`), "the step of Namespace other"},
+		"resource without step": {changed(t, "stamps", "v2", `"resources":[`, `"resources":[{"object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"more"}}},`), "ConfigMap more has no step"},
+		"resource twice":        {changed(t, "stamps", "v2", `"resources":[`, `"resources":[{"object":{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}},`), "it contains Namespace shop twice"},
+		"no resource":           {changed(t, "stamps", "v2", `"resources":[`, `"resources":[{"object":{}},`), "has no kind or name"},
 		"unknown gate":          {changed(t, "stamps", "v2", `"gate":"applied"`, `"gate":"healthy"`), `"healthy" is not a gate`},
-		"unknown gate, v1":      {changed(t, "stamps", "v1", `"Gate":1`, `"Gate":2`), "2 is no gate of format v1"},
-		"unknown layer kind":    {changed(t, "stamps", "v2", `"kind":"layer"`, `"kind":"tier"`), `of kind "tier", which this version does not know`},
+		"unknown gate, v1":      {changed(t, "stamps", "v1", `"Gate":1`, `"Gate":2`), "unknown gate 2 in format v1"},
+		"unknown layer kind":    {changed(t, "stamps", "v2", `"kind":"layer"`, `"kind":"tier"`), `has unknown kind "tier"`},
 		"unknown frame":         {changed(t, "stamps", "v2", `"frame":"stamps"`, `"frame":"flux"`), `frame "flux"`},
 		"unknown frame option":  {changed(t, "argocd", "v2", `"options":{"frame":"argocd"`, `"options":{"frame":"flux"`), `frame "flux"`},
 		"no duration":           {changed(t, "stamps", "v2", `"timeout":"2m0s"`, `"timeout":"soon"`), "invalid duration"},
-		"wave out of range":     {changed(t, "stamps", "v2", `"wave":4`, `"wave":5`), "there are 5"},
-		"layer out of range":    {changed(t, "stamps", "v2", `"layers":[0]`, `"layers":[9]`), "layer 9: there are 5"},
+		"wave out of range":     {changed(t, "stamps", "v2", `"wave":4`, `"wave":5`), "the plan has only 5"},
+		"layer out of range":    {changed(t, "stamps", "v2", `"layers":[0]`, `"layers":[9]`), "layer 9: the plan has only 5"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -202,5 +202,5 @@ func TestRevisionsThatDoNotFitAreRefused(t *testing.T) {
 		})
 	}
 	_, err := unzip(zip(t, strings.Repeat("a", 2<<20)), 1<<20)
-	require.EqualError(t, err, "it is larger than 1 MiB when it is decompressed")
+	require.EqualError(t, err, "it is larger than 1 MiB when decompressed")
 }

@@ -54,7 +54,7 @@ func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Dur
 			return nil
 		}
 		if err == nil {
-			last = "waiting until it is gone" + cmp.Or(apply.DeletionBlockers(live), "; see what holds it (kubectl describe namespace "+name+")")
+			last = "waiting until it is gone" + cmp.Or(apply.DeletionBlockers(live), "; find out what blocks it (kubectl describe namespace "+name+")")
 		}
 		select {
 		case <-time.After(time.Second):
@@ -62,7 +62,7 @@ func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Dur
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return fmt.Errorf("namespace %q, in which the apply set is kept, is being deleted: %w", name, &apply.TimeoutError{After: limit, Scope: "wave", Last: last, Deletion: true})
+			return fmt.Errorf("namespace %q, which holds the apply set, is being deleted: %w", name, &apply.TimeoutError{After: limit, Scope: "wave", Last: last, Deletion: true})
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (h HandOver) handOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := members.checkListable("hand it over: kubectl refuses it as it is"); err != nil {
+	if err := members.checkListable("hand it over: kubectl would reject the set"); err != nil {
 		return err
 	}
 	next := set.Parent.ForMembers(slices.Concat(slices.Collect(maps.Keys(members.Live)), members.possibleMembers()))
@@ -72,7 +72,7 @@ func (h HandOver) open(ctx context.Context) (*Set, error) {
 		err = set.Recover(ctx, History{Cluster: h.Cluster, Parent: set.Parent, Namespace: h.Namespace})
 	}
 	if err == nil && !set.Known() {
-		err = fmt.Errorf("there is no apply set %s: nothing to hand over", h.Parent)
+		err = fmt.Errorf("apply set %s not found: nothing to hand over", h.Parent)
 	}
 	return set, err
 }
@@ -85,7 +85,7 @@ func (h HandOver) namespacesError(others []string) error {
 	if h.Parent.Kind != "Secret" {
 		old = strings.ToLower(h.Parent.GroupKind()) + "/" + name
 	}
-	return fmt.Errorf(`kubectl keeps a set in several namespaces (%[1]s as well as %[2]s) only under a cluster-scoped parent. Move all of it under one, delete the old set, with what the manifests no longer hold, and hand over the new one:
+	return fmt.Errorf(`kubectl supports a set in several namespaces (%[1]s as well as %[2]s) only with a cluster-scoped parent. Move the members to such a set, delete the old set with the members that the manifests no longer contain, and hand over the new set:
   ordapply applyset crd | ordapply apply -f -
   ordapply apply -f MANIFESTS --applyset applysets.ordapply.dev/%[3]s -n %[2]s --adopt=any
   ordapply delete --applyset %[4]s -n %[2]s

@@ -42,7 +42,7 @@ func TestUnknownKindIsNotHandedOver(t *testing.T) {
 		cluster := withGear(t)
 		define(t, cluster, false)
 		err := HandOver{Cluster: cluster, Parent: shopSet, Kind: secretGVK(), Namespace: "shop"}.ToKubectl(t.Context())
-		require.ErrorContains(t, err, "then hand it over: kubectl refuses it as it is")
+		require.ErrorContains(t, err, "then hand it over: kubectl would reject the set")
 		require.Equal(t, "ConfigMap,Gear.example.com", cluster.promise(t))
 	})
 }

@@ -346,7 +346,7 @@ func (h History) remove(ctx context.Context, secret *unstructured.Unstructured) 
 
 // errGone reports that a revision was deleted after it was listed: by another
 // run, or with its Namespace.
-var errGone = errors.New("somebody deleted it meanwhile")
+var errGone = errors.New("it was deleted in the meantime")
 
 // missingSecretError returns the error for a missing Secret of a revision: when the head is
 // gone too, the whole revision was deleted.
@@ -355,14 +355,14 @@ func (h History) missingSecretError(ctx context.Context, e Entry, name string) e
 	if apierrors.IsNotFound(err) {
 		return h.wrapError(fmt.Sprintf("read revision %d", e.Number), errGone)
 	}
-	return h.damagedError(e, fmt.Errorf("Secret %s, a part of it, is gone", name))
+	return h.damagedError(e, fmt.Errorf("its Secret %s does not exist", name))
 }
 
 // damagedError returns the error for a revision that cannot be read completely,
 // with the way to continue without it: from older revisions and the live
 // objects.
 func (h History) damagedError(e Entry, err error) error {
-	return h.wrapError(fmt.Sprintf("read revision %d", e.Number), fmt.Errorf("%w; nobody can restore it: to do without it, delete it (kubectl delete secret %s -n %s) and run this again",
+	return h.wrapError(fmt.Sprintf("read revision %d", e.Number), fmt.Errorf("%w; it cannot be restored: to continue without it, delete it (kubectl delete secret %s -n %s) and run this again",
 		err, e.head.GetName(), h.namespace()))
 }
 

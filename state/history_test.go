@@ -151,7 +151,7 @@ func testPrevious(t *testing.T, h History) {
 	first, second := numbered(t, 1), numbered(t, 2)
 	carriedOut(t, h, first, Deployed)
 	_, err := h.RollbackTarget(t.Context())
-	require.EqualError(t, err, "there is nothing to go back to: no revision before the last was deployed")
+	require.EqualError(t, err, "nothing to roll back to: no revision before the latest was deployed")
 	carriedOut(t, h, second, Deployed)
 	expect(1, false, first)
 
@@ -274,7 +274,7 @@ func testDeleted(t *testing.T, h History) {
 	require.NoError(t, err)
 	require.NoError(t, h.Drop(t.Context()))
 	err = h.End(t.Context(), n, Deployed)
-	require.EqualError(t, err, "mark revision 1 as deployed of apply set history-deleted/shop: somebody deleted it meanwhile")
+	require.EqualError(t, err, "mark revision 1 as deployed of apply set history-deleted/shop: it was deleted in the meantime")
 	require.Eventually(t, func() bool {
 		secrets, err := h.secrets(t.Context())
 		return err == nil && len(secrets) == 0
@@ -291,6 +291,6 @@ func testDamaged(t *testing.T, h History) {
 	require.NoError(t, err)
 	require.NoError(t, h.remove(t.Context(), stored.chunks[n][0]))
 	_, err = h.Read(t.Context(), n)
-	require.EqualError(t, err, fmt.Sprintf("read revision 1 of apply set history-damaged/shop: Secret %s, a part of it, is gone; nobody can restore it: "+
-		"to do without it, delete it (kubectl delete secret ordapply.shop.v1 -n history-damaged) and run this again", stored.chunks[n][0].GetName()))
+	require.EqualError(t, err, fmt.Sprintf("read revision 1 of apply set history-damaged/shop: its Secret %s does not exist; it cannot be restored: "+
+		"to continue without it, delete it (kubectl delete secret ordapply.shop.v1 -n history-damaged) and run this again", stored.chunks[n][0].GetName()))
 }

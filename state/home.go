@@ -87,7 +87,7 @@ func (s *Set) claimError(live *unstructured.Unstructured, home string, err error
 	}
 	if value, there := live.GetAnnotations()[recordsNamespaceAnnotation]; there && value == "" {
 		resource := s.kind.Resource.GroupResource()
-		err = fmt.Errorf("%w; its annotation %s is empty and owned by another field manager: name the namespace of the set's Lease and history there (kubectl annotate %s %s %s=%s --overwrite), then run this again",
+		err = fmt.Errorf("%w; its annotation %s is empty and owned by another field manager: set it to the namespace of the set's Lease and history (kubectl annotate %s %s %s=%s --overwrite), then run this again",
 			err, recordsNamespaceAnnotation, resource, s.Parent.ID.Name, recordsNamespaceAnnotation, home)
 	}
 	return err
@@ -99,7 +99,7 @@ func (s *Set) checkRecordsNamespace(home string) error {
 	if s.recordsNamespace == "" || s.recordsNamespace == home {
 		return nil
 	}
-	return fmt.Errorf("apply set %s was made meanwhile and is kept in namespace %q, not in %q: run this again", s.Parent.ID, s.recordsNamespace, home)
+	return fmt.Errorf("apply set %s was created in the meantime and is stored in namespace %q, not in %q: run this again", s.Parent.ID, s.recordsNamespace, home)
 }
 
 // acquireInRecordsNamespace takes the lock in the namespace of the set's records.
@@ -150,7 +150,7 @@ func (r *Run) acquireLock(ctx context.Context) (context.Context, func(), error) 
 		}
 	}
 	if err := r.Applier.Send(ctx, r.Stream.Objects[id]); err != nil {
-		return nil, nil, fmt.Errorf("apply %s, in which the apply set is kept: %w", id, err)
+		return nil, nil, fmt.Errorf("apply %s, which holds the apply set: %w", id, err)
 	}
 	r.Applier.Sent = []object.ID{id}
 	return lock.Acquire(ctx, r.LockTimeout)
@@ -160,9 +160,9 @@ func (r *Run) acquireLock(ctx context.Context) (context.Context, func(), error) 
 // is terminating.
 func (r Run) recordsNamespaceError(going bool) error {
 	if going {
-		return fmt.Errorf("namespace %q, in which apply set %s is kept, is being deleted: wait until it is gone, and create it again or add it to the stream", r.Namespace, r.Parent)
+		return fmt.Errorf("namespace %q, which holds apply set %s, is being deleted: wait until it is gone, then recreate it or add it to the stream", r.Namespace, r.Parent)
 	}
-	return fmt.Errorf("namespace %q, in which apply set %s is to be kept, does not exist, and no Namespace of this stream makes it: create it, add it to the stream, or name another with -n", r.Namespace, r.Parent)
+	return fmt.Errorf("namespace %q, which is to hold apply set %s, does not exist and is not in the stream: create it, add it to the stream, or name another with -n", r.Namespace, r.Parent)
 }
 
 // checkRecordsNamespace returns an error when the set's home Namespace can be read, and is

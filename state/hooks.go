@@ -51,7 +51,7 @@ func (r Run) operation(ctx context.Context, entries []Entry) (hooks.Operation, e
 	}
 	operation, found, err := hookrun.OperationOf(ctx, r.Cluster, r.Stream)
 	if operation == hooks.Upgrade && r.OnNote != nil {
-		r.OnNote("this is the first revision of the apply set, and " + found.String() + " exists: the hooks of an upgrade run, not those of an install")
+		r.OnNote("this is the first revision of the apply set, but " + found.String() + " already exists: the upgrade hooks run instead of the install hooks")
 	}
 	return operation, err
 }

@@ -60,7 +60,7 @@ func TestRevisionsWithBadHooksAreRefused(t *testing.T) {
 	whole, err := unzip(data, maxText)
 	require.NoError(t, err)
 	for old, c := range map[string]struct{ text, want string }{
-		`"hooks":[`:       {`"hooks":[{"object":{}},`, "hook 0 has no kind or no name"},
+		`"hooks":[`:       {`"hooks":[{"object":{}},`, "hook 0 has no kind or name"},
 		`"hooks":`:        {`"hook":`, "unknown field"},
 		`"format":"v3"`:   {`"format":"v2"`, "unknown field"},
 		`"kind":"Secret"`: {`"kind":""`, "has no kind"},

@@ -17,7 +17,7 @@ func ClusterID(ctx context.Context, cluster kube.Cluster) (string, error) {
 	case apierrors.IsForbidden(err) || apierrors.IsNotFound(err):
 		return "", nil
 	case err != nil:
-		return "", fmt.Errorf("find out which cluster this is (uid of namespace kube-system): %w", err)
+		return "", fmt.Errorf("identify the cluster (uid of namespace kube-system): %w", err)
 	}
 	return string(live.GetUID()), nil
 }

@@ -76,7 +76,7 @@ func (k *leaseRenewer) status() (fresh bool, changed <-chan struct{}, err error)
 	case k.lost != nil:
 		return false, nil, k.lost
 	case k.released:
-		return false, nil, &LockLostError{Lease: k.id, How: "it had been given back when something was still to be written"}
+		return false, nil, &LockLostError{Lease: k.id, How: "it was released before the last write was sent"}
 	}
 	return k.renewed.ago() < k.validity(), k.changed, nil
 }
@@ -184,7 +184,7 @@ func (k *leaseRenewer) renew(ctx context.Context) (lost string, err error) {
 			return lost, err
 		}
 	}
-	return "", fmt.Errorf("the Lease %s changes all the time", k.id.Name)
+	return "", fmt.Errorf("the Lease %s keeps changing", k.id.Name)
 }
 
 // readLease reads a Lease that differs from what this run wrote. The run still
@@ -225,7 +225,7 @@ func (k *leaseRenewer) handleMissingLease(ctx context.Context, asked moment) (lo
 		return "", err
 	}
 	k.setLive(live) // nil where another run was first
-	return "its Namespace was deleted and created again", nil
+	return "its Namespace was deleted and recreated", nil
 }
 
 // setLive records the Lease to release; nil: none.

@@ -18,7 +18,7 @@ func TestNamespaceOfTheStreamsResourcesIsKept(t *testing.T) {
 		run.Remover.NoWait = true // the store has no watches
 		outline, err := run.PlanWithPrune(t.Context())
 		require.NoError(t, err)
-		require.Contains(t, outline.Notes, "Namespace data stays, though the stream no longer holds it: ConfigMap data/precious of this stream lives in it")
+		require.Contains(t, outline.Notes, "Namespace data is kept although the stream no longer contains it: it contains ConfigMap data/precious of this stream")
 		preview, err := run.Preview(t.Context())
 		require.NoError(t, err)
 		require.NotEmpty(t, preview)

@@ -47,7 +47,7 @@ type LockLostError struct {
 
 // Error names the Lease, what happened to it, and what to do.
 func (e *LockLostError) Error() string {
-	return fmt.Sprintf("this run lost its lock (Lease %s/%s): %s; it stopped at once, and what it had sent before stays applied. Another run may have begun since: let it finish, then run this again",
+	return fmt.Sprintf("this run lost its lock (Lease %s/%s): %s; it stopped immediately, and what it sent before remains applied. Another run may have started since: let it finish, then run this again",
 		e.Lease.Namespace, e.Lease.Name, e.How)
 }
 
@@ -97,7 +97,7 @@ type HeldError struct {
 
 // Error names the holder, and how to break the lock of one that is dead.
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("another run has the lock: %s, since %s (renewed %s ago); waited %s. Let it finish, or wait longer with --lock-timeout; if it is surely dead, break its lock with: kubectl delete lease %s -n %s",
+	return fmt.Sprintf("another run holds the lock: %s, for %s (renewed %s ago); waited %s. Let it finish, or wait longer with --lock-timeout; if it is certainly dead, break its lock with: kubectl delete lease %s -n %s",
 		e.Holder, age(e.Since), age(e.Renewed), e.Waited.Round(time.Second), e.Lease.Name, e.Lease.Namespace)
 }
 

@@ -58,7 +58,7 @@ func TestLockIsRenewed(t *testing.T) {
 		held, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		_, _, err = lockOf(cluster, "bob").Acquire(t.Context(), 0)
-		require.ErrorContains(t, err, "another run has the lock: ann, since ")
+		require.ErrorContains(t, err, "another run holds the lock: ann, for ")
 		var told *HeldError
 		bob := lockOf(cluster, "bob")
 		bob.OnWaiting = func(e *HeldError) { told = e }
@@ -142,9 +142,9 @@ func TestALockThatNoOtherRunTookIsKept(t *testing.T) {
 		require.NoError(t, kube.MayWrite(held))
 		require.GreaterOrEqual(t, time.Since(begin), 20*time.Second, "it wrote before the Lease was renewed")
 		release()
-		require.ErrorContains(t, kube.MayWrite(held), "given back")
+		require.ErrorContains(t, kube.MayWrite(held), "it was released")
 		_, releaseBob, err := lockOf(cluster, "bob").Acquire(t.Context(), 0)
-		require.NoError(t, err, "the lock was given back")
+		require.NoError(t, err, "the lock was released")
 		releaseBob()
 	})
 }

@@ -119,7 +119,7 @@ func (s *Set) isMember(live *unstructured.Unstructured) bool {
 func (m Members) checkListable(then string) error {
 	var errs []error
 	for _, gk := range m.unknownKinds() {
-		errs = append(errs, fmt.Errorf("the apply set has members of kind %s that cannot be listed: %w. Repair that, then %s", gk, m.Unknown[gk], then))
+		errs = append(errs, fmt.Errorf("the apply set has members of kind %s that cannot be listed: %w. Fix that, then %s", gk, m.Unknown[gk], then))
 	}
 	return errors.Join(errs...)
 }

@@ -34,7 +34,7 @@ func (r Run) checkNeededDefinitions(gone map[object.ID]*unstructured.Unstructure
 		if id.GroupKind() != "CustomResourceDefinition.apiextensions.k8s.io" || !needed || applyset.Protection(gone[id]) != "" {
 			continue
 		}
-		errs = append(errs, fmt.Errorf("the stream no longer holds %s, and still holds %s, which would go with it: nothing was pruned; add the definition again, or keep it with kubectl annotate crd %s ordapply.dev/lifecycle=keep",
+		errs = append(errs, fmt.Errorf("the stream no longer contains %s but still contains %s, which would be deleted with it: nothing was pruned; add the definition again, or keep it with kubectl annotate crd %s ordapply.dev/lifecycle=keep",
 			id, user, id.Name))
 	}
 	return errors.Join(errs...)

@@ -117,13 +117,13 @@ func (s *Set) merged(ctx context.Context, next applyset.Parent) (applyset.Parent
 	live.SetGroupVersionKind(schema.GroupVersionKind{Group: next.ID.Group, Version: s.version, Kind: next.ID.Kind})
 	now, err := applyset.ReadParent(live)
 	if err != nil {
-		return next, fmt.Errorf("it was changed meanwhile: %w", err)
+		return next, fmt.Errorf("it was changed in the meantime: %w", err)
 	}
 	if now.Tooling != s.Parent.Tooling && !isOurs(now.Tooling) && now.Tooling != "" {
-		return next, fmt.Errorf("%s took it over meanwhile: go on with that tool, or run this again with --take-over", now.Tooling)
+		return next, fmt.Errorf("%s took it over in the meantime: use that tool, or run this again with --take-over", now.Tooling)
 	}
 	if home := live.GetAnnotations()[recordsNamespaceAnnotation]; home != s.recordsNamespace && s.recordsNamespace != "" && home != "" {
-		return next, errors.New("its annotation " + recordsNamespaceAnnotation + " was changed meanwhile: run this again")
+		return next, errors.New("its annotation " + recordsNamespaceAnnotation + " was changed in the meantime: run this again")
 	}
 	s.parentVersion = readVersionOf(live)
 	return next.WithKindsAndNamespaces(added(s.Parent.Kinds, now.Kinds), added(s.Parent.Namespaces, now.Namespaces)), nil

@@ -102,5 +102,5 @@ func TestAParentThatWasChangedIsWrittenAgain(t *testing.T) {
 	live = cluster.at("secrets/shop/shop")
 	live.SetAnnotations(map[string]string{applyset.ToolingAnnotation: kubectlTooling})
 	cluster.add(secretKind(), live)
-	require.EqualError(t, set.Widen(t.Context(), []object.ID{a}), "write the parent of apply set Secret shop/shop: "+kubectlTooling+" took it over meanwhile: go on with that tool, or run this again with --take-over")
+	require.EqualError(t, set.Widen(t.Context(), []object.ID{a}), "write the parent of apply set Secret shop/shop: "+kubectlTooling+" took it over in the meantime: use that tool, or run this again with --take-over")
 }

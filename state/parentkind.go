@@ -38,7 +38,7 @@ func CheckParentKind(ctx context.Context, cluster Cluster, gvk schema.GroupVersi
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		return &UnfitParentError{kind: gvk.GroupKind()}
 	}
-	return fmt.Errorf("find out whether %s may be the parent of an apply set: %w", gvk.GroupKind(), err)
+	return fmt.Errorf("check whether %s may be the parent of an apply set: %w", gvk.GroupKind(), err)
 }
 
 // UnfitParentError reports that the objects of a kind cannot be parents.
@@ -49,9 +49,9 @@ type UnfitParentError struct {
 
 // Error names the kind and what to write instead.
 func (e *UnfitParentError) Error() string {
-	text := fmt.Sprintf("%s cannot be the parent of an apply set, which is deleted with the set: write NAME for a Secret, configmap/NAME, or a kind that is made for it (ordapply applyset crd)", e.kind)
+	text := fmt.Sprintf("%s cannot be the parent of an apply set, because the parent is deleted with the set: use NAME for a Secret, configmap/NAME, or a kind intended for parents (ordapply applyset crd)", e.kind)
 	if e.definition != "" {
-		text += fmt.Sprintf("; if %s is made for it, say so: kubectl label customresourcedefinition %s %s=true", e.kind.Kind, e.definition, parentType)
+		text += fmt.Sprintf("; if %s is intended for parents, label it: kubectl label customresourcedefinition %s %s=true", e.kind.Kind, e.definition, parentType)
 	}
 	return text
 }

@@ -69,7 +69,7 @@ func (r Run) plannedPrune(ctx context.Context, set *Set) (memberDeletion, map[ob
 	set.Parent = set.Parent.WithMembers(r.members()) // as it will be then
 	members, err := set.Members(ctx)
 	if err != nil {
-		return memberDeletion{}, nil, fmt.Errorf("find what would be pruned: %w", err)
+		return memberDeletion{}, nil, fmt.Errorf("find the objects to prune: %w", err)
 	}
 	pruning := memberDeletion{set: set, history: r.history(), remover: r.Remover, keepReason: r.keepReasons(members), applyPlan: r.Plan, notes: set.withRecoveryNote(members.Remarks())}
 	gone := r.pruneCandidates(members)
@@ -119,7 +119,7 @@ func (r memberDeletion) outline(ctx context.Context, live map[object.ID]*unstruc
 	goes := order.Filter(func(id object.ID) bool { return stays[id] == "" })
 	for _, step := range order.Steps {
 		if why := stays[step.ID]; why != "" {
-			goes.Notes = append(goes.Notes, fmt.Sprintf("%s stays, though the stream no longer holds it: %s", step.ID, why))
+			goes.Notes = append(goes.Notes, fmt.Sprintf("%s is kept although the stream no longer contains it: %s", step.ID, why))
 		}
 	}
 	goes.FollowsPlan = r.applyPlan

@@ -57,10 +57,10 @@ func deployedBefore(entries []Entry) (Entry, error) {
 		case e.digest != newest.digest:
 			return e, nil
 		case newest.Status != Deployed:
-			return Entry{}, fmt.Errorf("revision %d, the last, did not get ready and is the same as revision %d, which was deployed before it: name the one to go back to with --to-revision", newest.Number, e.Number)
+			return Entry{}, fmt.Errorf("revision %d, the latest, did not become ready and is the same as revision %d, which was deployed before it: choose the revision to roll back to with --to-revision", newest.Number, e.Number)
 		}
 	}
 	return Entry{}, errNothingBefore
 }
 
-var errNothingBefore = errors.New("there is nothing to go back to: no revision before the last was deployed")
+var errNothingBefore = errors.New("nothing to roll back to: no revision before the latest was deployed")

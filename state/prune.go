@@ -78,11 +78,11 @@ func (r Run) keepReasons(members Members) func(object.ID) string {
 	unknown := members.unknownKinds()
 	return func(id object.ID) string {
 		if slices.Contains(r.keptMembers, id) {
-			return "it may have been there before the failed run"
+			return "it may have existed before the failed run"
 		}
 		why := r.essentialNamespaceReason(id)
 		if why == "" && len(unknown) > 0 && id.Group == "" && id.Kind == "Namespace" {
-			why = fmt.Sprintf("members of kind %s may live in it, which cannot be listed now", unknown[0])
+			why = fmt.Sprintf("it may contain members of kind %s, which cannot be listed", unknown[0])
 		}
 		return why
 	}
@@ -95,7 +95,7 @@ func (r Run) essentialNamespaceReason(id object.ID) string {
 		return ""
 	}
 	if id.Name == r.Namespace {
-		return "the apply set is kept in it"
+		return "it holds the apply set"
 	}
 	var inside []object.ID
 	for member := range r.Stream.Objects {
@@ -108,9 +108,9 @@ func (r Run) essentialNamespaceReason(id object.ID) string {
 	}
 	first := slices.MinFunc(inside, object.Compare)
 	if more := len(inside) - 1; more > 0 {
-		return fmt.Sprintf("%s and %d more resources of this stream live in it", first, more)
+		return fmt.Sprintf("it contains %s and %d more resources of this stream", first, more)
 	}
-	return fmt.Sprintf("%s of this stream lives in it", first)
+	return fmt.Sprintf("it contains %s of this stream", first)
 }
 
 // members returns the IDs of the stream's resources.

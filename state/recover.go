@@ -69,11 +69,11 @@ func (s *Set) Known() bool { return s.exists || s.parentDeleted }
 func (s *Set) RecoveryNote() string {
 	switch {
 	case s.parentDeleted:
-		return fmt.Sprintf("the apply set has a history and no parent: %s was deleted, or a run was killed before it wrote it; the members were found by that history and their labels, and apply writes the parent again", s.Parent.ID)
+		return fmt.Sprintf("the apply set has a history but no parent: %s was deleted, or a run was killed before writing it; the members were found by the history and their labels, and apply recreates the parent", s.Parent.ID)
 	case s.parentOutdated:
-		return fmt.Sprintf("what %s says of the members of its apply set is older than the newest revision: an old copy was restored, or a run was killed before it wrote it; the members were found by its history and their labels, and apply writes it again", s.Parent.ID)
+		return fmt.Sprintf("%s, the parent of the apply set, is older than the newest revision: an old copy was restored, or a run was killed before updating it; the members were found by the history and their labels, and apply updates the parent", s.Parent.ID)
 	case s.parentEdited:
-		return fmt.Sprintf("what %s says of the members of its apply set was changed, and not by ordapply; the members were found by its history and their labels, and apply writes it again", s.Parent.ID)
+		return fmt.Sprintf("%s, the parent of the apply set, was changed by something other than ordapply; the members were found by the history and their labels, and apply updates the parent", s.Parent.ID)
 	}
 	return ""
 }
@@ -128,16 +128,16 @@ func (s *Set) recoverError(why error) error {
 	if s.Parent.ID.Namespace != "" {
 		where += " -n " + s.Parent.ID.Namespace
 	}
-	missing := "no longer begins with its first revision"
-	happened := "was changed, and not by ordapply, in what it says of the members"
+	missing := "no longer includes its first revision"
+	happened := "was changed by something other than ordapply"
 	switch {
 	case s.parentDeleted:
 		happened = "was deleted"
 	case s.parentOutdated:
-		happened, missing = "is older than the newest revision", "does not hold all revisions since"
+		happened, missing = "is older than the newest revision", "does not include all revisions since"
 	}
-	return fmt.Errorf("the parent of the apply set, %s, %s, and its members cannot all be found: its history %s, and looking at all kinds failed: %w. "+
-		"Run this with an account that may list all kinds; or write the parent yourself, with all kinds that the set has: label it (kubectl label %s %s %s=%s), annotate it (kubectl annotate %s %s %s=%s %s=Deployment.apps,ConfigMap %s-)",
+	return fmt.Errorf("the parent of the apply set, %s, %s, and its members cannot all be found: its history %s, and listing all kinds failed: %w. "+
+		"Run this with an account that may list all kinds; or restore the parent yourself, with all kinds of the set: label it (kubectl label %s %s %s=%s), annotate it (kubectl annotate %s %s %s=%s %s=Deployment.apps,ConfigMap %s-)",
 		s.Parent.ID, happened, missing, why, resource, where, applyset.IDLabel, s.Parent.SetID(), resource, where, applyset.ToolingAnnotation, applyset.Tooling, applyset.GroupKindsAnnotation, digestAnnotation)
 }
 

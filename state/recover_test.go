@@ -111,7 +111,7 @@ func TestMembersThatMayNotBeLookedFor(t *testing.T) {
 		deleteParent(t, cluster)
 		cluster.refuse = forbidding("leases", "", "shop")
 		_, err := runOf(t, cluster, "ConfigMap shop/a").Do(t.Context())
-		require.ErrorContains(t, err, "its history no longer begins with its first revision")
+		require.ErrorContains(t, err, "its history no longer includes its first revision")
 		require.ErrorContains(t, err, "kubectl label secrets shop -n shop applyset.kubernetes.io/id="+shopParent().SetID())
 		require.True(t, apierrors.IsForbidden(err), "%v", err)
 		require.Nil(t, cluster.at("secrets/shop/shop"))

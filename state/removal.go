@@ -82,7 +82,7 @@ func (r memberDeletion) preview(ctx context.Context, live map[object.ID]*unstruc
 		if err != nil {
 			return err
 		}
-		preview.AddPruned(whole, ordering.Reason{Rule: "prune", Detail: "the apply set has it and the stream does not"}, stays[step.ID])
+		preview.AddPruned(whole, ordering.Reason{Rule: "prune", Detail: "in the apply set but not in the stream"}, stays[step.ID])
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (r memberDeletion) kept(ctx context.Context, order *ordering.Deletion, live
 // mustKeep returns why a live object that was a member must not be deleted.
 func (r memberDeletion) mustKeep(live *unstructured.Unstructured) string {
 	if !r.set.isMember(live) {
-		return "it is no member of the set any longer"
+		return "it is no longer a member of the set"
 	}
 	return r.keepReason(apply.Meta(live).ID)
 }

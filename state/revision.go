@@ -109,7 +109,7 @@ func (r *Revision) encode(resources []storedResource) ([]byte, error) {
 		return nil, err
 	}
 	if len(text) > maxText {
-		return nil, fmt.Errorf("it has %d MiB, and a revision may have %d: split the stream into several apply sets", len(text)>>20, maxText>>20)
+		return nil, fmt.Errorf("its size is %d MiB, and the limit is %d MiB: split the stream into several apply sets", len(text)>>20, maxText>>20)
 	}
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
@@ -182,7 +182,7 @@ func decodeText(text []byte) (*Revision, []storedResource, error) {
 	if strings.HasPrefix(head.Format, "v") {
 		return nil, nil, &laterFormatError{head.Format}
 	}
-	return nil, nil, fmt.Errorf("%q is no format of a revision", head.Format)
+	return nil, nil, fmt.Errorf("unknown revision format %q", head.Format)
 }
 
 // decodeV3 decodes a document of format v3.
@@ -214,7 +214,7 @@ func unzip(data []byte, limit int64) ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(zipped, limit+1))
 	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("it is larger than %d MiB when it is decompressed", limit>>20)
+		err = fmt.Errorf("it is larger than %d MiB when decompressed", limit>>20)
 	}
 	return text, err
 }
@@ -223,7 +223,7 @@ func unzip(data []byte, limit int64) ([]byte, error) {
 type laterFormatError struct{ format string }
 
 func (e *laterFormatError) Error() string {
-	return fmt.Sprintf("it is of format %s, and this ordapply reads up to %s: a later version of ordapply wrote it", e.format, formatV3)
+	return fmt.Sprintf("it has format %s, and this version of ordapply reads up to %s: use the later version that wrote it", e.format, formatV3)
 }
 
 // restore decodes the resources and their applications.
@@ -251,7 +251,7 @@ func (s storedResource) resource() (ordering.Resource, error) {
 	}
 	meta := apply.Meta(obj)
 	if meta.Kind == "" || meta.Name == "" {
-		return ordering.Resource{}, errors.New(" has no kind or no name")
+		return ordering.Resource{}, errors.New(" has no kind or name")
 	}
 	return ordering.Resource{Meta: meta, Object: obj.Object, Chart: s.Chart}, nil
 }

@@ -145,7 +145,7 @@ type kindTimeoutV1 struct {
 
 func (g gateV1) check() error {
 	if g != 0 && g != 1 {
-		return fmt.Errorf("%d is no gate of format v1", int(g))
+		return fmt.Errorf("unknown gate %d in format v1", int(g))
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ func TestLabelAloneMakesNoMember(t *testing.T) {
 		for _, result := range summary.Results {
 			require.NotContains(t, []string{"copied", "strange"}, result.ID.Name, "it is not spoken of either")
 			if result.ID.Name == "leaving" {
-				require.Equal(t, "it is no member of the set any longer", result.Detail)
+				require.Equal(t, "it is no longer a member of the set", result.Detail)
 			}
 		}
 	})

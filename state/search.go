@@ -40,5 +40,5 @@ func (s *Set) searchMembers(ctx context.Context, resources []string) error {
 }
 
 func (s *Set) searchError(why error) error {
-	return fmt.Errorf("%s does not say of which kinds the members of its apply set are, and they cannot be looked for among all kinds: let somebody run this who may list them all, or say it (kubectl annotate … %s=Deployment.apps,ConfigMap): %w", s.Parent.ID, applyset.GroupKindsAnnotation, why)
+	return fmt.Errorf("%s does not list the kinds of its members, and listing all kinds failed: run this with an account that may list all kinds, or set the annotation (kubectl annotate … %s=Deployment.apps,ConfigMap): %w", s.Parent.ID, applyset.GroupKindsAnnotation, why)
 }

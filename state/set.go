@@ -83,14 +83,14 @@ func (s *Set) read(live *unstructured.Unstructured, takeOver bool) error {
 		return fmt.Errorf("apply set: %w", err)
 	}
 	if live.GetLabels()[applyset.IDLabel] == "" && plainKind(parent.ID) {
-		return fmt.Errorf("%s is there and is no parent of an apply set: give the set another name", parent.ID)
+		return fmt.Errorf("%s exists and is not the parent of an apply set: give the set another name", parent.ID)
 	}
 	s.otherTool = live.GetLabels()[applyset.IDLabel] != "" && !isOurs(parent.Tooling) && !s.parentEdited
 	switch tool := parent.Tooling; {
 	case s.otherTool && tool == "" && !takeOver:
-		return fmt.Errorf("apply set %s does not say which tool keeps it (annotation %s): if none does, make it ours with --take-over", parent.ID, applyset.ToolingAnnotation)
+		return fmt.Errorf("apply set %s does not name the tool that manages it (annotation %s): if no tool does, take it over with --take-over", parent.ID, applyset.ToolingAnnotation)
 	case s.otherTool && !takeOver:
-		return fmt.Errorf("apply set %s is kept by %s: go on with that tool, or make it ours with --take-over", parent.ID, tool)
+		return fmt.Errorf("apply set %s is managed by %s: use that tool, or take the set over with --take-over", parent.ID, tool)
 	}
 	s.Parent, s.exists, s.recordsNamespace, s.parentVersion = parent, true, live.GetAnnotations()[recordsNamespaceAnnotation], readVersionOf(live)
 	return nil

@@ -103,7 +103,7 @@ func (g storedGate) MarshalText() ([]byte, error) {
 	case ordering.Ready, ordering.Applied:
 		return []byte(gate.String()), nil
 	}
-	return nil, fmt.Errorf("%d is no gate", g)
+	return nil, fmt.Errorf("unknown gate %d", g)
 }
 
 func (g *storedGate) UnmarshalText(text []byte) error {

@@ -23,16 +23,16 @@ func (s UnverifiedMember) mayBeMember() bool { return len(s.Writers) == 0 }
 // String describes the object, with a remedy.
 func (s UnverifiedMember) String() string {
 	if s.mayBeMember() {
-		return fmt.Sprintf("%s carries the label of the apply set, and nobody can tell whether it is a member, as its managedFields do not say who wrote that: apply it again with the set, delete it, or take the label %s off", s.ID, applyset.PartOfLabel)
+		return fmt.Sprintf("%s has the label of the apply set, but its managedFields do not show which field manager set it, so that it may or may not be a member: apply it again with the set, delete it, or remove the label %s", s.ID, applyset.PartOfLabel)
 	}
-	return fmt.Sprintf("%s carries the label of the apply set and is no member of it: field manager %s wrote that, and not a run of the set; it is left alone", s.ID, strings.Join(s.Writers, ", "))
+	return fmt.Sprintf("%s has the label of the apply set but is not a member: field manager %s set the label, not a run of the set; it is left unchanged", s.ID, strings.Join(s.Writers, ", "))
 }
 
 // Remarks describes the unknown kinds and the unverified objects, for people.
 func (m Members) Remarks() []string {
 	var out []string
 	for _, gk := range m.unknownKinds() {
-		out = append(out, fmt.Sprintf("members of kind %s are left as they are, and the apply set keeps the kind: %v", gk, m.Unknown[gk]))
+		out = append(out, fmt.Sprintf("members of kind %s are left unchanged, and the kind stays in the apply set: %v", gk, m.Unknown[gk]))
 	}
 	for _, stranger := range m.Unverified {
 		out = append(out, stranger.String())
@@ -56,7 +56,7 @@ func (m Members) checkVerified() error {
 	var errs []error
 	for _, stranger := range m.Unverified {
 		if stranger.mayBeMember() {
-			errs = append(errs, fmt.Errorf("the apply set stays: %s", stranger))
+			errs = append(errs, fmt.Errorf("the apply set is not deleted: %s", stranger))
 		}
 	}
 	return errors.Join(errs...)

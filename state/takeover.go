@@ -43,7 +43,7 @@ func (s *Set) migrateMembers(ctx context.Context, manager string) error {
 			if err := s.migrateMember(ctx, live, manager); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
-				errs = append(errs, fmt.Errorf("take over %s from the tool that kept the apply set: %w", id, err))
+				errs = append(errs, fmt.Errorf("take over %s from the tool that managed the apply set: %w", id, err))
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func (r *Run) assumeMigrated(ctx context.Context, set *Set) error {
 	}
 	members, err := set.Members(ctx)
 	if err != nil {
-		return fmt.Errorf("find what would be taken over: %w", err)
+		return fmt.Errorf("find the objects to take over: %w", err)
 	}
 	former := slices.Clone(r.Applier.Membership.PreviousManagers)
 	for _, live := range members.Live {

@@ -43,20 +43,20 @@ func (e *UndoneError) Outcome() error {
 	if len(e.Stacks) > 0 {
 		return e.stacksOutcome()
 	}
-	goOn := "go on with it: ordapply rollback " + commandArgument(e.Parent)
+	goOn := "resume it with: ordapply rollback " + commandArgument(e.Parent)
 	switch {
 	case e.Err == nil:
 		return errors.New(e.undoResult() + e.leftText())
 	case errors.Is(e.Err, errDeployedLast):
 		return fmt.Errorf("--rollback-on-failure: %w", e.Err)
 	case errors.Is(e.Err, ErrLockLost):
-		return fmt.Errorf("%s did not end: %w", e.undoAction(), e.Err)
+		return fmt.Errorf("%s did not complete: %w", e.undoAction(), e.Err)
 	case errors.Is(e.Err, apply.ErrInterrupted) && e.Revision > 0:
 		return fmt.Errorf("%s was interrupted; %s", e.undoAction(), goOn)
 	case e.Revision > 0:
-		return errors.Join(fmt.Errorf("%s failed, too, as follows; when that is mended %s", e.undoAction(), goOn), e.Err)
+		return errors.Join(fmt.Errorf("%s also failed, as follows; fix the cause, then %s", e.undoAction(), goOn), e.Err)
 	}
-	return errors.Join(fmt.Errorf("%s failed, too, as follows", e.undoAction()), e.Err)
+	return errors.Join(fmt.Errorf("%s also failed, as follows", e.undoAction()), e.Err)
 }
 
 // undoAction names the way in which the run is undone.
@@ -75,7 +75,7 @@ func (e *UndoneError) undoResult() string {
 	if len(e.Summary.Results) == 0 {
 		return "--rollback-on-failure: no revision was deployed before, and the run created nothing"
 	}
-	return "no revision was deployed before: what the run created is deleted"
+	return "no revision was deployed before: everything that the run created was deleted"
 }
 
 // leftText lists the resources that were not changed back.
@@ -87,7 +87,7 @@ func (e *UndoneError) leftText() string {
 	if len(names) > 5 {
 		names = append(names[:5:5], fmt.Sprintf("%d more", len(names)-5))
 	}
-	return "; not changed back, because they may have been there before the run: " + strings.Join(names, ", ")
+	return "; not rolled back, because they may have existed before the run: " + strings.Join(names, ", ")
 }
 
 // commandArgument names a set as an argument of a command.
@@ -103,7 +103,7 @@ func commandArgument(parent object.ID) string {
 }
 
 // errDeployedLast reports that there is no revision to go back to.
-var errDeployedLast = errors.New("there is nothing to go back to: what failed is what was deployed last")
+var errDeployedLast = errors.New("nothing to roll back to: the revision that failed is the one deployed last")
 
 // undo undoes a failed run, or its atomic stacks. A run that was
 // interrupted, or that ended before it might write, is not undone; one that
@@ -162,7 +162,7 @@ func (r Run) unlabelAdopted(ctx context.Context, tried attempt, before *Revision
 			continue // it may have been a member, or may have been created
 		}
 		if err := tried.set.unlabel(ctx, result.ID); err != nil {
-			errs = append(errs, fmt.Errorf("let go of %s, which the failed run adopted: %w", result.ID, err))
+			errs = append(errs, fmt.Errorf("release %s, which the failed run adopted: %w", result.ID, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -280,7 +280,7 @@ func (r Run) removeCreated(ctx context.Context, set *Set, created []apply.Result
 		return ordering.Resource{Meta: object.Meta{ID: result.ID}}
 	}))
 	if err != nil {
-		return apply.Summary{}, fmt.Errorf("find what the failed run created: %w", err)
+		return apply.Summary{}, fmt.Errorf("find the objects that the failed run created: %w", err)
 	}
 	gone := map[object.ID]*unstructured.Unstructured{}
 	for _, result := range created {

@@ -114,7 +114,7 @@ func TestUndoLeavesWhatWasThere(t *testing.T) {
 		undone := undoneBy(t, undoing(t, cluster, false, "ConfigMap shop/app", "ConfigMap shop/found", "ConfigMap shop/bad"))
 		require.NotNil(t, cluster.at("configmaps/shop/found"))
 		require.Equal(t, []object.ID{foreign.ID}, undone.Left)
-		require.EqualError(t, undone.Outcome(), "rolled back to revision 1; not changed back, because they may have been there before the run: ConfigMap shop/found")
+		require.EqualError(t, undone.Outcome(), "rolled back to revision 1; not rolled back, because they may have existed before the run: ConfigMap shop/found")
 	})
 }
 
@@ -186,7 +186,7 @@ func TestUndoOfAFirstInstall(t *testing.T) {
 		require.Zero(t, undone.Revision)
 		require.Empty(t, cluster.members())
 		require.Equal(t, 2, told)
-		require.EqualError(t, undone.Outcome(), "no revision was deployed before: what the run created is deleted")
+		require.EqualError(t, undone.Outcome(), "no revision was deployed before: everything that the run created was deleted")
 		entries, err := r.history().List(t.Context())
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
@@ -243,9 +243,9 @@ func TestDeployedBefore(t *testing.T) {
 		"not a failed one":   {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Failed, digest: "b"}, {Number: 3, Status: Deployed, digest: "c"}}, 1, ""},
 		"before a failure":   {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Deployed, digest: "b"}, {Number: 3, Status: Failed, digest: "c"}}, 2, ""},
 		"not the same":       {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Superseded, digest: "b"}, {Number: 3, Status: Deployed, digest: "b"}}, 1, ""},
-		"deployed, as it is": {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Deployed, digest: "b"}, {Number: 3, Status: Failed, digest: "c"}, {Number: 4, Status: Failed, digest: "b"}}, 0, "revision 4, the last, did not get ready and is the same as revision 2"},
-		"nothing":            {nil, 0, "there is nothing to go back to"},
-		"only one":           {[]Entry{{Number: 1, Status: Deployed, digest: "a"}}, 0, "there is nothing to go back to"},
+		"deployed, as it is": {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Deployed, digest: "b"}, {Number: 3, Status: Failed, digest: "c"}, {Number: 4, Status: Failed, digest: "b"}}, 0, "revision 4, the latest, did not become ready and is the same as revision 2"},
+		"nothing":            {nil, 0, "nothing to roll back to"},
+		"only one":           {[]Entry{{Number: 1, Status: Deployed, digest: "a"}}, 0, "nothing to roll back to"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := deployedBefore(c.entries)

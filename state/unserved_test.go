@@ -60,7 +60,7 @@ func TestKindWithoutAServedVersionStaysPromised(t *testing.T) {
 		require.NoError(t, err)
 		notes = outline.Notes
 		require.Len(t, notes, 1)
-		require.Contains(t, notes[0], "members of kind Gear.example.com are left as they are")
+		require.Contains(t, notes[0], "members of kind Gear.example.com are left unchanged")
 		require.Contains(t, notes[0], "set served: true for one of them (kubectl edit crd gears.example.com)")
 		done(t, run)
 		require.Equal(t, "ConfigMap,Gear.example.com", cluster.promise(t))

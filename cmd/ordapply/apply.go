@@ -79,7 +79,7 @@ func newApply() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&f.planFile, "plan", "", "file that ordapply plan --out wrote: apply exactly that, or nothing")
+	cmd.Flags().StringVar(&f.planFile, "plan", "", "file written by ordapply plan --out: apply exactly that plan, or nothing")
 	f.inputFlags.register(cmd.Flags())
 	f.planningFlags.register(cmd.Flags())
 	f.setFlags.register(cmd.Flags())
@@ -94,9 +94,9 @@ func (f *applyFlags) checkWait() error {
 	switch {
 	case f.wait:
 	case f.prune:
-		return usagef("--prune deletes what is left over when all of the stream is ready: leave out --wait=false")
+		return usagef("--prune starts only when the whole stream is ready: leave out --wait=false")
 	case f.rollback:
-		return usagef("--rollback-on-failure has to see whether the stream becomes ready: leave out --wait=false")
+		return usagef("--rollback-on-failure must wait for the stream to become ready: leave out --wait=false")
 	}
 	return nil
 }
@@ -105,19 +105,19 @@ func (f *applyFlags) checkWait() error {
 func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 	f.healthFlags.register(flags)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the plan only; "server": let the server validate everything and store nothing`)
-	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name that owns the applied fields")
+	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name of the field manager that owns the applied fields")
 	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "take fields that other field managers own")
-	flags.StringVar(&f.schedule, "schedule", "waves", `"waves": one wave after the other; "graph": each resource as soon as its own needs are met`)
-	flags.Bool("ordering", true, "apply in waves; false sends everything at once and waits for all of it")
-	flags.StringVarP(&f.output, "output", "o", "text", `what standard output gets: "text": a line for each resource, as kubectl's; "name": their names; "json": one event a line`)
-	flags.BoolVar(&f.wait, "wait", true, "wait until resources are ready; with false each holds up others only until it is applied")
+	flags.StringVar(&f.schedule, "schedule", "waves", `"waves": one wave after the other; "graph": each resource as soon as its own dependencies are met`)
+	flags.Bool("ordering", true, "apply in waves; false applies everything at once and waits for all of it")
+	flags.StringVarP(&f.output, "output", "o", "text", `format of standard output: "text": one line per resource, as in kubectl; "name": their names; "json": one event per line`)
+	flags.BoolVar(&f.wait, "wait", true, "wait until resources are ready; with false, dependents wait only until a resource is applied")
 	f.runView.register(flags)
-	flags.DurationVar(&f.timeout, "timeout", 0, "longest the whole run may take; 0 is no limit beyond the waves' own")
-	flags.DurationVar(&f.statusGrace, "status-grace", 15*time.Second, "how long a custom resource may be without a status that says how it is, before it is judged all the same; 0: not at all")
-	flags.DurationVar(&f.crdTimeout, "crd-timeout", 30*time.Second, "longest a CustomResourceDefinition may take until its kinds are served; 0: as long as its wave")
-	flags.DurationVar(&f.kindTimeout, "kind-timeout", 30*time.Second, "longest to wait for a kind that neither the cluster nor the stream defines; 0: not at all")
-	flags.BoolVar(&f.diagnosis, "diagnosis", true, "ask the cluster why something did not become ready: its Pods, their logs and events")
-	flags.DurationVar(&f.waveTimeout, "wave-timeout", 5*time.Minute, "longest one wave may take to become ready; 0 is no limit")
+	flags.DurationVar(&f.timeout, "timeout", 0, "maximum duration of the run; 0: only the limits of the waves apply")
+	flags.DurationVar(&f.statusGrace, "status-grace", 15*time.Second, "maximum time to wait for a meaningful status of a custom resource before judging it without one; 0: do not wait")
+	flags.DurationVar(&f.crdTimeout, "crd-timeout", 30*time.Second, "maximum time for the kinds of a CustomResourceDefinition to be served; 0: as long as its wave")
+	flags.DurationVar(&f.kindTimeout, "kind-timeout", 30*time.Second, "maximum time to wait for a kind that neither the cluster nor the stream defines; 0: do not wait")
+	flags.BoolVar(&f.diagnosis, "diagnosis", true, "report why a resource did not become ready: its Pods, their logs and Events")
+	flags.DurationVar(&f.waveTimeout, "wave-timeout", 5*time.Minute, "maximum time for a wave to become ready; 0: no limit")
 }
 
 // run runs the job that prepare returns.
@@ -224,7 +224,7 @@ func (f *applyFlags) prepare(cmd *cobra.Command, measured *metricsRecorder) (ses
 func (f *applyFlags) checkPermissions(ctx context.Context, j session) error {
 	back, err := f.undoTarget(ctx, j)
 	if err != nil {
-		return fmt.Errorf("read what to go back to on failure: %w", err)
+		return fmt.Errorf("read the revision to roll back to on failure: %w", err)
 	}
 	flags := f.rolesFlags(j.target.scope.Namespace)
 	if len(j.atomic) > 0 && !f.rollback {

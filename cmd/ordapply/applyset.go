@@ -15,11 +15,11 @@ import (
 func newApplySet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "applyset",
-		Short: "What an apply set (KEP-3659) is kept in, and by which tool",
+		Short: "Manage the parents of apply sets (KEP-3659)",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
-			return usagef("name what to do: crd or hand-over")
+			return usagef("name a subcommand: crd or hand-over")
 		},
 	}
 	cmd.AddCommand(newApplySetCRD(), newHandOver())
@@ -29,7 +29,7 @@ func newApplySet() *cobra.Command {
 func newApplySetCRD() *cobra.Command {
 	return &cobra.Command{
 		Use:   "crd",
-		Short: "Print the CustomResourceDefinition of a cluster-scoped parent; nothing installs it unasked",
+		Short: "Print the CustomResourceDefinition for cluster-scoped parents",
 		Example: `  ordapply applyset crd | kubectl apply -f -
   ordapply apply -f app.yaml --applyset applysets.ordapply.dev/shop -n shop`,
 		Args: cobra.NoArgs,
@@ -63,7 +63,7 @@ spec:
     schema:
       openAPIV3Schema:
         type: object
-        description: The parent of an apply set (KEP-3659). Its metadata says all.
+        description: The parent of an apply set (KEP-3659). All its data is in its metadata.
 `
 
 func newHandOver() *cobra.Command {
@@ -72,9 +72,9 @@ func newHandOver() *cobra.Command {
 	cluster := genericclioptions.NewConfigFlags(true)
 	cmd := &cobra.Command{
 		Use:   "hand-over NAME --to kubectl",
-		Short: "Let another tool keep an apply set from now on",
-		Long: `Let another tool keep an apply set from now on. Its members stay as they are.
-ordapply refuses the set afterwards; apply --take-over takes it back.`,
+		Short: "Hand over an apply set to another tool",
+		Long: `Hand over an apply set to another tool. Its members stay unchanged. ordapply
+refuses the set afterwards; apply --take-over takes it over again.`,
 		Example: `  ordapply applyset hand-over shop -n shop --to kubectl
   KUBECTL_APPLYSET=true kubectl apply --server-side --prune --applyset shop -n shop -f app.yaml`,
 		Args: cobra.ExactArgs(1),
@@ -94,12 +94,12 @@ ordapply refuses the set afterwards; apply --take-over takes it back.`,
 			if err := h.ToKubectl(cmd.Context()); err != nil {
 				return err
 			}
-			_, err = plain.Fprintf(cmd.OutOrStdout(), "%s is kept by kubectl now; take it back with ordapply apply --applyset %s --take-over\n", resourceName(id), args[0])
+			_, err = plain.Fprintf(cmd.OutOrStdout(), "%s is now managed by kubectl; take it over again with ordapply apply --applyset %s --take-over\n", resourceName(id), args[0])
 			return err
 		},
 	}
 	cluster.AddFlags(cmd.Flags())
-	cmd.Flags().StringVar(&to, "to", "", "the tool: kubectl")
+	cmd.Flags().StringVar(&to, "to", "", "tool that takes over the set: kubectl")
 	registerLockTimeout(cmd.Flags(), &lockTimeout)
 	return cmd
 }

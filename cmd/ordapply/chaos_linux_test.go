@@ -370,7 +370,7 @@ func (lab chaosLab) recovered(t *testing.T, trial trial, act chaosAct) {
 	if act.after != "" || err == nil {
 		require.NoError(t, err, string(said))
 	} else {
-		require.Contains(t, string(said), "there is no apply set")
+		require.Contains(t, string(said), "not found: nothing to delete")
 		require.Eventually(t, func() bool { return !trial.exists(t) }, 3*time.Minute, 200*time.Millisecond)
 	}
 	trial.knowsAll(t)

@@ -202,7 +202,7 @@ func (lab chaosLab) try(t *testing.T, act chaosAct, size, k int) {
 	}
 	said, err := trial.command(lab.cluster.Kubeconfig, act.command).CombinedOutput()
 	if act.after == "" && err != nil { // everything was deleted, except perhaps a terminating Namespace
-		require.Contains(t, string(said), "there is no apply set")
+		require.Contains(t, string(said), "not found: nothing to delete")
 		lab.cluster.Kubectl(t, "wait", "namespace/"+trial.namespace, "--for=delete", "--timeout=3m")
 	} else {
 		require.NoError(t, err, string(said))

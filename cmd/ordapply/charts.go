@@ -69,7 +69,7 @@ func readCharts(ctx context.Context, folder string) ([]ordering.Chart, error) {
 		return nil, fmt.Errorf("read the chart: %w", err)
 	}
 	if files["."] == nil {
-		return nil, fmt.Errorf("read the chart: %s holds no Chart.yaml", folder)
+		return nil, fmt.Errorf("read the chart: %s contains no Chart.yaml", folder)
 	}
 	return chartsIn(files, ".", "")
 }
@@ -126,7 +126,7 @@ func chartsIn(files map[string][]byte, folder, at string) ([]ordering.Chart, err
 			err = (*textList)(&chart.DependsOn).UnmarshalJSON(text)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: annotation helm.sh/depends-on/subcharts: %v is no list of names", path.Join(folder, "Chart.yaml"), waits)
+			return nil, fmt.Errorf("%s: annotation helm.sh/depends-on/subcharts: %v is not a list of names", path.Join(folder, "Chart.yaml"), waits)
 		}
 	}
 	charts := []ordering.Chart{}

@@ -47,7 +47,7 @@ func checkDeletion(stream *apply.Stream, options ordering.Options, t *target) (r
 	var faults []error
 	for _, found := range annotationsOf(stream) {
 		if found.Protects {
-			faults = append(faults, fmt.Errorf("%s; it may be meant to keep the resource: nothing was deleted", found.Message))
+			faults = append(faults, fmt.Errorf("%s; it may be intended to keep the resource: nothing was deleted", found.Message))
 		} else {
 			remarks = append(remarks, found.Message)
 		}

@@ -19,12 +19,12 @@ func newConsolidate() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "consolidate -f FILE",
-		Short: "Renumber a wide range of Argo CD sync waves into the few that mean something",
-		Long: `consolidate merges sync waves in a row. It keeps the order of any two resources
-that an edge connects, merges what it proves independent, and says what it can
-not prove; that is merged only with --assume-independent, or as far as it takes
-to get down to --into waves, or into --range. -o stream prints the manifests with
-the new numbers. With --order, each application of a stack has waves of its own.`,
+		Short: "Renumber Argo CD sync waves into as few as the dependencies need",
+		Long: `consolidate merges consecutive sync waves. It keeps the order of any two resources
+that an edge connects, merges waves that are provably independent, and lists those
+that are not; these are merged only with --assume-independent, or as far as needed
+for --into or --range. -o stream prints the manifests with the new numbers. With
+--order, each application of a stack has its own waves.`,
 		Example: `  ordapply consolidate -f platform.yaml --range -3..3
   ordapply consolidate -f platform.yaml --into 7 -o stream > renumbered.yaml`,
 		Args: cobra.NoArgs,
@@ -74,7 +74,7 @@ the new numbers. With --order, each application of a stack has waves of its own.
 	}
 	in.register(cmd)
 	target.register(cmd)
-	cmd.Flags().StringVarP(&output, "output", "o", "text", `"text": what becomes of each wave; "stream": the manifests with the new numbers`)
+	cmd.Flags().StringVarP(&output, "output", "o", "text", `"text": the new number of each wave; "stream": the manifests with the new numbers`)
 	return cmd
 }
 
@@ -86,18 +86,18 @@ type consolidateTarget struct {
 }
 
 func (t *consolidateTarget) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&t.assume, "assume-independent", false, "merge waves that no edge connects, though nothing proves that none is missing")
-	cmd.Flags().IntVar(&t.into, "into", 0, "the most waves that may be left: as many as it takes are merged that no edge connects, those first whose numbers are nearest; fails when edges forbid it")
-	cmd.Flags().StringVar(&t.within, "range", "", "the lowest and the highest number that may be left, such as -3..3; implies --into of as many")
+	cmd.Flags().BoolVar(&t.assume, "assume-independent", false, "merge waves that no edge connects, even if an edge may be missing")
+	cmd.Flags().IntVar(&t.into, "into", 0, "maximum number of waves: merge as many as needed that no edge connects, closest numbers first; fails when edges forbid it")
+	cmd.Flags().StringVar(&t.within, "range", "", "lowest and highest new number, such as -3..3; implies --into with that many waves")
 }
 
 func (t *consolidateTarget) read(cmd *cobra.Command) (ordering.Target, error) {
 	out := ordering.Target{AssumeIndependent: t.assume, Into: t.into}
 	switch {
 	case cmd.Flags().Changed("into") && t.into < 1:
-		return out, usagef("--into=%d: at least 1 wave is left", t.into)
+		return out, usagef("--into=%d: must be at least 1", t.into)
 	case t.assume && (t.into > 0 || t.within != ""):
-		return out, usagef("--assume-independent merges all that no edge connects, and --into and --range no more than they must: leave it out, or these")
+		return out, usagef("--assume-independent merges all waves that no edge connects, --into and --range only as many as needed: leave out one or the other")
 	case t.within == "":
 		return out, nil
 	}
@@ -144,9 +144,9 @@ func boundaryWords(b ordering.Boundary) string {
 	case ordering.BoundaryKept:
 		return "not merged"
 	case ordering.BoundaryUnproven:
-		return "not merged, not proven"
+		return "not merged, independence not proven"
 	case ordering.BoundaryAssumed:
-		return "merged, not proven"
+		return "merged, independence not proven"
 	}
 	return "merged"
 }

@@ -30,15 +30,15 @@ func contradictions(cmd *cobra.Command, given []string) []error {
 	if cmd.Flags().Lookup("applyset") != nil && value("applyset") == "" && value("plan") == "" {
 		for _, name := range []string{"adopt", "lock-timeout", "history-limit"} {
 			if slices.Contains(given, name) {
-				errs = append(errs, usagef("--%s is about an apply set: name it with --applyset", name))
+				errs = append(errs, usagef("--%s requires an apply set: name it with --applyset", name))
 			}
 		}
 	}
 	if slices.Contains(given, "enable-exec") && value("kustomize") == "" {
-		errs = append(errs, usagef("--enable-exec lets a kustomization run programs: name it with -k"))
+		errs = append(errs, usagef("--enable-exec requires a kustomization: name it with -k"))
 	}
 	if value("ordering") == "false" && value("require-order") == "true" {
-		errs = append(errs, usagef("--require-order refuses a stream without an order, and --ordering=false applies it without one: leave one of them out"))
+		errs = append(errs, usagef("--require-order refuses a stream without an order, and --ordering=false applies it unordered: leave one of them out"))
 	}
 	return errs
 }

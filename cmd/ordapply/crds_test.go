@@ -112,7 +112,7 @@ spec:
 	require.Eventually(t, func() bool {
 		code, said = applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: free, namespace: default}\n"))
 		require.Equal(t, exitDone, code, said)
-		return strings.Contains(said, "note: what serves broken.example/v1 does not answer (kubectl describe apiservice v1.broken.example); nothing of this stream needs it\n")
+		return strings.Contains(said, "note: the backend of broken.example/v1 does not answer (kubectl describe apiservice v1.broken.example); no resource of this stream needs it\n")
 	}, time.Minute, 200*time.Millisecond)
 
 	code, said = applyThrough(cluster.Kubeconfig, []byte("apiVersion: broken.example/v1\nkind: Thing\nmetadata: {name: bound, namespace: default}\n"), "--kind-timeout", "1s")

@@ -43,12 +43,12 @@ func newDelete() *cobra.Command {
 	f := deleteFlags{cluster: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
 		Use:   "delete (-f FILE | --applyset NAME)",
-		Short: "Delete manifests' objects in the reverse of their order",
-		Long: `delete deletes what manifests name, in the reverse of the order in which apply
-creates it: who needs something goes before it, custom resources before their
-CustomResourceDefinition and before the workloads that may run their finalizers.
-The next wave opens when all objects of one are gone. What is not there is said
-and no error.`,
+		Short: "Delete the objects of manifests in reverse order",
+		Long: `delete deletes the objects of manifests, in the reverse of the order in which
+apply creates them: dependents before their dependencies, custom resources before
+their CustomResourceDefinition and before the workloads that may run their
+finalizers. The next wave opens when all objects of a wave are gone. Missing
+objects are reported, not treated as errors.`,
 		Example: `  ordapply delete -f app.yaml --order order.yaml
   kustomize build . | ordapply delete -f -
   ordapply delete -f app.yaml --dry-run=client
@@ -60,17 +60,17 @@ and no error.`,
 	f.inputFlags.register(flags)
 	f.planningFlags.register(flags)
 	f.cluster.AddFlags(flags)
-	flags.StringVar(&f.set, "applyset", "", "delete an apply set with all its members instead: NAME of a Secret that is its parent, or KIND/NAME")
-	flags.BoolVar(&f.ignoreNotFound, "ignore-not-found", false, "an apply set that is not there is no error; what is not there of manifests never is one")
+	flags.StringVar(&f.set, "applyset", "", "delete an apply set with all its members instead: NAME of its parent Secret, or KIND/NAME")
+	flags.BoolVar(&f.ignoreNotFound, "ignore-not-found", false, "a missing apply set is not an error; missing objects of manifests never are")
 	registerLockTimeout(flags, &f.lockTimeout)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the order only; "server": let the server check every deletion and delete nothing`)
-	flags.StringVarP(&f.output, "output", "o", "text", `what standard output gets: "text": a line for each resource, as kubectl's; "name": the names of what is deleted; "json": one event a line`)
+	flags.StringVarP(&f.output, "output", "o", "text", `format of standard output: "text": one line per resource, as in kubectl; "name": the names of deleted resources; "json": one event per line`)
 	f.runView.register(flags)
-	flags.BoolVar(&f.wait, "wait", true, "wait until resources are gone; with false each holds up others only until its deletion is accepted")
-	flags.BoolVar(&f.diagnosis, "diagnosis", true, "ask the cluster who should let go of what is not gone")
-	flags.BoolVar(&f.pruneNamespaces, "prune-namespaces", false, "delete Namespaces with all that is in them; without it one that holds anything else is kept")
-	flags.DurationVar(&f.timeout, "timeout", 0, "longest the whole run may take; 0 is no limit beyond the waves' own")
-	flags.DurationVar(&f.waveTimeout, "wave-timeout", 5*time.Minute, "longest the resources of one wave may take to be gone; 0 is no limit")
+	flags.BoolVar(&f.wait, "wait", true, "wait until resources are gone; with false, others wait only until a deletion is accepted")
+	flags.BoolVar(&f.diagnosis, "diagnosis", true, "report what blocks the deletion of resources that are not gone")
+	flags.BoolVar(&f.pruneNamespaces, "prune-namespaces", false, "delete Namespaces with all their contents; without it, a Namespace that contains other objects is kept")
+	flags.DurationVar(&f.timeout, "timeout", 0, "maximum duration of the run; 0: only the limits of the waves apply")
+	flags.DurationVar(&f.waveTimeout, "wave-timeout", 5*time.Minute, "maximum time for the resources of a wave to be gone; 0: no limit")
 	return cmd
 }
 
@@ -81,9 +81,9 @@ func (f *deleteFlags) run(cmd *cobra.Command) error {
 	if f.set != "" {
 		switch {
 		case len(f.files) > 0 || f.kustomize != "" || f.selector != "" || f.order != "":
-			return usagef("--applyset deletes all members of the set, in the order that it remembers: leave out -f, -k, -l and --order")
+			return usagef("--applyset deletes all members of the set, in their recorded order: leave out -f, -k, -l and --order")
 		case !f.wait:
-			return usagef("--wait=false: an apply set is forgotten only when its members are gone")
+			return usagef("--wait=false: an apply set is deleted only when its members are gone")
 		}
 	}
 	measured, err := newMetricsRecorder(f.metricsFile, seriesLabels(cmd.Context(), f.cluster, f.set, f.metricsLabels))

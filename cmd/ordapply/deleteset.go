@@ -27,7 +27,7 @@ func (f *deleteFlags) deleteSet(cmd *cobra.Command, measured *metricsRecorder) e
 	absent := f.ignoreNotFound && errors.As(err, &unknown)
 	if absent {
 		err = nil
-		plain.Fprintf(outputs.err, "apply set %s is not there\n", f.set)
+		plain.Fprintf(outputs.err, "apply set %s not found\n", f.set)
 	}
 	err = measured.ended(timedOut(summary, orInterrupted(cmd.Context(), err)))
 	ended := outcome(summary, warned, err)

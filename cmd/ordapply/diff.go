@@ -22,12 +22,12 @@ func newDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff -f FILE",
 		Short: "Show what apply would change, as a unified diff",
-		Long: `diff compares what is in the cluster with what apply would make of it, as the API
-server rehearses it. Nothing is written. Values of Secrets are masked.
+		Long: `diff compares live objects with what apply would make of them, by dry runs on the
+API server. Nothing is written. Values of Secrets are masked.
 
 It exits with 0 when nothing would change, 1 when something would, and more than
-1 when something is wrong. KUBECTL_EXTERNAL_DIFF names another program to compare
-with, as for kubectl.`,
+1 on an error. KUBECTL_EXTERNAL_DIFF names another program to compare with, as for
+kubectl.`,
 		Example: `  kustomize build . | ordapply diff -f -
   KUBECTL_EXTERNAL_DIFF="colordiff -N -u" ordapply diff -f app.yaml`,
 		Args: cobra.NoArgs,

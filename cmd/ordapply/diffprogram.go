@@ -39,7 +39,7 @@ func runExternalDiff(cmd *cobra.Command, pairs []diffPair) (different bool, err 
 	} {
 		folder, err := os.MkdirTemp("", side.prefix)
 		if err != nil {
-			return false, fmt.Errorf("make a folder to compare: %w", err)
+			return false, fmt.Errorf("create a folder for the comparison: %w", err)
 		}
 		folders = append(folders, folder)
 		if err := writeSide(folder, pairs, side.text); err != nil {
@@ -56,7 +56,7 @@ func writeSide(folder string, pairs []diffPair, text func(diffPair) string) erro
 			continue
 		}
 		if err := os.WriteFile(filepath.Join(folder, one.name), []byte(text(one)), 0o600); err != nil {
-			return fmt.Errorf("write a file to compare: %w", err)
+			return fmt.Errorf("write a file for the comparison: %w", err)
 		}
 	}
 	return nil

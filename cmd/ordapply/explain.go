@@ -15,7 +15,7 @@ func newExplain() *cobra.Command {
 	var in offline
 	cmd := &cobra.Command{
 		Use:   "explain KIND/NAME -f FILE",
-		Short: "Tell one resource's whole story: its wave, what it needs and who needs it, without a cluster",
+		Short: "Explain one resource: its wave, dependencies and dependents, without a cluster",
 		Example: `  ordapply explain deployment/web -f app.yaml
   ordapply explain Widget.example.com/one -n shop -f app.yaml`,
 		Args: cobra.ExactArgs(1),
@@ -65,7 +65,7 @@ func find(plan *ordering.Plan, kind, name, namespace string) (object.ID, error) 
 	})
 	switch len(found) {
 	case 0:
-		return object.ID{}, fmt.Errorf("the stream holds no %s %s; ordapply plan lists what it holds", kind, name)
+		return object.ID{}, fmt.Errorf("the stream contains no %s %s; ordapply plan lists its resources", kind, name)
 	case 1:
 		return found[0], nil
 	}

@@ -15,10 +15,10 @@ func newGraph() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph -f FILE",
 		Short: "Draw the plan: what waits for what, wave by wave, without a cluster",
-		Long: `graph draws the plan. Resources of one kind that need the same and are needed by
-the same share a box; above 300 resources, boxes are layers. Black arrows are
-declared, grey ones inferred from what manifests name; dashed ones wait only
-until the other is applied. -o json is the whole plan, nothing left out.`,
+		Long: `graph draws the plan. Resources of one kind with the same dependencies and the
+same dependents share a box; above 300 resources, boxes are layers. Black arrows
+are declared, grey ones inferred from references; dashed ones wait only until the
+other is applied. -o json is the complete plan.`,
 		Example: `  kustomize build . | ordapply graph -o svg > plan.svg
   ordapply graph -f app.yaml -o mermaid`,
 		Args: cobra.NoArgs,

@@ -32,10 +32,10 @@ type healthFlags struct {
 }
 
 func (f *healthFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.rules, "health-rules", "", "file with HealthRules: when objects of a kind are ready, in CEL")
+	flags.StringVar(&f.rules, "health-rules", "", "file with HealthRules, which say in CEL when objects of a kind are ready")
 	flags.StringVar(&f.argocd, "argocd-cm", "", "file with Argo CD's argocd-cm ConfigMap, for its health checks in Lua")
 	flags.StringVar(&f.folder, "argocd-health", "", "checkout of Argo CD's folder resource_customizations, for the health checks that come with Argo CD")
-	flags.BoolVar(&f.strict, "strict-readiness", false, "call unknown what would be assumed to be ready")
+	flags.BoolVar(&f.strict, "strict-readiness", false, "report unknown instead of assuming that a resource is ready")
 }
 
 // assessor reads the files that the flags name.
@@ -63,7 +63,7 @@ func (f *healthFlags) assessor(ctx context.Context) (*health.Assessor, error) {
 			return nil, fmt.Errorf("%s: %w", f.argocd, err)
 		}
 		if cm.Kind != "ConfigMap" {
-			return nil, fmt.Errorf("%s: it is a %q: --argocd-cm takes the ConfigMap argocd-cm, one object alone in its file", f.argocd, cm.Kind)
+			return nil, fmt.Errorf("%s: kind is %q: --argocd-cm takes a file with the ConfigMap argocd-cm and no other object", f.argocd, cm.Kind)
 		}
 		if assessor.ArgoCD, err = health.ParseArgoCD(cm.Data); err != nil {
 			return nil, inFile(f.argocd, err)
@@ -101,7 +101,7 @@ func readArgoCDFolder(ctx context.Context, dir string) (*health.Customizations, 
 	case err != nil:
 		return nil, inFile(dir, err)
 	case checks.Len() == 0:
-		return nil, fmt.Errorf("--argocd-health: there is no GROUP/KIND/health.lua in %s: name a checkout of Argo CD's folder resource_customizations", dir)
+		return nil, fmt.Errorf("--argocd-health: no GROUP/KIND/health.lua found in %s: name a checkout of Argo CD's folder resource_customizations", dir)
 	}
 	return checks, nil
 }
@@ -126,9 +126,9 @@ func newHealth() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "health -f FILE",
-		Short: "Say of objects in a file whether they are ready, and which rule says so",
-		Long: `health judges objects as they stand in a file, with their status, and needs no
-cluster. Where apply would wait, it tells what for.
+		Short: "Report whether the objects in a file are ready, and which rule decides",
+		Long: `health judges objects by their status in a file, and needs no cluster. Where apply
+would wait, it reports what for.
 
   kubectl get certificates -A -o yaml | ordapply health
   ordapply health -f live.yaml --health-rules rules.yaml -o json`,
@@ -148,8 +148,8 @@ cluster. Where apply would wait, it tells what for.
 		},
 	}
 	cmd.Flags().StringSliceVarP(&in.files, "filename", "f", nil, "file, folder, pattern such as '*.yaml', or URL with objects; - for standard input")
-	cmd.Flags().BoolVarP(&in.recursive, "recursive", "R", false, "read folders below a folder too")
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json, one object a line")
+	cmd.Flags().BoolVarP(&in.recursive, "recursive", "R", false, "read subfolders too")
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json, one object per line")
 	cmd.Flags().StringVar(&in.order, "order", "", "file with a SortOrder or stacks, for the health rules in it")
 	rules.register(cmd.Flags())
 	return cmd
@@ -171,7 +171,7 @@ func assessAll(cmd *cobra.Command, in *inputFlags, assessor *health.Assessor, ou
 		}
 	}
 	if len(objects) == 0 && err == nil {
-		return errors.New("there are no objects to judge")
+		return errors.New("no objects to judge")
 	}
 	return errors.Join(errs...)
 }

@@ -20,8 +20,7 @@ func newHistory() *cobra.Command {
 		Use:   "history NAME",
 		Short: "List the revisions of an apply set, or show the waves of one",
 		Long: `history lists what was applied to an apply set: each stream that differs from the
-one before it is a revision. NAME is that of the set's parent, a Secret, or
-KIND/NAME.
+previous one is a revision. NAME is that of the set's parent Secret, or KIND/NAME.
 
   ordapply history shop
   ordapply history shop --revision 3    its waves, as they were applied`,
@@ -49,7 +48,7 @@ KIND/NAME.
 		},
 	}
 	v.register(cmd)
-	cmd.Flags().IntVar(&revision, "revision", 0, "show the waves of this one")
+	cmd.Flags().IntVar(&revision, "revision", 0, "show the waves of this revision")
 	return cmd
 }
 

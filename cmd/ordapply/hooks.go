@@ -42,7 +42,7 @@ func checkHooks(stream *apply.Stream) error {
 	var errs []error
 	for _, hook := range stream.Hooks {
 		if _, twice := stream.Objects[hook.ID]; twice {
-			errs = append(errs, fmt.Errorf("%s%s: it is a hook (annotation %s), and the stream holds it without that annotation, too: give one of them another name", hook.ID, at(hook.Source), hooks.EventAnnotation))
+			errs = append(errs, fmt.Errorf("%s%s: it is a hook (annotation %s), and the stream also contains it without that annotation: rename one of them", hook.ID, at(hook.Source), hooks.EventAnnotation))
 		}
 	}
 	return errors.Join(errs...)
@@ -56,7 +56,7 @@ func planHooks(plan *ordering.Plan, stream *apply.Stream) {
 		plan.Notes = append(plan.Notes, err.Error())
 	}
 	if tests := all.Tests(); len(tests) > 0 {
-		plan.Notes = append(plan.Notes, fmt.Sprintf("%s of Helm's event test left out: helm test runs those, and apply does not", plain.Count(len(tests), "hook")))
+		plan.Notes = append(plan.Notes, fmt.Sprintf("%s of Helm's event test left out: helm test runs them, apply does not", plain.Count(len(tests), "hook")))
 	}
 }
 

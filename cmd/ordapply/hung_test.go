@@ -22,7 +22,7 @@ func TestTimeoutBeforeRun(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), 0o600))
 	code, said := runOn(t.Context(), nil, "apply", "-f", file, "--timeout", "50ms", "--kubeconfig", kubeconfig)
 	require.Equal(t, exitTimedOut, code, said)
-	require.Regexp(t, `^error: timed out after 50ms \(--timeout\) while waiting for the API server at http://127.0.0.1:\d+ \(context c\) to list what it serves: is it up, and is this the context you mean\?\n$`, said)
+	require.Regexp(t, `^error: timed out after 50ms \(--timeout\) while waiting for the API server at http://127.0.0.1:\d+ \(context c\) to list what it serves: check that it is up, and that this is the context you mean\n$`, said)
 
 	<-asked
 
@@ -45,7 +45,7 @@ func TestUnresponsiveServerIsReported(t *testing.T) {
 	t.Parallel()
 	target := &target{server: "https://10.0.0.1:6443", context: "prod"}
 	err := target.explain(&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: context.DeadlineExceeded})
-	require.EqualError(t, err, "the API server at https://10.0.0.1:6443 (context prod) does not answer in time: is it up and not overloaded, and is this the context you mean?")
+	require.EqualError(t, err, "the API server at https://10.0.0.1:6443 (context prod) does not answer in time: check that it is up and not overloaded, and that this is the context you mean")
 }
 
 func runOn(ctx context.Context, stdin io.Reader, args ...string) (int, string) {

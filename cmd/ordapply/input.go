@@ -39,19 +39,19 @@ type inputFlags struct {
 
 func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&f.files, "filename", "f", nil, "file, folder, pattern such as '*.yaml', or URL with manifests; - for standard input")
-	flags.BoolVarP(&f.recursive, "recursive", "R", false, "read folders below a folder too")
+	flags.BoolVarP(&f.recursive, "recursive", "R", false, "read subfolders too")
 	f.kustomizationFlags.register(flags)
-	flags.StringVarP(&f.selector, "selector", "l", "", "take only the resources whose labels match, as kubectl does: =, ==, !=, in, notin, exists; the others are waited for where resources name them")
-	flags.StringVar(&f.order, "order", "", "file with a SortOrder to stamp the stream with first")
-	flags.BoolVar(&f.requireOrder, "require-order", false, "refuse a stream that carries no order")
+	flags.StringVarP(&f.selector, "selector", "l", "", "use only the resources whose labels match, as in kubectl: =, ==, !=, in, notin, exists; the others are waited for where resources refer to them")
+	flags.StringVar(&f.order, "order", "", "file with a SortOrder to stamp the stream with")
+	flags.BoolVar(&f.requireOrder, "require-order", false, "refuse a stream without an order")
 }
 
 // errNoResources is returned for an empty stream, which must never delete
 // everything.
-var errNoResources = errors.New("the stream holds no resources")
+var errNoResources = errors.New("the stream contains no resources")
 
 // errSkippedFunction explains the usual cause of an unstamped stream.
-var errSkippedFunction = errors.New("no resource carries " + "ordapply.dev/layer: the stream has no order. " +
+var errSkippedFunction = errors.New("no resource has " + "ordapply.dev/layer: the stream has no order. " +
 	"Did kustomize skip the function? It needs --enable-alpha-plugins, and an exec function also --enable-exec, without which it is skipped silently; " +
 	"kubectl apply -k runs no functions. Or pass the order here, with --order FILE")
 
@@ -110,7 +110,7 @@ func (f *inputFlags) applySelector(inputs []apply.Input) error {
 // checkSet rejects --selector together with an apply set.
 func (f *inputFlags) checkSet(set string) error {
 	if set != "" && f.selector != "" {
-		return usagef("--selector takes a part of the stream, and --applyset keeps all of it: the rest would leave the set, or be pruned; leave one of them out")
+		return usagef("--selector selects a part of the stream, and --applyset needs all of it: the rest would leave the set or be pruned; leave one of them out")
 	}
 	return nil
 }
@@ -276,7 +276,7 @@ func (f *inputFlags) expand(ctx context.Context, name string) ([]string, error) 
 			return nil, fmt.Errorf("read the manifests: pattern %s: %w", name, err)
 		}
 		if len(names) == 0 {
-			return nil, fmt.Errorf("read the manifests: there is no file or folder %s", name)
+			return nil, fmt.Errorf("read the manifests: file or folder %s does not exist", name)
 		}
 	}
 	var paths []string
@@ -318,9 +318,9 @@ func (f *inputFlags) manifestsOf(ctx context.Context, name string) ([]string, er
 	switch {
 	case err != nil || slices.ContainsFunc(paths, func(path string) bool { return !kustomization(path) }):
 	case len(paths) > 0 || slices.ContainsFunc(others, kustomization):
-		err = fmt.Errorf("%s holds a kustomization and no manifest: build it with -k %s", name, name)
+		err = fmt.Errorf("%s contains a kustomization and no manifests: build it with -k %s", name, name)
 	default:
-		err = fmt.Errorf("%s holds no .yaml, .yml or .json file", name)
+		err = fmt.Errorf("%s contains no .yaml, .yml or .json file", name)
 	}
 	return paths, err
 }

@@ -39,7 +39,7 @@ func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
 			p := startProgram(t, "apply", "-f", file, "--kubeconfig", proxy.Kubeconfig)
 			<-arrived
 			require.NoError(t, p.Process.Signal(signals[0]))
-			p.await(t, "interrupted: finishing what was sent; once more ends at once")
+			p.await(t, "interrupted: finishing requests in flight; interrupt again to stop now")
 			begin := time.Now()
 			require.NoError(t, p.Process.Signal(signals[1]))
 			require.Equal(t, exitInterrupted, p.end())

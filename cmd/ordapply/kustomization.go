@@ -27,7 +27,7 @@ type kustomizationFlags struct {
 func (f *kustomizationFlags) register(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.kustomize, "kustomize", "k", "", "folder with a kustomization to build, instead of -f")
 	flags.BoolVar(&f.plugins, "enable-alpha-plugins", false, "with -k, let the kustomization run functions")
-	flags.BoolVar(&f.exec, "enable-exec", false, "with -k and --enable-alpha-plugins, let functions be programs of this machine")
+	flags.BoolVar(&f.exec, "enable-exec", false, "with -k and --enable-alpha-plugins, let functions run programs on this machine")
 }
 
 // isKustomization reports whether a file is a kustomization by its name and
@@ -53,8 +53,8 @@ func (f *kustomizationFlags) build() ([]byte, error) {
 	resources, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), f.kustomize)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "external plugins disabled"):
-		return nil, fmt.Errorf("build the kustomization: %w; functions run with --enable-alpha-plugins, programs of this machine with --enable-exec beside it; "+
-			"a SortOrder alone needs neither: name it with --order", err)
+		return nil, fmt.Errorf("build the kustomization: %w; enable functions with --enable-alpha-plugins, and functions that run programs on this machine also with --enable-exec; "+
+			"a SortOrder alone needs neither: pass it with --order", err)
 	case err != nil:
 		return nil, fmt.Errorf("build the kustomization: %w", err)
 	}

@@ -24,9 +24,9 @@ type runView struct {
 }
 
 func (v *runView) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&v.noLive, "no-live", false, "on a terminal, print a line per transition instead of drawing what is going on")
-	flags.StringVar(&v.metricsFile, "metrics-file", "", "file to write metrics of the run to, in Prometheus' text format, however it ends")
-	flags.StringToStringVar(&v.metricsLabels, "metrics-label", nil, "NAME=VALUE: label of every series in --metrics-file, beside context and applyset; may be repeated. An empty value leaves the label out")
+	flags.BoolVar(&v.noLive, "no-live", false, "on a terminal, print a line per transition instead of the live view")
+	flags.StringVar(&v.metricsFile, "metrics-file", "", "file for the metrics of the run, in Prometheus text format; also written when the run fails")
+	flags.StringToStringVar(&v.metricsLabels, "metrics-label", nil, "NAME=VALUE: label of every series in --metrics-file, in addition to context and applyset; may be repeated. An empty value omits the label")
 }
 
 // metricsRecorder collects the metrics of a run and writes them to a file at the end.

@@ -24,7 +24,7 @@ func flagMisuse(cmd *cobra.Command, err error) error {
 	near := ""
 	switch name := unknown.GetSpecifiedName(); {
 	case slices.Contains([]string{"debug", "loglevel", "log-level", "trace", "verbose"}, name):
-		near = "; -v 2 logs decisions and retries, -v 3 requests too"
+		near = "; -v 2 logs decisions and retries, -v 3 also requests"
 	case len(name) > 1: // one letter is close to any
 		near = ordering.DidYouMean(name, slices.Sorted(maps.Keys(flagsOf(cmd))))
 	}
@@ -37,7 +37,7 @@ func noVerb(root *cobra.Command, verb string) error {
 	for _, sub := range root.Commands() {
 		verbs = append(verbs, sub.Name())
 	}
-	return usagef("there is no verb %q%s (%s --help lists all)", verb, ordering.DidYouMean(verb, verbs), root.CommandPath())
+	return usagef("unknown command %q%s (%s --help lists all)", verb, ordering.DidYouMean(verb, verbs), root.CommandPath())
 }
 
 // knownVerb rejects arguments of the root command, which are unknown verbs.

@@ -36,7 +36,7 @@ func parseOrderFile(name string, text []byte) (*orderFile, error) {
 	file := &orderFile{order: order}
 	ordered, err := file.readStacksOf(text)
 	if err := joinErrors(malformed, err); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s is refused", name), err)
+		return nil, errors.Join(fmt.Errorf("%s is not valid", name), err)
 	}
 	if !ordered {
 		file.order = nil
@@ -69,7 +69,7 @@ func joinErrors(malformed, wrong error) error {
 func storedOrderFile(name string, text []byte) (*orderFile, error) {
 	file := &orderFile{}
 	if _, err := file.readStacksOf(text); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s is refused", name), err)
+		return nil, errors.Join(fmt.Errorf("%s is not valid", name), err)
 	}
 	return file, nil
 }
@@ -78,7 +78,7 @@ func storedOrderFile(name string, text []byte) (*orderFile, error) {
 func readOrder(ctx context.Context, name string) (*sortorder.Order, error) {
 	file, err := readOrderFile(ctx, name)
 	if err == nil && file.order == nil {
-		err = fmt.Errorf("%s has stacks and no sortOrder: there is nothing to sort by", name)
+		err = fmt.Errorf("%s has stacks but no sortOrder: nothing to sort by", name)
 	}
 	if err != nil {
 		return nil, err

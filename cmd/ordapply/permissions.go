@@ -38,7 +38,7 @@ func (f *applyFlags) permissions(ctx context.Context, j session) []kube.Permissi
 // checkPermissions returns an error if permissions are missing. It is called before the
 // first write. flags are the flags with which rbac prints the required roles.
 func (t *target) checkPermissions(ctx context.Context, required func() []kube.Permission, flags ...string) error {
-	ctx, done := activity.Start(ctx, "asking the API server what the account may do")
+	ctx, done := activity.Start(ctx, "checking permissions with the API server")
 	defer done()
 	err := apply.CheckAccess(ctx, t.cluster, required)
 	if err != nil && ctx.Err() != nil {
@@ -52,7 +52,7 @@ func (t *target) checkPermissions(ctx context.Context, required func() []kube.Pe
 		flags = append(flags, "-n", t.scope.Namespace)
 	}
 	flags = append(flags, bindingFlags(denied.User)...)
-	return errors.Join(err, fmt.Errorf("nothing was written; what to allow is printed by: ordapply rbac %s", strings.Join(flags, " ")))
+	return errors.Join(err, fmt.Errorf("nothing was written; print the required Roles with: ordapply rbac %s", strings.Join(flags, " ")))
 }
 
 // rolesFlags returns the flags with which rbac prints the roles for this run.

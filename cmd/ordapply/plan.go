@@ -23,10 +23,10 @@ func newPlan() *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
 		Use:   "plan -f FILE",
-		Short: "Show what apply would do: the waves, what would change in each, and why it is there",
-		Long: `plan asks the cluster what applying the manifests would change, by dry runs, and
-writes nothing. Values of Secrets are masked. With --dry-run=client it needs no
-cluster, and shows the waves alone.`,
+		Short: "Show what apply would do: the waves, the changes in each, and the reasons",
+		Long: `plan shows what applying the manifests would change, by dry runs on the API server,
+and writes nothing. Values of Secrets are masked. With --dry-run=client it needs
+no cluster, and shows only the waves.`,
 		Example: `  kustomize build . | ordapply plan
   ordapply plan -f app.yaml --order order.yaml -o json
   helm template shop ./shop | ordapply plan --chart ./shop --dry-run=client`,
@@ -36,7 +36,7 @@ cluster, and shows the waves alone.`,
 	f.register(cmd)
 	cmd.Flags().StringVar(&f.dryRun, "dry-run", "server", `"server": ask the cluster what would change; "client": plan without a cluster`)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", `"text", or "json": one document`)
-	cmd.Flags().StringVar(&f.out, "out", "", "file to keep the plan in, for ordapply apply --plan FILE")
+	cmd.Flags().StringVar(&f.out, "out", "", "file to write the plan to, for ordapply apply --plan FILE")
 	return cmd
 }
 
@@ -47,7 +47,7 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	switch f.dryRun {
 	case "client":
 		if f.out != "" {
-			return usagef("--out keeps what the cluster said: leave out --dry-run=client")
+			return usagef("--out stores a plan made with the cluster: leave out --dry-run=client")
 		}
 		return f.runOffline(cmd)
 	case "server", "none": // "none" is the default of apply and may be in a config file
@@ -88,7 +88,7 @@ func (f *planFlags) runOffline(cmd *cobra.Command) error {
 		return err
 	}
 	if f.prune {
-		plain.Fprintln(cmd.ErrOrStderr(), "note: what --prune would delete is known only from the cluster, and --dry-run=client asks none: leave that out to see it")
+		plain.Fprintln(cmd.ErrOrStderr(), "note: only the cluster knows what --prune would delete: leave out --dry-run=client to see it")
 	}
 	if f.output == "json" {
 		return plan.WriteJSON(cmd.OutOrStdout())

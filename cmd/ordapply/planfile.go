@@ -86,7 +86,7 @@ func parsePlanFile(name string, text []byte) (*planFile, error) {
 		Version int `json:"version"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil || head.Version == 0 {
-		return nil, fmt.Errorf("%s is no plan: write one with ordapply plan --out %s", name, name)
+		return nil, fmt.Errorf("%s is not a plan: write one with ordapply plan --out %s", name, name)
 	}
 	if head.Version != planFileVersion {
 		return nil, fmt.Errorf("%s was written by another version of ordapply: plan again", name)
@@ -99,7 +99,7 @@ func parsePlanFile(name string, text []byte) (*planFile, error) {
 		err = errors.Join(checkPlannedFlags(file.Flags), checkPlanFileResources(file.Resources))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is not as ordapply plan wrote it: plan again: %w", name, err)
+		return nil, fmt.Errorf("%s is not a valid plan: plan again: %w", name, err)
 	}
 	return file, nil
 }
@@ -110,11 +110,11 @@ func checkPlanFileResources(resources []planFileResource) error {
 	for n, r := range resources {
 		switch {
 		case r.Kind == "" || r.Name == "":
-			return fmt.Errorf("resources[%d] has no kind or no name", n)
+			return fmt.Errorf("resources[%d] has no kind or name", n)
 		case seen[r.planID]:
-			return fmt.Errorf("resources[%d]: %s is there already", n, r.id())
+			return fmt.Errorf("resources[%d]: duplicate %s", n, r.id())
 		case !slices.Contains(apply.Actions(), r.Action) || r.Action == apply.ActionError:
-			return fmt.Errorf("resources[%d]: %q is nothing that apply does", n, r.Action)
+			return fmt.Errorf("resources[%d]: unknown action %q", n, r.Action)
 		case r.Digest == "":
 			return fmt.Errorf("resources[%d] has no seal", n)
 		}
@@ -145,7 +145,7 @@ func (file *planFile) check(ctx context.Context, t *target, preview *apply.Previ
 	if len(moved) == 0 {
 		return nil
 	}
-	errs := []error{errors.New("the cluster or the manifests are not what they were when the plan was made: nothing was applied, plan again")}
+	errs := []error{errors.New("the cluster or the manifests have changed since the plan was made: nothing was applied, plan again")}
 	for _, one := range moved {
 		errs = append(errs, errors.New(one))
 	}
@@ -155,12 +155,12 @@ func (file *planFile) check(ctx context.Context, t *target, preview *apply.Previ
 // sameCluster returns an error if the plan was made for another cluster: by the
 // cluster's ID, or by its address if one of the IDs could not be read.
 func (file *planFile) sameCluster(cluster, server string) error {
-	const remedy = "nothing was applied; name the cluster with --context or --kubeconfig, which a plan does not keep, or plan again"
+	const remedy = "nothing was applied; name the cluster with --context or --kubeconfig, which a plan does not store, or plan again"
 	switch known := file.Cluster != "" && cluster != ""; {
 	case known && cluster != file.Cluster:
-		return fmt.Errorf("the plan was made for another cluster, at %s, and this is %s: %s", file.Server, server, remedy)
+		return fmt.Errorf("the plan was made for another cluster, at %s, and this one is at %s: %s", file.Server, server, remedy)
 	case !known && server != file.Server:
-		return fmt.Errorf("the plan was made for the cluster at %s, this is %s, and whether that is the same cluster cannot be read (namespace kube-system): %s", file.Server, server, remedy)
+		return fmt.Errorf("the plan was made for the cluster at %s, this one is at %s, and whether they are the same is unknown, because namespace kube-system cannot be read: %s", file.Server, server, remedy)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (file *planFile) notes() []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{"a plan holds nothing of the values of Secrets: " + strings.Join(names, ", ") + " will have those that the manifests have now"}
+	return []string{"a plan does not contain the values of Secrets: " + strings.Join(names, ", ") + " will get the values that the manifests have now"}
 }
 
 // differences returns the rows of a new preview that differ from the plan.
@@ -196,7 +196,7 @@ func (file *planFile) differences(rows []apply.Row, made []object.ID) []string {
 	for id, was := range planned {
 		now := "not in the manifests"
 		if was.Action == apply.ActionPrune {
-			now = "gone, or no member of the set"
+			now = "gone, or not a member of the set"
 		}
 		moved = append(moved, fmt.Sprintf("%s: planned %s, now %s", id.id(), was.Action, now))
 	}
@@ -214,5 +214,5 @@ func (was planFileResource) difference(now planFileResource) string {
 	case was.Wave != now.Wave:
 		return fmt.Sprintf("planned in wave %d, now in wave %d", was.Wave+1, now.Wave+1)
 	}
-	return fmt.Sprintf("planned %s, and still %s, but other fields", was.Action, now.Action)
+	return fmt.Sprintf("planned %s, still %s, but with different changes", was.Action, now.Action)
 }

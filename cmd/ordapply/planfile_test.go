@@ -56,30 +56,30 @@ func TestNoCredentialIsKept(t *testing.T) {
 
 	apply := newApply()
 	err := (&planFile{Flags: map[string][]string{"filename": {"https://xxxxx@example.com/app.yaml"}}}).restoreFlags(apply)
-	require.EqualError(t, err, "the plan was made from https://xxxxx@example.com/app.yaml, and what may be a credential in it is not kept: name it again with -f")
+	require.EqualError(t, err, "the plan was made from https://xxxxx@example.com/app.yaml, and a plan file does not store possible credentials: name the source again with -f")
 }
 
 func TestMalformedPlanFiles(t *testing.T) {
 	const head = `{"version":2,"server":"s",`
 	for text, want := range map[string]string{
-		``:               "is no plan",
-		`[]`:             "is no plan",
-		`{}`:             "is no plan",
+		``:               "is not a plan",
+		`[]`:             "is not a plan",
+		`{}`:             "is not a plan",
 		`{"version":1}`:  "another version",
 		`{"version":99}`: "another version",
 		head + `"flags":{"namespace":[]},"resources":[]}`:                             "it has 0 values for --namespace",
 		head + `"flags":{"namespace":["a","b"]},"resources":[]}`:                      "it has 2 values for --namespace",
 		head + `"flags":{"namespace":"a"},"resources":[]}`:                            "cannot unmarshal",
-		head + `"flags":{"enable-exec":["true"]},"resources":[]}`:                     "it sets --enable-exec, which a plan cannot",
-		head + `"flags":{"token":["a"]},"resources":[]}`:                              "it sets --token, which a plan cannot",
-		head + `"flags":{"nothing":["a"]},"resources":[]}`:                            "it sets --nothing, which a plan cannot",
+		head + `"flags":{"enable-exec":["true"]},"resources":[]}`:                     "it sets --enable-exec, which a plan file cannot set",
+		head + `"flags":{"token":["a"]},"resources":[]}`:                              "it sets --token, which a plan file cannot set",
+		head + `"flags":{"nothing":["a"]},"resources":[]}`:                            "it sets --nothing, which a plan file cannot set",
 		head + `"flags":{"prune":["perhaps"]},"resources":[]}`:                        "--prune: ",
 		head + `"salt":"","resources":[]}`:                                            `unknown field "salt"`,
-		head + `"resources":[{}]}`:                                                    "has no kind or no name",
-		head + `"resources":[{"kind":"A","name":"a","action":"destroy","seal":"x"}]}`: `"destroy" is nothing that apply does`,
-		head + `"resources":[{"kind":"A","name":"a","action":"error","seal":"x"}]}`:   `"error" is nothing that apply does`,
+		head + `"resources":[{}]}`:                                                    "has no kind or name",
+		head + `"resources":[{"kind":"A","name":"a","action":"destroy","seal":"x"}]}`: `unknown action "destroy"`,
+		head + `"resources":[{"kind":"A","name":"a","action":"error","seal":"x"}]}`:   `unknown action "error"`,
 		head + `"resources":[{"kind":"A","name":"a","action":"create"}]}`:             "has no seal",
-		head + `"resources":[{"kind":"A","name":"a","action":"create","seal":"x"},{"kind":"A","name":"a","action":"create","seal":"x"}]}`: "A a is there already",
+		head + `"resources":[{"kind":"A","name":"a","action":"create","seal":"x"},{"kind":"A","name":"a","action":"create","seal":"x"}]}`: "duplicate A a",
 	} {
 		_, err := parsePlanFile("plan.json", []byte(text))
 		require.ErrorContains(t, err, want, text)

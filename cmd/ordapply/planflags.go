@@ -103,7 +103,7 @@ func checkPlannedFlags(flags map[string][]string) error {
 	known := newPlan().Flags()
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		if !slices.Contains(storedFlags(), name) {
-			return fmt.Errorf("it sets --%s, which a plan cannot", name)
+			return fmt.Errorf("it sets --%s, which a plan file cannot set", name)
 		}
 		flag := known.Lookup(name)
 		if _, list := flag.Value.(pflag.SliceValue); !list && len(flags[name]) != 1 {
@@ -153,7 +153,7 @@ func (file *planFile) restoreFiles(cmd *cobra.Command, flag *pflag.Flag, was []s
 	}
 	for _, name := range was {
 		if !isCompleteURL(name) {
-			return usagef("the plan was made from %s, and what may be a credential in it is not kept: name it again with -f", name)
+			return usagef("the plan was made from %s, and a plan file does not store possible credentials: name the source again with -f", name)
 		}
 	}
 	return setFlag(flag, was)
@@ -167,11 +167,11 @@ func (file *planFile) needsBuild(cmd *cobra.Command) error {
 	case file.Build == nil || flags.Lookup("filename").Changed:
 		return nil
 	case !flags.Lookup("kustomize").Changed:
-		return usagef("the plan was made from the kustomization %s, and a plan file cannot start a build: name it with -k, or what it builds with -f (- for standard input)", file.Build.Kustomize)
+		return usagef("the plan was made from the kustomization %s, and a plan file cannot start a build: name it with -k, or its output with -f (- for standard input)", file.Build.Kustomize)
 	}
 	for _, name := range buildFlags()[1:] {
 		if slices.Contains(file.Build.Allowed, name) && !flags.Lookup(name).Changed {
-			return usagef("the plan was made with --%s, and a plan file cannot allow that: give it here, too", name)
+			return usagef("the plan was made with --%s, and a plan file cannot enable that: set it here as well", name)
 		}
 	}
 	return nil
@@ -183,7 +183,7 @@ func setFlag(flag *pflag.Flag, values []string) error {
 		return list.Replace(values)
 	}
 	if len(values) != 1 {
-		return fmt.Errorf("it takes one value, and not %d", len(values))
+		return fmt.Errorf("it takes one value, not %d", len(values))
 	}
 	flag.Changed = true
 	return flag.Value.Set(values[0])

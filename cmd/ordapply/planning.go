@@ -26,11 +26,11 @@ type planningFlags struct {
 
 func (f *planningFlags) register(flags *pflag.FlagSet) {
 	f.flags = flags
-	flags.StringVar(&f.frame, "frame", "", "which order rules a stream that carries two: argocd, helm or none; a SortOrder's stamps go before all")
-	flags.StringVar(&f.hooks, "hooks", "run", `what to do with Helm hooks: "run" them as Helm does, around the apply; "skip" or "refuse" them. Argo CD hooks that no sync creates are refused unless they are to be skipped`)
-	flags.BoolVar(&f.prerequisites, "prerequisites", true, "apply CRDs and Namespaces that nothing places before all else")
-	flags.StringSliceVar(&f.prerequisiteKinds, "prerequisite-kinds", nil, "further kinds to apply before all else, such as StorageClass or Issuer.cert-manager.io")
-	flags.StringSliceVar(&f.charts, "chart", nil, "folder of the Helm chart that the stream was rendered from; the order of its subcharts is kept")
+	flags.StringVar(&f.frame, "frame", "", "which order to use for a stream that has several: argocd, helm or none; the stamps of a SortOrder take precedence")
+	flags.StringVar(&f.hooks, "hooks", "run", `what to do with Helm hooks: "run" them as Helm does, around the apply; "skip" or "refuse" them. Argo CD hooks that a sync does not create are refused unless skipped`)
+	flags.BoolVar(&f.prerequisites, "prerequisites", true, "apply CRDs and Namespaces before everything else, unless something else places them")
+	flags.StringSliceVar(&f.prerequisiteKinds, "prerequisite-kinds", nil, "further kinds to apply before everything else, such as StorageClass or Issuer.cert-manager.io")
+	flags.StringSliceVar(&f.charts, "chart", nil, "folder of the Helm chart that the stream was rendered from; preserves the order of its subcharts")
 }
 
 // options returns the options for package ordering. order is the file of
@@ -76,7 +76,7 @@ type offline struct {
 func (o *offline) register(cmd *cobra.Command) {
 	o.inputFlags.register(cmd.Flags())
 	o.planningFlags.register(cmd.Flags())
-	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of objects that name none")
+	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of objects without one")
 }
 
 // load reads the manifests and the planning options.

@@ -31,9 +31,9 @@ func (f *previewFlags) register(cmd *cobra.Command) {
 	f.registerMembership(flags)
 	registerServerSide(flags)
 	addClusterFlags(flags, f.cluster)
-	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name that would own the applied fields")
-	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "show what comes of taking fields that other field managers own")
-	flags.Bool("ordering", true, "in waves; false is everything at once")
+	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name of the field manager that would own the applied fields")
+	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "show the result of taking fields that other field managers own")
+	flags.Bool("ordering", true, "in waves; false: everything at once")
 }
 
 // previewed is a plan with its preview.
@@ -101,4 +101,4 @@ func offerOffline(err error) error {
 	return err
 }
 
-var errNoClusterToAsk = errors.New("no cluster: there is no kubeconfig, or it names none; set KUBECONFIG or --kubeconfig, or see the waves without a cluster with ordapply plan --dry-run=client")
+var errNoClusterToAsk = errors.New("no cluster: kubeconfig not found, or it names no cluster; set KUBECONFIG or --kubeconfig, or see the waves without a cluster with ordapply plan --dry-run=client")

@@ -124,7 +124,7 @@ func (p *printer) extend(plan *ordering.Plan) {
 	more, notes := len(plan.Steps)-len(p.plan.Steps), plan.Notes[len(p.plan.Notes):]
 	p.plan = plan
 	if more > 0 {
-		plain.Fprintf(p.err, "pruning %s that the apply set had and the stream does not\n", plain.Count(more, "resource"))
+		plain.Fprintf(p.err, "pruning %s that the stream no longer contains\n", plain.Count(more, "resource"))
 	}
 	p.notes(notes)
 }
@@ -133,11 +133,11 @@ func (p *printer) extend(plan *ordering.Plan) {
 func (p *printer) rollBack(revision int, plan *ordering.Plan) {
 	p.plan = plan
 	if revision == 0 {
-		plain.Fprintf(p.err, "it failed, and no revision was deployed before: deleting %s that it created\n", plain.Count(len(plan.Steps), "resource"))
+		plain.Fprintf(p.err, "the run failed, and no revision was deployed before: deleting %s that it created\n", plain.Count(len(plan.Steps), "resource"))
 	} else if len(plan.Steps) == 0 {
-		plain.Fprintf(p.err, "it failed; rolling back to revision %d\n", revision)
+		plain.Fprintf(p.err, "the run failed; rolling back to revision %d\n", revision)
 	} else {
-		plain.Fprintf(p.err, "it failed; rolling back to revision %d: applying %s in %s\n", revision, plain.Count(len(plan.Steps), "resource"), plain.Count(len(plan.Waves), "wave"))
+		plain.Fprintf(p.err, "the run failed; rolling back to revision %d: applying %s in %s\n", revision, plain.Count(len(plan.Steps), "resource"), plain.Count(len(plan.Waves), "wave"))
 	}
 	for _, note := range plan.Notes {
 		plain.Fprintf(p.err, "note: %s\n", note)
@@ -155,7 +155,7 @@ func (p *printer) waveWords(e apply.Event) string {
 // nothing.
 func (p *printer) ended(state apply.State) string {
 	if p.dryRun && state == apply.Deleted {
-		return "may be deleted"
+		return "would be deleted"
 	}
 	return string(state)
 }
@@ -249,7 +249,7 @@ func (p *printer) end(o events.Outcome) {
 // deployed before, the deletion of what the run created.
 func describeRollback(revision int) string {
 	if revision == 0 {
-		return "deleting what it created"
+		return "deleting what the run created"
 	}
 	return fmt.Sprintf("rollback to revision %d", revision)
 }

@@ -98,7 +98,7 @@ func (f *deleteFlags) show(w io.Writer, d deletion) error {
 	}
 	for i, s := range plan.Steps {
 		if d.live[s.ID] == nil {
-			plan.Steps[i].Why.Rule, plan.Steps[i].Why.Detail = "it is not there", ""
+			plan.Steps[i].Why.Rule, plan.Steps[i].Why.Detail = "does not exist", ""
 		}
 	}
 	return plan.WriteText(w)

@@ -40,11 +40,11 @@ func newRBAC() *cobra.Command {
 	f.cluster.AuthInfoName = nil // --user is the subject to bind
 	cmd := &cobra.Command{
 		Use:   "rbac -f FILE",
-		Short: "Print the Roles that applying a stream takes, and nothing beyond",
-		Long: `rbac prints a Role for each namespace of a stream, and a ClusterRole for what
-lives in none, with what apply asks for and nothing beyond. As what resource a
-kind is served is told by the stream's CustomResourceDefinitions, by the cluster
-where there is one, and for Kubernetes' own kinds by what is known of them.`,
+		Short: "Print the minimal Roles for applying a stream",
+		Long: `rbac prints a Role for each namespace of a stream, and a ClusterRole for what is
+cluster-scoped, with the permissions that apply needs and no others. Plural names
+of kinds come from CustomResourceDefinitions in the stream, else from the cluster,
+else from a built-in table.`,
 		Example: `  kustomize build . | ordapply rbac --service-account ci/deployer | kubectl apply -f -
   ordapply rbac -f app.yaml -n shop --user jane
   ordapply rbac -f app.yaml -n shop --applyset shop --prune --service-account ci/deployer`,
@@ -59,7 +59,7 @@ where there is one, and for Kubernetes' own kinds by what is known of them.`,
 	addClusterFlags(flags, f.cluster)
 	flags.StringVar(&f.name, "name", "ordapply", "name of the Roles and their bindings")
 	f.rbacSetFlags.register(flags)
-	flags.BoolVar(&f.diagnosis, "diagnosis", true, "allow asking why something did not become ready, too")
+	flags.BoolVar(&f.diagnosis, "diagnosis", true, "also allow finding out why a resource did not become ready")
 	return cmd
 }
 
@@ -196,7 +196,7 @@ func (w rbacRequest) servedSetKinds(ctx context.Context, parent object.ID, kind 
 
 // notes returns what else the user should know about the Roles.
 func (f *rbacFlags) notes(plan *ordering.Plan, rules map[string][]rule) []string {
-	lines := []string{"What ordapply apply asks for with these manifests, and nothing beyond."}
+	lines := []string{"The permissions that ordapply apply needs for these manifests, and no others."}
 	var first []string
 	var granting []string
 	for _, s := range plan.Steps {
@@ -208,12 +208,12 @@ func (f *rbacFlags) notes(plan *ordering.Plan, rules map[string][]rule) []string
 		}
 	}
 	for _, name := range first {
-		lines = append(lines, "A Role lives in its namespace, which must be there first: kubectl create namespace "+name)
+		lines = append(lines, "The namespace of a Role must exist before the Role: kubectl create namespace "+name)
 	}
 	if len(granting) > 0 {
 		lines = append(lines,
-			"The manifests grant permissions themselves ("+strings.Join(granting, ", ")+"). The API server lets nobody grant",
-			"what they may not do: allow that here too, or the verbs escalate (on Roles) and bind (on what bindings refer to).")
+			"The manifests grant permissions ("+strings.Join(granting, ", ")+"). The API server rejects a grant of",
+			"permissions that the account lacks: allow them here too, or the verbs escalate (on Roles) and bind (on the Roles of bindings).")
 	}
 	return lines
 }
@@ -223,7 +223,7 @@ func unboundNote(subject string) []string {
 	if subject != "" {
 		return nil
 	}
-	return []string{"Bound to nobody: name one with --service-account, --user or --group."}
+	return []string{"Not bound to an account: name one with --service-account, --user or --group."}
 }
 
 // guessedPlurals records guessed plural names of kinds.
@@ -234,7 +234,7 @@ type guessedPlurals struct {
 // kind guesses the resource name of a kind.
 func (g *guessedPlurals) kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 	plural, _ := meta.UnsafeGuessKindToResource(gvk)
-	text := gvk.GroupKind().String() + " is taken to be served as " + plural.Resource
+	text := gvk.GroupKind().String() + " is assumed to be served as " + plural.Resource
 	if !slices.Contains(g.made, text) {
 		g.made = append(g.made, text)
 	}
@@ -244,7 +244,7 @@ func (g *guessedPlurals) kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 func (g *guessedPlurals) notes() []string {
 	var lines []string
 	for _, text := range g.made {
-		lines = append(lines, "Guessed, for want of its CustomResourceDefinition or a cluster that has it: "+text+".")
+		lines = append(lines, "Guessed, because neither the stream nor a cluster defines it: "+text+".")
 	}
 	return lines
 }

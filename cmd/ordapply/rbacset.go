@@ -27,13 +27,13 @@ type rbacSetFlags struct {
 }
 
 func (f *rbacSetFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.set, "applyset", "", "allow keeping this apply set, too: NAME of a Secret that is its parent, or KIND/NAME")
-	flags.BoolVar(&f.prune, "prune", false, "allow pruning what the apply set no longer holds, too")
-	flags.BoolVar(&f.remove, "delete", false, "allow deleting the manifests' objects, too")
-	flags.BoolVar(&f.takeOver, "take-over", false, "allow taking over the apply set from another tool, too")
-	flags.BoolVar(&f.onFailure, "rollback-on-failure", false, "allow undoing a run that failed, too: deleting what it created, and applying the revision that is deployed now")
-	flags.BoolVar(&f.rollback, "rollback", false, "allow the verb rollback, too: applying any revision that the apply set keeps, and pruning")
-	flags.BoolVar(&f.status, "status", false, "allow the verbs status and history, too")
+	flags.StringVar(&f.set, "applyset", "", "also allow managing this apply set: NAME of its parent Secret, or KIND/NAME")
+	flags.BoolVar(&f.prune, "prune", false, "also allow pruning members that the stream no longer contains")
+	flags.BoolVar(&f.remove, "delete", false, "also allow deleting the objects of the manifests")
+	flags.BoolVar(&f.takeOver, "take-over", false, "also allow taking over the apply set from another tool")
+	flags.BoolVar(&f.onFailure, "rollback-on-failure", false, "also allow undoing a failed run: deleting what it created, and applying the revision that is deployed now")
+	flags.BoolVar(&f.rollback, "rollback", false, "also allow the rollback command: applying any stored revision of the apply set, and pruning")
+	flags.BoolVar(&f.status, "status", false, "also allow the status and history commands")
 }
 
 // check returns an error for flags that require an apply set.
@@ -42,7 +42,7 @@ func (f *rbacSetFlags) check() error {
 		"prune": f.prune, "take-over": f.takeOver, "rollback-on-failure": f.onFailure, "rollback": f.rollback, "status": f.status,
 	} {
 		if given && f.set == "" {
-			return usagef("--%s is about an apply set: name it with --applyset", flag)
+			return usagef("--%s requires an apply set: name it with --applyset", flag)
 		}
 	}
 	return nil
@@ -93,7 +93,7 @@ func (f *rbacSetFlags) backPermissions(ctx context.Context, w rbacRequest, appli
 		all.Add(creationPermissions(w.stream.Objects, w.kinds))
 	}
 	if w.target == nil {
-		return all, []string{"Going back applies a revision of the apply set: without a cluster no Role allows kinds that only a revision holds."}, nil
+		return all, []string{"A rollback applies a revision of the apply set: without a cluster, no Role allows kinds that only a revision contains."}, nil
 	}
 	revisions, err := f.revisions(ctx, state.History{Cluster: w.target.cluster, Parent: applyset.Parent{ID: parent}, Namespace: home})
 	if err != nil {

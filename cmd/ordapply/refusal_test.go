@@ -24,9 +24,9 @@ func TestServersThatSayNothing(t *testing.T) {
 		user    clientcmdapi.AuthInfo
 		want    string
 	}{
-		"nobody":     {status: http.StatusForbidden, want: "refused to say what it serves: 403 Forbidden: the kubeconfig's user has no credentials, "},
-		"no server":  {status: http.StatusNotFound, want: "refused to say what it serves: 404 Not Found: there is no API server at this address; "},
-		"plain http": {status: http.StatusBadRequest, want: "400 Bad Request: it may want https where the kubeconfig's cluster.server says http"},
+		"nobody":     {status: http.StatusForbidden, want: "refused discovery: 403 Forbidden: the kubeconfig's user has no credentials, "},
+		"no server":  {status: http.StatusNotFound, want: "refused discovery: 404 Not Found: no API server at this address; "},
+		"plain http": {status: http.StatusBadRequest, want: "400 Bad Request: it may expect https, and the kubeconfig's cluster.server says http"},
 		"authority": {cluster: clientcmdapi.Cluster{CertificateAuthorityData: []byte("none")},
 			want: "error: the kubeconfig cannot be used: unable to load root certificates"},
 		"plugin": {user: clientcmdapi.AuthInfo{Exec: plugin},

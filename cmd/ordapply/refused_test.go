@@ -63,7 +63,7 @@ func TestInvalidRunWritesRunEnd(t *testing.T) {
 func TestInvalidMetricsFile(t *testing.T) {
 	code, lines := eventsOf(t, "apply", "-f", "app.yaml", "-o", "json", "--metrics-file", "nowhere/run.prom")
 	require.Equal(t, exitUsage, code)
-	require.Equal(t, "--metrics-file=nowhere/run.prom: there is no folder nowhere", lines[0]["message"])
+	require.Equal(t, "--metrics-file=nowhere/run.prom: folder nowhere does not exist", lines[0]["message"])
 	require.EqualValues(t, exitUsage, lines[1]["exitCode"])
 }
 

@@ -21,7 +21,7 @@ func renumber(text []byte, wave int) ([]byte, error) {
 			return replaceScalar(text, value, strconv.Quote(strconv.Itoa(wave)))
 		}
 	}
-	return nil, errors.New("it has no annotation that says its wave")
+	return nil, errors.New("it has no annotation with its wave")
 }
 
 func mapValue(node *yaml.Node, key string) *yaml.Node {
@@ -49,11 +49,11 @@ func replaceScalar(text []byte, node *yaml.Node, with string) ([]byte, error) {
 		quote = "'"
 	case 0:
 	default:
-		return nil, errors.New("its wave is written in a way that cannot be changed in place")
+		return nil, errors.New("the YAML style of its wave cannot be changed in place")
 	}
 	old := quote + node.Value + quote
 	if !bytes.HasPrefix(line[from:], []byte(old)) {
-		return nil, errors.New("its wave is written in a way that cannot be changed in place")
+		return nil, errors.New("the YAML style of its wave cannot be changed in place")
 	}
 	lines[node.Line-1] = append(append(append([]byte{}, line[:from]...), with...), line[from+len(old):]...)
 	return bytes.Join(lines, nil), nil

@@ -19,11 +19,11 @@ func newRollback() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback NAME",
 		Short: "Apply an earlier revision of an apply set again, in its order",
-		Long: `rollback applies the stream of an earlier revision again, in the order that it was
-applied in, and then prunes, in reverse, the members that it lacks. That makes a
-new revision. Without --to-revision it goes back to the one that was deployed
-before the last; where that was a rollback that was killed or failed, it goes on
-with it. A revision of another cluster is refused.
+		Long: `rollback applies the stream of an earlier revision again, in its recorded order,
+and then prunes, in reverse, the members that it does not contain. This creates a
+new revision. Without --to-revision it rolls back to the revision that was
+deployed before the latest; if the latest was a rollback that was killed or
+failed, it resumes that. A revision of another cluster is refused.
 
   ordapply rollback shop
   ordapply rollback shop --to-revision 3
@@ -43,7 +43,7 @@ with it. A revision of another cluster is refused.
 			})
 		},
 	}
-	cmd.Flags().IntVar(&to, "to-revision", 0, "the revision to go back to; 0: the one that was deployed before the last")
+	cmd.Flags().IntVar(&to, "to-revision", 0, "the revision to roll back to; 0: the one that was deployed before the latest")
 	f.registerPruneNamespaces(cmd.Flags())
 	f.registerHistory(cmd.Flags())
 	f.registerLock(cmd.Flags())
@@ -82,7 +82,7 @@ func (f *applyFlags) prepareRollback(ctx context.Context, measured *metricsRecor
 		return j, err
 	}
 	if previous.Resumed {
-		r.Plan.Notes = append(r.Plan.Notes, fmt.Sprintf("this goes on with the rollback to revision %d, which did not get through; another: --to-revision", r.Number))
+		r.Plan.Notes = append(r.Plan.Notes, fmt.Sprintf("resuming the rollback to revision %d, which did not complete; to roll back to another, use --to-revision", r.Number))
 	}
 	j, err = f.revisionSession(ctx, j, r, "--rollback")
 	j.precondition = func(ctx context.Context) error { return checkPreviousRevision(ctx, set.history, r.Number) }
@@ -96,7 +96,7 @@ func checkPreviousRevision(ctx context.Context, history state.History, number in
 	if err != nil || now.Number == number {
 		return err
 	}
-	return fmt.Errorf("another run ended meanwhile: this was to go back to revision %d, and the one before the last is now %d; nothing was changed. Name the one that you mean with --to-revision", number, now.Number)
+	return fmt.Errorf("another run ended in the meantime: the rollback was to go to revision %d, but the one before the latest is now %d; nothing was changed. Choose one with --to-revision", number, now.Number)
 }
 
 // revisionSession returns the job that applies a revision; flag is the flag with which

@@ -14,7 +14,7 @@ func newRoot() *cobra.Command {
 		Use:   "ordapply",
 		Short: "Apply Kubernetes manifests in the order their author wrote",
 		Long: `ordapply applies a stream of manifests in gated waves: CRDs and Namespaces
-first, then layer after layer, each opened when the one before it is ready.
+first, then layer by layer, each when the one before it is ready.
 
   kustomize build . | ordapply                    apply what kustomize prints
   ordapply apply -f app.yaml --order order.yaml   order it by a SortOrder
@@ -35,14 +35,14 @@ first, then layer after layer, each opened when the one before it is ready.
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
-			return usagef("nothing to do: pipe manifests in, or name a verb")
+			return usagef("nothing to do: pipe manifests in, or name a command")
 		},
 	}
 	if name := displayName(os.Args[0]); name != "" {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
 	}
 	root.SetFlagErrorFunc(flagMisuse)
-	root.PersistentFlags().String("config", "", "file with values for flags, one a line; environment variables ORDAPPLY_… go before it")
+	root.PersistentFlags().String("config", "", "file with values for flags, one per line; environment variables ORDAPPLY_… take precedence")
 	registerVerbosity(root.PersistentFlags())
 	root.SetGlobalNormalizationFunc(longNames)
 	root.AddCommand(newApply(), newPlan(), newDiff(), newGraph(), newSort(), newVet(), newExplain(), newConsolidate(), newHealth(), newRBAC(), newVersion())

@@ -51,7 +51,7 @@ func (file *planFile) checkHooks(now []ordering.Resource) error {
 	if slices.Equal(file.Hooks, planFileHooks(now)) {
 		return nil
 	}
-	return errors.New("the hooks in the manifests are not what they were when the plan was made: nothing was applied, plan again" + firstMoved(file.Hooks, planFileHooks(now)))
+	return errors.New("the hooks in the manifests have changed since the plan was made: nothing was applied, plan again" + firstMoved(file.Hooks, planFileHooks(now)))
 }
 
 // firstMoved names the first hook that differs.
@@ -61,7 +61,7 @@ func firstMoved(was, is []planFileHook) string {
 		case i >= len(was):
 			return fmt.Sprintf(" (%s was not planned)", is[i].id())
 		case i >= len(is):
-			return fmt.Sprintf(" (%s is not there)", was[i].id())
+			return fmt.Sprintf(" (%s is missing)", was[i].id())
 		case was[i] != is[i]:
 			return fmt.Sprintf(" (%s)", is[i].id())
 		}

@@ -16,13 +16,13 @@ func (serverSide) Type() string   { return "bool" }
 
 func (serverSide) Set(text string) error {
 	if yes, err := strconv.ParseBool(text); err != nil || !yes {
-		return errors.New("ordapply applies server-side, and in no other way: leave it out")
+		return errors.New("ordapply always applies server-side: leave it out")
 	}
 	return nil
 }
 
 // registerServerSide registers the flag as hidden.
 func registerServerSide(flags *pflag.FlagSet) {
-	flag := flags.VarPF(serverSide{}, "server-side", "", "as kubectl's; ordapply always does")
+	flag := flags.VarPF(serverSide{}, "server-side", "", "as in kubectl; ordapply always does")
 	flag.NoOptDefVal, flag.Hidden = "true", true
 }

@@ -33,7 +33,7 @@ type setFlags struct {
 
 func (f *setFlags) register(flags *pflag.FlagSet) {
 	f.registerMembership(flags)
-	flags.BoolVar(&f.rollback, "rollback-on-failure", false, "when the run fails, apply the revision of the apply set that was deployed last again and delete what the run created; on a first install, delete what it created. The exit code stays that of the failure")
+	flags.BoolVar(&f.rollback, "rollback-on-failure", false, "when the run fails, apply the last deployed revision of the apply set again and delete what the run created; on a first install, only delete what it created. The exit code is still that of the failure")
 	f.registerHistory(flags)
 	f.registerLock(flags)
 }
@@ -42,31 +42,31 @@ func (f *setFlags) register(flags *pflag.FlagSet) {
 // sets, which change the meaning of -n.
 func addClusterFlags(flags *pflag.FlagSet, cluster *genericclioptions.ConfigFlags) {
 	cluster.AddFlags(flags)
-	flags.Lookup("namespace").Usage = "namespace of resources that name none. Without --applyset one that names another is refused; with it this is where the set is kept, and resources may name any"
+	flags.Lookup("namespace").Usage = "namespace of resources without one. Without --applyset, a resource with another namespace is refused; with it, this is the namespace of the parent, and resources may name any"
 }
 
 // registerMembership registers the flags that affect a preview.
 func (f *setFlags) registerMembership(flags *pflag.FlagSet) {
 	f.limit = state.DefaultLimit
-	flags.StringVar(&f.set, "applyset", "", "apply set (KEP-3659) that the resources become members of: NAME of a Secret that is its parent, in the namespace of -n, or KIND/NAME")
-	flags.StringVar(&f.adopt, "adopt", "unowned", `which objects that exist already may become members: "never" any, "unowned": those of no set, "any": those of other sets too`)
-	flags.BoolVar(&f.takeOver, "take-over", false, "make a set ours that another tool kept, with all that the tool owns on its members; implies --adopt=any")
-	flags.BoolVar(&f.prune, "prune", false, "when all of the stream is ready, delete the members of the apply set that it no longer holds, in reverse order")
+	flags.StringVar(&f.set, "applyset", "", "apply set (KEP-3659) that the resources become members of: NAME of its parent Secret, in the namespace of -n, or KIND/NAME")
+	flags.StringVar(&f.adopt, "adopt", "unowned", `which existing objects may become members: "never": none; "unowned": those in no set; "any": also members of other sets`)
+	flags.BoolVar(&f.takeOver, "take-over", false, "take over a set that another tool managed, with all fields that the tool owns on its members; implies --adopt=any")
+	flags.BoolVar(&f.prune, "prune", false, "when the whole stream is ready, delete members of the apply set that it no longer contains, in reverse order")
 	f.registerPruneNamespaces(flags)
 }
 
 func (f *setFlags) registerPruneNamespaces(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.pruneSpaces, "prune-namespaces", false, "prune Namespaces also when they hold what is no part of the apply set")
+	flags.BoolVar(&f.pruneSpaces, "prune-namespaces", false, "prune Namespaces even if they contain objects outside the apply set")
 }
 
 func (f *setFlags) registerHistory(flags *pflag.FlagSet) {
-	flags.IntVar(&f.limit, "history-limit", state.DefaultLimit, "how many revisions of an apply set are kept; the one deployed last is kept in any case")
+	flags.IntVar(&f.limit, "history-limit", state.DefaultLimit, "number of revisions of an apply set to keep; the last deployed one is always kept")
 }
 
 func (f *setFlags) registerLock(flags *pflag.FlagSet) { registerLockTimeout(flags, &f.lockTimeout) }
 
 func registerLockTimeout(flags *pflag.FlagSet, d *time.Duration) {
-	flags.DurationVar(d, "lock-timeout", 30*time.Second, "how long to wait for another run on the same apply set; 0: not at all")
+	flags.DurationVar(d, "lock-timeout", 30*time.Second, "how long to wait for another run on the same apply set; 0: do not wait")
 }
 
 // waitingFor returns a function that prints that another run holds the lock.
@@ -86,22 +86,22 @@ func (f *setFlags) check() error {
 	}
 	switch {
 	case f.takeOver && f.adopt == "never":
-		return usagef("--take-over makes members of what the other tool keeps, and --adopt=never refuses that: leave one of them out")
+		return usagef("--take-over adopts the members of the other tool, and --adopt=never forbids that: leave one of them out")
 	case f.set == "" && f.rollback:
-		return usagef("--rollback-on-failure goes back to what an apply set had before: name it with --applyset")
+		return usagef("--rollback-on-failure requires an apply set: name it with --applyset")
 	case f.set == "" && f.takeOver:
-		return usagef("--take-over takes over an apply set: name it with --applyset")
+		return usagef("--take-over requires an apply set: name it with --applyset")
 	case f.set == "" && (f.prune || f.pruneSpaces):
-		return usagef("--prune deletes what an apply set no longer holds: name it with --applyset")
+		return usagef("--prune requires an apply set: name it with --applyset")
 	case f.pruneSpaces && !f.prune:
-		return usagef("--prune-namespaces says how to prune: it needs --prune")
+		return usagef("--prune-namespaces requires --prune")
 	}
 	return nil
 }
 
 func (f *setFlags) checkHistory() error {
 	if f.limit < 1 {
-		return usagef("--history-limit=%d: at least 1 revision is kept", f.limit)
+		return usagef("--history-limit=%d: must be at least 1", f.limit)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (t *target) parent(ctx context.Context, text string) (schema.GroupVersionKi
 	case name == "":
 		return gvk, object.ID{}, usagef("--applyset=%s: write NAME or KIND/NAME", text)
 	case !served:
-		return gvk, object.ID{}, usagef("--applyset=%s: the API server serves no %q", text, kind)
+		return gvk, object.ID{}, usagef("--applyset=%s: the API server does not serve %q", text, kind)
 	}
 	if faults := validation.IsDNS1123Subdomain(name); len(faults) > 0 {
 		return gvk, object.ID{}, usagef("--applyset=%s: %q cannot be the name of its parent: %s", text, name, faults[0])

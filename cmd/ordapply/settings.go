@@ -66,7 +66,7 @@ func negativeTimes(cmd *cobra.Command) []error {
 	var errs []error
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if d, err := cmd.Flags().GetDuration(flag.Name); err == nil && d < 0 {
-			errs = append(errs, usagef("--%s=%s: a time cannot be negative", flag.Name, flag.Value))
+			errs = append(errs, usagef("--%s=%s: a duration cannot be negative", flag.Name, flag.Value))
 		}
 	})
 	return errs
@@ -93,7 +93,7 @@ func noteSimilarVariables(cmd *cobra.Command) {
 			continue
 		}
 		if near := ordering.DidYouMean(word, slices.Sorted(maps.Keys(known))); near != "" {
-			plain.Fprintf(cmd.ErrOrStderr(), "note: the environment variable %s sets nothing: no flag is called --%s%s\n", name, word, near)
+			plain.Fprintf(cmd.ErrOrStderr(), "note: unknown environment variable %s: no flag is called --%s%s\n", name, word, near)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func readConfig(ctx context.Context, cmd *cobra.Command) (configFile, error) {
 	for _, key := range slices.Sorted(maps.Keys(raw)) {
 		flag := known[key]
 		if flag == nil {
-			errs = append(errs, usagef("%s: no flag is called %q%s", name, key, longName(key, known)))
+			errs = append(errs, usagef("%s: unknown flag %q%s", name, key, longName(key, known)))
 			continue
 		}
 		value, err := flagText(flag, raw[key])

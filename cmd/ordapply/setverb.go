@@ -52,7 +52,7 @@ func (t *target) existingSet(ctx context.Context, name string) (existingSet, err
 		err = nil
 	}
 	if err == nil && !set.Known() {
-		err = fmt.Errorf("there is no apply set %s: its parent, %s, does not exist (-n names its namespace; ordapply apply --applyset %s makes one)", name, id, name)
+		err = fmt.Errorf("apply set %s not found: its parent, %s, does not exist (-n sets its namespace; ordapply apply --applyset %s creates one)", name, id, name)
 	}
 	if err != nil {
 		return existingSet{}, err

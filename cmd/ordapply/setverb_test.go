@@ -77,7 +77,7 @@ func testStatusWatch(t *testing.T, cluster *testcluster.Cluster) {
 	}()
 	awaitLine(t, lines, "all         2/2    Healthy")
 	cluster.Kubectl(t, "delete", "configmap", "a", "-n", "set-verbs")
-	awaitLine(t, lines, "ConfigMap set-verbs/a: missing: it is not there, or no longer a member of the set")
+	awaitLine(t, lines, "ConfigMap set-verbs/a: missing: it does not exist, or is no longer a member of the set")
 	awaitLine(t, lines, "(no layer): Degraded, 1/2 ready")
 	code, said := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs")
 	require.Equal(t, exitDone, code, said)

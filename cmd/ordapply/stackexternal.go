@@ -29,11 +29,11 @@ func readExternal(field string, spec appSpec, selector map[string]json.RawMessag
 		return nil, nil
 	}
 	if len(spec.External) == 0 {
-		return nil, fmt.Errorf("%s.external: it names nothing: name the resources to wait for, such as {apiVersion: apps/v1, kind: Deployment, namespace: argocd, name: argocd-server}", field)
+		return nil, fmt.Errorf("%s.external: the list is empty: name the resources to wait for, such as {apiVersion: apps/v1, kind: Deployment, namespace: argocd, name: argocd-server}", field)
 	}
 	var errs []error
 	for _, name := range fieldsNotForExternal(spec, selector) {
-		errs = append(errs, fmt.Errorf("%s.%s: the application is external, and nothing of it is applied here: remove %s or external", field, name, name))
+		errs = append(errs, fmt.Errorf("%s.%s: the application is external and is not applied here: remove %s or external", field, name, name))
 	}
 	var ids []object.ID
 	for i, ref := range spec.External {
@@ -42,7 +42,7 @@ func readExternal(field string, spec appSpec, selector map[string]json.RawMessag
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s.external[%d]: %w", field, i, err))
 		case slices.Contains(ids, id):
-			errs = append(errs, fmt.Errorf("%s.external[%d]: it names %s again: remove it", field, i, id))
+			errs = append(errs, fmt.Errorf("%s.external[%d]: duplicate %s: remove it", field, i, id))
 		}
 		ids = append(ids, id)
 	}
@@ -69,9 +69,9 @@ func (s externalSpec) id() (object.ID, error) {
 	gv, err := schema.ParseGroupVersion(s.APIVersion)
 	switch {
 	case s.Kind == "" || s.Name == "":
-		return object.ID{}, errors.New("it names no resource: write its apiVersion, kind and name, and its namespace where it has one")
+		return object.ID{}, errors.New("it names no resource: write its apiVersion, kind and name, and its namespace if it has one")
 	case err != nil || s.APIVersion == "" || strings.HasSuffix(s.APIVersion, "/"):
-		return object.ID{}, fmt.Errorf("apiVersion: %q is none: write it as in a manifest, such as apps/v1", s.APIVersion)
+		return object.ID{}, fmt.Errorf("apiVersion: %q is not valid: write it as in a manifest, such as apps/v1", s.APIVersion)
 	}
 	return object.ID{Group: gv.Group, Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}, nil
 }

@@ -84,7 +84,7 @@ func (f *stackFile) readTimeouts(raw json.RawMessage) error {
 		return nil
 	}
 	if err := json.Unmarshal(raw, &timeouts); err != nil {
-		return errors.New("timeouts: a mapping of kinds to durations is needed, such as {Job: 10m}")
+		return errors.New("timeouts: must map kinds to durations, such as {Job: 10m}")
 	}
 	var errs []error
 	kinds := slices.SortedFunc(maps.Keys(timeouts), func(a, b string) int { // "Kind.group" before "Kind": the first match is used
@@ -174,7 +174,7 @@ func readApp(field string, raw map[string]json.RawMessage) (application, error) 
 	}
 	for _, key := range []string{"layer", "gate", "unmatched"} {
 		if _, ok := raw[key]; ok {
-			return application{}, fmt.Errorf("%s.%s: an application has none: it selects resources by matchAnnotations, matchExpressions, labelSelector, group, kind, namespace or resourceName", field, key)
+			return application{}, fmt.Errorf("%s.%s: not a field of an application, which selects resources by matchAnnotations, matchExpressions, labelSelector, group, kind, namespace or resourceName", field, key)
 		}
 	}
 	if name, ok := raw["resourceName"]; ok { // in raw, "name" is the application's name
@@ -200,7 +200,7 @@ func checkName(field, name string) error {
 	case name == "":
 		return fmt.Errorf("%s: name is missing", field)
 	case strings.Contains(name, "/"):
-		return fmt.Errorf("%s: name %q: a slash stands between a stack's name and an application's", field, name)
+		return fmt.Errorf("%s: name %q: must not contain a slash, which separates stack and application", field, name)
 	}
 	return nil
 }
@@ -212,12 +212,12 @@ func checkDuplicateNames(field string, stacks []ordering.Stack) error {
 	seen := map[string]bool{}
 	for s, stack := range stacks {
 		if seen[stack.Name] {
-			errs = append(errs, fmt.Errorf("%s[%d]: there is a stack %s already", field, s, stack.Name))
+			errs = append(errs, fmt.Errorf("%s[%d]: duplicate stack %s", field, s, stack.Name))
 		}
 		seen[stack.Name] = true
 		for a, app := range stack.Applications {
 			if name := stack.Name + "/" + app.Name; seen[name] {
-				errs = append(errs, fmt.Errorf("%s[%d].applications[%d]: there is an application %s already", field, s, a, name))
+				errs = append(errs, fmt.Errorf("%s[%d].applications[%d]: duplicate application %s", field, s, a, name))
 			} else {
 				seen[name] = true
 			}

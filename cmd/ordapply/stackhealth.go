@@ -41,7 +41,7 @@ func (h *healthTree) readFile(raw json.RawMessage) error {
 	var rules []json.RawMessage
 	if raw != nil {
 		if err := json.Unmarshal(raw, &rules); err != nil {
-			return errors.New("health: a list of rules is needed, such as [{kind: Store, readyWhen: self.status.open}]")
+			return errors.New("health: must be a list of rules, such as [{kind: Store, readyWhen: self.status.open}]")
 		}
 	}
 	h.add("", "", rules)

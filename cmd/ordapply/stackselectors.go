@@ -72,7 +72,7 @@ func (a *applicationSelectors) idle(metas []object.Meta) []error {
 	var errs []error
 	for _, found := range a.order.UnusedSelectors(a.order.Place(metas), metas) {
 		if i := found.Selector; i < len(a.names) && !a.optional[i] {
-			errs = append(errs, fmt.Errorf("%s: application %s (%s) matches nothing: correct its selector, or write optional: true if the stream may lack it%s", a.fields[i], a.names[i], found.Text, found.Nearest))
+			errs = append(errs, fmt.Errorf("%s: application %s (%s) matches nothing: correct its selector, or write optional: true if the stream need not contain it%s", a.fields[i], a.names[i], found.Text, found.Nearest))
 		}
 	}
 	return errs

@@ -86,14 +86,14 @@ func (o *observer) observe(ctx context.Context) (*setStatus, error) {
 func leftByHooks(ctx context.Context, set existingSet) (notes []string, err error) {
 	left, err := set.history.LeftHooks(ctx)
 	for _, one := range left {
-		fate := "and it is deleted with the set"
+		fate := "it is deleted with the set"
 		if one.Stays {
-			fate = "and it stays when the set is deleted"
+			fate = "it remains when the set is deleted"
 		}
-		notes = append(notes, fmt.Sprintf("%s is no member: a hook left it, %s", one.ID, fate))
+		notes = append(notes, fmt.Sprintf("%s is not a member: a hook left it behind, and %s", one.ID, fate))
 	}
 	if apierrors.IsForbidden(err) {
-		return append(notes, "what hooks left behind cannot be read: "+err.Error()), nil
+		return append(notes, "the objects that hooks left behind cannot be read: "+err.Error()), nil
 	}
 	return notes, err
 }
@@ -242,7 +242,7 @@ func memberFor(id object.ID, found map[object.ID]member, unknown map[schema.Grou
 	if err := unknown[schema.GroupKind{Group: id.Group, Kind: id.Kind}]; err != nil {
 		return member{ID: id, Verdict: health.Unknown, Reason: "its kind cannot be read: " + err.Error()}
 	}
-	return member{ID: id, Verdict: health.Missing, Reason: "it is not there, or no longer a member of the set"}
+	return member{ID: id, Verdict: health.Missing, Reason: "it does not exist, or is no longer a member of the set"}
 }
 
 // sectionsOf returns the sections of a plan, ordered by their first step.

@@ -28,23 +28,23 @@ func newStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Show the health of an apply set, layer by layer",
-		Long: `status judges every member of an apply set as it is now, and shows the health of
-its layers and stacks in the order that they were applied in. One that failed or
-is unknown makes its layer Failed, else one that is missing, degraded or being
-deleted Degraded, else one on its way Progressing, else one that is suspended
-Suspended. It ends with code 0 when all are ready, with 3 when the others are only
-Progressing or Suspended, so that waiting may help, and with 1 otherwise. NAME is
-that of the set's parent, a Secret, or KIND/NAME.
+		Long: `status judges the live state of every member of an apply set, and shows the health
+of its layers and stacks in the order in which they were applied. A layer is
+Failed if a member has failed or is unknown, else Degraded if one is missing,
+degraded or being deleted, else Progressing if one is progressing, else Suspended
+if one is suspended. The exit code is 0 when all are ready, 3 when the others are
+only Progressing or Suspended, so that waiting may help, and 1 otherwise. NAME is
+that of the set's parent Secret, or KIND/NAME.
 
   ordapply status shop
-  ordapply status shop --watch    go on, and tell what changes`,
+  ordapply status shop --watch    keep running, and show changes`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	f.setCommand.register(cmd)
 	f.healthFlags.register(cmd.Flags())
-	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "go on until interrupted: draw it anew on a terminal, elsewhere print a line for what changes")
-	cmd.Flags().DurationVar(&f.grace, "status-grace", 15*time.Second, "how long a custom resource may be without a status that says how it is, before it is judged all the same; 0: not at all")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "keep running until interrupted: redraw the table on a terminal, elsewhere print a line per change")
+	cmd.Flags().DurationVar(&f.grace, "status-grace", 15*time.Second, "maximum time to wait for a meaningful status of a custom resource before judging it without one; 0: do not wait")
 	return cmd
 }
 

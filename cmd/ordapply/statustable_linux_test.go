@@ -56,11 +56,11 @@ all       3/3    Healthy`
 LAYER     READY  HEALTH    WORST
 app/base  1/1    Healthy
 app/web   1/1    Healthy
-app/last  0/1    Degraded  ServiceAccount set-screen/last: missing: it is not …
+app/last  0/1    Degraded  ServiceAccount set-screen/last: missing: it does no…
 all       2/3    Degraded
-note: ConfigMap set-screen/copied carries the label of the apply set and is no
-  member of it: field manager kubectl-client-side-apply wrote that, and not a
-  run of the set; it is left alone`)
+note: ConfigMap set-screen/copied has the label of the apply set but is not a
+  member: field manager kubectl-client-side-apply set the label, not a run of
+  the set; it is left unchanged`)
 	p.resize(t, 40)
 	require.Eventually(t, func() bool { return strings.Contains(p.shows(), "app/last  0/1    Degraded  ServiceAcco…") }, time.Minute, 50*time.Millisecond, p.shows())
 	p.resize(t, 80)
@@ -78,7 +78,7 @@ $ fg
 apply set Secret set-screen/shop, revision 1, deployed, created DATE
 LAYER     READY  HEALTH    WORST
 app/base  1/1    Healthy
-app/web   0/1    Degraded  Deployment set-screen/web: missing: it is not there…
+app/web   0/1    Degraded  Deployment set-screen/web: missing: it does not exi…
 app/last  1/1    Healthy
 all       2/3    Degraded`
 	p.awaitScreen(t, degraded)

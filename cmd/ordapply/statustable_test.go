@@ -25,7 +25,7 @@ func shopStatus() *setStatus {
 		Revision: &state.Revision{Number: 3, Status: state.Failed, Created: time.Date(2026, 3, 1, 9, 6, 0, 0, time.UTC)},
 		Sections: []section{
 			{Name: "base", Members: []member{
-				{ID: id("ConfigMap", "settings"), Verdict: health.Missing, Reason: "it is not there, or no longer a member of the set"},
+				{ID: id("ConfigMap", "settings"), Verdict: health.Missing, Reason: "it does not exist, or is no longer a member of the set"},
 				{ID: id("Secret", "login"), Verdict: health.Ready},
 			}},
 			{Name: "data", Members: []member{{ID: id("Service", "db"), Verdict: health.Ready}}},
@@ -47,7 +47,7 @@ func TestStatusTableOnAScreen(t *testing.T) {
 	s := shopStatus()
 	const plain = `apply set Secret shop/shop, revision 3, failed, created 2026-03-01T09:06:00Z
 LAYER  READY  HEALTH    WORST
-base   1/2    Degraded  ConfigMap shop/settings: missing: it is not there, or …
+base   1/2    Degraded  ConfigMap shop/settings: missing: it does not exist, o…
 data   1/1    Healthy
 web    0/1    Failed    Deployment shop/web: failed: Progress deadline exceeded
 all    2/4    Failed`

@@ -91,7 +91,7 @@ func TestStatusFollowsByWatches(t *testing.T) {
 
 	cluster.Kubectl(t, "delete", "configmap", "b", "-n", "watched-2")
 	deleted := time.Now()
-	awaitLine(t, f.out, "ConfigMap watched-2/b: missing: it is not there, or no longer a member of the set")
+	awaitLine(t, f.out, "ConfigMap watched-2/b: missing: it does not exist, or is no longer a member of the set")
 	require.Less(t, time.Since(deleted), 3*time.Second)
 	awaitLine(t, f.out, "(no layer): Degraded, 2/3 ready")
 	require.Empty(t, proxy.Requests())
@@ -140,9 +140,9 @@ func TestStatusFollowsWhatHooksLeft(t *testing.T) {
 	stream := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" + fmt.Sprintf(hook, "first", "post-install") + fmt.Sprintf(hook, "second", "pre-upgrade")
 	applied(stream)
 	f := follow(t, cluster.Kubeconfig, "shop", "-n", "set-hooked")
-	awaitLine(t, f.out, "note: Secret set-hooked/first is no member: a hook left it, and it is deleted with the set")
+	awaitLine(t, f.out, "note: Secret set-hooked/first is not a member: a hook left it behind, and it is deleted with the set")
 	applied(strings.Replace(stream, "{name: a}", "{name: a, labels: {new: revision}}", 1))
-	awaitLine(t, f.out, "note: Secret set-hooked/second is no member: a hook left it, and it is deleted with the set")
+	awaitLine(t, f.out, "note: Secret set-hooked/second is not a member: a hook left it behind, and it is deleted with the set")
 }
 
 const definedKind = `---
@@ -175,7 +175,7 @@ metadata: {name: copied, namespace: watched-1}
 func testRemarkOfAWatch(t *testing.T, cluster *testcluster.Cluster, f *following) {
 	label := strings.TrimSpace(cluster.Kubectl(t, "get", "serviceaccount", "new", "-n", "watched-1", "-o", `jsonpath={.metadata.labels.applyset\.kubernetes\.io/part-of}`))
 	kubectlApply(t, cluster, strings.Replace(stranger, "name: copied", "name: copied, labels: {applyset.kubernetes.io/part-of: "+label+"}", 1))
-	awaitLine(t, f.out, "note: ServiceAccount watched-1/copied carries the label of the apply set and is no member of it: field manager kubectl-client-side-apply wrote that, and not a run of the set; it is left alone")
+	awaitLine(t, f.out, "note: ServiceAccount watched-1/copied has the label of the apply set but is not a member: field manager kubectl-client-side-apply set the label, not a run of the set; it is left unchanged")
 	cluster.Kubectl(t, "label", "serviceaccount", "copied", "-n", "watched-1", "more=yes")
 	cluster.Kubectl(t, "delete", "configmap", "a", "-n", "watched-1")
 	awaitLine(t, f.out, "(no layer): Degraded, 3/4 ready")

@@ -40,14 +40,14 @@ func featureEnabled(stream *apply.Stream, key string, flag *pflag.Flag) (on bool
 		case first == nil:
 			first, said = r, says
 		case says != said:
-			return on, "", fmt.Errorf("%s%s: annotation %s is %t, and on %s it is %t: it is about the whole stream; write the same on all, or on one resource only",
+			return on, "", fmt.Errorf("%s%s: annotation %s is %t, but on %s it is %t: it applies to the whole stream; set the same value on all, or set it on one resource only",
 				r.ID, at(r.Source), key, says, first.ID, said)
 		}
 	}
 	if first == nil || said == on || flag != nil && isOnCommandLine(flag) {
 		return on, "", nil
 	}
-	return said, fmt.Sprintf("%s: annotation %s is %t, which holds for the whole stream", first.ID, key, said), nil
+	return said, fmt.Sprintf("%s: annotation %s is %t, which applies to the whole stream", first.ID, key, said), nil
 }
 
 // switches applies the annotations of a stream to the options, and returns
@@ -62,7 +62,7 @@ func (f *planningFlags) switches(stream *apply.Stream, options *ordering.Options
 		}
 	}
 	if required := f.flags.Lookup("require-order"); !ordered && orderedErr == nil && required != nil && required.Value.String() == "true" {
-		orderedErr = fmt.Errorf("%s; --require-order refuses a stream without an order: take the annotation out, or leave out the flag", orderedNote)
+		orderedErr = fmt.Errorf("%s; --require-order refuses a stream without an order: remove the annotation, or leave out the flag", orderedNote)
 	}
 	return ordered, notes, errors.Join(err, orderedErr)
 }

@@ -51,7 +51,7 @@ func connect(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust f
 	adjust(config)
 	log := verboseLogOf(ctx)
 	log.requestsOf(config)
-	ctx, done := activity.Start(ctx, "waiting for the API server at "+t.server+t.of()+" to list what it serves: is it up, and is this the context you mean?")
+	ctx, done := activity.Start(ctx, "waiting for the API server at "+t.server+t.of()+" to list what it serves: check that it is up, and that this is the context you mean")
 	defer done()
 	t.cluster, err = startAsync(ctx, func() (*kube.Kubernetes, error) { return kube.Connect(config) })()
 	switch {
@@ -70,7 +70,7 @@ func connect(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust f
 func (t *target) undiscoveredNotes(stream *apply.Stream) []string {
 	var notes []string
 	for _, gv := range t.cluster.AllUnreadable() {
-		note := fmt.Sprintf("what serves %s does not answer (kubectl describe apiservice %s.%s)", gv, gv.Version, gv.Group)
+		note := fmt.Sprintf("the backend of %s does not answer (kubectl describe apiservice %s.%s)", gv, gv.Version, gv.Group)
 		users := 0
 		for _, r := range stream.Resources {
 			if r.Group == gv.Group && r.Version == gv.Version {
@@ -78,7 +78,7 @@ func (t *target) undiscoveredNotes(stream *apply.Stream) []string {
 			}
 		}
 		if users == 0 {
-			note += "; nothing of this stream needs it"
+			note += "; no resource of this stream needs it"
 		} else {
 			note += "; " + plain.Count(users, "resource") + " of this stream will wait for it"
 		}
@@ -115,18 +115,15 @@ func (f *applyFlags) unknownKindNotes(j session) []string {
 		return nil
 	}
 	slices.Sort(kinds)
-	return []string{fmt.Sprintf("neither the cluster nor the stream defines %s: %s up to %s for that, after other resources are applied; --kind-timeout=0 fails before anything is written",
-		strings.Join(kinds, ", "), waitersOf(waiting), f.kindTimeout)}
-}
-
-func waitersOf(n int) string {
-	if n == 1 {
-		return "1 resource waits"
+	whose := "their kinds"
+	if waiting == 1 {
+		whose = "its kind"
 	}
-	return plain.Count(n, "resource") + " wait"
+	return []string{fmt.Sprintf("neither the cluster nor the stream defines %s: %s will wait up to %s for %s while others are applied; --kind-timeout=0 fails before anything is written",
+		strings.Join(kinds, ", "), plain.Count(waiting, "resource"), f.kindTimeout, whose)}
 }
 
-var errNoCluster = errors.New("no cluster: there is no kubeconfig, or it names none; set KUBECONFIG or --kubeconfig (sort and plan --dry-run=client need no cluster)")
+var errNoCluster = errors.New("no cluster: kubeconfig not found, or it names no cluster; set KUBECONFIG or --kubeconfig (sort and plan --dry-run=client need no cluster)")
 
 func explainConfig(err error) error {
 	if clientcmd.IsEmptyConfig(err) {
@@ -144,19 +141,19 @@ func (t *target) explain(err error) error {
 	case kubeerr.CredentialsRefused(err):
 		return fmt.Errorf("the API server at %s%s does not accept the credentials of your kubeconfig: log in again (%w)", t.server, t.of(), kubeerr.WithoutURL(err))
 	case strings.Contains(err.Error(), "x509: "):
-		return fmt.Errorf("the API server at %s%s shows a certificate that the kubeconfig's certificate-authority does not fit: get a new kubeconfig, or see what stands in between (%w)",
+		return fmt.Errorf("the API server at %s%s presents a certificate that the certificate-authority of the kubeconfig does not match: get a new kubeconfig, or check for a proxy between you and the API server (%w)",
 			t.server, t.of(), kubeerr.WithoutURL(err))
 	}
 	if errors.As(err, &urlErr) && errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("the API server at %s%s does not answer in time: is it up and not overloaded, and is this the context you mean?", t.server, t.of())
+		return fmt.Errorf("the API server at %s%s does not answer in time: check that it is up and not overloaded, and that this is the context you mean", t.server, t.of())
 	}
 	if urlErr != nil {
-		return fmt.Errorf("the API server at %s%s does not answer: %w; is the cluster up, and is this the context you mean?", t.server, t.of(), urlErr.Err)
+		return fmt.Errorf("the API server at %s%s does not answer: %w; check that the cluster is up, and that this is the context you mean", t.server, t.of(), urlErr.Err)
 	}
 	if why := refusal(t.server, err); why != "" {
-		return fmt.Errorf("the API server at %s%s refused to say what it serves: %s", t.server, t.of(), why)
+		return fmt.Errorf("the API server at %s%s refused discovery: %s", t.server, t.of(), why)
 	}
-	return fmt.Errorf("the API server at %s%s refused to say what it serves: %w", t.server, t.of(), err)
+	return fmt.Errorf("the API server at %s%s refused discovery: %w", t.server, t.of(), err)
 }
 
 // refusal explains errors for which client-go's message is not enough; "" for
@@ -164,11 +161,11 @@ func (t *target) explain(err error) error {
 func refusal(server string, err error) string {
 	switch {
 	case apierrors.IsForbidden(err):
-		return "403 Forbidden: the kubeconfig's user has no credentials, so that nobody is logged in, or the account lacks the ClusterRole system:discovery"
+		return "403 Forbidden: the kubeconfig's user has no credentials, or the account lacks the ClusterRole system:discovery"
 	case apierrors.IsNotFound(err):
-		return "404 Not Found: there is no API server at this address; see cluster.server in the kubeconfig, its path too"
+		return "404 Not Found: no API server at this address; check cluster.server in the kubeconfig, including its path"
 	case apierrors.IsBadRequest(err) && strings.HasPrefix(server, "http://"):
-		return "400 Bad Request: it may want https where the kubeconfig's cluster.server says http"
+		return "400 Bad Request: it may expect https, and the kubeconfig's cluster.server says http"
 	}
 	return ""
 }

@@ -46,7 +46,7 @@ func phases() map[string]phase {
 		"discovery":            {plain, discovery, "waiting for the API server at "},
 		"discovery for delete": {[]string{"delete", "-f", "DIR/new.yaml", "-n", "NS"}, discovery, "waiting for the API server at "},
 		"discovery to go back": {[]string{"rollback", "set", "-n", "NS"}, discovery, "waiting for the API server at "},
-		"permissions":          {set, recorder.Verb("review", ""), "asking the API server what the account may do"},
+		"permissions":          {set, recorder.Verb("review", ""), "checking permissions with the API server"},
 		"parent":               {set, recorder.Verb("get", "secrets"), "reading secrets NS/set"},
 		"lock":                 {set, recorder.Verb("get", "leases"), "reading leases.coordination.k8s.io NS/ordapply.secret.set"},
 		"taking the lock":      {set, recorder.Verb("update", "leases"), "updating leases.coordination.k8s.io NS/ordapply.secret.set"},

@@ -44,11 +44,11 @@ func (f *planningFlags) checkAtomic(stacks []ordering.Stack, ordered bool) error
 	}
 	switch stack := stacks[at].Name; {
 	case is("applyset", ""):
-		return usagef("stack %s is atomic, and only an apply set knows what there was before: name one with --applyset", stack)
+		return usagef("stack %s is atomic, which requires an apply set to roll back to: name one with --applyset", stack)
 	case is("wait", "false"):
-		return usagef("stack %s is atomic, and it has to be seen whether it becomes ready: leave out --wait=false", stack)
+		return usagef("stack %s is atomic, which requires waiting until it is ready: leave out --wait=false", stack)
 	case !ordered:
-		return usagef("stack %s is atomic, and without an order others may use it before it is ready: give --ordering", stack)
+		return usagef("stack %s is atomic, and without an order others may use it before it is ready: set --ordering", stack)
 	}
 	return nil
 }

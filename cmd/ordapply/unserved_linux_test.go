@@ -100,7 +100,7 @@ func unservedKind(t *testing.T, dir string) {
 
 	code, said := applyThrough(kubeconfig, []byte(oneSetting), flags...)
 	require.Equal(t, exitDone, code, said)
-	require.Contains(t, said, "members of kind Gadget.unserved.example are left as they are")
+	require.Contains(t, said, "members of kind Gadget.unserved.example are left unchanged")
 	require.Contains(t, said, "set served: true for one of them (kubectl edit crd gadgets.unserved.example)")
 	require.Equal(t, "ConfigMap,Gadget.unserved.example", promised(t, dir, namespace))
 
@@ -181,7 +181,7 @@ func onceItAnswers(t *testing.T, do func() (int, string)) (code int, said string
 	t.Helper()
 	require.Eventually(t, func() bool {
 		code, said = do()
-		return !strings.Contains(said, "does not answer") && !strings.Contains(said, "refused to say what it serves") && !strings.Contains(said, "forbidden")
+		return !strings.Contains(said, "does not answer") && !strings.Contains(said, "refused discovery") && !strings.Contains(said, "forbidden")
 	}, time.Minute, 20*time.Millisecond)
 	return code, said
 }

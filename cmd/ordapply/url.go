@@ -40,7 +40,7 @@ func asURL(name string) *url.URL {
 
 // read downloads a URL. Errors contain the URL without its password.
 func (d download) read(ctx context.Context, from *url.URL) ([]byte, error) {
-	late := fmt.Errorf("it did not come whole within %s: download it, and name the file", d.timeout)
+	late := fmt.Errorf("the download took longer than %s: download it, and name the file", d.timeout)
 	reading, cancel := context.WithTimeoutCause(ctx, d.timeout, late)
 	defer cancel()
 	text, err := d.get(reading, from)
@@ -73,7 +73,7 @@ func (d download) get(ctx context.Context, from *url.URL) ([]byte, error) {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the server says %s%s", response.Status, statusAdvice(response.StatusCode))
+		return nil, fmt.Errorf("the server returned %s%s", response.Status, statusAdvice(response.StatusCode))
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, d.limit+1))
 	switch {
@@ -82,7 +82,7 @@ func (d download) get(ctx context.Context, from *url.URL) ([]byte, error) {
 	case int64(len(text)) > d.limit:
 		return nil, fmt.Errorf("it is larger than %d MiB: download it, and name the file", d.limit>>20)
 	case isWebPage(response.Header.Get("Content-Type"), text):
-		return nil, errors.New("it is a web page, not a manifest: name what its link to the raw file leads to")
+		return nil, errors.New("it is a web page, not a manifest: use the URL of the raw file")
 	}
 	return text, nil
 }
@@ -92,9 +92,9 @@ func (d download) get(ctx context.Context, from *url.URL) ([]byte, error) {
 func checkRedirect(next *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) >= 10:
-		return errors.New("it leads on and on, ten times by now")
+		return errors.New("stopped after 10 redirects")
 	case via[0].URL.Scheme == "https" && next.URL.Scheme != "https":
-		return fmt.Errorf("it leads to %s, which is not HTTPS", next.URL.Redacted())
+		return fmt.Errorf("it redirects to %s, which is not HTTPS", next.URL.Redacted())
 	}
 	return nil
 }
@@ -103,11 +103,11 @@ func checkRedirect(next *http.Request, via []*http.Request) error {
 func statusAdvice(code int) string {
 	switch {
 	case code == http.StatusNotFound || code == http.StatusGone:
-		return ": there is nothing of that name; is the version in it one that was released?"
+		return ": check the URL, and that the version in it was released"
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return ": it wants credentials, and ordapply sends none; download it, and name the file"
+		return ": it requires credentials, and ordapply sends none; download it, and name the file"
 	case code >= 500:
-		return ": that is its own trouble; try again later"
+		return ": server error; try again later"
 	}
 	return ""
 }

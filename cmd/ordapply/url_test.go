@@ -48,12 +48,12 @@ func TestManifestsFromAURL(t *testing.T) {
 	for path, want := range map[string]string{
 		"/app.yaml":      "",
 		"/moved.yaml":    "",
-		"/none.yaml":     "read " + at + "/none.yaml: the server says 404 Not Found: there is nothing of that name; is the version in it one that was released?",
-		"/page":          "read " + at + "/page: it is a web page, not a manifest: name what its link to the raw file leads to",
-		"/blob/app.yaml": "read " + at + "/blob/app.yaml: it is a web page, not a manifest: name what its link to the raw file leads to",
-		"/private.yaml":  "read " + at + "/private.yaml: the server says 401 Unauthorized: it wants credentials, and ordapply sends none; download it, and name the file",
-		"/ill.yaml":      "read " + at + "/ill.yaml: the server says 502 Bad Gateway: that is its own trouble; try again later",
-		"/loop.yaml":     "read " + at + "/loop.yaml: it leads on and on, ten times by now",
+		"/none.yaml":     "read " + at + "/none.yaml: the server returned 404 Not Found: check the URL, and that the version in it was released",
+		"/page":          "read " + at + "/page: it is a web page, not a manifest: use the URL of the raw file",
+		"/blob/app.yaml": "read " + at + "/blob/app.yaml: it is a web page, not a manifest: use the URL of the raw file",
+		"/private.yaml":  "read " + at + "/private.yaml: the server returned 401 Unauthorized: it requires credentials, and ordapply sends none; download it, and name the file",
+		"/ill.yaml":      "read " + at + "/ill.yaml: the server returned 502 Bad Gateway: server error; try again later",
+		"/loop.yaml":     "read " + at + "/loop.yaml: stopped after 10 redirects",
 		"/broken.yaml":   at + "/broken.yaml, document 1 (line 1): ConfigMap: apiVersion is missing",
 	} {
 		var out, said bytes.Buffer
@@ -108,7 +108,7 @@ func TestAURLHasLimits(t *testing.T) {
 		_, err = download{timeout: 200 * time.Millisecond, limit: 2 << 20}.read(ctx, address)
 		return err
 	}
-	require.EqualError(t, get(t.Context(), "/hung"), "read "+server.URL+"/hung: it did not come whole within 200ms: download it, and name the file")
+	require.EqualError(t, get(t.Context(), "/hung"), "read "+server.URL+"/hung: the download took longer than 200ms: download it, and name the file")
 	require.EqualError(t, get(t.Context(), "/large"), "read "+server.URL+"/large: it is larger than 2 MiB: download it, and name the file")
 
 	for _, verb := range [][]string{{"plan", "--dry-run=client"}, {"sort"}, {"apply"}} {
@@ -122,7 +122,7 @@ func TestAURLHasLimits(t *testing.T) {
 // HTTPS is not redirected to HTTP.
 func TestAURLStaysSecure(t *testing.T) {
 	first := &http.Request{URL: &url.URL{Scheme: "https", Host: "here"}}
-	require.EqualError(t, checkRedirect(&http.Request{URL: &url.URL{Scheme: "http", Host: "there"}}, []*http.Request{first}), "it leads to http://there, which is not HTTPS")
+	require.EqualError(t, checkRedirect(&http.Request{URL: &url.URL{Scheme: "http", Host: "there"}}, []*http.Request{first}), "it redirects to http://there, which is not HTTPS")
 	require.NoError(t, checkRedirect(&http.Request{URL: &url.URL{Scheme: "https", Host: "there"}}, []*http.Request{first}))
 }
 

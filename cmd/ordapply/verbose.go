@@ -26,7 +26,7 @@ const (
 )
 
 func registerVerbosity(flags *pflag.FlagSet) {
-	flags.IntP("verbosity", "v", 0, "what is logged on standard error: 1: decisions, 2: retries too, 3 and above: requests too, without bodies or headers. Any of them prints lines instead of drawing the run")
+	flags.IntP("verbosity", "v", 0, "log level on standard error: 1: decisions, 2: also retries, 3 and above: also requests, without bodies or headers. With any of them, lines replace the live view")
 }
 
 // longNames accepts kubectl's --v for -v.

@@ -20,14 +20,14 @@ func newVet() *cobra.Command {
 	var strict bool
 	cmd := &cobra.Command{
 		Use:   "vet -f FILE",
-		Short: "Look for all that is wrong or doubtful with a stream and its order, without a cluster",
+		Short: "Check a stream and its order for mistakes, without a cluster",
 		Long: `vet reports everything at once: selectors that can never win, declarations that
-name nothing, cycles, resources placed after what needs them, names that are
-misspelt, annotations below ordapply.dev/ that are not known or have a wrong
-value; and, as remarks, references to what the stream does not hold, inferred
-edges that had to be dropped, selectors that match nothing, workloads that go last
-because no selector matches them, and layers that could be one. It exits with 1
-when there is a problem; with --strict, a remark is enough.`,
+name nothing, cycles, resources placed after their dependents, misspelt names,
+ordapply.dev/ annotations that are unknown or have an invalid value; and, as
+remarks, references to resources outside the stream, inferred edges that had to be
+dropped, selectors that match nothing, workloads that go last because no selector
+matches them, and layers that could be merged. It exits with 1 when there is a
+problem; with --strict, also when there is a remark.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found, err := in.vet(cmd)
@@ -38,7 +38,7 @@ when there is a problem; with --strict, a remark is enough.`,
 		},
 	}
 	in.register(cmd)
-	cmd.Flags().BoolVar(&strict, "strict", false, "let remarks fail too")
+	cmd.Flags().BoolVar(&strict, "strict", false, "fail on remarks too")
 	return cmd
 }
 
@@ -95,7 +95,7 @@ func report(cmd *cobra.Command, found []ordering.Finding, strict bool) error {
 	case problems > 0:
 		return fmt.Errorf("%d of %d findings are problems", problems, len(found))
 	case strict && len(found) > 0:
-		return errors.New("remarks are enough to fail with --strict")
+		return errors.New("there are remarks, and --strict fails on them")
 	}
 	return nil
 }

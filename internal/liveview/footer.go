@@ -8,7 +8,7 @@ import (
 )
 
 // Interrupted is the message when a run is asked to stop.
-const Interrupted = "interrupted: finishing what was sent; once more ends at once"
+const Interrupted = "interrupted: finishing requests in flight; interrupt again to stop now"
 
 // footer describes what comes next, or why nothing does.
 func (v *View) footer(columns int) []terminal.Line {
@@ -17,13 +17,13 @@ func (v *View) footer(columns int) []terminal.Line {
 	}
 	switch {
 	case v.interrupted:
-		return say(terminal.Bad, Interrupted, "interrupted; once more ends at once", "interrupted, ending")
+		return say(terminal.Bad, Interrupted, "interrupted; repeat to stop now", "interrupted, ending")
 	case v.over():
-		return say(terminal.Faint, "asking the cluster for the causes", "asking for causes")
+		return say(terminal.Faint, "collecting causes from the cluster", "collecting causes")
 	case !v.inWave() || v.open == len(v.waves)-1:
 		return nil
 	case v.isStuck():
-		return say(terminal.Bad, "no later wave will open", "no wave opens now")
+		return say(terminal.Bad, "no further wave will open", "no more waves")
 	}
 	return say(terminal.Faint, v.upcoming(columns, v.title), v.upcoming(columns, v.number), fmt.Sprintf("then %d more", len(v.waves)-v.open-1))
 }

@@ -76,7 +76,7 @@ func find(name string) (destination, error) {
 		link, err := os.Lstat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path, string(filepath.Separator)):
-			return at, fmt.Errorf("%s ends in %q and is no folder", name, filepath.Separator)
+			return at, fmt.Errorf("%s ends in %q and is not a folder", name, filepath.Separator)
 		case errors.Is(err, fs.ErrNotExist):
 			return at, nil
 		case err != nil:
@@ -128,7 +128,7 @@ func (at destination) check() error {
 	if at.info == nil {
 		folder := parentOf(at.path)
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			return fmt.Errorf("there is no folder %s", filepath.Clean(folder))
+			return fmt.Errorf("folder %s does not exist", filepath.Clean(folder))
 		}
 		return nil
 	}
@@ -140,7 +140,7 @@ func (at destination) check() error {
 	case mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0:
 		return fmt.Errorf("%s is a block device: name a file", at.path)
 	case mode&fs.ModeIrregular != 0:
-		return fmt.Errorf("%s is no regular file: name another", at.path)
+		return fmt.Errorf("%s is not a regular file: name another", at.path)
 	}
 	return nil
 }

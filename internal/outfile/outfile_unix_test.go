@@ -79,8 +79,8 @@ func TestWhatTakesNoTextIsRefused(t *testing.T) {
 	for path, why := range map[string]string{
 		dir:                              "is a folder",
 		filepath.Join(dir, "tofolder"):   "is a folder",
-		filepath.Join(dir, "no", "file"): "there is no folder",
-		filepath.Join(dir, "new") + "/":  "is no folder",
+		filepath.Join(dir, "no", "file"): "does not exist",
+		filepath.Join(dir, "new") + "/":  "is not a folder",
 		filepath.Join(dir, "loop"):       "too many symbolic links",
 		filepath.Join(short, "socket"):   "is a socket",
 	} {
