@@ -26,7 +26,7 @@ func (r *run) awaitDeletion(i int, live *unstructured.Unstructured) {
 		return
 	}
 	s.terminating = true
-	r.move(i, Applying, "an older one is being deleted"+DeletionBlockers(live)+"; it will be applied again when that is gone")
+	r.move(i, Applying, "the old object is being deleted"+DeletionBlockers(live)+"; the new one is applied when it is gone")
 	r.watch(i)
 	r.after(pollEvery, func() { r.readAgain(i) }) // an open watch may have reported the deletion already
 }
@@ -39,7 +39,7 @@ func crdTerminatingError(live *unstructured.Unstructured) error {
 func (r *run) readTerminating(i int) {
 	s := &r.steps[i]
 	s.terminating, s.applied = true, identity{}
-	r.move(i, Applying, "an older one is being deleted")
+	r.move(i, Applying, "the old object is being deleted")
 	r.send(opGet, i)
 }
 
@@ -78,7 +78,7 @@ func DeletionBlockers(live *unstructured.Unstructured) string {
 	if len(held) == 0 {
 		return ""
 	}
-	return " (held by " + strings.Join(held, "; ") + ")"
+	return " (blocked by " + strings.Join(held, "; ") + ")"
 }
 
 // checkNamespaces reads the Namespaces that the stream uses and does not

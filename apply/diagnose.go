@@ -55,7 +55,7 @@ func (r *run) diagnose(ctx context.Context) {
 			q := &diagnoser{cluster: r.applier.Cluster, now: time.Now(), requestsLeft: maxDiagnosisRequests, eventsRead: map[types.UID]bool{}, knownSecrets: maps.Clone(known)}
 			if silence != "" {
 				q.requestsLeft = 0
-				q.recordUnread("the cause was not asked for: " + silence)
+				q.recordUnread("the cause was not determined: " + silence)
 			}
 			blocks := r.blockedBy(i)
 			findings := q.diagnose(ctx, s.lastSeen, backends)

@@ -51,7 +51,7 @@ func (d *Diagnosis) Lines() []string {
 		}
 	}
 	if len(d.Blocks) > 0 {
-		lines = append(lines, "it holds up "+plain.Count(len(d.Blocks), "resource")+d.blockedWaves()+": "+joinNames(d.Blocks))
+		lines = append(lines, "it blocks "+plain.Count(len(d.Blocks), "resource")+d.blockedWaves()+": "+joinNames(d.Blocks))
 	}
 	return lines
 }

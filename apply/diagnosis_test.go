@@ -239,7 +239,7 @@ func TestDiagnosisIsBounded(t *testing.T) {
 			require.ErrorAs(t, r.Err, &failure)
 			if failure.Diagnosis != nil {
 				told++
-				require.Contains(t, failure.Diagnosis.Lines(), "the cause could not be asked for, as the API server does not answer: it gave no answer in time (context deadline exceeded)")
+				require.Contains(t, failure.Diagnosis.Lines(), "the cause could not be determined, because the API server does not answer: no answer in time (context deadline exceeded)")
 			}
 		}
 		require.Equal(t, 8, told)

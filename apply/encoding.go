@@ -38,7 +38,7 @@ func checkBase64(obj *unstructured.Unstructured) error {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		text, _ := values[key].(string)
 		if _, err := base64.StdEncoding.DecodeString(text); err != nil {
-			errs = append(errs, fmt.Errorf("%s.%s is not base64: encode its value, or write it as it is under %s", field, key, plain))
+			errs = append(errs, fmt.Errorf("%s.%s is not base64: encode its value, or write it unencoded under %s", field, key, plain))
 		}
 	}
 	return errors.Join(errs...)

@@ -73,9 +73,9 @@ func (e *RunTimeoutError) Error() string {
 	}
 	why := ""
 	if e.NothingSent {
-		why = " before anything was sent, as the API server was slow to tell what there is"
+		why = " before anything was sent, because the API server was slow to list the existing objects"
 	}
-	return fmt.Sprintf("the run's time was over after %s (run timeout)%s; %s left: %s; run the same command again to finish",
+	return fmt.Sprintf("the run timed out after %s (run timeout)%s; %s left: %s; run the same command again to finish",
 		e.After.Round(time.Millisecond), why, plain.Count(len(e.Unfinished), "resource"), strings.Join(names, ", "))
 }
 

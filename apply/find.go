@@ -44,7 +44,7 @@ func Find(ctx context.Context, cluster kube.Cluster, resources []ordering.Resour
 				found[Meta(obj).ID] = obj
 			}
 			if err != nil {
-				errs = append(errs, fmt.Errorf("read what there is of %s: %w", m[0].GroupKind(), kubeerr.Explain(err)))
+				errs = append(errs, fmt.Errorf("read the objects of kind %s: %w", m[0].GroupKind(), kubeerr.Explain(err)))
 			}
 		})
 	}

@@ -46,10 +46,10 @@ func TestWhenAStatusIsBelieved(t *testing.T) {
 	}{
 		"undated, about the spec before": {
 			before: running, took: 15 * time.Second, state: apply.Ready,
-			detail: "assumed: phase is Running, which may be about the spec before the change: its status has not changed since",
+			detail: "assumed: phase is Running, which may refer to the spec before the change: its status has not changed since",
 		},
 		"undated, about the spec before, strict": {
-			before: running, strict: true, took: 15 * time.Second, state: apply.Failed, detail: "strict readiness assumes nothing",
+			before: running, strict: true, took: 15 * time.Second, state: apply.Failed, detail: "strict readiness does not assume it",
 		},
 		"undated, and the status changes": {
 			before: running, writes: map[time.Duration]map[string]any{ten: {"phase": "Running", "since": "now"}}, took: ten, state: apply.Ready,
@@ -78,11 +78,11 @@ func TestWhenAStatusIsBelieved(t *testing.T) {
 		},
 		"neutral for ever": {
 			writes: map[time.Duration]map[string]any{time.Second: {"address": "10.0.0.1"}},
-			took:   15 * time.Second, state: apply.Ready, detail: "assumed: nothing in its status says whether it is ready",
+			took:   15 * time.Second, state: apply.Ready, detail: "assumed: its status does not say whether it is ready",
 		},
 		"neutral for ever, strict": {
 			writes: map[time.Duration]map[string]any{time.Second: {"address": "10.0.0.1"}},
-			strict: true, took: 15 * time.Second, state: apply.Failed, detail: "strict readiness assumes nothing",
+			strict: true, took: 15 * time.Second, state: apply.Failed, detail: "strict readiness does not assume it",
 		},
 		"neutral for long, unchanged":         {before: status{"address": "10.0.0.1"}, same: true, state: apply.Ready},
 		"neutral for long, unchanged, strict": {before: status{"address": "10.0.0.1"}, same: true, strict: true, state: apply.Failed},
@@ -222,7 +222,7 @@ func TestCustomResourcesOfAChangedCRD(t *testing.T) {
 					default:
 						require.Error(t, err)
 						require.InDelta(t, 7.5, summary.Took.Seconds(), 3) // ten seconds at most, and the last pause may be five
-						require.ErrorContains(t, err, "it was sent ")
+						require.ErrorContains(t, err, "gave up after ")
 					}
 				})
 			})

@@ -40,7 +40,7 @@ func (r *run) assess(i int, live *unstructured.Unstructured) (a health.Assessmen
 	}
 	switch waits := time.Now().Before(ends); {
 	case waits && stale && a.Verdict == health.Ready:
-		a.Reason += "; it may be about the spec before the change"
+		a.Reason += "; it may refer to the spec before the change"
 		fallthrough
 	case waits:
 		a.Verdict = health.Progressing

@@ -78,10 +78,10 @@ func (h *deletionDiagnoser) claimUsers(ctx context.Context) {
 		}
 	}
 	if len(using) == 0 {
-		h.addFinding("finalizer kubernetes.io/pvc-protection: no Pod uses it any more, kube-controller-manager takes it away soon")
+		h.addFinding("finalizer kubernetes.io/pvc-protection: no Pod uses it any more; kube-controller-manager removes the finalizer soon")
 		return
 	}
-	h.addFinding("finalizer kubernetes.io/pvc-protection: it goes when no Pod uses it; still using it: %s; delete what made them (kubectl delete pod deletes one alone)", joinNames(using))
+	h.addFinding("finalizer kubernetes.io/pvc-protection: removed when no Pod uses the claim; still used by %s; delete the workloads of these Pods (kubectl delete pod deletes one alone)", joinNames(using))
 }
 
 // mounts reports whether a Pod has a claim among its volumes.
@@ -98,12 +98,12 @@ func mounts(pod *unstructured.Unstructured, claim string) bool {
 func (h *deletionDiagnoser) dependents(ctx context.Context) {
 	namespace := h.live.GetNamespace()
 	if namespace == "" {
-		h.addFinding("finalizer foregroundDeletion: something that it owns is not gone")
+		h.addFinding("finalizer foregroundDeletion: some of its dependents still exist")
 		return
 	}
 	all, err := contentsSearch{cluster: h.cluster}.inNamespace(ctx, namespace)
 	if err != nil {
-		h.recordUnread("what it owns", err)
+		h.recordUnread("its dependents", err)
 	}
 	var left []*unstructured.Unstructured
 	for _, obj := range all {
@@ -112,10 +112,10 @@ func (h *deletionDiagnoser) dependents(ctx context.Context) {
 		}
 	}
 	if len(left) == 0 {
-		h.addFinding("finalizer foregroundDeletion: nothing that it owns is left; kube-controller-manager takes it away, which for a kind whose CustomResourceDefinition is new takes it half a minute to begin with")
+		h.addFinding("finalizer foregroundDeletion: no dependents are left; kube-controller-manager removes it, after up to half a minute for a kind whose CustomResourceDefinition is new")
 		return
 	}
-	h.addFinding("finalizer foregroundDeletion: what it owns is not gone: %s", withFinalizers(left))
+	h.addFinding("finalizer foregroundDeletion: its dependents still exist: %s", withFinalizers(left))
 }
 
 // customResources reports the remaining resources of a
@@ -126,7 +126,7 @@ func (h *deletionDiagnoser) customResources(ctx context.Context) {
 	case err != nil:
 		h.recordUnread("its custom resources", err)
 	case len(left) > 0:
-		h.addFinding("its custom resources are not gone: %s", withFinalizers(left))
+		h.addFinding("its custom resources still exist: %s", withFinalizers(left))
 	}
 }
 
@@ -153,10 +153,10 @@ func (h *deletionDiagnoser) namespace(ctx context.Context) {
 func (h *deletionDiagnoser) namespaceContents(ctx context.Context) {
 	left, err := contentsSearch{cluster: h.cluster}.inNamespace(ctx, h.live.GetName())
 	if err != nil {
-		h.recordUnread("what is in it", err)
+		h.recordUnread("its contents", err)
 	}
 	if len(left) > 0 {
-		h.addFinding("condition NamespaceContentRemaining: in it are still %s", withFinalizers(left))
+		h.addFinding("condition NamespaceContentRemaining: it still contains %s", withFinalizers(left))
 	}
 }
 
@@ -173,8 +173,8 @@ func (h *deletionDiagnoser) brokenServices(ctx context.Context) {
 		conditions, _, _ := unstructured.NestedSlice(service.Object, "status", "conditions")
 		for _, c := range conditions {
 			if condition, _ := c.(map[string]any); condition["type"] == "Available" && condition["status"] != "True" {
-				h.addFinding("condition NamespaceDeletionDiscoveryFailure: APIService %s is not available (%v), and no Namespace of the cluster goes before it can be asked what is in it: "+
-					"repair what serves it, or, if that is gone for good, kubectl delete apiservice %[1]s", service.GetName(), condition["reason"])
+				h.addFinding("condition NamespaceDeletionDiscoveryFailure: APIService %s is not available (%v), which blocks the deletion of every Namespace in the cluster: "+
+					"repair its backend, or, if that is gone for good, kubectl delete apiservice %[1]s", service.GetName(), condition["reason"])
 			}
 		}
 	}
@@ -184,9 +184,9 @@ func (h *deletionDiagnoser) brokenServices(ctx context.Context) {
 func (h *deletionDiagnoser) finalizer(ctx context.Context, name string) {
 	switch manager := h.finalizerManager(name); {
 	case name == "service.kubernetes.io/load-balancer-cleanup":
-		h.addFinding("finalizer %s: the cloud's controller takes it away when the load balancer is gone; kubectl describe service tells how far it is", name)
+		h.addFinding("finalizer %s: the cloud controller removes it when the load balancer is gone; kubectl describe service shows its progress", name)
 	case strings.HasPrefix(name, "batch.kubernetes.io/"), strings.HasPrefix(name, "kubernetes.io/"):
-		h.addFinding("finalizer %s: kube-controller-manager takes it away; does it run?", name)
+		h.addFinding("finalizer %s: kube-controller-manager removes it; is it running?", name)
 	case manager == "":
 		h.addFinding("finalizer %s: the controller that set it removes it; which one is unknown", name)
 	default:
@@ -209,22 +209,22 @@ func (h *deletionDiagnoser) finalizerManager(finalizer string) string {
 // reports that there is none.
 func (h *deletionDiagnoser) workloadNamedLike(ctx context.Context, manager string) string {
 	if manager == "ordapply" || strings.HasPrefix(manager, "ordapply:") || strings.HasPrefix(manager, "kubectl") {
-		return "that is with its manifest or by hand: who waits for its deletion there should take it away"
+		return "from a manifest or by hand: the person or tool that added it must remove it"
 	}
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
 		gvk := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
 		served, _ := h.cluster.Kind(gvk)
 		workloads, err := contentsSearch{cluster: h.cluster}.list(ctx, gvk, served, "")
 		if err != nil {
-			return "which should take it away; whether that runs cannot be read: " + kubeerr.TimeoutInWords(err).Error()
+			return "which must remove it; its workload cannot be read: " + kubeerr.TimeoutInWords(err).Error()
 		}
 		for _, w := range workloads {
 			if namesMatch(w.GetName(), manager) {
-				return "which is probably " + Meta(w).ID.String() + ": its log should tell what it waits for"
+				return "probably " + Meta(w).ID.String() + ": check its log for what it waits for"
 			}
 		}
 	}
-	return "and no workload of the cluster is called like that: if its operator is gone, install it again, so that it can clean up"
+	return "but no workload in the cluster has that name: if its operator was removed, install it again so that it can clean up"
 }
 
 // manualRemoval reports how to remove finalizers by hand when no controller does,
@@ -238,7 +238,7 @@ func (h *deletionDiagnoser) manualRemoval(finalizers []string) {
 	if h.live.GetNamespace() != "" {
 		where = " -n " + h.live.GetNamespace()
 	}
-	h.addFinding("if no controller does: kubectl patch %s %s%s --type=merge -p '{\"metadata\":{\"finalizers\":null}}' lets it go at once, and what %s would have cleaned up stays behind",
+	h.addFinding("if no controller removes them: kubectl patch %s %s%s --type=merge -p '{\"metadata\":{\"finalizers\":null}}' removes them at once, and what %s would have cleaned up is left behind",
 		resource, h.live.GetName(), where, strings.Join(finalizers, ", "))
 }
 

@@ -66,7 +66,7 @@ func exceptions(message string) string {
 		for _, end := range []string{" are forbidden", " for bound claims"} {
 			rest, _, _ = strings.Cut(rest, end)
 		}
-		return " (but for " + strings.NewReplacer("'", "", "`", "", ",spec.", ", spec.", ",`", ", ").Replace(rest) + ")"
+		return " (except for " + strings.NewReplacer("'", "", "`", "", ",spec.", ", spec.", ",`", ", ").Replace(rest) + ")"
 	}
 	return ""
 }
@@ -80,7 +80,7 @@ func mayRecreate(obj *unstructured.Unstructured) bool {
 // immutableFieldsError returns the error for immutable fields: the remedy, and what
 // else a deletion would remove.
 func immutableFieldsError(fields []string, kind string) error {
-	return fmt.Errorf("%s cannot be changed on a live %s: give it a new name, or let it be deleted and made anew%s with the annotation %s: recreate",
+	return fmt.Errorf("%s cannot be changed on a live %s: give it a new name, or have it deleted and recreated%s with the annotation %s: recreate",
 		joinFields(fields), kind, lostWith(kind), onImmutableAnnotation)
 }
 
@@ -89,9 +89,9 @@ func immutableFieldsError(fields []string, kind string) error {
 func lostWith(kind string) string {
 	switch kind {
 	case "PersistentVolumeClaim":
-		return ", without the data on its volume,"
+		return ", which loses the data on its volume,"
 	case "CustomResourceDefinition":
-		return ", without any of its resources,"
+		return ", which deletes all its custom resources,"
 	}
 	return ""
 }
@@ -99,7 +99,7 @@ func lostWith(kind string) string {
 // recreateRefusal returns an error when a live object may not be deleted and
 // created again although its manifest allows that; nil when it may.
 func (a Applier) recreateRefusal(manifest, live *unstructured.Unstructured, fields []string) error {
-	what := fmt.Sprintf("%s cannot be changed on a live %s, and the live object is not deleted and created again", joinFields(fields), live.GetKind())
+	what := fmt.Sprintf("%s cannot be changed on a live %s, and the live object is not recreated", joinFields(fields), live.GetKind())
 	for _, obj := range []*unstructured.Unstructured{live, manifest} {
 		if protection := applyset.Protection(obj); protection != "" {
 			return fmt.Errorf("%s, because its annotation %s protects it: remove the annotation from the object and from the manifest, or give the resource a new name", what, protection)
@@ -125,7 +125,7 @@ func (r *run) recreate(i int, fields []string) bool {
 		return true
 	}
 	s.immutableFields = fields
-	r.move(i, Applying, "deleting it, to make it anew: "+joinFields(fields)+" cannot be changed")
+	r.move(i, Applying, "deleting it to recreate it: "+joinFields(fields)+" cannot be changed")
 	r.send(opDelete, i)
 	return true
 }
@@ -148,7 +148,7 @@ func (r *run) handleRecreateDelete(answer reply) {
 		r.retryOrFail(i, answer)
 		return
 	default:
-		r.fail(i, Failed, fmt.Errorf("delete it, to make it anew: %w", err))
+		r.fail(i, Failed, fmt.Errorf("delete it to recreate it: %w", err))
 		return
 	}
 	s := &r.steps[i]
@@ -159,6 +159,6 @@ func (r *run) handleRecreateDelete(answer reply) {
 	}
 	s.applied = identity{uid: string(answer.live.GetUID())}
 	r.updateWatchLabel(i, answer.live)
-	r.move(i, Applying, "waiting until the old one is gone"+DeletionBlockers(answer.live))
+	r.move(i, Applying, "waiting until the old object is gone"+DeletionBlockers(answer.live))
 	r.watch(i)
 }

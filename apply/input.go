@@ -106,7 +106,7 @@ func (s *Stream) Notes() []string {
 	if more := len(all) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return []string{"metadata.namespace is left out where the kind is cluster-scoped: " + strings.Join(names, ", ")}
+	return []string{"metadata.namespace is removed from cluster-scoped resources: " + strings.Join(names, ", ")}
 }
 
 // NewStream sets the namespace of namespaced objects, as kubectl does,
@@ -140,7 +140,7 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 		}
 		if twin, ok := s.Objects[r.ID]; ok {
 			if !reflect.DeepEqual(twin.Object, obj.Object) {
-				errs = append(errs, fmt.Errorf("%s: %s was already given by %s, with other contents: keep one of them", in.Source, r.ID, sources[r.ID]))
+				errs = append(errs, fmt.Errorf("%s: %s is already defined in %s, with different contents: keep one of them", in.Source, r.ID, sources[r.ID]))
 			}
 			continue
 		}
@@ -178,7 +178,7 @@ func (s Scope) setNamespace(obj *unstructured.Unstructured, crds map[schema.Grou
 	case namespaced && given == "":
 		obj.SetNamespace(s.Namespace)
 	case namespaced && s.Enforce && given != s.Namespace:
-		return fmt.Errorf("%s: metadata.namespace %q is not the namespace %q asked for with --namespace", name, given, s.Namespace)
+		return fmt.Errorf("%s: metadata.namespace %q does not match the namespace %q of --namespace", name, given, s.Namespace)
 	}
 	return nil
 }

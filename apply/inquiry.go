@@ -91,12 +91,12 @@ func (q *diagnoser) recordReadError(verb string, kind kube.Kind, namespace strin
 // requests.
 func (q *diagnoser) recordUnanswered(why string) {
 	q.requestsLeft = 0
-	q.recordUnread("the cause could not be asked for, as the API server does not answer: " + why)
+	q.recordUnread("the cause could not be determined, because the API server does not answer: " + why)
 }
 
 // recordForbidden records a missing permission.
 func (q *diagnoser) recordForbidden(what string) {
-	q.recordUnread("not looked further: may not " + what + "; a Role that allows it would tell more")
+	q.recordUnread("diagnosis incomplete: may not " + what + "; allow it with a Role to see more")
 }
 
 func (q *diagnoser) recordUnread(text string) {

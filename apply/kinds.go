@@ -76,7 +76,7 @@ func (r *run) reportKindWait(i int, kind schema.GroupVersionKind) {
 	case s.state == Waiting:
 		r.move(i, Waiting, "its kind is not served yet")
 	case own && len(s.ProvidedBy) > 0:
-		r.move(i, Applying, "its kind, which "+s.ProvidedBy[0].String()+" makes, is not served yet")
+		r.move(i, Applying, "its kind, which "+s.ProvidedBy[0].String()+" defines, is not served yet")
 	default:
 		detail := "its kind is not served yet"
 		if !own {
@@ -191,7 +191,7 @@ func (r *run) discoverIn(gv schema.GroupVersion, w *kindWait, d time.Duration) b
 		return false
 	}
 	w.next = at
-	kube.ReportRetry(r.ctx(), kube.Retry{Of: "ask which kinds " + gv.String() + " serves", Attempt: w.requests, Pause: d})
+	kube.ReportRetry(r.ctx(), kube.Retry{Of: "read the kinds that " + gv.String() + " serves", Attempt: w.requests, Pause: d})
 	r.after(d, func() {
 		if r.kindWaits[gv] == w && w.next.Equal(at) {
 			r.discover(gv, w)
@@ -219,8 +219,8 @@ func (r *run) onKindTimeout(i int, kind schema.GroupVersionKind) {
 		return
 	}
 	if kind.Version == "" {
-		r.fail(i, Failed, fmt.Errorf("it needs an object of kind %s, which is not of this stream, and the cluster does not serve that kind, after %s still not: "+
-			"install what makes it, or correct the entry in the annotation %s", kind.GroupKind(), max(0, r.applier.KindTimeout), ordering.DependsOnAnnotation))
+		r.fail(i, Failed, fmt.Errorf("it needs an object of kind %s, which is not in this stream, and the cluster still does not serve that kind after %s: "+
+			"install its CustomResourceDefinition or operator, or correct the entry in the annotation %s", kind.GroupKind(), max(0, r.applier.KindTimeout), ordering.DependsOnAnnotation))
 		return
 	}
 	r.fail(i, Failed, r.unservedKindError(kind, r.applier.KindTimeout))
@@ -245,14 +245,14 @@ func (r *run) failUnservedKinds() {
 func (r *run) unservedKindError(kind schema.GroupVersionKind, waited time.Duration) error {
 	stillNot, stillDidNot := "", ""
 	if waited > 0 {
-		stillNot, stillDidNot = fmt.Sprintf(", after %s still not", waited), fmt.Sprintf(", and after %s still did not", waited)
+		stillNot, stillDidNot = fmt.Sprintf(" even after %s", waited), fmt.Sprintf(" even after %s", waited)
 	}
 	if err := r.applier.Cluster.Unreadable(kind.GroupVersion()); err != nil {
-		return fmt.Errorf("what serves %s does not answer%s: %w; see to the backend of its APIService (kubectl describe apiservice %s.%s)",
+		return fmt.Errorf("the backend of %s does not answer%s: %w; check its APIService (kubectl describe apiservice %s.%s)",
 			kind.GroupVersion(), stillNot, kubeerr.WithoutURL(err), kind.Version, kind.Group)
 	}
 	if versions := r.applier.Cluster.Versions(kind.GroupKind()); len(versions) > 0 {
-		return fmt.Errorf("the cluster serves kind %s of group %q in %s, and not in %s: change the manifest's apiVersion",
+		return fmt.Errorf("the cluster serves kind %s of group %q in %s, not in %s: update the manifest's apiVersion",
 			kind.Kind, kind.Group, strings.Join(versions, ", "), kind.Version)
 	}
 	if object.IsNative(kind.Group) {
@@ -260,7 +260,7 @@ func (r *run) unservedKindError(kind schema.GroupVersionKind, waited time.Durati
 	}
 	return fmt.Errorf("the cluster does not serve kind %s of %s%s. "+
 		"Either its CustomResourceDefinition is missing (install it, or add it to the stream), "+
-		"or its apiVersion or kind is misspelt (kubectl api-resources lists what is served), "+
+		"or its apiVersion or kind is misspelled (kubectl api-resources lists what is served), "+
 		"or the operator that creates the kind is not running (start it first)",
 		kind.Kind, kind.GroupVersion(), stillDidNot)
 }

@@ -198,6 +198,6 @@ func (r *run) handleGone(i int) {
 		r.start(i)
 	case s.state == Waiting:
 		s.lastSeen = nil
-		r.fail(i, Failed, errors.New("it was deleted by somebody else while we waited for it"))
+		r.fail(i, Failed, errors.New("another client deleted it while the run waited for it"))
 	}
 }

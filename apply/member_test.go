@@ -46,7 +46,7 @@ func TestMembershipDoesNotMove(t *testing.T) {
 		"of another set, no list, no get":             {own, theirs, false, false, "kubectl-client-side-apply", 1, "it is a member of another apply set"},
 		"of another set, no records, nothing read":    {own, theirs, false, false, applyset.BeforeFirstApply, 1, "it is a member of another apply set"},
 		"of another set since it was read":            {own, nil, true, true, "kubectl-client-side-apply", 1, "it is a member of another apply set"},
-		"of none, never, no list":                     {never, func(*unstructured.Unstructured) {}, false, true, "", 0, "--adopt=never leaves such objects alone"},
+		"of none, never, no list":                     {never, func(*unstructured.Unstructured) {}, false, true, "", 0, "--adopt=never does not adopt it"},
 		"of none, never, no list, no get":             {never, func(*unstructured.Unstructured) {}, false, false, "", 0, "it cannot be read, so it may exist already"},
 		"there is none, never, no list":               {never, nil, false, true, "", 1, ""},
 		"of none, no list":                            {own, func(*unstructured.Unstructured) {}, false, true, "", 1, ""},
@@ -100,7 +100,7 @@ func TestWhatCameMeanwhileIsNotAdopted(t *testing.T) {
 		})
 		a := apply.Applier{Manager: "ordapply:mine", Membership: apply.Membership{Set: "applyset-mine-v1", Adopt: apply.AdoptNever}, NoDiagnosis: true}
 		_, err := cluster.run(t, a, shopNamespace(), testPod("a", 0, ""), testPod("b", 1, ""))
-		require.ErrorContains(t, err, "--adopt=never leaves such objects alone")
+		require.ErrorContains(t, err, "--adopt=never does not adopt it")
 		require.Zero(t, cluster.patches["b"])
 	})
 }

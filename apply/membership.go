@@ -61,9 +61,9 @@ func (m Membership) membershipError(live *unstructured.Unstructured, named func(
 	case m.Set == "" || owner == m.Set:
 		return nil
 	case owner != "" && m.Adopt != AdoptAny:
-		return fmt.Errorf("it is a member of another apply set (%s): take it out of that one first, or take it over with --take-over", named(owner, live.GetNamespace()))
+		return fmt.Errorf("it is a member of another apply set (%s): remove it from that set first, or take it over with --take-over", named(owner, live.GetNamespace()))
 	case owner == "" && m.Adopt == AdoptNever:
-		return fmt.Errorf("it exists and belongs to no apply set, and --adopt=never leaves such objects alone: let it be adopted with --adopt=unowned, or give yours another name")
+		return fmt.Errorf("it exists and belongs to no apply set, and --adopt=never does not adopt it: use --adopt=unowned, or give your resource another name")
 	}
 	return nil
 }

@@ -70,13 +70,13 @@ func (r *run) awaitExternals(i int) bool {
 func externalDetail(o *externalDependency, need ordering.Need) string {
 	switch missing := o.live == nil; {
 	case need.Why.Rule == ordering.RuleExcluded && missing:
-		return fmt.Sprintf("it needs %s, which the selection leaves out: %s (%s); apply it first", o.id, o.reason, need.Why.Detail)
+		return fmt.Sprintf("it needs %s, which the selection excludes: %s (%s); apply it first", o.id, o.reason, need.Why.Detail)
 	case need.Why.Rule == ordering.RuleExcluded:
-		return fmt.Sprintf("it needs %s, which the selection leaves out: %s", o.id, o.reason)
+		return fmt.Sprintf("it needs %s, which the selection excludes: %s", o.id, o.reason)
 	case need.Why.Rule == ordering.RuleExternal && missing:
-		return fmt.Sprintf("it needs %s, which is not of this stream: %s (%s); install it, or correct external", o.id, o.reason, need.Why.Detail)
+		return fmt.Sprintf("it needs %s, which is not in this stream: %s (%s); install it, or correct external", o.id, o.reason, need.Why.Detail)
 	}
-	return fmt.Sprintf("it needs %s, which is not of this stream: %s", o.id, o.reason)
+	return fmt.Sprintf("it needs %s, which is not in this stream: %s", o.id, o.reason)
 }
 
 // watchExternal starts to watch an object outside the stream. It returns nil
@@ -90,10 +90,10 @@ func (r *run) watchExternal(i int, need ordering.Need) *externalDependency {
 	}
 	switch {
 	case kind.Namespaced && need.ID.Namespace == "":
-		r.fail(i, Failed, fmt.Errorf("it needs %s, and objects of that kind live in a namespace: write external:%s/namespaces/NAMESPACE/%s/%s", need.ID, need.ID.Group, need.ID.Kind, need.ID.Name))
+		r.fail(i, Failed, fmt.Errorf("it needs %s, whose kind is namespaced: write external:%s/namespaces/NAMESPACE/%s/%s", need.ID, need.ID.Group, need.ID.Kind, need.ID.Name))
 		return nil
 	case !kind.Namespaced && need.ID.Namespace != "":
-		r.fail(i, Failed, fmt.Errorf("it needs %s, and objects of that kind live in no namespace: write external:%s/%s/%s", need.ID, need.ID.Group, need.ID.Kind, need.ID.Name))
+		r.fail(i, Failed, fmt.Errorf("it needs %s, whose kind is cluster-scoped: write external:%s/%s/%s", need.ID, need.ID.Group, need.ID.Kind, need.ID.Name))
 		return nil
 	}
 	o := &externalDependency{id: need.ID, kind: kind, reason: "it does not exist"}
@@ -138,7 +138,7 @@ func (r *run) handleExternalRead(answer reply) {
 	case apierrors.IsForbidden(answer.err):
 		for _, i := range o.waiters {
 			if !r.steps[i].state.Final() {
-				r.fail(i, Failed, fmt.Errorf("it needs %s, which is not of this stream and may not be read: %w; grant get, list and watch on it to the account in your kubeconfig", o.id, answer.err))
+				r.fail(i, Failed, fmt.Errorf("it needs %s, which is not in this stream and may not be read: %w; grant get, list and watch on it to the account in your kubeconfig", o.id, answer.err))
 			}
 		}
 	}

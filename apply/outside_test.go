@@ -81,7 +81,7 @@ func TestItsOwnTimeBoundsEveryWait(t *testing.T) {
 		after time.Duration
 		says  string
 	}{
-		"outside, shorter than the wave": {external("10s"), 10 * time.Second, "Pod shop/web: not applied after 10s (resource timeout): it needs Pod shop/db, which is not of this stream: it does not exist"},
+		"outside, shorter than the wave": {external("10s"), 10 * time.Second, "Pod shop/web: not applied after 10s (resource timeout): it needs Pod shop/db, which is not in this stream: it does not exist"},
 		"outside, longer than the wave":  {external("10m"), 10 * time.Minute, "Pod shop/web: not applied after 10m0s (resource timeout): it needs Pod shop/db"},
 		"kind, shorter than its wait":    {unserved("10s"), 10 * time.Second, "Rocket.rockets.example shop/web: not applied after 10s (resource timeout): the cluster does not serve kind Rocket"},
 		"kind, longer than its wait":     {unserved("3m"), 3 * time.Minute, "Rocket.rockets.example shop/web: not applied after 3m0s (resource timeout): the cluster does not serve kind Rocket"},
@@ -153,7 +153,7 @@ func TestRunGivesUpOnWhatIsOutside(t *testing.T) {
 	}{
 		"absent":    {nil, "it does not exist"},
 		"not ready": {livePod("db", false), "Pod is in the Pending phase"},
-		"going":     {deleting, "it is being deleted (held by finalizers example.com/hold)"},
+		"going":     {deleting, "it is being deleted (blocked by finalizers example.com/hold)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestRunGivesUpOnWhatIsOutside(t *testing.T) {
 				plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"), dependent("behind", "web"))
 				cluster := &scripted{outside: map[object.ID]*unstructured.Unstructured{pod("db"): c.live}}
 				summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
-				require.EqualError(t, err, "wave 1/2: apply Pod shop/web: not applied after 1m0s (wave timeout): it needs Pod shop/db, which is not of this stream: "+c.says)
+				require.EqualError(t, err, "wave 1/2: apply Pod shop/web: not applied after 1m0s (wave timeout): it needs Pod shop/db, which is not in this stream: "+c.says)
 				require.Equal(t, map[string]apply.State{"web": apply.TimedOut, "behind": apply.Skipped}, states(summary))
 				require.Equal(t, time.Minute, time.Since(now))
 			})
@@ -180,7 +180,7 @@ func TestRunBoundsTheWaitForWhatIsOutside(t *testing.T) {
 		plan, stream := planOf(t, needing("web", "external:example.com/namespaces/shop/Rocket/moon"))
 		cluster := &scripted{served: func(kind string) bool { return kind != "Rocket" }}
 		_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
-		require.EqualError(t, err, "wave 1/1: apply Pod shop/web: it needs an object of kind Rocket.example.com, which is not of this stream, and the cluster does not serve that kind, after 30s still not: install what makes it, or correct the entry in the annotation ordapply.dev/depends-on")
+		require.EqualError(t, err, "wave 1/1: apply Pod shop/web: it needs an object of kind Rocket.example.com, which is not in this stream, and the cluster still does not serve that kind after 30s: install its CustomResourceDefinition or operator, or correct the entry in the annotation ordapply.dev/depends-on")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"))
@@ -211,7 +211,7 @@ func TestRunWaitsForPromisedKinds(t *testing.T) {
 			plan, stream := planOf(t, manifests()...)
 			cluster := &scripted{served: func(kind string) bool { return kind != "Rocket" }}
 			_, err := apply.Applier{Cluster: cluster, Schedule: schedule}.Run(t.Context(), plan, stream.Objects)
-			require.ErrorContains(t, err, "apply Rocket.example.com shop/moon: not applied after 5m0s (wave timeout): its kind, which Pod shop/operator makes, is not served yet")
+			require.ErrorContains(t, err, "apply Rocket.example.com shop/moon: not applied after 5m0s (wave timeout): its kind, which Pod shop/operator defines, is not served yet")
 		})
 		synctest.Test(t, func(t *testing.T) {
 			plan, stream := planOf(t, manifests()...)
@@ -281,6 +281,6 @@ func TestRunSeesWhatIsOutsideGo(t *testing.T) {
 			cluster.send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{livePod("db", true)}})
 		})
 		_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
-		require.ErrorContains(t, err, "it needs Pod shop/db, which is not of this stream: it does not exist")
+		require.ErrorContains(t, err, "it needs Pod shop/db, which is not in this stream: it does not exist")
 	})
 }

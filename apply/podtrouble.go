@@ -69,25 +69,25 @@ func podProblemFrom(pod *unstructured.Unstructured, now time.Time) (podProblem, 
 	case phase == "Succeeded", phase == "Running" && ready["status"] == "True":
 		return podProblem{}, false
 	case pod.GetDeletionTimestamp() != nil:
-		return podProblem{weight: weightProgressing, groupKey: "deleting", text: "it is being deleted"}, true
+		return podProblem{weight: weightProgressing, groupKey: "deleting", text: "being deleted"}, true
 	}
 	if t, ok := containerProblem(status, now); ok {
 		return t, true
 	}
 	if scheduled := podCondition(status, "PodScheduled"); scheduled["status"] == "False" {
-		t := podProblem{weight: weightWaiting, groupKey: fmt.Sprint("unscheduled", scheduled["message"]), cause: fmt.Sprint("unscheduled", scheduled["message"]), text: "it is not scheduled", message: textOf(scheduled["message"])}
+		t := podProblem{weight: weightWaiting, groupKey: fmt.Sprint("unscheduled", scheduled["message"]), cause: fmt.Sprint("unscheduled", scheduled["message"]), text: "not scheduled", message: textOf(scheduled["message"])}
 		if since, err := time.Parse(time.RFC3339, fmt.Sprint(scheduled["lastTransitionTime"])); err == nil {
 			t.since = " for " + age(now, since)
 		}
 		return t, true
 	}
 	if reason := textOf(status["reason"]); reason != "" { // Evicted, NodeLost, DeadlineExceeded
-		return podProblem{weight: weightTerminated, groupKey: reason, cause: reason, text: "it is " + phase + " (" + reason + ")", message: textOf(status["message"])}, true
+		return podProblem{weight: weightTerminated, groupKey: reason, cause: reason, text: "phase " + phase + " (" + reason + ")", message: textOf(status["message"])}, true
 	}
 	if ready["status"] == "False" && phase == "Running" {
-		return podProblem{weight: weightUnready, groupKey: fmt.Sprint(ready["reason"]), text: "it runs and is not ready", message: textOf(ready["message"])}, true
+		return podProblem{weight: weightUnready, groupKey: fmt.Sprint(ready["reason"]), text: "running, not ready", message: textOf(ready["message"])}, true
 	}
-	return podProblem{weight: weightProgressing, groupKey: phase, text: "it is " + cmp.Or(phase, "new")}, true
+	return podProblem{weight: weightProgressing, groupKey: phase, text: "phase " + cmp.Or(phase, "not set yet")}, true
 }
 
 // containerProblem returns the problem of the container with the most
@@ -131,13 +131,13 @@ func readContainer(container map[string]any, now time.Time) podProblem {
 			t.cause = "image pull"
 		}
 	case ended != nil && ended["exitCode"] != int64(0):
-		t = podProblem{weight: weightTerminated, text: "it ended", container: name}
+		t = podProblem{weight: weightTerminated, text: "terminated", container: name}
 		t.addTermination(ended, restarts, now)
 	case ended == nil && container["ready"] == false && last != nil:
-		t = podProblem{weight: weightTerminated, text: "it runs again and is not ready", container: name, previous: last["exitCode"] != int64(0)}
+		t = podProblem{weight: weightTerminated, text: "restarted, not ready", container: name, previous: last["exitCode"] != int64(0)}
 		t.addTermination(last, restarts, now)
 	case ended == nil && container["ready"] == false:
-		t = podProblem{weight: weightUnready, groupKey: "unready", text: "it runs and is not ready", container: name}
+		t = podProblem{weight: weightUnready, groupKey: "unready", text: "running, not ready", container: name}
 	}
 	t.backoff = strings.HasSuffix(textOf(waiting["reason"]), "BackOff")
 	return t

@@ -95,7 +95,7 @@ func (p *Preview) Changes() bool { return p.Count(ActionUnchanged)+p.Count(Actio
 func (p *Preview) AddPruned(live *unstructured.Unstructured, why ordering.Reason, stays string) {
 	row := Row{ID: Meta(live).ID, Wave: -1, Action: ActionPrune, Why: why, Live: withoutServerFields(live), digest: sha256.Sum256([]byte(live.GetUID()))}
 	if stays != "" {
-		row.Action, row.Detail, row.Live = ActionUnchanged, "it stays: "+stays, nil
+		row.Action, row.Detail, row.Live = ActionUnchanged, "kept: "+stays, nil
 	}
 	p.redactor.redactRow(&row)
 	p.Rows = append(p.Rows, row)
@@ -121,7 +121,7 @@ func (a Applier) Preview(ctx context.Context, plan *ordering.Plan, objects map[o
 	r.deferOldSchemaErrors(preview.Rows)
 	for i := range preview.Rows {
 		if err := r.setDigest(i, &preview.Rows[i]); err != nil {
-			return nil, fmt.Errorf("seal %s: %w", preview.Rows[i].ID, err)
+			return nil, fmt.Errorf("compute the digest of %s: %w", preview.Rows[i].ID, err)
 		}
 		mask.redactRow(&preview.Rows[i])
 	}

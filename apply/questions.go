@@ -92,7 +92,7 @@ func (q *diagnoser) replicaSet(ctx context.Context, deployment *unstructured.Uns
 		}
 	}
 	if paused, _, _ := unstructured.NestedBool(deployment.Object, "spec", "paused"); ok && !paused {
-		q.addFinding(Meta(deployment).ID, "no ReplicaSet was made for it; does kube-controller-manager run?", "")
+		q.addFinding(Meta(deployment).ID, "no ReplicaSet was created for it; is kube-controller-manager running?", "")
 	}
 	return nil
 }
@@ -109,11 +109,11 @@ func (q *diagnoser) ownPods(ctx context.Context, workload, maker *unstructured.U
 	if want := desiredPods(maker); ok && int64(len(own)) < want && len(listed) < maxPods {
 		q.addFinding(Meta(workload).ID, fmt.Sprintf("it has %d of %s", len(own), plain.Count(int(want), "Pod")), "")
 		if !q.events(ctx, maker) && len(own) == 0 && len(q.unread) == 0 {
-			q.addFinding(Meta(maker).ID, "no event tells why; does kube-controller-manager run?", "")
+			q.addFinding(Meta(maker).ID, "no event says why; is kube-controller-manager running?", "")
 		}
 	}
 	if ended, _, _ := unstructured.NestedInt64(workload.Object, "status", "failed"); ok && ended > 0 && len(own) == 0 {
-		q.addFinding(Meta(workload).ID, fmt.Sprintf("%s failed, and none is left to tell more", plain.Count(int(ended), "Pod")), "")
+		q.addFinding(Meta(workload).ID, fmt.Sprintf("%s failed, and none is left to inspect", plain.Count(int(ended), "Pod")), "")
 	}
 	q.pods(ctx, workload, own)
 }
@@ -138,9 +138,9 @@ func (q *diagnoser) address(ctx context.Context, service *unstructured.Unstructu
 		q.podsOf(ctx, service)
 		return
 	}
-	text := "no controller has touched it: nothing in this cluster hands out addresses for type LoadBalancer"
+	text := "no controller has acted on it: nothing in this cluster assigns addresses to Services of type LoadBalancer"
 	if class, _, _ := unstructured.NestedString(live.Object, "spec", "loadBalancerClass"); class != "" {
-		text = fmt.Sprintf("no controller has touched it: nothing in this cluster hands out addresses for loadBalancerClass %q", class)
+		text = fmt.Sprintf("no controller has acted on it: nothing in this cluster assigns addresses to Services with loadBalancerClass %q", class)
 	}
 	q.addFinding(id, text+"; install a load balancer controller, or do not wait for the address: annotate it with ordapply.dev/wait: applied, or write a rule for --health-rules", "")
 }
@@ -162,7 +162,7 @@ func (q *diagnoser) podsOf(ctx context.Context, service *unstructured.Unstructur
 	text := metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: labels})
 	pods, ok := q.list(ctx, coreKind("pods"), service.GetNamespace(), kube.Query{Labels: text, Limit: maxPods})
 	if ok && len(pods) == 0 {
-		q.addFinding(Meta(service).ID, "no Pod has the labels that it selects: "+text, "")
+		q.addFinding(Meta(service).ID, "no Pod matches its selector: "+text, "")
 	}
 	q.pods(ctx, service, pods)
 	q.events(ctx, service)
@@ -176,7 +176,7 @@ func (q *diagnoser) pods(ctx context.Context, workload *unstructured.Unstructure
 		about := Meta(kind.pods[0]).ID
 		text := kind.text + kind.since
 		if more := len(kind.pods) - 1; more > 0 {
-			text += fmt.Sprintf(" (and %s like it)", plain.Count(more, "Pod"))
+			text += fmt.Sprintf(" (and %s with the same problem)", plain.Count(more, "Pod"))
 		}
 		q.addFinding(about, text, kind.message)
 		if !logged && kind.container != "" {
@@ -230,12 +230,12 @@ func (q *diagnoser) claims(ctx context.Context, pod *unstructured.Unstructured) 
 func (q *diagnoser) claim(ctx context.Context, claim *unstructured.Unstructured) {
 	phase, _, _ := unstructured.NestedString(claim.Object, "status", "phase")
 	class, named, _ := unstructured.NestedString(claim.Object, "spec", "storageClassName")
-	text := "it is " + phase
+	text := "phase " + phase
 	switch {
 	case !named:
-		text += ", asks for no storage class, and the cluster has set no default one"
+		text += ", without storageClassName, and the cluster has no default StorageClass"
 	case class != "":
-		text += fmt.Sprintf(", of storage class %q", class)
+		text += fmt.Sprintf(", storage class %q", class)
 	}
 	q.addFinding(Meta(claim).ID, text, "")
 	q.events(ctx, claim)

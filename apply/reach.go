@@ -13,7 +13,7 @@ import (
 // While a run waits it sends no requests, so an unreachable API server shows
 // only in its watches: they break and cannot be opened again. That is
 // reported once, for the first resource that is waited for, and once more
-// when the API server answers again.
+// when the API server is reachable again.
 
 // outageReportDelay is how long the API server must be unreachable before that is
 // reported: one that restarts behind a load balancer is back sooner.
@@ -64,7 +64,7 @@ func (r *connectivity) outage() string {
 	if !r.reported {
 		return ""
 	}
-	return fmt.Sprintf("the API server cannot be reached since %s: %v", r.lost.Format(time.TimeOnly), kubeerr.TimeoutInWords(r.cause))
+	return fmt.Sprintf("the API server has been unreachable since %s: %v", r.lost.Format(time.TimeOnly), kubeerr.TimeoutInWords(r.cause))
 }
 
 // withOutage adds to the last known detail of a resource that the API server
@@ -94,7 +94,7 @@ func (r *run) reportOutage() {
 	r.outageStep = -1
 }
 
-// reportRecovery reports for the same step that the API server answers again.
+// reportRecovery reports for the same step that the API server is reachable again.
 func (r *run) reportRecovery() {
 	if r.outageStep < 0 {
 		return
@@ -131,7 +131,7 @@ func (r *removal) reportOutage() {
 	r.outageStep = -1
 }
 
-// reportRecovery reports for the same step that the API server answers again.
+// reportRecovery reports for the same step that the API server is reachable again.
 func (r *removal) reportRecovery() {
 	if r.outageStep < 0 {
 		return
@@ -144,7 +144,7 @@ func (r *removal) reportRecovery() {
 
 func recoveryDetail(detail string) string {
 	if detail == "" {
-		return "the API server answers again"
+		return "the API server is reachable again"
 	}
-	return "the API server answers again; " + detail
+	return "the API server is reachable again; " + detail
 }

@@ -38,11 +38,11 @@ func TestRunTellsThatTheServerIsSilent(t *testing.T) {
 		ended string
 	}{
 		"for good": {0, 0, []string{
-			"the API server cannot be reached since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase",
-		}, "not ready after 1m0s (wave timeout): the API server cannot be reached since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase"},
+			"the API server has been unreachable since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase",
+		}, "not ready after 1m0s (wave timeout): the API server has been unreachable since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase"},
 		"for a while": {20 * time.Second, 0, []string{
-			"the API server cannot be reached since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase",
-			"the API server answers again; Pod is in the Pending phase",
+			"the API server has been unreachable since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase",
+			"the API server is reachable again; Pod is in the Pending phase",
 		}, "not ready after 1m0s (wave timeout): "},
 		"for a moment":      {3 * time.Second, 0, nil, "not ready after 1m0s (wave timeout): Pod is in the Pending phase"},
 		"while it restarts": {0, 3 * time.Second, nil, "not ready after 1m0s (wave timeout): Pod is in the Pending phase"},
@@ -91,7 +91,7 @@ func TestRemovalTellsThatTheServerIsSilent(t *testing.T) {
 		}}.Run(t.Context(), inWaves(wave(pod("a"))), cluster.found())
 		require.NoError(t, err)
 		require.Len(t, told, 2)
-		require.Contains(t, told[0], "the API server cannot be reached since 00:00:10: ")
-		require.Contains(t, told[1], "the API server answers again")
+		require.Contains(t, told[0], "the API server has been unreachable since 00:00:10: ")
+		require.Contains(t, told[1], "the API server is reachable again")
 	})
 }

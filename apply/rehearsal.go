@@ -63,7 +63,7 @@ func (r *previewRun) row(ctx context.Context, i int) Row {
 	h := r.namespaces[s.ID.Namespace]
 	switch {
 	case !served && len(s.ProvidedBy) > 0:
-		return r.deferRow(i, row, fmt.Sprintf("its kind is made by %s, which comes earlier in this stream", s.ProvidedBy[0]))
+		return r.deferRow(i, row, fmt.Sprintf("its kind is defined by %s earlier in this stream", s.ProvidedBy[0]))
 	case !served:
 		return r.failRow(row, r.unservedKindError(gvk, 0))
 	case kind.Namespaced && s.ID.Namespace == "":
@@ -71,9 +71,9 @@ func (r *previewRun) row(ctx context.Context, i int) Row {
 	case h.terminating && !h.inStream:
 		return r.failRow(row, kubeerr.NamespaceTerminating(s.ID.Namespace, h.blockedBy))
 	case h.terminating:
-		return r.deferRow(i, row, "its Namespace is being deleted"+h.blockedBy+"; this stream makes it anew")
+		return r.deferRow(i, row, "its Namespace is being deleted"+h.blockedBy+"; this stream creates it again")
 	case h.absent && h.inStream:
-		return r.deferRow(i, row, "its Namespace comes earlier in this stream")
+		return r.deferRow(i, row, "its Namespace is created earlier in this stream")
 	}
 	if err := checkBase64(s.manifest); err != nil {
 		return r.failRow(row, err)
@@ -91,7 +91,7 @@ func (r *previewRun) row(ctx context.Context, i int) Row {
 		return r.failRow(row, r.explain(kubeerr.WithoutSecretValues(s.manifest, err)))
 	}
 	if live == nil && h.justCreated { // its default contents may not have been created yet
-		return r.deferRow(i, row, "its Namespace comes earlier in this stream")
+		return r.deferRow(i, row, "its Namespace is created earlier in this stream")
 	}
 	return r.compare(ctx, i, kind, sent, live, row)
 }
@@ -104,7 +104,7 @@ func (r *previewRun) compare(ctx context.Context, i int, kind kube.Kind, sent, l
 		if len(kube.DefinedKinds(live)) > 0 {
 			return r.failRow(row, crdTerminatingError(live))
 		}
-		row.Action, row.Detail = ActionRecreate, "an older one is being deleted"+DeletionBlockers(live)+"; it is made anew when that is gone"
+		row.Action, row.Detail = ActionRecreate, "the old object is being deleted"+DeletionBlockers(live)+"; the new one is applied when it is gone"
 		row.Live, row.Merged = withoutServerFields(live), r.previewRecreate(ctx, kind, sent, live)
 		return row
 	}
@@ -145,9 +145,9 @@ func (r *previewRun) handleDryRunError(ctx context.Context, i int, kind kube.Kin
 	}
 	switch missing := kubeerr.MissingNamespace(err); {
 	case missing != "" && r.hasNamespace(missing):
-		return r.deferRow(i, row, "its Namespace comes earlier in this stream")
+		return r.deferRow(i, row, "its Namespace is created earlier in this stream")
 	case r.hasServiceAccount(kubeerr.MissingServiceAccount(err)):
-		return r.deferRow(i, row, "its ServiceAccount comes earlier in this stream")
+		return r.deferRow(i, row, "its ServiceAccount is created earlier in this stream")
 	case len(fields) > 0 && live != nil && mayRecreate(s.manifest) && r.applier.recreateRefusal(s.manifest, live, fields) != nil:
 		return r.failRow(row, r.applier.recreateRefusal(s.manifest, live, fields))
 	case len(fields) > 0 && live != nil && mayRecreate(s.manifest):
@@ -166,7 +166,7 @@ func (r *previewRun) previewUnblock(sent, live *unstructured.Unstructured, row R
 	if !r.applier.mayRemove(why.blockers) {
 		return r.failRow(row, why)
 	}
-	row.Action, row.Detail = ActionUpdate, "this removes "+describe(why.blockers)+", beside which the manifest cannot be applied"
+	row.Action, row.Detail = ActionUpdate, "this removes "+describe(why.blockers)+", which cannot be combined with the manifest"
 	row.Live, row.Merged = withoutServerFields(live), withoutServerFields(unblocked(live, sent, why.blockers))
 	return row
 }
@@ -246,9 +246,9 @@ func (r *previewRun) isOurs(live *unstructured.Unstructured) bool {
 // adoptReason explains why an object is adopted.
 func (r *previewRun) adoptReason() string {
 	if r.applier.Membership.Set != "" {
-		return "it is there, and is no member of the apply set yet"
+		return "it exists and is not a member of the apply set yet"
 	}
-	return "it is there, and was never applied by " + r.applier.Manager
+	return "it exists and was never applied by " + r.applier.Manager
 }
 
 // patchWithoutFingerprint returns the body of a step's PATCH without the fingerprint.
@@ -282,7 +282,7 @@ func (r *previewRun) deferOldSchemaErrors(rows []Row) {
 		}
 		for _, maker := range r.steps[i].ProvidedBy {
 			if at, ok := r.byID[maker]; ok && rows[at].Action != ActionUnchanged && rows[at].Action != ActionError {
-				why := fmt.Sprintf("its kind is changed by %s, which comes earlier in this stream", maker)
+				why := fmt.Sprintf("its kind is changed by %s earlier in this stream", maker)
 				rows[i] = r.deferRow(i, Row{ID: rows[i].ID, Layer: rows[i].Layer, Wave: rows[i].Wave, Why: rows[i].Why}, why)
 				break
 			}

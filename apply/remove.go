@@ -97,7 +97,7 @@ func (m Remover) withDefaults() Remover {
 func (m Remover) protection(live *unstructured.Unstructured) string {
 	why := ""
 	if protection := applyset.Protection(live); protection != "" && !m.Unprotected {
-		why = "its annotation " + protection + " keeps it"
+		why = "its annotation " + protection + " protects it"
 	}
 	return cmp.Or(why, m.KeepReason(live))
 }

@@ -179,7 +179,7 @@ func TestRemovalSaysWhatHolds(t *testing.T) {
 		cluster.ends[pod("held")] = end{never: true}
 		start := time.Now()
 		summary, err := apply.Remover{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), inWaves(wave(pod("held"), pod("other")), wave(secret("later"))), cluster.found())
-		require.EqualError(t, err, "wave 1/2: delete Pod shop/held: not gone after 1m0s (wave timeout): waiting until it is gone (held by finalizers example.com/hold)")
+		require.EqualError(t, err, "wave 1/2: delete Pod shop/held: not gone after 1m0s (wave timeout): waiting until it is gone (blocked by finalizers example.com/hold)")
 		require.Equal(t, map[string]apply.State{"held": apply.TimedOut, "other": apply.Deleted, "later": apply.NotStarted}, states(summary))
 		require.True(t, summary.TimedOutOnly())
 		require.Equal(t, time.Minute, time.Since(start))
@@ -201,7 +201,7 @@ func TestRemovalKeepsWhatIsProtected(t *testing.T) {
 		}}.Run(t.Context(), inWaves(wave(secret("a"), secret("b")), wave(secret("c"))), cluster.found())
 		require.NoError(t, err)
 		require.Equal(t, map[string]apply.State{"a": apply.Kept, "b": apply.Kept, "c": apply.Deleted}, states(summary))
-		require.Equal(t, "its annotation helm.sh/resource-policy: keep keeps it", summary.Results[0].Detail)
+		require.Equal(t, "its annotation helm.sh/resource-policy: keep protects it", summary.Results[0].Detail)
 		require.Equal(t, "it belongs to another", summary.Results[1].Detail)
 		require.Zero(t, cluster.deletes[secret("a")]+cluster.deletes[secret("b")])
 	})
@@ -266,7 +266,7 @@ func TestRemovalTimeoutWhileADeleteIsOut(t *testing.T) {
 		cluster := newMortal(pod("slow"), secret("later"))
 		cluster.ends[pod("slow")] = end{latency: 3 * time.Second}
 		summary, err := apply.Remover{Cluster: cluster, Timeout: time.Second}.Run(t.Context(), inWaves(wave(pod("slow")), wave(secret("later"))), cluster.found())
-		require.ErrorContains(t, err, "the run's time was over after 1s (run timeout); 1 resource left: Secret shop/later")
+		require.ErrorContains(t, err, "the run timed out after 1s (run timeout); 1 resource left: Secret shop/later")
 		require.Equal(t, apply.NotStarted, states(summary)["later"])
 		require.True(t, summary.TimedOutOnly())
 	})
@@ -279,7 +279,7 @@ func TestRemovalWithoutWaiting(t *testing.T) {
 		summary, err := apply.Remover{Cluster: cluster, NoWait: true}.Run(t.Context(), inWaves(wave(pod("held")), wave(secret("later"))), cluster.found())
 		require.NoError(t, err)
 		require.Equal(t, 2, summary.Count(apply.Deleted))
-		require.Equal(t, "its deletion is accepted and not waited for", summary.Results[0].Detail)
+		require.Equal(t, "its deletion was accepted and is not waited for", summary.Results[0].Detail)
 		require.Empty(t, cluster.watches)
 	})
 }

@@ -45,7 +45,7 @@ func (r *removal) keptBecause(i int) string {
 	if len(inside) == 0 {
 		return ""
 	}
-	return "what is kept would go with it: " + joinNames(inside)
+	return "it contains protected objects: " + joinNames(inside)
 }
 
 // inspect reads the contents of a Namespace or CustomResourceDefinition, and
@@ -77,9 +77,9 @@ func (r *removal) handleInspection(i int, found []object.ID, err error) {
 func contentsReason(found []object.ID, err error, anyway string) string {
 	switch {
 	case err != nil:
-		return "what would go with it cannot be read: " + kubeerr.WithoutURL(err).Error() + anyway
+		return "its contents cannot be read: " + kubeerr.WithoutURL(err).Error() + anyway
 	case len(found) > 0:
-		return "it holds what is no part of this deletion: " + joinNames(found) + anyway
+		return "it contains objects that are not part of this deletion: " + joinNames(found) + anyway
 	}
 	return ""
 }
@@ -88,9 +88,9 @@ func contentsReason(found []object.ID, err error, anyway string) string {
 func (m Remover) anyway(id object.ID) string {
 	switch {
 	case id.IsNamespace() && m.NoPruneOption:
-		return "; kubectl delete namespace " + id.Name + " deletes it with all that is in it"
+		return "; kubectl delete namespace " + id.Name + " deletes it with all its contents"
 	case id.IsNamespace():
-		return "; --prune-namespaces deletes it with all that is in it"
+		return "; --prune-namespaces deletes it with all its contents"
 	}
 	return "; kubectl delete crd " + id.Name + " deletes it and them"
 }
@@ -176,7 +176,7 @@ func (c contentsSearch) ofKind(ctx context.Context, id object.ID) ([]*unstructur
 	if !wasServed(crd) {
 		return nil, nil
 	}
-	return nil, errors.New("no version of its kind is served, so nobody can tell what there is of it: let one be served again")
+	return nil, errors.New("no version of its kind is served, so its objects cannot be listed: set served: true for one of them")
 }
 
 // wasServed reports whether the kind of a live CustomResourceDefinition was

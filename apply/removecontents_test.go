@@ -94,7 +94,7 @@ func TestWhatKeepsANamespace(t *testing.T) {
 					return
 				}
 				require.Equal(t, apply.Kept, last.State)
-				require.Equal(t, "it holds what is no part of this deletion: "+tc.id.String()+"; --prune-namespaces deletes it with all that is in it", last.Detail)
+				require.Equal(t, "it contains objects that are not part of this deletion: "+tc.id.String()+"; --prune-namespaces deletes it with all its contents", last.Detail)
 				remover.PruneNamespaces = true
 				summary, err = remover.Run(t.Context(), order, cluster.found())
 				require.NoError(t, err)
@@ -118,6 +118,6 @@ func TestWhatMayNotBeReadKeepsANamespace(t *testing.T) {
 		summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), cluster.found())
 		require.NoError(t, err)
 		require.Equal(t, apply.Kept, summary.Results[0].State)
-		require.Contains(t, summary.Results[0].Detail, "what would go with it cannot be read: list Pod: ")
+		require.Contains(t, summary.Results[0].Detail, "its contents cannot be read: list Pod: ")
 	})
 }

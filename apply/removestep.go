@@ -28,7 +28,7 @@ func (r *removal) start(i int) {
 	s := &r.steps[i]
 	if s.live == nil {
 		s.absent = true
-		r.finish(i, Deleted, "it was not there")
+		r.finish(i, Deleted, "it did not exist")
 		return
 	}
 	if why := r.keptBecause(i); why != "" {
@@ -37,7 +37,7 @@ func (r *removal) start(i int) {
 	}
 	var served bool
 	if s.kind, served = r.Cluster.Kind(s.live.GroupVersionKind()); !served {
-		r.fail(i, Failed, errors.New("the API server does not serve "+s.live.GroupVersionKind().String()+", as which it was read"))
+		r.fail(i, Failed, errors.New("the API server does not serve "+s.live.GroupVersionKind().String()+", the version in which it was read"))
 		return
 	}
 	s.sentAt = time.Now()
@@ -134,7 +134,7 @@ func (r *removal) handleAccepted(i int) {
 	if r.DryRun || r.NoWait {
 		detail := ""
 		if r.NoWait {
-			detail = "its deletion is accepted and not waited for"
+			detail = "its deletion was accepted and is not waited for"
 		}
 		r.finish(i, Deleted, detail)
 		return
@@ -198,7 +198,7 @@ func (r *removal) handleReread(i int, live *unstructured.Unstructured, err error
 	case live.GetUID() != s.live.GetUID() && s.accepted:
 		r.handleGone(i)
 	case live.GetUID() != s.live.GetUID():
-		r.finish(i, Kept, "another object has taken its name since this run read what there is")
+		r.finish(i, Kept, "another object has taken its name since this run read it")
 	case live.GetDeletionTimestamp() != nil:
 		s.live = live
 		r.handleAccepted(i)
@@ -236,9 +236,9 @@ func (r *removal) retryOrFail(i int, cause error, again func()) {
 	}
 	s.retryCause = cause
 	kube.ReportRetry(r.ctx(), kube.Retry{Of: "delete " + s.ID.String(), Attempt: s.retries, Pause: pause, Cause: kubeerr.TimeoutInWords(cause)})
-	detail := "will be tried again: " + kubeerr.TimeoutInWords(cause).Error()
+	detail := "retrying: " + kubeerr.TimeoutInWords(cause).Error()
 	if apierrors.IsConflict(cause) {
-		detail = "it has changed since it was read; it is read again"
+		detail = "it has changed since it was read; reading it again"
 	}
 	r.move(i, Deleting, detail)
 	r.after(pause, func() {
@@ -286,7 +286,7 @@ func (r *removal) fail(i int, state State, cause error) {
 		return
 	}
 	for _, n := range s.dependents {
-		r.skip(n, "it is not deleted before "+s.ID.String()+", which could not be deleted")
+		r.skip(n, "it must be deleted after "+s.ID.String()+", which could not be deleted")
 	}
 }
 

@@ -38,7 +38,7 @@ func (r *removal) handleConfirmation(i int, cause, err error) {
 type unconfirmedError struct{ cause, why error }
 
 func (e *unconfirmedError) Error() string {
-	return fmt.Sprintf("it was answered with a bare 404 (%v), which does not prove that it is gone: %v", e.cause, e.why)
+	return fmt.Sprintf("the API server returned a bare 404 (%v), which does not prove that it is gone: %v", e.cause, e.why)
 }
 
 func (e *unconfirmedError) Unwrap() []error { return []error{e.cause, e.why} }

@@ -94,7 +94,7 @@ func TestBareNotFoundIsNoDeletion(t *testing.T) {
 					require.Equal(t, apply.Deleted, summary.Results[0].State)
 					return
 				}
-				require.ErrorContains(t, err, "it was answered with a bare 404")
+				require.ErrorContains(t, err, "the API server returned a bare 404")
 				require.Equal(t, apply.Failed, summary.Results[0].State)
 			})
 		})
@@ -144,7 +144,7 @@ func TestChangedNamespaceIsLookedIntoAgain(t *testing.T) {
 		summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), cluster.found())
 		require.NoError(t, err)
 		require.Equal(t, apply.Kept, summary.Results[0].State)
-		require.Contains(t, summary.Results[0].Detail, "it holds what is no part of this deletion: ConfigMap shop/late")
+		require.Contains(t, summary.Results[0].Detail, "it contains objects that are not part of this deletion: ConfigMap shop/late")
 	})
 }
 
@@ -177,7 +177,7 @@ func TestUnservedKindKeepsANamespace(t *testing.T) {
 		summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), cluster.found())
 		require.NoError(t, err)
 		require.Equal(t, apply.Kept, summary.Results[0].State)
-		require.Contains(t, summary.Results[0].Detail, "what would go with it cannot be read: the API server does not serve Thing.example.com now")
+		require.Contains(t, summary.Results[0].Detail, "its contents cannot be read: the API server does not serve Thing.example.com now")
 	})
 }
 

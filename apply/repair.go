@@ -30,10 +30,10 @@ func (e *blocked) Error() string {
 	remedy := "run this again with --force-conflicts, which removes it"
 	for _, b := range e.blockers {
 		if b.applied {
-			remedy = fmt.Sprintf("%q applies it: remove it from what that manager applies", b.owner)
+			remedy = fmt.Sprintf("%q applies it: remove it from the manifest of that manager", b.owner)
 		}
 	}
-	return fmt.Sprintf("%s; the manifest cannot be applied beside %s: %s", e.cause, describe(e.blockers), remedy)
+	return fmt.Sprintf("%s; the manifest cannot be combined with %s: %s", e.cause, describe(e.blockers), remedy)
 }
 
 func (e *blocked) Unwrap() error { return e.cause }

@@ -67,7 +67,7 @@ func TestRunTimeoutEndsTheRun(t *testing.T) {
 		cluster := &scripted{scripts: map[object.ID]script{pod("db"): {never: true}}}
 		summary, err := apply.Applier{Cluster: cluster, Timeout: 10 * time.Second}.Run(t.Context(), plan, stream.Objects)
 		require.ErrorContains(t, err, "not ready after 10s (run timeout)")
-		require.ErrorContains(t, err, "the run's time was over after 10s (run timeout); 1 resource left: Pod shop/web")
+		require.ErrorContains(t, err, "the run timed out after 10s (run timeout); 1 resource left: Pod shop/web")
 		require.Equal(t, map[string]apply.State{"db": apply.TimedOut, "web": apply.NotStarted}, states(summary))
 	})
 }
@@ -92,7 +92,7 @@ func TestRunTimeoutWhileAPatchIsOut(t *testing.T) {
 				if workers == 1 {
 					left, second = "2 resources left: Pod shop/db2, Pod shop/web", apply.NotStarted
 				}
-				require.EqualError(t, err, "the run's time was over after 1s (run timeout); "+left+"; run the same command again to finish")
+				require.EqualError(t, err, "the run timed out after 1s (run timeout); "+left+"; run the same command again to finish")
 				require.Equal(t, map[string]apply.State{"db": apply.Ready, "db2": second, "web": apply.NotStarted}, states(summary))
 				require.True(t, summary.TimedOutOnly())
 				require.NotContains(t, waves, apply.Ready, "the wave did not end well")

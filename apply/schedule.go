@@ -23,7 +23,7 @@ func ParseSchedule(s string) (Schedule, error) {
 	case "graph":
 		return Graph, nil
 	}
-	return Waves, fmt.Errorf("%q is no schedule: write waves or graph", s)
+	return Waves, fmt.Errorf("%q is not a schedule: write waves or graph", s)
 }
 
 // String returns the schedule as flags accept it.

@@ -31,7 +31,7 @@ func (r *run) start(i int) {
 	kind, served := r.kind(gvk)
 	if !served {
 		if r.applier.DryRun && len(s.ProvidedBy) > 0 {
-			r.deferred(i, "its "+s.ProvidedBy[0].Kind+" comes earlier in this run")
+			r.deferred(i, "its "+s.ProvidedBy[0].Kind+" is created earlier in this run")
 			return
 		}
 		r.waitForKinds(i, gvk)
@@ -46,7 +46,7 @@ func (r *run) start(i int) {
 }
 
 func missingNamespaceError(kind string) error {
-	return fmt.Errorf("%s turned out to be namespaced, which nothing told when the run began: give it metadata.namespace", kind)
+	return fmt.Errorf("kind %s is namespaced, which was not known when the run began: set metadata.namespace", kind)
 }
 
 // setTimeouts sets the timeout of a single resource, which starts when its
@@ -120,7 +120,7 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 	}
 	if !r.applier.DryRun && !s.migrationTried && r.applier.hasPreviousManagerFields(live) {
 		s.migrationTried, s.force = true, false
-		r.move(i, Applying, "taking over what another manager owned")
+		r.move(i, Applying, "taking over fields of another manager")
 		r.send(opMigrate, i)
 		return
 	}

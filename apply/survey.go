@@ -42,7 +42,7 @@ func (r *run) readSnapshot(ctx context.Context) {
 	if r.applier.Timeout > 0 {
 		limit = min(limit, r.applier.Timeout)
 	}
-	ctx, cancel := context.WithTimeout(activity.For(ctx, "to see what there is already"), limit)
+	ctx, cancel := context.WithTimeout(activity.For(ctx, "to find existing objects"), limit)
 	defer cancel()
 	all := make([]int, len(r.steps))
 	for i := range all {

@@ -22,11 +22,11 @@ func (r *run) retryOrFail(i int, answer reply) {
 	}
 	missing := kubeerr.MissingNamespace(answer.err)
 	if r.applier.DryRun && missing != "" && r.hasNamespace(missing) {
-		r.deferred(i, "its Namespace comes earlier in this run")
+		r.deferred(i, "its Namespace is created earlier in this run")
 		return
 	}
 	if r.applier.DryRun && r.hasServiceAccount(kubeerr.MissingServiceAccount(answer.err)) {
-		r.deferred(i, "its ServiceAccount comes earlier in this run")
+		r.deferred(i, "its ServiceAccount is created earlier in this run")
 		return
 	}
 	if r.resolveConflict(i, answer.err) {
@@ -60,7 +60,7 @@ func (r *run) retryOrFail(i int, answer reply) {
 	r.requireFreshRead(i)
 	cause := kubeerr.TimeoutInWords(answer.err)
 	kube.ReportRetry(r.ctx(), kube.Retry{Of: "apply " + s.ID.String(), Attempt: s.retries, Pause: pause, Cause: cause})
-	r.move(i, Applying, "will be sent again: "+cause.Error())
+	r.move(i, Applying, "retrying: "+cause.Error())
 	r.after(pause, func() {
 		if !r.steps[i].state.Final() {
 			r.submit(answer.request)
@@ -110,7 +110,7 @@ func (r *run) hasServiceAccount(account string) bool {
 func (r *run) explain(err error) error {
 	if kubeerr.IsNamespaceTerminating(err) {
 		if name := kubeerr.TerminatingNamespace(err); r.hasNamespace(name) {
-			return fmt.Errorf("somebody deleted namespace %q while this run applied to it, with all that is in it: run this again, which waits until it is gone", name)
+			return fmt.Errorf("another client deleted namespace %q with everything in it during this run: run this again, which waits until it is gone", name)
 		}
 	}
 	return kubeerr.Explain(err)

@@ -38,7 +38,7 @@ type UnservedError struct {
 
 // Error names the kind and the cause.
 func (e *UnservedError) Error() string {
-	return fmt.Sprintf("the API server does not serve %s now, and its objects may still exist: %v", e.Kind, e.Why)
+	return fmt.Sprintf("the API server does not serve %s now, but its objects may still exist: %v", e.Kind, e.Why)
 }
 
 // Unwrap returns the cause.
@@ -103,7 +103,7 @@ func confirmGone(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind)
 func confirmBuiltinGone(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind) error {
 	switch {
 	case len(cluster.Versions(gk)) > 0:
-		return &UnservedError{Kind: gk, Why: errors.New("discovery lists the kind, and a request for it was answered with a bare 404: look at what stands between you and the API server"), transient: true}
+		return &UnservedError{Kind: gk, Why: errors.New("discovery lists the kind, but a request for it returned a bare 404: check for a proxy between you and the API server"), transient: true}
 	case isBuiltinGroupListed(cluster, gk.Group):
 		return nil
 	}
@@ -156,7 +156,7 @@ func refreshGroupDiscovery(ctx context.Context, cluster kube.Cluster, group stri
 func groupError(cluster kube.Cluster, group string) error {
 	for _, gv := range cluster.AllUnreadable() {
 		if err := cluster.Unreadable(gv); gv.Group == group && err != nil {
-			return fmt.Errorf("what serves %s does not answer: %w; repair the backend of its APIService (kubectl describe apiservice %s.%s)", gv, kubeerr.WithoutURL(err), gv.Version, gv.Group)
+			return fmt.Errorf("the backend of %s does not answer: %w; check its APIService (kubectl describe apiservice %s.%s)", gv, kubeerr.WithoutURL(err), gv.Version, gv.Group)
 		}
 	}
 	return nil
@@ -191,7 +191,7 @@ func definitionReadError(gk schema.GroupKind, kind kube.Kind, err error) error {
 	what := kind.Resource.GroupResource().String()
 	why := fmt.Errorf("%s cannot be read: %w", what, kubeerr.WithoutURL(err))
 	if apierrors.IsForbidden(err) {
-		why = fmt.Errorf("%w; grant get and list on %s to the account in your kubeconfig, or run this with one that has them", why, what)
+		why = fmt.Errorf("%w; grant get and list on %s to the account in your kubeconfig, or use an account that has them", why, what)
 	}
 	return &UnservedError{Kind: gk, Why: why, transient: kubeerr.RetryBudget(err) > 0}
 }
@@ -259,7 +259,7 @@ func checkNotAggregated(ctx context.Context, cluster kube.Cluster, gk schema.Gro
 		group, _, _ := unstructured.NestedString(service.Object, "spec", "group")
 		backend, _, _ := unstructured.NestedMap(service.Object, "spec", "service")
 		if group == gk.Group && backend != nil {
-			return &UnservedError{Kind: gk, Why: fmt.Errorf("APIService %s hands its group to Service %v/%v, which does not list the kind now (kubectl describe apiservice %s)",
+			return &UnservedError{Kind: gk, Why: fmt.Errorf("APIService %s delegates its group to Service %v/%v, which does not list the kind now (kubectl describe apiservice %s)",
 				service.GetName(), backend["namespace"], backend["name"], service.GetName())}
 		}
 	}

@@ -86,7 +86,7 @@ func TestRunTellsALostLabelFromADeletion(t *testing.T) {
 		want    string
 	}{
 		"label":    {want: ""},
-		"deletion": {deleted: true, want: "wave 1/1: wait for Pod shop/p0: it was deleted by somebody else while we waited for it"},
+		"deletion": {deleted: true, want: "wave 1/1: wait for Pod shop/p0: another client deleted it while the run waited for it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

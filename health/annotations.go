@@ -31,9 +31,9 @@ func (a *Assessor) Check(obj *unstructured.Unstructured) error {
 	failure, hasFailure := annotations[helmFailure]
 	switch {
 	case hasSuccess && !hasFailure:
-		errs = append(errs, fmt.Errorf("annotation %s counts only together with %s (HIP-0025): add it", helmSuccess, helmFailure))
+		errs = append(errs, fmt.Errorf("annotation %s has no effect without %s (HIP-0025): add it", helmSuccess, helmFailure))
 	case hasFailure && !hasSuccess:
-		errs = append(errs, fmt.Errorf("annotation %s counts only together with %s (HIP-0025): add it", helmFailure, helmSuccess))
+		errs = append(errs, fmt.Errorf("annotation %s has no effect without %s (HIP-0025): add it", helmFailure, helmSuccess))
 	case hasSuccess:
 		_, err := parseHelm(success, failure)
 		errs = append(errs, err)

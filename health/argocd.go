@@ -164,7 +164,7 @@ func (c *Customizations) assess(obj *unstructured.Unstructured) (Assessment, boo
 	rule := c.source + " " + one.key
 	status, message, err := one.run(obj)
 	if err != nil {
-		return invalidRule(rule, fmt.Errorf("the Lua script cannot be run: %w", err)), true
+		return invalidRule(rule, fmt.Errorf("the Lua script failed: %w", err)), true
 	}
 	if message == "" {
 		message = status
@@ -186,7 +186,7 @@ func (c *Customizations) assess(obj *unstructured.Unstructured) (Assessment, boo
 		a.Verdict, a.Health = Failed, GradeDegraded
 	case "Unknown":
 	default:
-		a.Reason = fmt.Sprintf("the Lua script gave the status %q, which Argo CD does not know", status)
+		a.Reason = fmt.Sprintf("the Lua script returned the status %q, which Argo CD does not define", status)
 	}
 	return a, true
 }

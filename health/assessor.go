@@ -115,7 +115,7 @@ func (a *Assessor) Unconfirmed(given Assessment) Assessment {
 		return given
 	}
 	given.Assumed = true
-	given.Reason = "assumed: " + given.Reason + ", which may be about the spec before the change: its status has not changed since"
+	given.Reason = "assumed: " + given.Reason + ", which may refer to the spec before the change: its status has not changed since"
 	return a.assume(given)
 }
 
@@ -123,7 +123,7 @@ func (a *Assessor) Unconfirmed(given Assessment) Assessment {
 func (a *Assessor) assume(given Assessment) Assessment {
 	if a.Strict && given.Assumed {
 		given.Verdict, given.Health, given.Assumed = Unknown, GradeUnset, false
-		given.Reason += "; strict readiness assumes nothing: say when it is ready with the annotation " + readyWhen + " or a rules file"
+		given.Reason += "; strict readiness does not assume it: define when it is ready with the annotation " + readyWhen + " or a rules file"
 	}
 	return given
 }
@@ -135,5 +135,5 @@ func neutral(obj *unstructured.Unstructured) Assessment {
 	if a := kstatus(obj); a.Verdict == Progressing || a.Verdict == Failed {
 		return a
 	}
-	return Assessment{Verdict: Progressing, Reason: "nothing in its status says whether it is ready", Rule: "kstatus", Inconclusive: true}
+	return Assessment{Verdict: Progressing, Reason: "its status does not say whether it is ready", Rule: "kstatus", Inconclusive: true}
 }

@@ -38,10 +38,10 @@ func compile(source string) (*expression, error) {
 	}
 	ast, issues := env.Compile(source)
 	if issues.Err() != nil {
-		return nil, fmt.Errorf("%q is not CEL: %s", source, firstLine(issues.Err().Error()))
+		return nil, fmt.Errorf("%q is not a CEL expression: %s", source, firstLine(issues.Err().Error()))
 	}
 	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
-		return nil, fmt.Errorf("%q gives a %s, and a condition must give true or false", source, t)
+		return nil, fmt.Errorf("%q returns a %s, and a condition must return true or false", source, t)
 	}
 	program, err := env.Program(ast, cel.CostLimit(celCost))
 	if err != nil {
@@ -62,7 +62,7 @@ func (e *expression) holds(obj *unstructured.Unstructured) (ok bool, absent stri
 	}
 	result, isBool := value.Value().(bool)
 	if !isBool {
-		return false, "", fmt.Errorf("%q gave a %s, and a condition must give true or false", e.source, value.Type().TypeName())
+		return false, "", fmt.Errorf("%q returned a %s, and a condition must return true or false", e.source, value.Type().TypeName())
 	}
 	return result, "", nil
 }

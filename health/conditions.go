@@ -17,7 +17,7 @@ func (r *statusSignals) condition(path string, c map[string]any, depth int) {
 		state = "True" // some controllers list only conditions that are true
 	}
 	if seen, ok := integer(c["observedGeneration"]); ok && seen < r.generation {
-		text := fmt.Sprintf("%scondition %s is about generation %d, and this is generation %d", path, name, seen, r.generation)
+		text := fmt.Sprintf("%scondition %s has observed generation %d, and the generation is %d", path, name, seen, r.generation)
 		r.add(signal{means: meaningInProgress, weight: r.outdated(name, depth), text: text})
 		return
 	}
@@ -337,6 +337,6 @@ func (r *statusSignals) unconfirmed(status map[string]any) {
 		told = told || c["type"] == "Ready"
 	}
 	if synced && !told {
-		r.add(signal{means: meaningInProgress, weight: weightLow, text: "condition Synced is True (ReconcileSuccess), and there is no condition Ready yet"})
+		r.add(signal{means: meaningInProgress, weight: weightLow, text: "condition Synced is True (ReconcileSuccess), and condition Ready is not set yet"})
 	}
 }

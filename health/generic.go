@@ -35,7 +35,7 @@ func fromStatus(obj *unstructured.Unstructured, columns []Column) (Assessment, b
 	r.columns(obj.Object, columns)
 	if r.idle != "" && r.bad.means < meaningFailed {
 		if asker := suspendedBy(obj, spec); asker != "" {
-			return Assessment{Verdict: Ready, Health: GradeSuspended, Reason: r.idle + ", as " + asker + " asks", Rule: "generic"}, true
+			return Assessment{Verdict: Ready, Health: GradeSuspended, Reason: r.idle + ", as " + asker + " requests", Rule: "generic"}, true
 		}
 	}
 	return r.decide()
@@ -72,7 +72,7 @@ func describeUnhealthy(obj *unstructured.Unstructured) (string, Grade) {
 // schedule have none before the first run.
 func noStatus(obj *unstructured.Unstructured) Assessment {
 	if isSchedule(obj.GetKind()) {
-		return Assessment{Verdict: Ready, Reason: "it has not been due yet", Rule: "generic"}
+		return Assessment{Verdict: Ready, Reason: "its schedule is not due yet", Rule: "generic"}
 	}
 	return Assessment{Verdict: Progressing, Reason: "it has no status yet", Rule: "no status", NoStatus: true}
 }
@@ -84,11 +84,11 @@ func isStaleStatus(obj *unstructured.Unstructured, status map[string]any) (Asses
 		return Assessment{}, false
 	}
 	if seen < 1 { // some start with -1
-		return Assessment{Verdict: Progressing, Rule: "observedGeneration", Reason: "its controller has not seen it yet"}, true
+		return Assessment{Verdict: Progressing, Rule: "observedGeneration", Reason: "its controller has not observed it yet"}, true
 	}
 	return Assessment{
 		Verdict: Progressing, Rule: "observedGeneration",
-		Reason: fmt.Sprintf("its controller has seen generation %d, and this is generation %d", seen, obj.GetGeneration()),
+		Reason: fmt.Sprintf("its controller has observed generation %d, and the generation is %d", seen, obj.GetGeneration()),
 	}, true
 }
 
@@ -145,7 +145,7 @@ func (r *statusSignals) unfinished(status map[string]any) {
 	}
 	r.ended = ended
 	if begun != "" && !ended {
-		r.add(signal{means: meaningInProgress, weight: weightLow, text: begun + " is set, and no time of completion"})
+		r.add(signal{means: meaningInProgress, weight: weightLow, text: begun + " is set, but no completion time"})
 	}
 }
 

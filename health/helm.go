@@ -48,7 +48,7 @@ func parseHelmConditions(text string) ([]helmCondition, error) {
 	sources := []string{text}
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		if err := json.Unmarshal([]byte(text), &sources); err != nil {
-			return nil, fmt.Errorf("%q is no JSON array of texts: %w", text, err)
+			return nil, fmt.Errorf("%q is not a JSON array of strings: %w", text, err)
 		}
 	}
 	var parsed []helmCondition
@@ -78,11 +78,11 @@ func parseHelmCondition(source string) (helmCondition, error) {
 		}
 	}
 	if c.operator == "" {
-		return c, fmt.Errorf("%q: after the path one of == != < <= > >= is needed", source)
+		return c, fmt.Errorf("%q: write one of == != < <= > >= after the path", source)
 	}
 	path = strings.TrimSpace(path)
 	if !strings.HasPrefix(path, ".") && !strings.HasPrefix(path, "[") {
-		return c, fmt.Errorf("%q: the path begins with . or [", source)
+		return c, fmt.Errorf("%q: the path must begin with . or [", source)
 	}
 	var err error
 	if c.path, err = parseJSONPath(scopeToStatus(path)); err != nil {

@@ -20,7 +20,7 @@ func markSuspended(obj *unstructured.Unstructured, given Assessment) Assessment 
 		if given.Grade() == GradeProgressing {
 			given.Health = GradeSuspended
 		}
-		given.Reason += "; spec." + key + " is true: it moves when that is taken back"
+		given.Reason += "; spec." + key + " is true: it continues when that is unset"
 	}
 	return given
 }

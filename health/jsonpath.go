@@ -40,7 +40,7 @@ func parseJSONPath(text string) (jsonPath, error) {
 		case rest[0] == '[':
 			s, rest, err = bracketStep(rest[1:])
 		default:
-			err = fmt.Errorf("%q: a path begins with . or [", rest)
+			err = fmt.Errorf("%q: a path must begin with . or [", rest)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("path %s: %w", text, err)
@@ -173,7 +173,7 @@ func sliceStep(inside string) (step, error) {
 	from, to, isRange := strings.Cut(inside, ":")
 	first, err := number(from, 0)
 	if err != nil {
-		return nil, fmt.Errorf("[%s]: an index, a range, a quoted name, * or ?(…) belongs in brackets", inside)
+		return nil, fmt.Errorf("[%s]: write an index, a range, a quoted name, * or ?(…) in brackets", inside)
 	}
 	if !isRange {
 		return func(value any) []any {
@@ -186,7 +186,7 @@ func sliceStep(inside string) (step, error) {
 	}
 	end, err := number(to, int(^uint(0)>>1))
 	if err != nil {
-		return nil, fmt.Errorf("[%s]: the end of the range is no number", inside)
+		return nil, fmt.Errorf("[%s]: the end of the range is not a number", inside)
 	}
 	return func(value any) []any {
 		list, _ := value.([]any)
@@ -218,7 +218,7 @@ func filterStep(condition string) (step, error) {
 	left, operator, right := cutOperator(condition)
 	path, ok := strings.CutPrefix(strings.TrimSpace(left), "@")
 	if !ok {
-		return nil, fmt.Errorf("?(%s): a filter begins with @", condition)
+		return nil, fmt.Errorf("?(%s): a filter must begin with @", condition)
 	}
 	item, err := parseJSONPath(path)
 	if err != nil {

@@ -55,7 +55,7 @@ func job(obj *unstructured.Unstructured) Assessment {
 		return a
 	}
 	if suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "suspend"); suspended {
-		return Assessment{Verdict: Progressing, Reason: "it is suspended (spec.suspend): it runs when that is taken back", Rule: "job"}
+		return Assessment{Verdict: Progressing, Reason: "it is suspended (spec.suspend): it runs when that is unset", Rule: "job"}
 	}
 	if a.Verdict == Ready && !isTrue(obj, "Complete") {
 		return Assessment{Verdict: Progressing, Reason: a.Reason, Rule: "job"}
@@ -136,7 +136,7 @@ func apiService(obj *unstructured.Unstructured) Assessment {
 	}
 	reason := conditionText(obj, "Available")
 	if reason == "" {
-		reason = "nobody has tried to reach it yet"
+		reason = "the API server has not checked its backend yet"
 	}
 	return Assessment{Verdict: Progressing, Reason: reason, Rule: "apiservice"}
 }
@@ -169,7 +169,7 @@ func webhooks(obj *unstructured.Unstructured) Assessment {
 			continue
 		}
 		if bundle, _ := client["caBundle"].(string); bundle == "" {
-			reason := fmt.Sprintf("webhook %v has no caBundle yet; its operator fills it in, or cert-manager's cainjector", webhook["name"])
+			reason := fmt.Sprintf("webhook %v has no caBundle yet; its operator or cert-manager's cainjector sets it", webhook["name"])
 			return Assessment{Verdict: Progressing, Reason: reason, Rule: "webhooks"}
 		}
 		id := object.ID{Kind: "Service"}

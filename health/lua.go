@@ -38,7 +38,7 @@ func (c customization) run(obj *unstructured.Unstructured) (status, message stri
 	case *lua.LNilType:
 		return "", "", nil
 	default:
-		return "", "", fmt.Errorf("it returned a %s, and a table with status and message is needed", result.Type())
+		return "", "", fmt.Errorf("it returned a %s instead of a table with status and message", result.Type())
 	}
 }
 

@@ -76,7 +76,7 @@ func ParseRules(data []byte) (*Rules, error) {
 func readRules(data []byte) (*Rules, error) {
 	var is metav1.TypeMeta
 	if err := yaml.Unmarshal(data, &is); err == nil && (is.APIVersion != rulesAPIVersion || is.Kind != rulesKind) {
-		return nil, fmt.Errorf("it is no rules file but a %s of %s: apiVersion: %s and kind: %s are needed",
+		return nil, fmt.Errorf("it is not a rules file: its kind is %s and its apiVersion %s; set apiVersion: %s and kind: %s",
 			orNothing(is.Kind), orNothing(is.APIVersion), rulesAPIVersion, rulesKind)
 	}
 	var file rulesFile
@@ -100,11 +100,11 @@ func (r *rule) complete() error {
 	r.name = groupKind(group, r.Kind)
 	switch {
 	case r.Kind == "":
-		return fmt.Errorf("%s.kind: it is missing; * stands for every kind", r.place)
+		return fmt.Errorf("%s.kind is missing; * means every kind", r.place)
 	case r.ReadyWhen+r.FailedWhen+r.DegradedWhen+r.UnknownWhen+r.SuspendedWhen+r.MissingWhen == "":
-		return fmt.Errorf("%s: it says nothing; give readyWhen, failedWhen or both", r.place)
+		return fmt.Errorf("%s has no condition: set readyWhen, failedWhen or both", r.place)
 	case strings.ContainsAny(group+r.Kind, `?[]\/`):
-		return fmt.Errorf("%s: %s is no pattern for a kind: only * is special", r.place, r.name)
+		return fmt.Errorf("%s: %s is not a valid pattern for a kind: only * is special", r.place, r.name)
 	}
 	r.compiled = sync.OnceValues(r.compile)
 	return nil
@@ -142,7 +142,7 @@ func groupKind(group, kind string) string {
 
 func orNothing(text string) string {
 	if text == "" {
-		return "nothing"
+		return "empty"
 	}
 	return text
 }

@@ -48,7 +48,7 @@ func (c conditions) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 		}
 		reason = "not yet " + c.ready.short("readyWhen")
 		if absent != "" {
-			reason += ": there is no " + absent
+			reason += ": missing " + absent
 		}
 	}
 	if a, ok := c.waits(obj); ok {

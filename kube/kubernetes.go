@@ -206,7 +206,7 @@ func (k *Kubernetes) AllUnreadable() []schema.GroupVersion {
 // Refresh implements Cluster. A group-version that is not served is not an
 // error.
 func (k *Kubernetes) Refresh(ctx context.Context, versions ...schema.GroupVersion) error {
-	ctx, done := activity.Start(ctx, "reading which kinds the API server serves")
+	ctx, done := activity.Start(ctx, "reading the kinds that the API server serves")
 	defer done()
 	for _, gv := range versions {
 		if gv.Version == "" {
@@ -292,7 +292,7 @@ func (k *Kubernetes) Update(ctx context.Context, kind Kind, obj *unstructured.Un
 // RemoveLabel removes a label from an object; a conflict when its resourceVersion
 // has changed since it was read.
 func (k *Kubernetes) RemoveLabel(ctx context.Context, kind Kind, live *unstructured.Unstructured, label, manager string) error {
-	ctx, done := startActivity(ctx, "taking a label from", kind, live.GetNamespace(), live.GetName())
+	ctx, done := startActivity(ctx, "removing a label from", kind, live.GetNamespace(), live.GetName())
 	defer done()
 	patch, err := json.Marshal([]map[string]string{
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},

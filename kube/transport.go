@@ -20,7 +20,7 @@ const discoveryTimeout = 32 * time.Second
 type noResponseError struct{}
 
 func (noResponseError) Error() string {
-	return fmt.Sprintf("there was no answer for %s", responseTimeout)
+	return fmt.Sprintf("no answer for %s", responseTimeout)
 }
 
 // Timeout and Temporary implement net.Error.

@@ -34,7 +34,7 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 		_, err = (&http.Client{Transport: attemptTransport{mute{}, &fences{}}}).Do(request)
 		require.Equal(t, responseTimeout, time.Since(began))
 		require.True(t, kubeerr.IsConnectionError(err))
-		require.ErrorContains(t, kubeerr.Unreachable(err), "the API server could not be reached: there was no answer for 1m15s; see whether it is up")
+		require.ErrorContains(t, kubeerr.Unreachable(err), "the API server could not be reached: no answer for 1m15s; check that it is up")
 	})
 }
 

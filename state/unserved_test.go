@@ -161,7 +161,7 @@ func TestBareNotFoundIsNoEmptyList(t *testing.T) {
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))
 		require.Equal(t, "ConfigMap,ServiceAccount", cluster.promise(t))
 		_, err := dissolution(cluster).Do(t.Context())
-		require.ErrorContains(t, err, "look at what stands between you and the API server")
+		require.ErrorContains(t, err, "check for a proxy between you and the API server")
 		require.NotNil(t, cluster.at("secrets/shop/shop"))
 	})
 }

@@ -55,7 +55,7 @@ metadata: {name: later, namespace: default, annotations: {ordapply.dev/depends-o
 	code, said := applyThrough(cluster.Kubeconfig, stream, "--wave-timeout", "15s")
 	require.Equal(t, exitTimedOut, code, said)
 	require.Contains(t, said, "wait for APIService v1.extension.example: not ready after 15s (wave timeout): FailedDiscoveryCheck: ")
-	require.Contains(t, said, "it holds up 1 resource in wave 2/2: ConfigMap default/later")
+	require.Contains(t, said, "it blocks 1 resource in wave 2/2: ConfigMap default/later")
 	out, err := cluster.TryKubectl("get", "configmap", "later")
 	require.Error(t, err, out)
 

@@ -47,7 +47,7 @@ spec:
 	require.Equal(t, exitTimedOut, code, said)
 	require.Contains(t, said, "not applied after 3s (wave timeout): ")
 	require.Contains(t, said, `conversion webhook for conversion.example/v1, Kind=Widget failed: Post "https://converter.default.svc:443`)
-	require.Contains(t, said, "; the CustomResourceDefinition of Widget.conversion.example lets Service default/converter convert between its versions, which does not exist: apply it first")
+	require.Contains(t, said, "; the CustomResourceDefinition of Widget.conversion.example converts between versions with Service default/converter, which does not exist: apply it first")
 	require.Contains(t, said, "  Service default/converter: it does not exist\n")
 
 	proxy := recorder.Start(t, cluster.Kubeconfig)
@@ -76,7 +76,7 @@ endpoints: [{addresses: [%[1]q], conditions: {ready: true}}]
 	proxy.Reset()
 	code, said = applyThrough(proxy.Kubeconfig, []byte("apiVersion: conversion.example/v1\nkind: Widget\nmetadata: {name: two, namespace: default}\n"))
 	require.Equal(t, exitFailed, code, said)
-	require.Contains(t, said, "failed: no such shape; the conversion webhook of the CustomResourceDefinition of Widget.conversion.example answered, with that error")
+	require.Contains(t, said, "failed: no such shape; the conversion webhook of the CustomResourceDefinition of Widget.conversion.example returned this error")
 	require.Equal(t, 1, patches(proxy.Requests()))
 }
 

@@ -118,6 +118,6 @@ spec:
 	code, said = applyThrough(cluster.Kubeconfig, []byte("apiVersion: broken.example/v1\nkind: Thing\nmetadata: {name: bound, namespace: default}\n"), "--kind-timeout", "1s")
 	require.Equal(t, exitFailed, code, said)
 	require.Contains(t, said, "1 resource of this stream will wait for it\n")
-	require.Contains(t, said, "error: wave 1/1: apply Thing.broken.example default/bound: what serves broken.example/v1 does not answer, after 1s still not: ")
-	require.Contains(t, said, "; see to the backend of its APIService (kubectl describe apiservice v1.broken.example)")
+	require.Contains(t, said, "error: wave 1/1: apply Thing.broken.example default/bound: the backend of broken.example/v1 does not answer even after 1s: ")
+	require.Contains(t, said, "; check its APIService (kubectl describe apiservice v1.broken.example)")
 }

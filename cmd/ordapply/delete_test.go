@@ -188,10 +188,10 @@ metadata: {name: protected, namespace: default}
 	code, out, said := deleteThrough(proxy.Kubeconfig, stream)
 	require.Equal(t, exitDone, code, said)
 	require.Contains(t, out, "configmap/replaced kept\n")
-	require.Contains(t, said, "kept: another object has taken its name since this run read what there is")
+	require.Contains(t, said, "kept: another object has taken its name since this run read it")
 	require.Contains(t, out, "configmap/changed deleted\n")
 	require.Contains(t, out, "configmap/protected kept\n")
-	require.Contains(t, said, "kept: its annotation ordapply.dev/lifecycle: keep keeps it")
+	require.Contains(t, said, "kept: its annotation ordapply.dev/lifecycle: keep protects it")
 	cluster.Kubectl(t, "get", "configmap", "replaced", "protected")
 }
 
@@ -226,7 +226,7 @@ spec:
 	cluster.Kubectl(t, "wait", "namespace/stuck", "--for=condition=NamespaceDeletionDiscoveryFailure", "--timeout=120s")
 	code, _, said := deleteThrough(cluster.Kubeconfig, []byte(namespace), "--wave-timeout", "20s")
 	require.Equal(t, exitTimedOut, code, said)
-	require.Contains(t, said, "error: wave 1/1: delete Namespace stuck: not gone after 20s (wave timeout): waiting until it is gone (held by NamespaceDeletionDiscoveryFailure: ")
+	require.Contains(t, said, "error: wave 1/1: delete Namespace stuck: not gone after 20s (wave timeout): waiting until it is gone (blocked by NamespaceDeletionDiscoveryFailure: ")
 	require.Contains(t, said, "APIService v1.broken.example is not available (ServiceNotFound)")
 	require.Contains(t, said, "kubectl delete apiservice v1.broken.example\n")
 
@@ -237,7 +237,7 @@ spec:
 	code, out, said := deleteThrough(cluster.Kubeconfig, []byte(untold))
 	require.Equal(t, exitDone, code, said)
 	require.Equal(t, "namespace/untold kept\n", out)
-	require.Regexp(t, `Namespace untold +kept: what would go with it cannot be read: the objects of broken\.example/v1, which an APIService registers, cannot be listed: .*; --prune-namespaces deletes it with all that is in it\n`, said)
+	require.Regexp(t, `Namespace untold +kept: its contents cannot be read: the objects of broken\.example/v1, which an APIService registers, cannot be listed: .*; --prune-namespaces deletes it with all its contents\n`, said)
 	require.Empty(t, cluster.Kubectl(t, "get", "namespace", "untold", "-o", "jsonpath={.metadata.deletionTimestamp}"))
 
 	code, _, said = deleteThrough(cluster.Kubeconfig, []byte(namespace+untold+service))

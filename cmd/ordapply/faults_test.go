@@ -57,11 +57,11 @@ func faults() []fault {
 		}},
 		{
 			name: "503 for ever", inject: injecting(recorder.Always(recorder.Verb("patch", "configmaps"), recorder.Status(503, "ServiceUnavailable", "busy"))),
-			code: exitFailed, says: "apply ConfigMap NAMESPACE/settings: busy; the API server, or what stands before it, cannot serve for now: ", tried: true,
+			code: exitFailed, says: "apply ConfigMap NAMESPACE/settings: busy; the API server, or a proxy in front of it, is unavailable: ", tried: true,
 		},
 		{
 			name: "429 for ever", inject: injecting(recorder.Always(recorder.Verb("patch", "configmaps"), recorder.TooManyRequests("1"))),
-			code: exitFailed, says: "apply ConfigMap NAMESPACE/settings: too many requests; the API server, or what stands before it, takes no more requests for now: ", tried: true,
+			code: exitFailed, says: "apply ConfigMap NAMESPACE/settings: too many requests; the API server, or a proxy in front of it, is limiting requests: ", tried: true,
 		},
 		{
 			name: "connection resets for ever", inject: injecting(recorder.Always(recorder.Verb("patch", "configmaps"), recorder.Reset)),
@@ -97,7 +97,7 @@ func TestFaults(t *testing.T) {
 				require.Contains(t, said, strings.ReplaceAll(f.says, "NAMESPACE", namespace))
 			}
 			if f.tried {
-				require.Regexp(t, `; it was sent \d+ times in (2\d|30)[.\d]*s\n`, said)
+				require.Regexp(t, `; gave up after \d+ attempts in (2\d|30)[.\d]*s\n`, said)
 			}
 			proxy.Inject(nil)
 			code, said = applyThrough(proxy.Kubeconfig, stream)

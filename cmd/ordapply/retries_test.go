@@ -34,9 +34,9 @@ func TestWhatIsNotRepeated(t *testing.T) {
 	for name, c := range map[string]struct{ manifest, says string }{
 		"denied":        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: denied, namespace: default, labels: {guarded: deny}}\n", `admission webhook "deny.guard.example" denied the request: not this one`},
 		"invalid":       {"apiVersion: v1\nkind: Service\nmetadata: {name: wrong, namespace: default}\nspec: {ports: [{port: 99999}]}\n", "spec.ports[0].port: Invalid value: 99999"},
-		"unknown field": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: typo, namespace: default}\ndta: {}\n", "its manifest has a field that its kind does not know"},
+		"unknown field": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: typo, namespace: default}\ndta: {}\n", "the manifest has a field that its kind does not define"},
 		"conflict":      {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: default}\ndata: {a: ours}\n", "take them with --force-conflicts"},
-		"no namespace":  {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lost, namespace: nowhere}\n", `namespace "nowhere" does not exist and no Namespace of this stream makes it`},
+		"no namespace":  {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lost, namespace: nowhere}\n", `namespace "nowhere" does not exist, neither in the cluster nor in this stream`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy := recorder.Start(t, cluster.Kubeconfig)
@@ -76,7 +76,7 @@ func TestWebhookDownThenUp(t *testing.T) {
 	code, said := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
 	require.Equal(t, exitTimedOut, code, said)
 	require.Contains(t, said, `not applied after 3s (wave timeout): Internal error occurred: failed calling webhook "admit.guard.example"`)
-	require.Contains(t, said, "; the webhook does not answer: is its workload running and reachable from the API server?")
+	require.Contains(t, said, "; the webhook does not answer: check that its workload is running and reachable from the API server")
 
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	var sent atomic.Int32
@@ -100,7 +100,7 @@ func TestWebhookLeftBehind(t *testing.T) {
 	code, said := applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: left-behind, namespace: default, labels: {guarded: left-behind}}\n"), "--wave-timeout", "3s")
 	require.Equal(t, exitTimedOut, code, said)
 	require.Contains(t, said, `apply ConfigMap default/left-behind: not applied after 3s (wave timeout): Internal error occurred: failed calling webhook "left-behind.guard.example"`)
-	require.Contains(t, said, `service "gone" not found; the Service gone behind the webhook does not exist: apply it first, or delete the webhook configuration if it is left over from something that is gone`)
+	require.Contains(t, said, `service "gone" not found; the Service gone of the webhook does not exist: apply it first, or delete the webhook configuration if it is a leftover`)
 }
 
 // guard registers a webhook for ConfigMaps with the label guarded: name, and

@@ -21,17 +21,17 @@ func TestServerGoesAwayDuringAWait(t *testing.T) {
 		unsaid []string
 	}{
 		"for-good": {0, []string{
-			" waiting: the API server cannot be reached since ",
-			"not ready after 15s (wave timeout): the API server cannot be reached since ",
+			" waiting: the API server has been unreachable since ",
+			"not ready after 15s (wave timeout): the API server has been unreachable since ",
 			"; before that: Available: 0/1\n  ",
-			"\n  the cause was not asked for: the API server cannot be reached since ",
-		}, []string{"context deadline exceeded", "answers again"}},
+			"\n  the cause was not determined: the API server has been unreachable since ",
+		}, []string{"context deadline exceeded", "reachable again"}},
 		"for-a-while": {7 * time.Second, []string{
-			" waiting: the API server cannot be reached since ",
-			" waiting: the API server answers again; Available: 0/1",
+			" waiting: the API server has been unreachable since ",
+			" waiting: the API server is reachable again; Available: 0/1",
 			"not ready after 15s (wave timeout): ",
 			"CrashLoopBackOff",
-		}, []string{"context deadline exceeded", "the cause was not asked for"}},
+		}, []string{"context deadline exceeded", "the cause was not determined"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

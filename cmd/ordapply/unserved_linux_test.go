@@ -108,7 +108,7 @@ func unservedKind(t *testing.T, dir string) {
 	require.Equal(t, exitFailed, code, said)
 	code, out, said := deleteThrough(kubeconfig, []byte(gadget(group)), "-n", namespace)
 	require.Equal(t, exitFailed, code, said)
-	require.Contains(t, said, "the API server does not serve Gadget.unserved.example now, and its objects may still exist")
+	require.Contains(t, said, "the API server does not serve Gadget.unserved.example now, but its objects may still exist")
 	require.NotContains(t, out, "not found")
 
 	code, said = deleteSet(kubeconfig, "s", namespace)
@@ -120,7 +120,7 @@ func unservedKind(t *testing.T, dir string) {
 	// The contents of its Namespace are not known either.
 	code, _, said = deleteThrough(kubeconfig, []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: "+namespace+"}\n"))
 	require.Equal(t, exitDone, code, said)
-	require.Contains(t, said, "kept: what would go with it cannot be read: the API server does not serve Gadget.unserved.example now")
+	require.Contains(t, said, "kept: its contents cannot be read: the API server does not serve Gadget.unserved.example now")
 
 	serve(t, dir, group, true)
 	code, said = applyThrough(kubeconfig, []byte(oneSetting), flags...)

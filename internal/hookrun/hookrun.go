@@ -198,7 +198,7 @@ func find(ctx context.Context, cluster kube.Cluster, hook hooks.Hook) (*unstruct
 	case apierrors.IsNotFound(err), apply.IsGone(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("read what is there: %w", err)
+		return nil, fmt.Errorf("read the live object: %w", err)
 	}
 	live.SetGroupVersionKind(gvk)
 	return live, nil
@@ -212,12 +212,12 @@ func (r Runner) mayReplace(live *unstructured.Unstructured) bool {
 
 // foreign returns the error for a live object that a hook may not replace, with a remedy.
 func (r Runner) foreign(live *unstructured.Unstructured) error {
-	const remedy = "give the hook another name; --adopt=any lets the hook take its place"
+	const remedy = "give the hook another name, or replace the object with --adopt=any"
 	if other := live.GetAnnotations()[OwnerAnnotation]; other != "" {
-		return fmt.Errorf("an object of this name is there that is a hook of another owner (annotation %s: %s): %s", OwnerAnnotation, other, remedy)
+		return fmt.Errorf("an object of this name exists and is a hook of another owner (annotation %s: %s): %s", OwnerAnnotation, other, remedy)
 	}
 	return fmt.Errorf(
-		"an object of this name is there that no run of this %s made (it lacks the annotation %s: %s): delete it or %s",
+		"an object of this name exists that no run of this %s created (annotation %s: %s is missing): delete it, %s",
 		r.subject(), OwnerAnnotation, r.owner(), remedy)
 }
 

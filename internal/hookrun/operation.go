@@ -47,7 +47,7 @@ func OperationOf(ctx context.Context, cluster kube.Cluster, stream *apply.Stream
 	}
 	found, err := apply.Find(ctx, cluster, asked)
 	if err != nil {
-		return "", object.ID{}, fmt.Errorf("find out whether this is an install or an upgrade: %w", err)
+		return "", object.ID{}, fmt.Errorf("determine whether this is an install or an upgrade: %w", err)
 	}
 	for _, r := range asked {
 		if found[r.ID] != nil {

@@ -18,7 +18,7 @@ type StrayError struct {
 
 // Error quotes the text.
 func (e *StrayError) Error() string {
-	return fmt.Sprintf("%q stands behind a JSON object and is none: is a line --- missing between them?", e.Text)
+	return fmt.Sprintf("unexpected text %q after a JSON object: is a line --- missing between them?", e.Text)
 }
 
 // Split returns the parts of a text, which add up to the whole text: each JSON

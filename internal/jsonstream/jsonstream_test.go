@@ -24,8 +24,8 @@ func TestSplit(t *testing.T) {
 		"nothing":           {"\n# no value\n", []string{"\n# no value\n"}, ""},
 		"YAML":              {"a: {}\nb: {}\n", []string{"a: {}\nb: {}\n"}, ""},
 		"YAML in braces":    {"{a: b}\n{\"a\": 1}\n", []string{"{a: b}\n{\"a\": 1}\n"}, ""},
-		"garbage":           {"{}\n{} xyz\n", nil, `"xyz" stands behind a JSON object`},
-		"cut off":           {"{}\n\n{\"a\":", nil, `"{\"a\":" stands behind a JSON object`},
+		"garbage":           {"{}\n{} xyz\n", nil, `unexpected text "xyz" after a JSON object`},
+		"cut off":           {"{}\n\n{\"a\":", nil, `unexpected text "{\"a\":" after a JSON object`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			parts, err := jsonstream.Split([]byte(c.text))

@@ -14,7 +14,7 @@ import (
 // The result wraps err, or is err where there is nothing to add. err is not nil.
 func Explain(err error) error {
 	if faults := wrongTypes(err); faults != "" {
-		return &redactedError{"its manifest has values of the wrong type: " + faults, err}
+		return &redactedError{"the manifest has values of the wrong type: " + faults, err}
 	}
 	if advice := adviceBeforeCause(err); advice != "" {
 		return fmt.Errorf("%s (%w)", advice, err)
@@ -26,9 +26,9 @@ func Explain(err error) error {
 	case IsNamespaceTerminating(err):
 		return NamespaceTerminating(TerminatingNamespace(err), "")
 	case IsUnknownField(err):
-		return fmt.Errorf("its manifest has a field that its kind does not know: %w", err)
+		return fmt.Errorf("the manifest has a field that its kind does not define: %w", err)
 	case IsUnfitValue(err):
-		return fmt.Errorf("its manifest has a value that its field cannot hold: %w", err)
+		return fmt.Errorf("the manifest has a value that does not fit its field: %w", err)
 	case IsConnectionError(err):
 		return Unreachable(err)
 	}
@@ -47,7 +47,7 @@ func adviceBeforeCause(err error) string {
 	case strings.Contains(err.Error(), "create not allowed while custom resource definition is terminating"):
 		return "its CustomResourceDefinition is being deleted, and all its custom resources with it: wait until it is gone, apply it again, then run this again"
 	case MissingNamespace(err) != "":
-		return fmt.Sprintf("namespace %q does not exist and no Namespace of this stream makes it: add it to the stream or create it first", MissingNamespace(err))
+		return fmt.Sprintf("namespace %q does not exist, neither in the cluster nor in this stream: add it to the stream or create it first", MissingNamespace(err))
 	case IsNotServed(err):
 		return "the API server stopped serving this kind: was its CustomResourceDefinition deleted or changed?"
 	case MissingServiceAccount(err) != "":
@@ -61,27 +61,27 @@ func adviceAfterCause(err error) string {
 	says := func(text string) bool { return strings.Contains(err.Error(), text) }
 	switch {
 	case IsMembershipConflict(err):
-		return "it is a member of another apply set: take it out of that one first, or take it over with --take-over"
+		return "it is a member of another apply set: remove it from that set first, or take it over with --take-over"
 	case IsFieldConflict(err):
 		return "another field manager owns these fields: take them with --force-conflicts, or leave them out of the manifest"
 	case says("x509: ") && !says("webhook"):
-		return "the kubeconfig's certificate-authority does not fit the certificate that the server shows: get a new kubeconfig, or see what stands between you and the API server"
+		return "the certificate-authority of the kubeconfig does not match the server's certificate: get a new kubeconfig, or check for a proxy between you and the API server"
 	case isConversionUnreachable(err), isConversionRefusal(err):
 		return conversionAdvice(err)
 	case IsWebhookUnreachable(err):
 		return webhookAdvice(err)
 	case IsDenied(err), says("denied request"): // a webhook; a ValidatingAdmissionPolicy
-		return "change the manifest, or ask who owns that policy"
+		return "change the manifest, or ask the owner of that policy"
 	case apierrors.IsConflict(err):
-		return "somebody else changes it again and again: stop that, or run this again"
+		return "another client keeps changing it: stop that client, or run this again"
 	case says("exceeded quota"):
-		return "a ResourceQuota of the namespace allows no more: raise it, or ask for less"
+		return "a ResourceQuota of the namespace is exceeded: raise it, or request less"
 	case says("violates PodSecurity"):
-		return "set what it names in the securityContext, or let the namespace's label pod-security.kubernetes.io/enforce allow it"
+		return "set the named fields in the securityContext, or relax the namespace's label pod-security.kubernetes.io/enforce"
 	case CredentialsRefused(err):
 		return "the API server does not accept the credentials of your kubeconfig: log in again"
 	case apierrors.IsRequestEntityTooLargeError(err), says("request is too large"):
-		return "split the object: the cluster stores none of that size"
+		return "the object is too large for the cluster to store: split it"
 	case apierrors.IsForbidden(err):
 		return permissionAdvice(err)
 	}
@@ -91,12 +91,12 @@ func adviceAfterCause(err error) string {
 // webhookAdvice returns what to check when a webhook does not answer.
 func webhookAdvice(err error) string {
 	if m := regexp.MustCompile(`service "([^"]+)" not found`).FindStringSubmatch(err.Error()); m != nil {
-		return fmt.Sprintf("the Service %s behind the webhook does not exist: apply it first, or delete the webhook configuration if it is left over from something that is gone", m[1])
+		return fmt.Sprintf("the Service %s of the webhook does not exist: apply it first, or delete the webhook configuration if it is a leftover", m[1])
 	}
 	if strings.Contains(err.Error(), "x509: ") {
-		return "the caBundle of the webhook configuration does not fit the certificate that the webhook shows: renew one of them"
+		return "the caBundle of the webhook configuration does not match the webhook's certificate: renew one of them"
 	}
-	return "the webhook does not answer: is its workload running and reachable from the API server?"
+	return "the webhook does not answer: check that its workload is running and reachable from the API server"
 }
 
 // WebhookService returns the Service of a webhook that did not answer. It
@@ -127,7 +127,7 @@ func permissionAdvice(err error) string {
 	if m[2] == "delete" {
 		verbs = "get, list, watch and delete"
 	}
-	return fmt.Sprintf("let a %s%s grant %q the verbs %s on %q of apiGroup %q", role, where, m[1], verbs, m[3], m[4])
+	return fmt.Sprintf("grant %[3]q the verbs %[4]s on %[5]q of apiGroup %[6]q with a %[1]s%[2]s", role, where, m[1], verbs, m[3], m[4])
 }
 
 // MissingServiceAccount returns the ServiceAccount that a Pod names and that does
@@ -143,5 +143,5 @@ func MissingServiceAccount(err error) string {
 // NamespaceTerminating returns the error about a resource whose Namespace is being
 // deleted; held says what delays that, and may be "".
 func NamespaceTerminating(name, held string) error {
-	return fmt.Errorf("namespace %q is being deleted%s, and whatever is applied to it goes with it: wait until it is gone and create it again, or add the Namespace to the stream, which then waits", name, held)
+	return fmt.Errorf("namespace %q is being deleted%s, with everything in it: wait until it is gone and create it again, or add the Namespace to the stream: the run then waits", name, held)
 }

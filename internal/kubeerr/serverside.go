@@ -20,7 +20,7 @@ func AfterAttempts(explained error, times int, since time.Time) error {
 	if times < 2 {
 		return explained
 	}
-	return fmt.Errorf("%w; it was sent %d times in %s", explained, times, time.Since(since).Round(time.Second/10))
+	return fmt.Errorf("%w; gave up after %d attempts in %s", explained, times, time.Since(since).Round(time.Second/10))
 }
 
 // serverAdvice returns advice about an API server that could not process a
@@ -28,18 +28,18 @@ func AfterAttempts(explained error, times int, since time.Time) error {
 func serverAdvice(err error) string {
 	switch text := err.Error(); {
 	case apierrors.IsTooManyRequests(err):
-		return "the API server, or what stands before it, takes no more requests for now: run this again when it is less busy, or let whoever runs the cluster see " +
-			"who loads it (kubectl get flowschemas, kubectl get --raw /debug/api_priority_and_fairness/dump_priority_levels)"
+		return "the API server, or a proxy in front of it, is limiting requests: run this again when it is less busy, or ask the cluster administrator " +
+			"which client causes the load (kubectl get flowschemas, kubectl get --raw /debug/api_priority_and_fairness/dump_priority_levels)"
 	case strings.Contains(text, "etcdserver: "):
-		return "etcd, which stores what the API server knows, was slow or changed its leader: let whoever runs the cluster see to etcd and its disks, then run this again"
+		return "etcd, the API server's database, was slow or changed its leader: ask the cluster administrator to check etcd and its disks, then run this again"
 	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), strings.Contains(text, "context deadline exceeded"):
-		return "the API server did not get it done in time: let whoever runs the cluster see to its load, to etcd and to slow admission webhooks, then run this again"
+		return "the API server did not finish the request in time: ask the cluster administrator to check its load, etcd and slow admission webhooks, then run this again"
 	case apierrors.IsServiceUnavailable(err), isGatewayError(err):
-		return "the API server, or what stands before it, cannot serve for now: see whether it is starting or overloaded (kubectl get --raw '/readyz?verbose'), then run this again"
+		return "the API server, or a proxy in front of it, is unavailable: check whether it is starting or overloaded (kubectl get --raw '/readyz?verbose'), then run this again"
 	case apierrors.IsInternalError(err), apierrors.IsUnexpectedServerError(err):
-		return "the API server failed at it, and its log tells more: let whoever runs the cluster see, then run this again"
+		return "the API server failed with an internal error: ask the cluster administrator to check its log, then run this again"
 	case apierrors.IsAlreadyExists(err):
-		return "somebody else creates and deletes it again and again: stop that, or run this again"
+		return "another client keeps creating and deleting it: stop that client, or run this again"
 	}
 	return ""
 }
@@ -57,18 +57,18 @@ func Unreachable(err error) error {
 	var name *net.DNSError
 	switch {
 	case errors.As(err, &name) && name.IsNotFound:
-		return fmt.Errorf("the API server could not be reached, its name is not known: %w; see to the kubeconfig's server, to DNS and to the VPN", cause)
+		return fmt.Errorf("the API server could not be reached, its host name does not resolve: %w; check the kubeconfig's server, DNS and the VPN", cause)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("the API server could not be reached, %w: see whether it is up and not overloaded, then run this again", TimeoutInWords(err))
+		return fmt.Errorf("the API server could not be reached, %w: check that it is up and not overloaded, then run this again", TimeoutInWords(err))
 	}
-	return fmt.Errorf("the API server could not be reached: %w; see whether it is up, and the network, VPN or proxy on the way to it, then run this again", cause)
+	return fmt.Errorf("the API server could not be reached: %w; check that it is up, and the network, VPN or proxy in between, then run this again", cause)
 }
 
 // TimeoutInWords drops the URL of the request from an error, and explains a bare
 // "context deadline exceeded".
 func TimeoutInWords(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("it gave no answer in time (%w)", WithoutURL(err))
+		return fmt.Errorf("no answer in time (%w)", WithoutURL(err))
 	}
 	return WithoutURL(err)
 }

@@ -15,7 +15,7 @@ import (
 // expected types, if an error is about nothing else; "" for any other error.
 func wrongTypes(err error) string {
 	if IsUnfitValue(err) && isFractionError(err.Error()) {
-		return "a number with a fraction stands where a whole one is wanted; the API server does not say where"
+		return "a fraction where an integer is required; the API server does not name the field"
 	}
 	if !IsUnknownField(err) {
 		return ""
@@ -32,9 +32,9 @@ func wrongTypes(err error) string {
 		case line == "":
 		case m != nil:
 			wrong = true
-			faults = append(faults, path+" must be "+wantedType(m[1])+", and is "+foundType(m[1], m[2]))
+			faults = append(faults, path+" must be "+wantedType(m[1])+", got "+foundType(m[1], m[2]))
 		case found && what == "field not declared in schema":
-			faults = append(faults, path+" is no field of its kind")
+			faults = append(faults, path+" is not a field of its kind")
 		default:
 			return ""
 		}
@@ -54,7 +54,7 @@ func wantedType(name string) string {
 	case "boolean":
 		return "true or false"
 	case "string":
-		return "a text"
+		return "a string"
 	}
 	return "a " + name // map, list
 }
@@ -68,15 +68,15 @@ func foundType(wanted, got string) string {
 	value = strings.TrimSuffix(value, "}")
 	switch {
 	case !printed && got == "string":
-		return "a text"
+		return "a string"
 	case !printed:
-		return "of another type"
+		return "another type"
 	case strings.HasPrefix(value, "map["):
 		return "a map"
 	case strings.HasPrefix(value, "["):
 		return "a list"
 	case wanted == "string":
-		return fmt.Sprintf("%s as YAML reads it: put what is written there in quotes", value) // no is read as false, 0644 as 420
+		return fmt.Sprintf("%s as YAML reads it: quote the value", value) // no is read as false, 0644 as 420
 	}
 	return `"` + value + `"`
 }

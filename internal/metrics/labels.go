@@ -15,9 +15,9 @@ import (
 func checkLabel(name string) error {
 	switch {
 	case !model.LegacyValidation.IsValidLabelName(name) || strings.HasPrefix(name, "__"):
-		return fmt.Errorf("%q is not a label name: use letters, digits and underscores, not a digit first, nor two underscores", name)
+		return fmt.Errorf("%q is not a label name: use letters, digits and underscores, without a leading digit or two leading underscores", name)
 	case slices.Contains([]string{"phase", "kind", "state", "verb", "code", "reason", "wave", "name", "le"}, name):
-		return fmt.Errorf("label %s has a meaning of its own in these metrics: use another name", name)
+		return fmt.Errorf("label %s is reserved in these metrics: use another name", name)
 	}
 	return nil
 }

@@ -232,5 +232,5 @@ func TestLabelsTellRunsApart(t *testing.T) {
 		})
 	}
 	require.ErrorContains(t, New().Label(map[string]string{"a-b": "c"}), `"a-b" is not a label name`)
-	require.ErrorContains(t, New().Label(map[string]string{"le": "c"}), "label le has a meaning of its own")
+	require.ErrorContains(t, New().Label(map[string]string{"le": "c"}), "label le is reserved")
 }
