@@ -63,7 +63,7 @@ func (r *previewRun) row(ctx context.Context, i int) Row {
 	h := r.namespaces[s.ID.Namespace]
 	switch {
 	case !served && len(s.ProvidedBy) > 0:
-		return r.deferRow(i, row, fmt.Sprintf("its kind is defined by %s earlier in this stream", s.ProvidedBy[0]))
+		return r.deferRow(i, row, fmt.Sprintf("its kind is provided by %s earlier in this stream", s.ProvidedBy[0]))
 	case !served:
 		return r.failRow(row, r.unservedKindError(gvk, 0))
 	case kind.Namespaced && s.ID.Namespace == "":
