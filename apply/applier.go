@@ -193,7 +193,7 @@ func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error
 		return kubeerr.Explain(kubeerr.WithoutSecretValues(obj, err))
 	}
 	if live.GetDeletionTimestamp() != nil {
-		return fmt.Errorf("it is being deleted%s: wait until it is gone, then run this again", DeletionBlockers(live))
+		return fmt.Errorf("it is being deleted%s: wait until it is gone, then run this again", kube.DeletionBlockers(live))
 	}
 	return nil
 }

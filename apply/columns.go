@@ -29,7 +29,7 @@ func (r *run) awaitColumns(i int, live *unstructured.Unstructured, given health.
 	name := crdName(s.kind)
 	l := r.columnReads[name]
 	if l == nil {
-		definition, served := r.kind(definingKinds()[0])
+		definition, served := r.kind(kube.DefiningKinds()[0])
 		if r.applier.DryRun || !served || !r.applier.Health.MissesColumns(live, given) {
 			return false
 		}

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,13 +25,13 @@ func (r *run) awaitDeletion(i int, live *unstructured.Unstructured) {
 		return
 	}
 	s.terminating = true
-	r.move(i, Applying, "the old object is being deleted"+DeletionBlockers(live)+"; the new one is applied when it is gone")
+	r.move(i, Applying, "the old object is being deleted"+kube.DeletionBlockers(live)+"; the new one is applied when it is gone")
 	r.watch(i)
 	r.after(pollEvery, func() { r.readAgain(i) }) // an open watch may have reported the deletion already
 }
 
 func crdTerminatingError(live *unstructured.Unstructured) error {
-	return fmt.Errorf("the CustomResourceDefinition is being deleted%s, and all its custom resources with it: wait until it is gone, then run this again", DeletionBlockers(live))
+	return fmt.Errorf("the CustomResourceDefinition is being deleted%s, and all its custom resources with it: wait until it is gone, then run this again", kube.DeletionBlockers(live))
 }
 
 // readTerminating reads an object that the API server reported as terminating.
@@ -58,27 +57,6 @@ func (r *run) handleTerminating(answer reply) {
 	r.steps[i].applied = identity{uid: string(answer.live.GetUID())}
 	r.updateWatchLabel(i, answer.live)
 	r.awaitDeletion(i, answer.live)
-}
-
-// DeletionBlockers returns what blocks the deletion of a terminating object: its
-// finalizers, or conditions about the deletion. The text is made to follow
-// another; "" when nothing is known.
-func DeletionBlockers(live *unstructured.Unstructured) string {
-	var held []string
-	if names := live.GetFinalizers(); len(names) > 0 {
-		held = append(held, "finalizers "+strings.Join(names, ", "))
-	}
-	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
-	for _, c := range conditions {
-		condition, _ := c.(map[string]any)
-		if name := fmt.Sprint(condition["type"]); condition["status"] == "True" && strings.HasPrefix(name, "Namespace") {
-			held = append(held, fmt.Sprintf("%s: %v", name, condition["message"]))
-		}
-	}
-	if len(held) == 0 {
-		return ""
-	}
-	return " (blocked by " + strings.Join(held, "; ") + ")"
 }
 
 // checkNamespaces reads the Namespaces that the stream uses and does not
@@ -109,7 +87,7 @@ func (r *run) handleNamespace(answer reply) {
 	going := answer.err == nil && answer.live.GetDeletionTimestamp() != nil
 	for _, i := range r.stepsByNamespace[answer.namespace] {
 		if going && !r.steps[i].state.Final() {
-			r.fail(i, Failed, kubeerr.NamespaceTerminating(answer.namespace, DeletionBlockers(answer.live)))
+			r.fail(i, Failed, kubeerr.NamespaceTerminating(answer.namespace, kube.DeletionBlockers(answer.live)))
 		}
 		r.release(i)
 	}

@@ -65,7 +65,7 @@ func (d *permissionBuilder) addStep(s ordering.Step, obj *unstructured.Unstructu
 		d.addRequired("get", resource, namespace, name)
 	}
 	if _, defined := d.streamKinds(obj.GroupVersionKind()); waits && !defined && !object.IsNative(resource.Group) {
-		if definition, known := d.kinds(definingKinds()[0]); known {
+		if definition, known := d.kinds(kube.DefiningKinds()[0]); known {
 			d.addOptional("get", definition.Resource, "", crdName(kind))
 		}
 	}
@@ -82,7 +82,7 @@ func (d *permissionBuilder) addStep(s ordering.Step, obj *unstructured.Unstructu
 // addDefinitions adds the permissions for waiting for a kind that the stream
 // does not define.
 func (d *permissionBuilder) addDefinitions() {
-	for _, gvk := range definingKinds() {
+	for _, gvk := range kube.DefiningKinds() {
 		if kind, known := d.kinds(gvk); known {
 			d.addOptional("list", kind.Resource, "", "")
 			d.addOptional("watch", kind.Resource, "", "")

@@ -57,7 +57,7 @@ func Find(ctx context.Context, cluster kube.Cluster, resources []ordering.Resour
 func findAll(ctx context.Context, cluster kube.Cluster, members []ordering.Resource) (found []*unstructured.Unstructured, err error) {
 	first := members[0]
 	gk := schema.GroupKind{Group: first.Group, Kind: first.Kind}
-	err = ReadServed(ctx, cluster, gk, func(gvk schema.GroupVersionKind, kind kube.Kind) (err error) {
+	err = kube.ReadServed(ctx, cluster, gk, func(gvk schema.GroupVersionKind, kind kube.Kind) (err error) {
 		if kind.Namespaced != (first.Namespace != "") {
 			return nil // it had another scope when it was recorded
 		}
@@ -77,7 +77,7 @@ func findServed(ctx context.Context, cluster kube.Cluster, gvk schema.GroupVersi
 	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) {
 		objects, err = findEach(ctx, cluster, kind, members)
 	}
-	if err != nil && !IsGone(err) {
+	if err != nil && !kube.IsGone(err) {
 		return nil, err
 	}
 	wanted := make(map[string]bool, len(members))
@@ -102,7 +102,7 @@ func findEach(ctx context.Context, cluster kube.Cluster, kind kube.Kind, members
 		switch {
 		case err == nil:
 			found = append(found, obj)
-		case !IsGone(err):
+		case !kube.IsGone(err):
 			return nil, err
 		}
 	}

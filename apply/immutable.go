@@ -11,6 +11,7 @@ import (
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 )
 
 // onImmutableAnnotation selects what to do when a manifest changes an
@@ -159,6 +160,6 @@ func (r *run) handleRecreateDelete(answer reply) {
 	}
 	s.applied = identity{uid: string(answer.live.GetUID())}
 	r.updateWatchLabel(i, answer.live)
-	r.move(i, Applying, "waiting until the old object is gone"+DeletionBlockers(answer.live))
+	r.move(i, Applying, "waiting until the old object is gone"+kube.DeletionBlockers(answer.live))
 	r.watch(i)
 }

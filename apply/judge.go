@@ -31,7 +31,7 @@ func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 	case health.Failed, health.Unknown: // RFC-DEPLOY-0001 §5: unknown counts as failure
 		r.fail(i, Failed, errors.New(a.Reason))
 	case health.Deleting:
-		r.fail(i, Failed, errors.New("it was deleted while the run waited for it"+DeletionBlockers(live)))
+		r.fail(i, Failed, errors.New("it was deleted while the run waited for it"+kube.DeletionBlockers(live)))
 	default:
 		s.reason = a.Reason
 		r.reportWaiting(i)

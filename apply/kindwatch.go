@@ -24,14 +24,6 @@ const (
 	unlikelyKindDelay = time.Second
 )
 
-// definingKinds returns the kinds whose objects define other kinds.
-func definingKinds() []schema.GroupVersionKind {
-	return []schema.GroupVersionKind{
-		{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
-		{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"},
-	}
-}
-
 // watchKinds starts the watch for kinds that the stream does not define, once
 // for all of them.
 func (r *run) watchKinds() {
@@ -39,7 +31,7 @@ func (r *run) watchKinds() {
 		return
 	}
 	r.kindsWatched = true
-	for _, gvk := range definingKinds() {
+	for _, gvk := range kube.DefiningKinds() {
 		kind, served := r.kind(gvk)
 		if !served {
 			r.pollKinds(gvk)

@@ -150,7 +150,7 @@ func (r *run) updateExternal(o *externalDependency, live *unstructured.Unstructu
 	o.live, o.ready, o.reason = live, false, "it does not exist"
 	if live != nil {
 		if live.GetDeletionTimestamp() != nil {
-			o.live, o.reason = nil, "it is being deleted"+DeletionBlockers(live)
+			o.live, o.reason = nil, "it is being deleted"+kube.DeletionBlockers(live)
 		} else {
 			r.assessExternal(o)
 		}

@@ -48,7 +48,7 @@ func (r *previewRun) readNamespaces(ctx context.Context) {
 		h := namespaceState{inStream: r.hasNamespace(name), absent: kubeerr.IsMissing(err)}
 		h.justCreated = slices.Contains(r.applier.Sent, object.ID{Kind: "Namespace", Name: name})
 		if err == nil && live.GetDeletionTimestamp() != nil {
-			h.terminating, h.blockedBy = true, DeletionBlockers(live)
+			h.terminating, h.blockedBy = true, kube.DeletionBlockers(live)
 		}
 		r.namespaces[name] = h
 	}
@@ -104,7 +104,7 @@ func (r *previewRun) compare(ctx context.Context, i int, kind kube.Kind, sent, l
 		if len(kube.DefinedKinds(live)) > 0 {
 			return r.failRow(row, crdTerminatingError(live))
 		}
-		row.Action, row.Detail = ActionRecreate, "the old object is being deleted"+DeletionBlockers(live)+"; the new one is applied when it is gone"
+		row.Action, row.Detail = ActionRecreate, "the old object is being deleted"+kube.DeletionBlockers(live)+"; the new one is applied when it is gone"
 		row.Live, row.Merged = withoutServerFields(live), r.previewRecreate(ctx, kind, sent, live)
 		return row
 	}

@@ -36,7 +36,7 @@ func UnservedPermissions(gk schema.GroupKind) kube.Permissions {
 	if object.IsNative(gk.Group) {
 		return kube.Permissions{}
 	}
-	crds, services := definitionKind("customresourcedefinitions").Resource, definitionKind("apiservices").Resource
+	crds, services := kube.DefinitionKind("customresourcedefinitions").Resource, kube.DefinitionKind("apiservices").Resource
 	return kube.Permissions{Optional: []kube.Permission{
 		{Verb: "get", Resource: crds}, {Verb: "list", Resource: crds}, {Verb: "list", Resource: services},
 	}}

@@ -150,14 +150,14 @@ func (c contentsSearch) onlyDeletedWith(ctx context.Context, id object.ID) ([]ob
 
 // ofKind lists the custom resources of a CustomResourceDefinition.
 func (c contentsSearch) ofKind(ctx context.Context, id object.ID) ([]*unstructured.Unstructured, error) {
-	crd, err := c.cluster.Get(ctx, definitionKind("customresourcedefinitions"), "", id.Name)
-	if IsGone(err) {
+	crd, err := c.cluster.Get(ctx, kube.DefinitionKind("customresourcedefinitions"), "", id.Name)
+	if kube.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	crd.SetGroupVersionKind(definingKinds()[0])
+	crd.SetGroupVersionKind(kube.DefiningKinds()[0])
 	for _, gvk := range kube.DefinedKinds(crd) {
 		_, known := c.cluster.Kind(gvk)
 		if !known { // discovery may be older than the CRD
@@ -173,22 +173,16 @@ func (c contentsSearch) ofKind(ctx context.Context, id object.ID) ([]*unstructur
 			return found, err
 		}
 	}
-	if !wasServed(crd) {
+	if !kube.WasServed(crd) {
 		return nil, nil
 	}
 	return nil, errors.New("no version of its kind is served, so its objects cannot be listed: set served: true for one of them")
 }
 
-// wasServed reports whether the kind of a live CustomResourceDefinition was
-// ever served, so that it may have objects.
-func wasServed(crd *unstructured.Unstructured) bool {
-	return conditionOf(crd, "Established")["status"] == "True"
-}
-
 // inNamespace lists the objects in a namespace, except those of kinds that Kubernetes
 // itself creates.
 func (c contentsSearch) inNamespace(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
-	if err := (discoveryCheck{cluster: c.cluster, ignored: c.deletedAPIServices, namespaced: true}).check(ctx); err != nil {
+	if err := (kube.DiscoveryCheck{Cluster: c.cluster, Ignored: c.deletedAPIServices, Namespaced: true}).Check(ctx); err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
@@ -219,7 +213,7 @@ func (c contentsSearch) inNamespace(ctx context.Context, namespace string) ([]*u
 // served lists the objects of a kind in a namespace; none when the kind is
 // gone.
 func (c contentsSearch) served(ctx context.Context, listed schema.GroupVersionKind, namespace string) (found []*unstructured.Unstructured, err error) {
-	err = ReadServed(ctx, c.cluster, listed.GroupKind(), func(gvk schema.GroupVersionKind, kind kube.Kind) (err error) {
+	err = kube.ReadServed(ctx, c.cluster, listed.GroupKind(), func(gvk schema.GroupVersionKind, kind kube.Kind) (err error) {
 		found, err = c.list(ctx, gvk, kind, namespace)
 		return err
 	}, listed.Version)
@@ -268,7 +262,7 @@ func (c contentsSearch) isDeletedAnyway(ctx context.Context, obj *unstructured.U
 		}
 		owner, err := c.cluster.Get(ctx, kind, namespace, o.Name)
 		switch {
-		case err != nil && !IsGone(err):
+		case err != nil && !kube.IsGone(err):
 			return false
 		case err == nil && owner.GetUID() == o.UID && !c.isDeletedAnyway(ctx, owner, up-1):
 			return false

@@ -105,7 +105,7 @@ func (r *removal) handleDelete(i int, err error) {
 		r.handleGone(i)
 	case err == nil:
 		r.handleAccepted(i)
-	case IsGone(err):
+	case kube.IsGone(err):
 		r.handleGone(i)
 	case kubeerr.IsNotServed(err): // proves nothing about the object
 		r.confirm(i, err)
@@ -161,7 +161,7 @@ func (r *removal) releaseDependents(i int) {
 
 // deletionDetail describes what blocks the deletion of an object.
 func deletionDetail(live *unstructured.Unstructured) string {
-	return "waiting until it is gone" + DeletionBlockers(live)
+	return "waiting until it is gone" + kube.DeletionBlockers(live)
 }
 
 // handleGone ends a step with success.
@@ -187,7 +187,7 @@ func (r *removal) handleReread(i int, live *unstructured.Unstructured, err error
 	s := &r.steps[i]
 	switch {
 	case s.state.Final():
-	case IsGone(err):
+	case kube.IsGone(err):
 		r.handleGone(i)
 	case kubeerr.IsNotServed(err):
 		r.confirm(i, err)

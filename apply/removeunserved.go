@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 )
 
 // confirm finds out what a bare 404 means: the kind is gone, and the object
@@ -16,7 +17,7 @@ import (
 func (r *removal) confirm(i int, cause error) {
 	cluster, gk := r.Cluster, schema.GroupKind{Group: r.steps[i].ID.Group, Kind: r.steps[i].ID.Kind}
 	r.enqueue(func(ctx context.Context) func() {
-		err := confirmGone(ctx, cluster, gk)
+		err := kube.ConfirmGone(ctx, cluster, gk)
 		return func() { r.handleConfirmation(i, cause, err) }
 	})
 }

@@ -50,11 +50,11 @@ func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Dur
 	last := "waiting until it is gone"
 	for {
 		live, err := cluster.Get(waiting, namespaceKind(), "", name)
-		if apply.IsGone(err) || err == nil && live.GetDeletionTimestamp() == nil {
+		if kube.IsGone(err) || err == nil && live.GetDeletionTimestamp() == nil {
 			return nil
 		}
 		if err == nil {
-			last = "waiting until it is gone" + cmp.Or(apply.DeletionBlockers(live), "; find out what blocks it (kubectl describe namespace "+name+")")
+			last = "waiting until it is gone" + cmp.Or(kube.DeletionBlockers(live), "; find out what blocks it (kubectl describe namespace "+name+")")
 		}
 		select {
 		case <-time.After(time.Second):

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -27,7 +26,7 @@ const recordsNamespaceAnnotation = "ordapply.dev/home"
 func RecordsNamespace(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id object.ID) (string, error) {
 	kind, _ := cluster.Kind(gvk)
 	live, err := cluster.Get(ctx, kind, id.Namespace, id.Name)
-	if apply.IsGone(err) {
+	if kube.IsGone(err) {
 		return "", nil
 	}
 	if err != nil {
@@ -50,7 +49,7 @@ func (s *Set) claimRecordsNamespace(ctx context.Context, home string) (string, e
 	for n := 1; ; n++ {
 		live, err := s.cluster.Get(ctx, s.kind, "", s.Parent.ID.Name)
 		switch {
-		case apply.IsGone(err):
+		case kube.IsGone(err):
 			_, err = s.cluster.Apply(ctx, s.kind, claim, options)
 		case err == nil && live.GetAnnotations()[recordsNamespaceAnnotation] != "":
 			return live.GetAnnotations()[recordsNamespaceAnnotation], nil

@@ -55,7 +55,7 @@ func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
 			objects, err := s.listKind(ctx, gk, metadata)
 			mu.Lock()
 			defer mu.Unlock()
-			unserved, unknown := errors.AsType[*apply.UnservedError](err)
+			unserved, unknown := errors.AsType[*kube.UnservedError](err)
 			switch {
 			case unknown:
 				found.Unknown[gk] = unserved
@@ -77,7 +77,7 @@ func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
 // listKind lists the members of one kind; nil when the kind cannot have
 // objects.
 func (s *Set) listKind(ctx context.Context, gk schema.GroupKind, metadata bool) (found []*unstructured.Unstructured, err error) {
-	err = apply.ReadServed(ctx, s.cluster, gk, func(gvk schema.GroupVersionKind, _ kube.Kind) error {
+	err = kube.ReadServed(ctx, s.cluster, gk, func(gvk schema.GroupVersionKind, _ kube.Kind) error {
 		objects, err := s.list(ctx, gvk, metadata)
 		if err != nil {
 			return err
@@ -147,7 +147,7 @@ func (s *Set) unlabel(ctx context.Context, id object.ID) error {
 	kind, _ := s.cluster.Kind(gvk)
 	for {
 		live, err := s.cluster.Get(ctx, kind, id.Namespace, id.Name)
-		if apply.IsGone(err) {
+		if kube.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -187,7 +187,7 @@ func (s *Set) list(ctx context.Context, gvk schema.GroupVersionKind, metadata bo
 // ignoreGone treats a missing object or namespace as an empty answer. A bare
 // 404 proves nothing about the kind.
 func ignoreGone(err error) error {
-	if apply.IsGone(err) {
+	if kube.IsGone(err) {
 		return nil
 	}
 	return err

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 )
@@ -107,7 +106,7 @@ func (s *Set) recordWrite(next applyset.Parent, live *unstructured.Unstructured)
 // next the kinds and namespaces that were added to it since.
 func (s *Set) merged(ctx context.Context, next applyset.Parent) (applyset.Parent, error) {
 	live, err := s.cluster.Get(ctx, s.kind, next.ID.Namespace, next.ID.Name)
-	if apply.IsGone(err) {
+	if kube.IsGone(err) {
 		s.exists, s.parentVersion = false, readVersion{}
 		return next, nil
 	}
@@ -142,7 +141,7 @@ func (s *Set) Delete(ctx context.Context) error {
 		if err == nil {
 			err = s.cluster.Delete(ctx, s.kind, live, kube.DeleteOptions{Unchanged: true})
 		}
-		if err == nil || apply.IsGone(err) {
+		if err == nil || kube.IsGone(err) {
 			s.exists, s.parentVersion = false, readVersion{}
 			return nil
 		}

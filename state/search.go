@@ -8,15 +8,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 )
 
 // searchMembers finds the members of a set whose parent does not list their kinds:
 // among the given resources, or, if there are none, among all kinds that can
 // be listed. It sets the set's kinds and namespaces to what was found.
 func (s *Set) searchMembers(ctx context.Context, resources []string) error {
-	if err := apply.CheckDiscovery(ctx, s.cluster); err != nil {
+	if err := kube.CheckDiscovery(ctx, s.cluster); err != nil {
 		return s.searchError(err)
 	}
 	s.Parent.Kinds = nil

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -60,7 +59,7 @@ func Open(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id 
 	}
 	s := &Set{cluster: cluster, kind: kind, version: gvk.Version, Parent: applyset.Parent{ID: id}}
 	live, err := cluster.Get(ctx, kind, id.Namespace, id.Name)
-	if apply.IsGone(err) {
+	if kube.IsGone(err) {
 		return s, nil
 	}
 	if err != nil {

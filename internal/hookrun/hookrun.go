@@ -195,7 +195,7 @@ func find(ctx context.Context, cluster kube.Cluster, hook hooks.Hook) (*unstruct
 		return cluster.Get(ctx, kind, hook.Namespace, hook.Name)
 	})
 	switch {
-	case apierrors.IsNotFound(err), apply.IsGone(err):
+	case apierrors.IsNotFound(err), kube.IsGone(err):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("read the live object: %w", err)

@@ -1,4 +1,4 @@
-package apply
+package kube
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
-	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -49,7 +48,7 @@ func (e *UnservedError) Unwrap() error { return e.Why }
 // the error of read; nil without an answer when the kind cannot have objects;
 // and an *UnservedError when that is unknown. Where a definition says that the
 // kind is served, it waits up to 10s for discovery to list it.
-func ReadServed(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind, read func(schema.GroupVersionKind, kube.Kind) error, preferred ...string) error {
+func ReadServed(ctx context.Context, cluster Cluster, gk schema.GroupKind, read func(schema.GroupVersionKind, Kind) error, preferred ...string) error {
 	began := time.Now()
 	for n := 1; ; n++ {
 		versions := cluster.Versions(gk)
@@ -61,7 +60,7 @@ func ReadServed(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind, 
 				}
 			}
 		}
-		err := confirmGone(ctx, cluster, gk)
+		err := ConfirmGone(ctx, cluster, gk)
 		if !slices.Equal(versions, cluster.Versions(gk)) { // discovery has learned of a version
 			continue
 		}
@@ -70,7 +69,7 @@ func ReadServed(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind, 
 		if !unknown || !unserved.transient || time.Since(began)+pause > discoveryPropagation {
 			return err
 		}
-		kube.ReportRetry(ctx, kube.Retry{Of: "find out whether the API server serves " + gk.String(), Attempt: n, Pause: pause, Cause: kubeerr.TimeoutInWords(unserved.Why)})
+		ReportRetry(ctx, Retry{Of: "find out whether the API server serves " + gk.String(), Attempt: n, Pause: pause, Cause: kubeerr.TimeoutInWords(unserved.Why)})
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -79,9 +78,9 @@ func ReadServed(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind, 
 	}
 }
 
-// confirmGone returns nil when a kind that the API server did not serve a
+// ConfirmGone returns nil when a kind that the API server did not serve a
 // moment ago cannot have objects, and otherwise an *UnservedError.
-func confirmGone(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind) error {
+func ConfirmGone(ctx context.Context, cluster Cluster, gk schema.GroupKind) error {
 	if err := refreshGroupDiscovery(ctx, cluster, gk.Group); err != nil {
 		return &UnservedError{Kind: gk, Why: err, transient: kubeerr.RetryBudget(err) > 0}
 	}
@@ -100,15 +99,15 @@ func confirmGone(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind)
 // confirmBuiltinGone returns nil when the API server serves a built-in group without
 // the kind: the cluster was upgraded to a version that removed it. A group
 // that has an APIService and is not listed at all is not served yet.
-func confirmBuiltinGone(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind) error {
+func confirmBuiltinGone(ctx context.Context, cluster Cluster, gk schema.GroupKind) error {
 	switch {
 	case len(cluster.Versions(gk)) > 0:
 		return &UnservedError{Kind: gk, Why: errors.New("discovery lists the kind, but a request for it returned a bare 404: check for a proxy between you and the API server"), transient: true}
 	case isBuiltinGroupListed(cluster, gk.Group):
 		return nil
 	}
-	services := definitionKind("apiservices")
-	found, err := cluster.List(ctx, services, "", kube.Query{})
+	services := DefinitionKind("apiservices")
+	found, err := cluster.List(ctx, services, "", Query{})
 	if err != nil {
 		return definitionReadError(gk, services, err)
 	}
@@ -121,7 +120,7 @@ func confirmBuiltinGone(ctx context.Context, cluster kube.Cluster, gk schema.Gro
 }
 
 // isBuiltinGroupListed reports whether discovery lists a kind of a built-in group.
-func isBuiltinGroupListed(cluster kube.Cluster, group string) bool {
+func isBuiltinGroupListed(cluster Cluster, group string) bool {
 	inNoNamespace := map[string]string{
 		"admissionregistration.k8s.io": "ValidatingWebhookConfiguration", "apiextensions.k8s.io": "CustomResourceDefinition",
 		"apiregistration.k8s.io": "APIService", "certificates.k8s.io": "CertificateSigningRequest",
@@ -135,7 +134,7 @@ func isBuiltinGroupListed(cluster kube.Cluster, group string) bool {
 
 // refreshGroupDiscovery refreshes discovery of a group. The core group is not refreshed: no
 // CustomResourceDefinition adds to it.
-func refreshGroupDiscovery(ctx context.Context, cluster kube.Cluster, group string) error {
+func refreshGroupDiscovery(ctx context.Context, cluster Cluster, group string) error {
 	if group == "" {
 		return nil
 	}
@@ -153,7 +152,7 @@ func refreshGroupDiscovery(ctx context.Context, cluster kube.Cluster, group stri
 
 // groupError returns the error with which discovery of a version of a
 // group failed; nil when none did.
-func groupError(cluster kube.Cluster, group string) error {
+func groupError(cluster Cluster, group string) error {
 	for _, gv := range cluster.AllUnreadable() {
 		if err := cluster.Unreadable(gv); gv.Group == group && err != nil {
 			return fmt.Errorf("the backend of %s does not answer: %w; check its APIService (kubectl describe apiservice %s.%s)", gv, kubeerr.WithoutURL(err), gv.Version, gv.Group)
@@ -163,9 +162,9 @@ func groupError(cluster kube.Cluster, group string) error {
 }
 
 // checkUndefined returns nil when no CustomResourceDefinition defines a kind.
-func checkUndefined(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind) error {
-	crds := definitionKind("customresourcedefinitions")
-	found, err := cluster.List(ctx, crds, "", kube.Query{Metadata: true})
+func checkUndefined(ctx context.Context, cluster Cluster, gk schema.GroupKind) error {
+	crds := DefinitionKind("customresourcedefinitions")
+	found, err := cluster.List(ctx, crds, "", Query{Metadata: true})
 	if err != nil {
 		return definitionReadError(gk, crds, err)
 	}
@@ -187,7 +186,7 @@ func checkUndefined(ctx context.Context, cluster kube.Cluster, gk schema.GroupKi
 
 // definitionReadError returns the error for definitions of kinds that cannot be
 // read.
-func definitionReadError(gk schema.GroupKind, kind kube.Kind, err error) error {
+func definitionReadError(gk schema.GroupKind, kind Kind, err error) error {
 	what := kind.Resource.GroupResource().String()
 	why := fmt.Errorf("%s cannot be read: %w", what, kubeerr.WithoutURL(err))
 	if apierrors.IsForbidden(err) {
@@ -206,12 +205,12 @@ func definesKind(crd *unstructured.Unstructured, kind string) bool {
 
 // unservedBy returns why the kind of a live CustomResourceDefinition is not
 // served.
-func unservedBy(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind, crd *unstructured.Unstructured) error {
+func unservedBy(ctx context.Context, cluster Cluster, gk schema.GroupKind, crd *unstructured.Unstructured) error {
 	unserved := &UnservedError{Kind: gk}
 	name := crd.GetName()
 	refused := conditionOf(crd, "NamesAccepted")
-	crd.SetGroupVersionKind(definingKinds()[0])
-	kinds := kube.DefinedKinds(crd)
+	crd.SetGroupVersionKind(DefiningKinds()[0])
+	kinds := DefinedKinds(crd)
 	switch {
 	case crd.GetDeletionTimestamp() != nil:
 		unserved.Why, unserved.transient = fmt.Errorf("CustomResourceDefinition %s is being deleted%s", name, DeletionBlockers(crd)), true
@@ -219,7 +218,7 @@ func unservedBy(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind, 
 		unserved.Why = fmt.Errorf("CustomResourceDefinition %s serves no version: set served: true for one of them (kubectl edit crd %s)", name, name)
 	case refused["status"] == "False":
 		unserved.Why = fmt.Errorf("CustomResourceDefinition %s is not established: %v", name, refused["message"])
-	case !wasServed(crd):
+	case !WasServed(crd):
 		unserved.Why, unserved.transient = fmt.Errorf("CustomResourceDefinition %s is not established yet", name), true
 	default:
 		unserved.Why, unserved.transient = fmt.Errorf("CustomResourceDefinition %s serves %s, and the API server does not answer for that yet: it may have just started; run this again", name, kinds[0].Version), true
@@ -246,12 +245,12 @@ func conditionOf(obj *unstructured.Unstructured, kind string) map[string]any {
 
 // checkNotAggregated returns nil when no APIService delegates the group of a kind to
 // another server.
-func checkNotAggregated(ctx context.Context, cluster kube.Cluster, gk schema.GroupKind) error {
-	services := definitionKind("apiservices")
-	if _, aggregates := cluster.Kind(definingKinds()[1]); !aggregates {
+func checkNotAggregated(ctx context.Context, cluster Cluster, gk schema.GroupKind) error {
+	services := DefinitionKind("apiservices")
+	if _, aggregates := cluster.Kind(DefiningKinds()[1]); !aggregates {
 		return nil // this API server delegates nothing
 	}
-	found, err := cluster.List(ctx, services, "", kube.Query{})
+	found, err := cluster.List(ctx, services, "", Query{})
 	if err != nil {
 		return definitionReadError(gk, services, err)
 	}
@@ -266,14 +265,28 @@ func checkNotAggregated(ctx context.Context, cluster kube.Cluster, gk schema.Gro
 	return nil
 }
 
-// definitionKind returns how every API server serves the kinds whose objects
+// DefinitionKind returns how every API server serves the kinds whose objects
 // define kinds.
-func definitionKind(resource string) kube.Kind {
-	at := slices.IndexFunc(definingKinds(), func(gvk schema.GroupVersionKind) bool { return strings.ToLower(gvk.Kind)+"s" == resource })
-	return kube.Kind{Resource: definingKinds()[at].GroupVersion().WithResource(resource), Stored: true}
+func DefinitionKind(resource string) Kind {
+	at := slices.IndexFunc(DefiningKinds(), func(gvk schema.GroupVersionKind) bool { return strings.ToLower(gvk.Kind)+"s" == resource })
+	return Kind{Resource: DefiningKinds()[at].GroupVersion().WithResource(resource), Stored: true}
 }
 
 // IsGone reports whether an error proves that an object does not exist: it
 // names the object. The bare 404 of a path that is not served, or of a proxy,
 // does not.
 func IsGone(err error) bool { return kubeerr.IsMissing(err) && !kubeerr.IsNotServed(err) }
+
+// DefiningKinds returns the kinds whose objects define other kinds.
+func DefiningKinds() []schema.GroupVersionKind {
+	return []schema.GroupVersionKind{
+		{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+		{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"},
+	}
+}
+
+// WasServed reports whether the kind of a live CustomResourceDefinition was
+// ever served, so that it may have objects.
+func WasServed(crd *unstructured.Unstructured) bool {
+	return conditionOf(crd, "Established")["status"] == "True"
+}
