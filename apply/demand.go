@@ -146,7 +146,7 @@ func (d *permissionBuilder) addOptional(verb string, resource schema.GroupVersio
 	d.out.Optional = append(d.out.Optional, kube.Permission{Verb: verb, Resource: resource, Namespace: namespace, Name: name})
 }
 
-func coreResource(name string) schema.GroupVersionResource { return coreKind(name).Resource }
+func coreResource(name string) schema.GroupVersionResource { return kube.CoreKind(name).Resource }
 
 // webhookNamespaces returns the namespaces of the Services of a webhook
 // configuration.

@@ -116,3 +116,20 @@ func (r *run) laterWaves(i int, ids []object.ID) []string {
 	}
 	return titles
 }
+
+// secretValues returns the values of the stream's Secrets, and the IDs of
+// these Secrets. Programs print such values in their logs, and controllers in
+// messages.
+func (r *run) secretValues() (all []string, known map[object.ID]bool) {
+	known = map[object.ID]bool{}
+	for _, obj := range r.applier.Secrets {
+		all = append(all, kubeerr.SecretValues(obj)...)
+	}
+	for i := range r.steps {
+		if s := &r.steps[i]; s.ID.Kind == "Secret" && s.ID.Group == "" && s.manifest != nil {
+			all = append(all, kubeerr.SecretValues(s.manifest)...)
+			known[s.ID] = true
+		}
+	}
+	return all, known
+}

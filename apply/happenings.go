@@ -27,13 +27,13 @@ func (q *diagnoser) events(ctx context.Context, about *unstructured.Unstructured
 		return false
 	}
 	q.eventsRead[about.GetUID()] = true
-	listed, _ := q.list(ctx, coreKind("events"), cmp.Or(about.GetNamespace(), "default"), kube.Query{
+	listed, _ := q.list(ctx, kube.CoreKind("events"), cmp.Or(about.GetNamespace(), "default"), kube.Query{
 		Fields: "involvedObject.uid=" + string(about.GetUID()), Limit: maxEventsPerList,
 	})
 	events := newestEvents(listed, about.GetKind() == "PersistentVolumeClaim")
 	for _, e := range events {
 		if message := oneLine(e.message); message == "" || !q.isReported(message) {
-			q.findings = append(q.findings, Finding{About: Meta(about).ID, Text: e.text(q.now)})
+			q.findings = append(q.findings, Finding{About: kube.Meta(about).ID, Text: e.text(q.now)})
 		}
 	}
 	return len(events) > 0

@@ -28,7 +28,7 @@ type deletionDiagnoser struct {
 // diagnose reports everything that blocks the deletion, with what it waits for
 // and what to do.
 func (h *deletionDiagnoser) diagnose(ctx context.Context) []Finding {
-	if Meta(h.live).ID.IsNamespace() {
+	if kube.Meta(h.live).ID.IsNamespace() {
 		h.namespace(ctx)
 	}
 	var foreign []string
@@ -56,7 +56,7 @@ func (h *deletionDiagnoser) diagnose(ctx context.Context) []Finding {
 }
 
 func (h *deletionDiagnoser) addFinding(format string, args ...any) {
-	h.findings = append(h.findings, Finding{About: Meta(h.live).ID, Text: fmt.Sprintf(format, args...)})
+	h.findings = append(h.findings, Finding{About: kube.Meta(h.live).ID, Text: fmt.Sprintf(format, args...)})
 }
 
 // recordUnread records what could not be read.
@@ -66,7 +66,7 @@ func (h *deletionDiagnoser) recordUnread(what string, err error) {
 
 // claimUsers reports the Pods that use a PersistentVolumeClaim.
 func (h *deletionDiagnoser) claimUsers(ctx context.Context) {
-	pods, err := h.cluster.List(ctx, coreKind("pods"), h.live.GetNamespace(), kube.Query{})
+	pods, err := h.cluster.List(ctx, kube.CoreKind("pods"), h.live.GetNamespace(), kube.Query{})
 	if err != nil {
 		h.recordUnread("the Pods that use it", err)
 		return
@@ -121,7 +121,7 @@ func (h *deletionDiagnoser) dependents(ctx context.Context) {
 // customResources reports the remaining resources of a
 // CustomResourceDefinition.
 func (h *deletionDiagnoser) customResources(ctx context.Context) {
-	left, err := contentsSearch{cluster: h.cluster}.ofKind(ctx, Meta(h.live).ID)
+	left, err := contentsSearch{cluster: h.cluster}.ofKind(ctx, kube.Meta(h.live).ID)
 	switch {
 	case err != nil:
 		h.recordUnread("its custom resources", err)
@@ -220,7 +220,7 @@ func (h *deletionDiagnoser) workloadNamedLike(ctx context.Context, manager strin
 		}
 		for _, w := range workloads {
 			if namesMatch(w.GetName(), manager) {
-				return "probably " + Meta(w).ID.String() + ": check its log for what it waits for"
+				return "probably " + kube.Meta(w).ID.String() + ": check its log for what it waits for"
 			}
 		}
 	}
@@ -244,10 +244,10 @@ func (h *deletionDiagnoser) manualRemoval(finalizers []string) {
 
 // withFinalizers lists the first few objects with their finalizers.
 func withFinalizers(objects []*unstructured.Unstructured) string {
-	slices.SortFunc(objects, func(a, b *unstructured.Unstructured) int { return object.Compare(Meta(a).ID, Meta(b).ID) })
+	slices.SortFunc(objects, func(a, b *unstructured.Unstructured) int { return object.Compare(kube.Meta(a).ID, kube.Meta(b).ID) })
 	var said []string
 	for _, obj := range objects[:min(len(objects), maxNames)] {
-		text := Meta(obj).ID.String()
+		text := kube.Meta(obj).ID.String()
 		if names := obj.GetFinalizers(); len(names) > 0 {
 			text += " (finalizers " + strings.Join(names, ", ") + ")"
 		}

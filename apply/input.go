@@ -210,12 +210,4 @@ func streamKindScopes(inputs []Input) map[schema.GroupKind]bool {
 }
 
 // Meta returns the part of an object that selection and ordering use.
-func Meta(obj *unstructured.Unstructured) object.Meta {
-	gvk := obj.GroupVersionKind()
-	return object.Meta{
-		ID:          object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()},
-		Version:     gvk.Version,
-		Labels:      obj.GetLabels(),
-		Annotations: obj.GetAnnotations(),
-	}
-}
+func Meta(obj *unstructured.Unstructured) object.Meta { return kube.Meta(obj) }

@@ -10,7 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
@@ -30,11 +29,6 @@ type diagnoser struct {
 	reported     []string           // messages that were reported
 	findings     []Finding
 	unread       []Finding // what could not be read
-}
-
-// coreKind returns a namespaced kind of the core group.
-func coreKind(resource string) kube.Kind {
-	return kube.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: resource}, Namespaced: true}
 }
 
 // list lists objects; false when that failed, which it records.
@@ -80,7 +74,7 @@ func (q *diagnoser) recordReadError(verb string, kind kube.Kind, namespace strin
 		q.recordForbidden(verb + " " + where)
 		return
 	}
-	if isUnanswered(err) || errors.Is(err, context.Canceled) {
+	if kubeerr.IsUnanswered(err) || errors.Is(err, context.Canceled) {
 		q.recordUnanswered(kubeerr.TimeoutInWords(err).Error())
 		return
 	}

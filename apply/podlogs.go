@@ -35,7 +35,7 @@ func PodLogs(ctx context.Context, cluster kube.Cluster, pod *unstructured.Unstru
 	for _, secret := range secrets {
 		q.secretValues = append(q.secretValues, kubeerr.SecretValues(secret)...)
 	}
-	id := Meta(pod).ID
+	id := kube.Meta(pod).ID
 	if !q.readPodSecrets(ctx, pod) {
 		return []ContainerLog{{Pod: id, Err: errors.New(q.unread[0].Text)}}
 	}

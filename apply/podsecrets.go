@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -24,12 +25,12 @@ func (q *diagnoser) readPodSecrets(ctx context.Context, pod *unstructured.Unstru
 		if !q.takeRequest() {
 			return false
 		}
-		live, err := q.cluster.Get(ctx, coreKind("secrets"), id.Namespace, id.Name)
+		live, err := q.cluster.Get(ctx, kube.CoreKind("secrets"), id.Namespace, id.Name)
 		switch {
 		case err == nil:
 			q.secretValues = append(q.secretValues, kubeerr.SecretValues(live)...)
 		case !kubeerr.IsMissing(err):
-			q.recordUnread(fmt.Sprintf("logs of %s are not shown: they may hold values of %s, which cannot be read (get secrets): %s", Meta(pod).ID, id, kubeerr.WithoutURL(err)))
+			q.recordUnread(fmt.Sprintf("logs of %s are not shown: they may hold values of %s, which cannot be read (get secrets): %s", kube.Meta(pod).ID, id, kubeerr.WithoutURL(err)))
 			return false
 		}
 		q.knownSecrets[id] = true

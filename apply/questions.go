@@ -30,7 +30,7 @@ func (q *diagnoser) diagnose(ctx context.Context, live *unstructured.Unstructure
 	switch {
 	case len(backends) > 0:
 		q.service(ctx, backends[0])
-	case Meta(live).ID.Kind == "Service" && live.GroupVersionKind().Group == "":
+	case kube.Meta(live).ID.Kind == "Service" && live.GroupVersionKind().Group == "":
 		q.address(ctx, live)
 	default:
 		q.workload(ctx, live)
@@ -55,7 +55,7 @@ func (q *diagnoser) conditions(live *unstructured.Unstructured) {
 		if c.Reason != "" {
 			text += " (" + c.Reason + ")"
 		}
-		q.addFinding(Meta(live).ID, text, c.Message)
+		q.addFinding(kube.Meta(live).ID, text, c.Message)
 	}
 }
 
@@ -92,14 +92,14 @@ func (q *diagnoser) replicaSet(ctx context.Context, deployment *unstructured.Uns
 		}
 	}
 	if paused, _, _ := unstructured.NestedBool(deployment.Object, "spec", "paused"); ok && !paused {
-		q.addFinding(Meta(deployment).ID, "no ReplicaSet was created for it; is kube-controller-manager running?", "")
+		q.addFinding(kube.Meta(deployment).ID, "no ReplicaSet was created for it; is kube-controller-manager running?", "")
 	}
 	return nil
 }
 
 // ownPods examines the Pods that maker created for a workload.
 func (q *diagnoser) ownPods(ctx context.Context, workload, maker *unstructured.Unstructured) {
-	listed, ok := q.list(ctx, coreKind("pods"), maker.GetNamespace(), kube.Query{Labels: selector(maker), Limit: maxPods})
+	listed, ok := q.list(ctx, kube.CoreKind("pods"), maker.GetNamespace(), kube.Query{Labels: selector(maker), Limit: maxPods})
 	var own []*unstructured.Unstructured
 	for _, pod := range listed {
 		if isController(maker, pod) {
@@ -107,20 +107,20 @@ func (q *diagnoser) ownPods(ctx context.Context, workload, maker *unstructured.U
 		}
 	}
 	if want := desiredPods(maker); ok && int64(len(own)) < want && len(listed) < maxPods {
-		q.addFinding(Meta(workload).ID, fmt.Sprintf("it has %d of %s", len(own), plain.Count(int(want), "Pod")), "")
+		q.addFinding(kube.Meta(workload).ID, fmt.Sprintf("it has %d of %s", len(own), plain.Count(int(want), "Pod")), "")
 		if !q.events(ctx, maker) && len(own) == 0 && len(q.unread) == 0 {
-			q.addFinding(Meta(maker).ID, "no event says why; is kube-controller-manager running?", "")
+			q.addFinding(kube.Meta(maker).ID, "no event says why; is kube-controller-manager running?", "")
 		}
 	}
 	if ended, _, _ := unstructured.NestedInt64(workload.Object, "status", "failed"); ok && ended > 0 && len(own) == 0 {
-		q.addFinding(Meta(workload).ID, fmt.Sprintf("%s failed, and none is left to inspect", plain.Count(int(ended), "Pod")), "")
+		q.addFinding(kube.Meta(workload).ID, fmt.Sprintf("%s failed, and none is left to inspect", plain.Count(int(ended), "Pod")), "")
 	}
 	q.pods(ctx, workload, own)
 }
 
 // service examines the Pods behind a Service that has no ready endpoint.
 func (q *diagnoser) service(ctx context.Context, id object.ID) {
-	live, err := q.get(ctx, coreKind("services"), id)
+	live, err := q.get(ctx, kube.CoreKind("services"), id)
 	switch {
 	case live != nil:
 		q.podsOf(ctx, live)
@@ -131,9 +131,9 @@ func (q *diagnoser) service(ctx context.Context, id object.ID) {
 
 // address examines why a Service has no load balancer address.
 func (q *diagnoser) address(ctx context.Context, service *unstructured.Unstructured) {
-	id := Meta(service).ID
+	id := kube.Meta(service).ID
 	kind, _, _ := unstructured.NestedString(service.Object, "spec", "type")
-	live, err := q.get(ctx, coreKind("services"), id)
+	live, err := q.get(ctx, kube.CoreKind("services"), id)
 	if kind != "LoadBalancer" || err != nil || live == nil || hasLoadBalancerController(live) || q.events(ctx, live) || len(q.unread) > 0 {
 		q.podsOf(ctx, service)
 		return
@@ -160,9 +160,9 @@ func (q *diagnoser) podsOf(ctx context.Context, service *unstructured.Unstructur
 		return
 	}
 	text := metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: labels})
-	pods, ok := q.list(ctx, coreKind("pods"), service.GetNamespace(), kube.Query{Labels: text, Limit: maxPods})
+	pods, ok := q.list(ctx, kube.CoreKind("pods"), service.GetNamespace(), kube.Query{Labels: text, Limit: maxPods})
 	if ok && len(pods) == 0 {
-		q.addFinding(Meta(service).ID, "no Pod matches its selector: "+text, "")
+		q.addFinding(kube.Meta(service).ID, "no Pod matches its selector: "+text, "")
 	}
 	q.pods(ctx, service, pods)
 	q.events(ctx, service)
@@ -173,7 +173,7 @@ func (q *diagnoser) pods(ctx context.Context, workload *unstructured.Unstructure
 	kinds := podProblems(pods, q.now)
 	logged := false
 	for _, kind := range kinds {
-		about := Meta(kind.pods[0]).ID
+		about := kube.Meta(kind.pods[0]).ID
 		text := kind.text + kind.since
 		if more := len(kind.pods) - 1; more > 0 {
 			text += fmt.Sprintf(" (and %s with the same problem)", plain.Count(more, "Pod"))
@@ -211,7 +211,7 @@ func (q *diagnoser) claims(ctx context.Context, pod *unstructured.Unstructured) 
 		}
 		asked++
 		id := object.ID{Kind: "PersistentVolumeClaim", Namespace: pod.GetNamespace(), Name: name}
-		claim, err := q.get(ctx, coreKind("persistentvolumeclaims"), id)
+		claim, err := q.get(ctx, kube.CoreKind("persistentvolumeclaims"), id)
 		if kubeerr.IsMissing(err) {
 			q.addFinding(id, "it does not exist, and the Pod mounts it", "")
 			return
@@ -237,7 +237,7 @@ func (q *diagnoser) claim(ctx context.Context, claim *unstructured.Unstructured)
 	case class != "":
 		text += fmt.Sprintf(", storage class %q", class)
 	}
-	q.addFinding(Meta(claim).ID, text, "")
+	q.addFinding(kube.Meta(claim).ID, text, "")
 	q.events(ctx, claim)
 }
 
@@ -247,12 +247,12 @@ func (q *diagnoser) log(ctx context.Context, of *unstructured.Unstructured, kind
 	if !q.readPodSecrets(ctx, of) || !q.takeRequest() {
 		return
 	}
-	pod := Meta(of).ID
+	pod := kube.Meta(of).ID
 	lines, err := q.cluster.Logs(ctx, pod, kind.container, kube.LogOptions{Previous: kind.previous, Lines: logLines})
 	switch {
 	case apierrors.IsForbidden(err):
 		q.recordForbidden(`get pods/log in namespace "` + pod.Namespace + `"`)
-	case err != nil && isUnanswered(err):
+	case err != nil && kubeerr.IsUnanswered(err):
 		q.recordUnanswered(kubeerr.TimeoutInWords(err).Error())
 	case err != nil:
 		q.recordUnread("the log of container " + kind.container + " of " + pod.String() + " cannot be read: " + kubeerr.WithoutURL(err).Error())

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/kube"
 )
@@ -28,17 +26,11 @@ type connectivity struct {
 	onReconnect  func() // reports that it answers again
 }
 
-// isUnanswered reports whether a request failed without an answer of the API
-// server.
-func isUnanswered(err error) bool {
-	return kubeerr.IsConnectionError(err) || apierrors.IsUnexpectedServerError(err)
-}
-
 // trackConnection updates the connectivity from a change of a watch. An error that the
 // API server answers with shows that it can be reached.
 func (l *loop) trackConnection(c kube.WatchEvent) {
 	switch r := &l.connectivity; {
-	case c.Disconnected == nil, !isUnanswered(c.Disconnected):
+	case c.Disconnected == nil, !kubeerr.IsUnanswered(c.Disconnected):
 		told := r.reported
 		r.lost, r.cause, r.reported = time.Time{}, nil, false
 		if told {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
-	"github.com/ordapply/ordapply/object"
 )
 
 // Limits of what is shown of the cluster's texts, in characters. They are
@@ -17,23 +16,6 @@ const (
 	logWidth  = 240
 	logLines  = 8
 )
-
-// secretValues returns the values of the stream's Secrets, and the IDs of
-// these Secrets. Programs print such values in their logs, and controllers in
-// messages.
-func (r *run) secretValues() (all []string, known map[object.ID]bool) {
-	known = map[object.ID]bool{}
-	for _, obj := range r.applier.Secrets {
-		all = append(all, kubeerr.SecretValues(obj)...)
-	}
-	for i := range r.steps {
-		if s := &r.steps[i]; s.ID.Kind == "Secret" && s.ID.Group == "" && s.manifest != nil {
-			all = append(all, kubeerr.SecretValues(s.manifest)...)
-			known[s.ID] = true
-		}
-	}
-	return all, known
-}
 
 // hiddenValues hides texts that must not be shown.
 type hiddenValues struct {

@@ -1,0 +1,198 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// contentsSearch finds objects that only the deletion of their Namespace or
+// definition would delete.
+type contentsSearch struct {
+	cluster            kube.Cluster
+	deleting           map[types.UID]bool // deleted in this run
+	deletedAPIServices map[string]bool    // APIServices that are deleted in this run, by name
+	ignored            func(*unstructured.Unstructured) bool
+	listed             map[types.UID]bool
+}
+
+// onlyDeletedWith lists the objects in a Namespace, or of the kind of a
+// CustomResourceDefinition, that only its deletion would delete, sorted.
+func (c contentsSearch) onlyDeletedWith(ctx context.Context, id object.ID) ([]object.ID, error) {
+	var found []*unstructured.Unstructured
+	var err error
+	if id.IsCRD() {
+		found, err = c.ofKind(ctx, id)
+	} else {
+		found, err = c.inNamespace(ctx, id.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.listed = map[types.UID]bool{}
+	for _, obj := range found {
+		c.listed[obj.GetUID()] = true
+	}
+	var foreign []object.ID
+	for _, obj := range found {
+		if !c.ignored(obj) && !c.isDeletedAnyway(ctx, obj, maxOwnerDepth) {
+			foreign = append(foreign, kube.Meta(obj).ID)
+		}
+	}
+	slices.SortFunc(foreign, object.Compare)
+	return foreign, nil
+}
+
+// ofKind lists the custom resources of a CustomResourceDefinition.
+func (c contentsSearch) ofKind(ctx context.Context, id object.ID) ([]*unstructured.Unstructured, error) {
+	crd, err := c.cluster.Get(ctx, kube.DefinitionKind("customresourcedefinitions"), "", id.Name)
+	if kube.IsGone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	crd.SetGroupVersionKind(kube.DefiningKinds()[0])
+	for _, gvk := range kube.DefinedKinds(crd) {
+		_, known := c.cluster.Kind(gvk)
+		if !known { // discovery may be older than the CRD
+			if err := c.cluster.Refresh(ctx, gvk.GroupVersion()); err != nil {
+				return nil, err
+			}
+		}
+		kind, served := c.cluster.Kind(gvk)
+		if !served {
+			continue
+		}
+		if found, err := c.list(ctx, gvk, kind, ""); !kubeerr.IsNotServed(err) {
+			return found, err
+		}
+	}
+	if !kube.WasServed(crd) {
+		return nil, nil
+	}
+	return nil, errors.New("no version of its kind is served, so its objects cannot be listed: set served: true for one of them")
+}
+
+// inNamespace lists the objects in a namespace, except those of kinds that Kubernetes
+// itself creates.
+func (c contentsSearch) inNamespace(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
+	if err := (kube.DiscoveryCheck{Cluster: c.cluster, Ignored: c.deletedAPIServices, Namespaced: true}).Check(ctx); err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	var found []*unstructured.Unstructured
+	var first error
+	var listing sync.WaitGroup
+	turns := make(chan struct{}, 8)
+	for _, gvk := range c.cluster.NamespacedKinds() {
+		if isGeneratedKind(gvk.GroupKind()) {
+			continue
+		}
+		listing.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			objects, err := c.served(ctx, gvk, namespace)
+			mu.Lock()
+			defer mu.Unlock()
+			found = append(found, objects...)
+			if err != nil && first == nil {
+				first = fmt.Errorf("list %s: %w", gvk.GroupKind(), err)
+			}
+		})
+	}
+	listing.Wait()
+	return found, first
+}
+
+// served lists the objects of a kind in a namespace; none when the kind is
+// gone.
+func (c contentsSearch) served(ctx context.Context, listed schema.GroupVersionKind, namespace string) (found []*unstructured.Unstructured, err error) {
+	err = kube.ReadServed(ctx, c.cluster, listed.GroupKind(), func(gvk schema.GroupVersionKind, kind kube.Kind) (err error) {
+		found, err = c.list(ctx, gvk, kind, namespace)
+		return err
+	}, listed.Version)
+	return found, err
+}
+
+// list reads the metadata of a kind's objects.
+func (c contentsSearch) list(ctx context.Context, gvk schema.GroupVersionKind, kind kube.Kind, namespace string) ([]*unstructured.Unstructured, error) {
+	objects, err := c.cluster.List(ctx, kind, namespace, kube.Query{Metadata: true})
+	for _, obj := range objects {
+		obj.SetGroupVersionKind(gvk)
+	}
+	return objects, err
+}
+
+// maxOwnerDepth bounds the levels of owners that are followed.
+const maxOwnerDepth = 5
+
+// isDeletedAnyway reports whether an object is deleted anyway: in this run, as a
+// dependent of what is, because it is terminating, or because Kubernetes
+// generated it. Dependents of another listed object count as deleted: that
+// object is reported instead.
+func (c contentsSearch) isDeletedAnyway(ctx context.Context, obj *unstructured.Unstructured, up int) bool {
+	if c.deleting[obj.GetUID()] || obj.GetDeletionTimestamp() != nil || isGenerated(obj) {
+		return true
+	}
+	owners := obj.GetOwnerReferences()
+	if len(owners) == 0 || up == 0 {
+		return false
+	}
+	for _, o := range owners {
+		if c.deleting[o.UID] || c.listed[o.UID] {
+			continue
+		}
+		gvk := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
+		kind, ok := c.cluster.Kind(gvk)
+		if !ok {
+			kind, ok = kube.KindsOf(c.cluster)(gvk.GroupKind().WithVersion(""))
+		}
+		if !ok {
+			return false // the owner may exist
+		}
+		namespace := ""
+		if kind.Namespaced {
+			namespace = obj.GetNamespace()
+		}
+		owner, err := c.cluster.Get(ctx, kind, namespace, o.Name)
+		switch {
+		case err != nil && !kube.IsGone(err):
+			return false
+		case err == nil && owner.GetUID() == o.UID && !c.isDeletedAnyway(ctx, owner, up-1):
+			return false
+		}
+	}
+	return true
+}
+
+// isGeneratedKind reports whether a kind's objects are generated: they describe
+// other objects, or are created again from them.
+func isGeneratedKind(gk schema.GroupKind) bool {
+	return slices.Contains([]string{"Event", "Event.events.k8s.io", "Endpoints", "EndpointSlice.discovery.k8s.io", "Lease.coordination.k8s.io"}, gk.String())
+}
+
+// isGenerated reports whether an object is one that Kubernetes creates in every
+// namespace, or a ServiceAccount's token.
+func isGenerated(obj *unstructured.Unstructured) bool {
+	switch obj.GroupVersionKind().GroupKind().String() {
+	case "ServiceAccount":
+		return obj.GetName() == "default"
+	case "ConfigMap":
+		return obj.GetName() == "kube-root-ca.crt"
+	case "Secret":
+		account := obj.GetAnnotations()["kubernetes.io/service-account.name"]
+		return account != "" && strings.HasPrefix(obj.GetName(), account+"-token-")
+	}
+	return false
+}

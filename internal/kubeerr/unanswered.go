@@ -1,0 +1,9 @@
+package kubeerr
+
+import apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+// IsUnanswered reports whether a request failed without an answer of the API
+// server.
+func IsUnanswered(err error) bool {
+	return IsConnectionError(err) || apierrors.IsUnexpectedServerError(err)
+}

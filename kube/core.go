@@ -1,0 +1,8 @@
+package kube
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// CoreKind returns a namespaced kind of the core group.
+func CoreKind(resource string) Kind {
+	return Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: resource}, Namespaced: true}
+}
