@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/contents"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -101,7 +102,7 @@ func (h *deletionDiagnoser) dependents(ctx context.Context) {
 		h.addFinding("finalizer foregroundDeletion: some of its dependents still exist")
 		return
 	}
-	all, err := contentsSearch{cluster: h.cluster}.inNamespace(ctx, namespace)
+	all, err := contents.Search{Cluster: h.cluster}.InNamespace(ctx, namespace)
 	if err != nil {
 		h.recordUnread("its dependents", err)
 	}
@@ -121,7 +122,7 @@ func (h *deletionDiagnoser) dependents(ctx context.Context) {
 // customResources reports the remaining resources of a
 // CustomResourceDefinition.
 func (h *deletionDiagnoser) customResources(ctx context.Context) {
-	left, err := contentsSearch{cluster: h.cluster}.ofKind(ctx, kube.Meta(h.live).ID)
+	left, err := contents.Search{Cluster: h.cluster}.OfKind(ctx, kube.Meta(h.live).ID)
 	switch {
 	case err != nil:
 		h.recordUnread("its custom resources", err)
@@ -151,7 +152,7 @@ func (h *deletionDiagnoser) namespace(ctx context.Context) {
 
 // namespaceContents reports the contents of a Namespace and their finalizers.
 func (h *deletionDiagnoser) namespaceContents(ctx context.Context) {
-	left, err := contentsSearch{cluster: h.cluster}.inNamespace(ctx, h.live.GetName())
+	left, err := contents.Search{Cluster: h.cluster}.InNamespace(ctx, h.live.GetName())
 	if err != nil {
 		h.recordUnread("its contents", err)
 	}
@@ -214,7 +215,7 @@ func (h *deletionDiagnoser) workloadNamedLike(ctx context.Context, manager strin
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
 		gvk := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
 		served, _ := h.cluster.Kind(gvk)
-		workloads, err := contentsSearch{cluster: h.cluster}.list(ctx, gvk, served, "")
+		workloads, err := contents.Search{Cluster: h.cluster}.List(ctx, gvk, served, "")
 		if err != nil {
 			return "which must remove it; its workload cannot be read: " + kubeerr.TimeoutInWords(err).Error()
 		}

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/internal/contents"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/object"
 )
@@ -46,7 +47,7 @@ func (r *removal) inspect(i int) {
 	s := &r.steps[i]
 	look, id := r.contents(), s.ID
 	r.enqueue(func(ctx context.Context) func() {
-		found, err := look.onlyDeletedWith(ctx, id)
+		found, err := look.OnlyDeletedWith(ctx, id)
 		return func() { r.handleInspection(i, found, err) }
 	})
 }
@@ -88,16 +89,16 @@ func (m Remover) anyway(id object.ID) string {
 }
 
 // contents returns the search with what this run deletes, as of now.
-func (r *removal) contents() contentsSearch {
-	c := contentsSearch{cluster: r.Cluster, deleting: map[types.UID]bool{}, deletedAPIServices: map[string]bool{}, ignored: r.Ignore}
+func (r *removal) contents() contents.Search {
+	c := contents.Search{Cluster: r.Cluster, Deleting: map[types.UID]bool{}, DeletedAPIServices: map[string]bool{}, Ignored: r.Ignore}
 	for i := range r.steps {
 		s := &r.steps[i]
 		if s.live == nil || s.state.Final() && s.state != Deleted {
 			continue
 		}
-		c.deleting[s.live.GetUID()] = true
+		c.Deleting[s.live.GetUID()] = true
 		if s.ID.GroupKind() == "APIService.apiregistration.k8s.io" {
-			c.deletedAPIServices[s.ID.Name] = true
+			c.DeletedAPIServices[s.ID.Name] = true
 		}
 	}
 	return c

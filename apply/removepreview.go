@@ -22,7 +22,7 @@ func (m Remover) Kept(ctx context.Context, order *ordering.Deletion, live map[ob
 		}
 		why := r.keptBecause(i)
 		if why == "" && s.live.GetDeletionTimestamp() == nil && r.isContainer(i) {
-			found, err := r.contents().onlyDeletedWith(ctx, s.ID)
+			found, err := r.contents().OnlyDeletedWith(ctx, s.ID)
 			why = contentsReason(found, err, r.anyway(s.ID))
 		}
 		if why != "" {

@@ -1,4 +1,10 @@
-package apply
+// Package contents finds objects that would be deleted only because their Namespace or
+// CustomResourceDefinition is: what others put there. Objects that are deleted in
+// the same run, and those that Kubernetes generates, do not count.
+//
+//	search := contents.Search{Cluster: cluster, Deleting: uidsOfThisRun}
+//	foreign, err := search.OnlyDeletedWith(ctx, namespace) // e.g. ConfigMap shop/theirs
+package contents
 
 import (
 	"context"
@@ -8,33 +14,34 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ordapply/ordapply/internal/kubeerr"
-	"github.com/ordapply/ordapply/kube"
-	"github.com/ordapply/ordapply/object"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
 )
 
-// contentsSearch finds objects that only the deletion of their Namespace or
+// Search finds objects that only the deletion of their Namespace or
 // definition would delete.
-type contentsSearch struct {
-	cluster            kube.Cluster
-	deleting           map[types.UID]bool // deleted in this run
-	deletedAPIServices map[string]bool    // APIServices that are deleted in this run, by name
-	ignored            func(*unstructured.Unstructured) bool
+type Search struct {
+	Cluster            kube.Cluster
+	Deleting           map[types.UID]bool // deleted in this run
+	DeletedAPIServices map[string]bool    // APIServices that are deleted in this run, by name
+	Ignored            func(*unstructured.Unstructured) bool
 	listed             map[types.UID]bool
 }
 
-// onlyDeletedWith lists the objects in a Namespace, or of the kind of a
+// OnlyDeletedWith lists the objects in a Namespace, or of the kind of a
 // CustomResourceDefinition, that only its deletion would delete, sorted.
-func (c contentsSearch) onlyDeletedWith(ctx context.Context, id object.ID) ([]object.ID, error) {
+func (c Search) OnlyDeletedWith(ctx context.Context, id object.ID) ([]object.ID, error) {
 	var found []*unstructured.Unstructured
 	var err error
 	if id.IsCRD() {
-		found, err = c.ofKind(ctx, id)
+		found, err = c.OfKind(ctx, id)
 	} else {
-		found, err = c.inNamespace(ctx, id.Name)
+		found, err = c.InNamespace(ctx, id.Name)
 	}
 	if err != nil {
 		return nil, err
@@ -45,7 +52,7 @@ func (c contentsSearch) onlyDeletedWith(ctx context.Context, id object.ID) ([]ob
 	}
 	var foreign []object.ID
 	for _, obj := range found {
-		if !c.ignored(obj) && !c.isDeletedAnyway(ctx, obj, maxOwnerDepth) {
+		if !c.Ignored(obj) && !c.isDeletedAnyway(ctx, obj, maxOwnerDepth) {
 			foreign = append(foreign, kube.Meta(obj).ID)
 		}
 	}
@@ -53,9 +60,9 @@ func (c contentsSearch) onlyDeletedWith(ctx context.Context, id object.ID) ([]ob
 	return foreign, nil
 }
 
-// ofKind lists the custom resources of a CustomResourceDefinition.
-func (c contentsSearch) ofKind(ctx context.Context, id object.ID) ([]*unstructured.Unstructured, error) {
-	crd, err := c.cluster.Get(ctx, kube.DefinitionKind("customresourcedefinitions"), "", id.Name)
+// OfKind lists the custom resources of a CustomResourceDefinition.
+func (c Search) OfKind(ctx context.Context, id object.ID) ([]*unstructured.Unstructured, error) {
+	crd, err := c.Cluster.Get(ctx, kube.DefinitionKind("customresourcedefinitions"), "", id.Name)
 	if kube.IsGone(err) {
 		return nil, nil
 	}
@@ -64,17 +71,17 @@ func (c contentsSearch) ofKind(ctx context.Context, id object.ID) ([]*unstructur
 	}
 	crd.SetGroupVersionKind(kube.DefiningKinds()[0])
 	for _, gvk := range kube.DefinedKinds(crd) {
-		_, known := c.cluster.Kind(gvk)
+		_, known := c.Cluster.Kind(gvk)
 		if !known { // discovery may be older than the CRD
-			if err := c.cluster.Refresh(ctx, gvk.GroupVersion()); err != nil {
+			if err := c.Cluster.Refresh(ctx, gvk.GroupVersion()); err != nil {
 				return nil, err
 			}
 		}
-		kind, served := c.cluster.Kind(gvk)
+		kind, served := c.Cluster.Kind(gvk)
 		if !served {
 			continue
 		}
-		if found, err := c.list(ctx, gvk, kind, ""); !kubeerr.IsNotServed(err) {
+		if found, err := c.List(ctx, gvk, kind, ""); !kubeerr.IsNotServed(err) {
 			return found, err
 		}
 	}
@@ -84,10 +91,10 @@ func (c contentsSearch) ofKind(ctx context.Context, id object.ID) ([]*unstructur
 	return nil, errors.New("no version of its kind is served, so its objects cannot be listed: set served: true for one of them")
 }
 
-// inNamespace lists the objects in a namespace, except those of kinds that Kubernetes
+// InNamespace lists the objects in a namespace, except those of kinds that Kubernetes
 // itself creates.
-func (c contentsSearch) inNamespace(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
-	if err := (kube.DiscoveryCheck{Cluster: c.cluster, Ignored: c.deletedAPIServices, Namespaced: true}).Check(ctx); err != nil {
+func (c Search) InNamespace(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
+	if err := (kube.DiscoveryCheck{Cluster: c.Cluster, Ignored: c.DeletedAPIServices, Namespaced: true}).Check(ctx); err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
@@ -95,7 +102,7 @@ func (c contentsSearch) inNamespace(ctx context.Context, namespace string) ([]*u
 	var first error
 	var listing sync.WaitGroup
 	turns := make(chan struct{}, 8)
-	for _, gvk := range c.cluster.NamespacedKinds() {
+	for _, gvk := range c.Cluster.NamespacedKinds() {
 		if isGeneratedKind(gvk.GroupKind()) {
 			continue
 		}
@@ -117,17 +124,17 @@ func (c contentsSearch) inNamespace(ctx context.Context, namespace string) ([]*u
 
 // served lists the objects of a kind in a namespace; none when the kind is
 // gone.
-func (c contentsSearch) served(ctx context.Context, listed schema.GroupVersionKind, namespace string) (found []*unstructured.Unstructured, err error) {
-	err = kube.ReadServed(ctx, c.cluster, listed.GroupKind(), func(gvk schema.GroupVersionKind, kind kube.Kind) (err error) {
-		found, err = c.list(ctx, gvk, kind, namespace)
+func (c Search) served(ctx context.Context, listed schema.GroupVersionKind, namespace string) (found []*unstructured.Unstructured, err error) {
+	err = kube.ReadServed(ctx, c.Cluster, listed.GroupKind(), func(gvk schema.GroupVersionKind, kind kube.Kind) (err error) {
+		found, err = c.List(ctx, gvk, kind, namespace)
 		return err
 	}, listed.Version)
 	return found, err
 }
 
-// list reads the metadata of a kind's objects.
-func (c contentsSearch) list(ctx context.Context, gvk schema.GroupVersionKind, kind kube.Kind, namespace string) ([]*unstructured.Unstructured, error) {
-	objects, err := c.cluster.List(ctx, kind, namespace, kube.Query{Metadata: true})
+// List reads the metadata of a kind's objects.
+func (c Search) List(ctx context.Context, gvk schema.GroupVersionKind, kind kube.Kind, namespace string) ([]*unstructured.Unstructured, error) {
+	objects, err := c.Cluster.List(ctx, kind, namespace, kube.Query{Metadata: true})
 	for _, obj := range objects {
 		obj.SetGroupVersionKind(gvk)
 	}
@@ -141,8 +148,8 @@ const maxOwnerDepth = 5
 // dependent of what is, because it is terminating, or because Kubernetes
 // generated it. Dependents of another listed object count as deleted: that
 // object is reported instead.
-func (c contentsSearch) isDeletedAnyway(ctx context.Context, obj *unstructured.Unstructured, up int) bool {
-	if c.deleting[obj.GetUID()] || obj.GetDeletionTimestamp() != nil || isGenerated(obj) {
+func (c Search) isDeletedAnyway(ctx context.Context, obj *unstructured.Unstructured, up int) bool {
+	if c.Deleting[obj.GetUID()] || obj.GetDeletionTimestamp() != nil || isGenerated(obj) {
 		return true
 	}
 	owners := obj.GetOwnerReferences()
@@ -150,13 +157,13 @@ func (c contentsSearch) isDeletedAnyway(ctx context.Context, obj *unstructured.U
 		return false
 	}
 	for _, o := range owners {
-		if c.deleting[o.UID] || c.listed[o.UID] {
+		if c.Deleting[o.UID] || c.listed[o.UID] {
 			continue
 		}
 		gvk := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
-		kind, ok := c.cluster.Kind(gvk)
+		kind, ok := c.Cluster.Kind(gvk)
 		if !ok {
-			kind, ok = kube.KindsOf(c.cluster)(gvk.GroupKind().WithVersion(""))
+			kind, ok = kube.KindsOf(c.Cluster)(gvk.GroupKind().WithVersion(""))
 		}
 		if !ok {
 			return false // the owner may exist
@@ -165,7 +172,7 @@ func (c contentsSearch) isDeletedAnyway(ctx context.Context, obj *unstructured.U
 		if kind.Namespaced {
 			namespace = obj.GetNamespace()
 		}
-		owner, err := c.cluster.Get(ctx, kind, namespace, o.Name)
+		owner, err := c.Cluster.Get(ctx, kind, namespace, o.Name)
 		switch {
 		case err != nil && !kube.IsGone(err):
 			return false
