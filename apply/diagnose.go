@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/internal/diagnose"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/object"
 )
@@ -18,7 +19,6 @@ import (
 const (
 	maxDiagnosed           = 8                // resources at most, in plan order
 	maxConcurrentDiagnoses = 4                // resources
-	maxDiagnosisRequests   = 9                // at most, for one resource
 	diagnosisTimeout       = 10 * time.Second // for one resource, and for all of them when the run's time is over
 )
 
@@ -52,15 +52,15 @@ func (r *run) diagnose(ctx context.Context) {
 			defer func() { <-turns }()
 			ctx, cancel := context.WithTimeout(ctx, diagnosisTimeout)
 			defer cancel()
-			q := &diagnoser{cluster: r.applier.Cluster, now: time.Now(), requestsLeft: maxDiagnosisRequests, eventsRead: map[types.UID]bool{}, knownSecrets: maps.Clone(known)}
+			q := &diagnose.Diagnoser{Cluster: r.applier.Cluster, Now: time.Now(), RequestsLeft: diagnose.MaxRequests, EventsRead: map[types.UID]bool{}, KnownSecrets: maps.Clone(known)}
 			if silence != "" {
-				q.requestsLeft = 0
-				q.recordUnread("the cause was not determined: " + silence)
+				q.RequestsLeft = 0
+				q.RecordUnread("the cause was not determined: " + silence)
 			}
 			blocks := r.blockedBy(i)
-			findings := q.diagnose(ctx, s.lastSeen, backends)
+			findings := q.Diagnose(ctx, s.lastSeen, backends)
 			failure.Diagnosis = &Diagnosis{
-				Of: s.ID, Findings: newHiddenValues(slices.Concat(secrets, q.secretValues)).hide(findings),
+				Of: s.ID, Findings: diagnose.NewHiddenValues(slices.Concat(secrets, q.SecretValues)).Hide(findings),
 				Blocks: blocks, Waves: r.laterWaves(i, blocks),
 			}
 		})

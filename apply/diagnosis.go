@@ -1,84 +1,13 @@
 package apply
 
-import (
-	"fmt"
-	"strings"
-	"time"
-
-	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/object"
-)
+import "github.com/ordapply/ordapply/internal/diagnose"
 
 // Diagnosis is what the cluster reports about a resource that did not become
 // ready.
-type Diagnosis struct {
-	Of object.ID // the resource
-	// Findings are the causes: the resource's own conditions first, then its
-	// Pods and volumes, their events, and what could not be read. They never
-	// contain values of environment variables or of the stream's Secrets.
-	Findings []Finding
-	// Blocks are the resources that were not applied because of this one, its
-	// dependents first.
-	Blocks []object.ID
-	// Waves are the titles of the later waves that contain Blocks; none in a
-	// run without waves.
-	Waves []string
-}
+type Diagnosis = diagnose.Diagnosis
 
 // Finding is one piece of evidence from the cluster.
-type Finding struct {
-	About object.ID // the resource, or one of its Pods, volumes or owners; empty for what could not be read
-	Text  string
-	Log   []string // the last lines that the container wrote; none if it is not about a container
-}
+type Finding = diagnose.Finding
 
-// maxNames is the number of blocked resources that are listed by name.
-const maxNames = 3
-
-// Lines returns the diagnosis as text, one finding a line, the lines of a log
-// behind a bar. It contains text of the cluster: escape it before printing it
-// on a terminal.
-func (d *Diagnosis) Lines() []string {
-	var lines []string
-	for _, f := range d.Findings {
-		text := f.Text
-		if f.About != d.Of && f.About != (object.ID{}) {
-			text = f.About.String() + ": " + text
-		}
-		lines = append(lines, text)
-		for _, line := range f.Log {
-			lines = append(lines, "  | "+line)
-		}
-	}
-	if len(d.Blocks) > 0 {
-		lines = append(lines, "it blocks "+plain.Count(len(d.Blocks), "resource")+d.blockedWaves()+": "+joinNames(d.Blocks))
-	}
-	return lines
-}
-
-// blockedWaves names the waves that are blocked.
-func (d *Diagnosis) blockedWaves() string {
-	switch len(d.Waves) {
-	case 0:
-		return ""
-	case 1:
-		return " in " + d.Waves[0]
-	}
-	return " in " + d.Waves[0] + " and later"
-}
-
-func joinNames(ids []object.ID) string {
-	var said []string
-	for _, id := range ids[:min(len(ids), maxNames)] {
-		said = append(said, id.String())
-	}
-	if more := len(ids) - maxNames; more > 0 {
-		said = append(said, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(said, ", ")
-}
-
-// age returns the time since then, rounded to seconds, as text.
-func age(now, then time.Time) string {
-	return max(now.Sub(then), 0).Round(time.Second).String()
-}
+// ContainerLog is the end of what a container of a Pod wrote.
+type ContainerLog = diagnose.ContainerLog

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/internal/diagnose"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -42,7 +43,7 @@ type podWatch struct {
 type watchedPod struct {
 	name    string
 	ready   bool
-	problem podProblem // set unless the Pod is ready
+	problem diagnose.PodProblem // set unless the Pod is ready
 }
 
 // podCheck is the state of examining one workload's Pods.
@@ -183,7 +184,7 @@ func (l *podWatch) recordPod(pod *unstructured.Unstructured, deleted bool) {
 	if l.pods[owner.UID] == nil {
 		l.pods[owner.UID] = map[types.UID]watchedPod{}
 	}
-	trouble, bad := podProblemFrom(pod, time.Time{})
+	trouble, bad := diagnose.PodProblemFrom(pod, time.Time{})
 	l.pods[owner.UID][pod.GetUID()] = watchedPod{name: pod.GetName(), ready: !bad, problem: trouble}
 }
 
@@ -193,7 +194,7 @@ func (r *run) podsKey(i int) watchKey {
 	s := &r.steps[i]
 	key := watchKey{resource: coreResource("pods"), namespace: s.ID.Namespace}
 	if r.workloadCounts[s.ID.Namespace] <= maxNamedWatches {
-		key.labels = selector(s.lastSeen)
+		key.labels = diagnose.Selector(s.lastSeen)
 	}
 	return key
 }
@@ -223,8 +224,8 @@ func hasObserved(live *unstructured.Unstructured) bool {
 // currentReplicaSet finds the ReplicaSet that a Deployment is rolling out; nil when it
 // cannot be determined.
 func (a Applier) currentReplicaSet(ctx context.Context, deployment *unstructured.Unstructured) *unstructured.Unstructured {
-	q := &diagnoser{cluster: a.Cluster, requestsLeft: 1}
-	return q.replicaSet(ctx, deployment)
+	q := &diagnose.Diagnoser{Cluster: a.Cluster, RequestsLeft: 1}
+	return q.ReplicaSet(ctx, deployment)
 }
 
 // handlePodOwner handles the ReplicaSet of a Deployment. Where it is not known
@@ -255,13 +256,13 @@ func (r *run) worstPodProblem(i int, seen *podWatch) problemReport {
 	if worst, found := worstProblem(own, s.podCheck.reported.cause); found {
 		return worst
 	}
-	lacking := int64(len(own)) < desiredPods(s.lastSeen) && !slices.ContainsFunc(own, func(p watchedPod) bool { return !p.ready })
+	lacking := int64(len(own)) < diagnose.DesiredPods(s.lastSeen) && !slices.ContainsFunc(own, func(p watchedPod) bool { return !p.ready })
 	if s.ID.Kind == "Deployment" || len(own) > 0 && !lacking { // its conditions say more
 		return problemReport{}
 	}
 	events := r.podWatchFor(i, watchKey{resource: coreResource("events"), namespace: s.ID.Namespace, about: string(s.lastSeen.GetUID())})
-	for _, e := range newestEvents(slices.Collect(maps.Values(events.events)), false) {
-		return problemReport{cause: e.reason + withoutQuoted(e.message), text: "event " + e.reason + ": " + e.message}
+	for _, e := range diagnose.NewestEvents(slices.Collect(maps.Values(events.events)), false) {
+		return problemReport{cause: e.Reason + withoutQuoted(e.Message), text: "event " + e.Reason + ": " + e.Message}
 	}
 	return problemReport{}
 }
@@ -269,18 +270,18 @@ func (r *run) worstPodProblem(i int, seen *podWatch) problemReport {
 // worstProblem returns the worst problem of Pods; the one that was reported last
 // takes precedence as long as a Pod has it.
 func worstProblem(pods []watchedPod, told string) (problemReport, bool) {
-	bad := slices.DeleteFunc(slices.Clone(pods), func(p watchedPod) bool { return p.problem.weight < weightWaiting })
+	bad := slices.DeleteFunc(slices.Clone(pods), func(p watchedPod) bool { return p.problem.Weight < diagnose.WeightWaiting })
 	if len(bad) == 0 {
 		return problemReport{}, false
 	}
 	worse := func(a, b watchedPod) int {
 		again := func(p watchedPod) int {
-			if p.problem.cause == told {
+			if p.problem.Cause == told {
 				return 0
 			}
 			return 1
 		}
-		return cmp.Or(again(a)-again(b), b.problem.weight-a.problem.weight, cmp.Compare(a.name, b.name))
+		return cmp.Or(again(a)-again(b), b.problem.Weight-a.problem.Weight, cmp.Compare(a.name, b.name))
 	}
 	return slices.MinFunc(bad, worse).report(), true
 }
@@ -289,27 +290,27 @@ func worstProblem(pods []watchedPod, told string) (problemReport, bool) {
 // program is left out: it may contain anything.
 func (p watchedPod) report() problemReport {
 	t := p.problem
-	text := t.text
-	if t.message != "" && !t.fromProgram {
-		text += ": " + t.message
+	text := t.Text
+	if t.Message != "" && !t.FromProgram {
+		text += ": " + t.Message
 	}
-	return problemReport{cause: t.cause, backoff: t.backoff, text: text + " (Pod " + p.name + ")"}
+	return problemReport{cause: t.Cause, backoff: t.Backoff, text: text + " (Pod " + p.name + ")"}
 }
 
 // replicaFailure returns why a workload's controller may not create Pods; ""
 // when it may.
 func replicaFailure(live *unstructured.Unstructured) string {
 	status, _ := live.Object["status"].(map[string]any)
-	c := podCondition(status, "ReplicaFailure")
+	c := diagnose.PodCondition(status, "ReplicaFailure")
 	if c["status"] != "True" {
 		return ""
 	}
-	return textOf(c["reason"]) + ": " + textOf(c["message"])
+	return diagnose.TextOf(c["reason"]) + ": " + diagnose.TextOf(c["message"])
 }
 
 // withoutQuoted drops quoted names from a text: controllers may generate them
 // anew.
-func withoutQuoted(text string) string { return quoted().ReplaceAllString(text, "") }
+func withoutQuoted(text string) string { return diagnose.Quoted().ReplaceAllString(text, "") }
 
 // recordProblem records the problem to report, and reports whether it is a new one. A
 // persistent problem is reported once, and once more when the kubelet starts
@@ -328,10 +329,10 @@ func (r *run) recordProblem(i int, seen problemReport) bool {
 func (r *run) hideSecrets(text string) string {
 	if r.secrets == nil {
 		all, _ := r.secretValues()
-		known := newHiddenValues(all)
+		known := diagnose.NewHiddenValues(all)
 		r.secrets = &known
 	}
-	return clip(r.secrets.replacer.Replace(oneLine(text)), textWidth)
+	return diagnose.Clip(r.secrets.Replacer.Replace(diagnose.OneLine(text)), diagnose.TextWidth)
 }
 
 // reportWaiting reports what a step waits for, and the problem of its Pods.

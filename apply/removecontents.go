@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/internal/contents"
+	"github.com/ordapply/ordapply/internal/diagnose"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/object"
 )
@@ -38,7 +39,7 @@ func (r *removal) keptBecause(i int) string {
 	if len(inside) == 0 {
 		return ""
 	}
-	return "it contains protected objects: " + joinNames(inside)
+	return "it contains protected objects: " + diagnose.JoinNames(inside)
 }
 
 // inspect reads the contents of a Namespace or CustomResourceDefinition, and
@@ -72,7 +73,7 @@ func contentsReason(found []object.ID, err error, anyway string) string {
 	case err != nil:
 		return "its contents cannot be read: " + kubeerr.WithoutURL(err).Error() + anyway
 	case len(found) > 0:
-		return "it contains objects that are not part of this deletion: " + joinNames(found) + anyway
+		return "it contains objects that are not part of this deletion: " + diagnose.JoinNames(found) + anyway
 	}
 	return ""
 }

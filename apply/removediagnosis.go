@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/ordapply/ordapply/internal/diagnose"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -31,8 +32,8 @@ func (r *removal) diagnose(ctx context.Context) {
 			defer func() { <-turns }()
 			ctx, cancel := context.WithTimeout(ctx, diagnosisTimeout)
 			defer cancel()
-			h := deletionDiagnoser{cluster: r.Cluster, kind: s.kind, live: s.live}
-			failure.Diagnosis = &Diagnosis{Of: s.ID, Findings: h.diagnose(ctx), Blocks: r.unstarted(), Waves: r.unopenedWaves()}
+			h := diagnose.Deletion{Cluster: r.Cluster, Kind: s.kind, Live: s.live}
+			failure.Diagnosis = &Diagnosis{Of: s.ID, Findings: h.Diagnose(ctx), Blocks: r.unstarted(), Waves: r.unopenedWaves()}
 		})
 	}
 	asking.Wait()

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/diagnose"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -51,7 +52,7 @@ type run struct {
 	columnReads      map[string]*columnRead           // CustomResourceDefinitions that are read for their printer columns
 	workloadCounts   map[string]int                   // number of steps that create Pods, by namespace
 	podWatches       map[watchKey]*podWatch           // watches of Pods and events of waiting workloads
-	secrets          *hiddenValues                    // of the stream's Secrets; nil until needed
+	secrets          *diagnose.HiddenValues           // of the stream's Secrets; nil until needed
 
 	schemas          map[schema.GroupVersionKind]map[string]any // of the kinds that the stream defines
 	autoscaled       map[object.ID]bool                         // targets of the stream's autoscalers

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/diagnose"
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
@@ -110,8 +111,8 @@ func (p *printer) log(e apply.Event) {
 		return
 	}
 	part := ""
-	if len(e.Log.Lines) >= apply.PodLogLines {
-		part = fmt.Sprintf("the last %d lines of ", apply.PodLogLines)
+	if len(e.Log.Lines) >= diagnose.PodLogLines {
+		part = fmt.Sprintf("the last %d lines of ", diagnose.PodLogLines)
 	}
 	plain.Fprintf(p.err, "  %s  %sthe log of container %s of %s\n", hookName(e), part, e.Log.Container, e.Log.Pod)
 	for _, line := range e.Log.Lines {

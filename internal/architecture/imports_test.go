@@ -38,21 +38,27 @@ type pkgRow struct {
 func importTable() []tier {
 	return []tier{
 		{title: "programs: flags, streams, exit codes", packages: []pkgRow{
-			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "kube", "state", "applyset", "fn", "sortorder", "ordering", "health", "object", "internal/annotations", "internal/manifest", "internal/svg", "internal/outfile", "internal/outlet", "internal/events", "internal/metrics", "internal/plain", "internal/yamltext", "internal/terminal", "internal/liveview", "internal/fielddiff", "internal/activity", "internal/hooks", "internal/hookrun", "internal/kubeerr"}},
+			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "kube", "state", "applyset", "fn", "sortorder", "ordering", "health", "object", "internal/annotations", "internal/manifest", "internal/svg", "internal/outfile", "internal/outlet", "internal/events", "internal/metrics", "internal/plain", "internal/yamltext", "internal/terminal", "internal/liveview", "internal/fielddiff", "internal/activity", "internal/hooks", "internal/hookrun", "internal/kubeerr", "internal/diagnose"}},
 			{"cmd/sortorder", "the KRM function", []string{"fn", "internal/plain", "sortorder"}},
 		}},
 		{title: "between runs", packages: []pkgRow{
 			{"state", "apply sets: members, lock, revisions, prune, deletion, rollback", []string{"apply", "kube", "applyset", "ordering", "object", "internal/activity", "internal/hooks", "internal/hookrun"}},
 		}},
 		{title: "around a run", packages: []pkgRow{
-			{"internal/hookrun", "runs Helm hooks before and after a plan", []string{"apply", "kube", "applyset", "health", "ordering", "object", "internal/hooks"}},
+			{"internal/hookrun", "runs Helm hooks before and after a plan", []string{"apply", "kube", "applyset", "health", "ordering", "object", "internal/diagnose", "internal/hooks"}},
 			{"internal/events", "a run as JSON lines", []string{"apply", "ordering", "object", "internal/plain"}},
 			{"internal/liveview", "a run as frames for a terminal", []string{"apply", "ordering", "object", "internal/plain", "internal/terminal"}},
 			{"internal/metrics", "a run as Prometheus metrics", []string{"apply", "kube", "ordering", "object"}},
 		}},
 		{title: "engines", packages: []pkgRow{
-			{"apply", "applies and deletes on a cluster: waves, waits, retries, diagnosis", []string{"kube", "ordering", "health", "applyset", "object", "internal/activity", "internal/kubeerr", "internal/plain"}},
+			{"apply", "applies and deletes on a cluster: waves, waits, retries", []string{"kube", "ordering", "health", "applyset", "object", "internal/activity", "internal/contents", "internal/diagnose", "internal/kubeerr", "internal/plain"}},
 			{"fn", "applies a SortOrder to a ResourceList or a stream, byte for byte", []string{"sortorder", "ordering", "object", "internal/annotations", "internal/jsonstream", "internal/plain", "internal/yamltext"}},
+		}},
+		{title: "diagnosis", packages: []pkgRow{
+			{"internal/diagnose", "why a resource is not ready, or not deleted", []string{"kube", "health", "object", "internal/contents", "internal/kubeerr", "internal/plain"}},
+		}},
+		{title: "searches in a cluster", packages: []pkgRow{
+			{"internal/contents", "what only the deletion of a Namespace or a CRD would delete", []string{"kube", "object", "internal/kubeerr"}},
 		}},
 		{title: "client of the API server", packages: []pkgRow{
 			{"kube", "requests, discovery, watches, the fence of a lock", []string{"applyset", "object", "internal/activity", "internal/kubeerr"}},

@@ -58,7 +58,7 @@ func common() bound {
 // have until then. A number here goes down and never up; 0 stands for the common bound.
 func exceptions() map[string]bound {
 	return map[string]bound{
-		"apply":                   {lines: 10500, files: 76, back: 99, fields: 55, parameters: 7},
+		"apply":                   {lines: 8600, files: 66, back: 86, fields: 55, parameters: 7},
 		"cmd/ordapply":            {lines: 10000, files: 79, back: 44, fields: 19, length: 64, parameters: 6},
 		"ordering":                {lines: 9100, files: 68, back: 62, fields: 20, parameters: 6},
 		"state":                   {lines: 5850, files: 42, back: 21, fields: 23},

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/diagnose"
 	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -37,7 +38,7 @@ func (r *hookRun) showLogs(ctx context.Context, hook hooks.Hook, end hooks.Polic
 	}
 	failed := false
 	for _, pod := range pods {
-		for _, log := range apply.PodLogs(ctx, r.Applier.Cluster, pod, r.Applier.Secrets) {
+		for _, log := range diagnose.PodLogs(ctx, r.Applier.Cluster, pod, r.Applier.Secrets) {
 			if log.Err == nil || !failed {
 				r.tellLog(hook, log)
 			}

@@ -1,4 +1,4 @@
-package apply
+package diagnose
 
 import (
 	"cmp"
@@ -12,25 +12,25 @@ import (
 // Limits of what is shown of the cluster's texts, in characters. They are
 // applied after values were hidden, so that no value is cut in two.
 const (
-	textWidth = 500
+	TextWidth = 500
 	logWidth  = 240
 	logLines  = 8
 )
 
-// hiddenValues hides texts that must not be shown.
-type hiddenValues struct {
-	replacer *strings.Replacer
+// HiddenValues hides texts that must not be shown.
+type HiddenValues struct {
+	Replacer *strings.Replacer
 	short    []string // hidden only where a log presents them as a value
 }
 
-// newHiddenValues splits texts into lines, as logs are. Short ones, such as "true"
+// NewHiddenValues splits texts into lines, as logs are. Short ones, such as "true"
 // or "admin", are words that must not be hidden everywhere.
-func newHiddenValues(texts []string) hiddenValues {
+func NewHiddenValues(texts []string) HiddenValues {
 	var lines, short []string
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
 			if line = strings.TrimSpace(line); len(line) >= kubeerr.MinValueLength {
-				lines = append(lines, line, oneLine(line))
+				lines = append(lines, line, OneLine(line))
 			} else if line != "" {
 				short = append(short, line)
 			}
@@ -42,12 +42,12 @@ func newHiddenValues(texts []string) hiddenValues {
 		pairs = append(pairs, line, kubeerr.HiddenValue)
 	}
 	slices.SortFunc(short, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	return hiddenValues{strings.NewReplacer(pairs...), slices.Compact(short)}
+	return HiddenValues{strings.NewReplacer(pairs...), slices.Compact(short)}
 }
 
 // line hides the values in a line of a log.
-func (v hiddenValues) line(text string) string {
-	text = v.replacer.Replace(text)
+func (v HiddenValues) line(text string) string {
+	text = v.Replacer.Replace(text)
 	for _, value := range v.short {
 		for at := 0; at+len(value) <= len(text); at++ {
 			if kubeerr.IsValueAt(text, at, value) {
@@ -59,13 +59,13 @@ func (v hiddenValues) line(text string) string {
 	return text
 }
 
-// hide hides the values in findings.
-func (v hiddenValues) hide(findings []Finding) []Finding {
+// Hide hides the values in findings.
+func (v HiddenValues) Hide(findings []Finding) []Finding {
 	for i := range findings {
 		f := &findings[i]
-		f.Text = clip(v.replacer.Replace(f.Text), textWidth)
+		f.Text = Clip(v.Replacer.Replace(f.Text), TextWidth)
 		for n, line := range f.Log {
-			f.Log[n] = clip(v.line(line), logWidth)
+			f.Log[n] = Clip(v.line(line), logWidth)
 		}
 	}
 	return findings
@@ -81,10 +81,10 @@ func terminalCodes() *regexp.Regexp {
 	return regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
 }
 
-// oneLine joins the lines of a message.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// OneLine joins the lines of a message.
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-func clip(text string, width int) string {
+func Clip(text string, width int) string {
 	if runes := []rune(text); len(runes) > width {
 		return string(runes[:width]) + "…"
 	}

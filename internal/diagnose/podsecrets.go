@@ -1,4 +1,4 @@
-package apply
+package diagnose
 
 import (
 	"context"
@@ -16,24 +16,24 @@ import (
 // readPodSecrets reads the Secrets that a Pod uses and that are not in the
 // stream, so that their values can be hidden in its logs. Where one cannot be
 // read, it records why and returns false: then no log line may be shown.
-func (q *diagnoser) readPodSecrets(ctx context.Context, pod *unstructured.Unstructured) bool {
+func (q *Diagnoser) readPodSecrets(ctx context.Context, pod *unstructured.Unstructured) bool {
 	for _, name := range secretsOf(pod) {
 		id := object.ID{Kind: "Secret", Namespace: pod.GetNamespace(), Name: name}
-		if q.knownSecrets[id] {
+		if q.KnownSecrets[id] {
 			continue
 		}
 		if !q.takeRequest() {
 			return false
 		}
-		live, err := q.cluster.Get(ctx, kube.CoreKind("secrets"), id.Namespace, id.Name)
+		live, err := q.Cluster.Get(ctx, kube.CoreKind("secrets"), id.Namespace, id.Name)
 		switch {
 		case err == nil:
-			q.secretValues = append(q.secretValues, kubeerr.SecretValues(live)...)
+			q.SecretValues = append(q.SecretValues, kubeerr.SecretValues(live)...)
 		case !kubeerr.IsMissing(err):
-			q.recordUnread(fmt.Sprintf("logs of %s are not shown: they may hold values of %s, which cannot be read (get secrets): %s", kube.Meta(pod).ID, id, kubeerr.WithoutURL(err)))
+			q.RecordUnread(fmt.Sprintf("logs of %s are not shown: they may hold values of %s, which cannot be read (get secrets): %s", kube.Meta(pod).ID, id, kubeerr.WithoutURL(err)))
 			return false
 		}
-		q.knownSecrets[id] = true
+		q.KnownSecrets[id] = true
 	}
 	return true
 }

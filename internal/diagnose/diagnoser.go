@@ -1,4 +1,4 @@
-package apply
+package diagnose
 
 import (
 	"context"
@@ -17,26 +17,29 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// diagnoser collects findings about one resource that is not ready. It only
+// MaxRequests bounds the requests about one resource.
+const MaxRequests = 9
+
+// Diagnoser collects findings about one resource that is not ready. It only
 // reads, and makes no more requests than it has left.
-type diagnoser struct {
-	cluster      kube.Cluster
-	now          time.Time
-	requestsLeft int
-	eventsRead   map[types.UID]bool // objects whose events were read
-	knownSecrets map[object.ID]bool // Secrets whose values are hidden, or which do not exist
-	secretValues []string           // of Secrets that are not in the stream
+type Diagnoser struct {
+	Cluster      kube.Cluster
+	Now          time.Time
+	RequestsLeft int
+	EventsRead   map[types.UID]bool // objects whose events were read
+	KnownSecrets map[object.ID]bool // Secrets whose values are hidden, or which do not exist
+	SecretValues []string           // of Secrets that are not in the stream
 	reported     []string           // messages that were reported
 	findings     []Finding
 	unread       []Finding // what could not be read
 }
 
 // list lists objects; false when that failed, which it records.
-func (q *diagnoser) list(ctx context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, bool) {
+func (q *Diagnoser) list(ctx context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, bool) {
 	if query.Labels+query.Fields == "" || !q.takeRequest() { // listing all objects of a kind would be too much
 		return nil, false
 	}
-	objects, err := q.cluster.List(ctx, kind, namespace, query)
+	objects, err := q.Cluster.List(ctx, kind, namespace, query)
 	if err != nil {
 		q.recordReadError("list", kind, namespace, err)
 	}
@@ -45,11 +48,11 @@ func (q *diagnoser) list(ctx context.Context, kind kube.Kind, namespace string, 
 
 // get reads one object and records why it could not be read, unless it does
 // not exist.
-func (q *diagnoser) get(ctx context.Context, kind kube.Kind, id object.ID) (*unstructured.Unstructured, error) {
+func (q *Diagnoser) get(ctx context.Context, kind kube.Kind, id object.ID) (*unstructured.Unstructured, error) {
 	if !q.takeRequest() {
 		return nil, errNoRequestsLeft
 	}
-	live, err := q.cluster.Get(ctx, kind, id.Namespace, id.Name)
+	live, err := q.Cluster.Get(ctx, kind, id.Namespace, id.Name)
 	if err != nil {
 		if !kubeerr.IsMissing(err) {
 			q.recordReadError("get", kind, id.Namespace, err)
@@ -62,13 +65,13 @@ func (q *diagnoser) get(ctx context.Context, kind kube.Kind, id object.ID) (*uns
 var errNoRequestsLeft = errors.New("no requests are left")
 
 // takeRequest takes one of the remaining requests.
-func (q *diagnoser) takeRequest() bool {
-	q.requestsLeft--
-	return q.requestsLeft >= 0
+func (q *Diagnoser) takeRequest() bool {
+	q.RequestsLeft--
+	return q.RequestsLeft >= 0
 }
 
 // recordReadError records what could not be read, and what would allow it.
-func (q *diagnoser) recordReadError(verb string, kind kube.Kind, namespace string, err error) {
+func (q *Diagnoser) recordReadError(verb string, kind kube.Kind, namespace string, err error) {
 	where := kind.Resource.Resource + ` in namespace "` + namespace + `"`
 	if apierrors.IsForbidden(err) {
 		q.recordForbidden(verb + " " + where)
@@ -78,22 +81,22 @@ func (q *diagnoser) recordReadError(verb string, kind kube.Kind, namespace strin
 		q.recordUnanswered(kubeerr.TimeoutInWords(err).Error())
 		return
 	}
-	q.recordUnread(where + " cannot be read: " + kubeerr.WithoutURL(err).Error())
+	q.RecordUnread(where + " cannot be read: " + kubeerr.WithoutURL(err).Error())
 }
 
 // recordUnanswered records that the API server does not answer, and stops further
 // requests.
-func (q *diagnoser) recordUnanswered(why string) {
-	q.requestsLeft = 0
-	q.recordUnread("the cause could not be determined, because the API server does not answer: " + why)
+func (q *Diagnoser) recordUnanswered(why string) {
+	q.RequestsLeft = 0
+	q.RecordUnread("the cause could not be determined, because the API server does not answer: " + why)
 }
 
 // recordForbidden records a missing permission.
-func (q *diagnoser) recordForbidden(what string) {
-	q.recordUnread("diagnosis incomplete: may not " + what + "; allow it with a Role to see more")
+func (q *Diagnoser) recordForbidden(what string) {
+	q.RecordUnread("diagnosis incomplete: may not " + what + "; allow it with a Role to see more")
 }
 
-func (q *diagnoser) recordUnread(text string) {
+func (q *Diagnoser) RecordUnread(text string) {
 	finding := Finding{Text: text}
 	if !slices.ContainsFunc(q.unread, func(f Finding) bool { return f.Text == text }) {
 		q.unread = append(q.unread, finding)
@@ -101,8 +104,8 @@ func (q *diagnoser) recordUnread(text string) {
 }
 
 // addFinding records a finding, with the message if it is new.
-func (q *diagnoser) addFinding(about object.ID, text, message string) {
-	if message = oneLine(message); message != "" && !q.isReported(message) {
+func (q *Diagnoser) addFinding(about object.ID, text, message string) {
+	if message = OneLine(message); message != "" && !q.isReported(message) {
 		text += ": " + message
 	}
 	q.findings = append(q.findings, Finding{About: about, Text: text})
@@ -110,8 +113,8 @@ func (q *diagnoser) addFinding(about object.ID, text, message string) {
 
 // isReported reports whether a message was reported before, and records it.
 // Quoted names are ignored: controllers generate new ones each time.
-func (q *diagnoser) isReported(message string) bool {
-	bare := quoted().ReplaceAllString(message, "")
+func (q *Diagnoser) isReported(message string) bool {
+	bare := Quoted().ReplaceAllString(message, "")
 	for _, told := range q.reported {
 		if strings.Contains(told, bare) || len(told) > 20 && strings.Contains(bare, told) {
 			return true
@@ -121,4 +124,4 @@ func (q *diagnoser) isReported(message string) bool {
 	return false
 }
 
-func quoted() *regexp.Regexp { return regexp.MustCompile(`"[^"]*"`) }
+func Quoted() *regexp.Regexp { return regexp.MustCompile(`"[^"]*"`) }

@@ -1,4 +1,4 @@
-package apply
+package diagnose
 
 import (
 	"context"
@@ -31,15 +31,15 @@ type ContainerLog struct {
 // lines or 4 MiB each. The values of these Secrets are hidden, and of those that the
 // Pod uses; where the latter cannot be read, neither are the logs.
 func PodLogs(ctx context.Context, cluster kube.Cluster, pod *unstructured.Unstructured, secrets []*unstructured.Unstructured) []ContainerLog {
-	q := &diagnoser{cluster: cluster, requestsLeft: math.MaxInt, knownSecrets: map[object.ID]bool{}}
+	q := &Diagnoser{Cluster: cluster, RequestsLeft: math.MaxInt, KnownSecrets: map[object.ID]bool{}}
 	for _, secret := range secrets {
-		q.secretValues = append(q.secretValues, kubeerr.SecretValues(secret)...)
+		q.SecretValues = append(q.SecretValues, kubeerr.SecretValues(secret)...)
 	}
 	id := kube.Meta(pod).ID
 	if !q.readPodSecrets(ctx, pod) {
 		return []ContainerLog{{Pod: id, Err: errors.New(q.unread[0].Text)}}
 	}
-	hide := newHiddenValues(q.secretValues)
+	hide := NewHiddenValues(q.SecretValues)
 	var logs []ContainerLog
 	containers, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
 	for _, c := range containers {

@@ -1,4 +1,4 @@
-package apply
+package diagnose
 
 import (
 	"context"
@@ -35,14 +35,14 @@ func TestInquiryKeepsToItsRequests(t *testing.T) {
 	}}
 	for left, asked := range [][]string{nil, {"pods"}, {"pods", "events"}, {"pods", "events"}} {
 		cluster := &empty{}
-		q := &diagnoser{cluster: cluster, now: time.Now(), requestsLeft: left, eventsRead: map[types.UID]bool{}, knownSecrets: map[object.ID]bool{}}
-		q.diagnose(t.Context(), daemon, nil)
+		q := &Diagnoser{Cluster: cluster, Now: time.Now(), RequestsLeft: left, EventsRead: map[types.UID]bool{}, KnownSecrets: map[object.ID]bool{}}
+		q.Diagnose(t.Context(), daemon, nil)
 		require.Equal(t, asked, cluster.asked)
 	}
 	// Without a selector all Pods of the namespace would be listed.
 	unstructured.RemoveNestedField(daemon.Object, "spec", "selector")
 	cluster := &empty{}
-	q := &diagnoser{cluster: cluster, now: time.Now(), requestsLeft: maxDiagnosisRequests, eventsRead: map[types.UID]bool{}, knownSecrets: map[object.ID]bool{}}
-	q.diagnose(t.Context(), daemon, nil)
+	q := &Diagnoser{Cluster: cluster, Now: time.Now(), RequestsLeft: MaxRequests, EventsRead: map[types.UID]bool{}, KnownSecrets: map[object.ID]bool{}}
+	q.Diagnose(t.Context(), daemon, nil)
 	require.NotContains(t, cluster.asked, "pods")
 }

@@ -1,4 +1,4 @@
-package apply
+package diagnose
 
 import (
 	"context"
@@ -21,9 +21,9 @@ import (
 // maxPods bounds the Pods that are read for one resource.
 const maxPods = 100
 
-// diagnose collects findings about a live object that is not ready, nil when
+// Diagnose collects findings about a live object that is not ready, nil when
 // there is none; backends are the Services that it waits for.
-func (q *diagnoser) diagnose(ctx context.Context, live *unstructured.Unstructured, backends []object.ID) []Finding {
+func (q *Diagnoser) Diagnose(ctx context.Context, live *unstructured.Unstructured, backends []object.ID) []Finding {
 	if live != nil && live.GetKind() != "Pod" { // a Pod's containers say more than its conditions
 		q.conditions(live)
 	}
@@ -39,7 +39,7 @@ func (q *diagnoser) diagnose(ctx context.Context, live *unstructured.Unstructure
 }
 
 // conditions reports the object's own unhealthy conditions.
-func (q *diagnoser) conditions(live *unstructured.Unstructured) {
+func (q *Diagnoser) conditions(live *unstructured.Unstructured) {
 	complaints := health.UnhealthyConditions(live)
 	for n, c := range complaints {
 		if n > 0 && c.InProgress {
@@ -50,7 +50,7 @@ func (q *diagnoser) conditions(live *unstructured.Unstructured) {
 		}
 		text := "condition " + c.Type + " is " + c.Status
 		if !c.Since.IsZero() {
-			text += " for " + age(q.now, c.Since)
+			text += " for " + age(q.Now, c.Since)
 		}
 		if c.Reason != "" {
 			text += " (" + c.Reason + ")"
@@ -61,12 +61,12 @@ func (q *diagnoser) conditions(live *unstructured.Unstructured) {
 
 // workload examines the Pods of a workload, or the events of any other
 // object.
-func (q *diagnoser) workload(ctx context.Context, live *unstructured.Unstructured) {
+func (q *Diagnoser) workload(ctx context.Context, live *unstructured.Unstructured) {
 	switch live.GroupVersionKind().GroupKind().String() {
 	case "Pod":
 		q.pods(ctx, live, []*unstructured.Unstructured{live})
 	case "Deployment.apps":
-		if maker := q.replicaSet(ctx, live); maker != nil {
+		if maker := q.ReplicaSet(ctx, live); maker != nil {
 			q.ownPods(ctx, live, maker)
 			return
 		}
@@ -80,12 +80,12 @@ func (q *diagnoser) workload(ctx context.Context, live *unstructured.Unstructure
 	}
 }
 
-// replicaSet returns the ReplicaSet that a Deployment is rolling out; nil
+// ReplicaSet returns the ReplicaSet that a Deployment is rolling out; nil
 // when it cannot be determined.
-func (q *diagnoser) replicaSet(ctx context.Context, deployment *unstructured.Unstructured) *unstructured.Unstructured {
+func (q *Diagnoser) ReplicaSet(ctx context.Context, deployment *unstructured.Unstructured) *unstructured.Unstructured {
 	const revision = "deployment.kubernetes.io/revision"
 	replicaSets := kube.Kind{Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}, Namespaced: true}
-	sets, ok := q.list(ctx, replicaSets, deployment.GetNamespace(), kube.Query{Labels: selector(deployment)})
+	sets, ok := q.list(ctx, replicaSets, deployment.GetNamespace(), kube.Query{Labels: Selector(deployment)})
 	for _, set := range sets {
 		if isController(deployment, set) && set.GetAnnotations()[revision] == deployment.GetAnnotations()[revision] {
 			return set
@@ -98,15 +98,15 @@ func (q *diagnoser) replicaSet(ctx context.Context, deployment *unstructured.Uns
 }
 
 // ownPods examines the Pods that maker created for a workload.
-func (q *diagnoser) ownPods(ctx context.Context, workload, maker *unstructured.Unstructured) {
-	listed, ok := q.list(ctx, kube.CoreKind("pods"), maker.GetNamespace(), kube.Query{Labels: selector(maker), Limit: maxPods})
+func (q *Diagnoser) ownPods(ctx context.Context, workload, maker *unstructured.Unstructured) {
+	listed, ok := q.list(ctx, kube.CoreKind("pods"), maker.GetNamespace(), kube.Query{Labels: Selector(maker), Limit: maxPods})
 	var own []*unstructured.Unstructured
 	for _, pod := range listed {
 		if isController(maker, pod) {
 			own = append(own, pod)
 		}
 	}
-	if want := desiredPods(maker); ok && int64(len(own)) < want && len(listed) < maxPods {
+	if want := DesiredPods(maker); ok && int64(len(own)) < want && len(listed) < maxPods {
 		q.addFinding(kube.Meta(workload).ID, fmt.Sprintf("it has %d of %s", len(own), plain.Count(int(want), "Pod")), "")
 		if !q.events(ctx, maker) && len(own) == 0 && len(q.unread) == 0 {
 			q.addFinding(kube.Meta(maker).ID, "no event says why; is kube-controller-manager running?", "")
@@ -119,7 +119,7 @@ func (q *diagnoser) ownPods(ctx context.Context, workload, maker *unstructured.U
 }
 
 // service examines the Pods behind a Service that has no ready endpoint.
-func (q *diagnoser) service(ctx context.Context, id object.ID) {
+func (q *Diagnoser) service(ctx context.Context, id object.ID) {
 	live, err := q.get(ctx, kube.CoreKind("services"), id)
 	switch {
 	case live != nil:
@@ -130,7 +130,7 @@ func (q *diagnoser) service(ctx context.Context, id object.ID) {
 }
 
 // address examines why a Service has no load balancer address.
-func (q *diagnoser) address(ctx context.Context, service *unstructured.Unstructured) {
+func (q *Diagnoser) address(ctx context.Context, service *unstructured.Unstructured) {
 	id := kube.Meta(service).ID
 	kind, _, _ := unstructured.NestedString(service.Object, "spec", "type")
 	live, err := q.get(ctx, kube.CoreKind("services"), id)
@@ -153,7 +153,7 @@ func hasLoadBalancerController(service *unstructured.Unstructured) bool {
 	})
 }
 
-func (q *diagnoser) podsOf(ctx context.Context, service *unstructured.Unstructured) {
+func (q *Diagnoser) podsOf(ctx context.Context, service *unstructured.Unstructured) {
 	labels, _, _ := unstructured.NestedStringMap(service.Object, "spec", "selector")
 	if len(labels) == 0 {
 		q.events(ctx, service)
@@ -169,16 +169,16 @@ func (q *diagnoser) podsOf(ctx context.Context, service *unstructured.Unstructur
 }
 
 // pods reports the problems of Pods, and examines the worst of them further.
-func (q *diagnoser) pods(ctx context.Context, workload *unstructured.Unstructured, pods []*unstructured.Unstructured) {
-	kinds := podProblems(pods, q.now)
+func (q *Diagnoser) pods(ctx context.Context, workload *unstructured.Unstructured, pods []*unstructured.Unstructured) {
+	kinds := podProblems(pods, q.Now)
 	logged := false
 	for _, kind := range kinds {
 		about := kube.Meta(kind.pods[0]).ID
-		text := kind.text + kind.since
+		text := kind.Text + kind.since
 		if more := len(kind.pods) - 1; more > 0 {
 			text += fmt.Sprintf(" (and %s with the same problem)", plain.Count(more, "Pod"))
 		}
-		q.addFinding(about, text, kind.message)
+		q.addFinding(about, text, kind.Message)
 		if !logged && kind.container != "" {
 			logged = true
 			q.log(ctx, kind.pods[0], kind)
@@ -200,7 +200,7 @@ func (q *diagnoser) pods(ctx context.Context, workload *unstructured.Unstructure
 
 // claims reports the first volume of a Pod that is not bound. It reads at
 // most two.
-func (q *diagnoser) claims(ctx context.Context, pod *unstructured.Unstructured) {
+func (q *Diagnoser) claims(ctx context.Context, pod *unstructured.Unstructured) {
 	volumes, _, _ := unstructured.NestedSlice(pod.Object, "spec", "volumes")
 	asked := 0
 	for _, v := range volumes {
@@ -227,7 +227,7 @@ func (q *diagnoser) claims(ctx context.Context, pod *unstructured.Unstructured) 
 }
 
 // claim reports a volume claim that is not bound.
-func (q *diagnoser) claim(ctx context.Context, claim *unstructured.Unstructured) {
+func (q *Diagnoser) claim(ctx context.Context, claim *unstructured.Unstructured) {
 	phase, _, _ := unstructured.NestedString(claim.Object, "status", "phase")
 	class, named, _ := unstructured.NestedString(claim.Object, "spec", "storageClassName")
 	text := "phase " + phase
@@ -243,19 +243,19 @@ func (q *diagnoser) claim(ctx context.Context, claim *unstructured.Unstructured)
 
 // log reads the last lines of a container's log, once the values of the
 // Secrets that its Pod uses are known.
-func (q *diagnoser) log(ctx context.Context, of *unstructured.Unstructured, kind podProblem) {
+func (q *Diagnoser) log(ctx context.Context, of *unstructured.Unstructured, kind PodProblem) {
 	if !q.readPodSecrets(ctx, of) || !q.takeRequest() {
 		return
 	}
 	pod := kube.Meta(of).ID
-	lines, err := q.cluster.Logs(ctx, pod, kind.container, kube.LogOptions{Previous: kind.previous, Lines: logLines})
+	lines, err := q.Cluster.Logs(ctx, pod, kind.container, kube.LogOptions{Previous: kind.previous, Lines: logLines})
 	switch {
 	case apierrors.IsForbidden(err):
 		q.recordForbidden(`get pods/log in namespace "` + pod.Namespace + `"`)
 	case err != nil && kubeerr.IsUnanswered(err):
 		q.recordUnanswered(kubeerr.TimeoutInWords(err).Error())
 	case err != nil:
-		q.recordUnread("the log of container " + kind.container + " of " + pod.String() + " cannot be read: " + kubeerr.WithoutURL(err).Error())
+		q.RecordUnread("the log of container " + kind.container + " of " + pod.String() + " cannot be read: " + kubeerr.WithoutURL(err).Error())
 	default:
 		last := &q.findings[len(q.findings)-1]
 		for _, line := range lines {
@@ -264,8 +264,8 @@ func (q *diagnoser) log(ctx context.Context, of *unstructured.Unstructured, kind
 	}
 }
 
-// selector returns a workload's Pod selector as a query.
-func selector(workload *unstructured.Unstructured) string {
+// Selector returns a workload's Pod selector as a query.
+func Selector(workload *unstructured.Unstructured) string {
 	raw, _, _ := unstructured.NestedMap(workload.Object, "spec", "selector")
 	if workload.GetKind() == "ReplicationController" {
 		raw = map[string]any{"matchLabels": raw}
@@ -285,8 +285,8 @@ func isController(owner, obj *unstructured.Unstructured) bool {
 	return metav1.IsControlledBy(obj, owner)
 }
 
-// desiredPods returns the number of Pods that a workload wants.
-func desiredPods(workload *unstructured.Unstructured) int64 {
+// DesiredPods returns the number of Pods that a workload wants.
+func DesiredPods(workload *unstructured.Unstructured) int64 {
 	switch workload.GetKind() {
 	case "DaemonSet":
 		n, _, _ := unstructured.NestedInt64(workload.Object, "status", "desiredNumberScheduled")

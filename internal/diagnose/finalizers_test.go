@@ -1,4 +1,4 @@
-package apply
+package diagnose
 
 import (
 	"testing"

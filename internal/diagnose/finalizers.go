@@ -1,4 +1,4 @@
-package apply
+package diagnose
 
 import (
 	"context"
@@ -18,22 +18,22 @@ import (
 // A terminating object is kept by finalizers, each of which some controller
 // removes when it is done, or, in the case of a Namespace, by its contents.
 
-// deletionDiagnoser finds out what blocks the deletion of one object. It only reads.
-type deletionDiagnoser struct {
-	cluster  kube.Cluster
-	kind     kube.Kind
-	live     *unstructured.Unstructured
+// Deletion finds out what blocks the deletion of one object. It only reads.
+type Deletion struct {
+	Cluster  kube.Cluster
+	Kind     kube.Kind
+	Live     *unstructured.Unstructured
 	findings []Finding
 }
 
-// diagnose reports everything that blocks the deletion, with what it waits for
+// Diagnose reports everything that blocks the deletion, with what it waits for
 // and what to do.
-func (h *deletionDiagnoser) diagnose(ctx context.Context) []Finding {
-	if kube.Meta(h.live).ID.IsNamespace() {
+func (h *Deletion) Diagnose(ctx context.Context) []Finding {
+	if kube.Meta(h.Live).ID.IsNamespace() {
 		h.namespace(ctx)
 	}
 	var foreign []string
-	for _, name := range h.live.GetFinalizers() {
+	for _, name := range h.Live.GetFinalizers() {
 		switch name {
 		case "foregroundDeletion":
 			h.dependents(ctx)
@@ -56,25 +56,25 @@ func (h *deletionDiagnoser) diagnose(ctx context.Context) []Finding {
 	return h.findings
 }
 
-func (h *deletionDiagnoser) addFinding(format string, args ...any) {
-	h.findings = append(h.findings, Finding{About: kube.Meta(h.live).ID, Text: fmt.Sprintf(format, args...)})
+func (h *Deletion) addFinding(format string, args ...any) {
+	h.findings = append(h.findings, Finding{About: kube.Meta(h.Live).ID, Text: fmt.Sprintf(format, args...)})
 }
 
-// recordUnread records what could not be read.
-func (h *deletionDiagnoser) recordUnread(what string, err error) {
+// RecordUnread records what could not be read.
+func (h *Deletion) recordUnread(what string, err error) {
 	h.findings = append(h.findings, Finding{Text: what + " cannot be read: " + kubeerr.TimeoutInWords(err).Error()})
 }
 
 // claimUsers reports the Pods that use a PersistentVolumeClaim.
-func (h *deletionDiagnoser) claimUsers(ctx context.Context) {
-	pods, err := h.cluster.List(ctx, kube.CoreKind("pods"), h.live.GetNamespace(), kube.Query{})
+func (h *Deletion) claimUsers(ctx context.Context) {
+	pods, err := h.Cluster.List(ctx, kube.CoreKind("pods"), h.Live.GetNamespace(), kube.Query{})
 	if err != nil {
 		h.recordUnread("the Pods that use it", err)
 		return
 	}
 	var using []object.ID
 	for _, pod := range pods {
-		if mounts(pod, h.live.GetName()) {
+		if mounts(pod, h.Live.GetName()) {
 			using = append(using, object.ID{Kind: "Pod", Namespace: pod.GetNamespace(), Name: pod.GetName()})
 		}
 	}
@@ -82,7 +82,7 @@ func (h *deletionDiagnoser) claimUsers(ctx context.Context) {
 		h.addFinding("finalizer kubernetes.io/pvc-protection: no Pod uses it any more; kube-controller-manager removes the finalizer soon")
 		return
 	}
-	h.addFinding("finalizer kubernetes.io/pvc-protection: removed when no Pod uses the claim; still used by %s; delete the workloads of these Pods (kubectl delete pod deletes one alone)", joinNames(using))
+	h.addFinding("finalizer kubernetes.io/pvc-protection: removed when no Pod uses the claim; still used by %s; delete the workloads of these Pods (kubectl delete pod deletes one alone)", JoinNames(using))
 }
 
 // mounts reports whether a Pod has a claim among its volumes.
@@ -96,19 +96,19 @@ func mounts(pod *unstructured.Unstructured, claim string) bool {
 }
 
 // dependents reports the dependents that a foreground deletion waits for.
-func (h *deletionDiagnoser) dependents(ctx context.Context) {
-	namespace := h.live.GetNamespace()
+func (h *Deletion) dependents(ctx context.Context) {
+	namespace := h.Live.GetNamespace()
 	if namespace == "" {
 		h.addFinding("finalizer foregroundDeletion: some of its dependents still exist")
 		return
 	}
-	all, err := contents.Search{Cluster: h.cluster}.InNamespace(ctx, namespace)
+	all, err := contents.Search{Cluster: h.Cluster}.InNamespace(ctx, namespace)
 	if err != nil {
 		h.recordUnread("its dependents", err)
 	}
 	var left []*unstructured.Unstructured
 	for _, obj := range all {
-		if isController(h.live, obj) {
+		if isController(h.Live, obj) {
 			left = append(left, obj)
 		}
 	}
@@ -121,8 +121,8 @@ func (h *deletionDiagnoser) dependents(ctx context.Context) {
 
 // customResources reports the remaining resources of a
 // CustomResourceDefinition.
-func (h *deletionDiagnoser) customResources(ctx context.Context) {
-	left, err := contents.Search{Cluster: h.cluster}.OfKind(ctx, kube.Meta(h.live).ID)
+func (h *Deletion) customResources(ctx context.Context) {
+	left, err := contents.Search{Cluster: h.Cluster}.OfKind(ctx, kube.Meta(h.Live).ID)
 	switch {
 	case err != nil:
 		h.recordUnread("its custom resources", err)
@@ -132,8 +132,8 @@ func (h *deletionDiagnoser) customResources(ctx context.Context) {
 }
 
 // namespace reports what the conditions of a Namespace mean.
-func (h *deletionDiagnoser) namespace(ctx context.Context) {
-	conditions, _, _ := unstructured.NestedSlice(h.live.Object, "status", "conditions")
+func (h *Deletion) namespace(ctx context.Context) {
+	conditions, _, _ := unstructured.NestedSlice(h.Live.Object, "status", "conditions")
 	for _, c := range conditions {
 		condition, _ := c.(map[string]any)
 		if condition["status"] != "True" {
@@ -151,8 +151,8 @@ func (h *deletionDiagnoser) namespace(ctx context.Context) {
 }
 
 // namespaceContents reports the contents of a Namespace and their finalizers.
-func (h *deletionDiagnoser) namespaceContents(ctx context.Context) {
-	left, err := contents.Search{Cluster: h.cluster}.InNamespace(ctx, h.live.GetName())
+func (h *Deletion) namespaceContents(ctx context.Context) {
+	left, err := contents.Search{Cluster: h.Cluster}.InNamespace(ctx, h.Live.GetName())
 	if err != nil {
 		h.recordUnread("its contents", err)
 	}
@@ -162,10 +162,10 @@ func (h *deletionDiagnoser) namespaceContents(ctx context.Context) {
 }
 
 // brokenServices reports the APIServices whose backends do not answer.
-func (h *deletionDiagnoser) brokenServices(ctx context.Context) {
+func (h *Deletion) brokenServices(ctx context.Context) {
 	gvk := schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}
-	kind, _ := h.cluster.Kind(gvk)
-	services, err := h.cluster.List(ctx, kind, "", kube.Query{})
+	kind, _ := h.Cluster.Kind(gvk)
+	services, err := h.Cluster.List(ctx, kind, "", kube.Query{})
 	if err != nil {
 		h.recordUnread("the APIServices", err)
 		return
@@ -182,7 +182,7 @@ func (h *deletionDiagnoser) brokenServices(ctx context.Context) {
 }
 
 // finalizer reports what should remove a finalizer.
-func (h *deletionDiagnoser) finalizer(ctx context.Context, name string) {
+func (h *Deletion) finalizer(ctx context.Context, name string) {
 	switch manager := h.finalizerManager(name); {
 	case name == "service.kubernetes.io/load-balancer-cleanup":
 		h.addFinding("finalizer %s: the cloud controller removes it when the load balancer is gone; kubectl describe service shows its progress", name)
@@ -197,8 +197,8 @@ func (h *deletionDiagnoser) finalizer(ctx context.Context, name string) {
 
 // finalizerManager returns the field manager that set a finalizer; "" when managedFields
 // do not name one.
-func (h *deletionDiagnoser) finalizerManager(finalizer string) string {
-	for _, entry := range h.live.GetManagedFields() {
+func (h *Deletion) finalizerManager(finalizer string) string {
+	for _, entry := range h.Live.GetManagedFields() {
 		if entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), fmt.Sprintf(`"v:\"%s\""`, finalizer)) {
 			return entry.Manager
 		}
@@ -208,14 +208,14 @@ func (h *deletionDiagnoser) finalizerManager(finalizer string) string {
 
 // workloadNamedLike describes the workload whose name resembles a field manager, or
 // reports that there is none.
-func (h *deletionDiagnoser) workloadNamedLike(ctx context.Context, manager string) string {
+func (h *Deletion) workloadNamedLike(ctx context.Context, manager string) string {
 	if manager == "ordapply" || strings.HasPrefix(manager, "ordapply:") || strings.HasPrefix(manager, "kubectl") {
 		return "from a manifest or by hand: the person or tool that added it must remove it"
 	}
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
 		gvk := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
-		served, _ := h.cluster.Kind(gvk)
-		workloads, err := contents.Search{Cluster: h.cluster}.List(ctx, gvk, served, "")
+		served, _ := h.Cluster.Kind(gvk)
+		workloads, err := contents.Search{Cluster: h.Cluster}.List(ctx, gvk, served, "")
 		if err != nil {
 			return "which must remove it; its workload cannot be read: " + kubeerr.TimeoutInWords(err).Error()
 		}
@@ -230,17 +230,17 @@ func (h *deletionDiagnoser) workloadNamedLike(ctx context.Context, manager strin
 
 // manualRemoval reports how to remove finalizers by hand when no controller does,
 // and the consequences.
-func (h *deletionDiagnoser) manualRemoval(finalizers []string) {
-	resource := h.kind.Resource.Resource
-	if h.kind.Resource.Group != "" {
-		resource += "." + h.kind.Resource.Group
+func (h *Deletion) manualRemoval(finalizers []string) {
+	resource := h.Kind.Resource.Resource
+	if h.Kind.Resource.Group != "" {
+		resource += "." + h.Kind.Resource.Group
 	}
 	where := ""
-	if h.live.GetNamespace() != "" {
-		where = " -n " + h.live.GetNamespace()
+	if h.Live.GetNamespace() != "" {
+		where = " -n " + h.Live.GetNamespace()
 	}
 	h.addFinding("if no controller removes them: kubectl patch %s %s%s --type=merge -p '{\"metadata\":{\"finalizers\":null}}' removes them at once, and what %s would have cleaned up is left behind",
-		resource, h.live.GetName(), where, strings.Join(finalizers, ", "))
+		resource, h.Live.GetName(), where, strings.Join(finalizers, ", "))
 }
 
 // withFinalizers lists the first few objects with their finalizers.

@@ -1,4 +1,4 @@
-package apply
+package diagnose
 
 import (
 	"cmp"
@@ -22,18 +22,18 @@ const maxEventsPerList = 100
 // warnings, and for PersistentVolumeClaims, which wait without warnings, all
 // others too. It reports whether there were any. An object's events are read
 // only once.
-func (q *diagnoser) events(ctx context.Context, about *unstructured.Unstructured) bool {
-	if q.eventsRead[about.GetUID()] {
+func (q *Diagnoser) events(ctx context.Context, about *unstructured.Unstructured) bool {
+	if q.EventsRead[about.GetUID()] {
 		return false
 	}
-	q.eventsRead[about.GetUID()] = true
+	q.EventsRead[about.GetUID()] = true
 	listed, _ := q.list(ctx, kube.CoreKind("events"), cmp.Or(about.GetNamespace(), "default"), kube.Query{
 		Fields: "involvedObject.uid=" + string(about.GetUID()), Limit: maxEventsPerList,
 	})
-	events := newestEvents(listed, about.GetKind() == "PersistentVolumeClaim")
+	events := NewestEvents(listed, about.GetKind() == "PersistentVolumeClaim")
 	for _, e := range events {
-		if message := oneLine(e.message); message == "" || !q.isReported(message) {
-			q.findings = append(q.findings, Finding{About: kube.Meta(about).ID, Text: e.text(q.now)})
+		if message := OneLine(e.Message); message == "" || !q.isReported(message) {
+			q.findings = append(q.findings, Finding{About: kube.Meta(about).ID, Text: e.text(q.Now)})
 		}
 	}
 	return len(events) > 0
@@ -41,30 +41,30 @@ func (q *diagnoser) events(ctx context.Context, about *unstructured.Unstructured
 
 // event is what is read of one Event.
 type event struct {
-	reason, message string
+	Reason, Message string
 	times           int64
 	last            time.Time
 }
 
-// text returns the event as one line of text.
+// Text returns the event as one line of text.
 func (e event) text(now time.Time) string {
-	text := "event " + e.reason
+	text := "event " + e.Reason
 	if e.times > 1 {
 		text += fmt.Sprintf(", %d times, last", e.times)
 	}
 	if !e.last.IsZero() {
 		text += " " + age(now, e.last) + " ago"
 	}
-	if e.message != "" {
-		text += ": " + oneLine(e.message)
+	if e.Message != "" {
+		text += ": " + OneLine(e.Message)
 	}
 	return text
 }
 
-// newestEvents returns the newest event of each reason, newest first.
+// NewestEvents returns the newest event of each reason, newest first.
 // Messages are not compared: they may contain generated names, which differ
 // each time.
-func newestEvents(listed []*unstructured.Unstructured, all bool) []event {
+func NewestEvents(listed []*unstructured.Unstructured, all bool) []event {
 	var events []event
 	for _, obj := range listed {
 		if all || obj.Object["type"] == "Warning" {
@@ -74,21 +74,21 @@ func newestEvents(listed []*unstructured.Unstructured, all bool) []event {
 	slices.SortStableFunc(events, func(a, b event) int { return b.last.Compare(a.last) })
 	seen := map[string]bool{}
 	events = slices.DeleteFunc(events, func(e event) bool {
-		again := seen[e.reason]
-		seen[e.reason] = true
+		again := seen[e.Reason]
+		seen[e.Reason] = true
 		return again
 	})
 	return events[:min(len(events), maxEventsPerObject)]
 }
 
 func readEvent(obj *unstructured.Unstructured) event {
-	e := event{reason: textOf(obj.Object["reason"]), message: textOf(obj.Object["message"])}
+	e := event{Reason: TextOf(obj.Object["reason"]), Message: TextOf(obj.Object["message"])}
 	e.times, _, _ = unstructured.NestedInt64(obj.Object, "count")
 	if n, ok, _ := unstructured.NestedInt64(obj.Object, "series", "count"); ok {
 		e.times = n
 	}
 	latest, _, _ := unstructured.NestedString(obj.Object, "series", "lastObservedTime")
-	for _, field := range []string{latest, textOf(obj.Object["lastTimestamp"]), textOf(obj.Object["eventTime"])} {
+	for _, field := range []string{latest, TextOf(obj.Object["lastTimestamp"]), TextOf(obj.Object["eventTime"])} {
 		if at, err := time.Parse(time.RFC3339, field); err == nil && at.After(e.last) {
 			e.last = at
 		}
