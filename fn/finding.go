@@ -2,6 +2,7 @@ package fn
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plain"
@@ -28,7 +29,12 @@ type Finding struct {
 
 // String returns one line: severity, subject and message.
 func (f Finding) String() string {
-	parts := []string{string(f.Severity)}
+	return string(f.Severity) + ": " + f.text()
+}
+
+// text returns the finding without its severity.
+func (f Finding) text() string {
+	var parts []string
 	if f.Object != nil {
 		parts = append(parts, f.Object.ID.String())
 	}
@@ -65,14 +71,21 @@ func (fs Findings) Lines() string {
 	return b.String()
 }
 
-// Err returns an error with one line for each finding, errors first; nil if
+// Err returns the errors among the findings, without the word "error"; nil if
 // there are none.
 func (fs Findings) Err() error {
 	var errs []error
-	for line := range strings.Lines(fs.Lines()) {
-		errs = append(errs, errors.New(strings.TrimSuffix(line, "\n")))
+	for _, f := range fs {
+		if f.Severity == Error {
+			errs = append(errs, errors.New(f.text()))
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// Remarks returns the findings that are not errors.
+func (fs Findings) Remarks() Findings {
+	return slices.DeleteFunc(slices.Clone(fs), func(f Finding) bool { return f.Severity == Error })
 }
 
 func (fs *Findings) add(f Finding) { *fs = append(*fs, f) }

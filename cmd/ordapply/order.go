@@ -99,13 +99,13 @@ func (f *inputFlags) stamp(ctx context.Context, inputs []apply.Input, stderr io.
 	}
 	objects := func(i int) map[string]any { return inputs[i].Object.Object }
 	decision := fn.Planner{Order: read.order, Objects: objects}.Plan(metas)
+	if remarks := decision.Findings.Remarks(); f.findings == nil {
+		fmt.Fprint(stderr, remarks.Lines())
+	} else {
+		*f.findings = remarks
+	}
 	if decision.Findings.Failed() {
 		return decision.Findings.Err()
-	}
-	if f.findings == nil {
-		fmt.Fprint(stderr, decision.Findings.Lines())
-	} else {
-		*f.findings = decision.Findings
 	}
 	for i, change := range decision.Changes {
 		annotations := inputs[i].Object.GetAnnotations()

@@ -54,10 +54,10 @@ func sortByOrder(cmd *cobra.Command, in *offline, marks bool) error {
 		return usagef("--marks shows where whole layers begin and end: leave out --selector")
 	}
 	out := fn.Function{Order: order, Marks: marks}.Run(data)
+	fmt.Fprint(cmd.ErrOrStderr(), out.Findings.Remarks().Lines())
 	if out.Findings.Failed() {
 		return out.Findings.Err()
 	}
-	fmt.Fprint(cmd.ErrOrStderr(), out.Findings.Lines())
 	var stream bytes.Buffer
 	if _, err := out.WriteTo(&stream); err != nil {
 		return err
