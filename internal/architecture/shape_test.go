@@ -62,7 +62,7 @@ func exceptions() map[string]bound {
 		"cmd/ordapply":            {lines: 10000, files: 79, back: 44, fields: 19, length: 64, parameters: 6},
 		"ordering":                {lines: 9100, files: 68, back: 62, fields: 20, parameters: 6},
 		"state":                   {lines: 5850, files: 42, back: 21, fields: 23},
-		"fn":                      {lines: 4060, files: 32, back: 17},
+		"fn":                      {lines: 4070, files: 32, back: 17},
 		"health":                  {lines: 3950, back: 21},
 		"sortorder":               {lines: 2510, back: 2, fields: 16},
 		"applyset":                {back: 1},
