@@ -29,6 +29,8 @@ type DiscoveryCheck struct {
 	Namespaced bool            // check only namespaced kinds
 }
 
+// Check returns an error that names the first group or kind whose objects cannot be
+// listed, after refreshing discovery of what may have changed.
 func (c DiscoveryCheck) Check(ctx context.Context) error {
 	if err := c.refreshAggregated(ctx); err != nil {
 		return err

@@ -96,6 +96,7 @@ func (q *Diagnoser) recordForbidden(what string) {
 	q.RecordUnread("diagnosis incomplete: may not " + what + "; allow it with a Role to see more")
 }
 
+// RecordUnread records that something could not be read, once for each text.
 func (q *Diagnoser) RecordUnread(text string) {
 	finding := Finding{Text: text}
 	if !slices.ContainsFunc(q.unread, func(f Finding) bool { return f.Text == text }) {
@@ -124,4 +125,5 @@ func (q *Diagnoser) isReported(message string) bool {
 	return false
 }
 
+// Quoted matches a quoted text, such as a name that a controller generated.
 func Quoted() *regexp.Regexp { return regexp.MustCompile(`"[^"]*"`) }

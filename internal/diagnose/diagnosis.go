@@ -74,6 +74,7 @@ func (d *Diagnosis) blockedWaves() string {
 	return " in " + d.Waves[0] + " and later"
 }
 
+// JoinNames lists resources, the first three by name and the rest by their number.
 func JoinNames(ids []object.ID) string {
 	var said []string
 	for _, id := range ids[:min(len(ids), maxNames)] {

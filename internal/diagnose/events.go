@@ -39,15 +39,15 @@ func (q *Diagnoser) events(ctx context.Context, about *unstructured.Unstructured
 	return len(events) > 0
 }
 
-// event is what is read of one Event.
-type event struct {
+// Event is what is read of one Event.
+type Event struct {
 	Reason, Message string
 	times           int64
 	last            time.Time
 }
 
-// Text returns the event as one line of text.
-func (e event) text(now time.Time) string {
+// text returns the event as one line of text.
+func (e Event) text(now time.Time) string {
 	text := "event " + e.Reason
 	if e.times > 1 {
 		text += fmt.Sprintf(", %d times, last", e.times)
@@ -64,16 +64,16 @@ func (e event) text(now time.Time) string {
 // NewestEvents returns the newest event of each reason, newest first.
 // Messages are not compared: they may contain generated names, which differ
 // each time.
-func NewestEvents(listed []*unstructured.Unstructured, all bool) []event {
-	var events []event
+func NewestEvents(listed []*unstructured.Unstructured, all bool) []Event {
+	var events []Event
 	for _, obj := range listed {
 		if all || obj.Object["type"] == "Warning" {
 			events = append(events, readEvent(obj))
 		}
 	}
-	slices.SortStableFunc(events, func(a, b event) int { return b.last.Compare(a.last) })
+	slices.SortStableFunc(events, func(a, b Event) int { return b.last.Compare(a.last) })
 	seen := map[string]bool{}
-	events = slices.DeleteFunc(events, func(e event) bool {
+	events = slices.DeleteFunc(events, func(e Event) bool {
 		again := seen[e.Reason]
 		seen[e.Reason] = true
 		return again
@@ -81,8 +81,8 @@ func NewestEvents(listed []*unstructured.Unstructured, all bool) []event {
 	return events[:min(len(events), maxEventsPerObject)]
 }
 
-func readEvent(obj *unstructured.Unstructured) event {
-	e := event{Reason: TextOf(obj.Object["reason"]), Message: TextOf(obj.Object["message"])}
+func readEvent(obj *unstructured.Unstructured) Event {
+	e := Event{Reason: TextOf(obj.Object["reason"]), Message: TextOf(obj.Object["message"])}
 	e.times, _, _ = unstructured.NestedInt64(obj.Object, "count")
 	if n, ok, _ := unstructured.NestedInt64(obj.Object, "series", "count"); ok {
 		e.times = n

@@ -60,7 +60,7 @@ func (h *Deletion) addFinding(format string, args ...any) {
 	h.findings = append(h.findings, Finding{About: kube.Meta(h.Live).ID, Text: fmt.Sprintf(format, args...)})
 }
 
-// RecordUnread records what could not be read.
+// recordUnread records what could not be read.
 func (h *Deletion) recordUnread(what string, err error) {
 	h.findings = append(h.findings, Finding{Text: what + " cannot be read: " + kubeerr.TimeoutInWords(err).Error()})
 }

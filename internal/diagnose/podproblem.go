@@ -160,6 +160,8 @@ func (t *PodProblem) addTermination(ended map[string]any, restarts int64, now ti
 	t.Message, t.FromProgram = TextOf(ended["message"]), true
 }
 
+// PodCondition returns a condition of a Pod's status; nil when it has none of that
+// type.
 func PodCondition(status map[string]any, name string) map[string]any {
 	list, _ := status["conditions"].([]any)
 	for _, c := range list {

@@ -84,6 +84,7 @@ func terminalCodes() *regexp.Regexp {
 // OneLine joins the lines of a message.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// Clip shortens a text to a number of characters.
 func Clip(text string, width int) string {
 	if runes := []rune(text); len(runes) > width {
 		return string(runes[:width]) + "…"
