@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -63,8 +64,8 @@ func (r *run) handleEndpoints(answer reply) {
 			r.readBackendLater(b)
 		default:
 			b.watched = true
-			key := watchKey{resource: kube.EndpointSliceKind().Resource, namespace: b.id.Namespace, service: b.id.Name}
-			b.end = r.startWatch(r.applier.Cluster, key, kube.EndpointSliceKind(), func(c keyedWatchEvent) { r.handleEndpointChange(b, c.WatchEvent) })
+			key := loop.WatchKey{Resource: kube.EndpointSliceKind().Resource, Namespace: b.id.Namespace, Service: b.id.Name}
+			b.end = r.StartWatch(r.applier.Cluster, key, kube.EndpointSliceKind(), func(c loop.KeyedWatchEvent) { r.handleEndpointChange(b, c.WatchEvent) })
 		}
 	}
 }
@@ -72,7 +73,7 @@ func (r *run) handleEndpoints(answer reply) {
 // readBackendLater reads the endpoints again, as long as a step waits for
 // them.
 func (r *run) readBackendLater(b *backend) {
-	r.after(b.pause, func() {
+	r.After(b.pause, func() {
 		if !slices.ContainsFunc(b.waiters, func(i int) bool { return r.steps[i].waitsFor(b) }) {
 			delete(r.backends, b.id) // a later waiter starts anew
 			return

@@ -26,7 +26,7 @@ type columnRead struct {
 // the printer columns of its kind, and starts reading them.
 func (r *run) awaitColumns(i int, live *unstructured.Unstructured, given health.Assessment) bool {
 	s := &r.steps[i]
-	name := crdName(s.kind)
+	name := s.kind.CRDName()
 	l := r.columnReads[name]
 	if l == nil {
 		definition, served := r.kind(kube.DefiningKinds()[0])
@@ -43,14 +43,10 @@ func (r *run) awaitColumns(i int, live *unstructured.Unstructured, given health.
 	return !l.done
 }
 
-// crdName returns the name that a kind's CustomResourceDefinition has,
-// if there is one.
-func crdName(kind kube.Kind) string { return kind.Resource.GroupResource().String() }
-
 // isAwaitingColumns reports whether a step waits for the printer columns of its
 // kind.
 func (r *run) isAwaitingColumns(i int) bool {
-	l := r.columnReads[crdName(r.steps[i].kind)]
+	l := r.columnReads[r.steps[i].kind.CRDName()]
 	return l != nil && !l.done && slices.Contains(l.pending, i)
 }
 

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -27,7 +28,7 @@ func (r *run) awaitDeletion(i int, live *unstructured.Unstructured) {
 	s.terminating = true
 	r.move(i, Applying, "the old object is being deleted"+kube.DeletionBlockers(live)+"; the new one is applied when it is gone")
 	r.watch(i)
-	r.after(pollEvery, func() { r.readAgain(i) }) // an open watch may have reported the deletion already
+	r.After(loop.PollEvery, func() { r.readAgain(i) }) // an open watch may have reported the deletion already
 }
 
 func crdTerminatingError(live *unstructured.Unstructured) error {

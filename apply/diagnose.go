@@ -12,14 +12,8 @@ import (
 
 	"github.com/ordapply/ordapply/internal/diagnose"
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/object"
-)
-
-// Limits of a diagnosis. Its requests are in addition to those of the run.
-const (
-	maxDiagnosed           = 8                // resources at most, in plan order
-	maxConcurrentDiagnoses = 4                // resources
-	diagnosisTimeout       = 10 * time.Second // for one resource, and for all of them when the run's time is over
 )
 
 // diagnose asks the cluster about the resources that were applied and did not
@@ -27,15 +21,15 @@ const (
 // runs after the run, never fails it, and ends at once when ctx is canceled:
 // an interrupted run is not diagnosed.
 func (r *run) diagnose(ctx context.Context) {
-	ctx, cancel := explaining(ctx)
+	ctx, cancel := loop.Explaining(ctx, diagnose.Timeout)
 	defer cancel()
 	if ctx.Err() != nil || r.applier.NoDiagnosis {
 		return
 	}
 	secrets, known := r.secretValues()
 	var asking sync.WaitGroup
-	turns := make(chan struct{}, maxConcurrentDiagnoses)
-	left, silence := maxDiagnosed, r.connectivity.outage()
+	turns := make(chan struct{}, diagnose.MaxConcurrent)
+	left, silence := diagnose.MaxDiagnosed, r.Connectivity.Outage()
 	for i := range r.steps {
 		s := &r.steps[i]
 		failure := &Error{}
@@ -50,7 +44,7 @@ func (r *run) diagnose(ctx context.Context) {
 		asking.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			ctx, cancel := context.WithTimeout(ctx, diagnosisTimeout)
+			ctx, cancel := context.WithTimeout(ctx, diagnose.Timeout)
 			defer cancel()
 			q := &diagnose.Diagnoser{Cluster: r.applier.Cluster, Now: time.Now(), RequestsLeft: diagnose.MaxRequests, EventsRead: map[types.UID]bool{}, KnownSecrets: maps.Clone(known)}
 			if silence != "" {

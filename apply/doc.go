@@ -14,5 +14,5 @@
 //
 // One loop owns all state. Workers receive requests and send back results,
 // watches send changes, timers send that they fired. So nothing is locked,
-// and one goroutine makes every decision (loop.go).
+// and one goroutine makes every decision (internal/loop).
 package apply

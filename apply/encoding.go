@@ -17,7 +17,7 @@ func (r *run) failInvalidBase64() {
 	for i := range r.steps {
 		if err := checkBase64(r.steps[i].manifest); err != nil && !r.steps[i].state.Final() {
 			r.fail(i, Failed, err)
-			r.finished = true
+			r.Finished = true
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -24,9 +25,9 @@ const findersAtOnce = 32
 // where lists are not allowed. The error joins one for each kind that cannot be
 // read, or is not served and may have objects; the map holds the others.
 func Find(ctx context.Context, cluster kube.Cluster, resources []ordering.Resource) (map[object.ID]*unstructured.Unstructured, error) {
-	members := map[kindNamespace][]ordering.Resource{}
+	members := map[loop.KindNamespace][]ordering.Resource{}
 	for _, r := range resources {
-		members[kindNamespaceOf(r.ID)] = append(members[kindNamespaceOf(r.ID)], r)
+		members[loop.KindNamespaceOf(r.ID)] = append(members[loop.KindNamespaceOf(r.ID)], r)
 	}
 	found := make(map[object.ID]*unstructured.Unstructured, len(resources))
 	var errs []error

@@ -100,7 +100,7 @@ func (r *run) evaluateAt(i int, at time.Time) {
 		return
 	}
 	s.graceTimerAt = at
-	r.after(time.Until(at), func() {
+	r.After(time.Until(at), func() {
 		if s := &r.steps[i]; s.state == Waiting && s.missingKinds == 0 {
 			r.evaluate(i, s.lastSeen)
 		}
@@ -149,7 +149,7 @@ func (r *run) recordChange(i int, live *unstructured.Unstructured) {
 	default:
 		s.specChanged = before.generation != now.generation
 	}
-	if s.isNew && (makesPods(s.ID) || s.ID.GroupKind() == "Pod") {
+	if s.isNew && (s.ID.MakesPods() || s.ID.GroupKind() == "Pod") {
 		r.madeWorkload = true
 	}
 	if s.specChanged && !object.IsNative(s.manifest.GroupVersionKind().Group) {

@@ -84,7 +84,7 @@ func (r *run) reportKindWait(i int, kind schema.GroupVersionKind) {
 		}
 		r.move(i, Applying, detail)
 		if s.ownTimeout == 0 { // otherwise the resource's own timeout bounds this wait too
-			r.after(r.applier.KindTimeout, func() { r.onKindTimeout(i, kind) })
+			r.After(r.applier.KindTimeout, func() { r.onKindTimeout(i, kind) })
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (r *run) scheduleDiscovery(gv schema.GroupVersion, w *kindWait) {
 		r.discover(gv, w)
 	case !w.batching:
 		w.batching = true
-		r.after(batchDelay, func() {
+		r.After(batchDelay, func() {
 			if r.kindWaits[gv] == w && w.batching {
 				r.discover(gv, w)
 			}
@@ -191,8 +191,8 @@ func (r *run) discoverIn(gv schema.GroupVersion, w *kindWait, d time.Duration) b
 		return false
 	}
 	w.next = at
-	kube.ReportRetry(r.ctx(), kube.Retry{Of: "read the kinds that " + gv.String() + " serves", Attempt: w.requests, Pause: d})
-	r.after(d, func() {
+	kube.ReportRetry(r.Ctx(), kube.Retry{Of: "read the kinds that " + gv.String() + " serves", Attempt: w.requests, Pause: d})
+	r.After(d, func() {
 		if r.kindWaits[gv] == w && w.next.Equal(at) {
 			r.discover(gv, w)
 		}
@@ -294,7 +294,7 @@ func (r *run) failUnknownKinds() {
 			continue
 		}
 		r.fail(i, Failed, r.unservedKindError(gvk, 0))
-		r.finished = true
+		r.Finished = true
 	}
 }
 

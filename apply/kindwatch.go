@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -37,7 +38,7 @@ func (r *run) watchKinds() {
 			r.pollKinds(gvk)
 			continue
 		}
-		r.startWatch(r.applier.Cluster, watchKey{resource: kind.Resource, metadata: true}, kind, func(c keyedWatchEvent) {
+		r.StartWatch(r.applier.Cluster, loop.WatchKey{Resource: kind.Resource, Metadata: true}, kind, func(c loop.KeyedWatchEvent) {
 			if c.Forbidden != nil {
 				r.pollKinds(gvk)
 				return

@@ -48,7 +48,7 @@ func (r *run) startLayerClock(layer int, c *layerClock) {
 	c.timer++
 	c.since = time.Now()
 	round := c.timer
-	r.after(r.plan.Layers[layer].Timeout-c.used, func() {
+	r.After(r.plan.Layers[layer].Timeout-c.used, func() {
 		if c.timer == round {
 			r.onLayerTimeout(layer, c)
 		}

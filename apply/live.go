@@ -2,21 +2,14 @@ package apply
 
 import (
 	"errors"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/kubeerr"
-	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/internal/loop"
 )
-
-// keyedWatchEvent is a change and the watch that reported it.
-type keyedWatchEvent struct {
-	watchKey
-	kube.WatchEvent
-}
 
 // watch makes sure that changes of a step's object reach the loop.
 func (r *run) watch(i int) {
@@ -27,24 +20,24 @@ func (r *run) watch(i int) {
 		s.watch = key
 		r.stepsByWatch[key] = append(followers, i)
 	}
-	if r.watches.forbidden[key] {
+	if r.watches.Forbidden[key] {
 		r.poll(i)
 	}
 	if !watched {
-		r.startWatch(r.applier.Cluster, key, s.kind, r.handleWatchEvent)
+		r.StartWatch(r.applier.Cluster, key, s.kind, r.handleWatchEvent)
 	}
 }
 
 // watchOf returns the watch that reports a step's object.
-func (r *run) watchOf(i int) watchKey {
+func (r *run) watchOf(i int) loop.WatchKey {
 	s := &r.steps[i]
-	return r.watches.of(s.kind, s.ID, s.unlabelled)
+	return r.watches.Of(s.kind, s.ID, s.unlabelled)
 }
 
 // updateWatchLabel records whether a live object carries the set's label, so that a watch
 // by the label reports it.
 func (r *run) updateWatchLabel(i int, live *unstructured.Unstructured) {
-	r.steps[i].unlabelled = applyset.Owner(live) != r.watches.set
+	r.steps[i].unlabelled = applyset.Owner(live) != r.watches.Set
 }
 
 // isAwaited reports whether changes of a step's object matter now.
@@ -55,8 +48,8 @@ func (s *step) isAwaited() bool {
 // handleWatchEvent handles a change that a watch reported. Changes count only for the
 // object with the uid that this run applied, from the generation that it
 // applied on.
-func (r *run) handleWatchEvent(c keyedWatchEvent) {
-	if o, ok := r.externalsByWatch[c.watchKey]; ok {
+func (r *run) handleWatchEvent(c loop.KeyedWatchEvent) {
+	if o, ok := r.externalsByWatch[c.WatchKey]; ok {
 		r.handleExternalChange(o, c.WatchEvent)
 		return
 	}
@@ -74,7 +67,7 @@ func (r *run) handleWatchEvent(c keyedWatchEvent) {
 			continue
 		}
 		switch {
-		case c.Deleted && c.set != "":
+		case c.Deleted && c.Set != "":
 			r.readAgain(i) // it may only have lost the label
 		case c.Deleted:
 			r.handleGone(i)
@@ -86,18 +79,14 @@ func (r *run) handleWatchEvent(c keyedWatchEvent) {
 	case c.Listed:
 		r.readMissing(c)
 	case c.Forbidden != nil:
-		r.watches.forbidden[c.watchKey] = true
-		for _, i := range r.stepsByWatch[c.watchKey] {
-			if s := &r.steps[i]; s.isAwaited() && s.watch == c.watchKey {
+		r.watches.Forbidden[c.WatchKey] = true
+		for _, i := range r.stepsByWatch[c.WatchKey] {
+			if s := &r.steps[i]; s.isAwaited() && s.watch == c.WatchKey {
 				r.watch(i)
 			}
 		}
 	}
 }
-
-// pollEvery is the interval between two reads of an object that may be read
-// but not watched.
-const pollEvery = 2 * time.Second
 
 // bufferedEvent is the last change that a watch reported for an object while its
 // PATCH was in flight: on a busy machine the watch events of a PATCH may
@@ -134,18 +123,18 @@ func (r *run) poll(i int) {
 		return
 	}
 	r.send(opGet, i)
-	r.after(pollEvery, func() { r.poll(i) })
+	r.After(loop.PollEvery, func() { r.poll(i) })
 }
 
 // readMissing reads the objects that a list did not contain: they were
 // deleted while no watch was open, or the list is older than they are.
-func (r *run) readMissing(c keyedWatchEvent) {
+func (r *run) readMissing(c loop.KeyedWatchEvent) {
 	listed := make(map[string]bool, len(c.Objects))
 	for _, obj := range c.Objects {
 		listed[string(obj.GetUID())] = true
 	}
-	for _, i := range r.stepsByWatch[c.watchKey] {
-		if s := &r.steps[i]; s.isAwaited() && s.watch == c.watchKey && !listed[s.applied.uid] {
+	for _, i := range r.stepsByWatch[c.WatchKey] {
+		if s := &r.steps[i]; s.isAwaited() && s.watch == c.WatchKey && !listed[s.applied.uid] {
 			r.send(opGet, i)
 		}
 	}
@@ -159,8 +148,8 @@ func (r *run) handleRead(answer reply) {
 	case s.terminating && s.applied.uid == "":
 		r.handleTerminating(answer)
 	case answer.err != nil && !kubeerr.IsMissing(answer.err):
-		if !r.watches.forbidden[r.watchOf(i)] { // otherwise polling reads it again anyway
-			r.after(pollEvery, func() { r.readAgain(i) })
+		if !r.watches.Forbidden[r.watchOf(i)] { // otherwise polling reads it again anyway
+			r.After(loop.PollEvery, func() { r.readAgain(i) })
 		}
 	case kubeerr.IsMissing(answer.err), answer.err == nil && string(answer.live.GetUID()) != r.steps[i].applied.uid:
 		r.handleGone(i)

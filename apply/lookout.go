@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/internal/diagnose"
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/kube"
-	"github.com/ordapply/ordapply/object"
 )
 
 // The status of a workload that is not ready says little more than how many
@@ -53,37 +53,28 @@ type podCheck struct {
 	backoff        time.Duration // backoff before it is requested again
 	owner          types.UID     // uid of the controller of its Pods; "" until it is known
 	reported       problemReport // the problem that was reported last
-	watching       []watchKey
+	watching       []loop.WatchKey
 }
 
 // schedulePodCheck schedules examining the Pods of a waiting step.
 func (r *run) schedulePodCheck(i int) {
 	s := &r.steps[i]
-	if r.applier.NoDiagnosis || r.applier.DryRun || s.podCheck.scheduled || !makesPods(s.ID) {
+	if r.applier.NoDiagnosis || r.applier.DryRun || s.podCheck.scheduled || !s.ID.MakesPods() {
 		return
 	}
 	s.podCheck.scheduled = true
-	r.after(podCheckDelay, func() { r.checkPods(i) })
-}
-
-// makesPods reports whether objects of this kind create Pods.
-func makesPods(id object.ID) bool {
-	switch id.GroupKind() {
-	case "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps", "Job.batch", "ReplicationController":
-		return true
-	}
-	return false
+	r.After(podCheckDelay, func() { r.checkPods(i) })
 }
 
 // checkPods reports the current problem of a step's Pods, and schedules the next
 // look.
 func (r *run) checkPods(i int) {
 	s := &r.steps[i]
-	if s.state != Waiting || r.stopping {
+	if s.state != Waiting || r.Stopping {
 		r.stopPodWatches(i)
 		return
 	}
-	r.after(podCheckInterval, func() { r.checkPods(i) })
+	r.After(podCheckInterval, func() { r.checkPods(i) })
 	r.reportPodProblem(i)
 }
 
@@ -129,13 +120,13 @@ func (r *run) stopPodWatches(i int) {
 }
 
 // podWatchFor returns the watch with a key, and starts it if needed.
-func (r *run) podWatchFor(i int, key watchKey) *podWatch {
+func (r *run) podWatchFor(i int, key loop.WatchKey) *podWatch {
 	s := &r.steps[i]
 	l := r.podWatches[key]
 	if l == nil {
 		l = &podWatch{pods: map[types.UID]map[types.UID]watchedPod{}, events: map[types.UID]*unstructured.Unstructured{}}
 		r.podWatches[key] = l
-		l.end = r.startWatch(r.applier.Cluster, key, kube.Kind{Resource: key.resource, Namespaced: true}, func(c keyedWatchEvent) {
+		l.end = r.StartWatch(r.applier.Cluster, key, kube.Kind{Resource: key.Resource, Namespaced: true}, func(c loop.KeyedWatchEvent) {
 			l.handleWatchEvent(c.WatchEvent)
 			for _, i := range l.steps {
 				if c.Listed {
@@ -190,11 +181,11 @@ func (l *podWatch) recordPod(pod *unstructured.Unstructured, deleted bool) {
 
 // podsKey returns the watch for a step's Pods: only its own Pods where the
 // namespace has one or two workloads, otherwise all Pods of the namespace.
-func (r *run) podsKey(i int) watchKey {
+func (r *run) podsKey(i int) loop.WatchKey {
 	s := &r.steps[i]
-	key := watchKey{resource: coreResource("pods"), namespace: s.ID.Namespace}
-	if r.workloadCounts[s.ID.Namespace] <= maxNamedWatches {
-		key.labels = diagnose.Selector(s.lastSeen)
+	key := loop.WatchKey{Resource: kube.CoreKind("pods").Resource, Namespace: s.ID.Namespace}
+	if r.workloadCounts[s.ID.Namespace] <= loop.MaxNamedWatches {
+		key.Labels = diagnose.Selector(s.lastSeen)
 	}
 	return key
 }
@@ -238,7 +229,7 @@ func (r *run) handlePodOwner(i int, maker *unstructured.Unstructured) {
 		return
 	}
 	s.podCheck.backoff = min(max(2*s.podCheck.backoff, podCheckInterval), maxBackoff)
-	r.after(s.podCheck.backoff, func() { s.podCheck.ownerRequested = false })
+	r.After(s.podCheck.backoff, func() { s.podCheck.ownerRequested = false })
 }
 
 // problemReport is a problem as it is reported; the zero value is none.
@@ -260,7 +251,7 @@ func (r *run) worstPodProblem(i int, seen *podWatch) problemReport {
 	if s.ID.Kind == "Deployment" || len(own) > 0 && !lacking { // its conditions say more
 		return problemReport{}
 	}
-	events := r.podWatchFor(i, watchKey{resource: coreResource("events"), namespace: s.ID.Namespace, about: string(s.lastSeen.GetUID())})
+	events := r.podWatchFor(i, loop.WatchKey{Resource: kube.CoreKind("events").Resource, Namespace: s.ID.Namespace, About: string(s.lastSeen.GetUID())})
 	for _, e := range diagnose.NewestEvents(slices.Collect(maps.Values(events.events)), false) {
 		return problemReport{cause: e.Reason + withoutQuoted(e.Message), text: "event " + e.Reason + ": " + e.Message}
 	}

@@ -75,7 +75,7 @@ func (r *run) failForeignMembers(ctx context.Context) {
 	for i := range r.steps {
 		if err := r.membershipErrorOf(i, named); err != nil {
 			r.fail(i, Failed, err)
-			r.finished = true
+			r.Finished = true
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -98,9 +99,9 @@ func (r *run) watchExternal(i int, need ordering.Need) *externalDependency {
 	}
 	o := &externalDependency{id: need.ID, kind: kind, reason: "it does not exist"}
 	r.externals[need.ID] = o
-	key := watchKey{resource: kind.Resource, namespace: need.ID.Namespace, name: need.ID.Name}
+	key := loop.WatchKey{Resource: kind.Resource, Namespace: need.ID.Namespace, Name: need.ID.Name}
 	r.externalsByWatch[key] = o
-	r.startWatch(r.applier.Cluster, key, kind, r.handleWatchEvent)
+	r.StartWatch(r.applier.Cluster, key, kind, r.handleWatchEvent)
 	return o
 }
 
@@ -124,7 +125,7 @@ func (r *run) pollExternal(o *externalDependency) {
 		return
 	}
 	r.submit(request{op: opGetExternal, step: -1, kind: o.kind, id: o.id})
-	r.after(pollEvery, func() { r.pollExternal(o) })
+	r.After(loop.PollEvery, func() { r.pollExternal(o) })
 }
 
 // handleExternalRead handles the answer of such a read.
@@ -182,7 +183,7 @@ func (r *run) assessExternal(o *externalDependency) {
 			a = r.applier.Health.AfterGrace(a)
 		} else if !o.graceTimerSet {
 			o.graceTimerSet = true
-			r.after(left, func() { r.updateExternal(o, o.live) })
+			r.After(left, func() { r.updateExternal(o, o.live) })
 		}
 	}
 	o.ready = a.Verdict == health.Ready

@@ -102,14 +102,14 @@ func (r *run) mustReadAgain(i int) bool {
 // each kind and namespace. It includes the steps of the open wave that start
 // later.
 func (r *run) relist() {
-	if len(r.toRelist) == 0 || r.stopping {
+	if len(r.toRelist) == 0 || r.Stopping {
 		return
 	}
 	asked := r.toRelist
 	r.toRelist = nil
 	for _, l := range r.snapshotLists(r.withPendingInWave(asked)) {
 		a, q, epoch := r.applier, r.queryOf(l), r.epoch
-		r.enqueue(func(ctx context.Context) func() {
+		r.Enqueue(func(ctx context.Context) func() {
 			ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
 			defer cancel()
 			seen := a.read(ctx, q)
@@ -166,7 +166,7 @@ func (r *run) handleRelist(l *snapshotList, epoch int, seen readResult, refused 
 		r.steps[i].membershipError = refused[r.steps[i].ID.Name]
 	}
 	for _, i := range l.members {
-		if s := &r.steps[i]; s.state == Applying && s.rereading && !r.stopping {
+		if s := &r.steps[i]; s.state == Applying && s.rereading && !r.Stopping {
 			s.rereading = false
 			r.sendOrSkip(i)
 		}

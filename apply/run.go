@@ -11,6 +11,7 @@ import (
 
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/diagnose"
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -18,7 +19,7 @@ import (
 
 // run is the state of one Run.
 type run struct {
-	loop
+	loop.Loop
 	applier   Applier
 	plan      *ordering.Plan
 	steps     []step // one per step of the plan
@@ -44,15 +45,15 @@ type run struct {
 	waitCounts      []int               // per node, the number of nodes that it still waits for
 	unfinished      int                 // number of steps in no final state
 
-	watches          watchSelector
-	stepsByWatch     map[watchKey][]int // the steps that each watch reports
+	watches          loop.WatchSelector
+	stepsByWatch     map[loop.WatchKey][]int // the steps that each watch reports
 	externals        map[object.ID]*externalDependency
-	externalsByWatch map[watchKey]*externalDependency // the same, by the watch that reports them
-	backends         map[object.ID]*backend           // Services that steps wait for
-	columnReads      map[string]*columnRead           // CustomResourceDefinitions that are read for their printer columns
-	workloadCounts   map[string]int                   // number of steps that create Pods, by namespace
-	podWatches       map[watchKey]*podWatch           // watches of Pods and events of waiting workloads
-	secrets          *diagnose.HiddenValues           // of the stream's Secrets; nil until needed
+	externalsByWatch map[loop.WatchKey]*externalDependency // the same, by the watch that reports them
+	backends         map[object.ID]*backend                // Services that steps wait for
+	columnReads      map[string]*columnRead                // CustomResourceDefinitions that are read for their printer columns
+	workloadCounts   map[string]int                        // number of steps that create Pods, by namespace
+	podWatches       map[loop.WatchKey]*podWatch           // watches of Pods and events of waiting workloads
+	secrets          *diagnose.HiddenValues                // of the stream's Secrets; nil until needed
 
 	schemas          map[schema.GroupVersionKind]map[string]any // of the kinds that the stream defines
 	autoscaled       map[object.ID]bool                         // targets of the stream's autoscalers
@@ -89,7 +90,7 @@ type step struct {
 	requestPending  bool           // a request is in flight or due
 	gatePassed      bool           // no wave waits for it any longer
 	missingKinds    int            // number of kinds that it waits for discovery to serve
-	watch           watchKey       // the watch that reports it
+	watch           loop.WatchKey  // the watch that reports it
 	unlabelled      bool           // it does not carry the set's label
 	terminating     bool           // the live object is terminating; applied again when it is gone
 	repairTried     bool           // repair was tried
@@ -135,8 +136,8 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 		waves:            make([]waveProgress, max(1, len(plan.Waves))),
 		steps:            make([]step, len(plan.Steps)),
 		byID:             make(map[object.ID]int, len(plan.Steps)),
-		watches:          newWatchSelector(a.Membership.Set),
-		stepsByWatch:     map[watchKey][]int{},
+		watches:          loop.NewWatchSelector(a.Membership.Set),
+		stepsByWatch:     map[loop.WatchKey][]int{},
 		schemas:          streamSchemas(objects),
 		autoscaled:       scaledTargets(objects),
 		kindWaits:        map[schema.GroupVersion]*kindWait{},
@@ -144,19 +145,19 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 		stepsByNamespace: map[string][]int{},
 		layerClocks:      map[int]*layerClock{},
 		externals:        map[object.ID]*externalDependency{},
-		externalsByWatch: map[watchKey]*externalDependency{},
+		externalsByWatch: map[loop.WatchKey]*externalDependency{},
 		backends:         map[object.ID]*backend{},
 		columnReads:      map[string]*columnRead{},
 		workloadCounts:   map[string]int{},
-		podWatches:       map[watchKey]*podWatch{},
+		podWatches:       map[loop.WatchKey]*podWatch{},
 		timed:            slices.ContainsFunc(plan.Layers, func(l ordering.Layer) bool { return l.Timeout > 0 }),
 	}
 	for i, s := range plan.Steps {
 		r.steps[i] = step{Step: s, manifest: objects[s.ID], state: Pending}
 		r.byID[s.ID] = i
-		r.watches.count(s.ID)
+		r.watches.Count(s.ID)
 		r.applier.Health.Learn(r.steps[i].manifest)
-		if makesPods(s.ID) {
+		if s.ID.MakesPods() {
 			r.workloadCounts[s.ID.Namespace]++
 		}
 		for _, kind := range kube.DefinedKinds(r.steps[i].manifest) {
@@ -166,7 +167,7 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 		r.waves[s.ReadyBy].gatesPending++
 	}
 	r.unfinished, r.outageStep = len(r.steps), -1
-	r.connectivity.onDisconnect, r.connectivity.onReconnect = r.reportOutage, r.reportRecovery
+	r.Connectivity.OnDisconnect, r.Connectivity.OnReconnect = r.reportOutage, r.reportRecovery
 	r.addStepEdges()
 	return r
 }
@@ -174,15 +175,15 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 // execute opens one wave after the other and returns when nothing is left to
 // do.
 func (r *run) execute(ctx context.Context) (Summary, error) {
-	r.startWorkers(ctx, min(r.applier.Workers, max(1, len(r.steps))))
+	r.StartWorkers(ctx, min(r.applier.Workers, max(1, len(r.steps))))
 	r.startedAt = time.Now()
-	if r.applier.Timeout = runTimeout(ctx, r.applier.Timeout); r.applier.Timeout > 0 {
-		r.after(r.applier.Timeout, func() { r.stop(byRunTimeout) })
+	if r.applier.Timeout = loop.RunTimeout(ctx, r.applier.Timeout); r.applier.Timeout > 0 {
+		r.After(r.applier.Timeout, func() { r.Stop(loop.ByRunTimeout) })
 	}
 	r.readSnapshot(ctx)
 	r.recordExistence()
 	begun := r.startIfAllowed(ctx)
-	r.runLoop(ctx, r.advance)
+	r.RunLoop(ctx, r.advance)
 	for i := range r.steps {
 		r.finishOpen(i)
 	}
@@ -198,16 +199,16 @@ func (r *run) startIfAllowed(ctx context.Context) error {
 	r.failInvalidBase64()
 	r.failUnknownKinds()
 	r.failInvalidCustomResources()
-	if r.finished {
+	if r.Finished {
 		return nil
 	}
-	if r.applier.Timeout > 0 && time.Since(r.startedAt) >= r.applier.Timeout || ctx.Err() != nil && endOf(ctx) == byRunTimeout {
-		r.stop(byRunTimeout)
-		r.finished = true
+	if r.applier.Timeout > 0 && time.Since(r.startedAt) >= r.applier.Timeout || ctx.Err() != nil && loop.EndOf(ctx) == loop.ByRunTimeout {
+		r.Stop(loop.ByRunTimeout)
+		r.Finished = true
 		return nil
 	}
 	if err := r.applier.Begin(ctx); err != nil {
-		r.finished = true
+		r.Finished = true
 		return err
 	}
 	if r.applier.First != nil && !r.applier.DryRun {
@@ -216,7 +217,7 @@ func (r *run) startIfAllowed(ctx context.Context) error {
 			r.requireAllFresh()
 		}
 		if err != nil {
-			r.finished = true
+			r.Finished = true
 			return err
 		}
 	}

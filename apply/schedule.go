@@ -1,6 +1,10 @@
 package apply
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ordapply/ordapply/internal/loop"
+)
 
 // Schedule selects how a plan's order is enforced. Each keeps all edges and layers.
 type Schedule int
@@ -59,11 +63,11 @@ func (r *run) beginSchedule() {
 // wait for.
 func (r *run) advance() {
 	switch {
-	case r.finished:
-	case r.stopping:
-		r.finished = r.inFlight == 0
+	case r.Finished:
+	case r.Stopping:
+		r.Finished = r.InFlight == 0
 	case r.applier.Schedule == Graph:
-		r.finished = r.unfinished == 0
+		r.Finished = r.unfinished == 0
 	default:
 		r.advanceWave()
 	}
@@ -73,20 +77,20 @@ func (r *run) advance() {
 // hasOpenRequests reports whether requests are unanswered. After a failure the run
 // waits only for these, so that it reports all errors.
 func (r *run) hasOpenRequests() bool {
-	return r.pendingRequests > 0 || len(r.queue) > 0 || r.inFlight > 0
+	return r.pendingRequests > 0 || len(r.Queue) > 0 || r.InFlight > 0
 }
 
 // advanceWave closes the open wave, and the waves after it that have nothing
 // to send or wait for.
 func (r *run) advanceWave() {
-	for !r.finished {
+	for !r.Finished {
 		switch w := &r.waves[max(r.wave, 0)]; {
 		case w.unapplied > 0 && (r.failures == 0 || r.hasOpenRequests()):
 			return
 		case r.failures > 0:
 			r.failUnservedKinds()
-			r.stop(byFailure)
-			r.finished = r.inFlight == 0
+			r.Stop(loop.ByFailure)
+			r.Finished = r.InFlight == 0
 			return
 		case w.gatesPending > 0:
 			return

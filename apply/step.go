@@ -14,7 +14,7 @@ import (
 // dependencies outside the stream are met.
 func (r *run) start(i int) {
 	s := &r.steps[i]
-	if s.state.Final() || r.stopping {
+	if s.state.Final() || r.Stopping {
 		return
 	}
 	if s.startedAt.IsZero() {
@@ -87,7 +87,7 @@ func (r *run) setTimeout(i int, d time.Duration, scope string) {
 	if d < 0 {
 		return
 	}
-	r.after(d, func() { r.onTimeout(i, d, scope) })
+	r.After(d, func() { r.onTimeout(i, d, scope) })
 }
 
 // onTimeout times out one resource.
@@ -205,7 +205,7 @@ func (r *run) move(i int, state State, detail string) {
 func (r *run) finish(i int, state State, detail string) {
 	s := &r.steps[i]
 	s.doneAt = time.Now()
-	if state.succeeded() {
+	if state.Succeeded() {
 		s.lastSeen = nil
 	}
 	r.move(i, state, detail)
@@ -249,4 +249,12 @@ func (r *run) notAppliedReason(i int) string {
 func (r *run) emit(e Event) {
 	e.Time = time.Now()
 	r.applier.Events(e)
+}
+
+// opOf returns the operation that a transition between two states belongs to.
+func opOf(from, to State) Op {
+	if from == Waiting || to == Waiting || to == Ready {
+		return OpWait
+	}
+	return OpApply
 }

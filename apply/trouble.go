@@ -32,7 +32,7 @@ func (r *run) retryOrFail(i int, answer reply) {
 	if r.resolveConflict(i, answer.err) {
 		return
 	}
-	pause := max(kubeerr.Backoff(r.ctx(), s.retries), kubeerr.RetryAfter(answer.err))
+	pause := max(kubeerr.Backoff(r.Ctx(), s.retries), kubeerr.RetryAfter(answer.err))
 	oldSchema := r.mayUseOldSchema(i, answer.err) && time.Since(s.firstFailureAt)+pause <= schemaPropagation
 	if !oldSchema && r.recreate(i, immutableFields(answer.err)) {
 		return
@@ -59,9 +59,9 @@ func (r *run) retryOrFail(i int, answer reply) {
 	r.invalidateReads()
 	r.requireFreshRead(i)
 	cause := kubeerr.TimeoutInWords(answer.err)
-	kube.ReportRetry(r.ctx(), kube.Retry{Of: "apply " + s.ID.String(), Attempt: s.retries, Pause: pause, Cause: cause})
+	kube.ReportRetry(r.Ctx(), kube.Retry{Of: "apply " + s.ID.String(), Attempt: s.retries, Pause: pause, Cause: cause})
 	r.move(i, Applying, "retrying: "+cause.Error())
-	r.after(pause, func() {
+	r.After(pause, func() {
 		if !r.steps[i].state.Final() {
 			r.submit(answer.request)
 		}

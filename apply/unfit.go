@@ -23,7 +23,7 @@ func (r *run) failInvalidCustomResources() {
 		s := &r.steps[i]
 		if err := unfit[s.ID]; err != nil && r.awaitsOwnKind(*s) && !s.state.Final() {
 			r.fail(i, Failed, err)
-			r.finished = true
+			r.Finished = true
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (r *run) pass(i int) {
 // openWave starts the resources of a wave that wait for no other one.
 func (r *run) openWave(wave int) {
 	if wave == len(r.plan.Waves) {
-		r.finished = true
+		r.Finished = true
 		return
 	}
 	r.wave, r.waveOpen = wave, time.Now()
@@ -51,7 +51,7 @@ func (r *run) openWave(wave int) {
 	r.requireFreshReads(members)
 	r.emit(Event{Wave: wave, State: Applying, Detail: plain.Count(len(members), "resource")})
 	if limit := r.waveTimeout(wave); limit > 0 {
-		r.after(limit, func() { r.onWaveTimeout(wave, limit) })
+		r.After(limit, func() { r.onWaveTimeout(wave, limit) })
 	}
 	for _, i := range members {
 		r.release(i)
@@ -74,7 +74,7 @@ func (r *run) closeWave() {
 // Steps with a timeout of their own keep it, and the wave's timeout starts
 // again.
 func (r *run) onWaveTimeout(wave int, limit time.Duration) {
-	if wave != r.wave || r.stopping {
+	if wave != r.wave || r.Stopping {
 		return
 	}
 	spared := false
@@ -88,7 +88,7 @@ func (r *run) onWaveTimeout(wave int, limit time.Duration) {
 		}
 	}
 	if spared {
-		r.after(limit, func() { r.onWaveTimeout(wave, limit) })
+		r.After(limit, func() { r.onWaveTimeout(wave, limit) })
 	}
 }
 

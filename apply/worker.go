@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -109,7 +110,7 @@ func (r *run) handleReply(answer reply) {
 	r.recordSent(answer)
 	switch {
 	case errors.Is(answer.err, kube.ErrFenced): // the run may no longer write: it ends now
-		r.fencedOff(answer.err)
+		r.FencedOff(answer.err)
 	case answer.op == opDiscover:
 		r.handleDiscovery(answer.discover) // an error shows as kinds that stay unserved
 	case answer.op == opGetExternal:
@@ -151,12 +152,12 @@ func (r *run) recordSent(answer reply) {
 // the reply.
 func (r *run) submit(q request) {
 	a := r.applier
-	r.queue = append(r.queue, task{
-		do: func(ctx context.Context) func() {
+	r.Queue = append(r.Queue, loop.Task{
+		Do: func(ctx context.Context) func() {
 			answer := a.executeRequest(ctx, q)
 			return func() { r.handleReply(answer) }
 		},
-		started: func() { r.recordStarted(q) },
+		Started: func() { r.recordStarted(q) },
 	})
 }
 

@@ -76,6 +76,10 @@ type Kind struct {
 	Stored     bool // objects may be listed and deleted
 }
 
+// CRDName returns the name that a kind's CustomResourceDefinition has, if there
+// is one.
+func (k Kind) CRDName() string { return k.Resource.GroupResource().String() }
+
 // PatchOptions are the options of one server-side apply.
 type PatchOptions struct {
 	Manager string // the field manager

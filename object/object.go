@@ -85,6 +85,15 @@ func (id ID) IsCRD() bool {
 	return id.Group == "apiextensions.k8s.io" && id.Kind == "CustomResourceDefinition"
 }
 
+// MakesPods reports whether objects of this kind create Pods.
+func (id ID) MakesPods() bool {
+	switch id.GroupKind() {
+	case "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps", "Job.batch", "ReplicationController":
+		return true
+	}
+	return false
+}
+
 // IsNamespace reports whether the ID is that of a core Namespace.
 func (id ID) IsNamespace() bool { return id.Group == "" && id.Kind == "Namespace" }
 

@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/access"
 	"github.com/ordapply/ordapply/internal/hookrun"
 	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/kube"
@@ -49,7 +49,7 @@ func MemberPermissions(promise applyset.Parent, kinds kube.Kinds, verbs ...strin
 	namespaces := (&Set{Parent: promise}).namespaces()
 	var p kube.Permissions
 	for _, gk := range promise.Kinds {
-		p.Add(apply.UnservedPermissions(gk))
+		p.Add(access.UnservedPermissions(gk))
 		kind, known := kinds(gk.WithVersion(""))
 		if !known {
 			p.Unknown = append(p.Unknown, gk)
@@ -87,7 +87,7 @@ func ViewPermissions(promise applyset.Parent, kind kube.Kind, namespace string, 
 // Permissions returns the permissions that the run requires in addition to
 // those for its members. For a user who may not delete every possible member
 // it reads what would be pruned; the run reports what keeps it from that.
-func (r Run) Permissions(ctx context.Context, access apply.Access, kinds kube.Kinds) kube.Permissions {
+func (r Run) Permissions(ctx context.Context, reviewer access.Reviewer, kinds kube.Kinds) kube.Permissions {
 	r = r.withDefaults()
 	kind, _ := kinds(r.Kind)
 	var p kube.Permissions
@@ -108,7 +108,7 @@ func (r Run) Permissions(ctx context.Context, access apply.Access, kinds kube.Ki
 	set.Parent = set.Parent.WithMembers(r.members())
 	p.Add(MemberPermissions(set.Parent, kinds, "list"))
 	anything := func() []kube.Permission { return MemberPermissions(set.Parent, kinds, "delete", "get").Required }
-	if apply.CheckAccess(ctx, access, anything) == nil {
+	if access.Check(ctx, reviewer, anything) == nil {
 		return p
 	}
 	if members, err := set.Members(ctx); err == nil {
@@ -116,7 +116,7 @@ func (r Run) Permissions(ctx context.Context, access apply.Access, kinds kube.Ki
 		maps.DeleteFunc(gone, func(id object.ID, live *unstructured.Unstructured) bool {
 			return applyset.Protection(live) != "" || r.essentialNamespaceReason(id) != ""
 		})
-		p.Add(apply.RemovalPermissions(gone, kinds))
+		p.Add(access.RemovalPermissions(gone, kinds))
 	}
 	return p
 }
@@ -129,7 +129,7 @@ func (d SetDeletion) Permissions(ctx context.Context, order *ordering.Deletion, 
 	var p kube.Permissions
 	p.Add(Permissions(d.Parent, kind, d.Namespace, d.Remover.DryRun))
 	p.Add(SetDeletionPermissions(d.Parent, kind, d.Namespace))
-	p.Add(apply.RemovalPermissions(live, kinds))
+	p.Add(access.RemovalPermissions(live, kinds))
 	set, err := d.open(ctx)
 	if err != nil || d.Remover.DryRun { // the run reports the error
 		return p.Required

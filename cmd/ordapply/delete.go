@@ -12,6 +12,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/access"
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/hookrun"
 	"github.com/ordapply/ordapply/internal/hooks"
@@ -147,7 +148,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, measured *metricsRecorder) (d 
 		return d, err
 	}
 	required := func() []kube.Permission {
-		all := apply.RemovalPermissions(d.live, kube.KindsOf(d.target.cluster))
+		all := access.RemovalPermissions(d.live, kube.KindsOf(d.target.cluster))
 		if f.dryRun == "none" {
 			running, _ := hooks.Read(d.hooks)
 			all.Add(hookrun.Permissions(running, kube.KindsOf(d.target.cluster), f.diagnosis, hooks.PreDelete, hooks.PostDelete))

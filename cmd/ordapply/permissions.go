@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/access"
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/state"
@@ -40,11 +41,11 @@ func (f *applyFlags) permissions(ctx context.Context, j session) []kube.Permissi
 func (t *target) checkPermissions(ctx context.Context, required func() []kube.Permission, flags ...string) error {
 	ctx, done := activity.Start(ctx, "checking permissions with the API server")
 	defer done()
-	err := apply.CheckAccess(ctx, t.cluster, required)
+	err := access.Check(ctx, t.cluster, required)
 	if err != nil && ctx.Err() != nil {
 		return ended(ctx)
 	}
-	var denied *apply.DeniedError
+	var denied *access.DeniedError
 	if !errors.As(err, &denied) {
 		return err
 	}

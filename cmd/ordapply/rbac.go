@@ -15,6 +15,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/access"
 	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/kube"
@@ -138,7 +139,7 @@ func (f *rbacFlags) permissions(ctx context.Context, w rbacRequest) (kube.Permis
 	all := applier.Permissions(w.plan, w.stream.Objects, w.kinds)
 	all.Add(hookPermissions(w.stream, w.kinds, f.diagnosis, false))
 	if f.remove {
-		all.Add(apply.RemovalPermissions(w.stream.Objects, w.kinds))
+		all.Add(access.RemovalPermissions(w.stream.Objects, w.kinds))
 		all.Add(hookPermissions(w.stream, w.kinds, f.diagnosis, false, hooks.PreDelete, hooks.PostDelete))
 	}
 	if f.set != "" {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/access"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -105,7 +106,7 @@ func (f *applyFlags) undoPermissions(ctx context.Context, j session, back *state
 // creationPermissions returns the permissions for deleting objects that a run
 // creates, and for distinguishing them from existing ones.
 func creationPermissions(objects map[object.ID]*unstructured.Unstructured, kinds kube.Kinds) kube.Permissions {
-	all := apply.RemovalPermissions(objects, kinds)
+	all := access.RemovalPermissions(objects, kinds)
 	lists := slices.DeleteFunc(slices.Clone(all.Optional), func(p kube.Permission) bool { return p.Verb != "list" || p.Namespace == "" })
 	for id, obj := range objects {
 		if kind, known := kinds(obj.GroupVersionKind()); known && id.Namespace == "" {

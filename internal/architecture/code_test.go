@@ -72,6 +72,9 @@ func isFixed(spec *ast.ValueSpec) bool {
 		return true
 	}
 	return len(spec.Values) == len(spec.Names) && !slices.ContainsFunc(spec.Values, func(value ast.Expr) bool {
+		if _, name := selected(value); strings.HasPrefix(name, "Err") {
+			return false // an error value of another package
+		}
 		call, ok := value.(*ast.CallExpr)
 		if !ok {
 			return true

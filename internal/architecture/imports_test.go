@@ -38,30 +38,38 @@ type pkgRow struct {
 func importTable() []tier {
 	return []tier{
 		{title: "programs: flags, streams, exit codes", packages: []pkgRow{
-			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "kube", "state", "applyset", "fn", "sortorder", "ordering", "health", "object", "internal/annotations", "internal/manifest", "internal/svg", "internal/outfile", "internal/outlet", "internal/events", "internal/metrics", "internal/plain", "internal/yamltext", "internal/terminal", "internal/liveview", "internal/fielddiff", "internal/activity", "internal/hooks", "internal/hookrun", "internal/kubeerr", "internal/diagnose"}},
+			{"cmd/ordapply", "the applier, one file for each verb", []string{"internal/access", "apply", "kube", "state", "applyset", "fn", "sortorder", "ordering", "health", "object", "internal/annotations", "internal/manifest", "internal/svg", "internal/outfile", "internal/outlet", "internal/events", "internal/metrics", "internal/plain", "internal/yamltext", "internal/terminal", "internal/liveview", "internal/fielddiff", "internal/activity", "internal/hooks", "internal/hookrun", "internal/kubeerr", "internal/diagnose"}},
 			{"cmd/sortorder", "the KRM function", []string{"fn", "internal/plain", "sortorder"}},
 		}},
 		{title: "between runs", packages: []pkgRow{
-			{"state", "apply sets: members, lock, revisions, prune, deletion, rollback", []string{"apply", "kube", "applyset", "ordering", "object", "internal/activity", "internal/hooks", "internal/hookrun"}},
+			{"state", "apply sets: members, lock, revisions, prune, deletion, rollback", []string{"internal/access", "apply", "kube", "applyset", "ordering", "object", "internal/activity", "internal/hooks", "internal/hookrun"}},
 		}},
 		{title: "around a run", packages: []pkgRow{
-			{"internal/hookrun", "runs Helm hooks before and after a plan", []string{"apply", "kube", "applyset", "health", "ordering", "object", "internal/diagnose", "internal/hooks"}},
+			{"internal/hookrun", "runs Helm hooks before and after a plan", []string{"internal/access", "apply", "kube", "applyset", "health", "ordering", "object", "internal/diagnose", "internal/hooks"}},
 			{"internal/events", "a run as JSON lines", []string{"apply", "ordering", "object", "internal/plain"}},
 			{"internal/liveview", "a run as frames for a terminal", []string{"apply", "ordering", "object", "internal/plain", "internal/terminal"}},
 			{"internal/metrics", "a run as Prometheus metrics", []string{"apply", "kube", "ordering", "object"}},
 		}},
 		{title: "engines", packages: []pkgRow{
-			{"apply", "applies and deletes on a cluster: waves, waits, retries", []string{"kube", "ordering", "health", "applyset", "object", "internal/activity", "internal/contents", "internal/diagnose", "internal/kubeerr", "internal/plain"}},
+			{"apply", "applies and deletes on a cluster: waves, waits, retries", []string{"kube", "ordering", "health", "applyset", "object", "internal/access", "internal/activity", "internal/diagnose", "internal/kubeerr", "internal/plain", "internal/loop", "progress", "removal"}},
 			{"fn", "applies a SortOrder to a ResourceList or a stream, byte for byte", []string{"sortorder", "ordering", "object", "internal/annotations", "internal/jsonstream", "internal/plain", "internal/yamltext"}},
 		}},
-		{title: "diagnosis", packages: []pkgRow{
-			{"internal/diagnose", "why a resource is not ready, or not deleted", []string{"kube", "health", "object", "internal/contents", "internal/kubeerr", "internal/plain"}},
+		{title: "deletion", packages: []pkgRow{
+			{"removal", "deletes live objects wave by wave", []string{"applyset", "internal/contents", "internal/diagnose", "internal/kubeerr", "internal/loop", "internal/plain", "kube", "object", "ordering", "progress"}},
 		}},
-		{title: "searches in a cluster", packages: []pkgRow{
+		{title: "diagnosis and permissions", packages: []pkgRow{
+			{"internal/access", "what a run must be allowed to do, and whether it is", []string{"kube", "ordering", "health", "object"}},
+			{"internal/diagnose", "why a resource is not ready, or not deleted", []string{"kube", "health", "object", "internal/contents", "internal/kubeerr", "internal/plain", "progress"}},
+		}},
+		{title: "around the client", packages: []pkgRow{
+			{"internal/loop", "the event loop that an apply and a deletion share", []string{"applyset", "internal/kubeerr", "kube", "object", "progress"}},
 			{"internal/contents", "what only the deletion of a Namespace or a CRD would delete", []string{"kube", "object", "internal/kubeerr"}},
 		}},
 		{title: "client of the API server", packages: []pkgRow{
 			{"kube", "requests, discovery, watches, the fence of a lock", []string{"applyset", "object", "internal/activity", "internal/kubeerr"}},
+		}},
+		{title: "reports", packages: []pkgRow{
+			{"progress", "states, events, results and errors of a run", []string{"health", "internal/plain", "object"}},
 		}},
 		{title: "readers and checks", packages: []pkgRow{
 			{"internal/annotations", "known ordapply.dev/ keys and their values", []string{"ordering", "health", "object"}},

@@ -58,17 +58,20 @@ func common() bound {
 // have until then. A number here goes down and never up; 0 stands for the common bound.
 func exceptions() map[string]bound {
 	return map[string]bound{
-		"apply":                   {lines: 8600, files: 66, back: 86, fields: 55, parameters: 7},
+		"apply":                   {lines: 6560, files: 53, back: 67, fields: 55, parameters: 7},
 		"cmd/ordapply":            {lines: 10000, files: 79, back: 44, fields: 19, length: 64, parameters: 6},
 		"ordering":                {lines: 9100, files: 68, back: 62, fields: 20, parameters: 6},
 		"state":                   {lines: 5850, files: 42, back: 21, fields: 23},
 		"fn":                      {lines: 4070, files: 32, back: 17},
 		"health":                  {lines: 3950, back: 21},
+		"progress":                {fields: 16},
+		"removal":                 {back: 11, fields: 20},
 		"sortorder":               {lines: 2510, back: 2, fields: 16},
 		"applyset":                {back: 1},
 		"cmd/sortorder":           {back: 3},
 		"internal/hookrun":        {back: 1},
 		"internal/kubeerr":        {back: 2},
+		"internal/loop":           {back: 1, fields: 13},
 		"internal/liveview":       {back: 1, fields: 14},
 		"internal/metrics":        {fields: 14},
 		"internal/svg":            {back: 2},

@@ -1,3 +1,10 @@
+// Package diagnose asks the cluster why a resource is not ready, or not deleted: its
+// conditions, its Pods with their logs and events, its volumes and backends, the finalizers
+// that keep it. It only reads, with a bounded number of requests, and hides the values of
+// Secrets in what it found.
+//
+//	q := &diagnose.Diagnoser{Cluster: cluster, Now: time.Now(), RequestsLeft: diagnose.MaxRequests, EventsRead: map[types.UID]bool{}}
+//	findings := q.Diagnose(ctx, live, nil) // "container api: CrashLoopBackOff, exit code 1, 12s ago"
 package diagnose
 
 import (
@@ -15,10 +22,16 @@ import (
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/progress"
 )
 
-// MaxRequests bounds the requests about one resource.
-const MaxRequests = 9
+// Limits of the diagnosis of a run. Its requests are in addition to those of the run.
+const (
+	MaxDiagnosed  = 8                // resources at most, in plan order
+	MaxConcurrent = 4                // resources at a time
+	MaxRequests   = 9                // at most, for one resource
+	Timeout       = 10 * time.Second // for one resource, and for all of them when the run's time is over
+)
 
 // Diagnoser collects findings about one resource that is not ready. It only
 // reads, and makes no more requests than it has left.
@@ -30,8 +43,8 @@ type Diagnoser struct {
 	KnownSecrets map[object.ID]bool // Secrets whose values are hidden, or which do not exist
 	SecretValues []string           // of Secrets that are not in the stream
 	reported     []string           // messages that were reported
-	findings     []Finding
-	unread       []Finding // what could not be read
+	findings     []progress.Finding
+	unread       []progress.Finding // what could not be read
 }
 
 // list lists objects; false when that failed, which it records.
@@ -98,8 +111,8 @@ func (q *Diagnoser) recordForbidden(what string) {
 
 // RecordUnread records that something could not be read, once for each text.
 func (q *Diagnoser) RecordUnread(text string) {
-	finding := Finding{Text: text}
-	if !slices.ContainsFunc(q.unread, func(f Finding) bool { return f.Text == text }) {
+	finding := progress.Finding{Text: text}
+	if !slices.ContainsFunc(q.unread, func(f progress.Finding) bool { return f.Text == text }) {
 		q.unread = append(q.unread, finding)
 	}
 }
@@ -109,7 +122,7 @@ func (q *Diagnoser) addFinding(about object.ID, text, message string) {
 	if message = OneLine(message); message != "" && !q.isReported(message) {
 		text += ": " + message
 	}
-	q.findings = append(q.findings, Finding{About: about, Text: text})
+	q.findings = append(q.findings, progress.Finding{About: about, Text: text})
 }
 
 // isReported reports whether a message was reported before, and records it.

@@ -13,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // A terminating object is kept by finalizers, each of which some controller
@@ -23,12 +24,12 @@ type Deletion struct {
 	Cluster  kube.Cluster
 	Kind     kube.Kind
 	Live     *unstructured.Unstructured
-	findings []Finding
+	findings []progress.Finding
 }
 
 // Diagnose reports everything that blocks the deletion, with what it waits for
 // and what to do.
-func (h *Deletion) Diagnose(ctx context.Context) []Finding {
+func (h *Deletion) Diagnose(ctx context.Context) []progress.Finding {
 	if kube.Meta(h.Live).ID.IsNamespace() {
 		h.namespace(ctx)
 	}
@@ -57,12 +58,12 @@ func (h *Deletion) Diagnose(ctx context.Context) []Finding {
 }
 
 func (h *Deletion) addFinding(format string, args ...any) {
-	h.findings = append(h.findings, Finding{About: kube.Meta(h.Live).ID, Text: fmt.Sprintf(format, args...)})
+	h.findings = append(h.findings, progress.Finding{About: kube.Meta(h.Live).ID, Text: fmt.Sprintf(format, args...)})
 }
 
 // recordUnread records what could not be read.
 func (h *Deletion) recordUnread(what string, err error) {
-	h.findings = append(h.findings, Finding{Text: what + " cannot be read: " + kubeerr.TimeoutInWords(err).Error()})
+	h.findings = append(h.findings, progress.Finding{Text: what + " cannot be read: " + kubeerr.TimeoutInWords(err).Error()})
 }
 
 // claimUsers reports the Pods that use a PersistentVolumeClaim.
@@ -82,7 +83,7 @@ func (h *Deletion) claimUsers(ctx context.Context) {
 		h.addFinding("finalizer kubernetes.io/pvc-protection: no Pod uses it any more; kube-controller-manager removes the finalizer soon")
 		return
 	}
-	h.addFinding("finalizer kubernetes.io/pvc-protection: removed when no Pod uses the claim; still used by %s; delete the workloads of these Pods (kubectl delete pod deletes one alone)", JoinNames(using))
+	h.addFinding("finalizer kubernetes.io/pvc-protection: removed when no Pod uses the claim; still used by %s; delete the workloads of these Pods (kubectl delete pod deletes one alone)", progress.JoinNames(using))
 }
 
 // mounts reports whether a Pod has a claim among its volumes.
@@ -247,14 +248,14 @@ func (h *Deletion) manualRemoval(finalizers []string) {
 func withFinalizers(objects []*unstructured.Unstructured) string {
 	slices.SortFunc(objects, func(a, b *unstructured.Unstructured) int { return object.Compare(kube.Meta(a).ID, kube.Meta(b).ID) })
 	var said []string
-	for _, obj := range objects[:min(len(objects), maxNames)] {
+	for _, obj := range objects[:min(len(objects), progress.MaxNames)] {
 		text := kube.Meta(obj).ID.String()
 		if names := obj.GetFinalizers(); len(names) > 0 {
 			text += " (finalizers " + strings.Join(names, ", ") + ")"
 		}
 		said = append(said, text)
 	}
-	if more := len(objects) - maxNames; more > 0 {
+	if more := len(objects) - progress.MaxNames; more > 0 {
 		said = append(said, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(said, "; ")

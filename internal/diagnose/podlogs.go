@@ -11,6 +11,7 @@ import (
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // PodLogLines is how many lines of a container's log PodLogs reads at most.
@@ -19,33 +20,25 @@ const PodLogLines = 2000
 // podLogBytes bounds what is read of one container's log.
 const podLogBytes = 4 << 20
 
-// ContainerLog is what a container wrote.
-type ContainerLog struct {
-	Pod       object.ID
-	Container string   // its name; "" with an error about the whole Pod
-	Lines     []string // without colours and cursor moves; of a long log the end
-	Err       error    // why it could not be read; there are no lines then
-}
-
 // PodLogs reads what the main containers of a live Pod wrote, at most PodLogLines
 // lines or 4 MiB each. The values of these Secrets are hidden, and of those that the
 // Pod uses; where the latter cannot be read, neither are the logs.
-func PodLogs(ctx context.Context, cluster kube.Cluster, pod *unstructured.Unstructured, secrets []*unstructured.Unstructured) []ContainerLog {
+func PodLogs(ctx context.Context, cluster kube.Cluster, pod *unstructured.Unstructured, secrets []*unstructured.Unstructured) []progress.ContainerLog {
 	q := &Diagnoser{Cluster: cluster, RequestsLeft: math.MaxInt, KnownSecrets: map[object.ID]bool{}}
 	for _, secret := range secrets {
 		q.SecretValues = append(q.SecretValues, kubeerr.SecretValues(secret)...)
 	}
 	id := kube.Meta(pod).ID
 	if !q.readPodSecrets(ctx, pod) {
-		return []ContainerLog{{Pod: id, Err: errors.New(q.unread[0].Text)}}
+		return []progress.ContainerLog{{Pod: id, Err: errors.New(q.unread[0].Text)}}
 	}
 	hide := NewHiddenValues(q.SecretValues)
-	var logs []ContainerLog
+	var logs []progress.ContainerLog
 	containers, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
 	for _, c := range containers {
 		container, _ := c.(map[string]any)
 		name, _ := container["name"].(string)
-		log := ContainerLog{Pod: id, Container: name}
+		log := progress.ContainerLog{Pod: id, Container: name}
 		lines, err := cluster.Logs(ctx, id, name, kube.LogOptions{Lines: PodLogLines, Bytes: podLogBytes})
 		if err != nil {
 			log.Err = fmt.Errorf("the log of container %s of %s cannot be read: %w", name, id, kubeerr.WithoutURL(err))

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // PodProblem is one problem of Pods of a workload that are not ready.
@@ -77,7 +78,7 @@ func PodProblemFrom(pod *unstructured.Unstructured, now time.Time) (PodProblem, 
 	if scheduled := PodCondition(status, "PodScheduled"); scheduled["status"] == "False" {
 		t := PodProblem{Weight: WeightWaiting, groupKey: fmt.Sprint("unscheduled", scheduled["message"]), Cause: fmt.Sprint("unscheduled", scheduled["message"]), Text: "not scheduled", Message: TextOf(scheduled["message"])}
 		if since, err := time.Parse(time.RFC3339, fmt.Sprint(scheduled["lastTransitionTime"])); err == nil {
-			t.since = " for " + age(now, since)
+			t.since = " for " + progress.Age(now, since)
 		}
 		return t, true
 	}
@@ -152,7 +153,7 @@ func (t *PodProblem) addTermination(ended map[string]any, restarts int64, now ti
 	t.groupKey, t.Cause = t.Text+code, code
 	t.Text += ", " + code
 	if at, err := time.Parse(time.RFC3339, TextOf(ended["finishedAt"])); err == nil {
-		t.since += ", " + age(now, at) + " ago"
+		t.since += ", " + progress.Age(now, at) + " ago"
 	}
 	if restarts > 0 {
 		t.since += ", " + plain.Count(int(restarts), "restart")

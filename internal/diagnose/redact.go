@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // Limits of what is shown of the cluster's texts, in characters. They are
@@ -60,7 +61,7 @@ func (v HiddenValues) line(text string) string {
 }
 
 // Hide hides the values in findings.
-func (v HiddenValues) Hide(findings []Finding) []Finding {
+func (v HiddenValues) Hide(findings []progress.Finding) []progress.Finding {
 	for i := range findings {
 		f := &findings[i]
 		f.Text = Clip(v.Replacer.Replace(f.Text), TextWidth)

@@ -16,6 +16,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // maxPods bounds the Pods that are read for one resource.
@@ -23,7 +24,7 @@ const maxPods = 100
 
 // Diagnose collects findings about a live object that is not ready, nil when
 // there is none; backends are the Services that it waits for.
-func (q *Diagnoser) Diagnose(ctx context.Context, live *unstructured.Unstructured, backends []object.ID) []Finding {
+func (q *Diagnoser) Diagnose(ctx context.Context, live *unstructured.Unstructured, backends []object.ID) []progress.Finding {
 	if live != nil && live.GetKind() != "Pod" { // a Pod's containers say more than its conditions
 		q.conditions(live)
 	}
@@ -50,7 +51,7 @@ func (q *Diagnoser) conditions(live *unstructured.Unstructured) {
 		}
 		text := "condition " + c.Type + " is " + c.Status
 		if !c.Since.IsZero() {
-			text += " for " + age(q.Now, c.Since)
+			text += " for " + progress.Age(q.Now, c.Since)
 		}
 		if c.Reason != "" {
 			text += " (" + c.Reason + ")"

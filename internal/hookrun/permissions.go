@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/access"
 	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -33,7 +34,7 @@ func Permissions(all hooks.Hooks, kinds kube.Kinds, diagnosis bool, events ...ho
 	}
 	a := apply.Applier{Health: assessor(), NoDiagnosis: !diagnosis, SkipWait: func(id object.ID) bool { return ungated[id] }}
 	p := a.Permissions(plan, objects, kinds)
-	p.Add(apply.RemovalPermissions(removed, kinds))
+	p.Add(access.RemovalPermissions(removed, kinds))
 	p.Add(logs)
 	return p
 }

@@ -1,4 +1,4 @@
-package apply
+package removal
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // Kept returns which of the live objects Run would keep, and why, as far as that
@@ -26,7 +27,7 @@ func (m Remover) Kept(ctx context.Context, order *ordering.Deletion, live map[ob
 			why = contentsReason(found, err, r.anyway(s.ID))
 		}
 		if why != "" {
-			stays[s.ID], s.state = why, Kept
+			stays[s.ID], s.state = why, progress.Kept
 		}
 	}
 	return stays

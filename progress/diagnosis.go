@@ -1,11 +1,11 @@
-// Package diagnose asks the cluster why a resource is not ready, or not deleted: its
-// conditions, its Pods with their logs and events, its volumes and backends, the finalizers
-// that keep it. It only reads, with a bounded number of requests, and hides the values of
-// Secrets in what it found.
+// Package progress holds what a run reports: the states of its resources, their events, the
+// results, the errors with their diagnosis. Package apply gives the same types under its own
+// name.
 //
-//	q := &diagnose.Diagnoser{Cluster: cluster, Now: time.Now(), RequestsLeft: diagnose.MaxRequests, EventsRead: map[types.UID]bool{}}
-//	findings := q.Diagnose(ctx, live, nil) // "container api: CrashLoopBackOff, exit code 1, 12s ago"
-package diagnose
+//	for _, r := range summary.Results {
+//		fmt.Println(r.ID, r.State, r.Took()) // Deployment shop/web ready 2.1s
+//	}
+package progress
 
 import (
 	"fmt"
@@ -39,8 +39,8 @@ type Finding struct {
 	Log   []string // the last lines that the container wrote; none if it is not about a container
 }
 
-// maxNames is the number of blocked resources that are listed by name.
-const maxNames = 3
+// MaxNames is the number of blocked resources that are listed by name.
+const MaxNames = 3
 
 // Lines returns the diagnosis as text, one finding a line, the lines of a log
 // behind a bar. It contains text of the cluster: escape it before printing it
@@ -77,16 +77,24 @@ func (d *Diagnosis) blockedWaves() string {
 // JoinNames lists resources, the first three by name and the rest by their number.
 func JoinNames(ids []object.ID) string {
 	var said []string
-	for _, id := range ids[:min(len(ids), maxNames)] {
+	for _, id := range ids[:min(len(ids), MaxNames)] {
 		said = append(said, id.String())
 	}
-	if more := len(ids) - maxNames; more > 0 {
+	if more := len(ids) - MaxNames; more > 0 {
 		said = append(said, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(said, ", ")
 }
 
-// age returns the time since then, rounded to seconds, as text.
-func age(now, then time.Time) string {
+// Age returns the time since then, rounded to seconds, as text.
+func Age(now, then time.Time) string {
 	return max(now.Sub(then), 0).Round(time.Second).String()
+}
+
+// ContainerLog is what a container wrote.
+type ContainerLog struct {
+	Pod       object.ID
+	Container string   // its name; "" with an error about the whole Pod
+	Lines     []string // without colours and cursor moves; of a long log the end
+	Err       error    // why it could not be read; there are no lines then
 }

@@ -1,4 +1,4 @@
-package apply
+package removal
 
 import (
 	"context"
@@ -9,8 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // release removes one blocker of a step, and starts it when that was the
@@ -28,20 +30,20 @@ func (r *removal) start(i int) {
 	s := &r.steps[i]
 	if s.live == nil {
 		s.absent = true
-		r.finish(i, Deleted, "it did not exist")
+		r.finish(i, progress.Deleted, "it did not exist")
 		return
 	}
 	if why := r.keptBecause(i); why != "" {
-		r.finish(i, Kept, why)
+		r.finish(i, progress.Kept, why)
 		return
 	}
 	var served bool
 	if s.kind, served = r.Cluster.Kind(s.live.GroupVersionKind()); !served {
-		r.fail(i, Failed, errors.New("the API server does not serve "+s.live.GroupVersionKind().String()+", the version in which it was read"))
+		r.fail(i, progress.Failed, errors.New("the API server does not serve "+s.live.GroupVersionKind().String()+", the version in which it was read"))
 		return
 	}
 	s.sentAt = time.Now()
-	r.move(i, Deleting, "")
+	r.move(i, progress.Deleting, "")
 	if s.live.GetDeletionTimestamp() != nil {
 		r.handleAccepted(i)
 		return
@@ -65,9 +67,9 @@ func (r *removal) delete(i int) {
 	s.retryCause = nil
 	cluster, kind, id, live := r.Cluster, s.kind, s.ID, s.live
 	options := kube.DeleteOptions{Unchanged: true, Foreground: hasDependents(s.ID), DryRun: r.DryRun}
-	r.queue = append(r.queue, task{
-		started: func() { r.steps[i].deleteSent = true },
-		do: func(ctx context.Context) func() {
+	r.Queue = append(r.Queue, loop.Task{
+		Started: func() { r.steps[i].deleteSent = true },
+		Do: func(ctx context.Context) func() {
 			err := r.Before(ctx, id)
 			if err == nil {
 				err = cluster.Delete(ctx, kind, live, options)
@@ -98,9 +100,9 @@ func (r *removal) handleDelete(i int, err error) {
 	switch {
 	case s.state.Final(): // a watch reported it first, or the step timed out
 	case errors.Is(err, kube.ErrFenced): // the run may no longer write: it ends now
-		r.fencedOff(err)
+		r.FencedOff(err)
 	case err == nil && r.DryRun:
-		r.finish(i, Deleted, "")
+		r.finish(i, progress.Deleted, "")
 	case err == nil && r.isGoneImmediately(i):
 		r.handleGone(i)
 	case err == nil:
@@ -136,11 +138,11 @@ func (r *removal) handleAccepted(i int) {
 		if r.NoWait {
 			detail = "its deletion was accepted and is not waited for"
 		}
-		r.finish(i, Deleted, detail)
+		r.finish(i, progress.Deleted, detail)
 		return
 	}
 	if s.live.GetDeletionTimestamp() != nil {
-		r.move(i, Deleting, deletionDetail(s.live))
+		r.move(i, progress.Deleting, deletionDetail(s.live))
 	}
 	r.watch(i)
 }
@@ -167,7 +169,7 @@ func deletionDetail(live *unstructured.Unstructured) string {
 // handleGone ends a step with success.
 func (r *removal) handleGone(i int) {
 	if !r.steps[i].state.Final() {
-		r.finish(i, Deleted, "")
+		r.finish(i, progress.Deleted, "")
 	}
 }
 
@@ -175,7 +177,7 @@ func (r *removal) handleGone(i int) {
 func (r *removal) reread(i int) {
 	s := &r.steps[i]
 	cluster, kind, id := r.Cluster, s.kind, s.ID
-	r.enqueue(func(ctx context.Context) func() {
+	r.Enqueue(func(ctx context.Context) func() {
 		live, err := cluster.Get(ctx, kind, id.Namespace, id.Name)
 		return func() { r.handleReread(i, live, err) }
 	})
@@ -192,22 +194,22 @@ func (r *removal) handleReread(i int, live *unstructured.Unstructured, err error
 	case kubeerr.IsNotServed(err):
 		r.confirm(i, err)
 	case err != nil && s.accepted: // a watch or the next read reports it
-		r.after(pollEvery, func() { r.rereadIfOpen(i) })
+		r.After(loop.PollEvery, func() { r.rereadIfOpen(i) })
 	case err != nil:
 		r.retryOrFail(i, err, func() { r.reread(i) })
 	case live.GetUID() != s.live.GetUID() && s.accepted:
 		r.handleGone(i)
 	case live.GetUID() != s.live.GetUID():
-		r.finish(i, Kept, "another object has taken its name since this run read it")
+		r.finish(i, progress.Kept, "another object has taken its name since this run read it")
 	case live.GetDeletionTimestamp() != nil:
 		s.live = live
 		r.handleAccepted(i)
 	case s.accepted: // read before its deletion
-		r.after(pollEvery, func() { r.rereadIfOpen(i) })
+		r.After(loop.PollEvery, func() { r.rereadIfOpen(i) })
 	default:
 		s.live = live
 		if why := r.keptBecause(i); why != "" {
-			r.finish(i, Kept, why)
+			r.finish(i, progress.Kept, why)
 			return
 		}
 		r.inspectAndDelete(i)
@@ -229,19 +231,19 @@ func (r *removal) retryOrFail(i int, cause error, again func()) {
 	if s.retries++; s.retries == 1 {
 		s.firstFailureAt = time.Now()
 	}
-	pause := max(kubeerr.Backoff(r.ctx(), s.retries), kubeerr.RetryAfter(cause))
-	if r.stopping || time.Since(s.firstFailureAt)+pause > kubeerr.RetryBudget(cause) {
-		r.fail(i, Failed, kubeerr.AfterAttempts(explainDeletion(cause), s.retries, s.firstFailureAt))
+	pause := max(kubeerr.Backoff(r.Ctx(), s.retries), kubeerr.RetryAfter(cause))
+	if r.Stopping || time.Since(s.firstFailureAt)+pause > kubeerr.RetryBudget(cause) {
+		r.fail(i, progress.Failed, kubeerr.AfterAttempts(explainDeletion(cause), s.retries, s.firstFailureAt))
 		return
 	}
 	s.retryCause = cause
-	kube.ReportRetry(r.ctx(), kube.Retry{Of: "delete " + s.ID.String(), Attempt: s.retries, Pause: pause, Cause: kubeerr.TimeoutInWords(cause)})
+	kube.ReportRetry(r.Ctx(), kube.Retry{Of: "delete " + s.ID.String(), Attempt: s.retries, Pause: pause, Cause: kubeerr.TimeoutInWords(cause)})
 	detail := "retrying: " + kubeerr.TimeoutInWords(cause).Error()
 	if apierrors.IsConflict(cause) {
 		detail = "it has changed since it was read; reading it again"
 	}
-	r.move(i, Deleting, detail)
-	r.after(pause, func() {
+	r.move(i, progress.Deleting, detail)
+	r.After(pause, func() {
 		if !r.steps[i].state.Final() {
 			again()
 		}
@@ -249,24 +251,24 @@ func (r *removal) retryOrFail(i int, cause error, again func()) {
 }
 
 // move records a step's state and emits an event when it is new.
-func (r *removal) move(i int, state State, detail string) {
+func (r *removal) move(i int, state progress.State, detail string) {
 	s := &r.steps[i]
 	if s.state == state && (s.detail == detail || detail == "") {
 		return
 	}
 	s.state, s.detail = state, detail
-	r.emit(Event{Op: OpDelete, ID: s.ID, Wave: s.Wave, State: state, Unchanged: s.absent, Detail: detail, Err: s.err})
+	r.emit(progress.Event{Op: progress.OpDelete, ID: s.ID, Wave: s.Wave, State: state, Unchanged: s.absent, Detail: detail, Err: s.err})
 }
 
 // finish moves a step to a final state.
-func (r *removal) finish(i int, state State, detail string) {
+func (r *removal) finish(i int, state progress.State, detail string) {
 	s := &r.steps[i]
 	s.doneAt = time.Now()
 	r.waves[s.Wave].unfinished--
 	r.move(i, state, detail)
 	r.unwatch(i)
 	switch {
-	case state == Deleted, state == Kept:
+	case state == progress.Deleted, state == progress.Kept:
 		r.releaseDependents(i)
 	case !s.deleteSettled:
 		s.deleteSettled = true
@@ -276,10 +278,10 @@ func (r *removal) finish(i int, state State, detail string) {
 
 // fail ends a step with an error, and skips the steps whose requests wait for
 // its own.
-func (r *removal) fail(i int, state State, cause error) {
+func (r *removal) fail(i int, state progress.State, cause error) {
 	s := &r.steps[i]
 	r.failures++
-	s.err = &Error{Wave: r.plan.WaveTitle(r.first + s.Wave), Op: OpDelete, ID: s.ID, Err: cause}
+	s.err = &progress.Error{Wave: r.plan.WaveTitle(r.first + s.Wave), Op: progress.OpDelete, ID: s.ID, Err: cause}
 	passed := s.deleteSettled
 	r.finish(i, state, cause.Error())
 	if passed {
@@ -295,7 +297,7 @@ func (r *removal) skip(i int, why string) {
 	if r.steps[i].state.Final() {
 		return
 	}
-	r.finish(i, Skipped, why)
+	r.finish(i, progress.Skipped, why)
 	for _, n := range r.steps[i].dependents {
 		r.skip(n, why)
 	}
@@ -304,11 +306,11 @@ func (r *removal) skip(i int, why string) {
 // failTimeout ends a step because a timeout expired.
 func (r *removal) failTimeout(i int, after time.Duration, scope string) {
 	s := &r.steps[i]
-	e := &TimeoutError{After: after, Scope: scope, Last: r.connectivity.withOutage(deletionDetail(s.live)), Deletion: true, NotApplied: !s.accepted}
+	e := &progress.TimeoutError{After: after, Scope: scope, Last: r.Connectivity.WithOutage(deletionDetail(s.live)), Deletion: true, NotApplied: !s.accepted}
 	if !s.accepted {
 		e.Last = r.notDeletedReason(i)
 	}
-	r.fail(i, TimedOut, e)
+	r.fail(i, progress.TimedOut, e)
 }
 
 // notDeletedReason returns why the API server has not accepted the deletion
@@ -323,7 +325,7 @@ func (r *removal) notDeletedReason(i int) string {
 	return "its DELETE was sent, and the API server has not answered it"
 }
 
-func (r *removal) emit(e Event) {
+func (r *removal) emit(e progress.Event) {
 	e.Time = time.Now()
 	e.Wave += r.first
 	r.Events(e)

@@ -1,4 +1,4 @@
-package apply
+package access
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"

@@ -1,4 +1,4 @@
-package apply
+package removal
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -16,7 +17,7 @@ import (
 // the object may still exist.
 func (r *removal) confirm(i int, cause error) {
 	cluster, gk := r.Cluster, schema.GroupKind{Group: r.steps[i].ID.Group, Kind: r.steps[i].ID.Kind}
-	r.enqueue(func(ctx context.Context) func() {
+	r.Enqueue(func(ctx context.Context) func() {
 		err := kube.ConfirmGone(ctx, cluster, gk)
 		return func() { r.handleConfirmation(i, cause, err) }
 	})
@@ -29,7 +30,7 @@ func (r *removal) handleConfirmation(i int, cause, err error) {
 	case err == nil:
 		r.handleGone(i)
 	case s.accepted:
-		r.after(pollEvery, func() { r.rereadIfOpen(i) })
+		r.After(loop.PollEvery, func() { r.rereadIfOpen(i) })
 	default:
 		r.retryOrFail(i, &unconfirmedError{cause, err}, func() { r.reread(i) })
 	}

@@ -1,4 +1,4 @@
-package apply
+package removal
 
 import (
 	"context"
@@ -6,23 +6,25 @@ import (
 	"sync"
 
 	"github.com/ordapply/ordapply/internal/diagnose"
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // diagnose asks the cluster what blocks the deletions that timed out. It runs
 // after the run, never fails it, and ends at once when ctx is canceled.
 func (r *removal) diagnose(ctx context.Context) {
-	ctx, cancel := explaining(ctx)
+	ctx, cancel := loop.Explaining(ctx, diagnose.Timeout)
 	defer cancel()
 	if ctx.Err() != nil || r.NoDiagnosis {
 		return
 	}
 	var asking sync.WaitGroup
-	turns := make(chan struct{}, maxConcurrentDiagnoses)
-	left := maxDiagnosed
+	turns := make(chan struct{}, diagnose.MaxConcurrent)
+	left := diagnose.MaxDiagnosed
 	for i := range r.steps {
 		s := &r.steps[i]
-		failure := &Error{}
+		failure := &progress.Error{}
 		if !s.accepted || !errors.As(s.err, &failure) || left == 0 {
 			continue
 		}
@@ -30,10 +32,10 @@ func (r *removal) diagnose(ctx context.Context) {
 		asking.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			ctx, cancel := context.WithTimeout(ctx, diagnosisTimeout)
+			ctx, cancel := context.WithTimeout(ctx, diagnose.Timeout)
 			defer cancel()
 			h := diagnose.Deletion{Cluster: r.Cluster, Kind: s.kind, Live: s.live}
-			failure.Diagnosis = &Diagnosis{Of: s.ID, Findings: h.Diagnose(ctx), Blocks: r.unstarted(), Waves: r.unopenedWaves()}
+			failure.Diagnosis = &progress.Diagnosis{Of: s.ID, Findings: h.Diagnose(ctx), Blocks: r.unstarted(), Waves: r.unopenedWaves()}
 		})
 	}
 	asking.Wait()
@@ -43,7 +45,7 @@ func (r *removal) diagnose(ctx context.Context) {
 func (r *removal) unstarted() []object.ID {
 	var ids []object.ID
 	for i := range r.steps {
-		if s := &r.steps[i]; s.state == NotStarted || s.state == Skipped {
+		if s := &r.steps[i]; s.state == progress.NotStarted || s.state == progress.Skipped {
 			ids = append(ids, s.ID)
 		}
 	}

@@ -1,4 +1,4 @@
-package apply
+package access
 
 import (
 	"slices"
@@ -12,18 +12,27 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
+// Run says how a plan is applied, as far as that decides what must be allowed.
+type Run struct {
+	DryRun      bool
+	NoDiagnosis bool
+	SkipWait    func(object.ID) bool                  // resources that are not waited for
+	Recreates   func(*unstructured.Unstructured) bool // objects that may be deleted and created again
+	Health      *health.Assessor
+}
+
 // permissionBuilder collects the permissions that a run needs.
 type permissionBuilder struct {
-	applier     Applier
+	run         Run
 	kinds       kube.Kinds
 	streamKinds kube.Kinds // by the stream
 	out         kube.Permissions
 }
 
-// Permissions lists the permissions that Run needs, as far as they are known
-// in advance. It makes no request.
-func (a Applier) Permissions(plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured, kinds kube.Kinds) kube.Permissions {
-	d := &permissionBuilder{applier: a.withDefaults(), kinds: kinds, streamKinds: kube.StreamKinds(objects)}
+// Permissions lists the permissions that the run of a plan needs, as far as they are
+// known in advance. It makes no request.
+func (r Run) Permissions(plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured, kinds kube.Kinds) kube.Permissions {
+	d := &permissionBuilder{run: r, kinds: kinds, streamKinds: kube.StreamKinds(objects)}
 	gated := map[object.ID]bool{}
 	made := map[string]bool{}
 	for _, s := range plan.Steps {
@@ -35,7 +44,7 @@ func (a Applier) Permissions(plan *ordering.Plan, objects map[object.ID]*unstruc
 		}
 	}
 	for _, s := range plan.Steps {
-		waits := !d.applier.DryRun && !d.applier.SkipWait(s.ID) && (s.Gate == ordering.Ready || gated[s.ID])
+		waits := !d.run.DryRun && !d.run.SkipWait(s.ID) && (s.Gate == ordering.Ready || gated[s.ID])
 		d.addStep(s, objects[s.ID], waits)
 		if s.ID.Namespace != "" && !made[s.ID.Namespace] {
 			d.addOptional("get", coreResource("namespaces"), s.ID.Namespace, s.ID.Namespace)
@@ -60,16 +69,16 @@ func (d *permissionBuilder) addStep(s ordering.Step, obj *unstructured.Unstructu
 	d.addRequired("create", resource, namespace, name)
 	d.addOptional("list", resource, namespace, "")
 	d.addOptional("get", resource, namespace, name)
-	if obj.GetAnnotations()[onImmutableAnnotation] == "recreate" && !d.applier.DryRun {
+	if d.run.Recreates(obj) && !d.run.DryRun {
 		d.addRequired("delete", resource, namespace, name)
 		d.addRequired("get", resource, namespace, name)
 	}
 	if _, defined := d.streamKinds(obj.GroupVersionKind()); waits && !defined && !object.IsNative(resource.Group) {
 		if definition, known := d.kinds(kube.DefiningKinds()[0]); known {
-			d.addOptional("get", definition.Resource, "", crdName(kind))
+			d.addOptional("get", definition.Resource, "", kind.CRDName())
 		}
 	}
-	if waits && d.applier.Health.Assess(obj).Rule != health.Exists {
+	if waits && d.run.Health.Assess(obj).Rule != health.Exists {
 		d.addRequired("get", resource, namespace, name)
 		d.addOptional("watch", resource, namespace, "")
 		d.addWait(obj)
@@ -98,7 +107,7 @@ func (d *permissionBuilder) addWait(obj *unstructured.Unstructured) {
 		d.addOptional("watch", kube.EndpointSliceKind().Resource, namespace, "")
 	}
 	namespace := obj.GetNamespace()
-	if d.applier.NoDiagnosis || namespace == "" {
+	if d.run.NoDiagnosis || namespace == "" {
 		return
 	}
 	d.addOptional("list", coreResource("events"), namespace, "")
@@ -110,7 +119,7 @@ func (d *permissionBuilder) addWait(obj *unstructured.Unstructured) {
 		return
 	}
 	d.addOptional("list", coreResource("pods"), namespace, "")
-	if makesPods(Meta(obj).ID) {
+	if kube.Meta(obj).ID.MakesPods() {
 		d.addOptional("watch", coreResource("pods"), namespace, "")
 		d.addOptional("watch", coreResource("events"), namespace, "")
 	}
@@ -121,7 +130,7 @@ func (d *permissionBuilder) addWait(obj *unstructured.Unstructured) {
 
 // addExternal adds the permissions for waiting for an object outside the stream.
 func (d *permissionBuilder) addExternal(id object.ID) {
-	if d.applier.DryRun {
+	if d.run.DryRun {
 		return
 	}
 	kind, known := d.kinds(schema.GroupVersionKind{Group: id.Group, Kind: id.Kind})

@@ -1,4 +1,9 @@
-package apply
+// Package access knows what a run must be allowed to do, and asks the API server whether
+// it is. The same list is printed as Roles.
+//
+//	needed := access.Run{Health: assessor, …}.Permissions(plan, objects, kinds)
+//	err := access.Check(ctx, cluster, func() []kube.Permission { return needed.Required }) // "dev" may not patch jobs in namespace "shop"
+package access
 
 import (
 	"context"
@@ -6,14 +11,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/kube"
 )
 
-// Access reviews what the user of a kubeconfig may do.
-type Access interface {
+// Reviewer reviews what the user of a kubeconfig may do.
+type Reviewer interface {
 	// Allowed reports whether the user has a permission. It returns an error
 	// when the API server does not answer the review. "*" stands for every
 	// verb and resource.
@@ -62,12 +68,15 @@ func (e *DeniedError) Error() string {
 // maxReviews bounds the access reviews in flight.
 const maxReviews = 32
 
-// CheckAccess reviews every required permission and returns a *DeniedError
+// reviewTimeout bounds all reviews together.
+const reviewTimeout = 30 * time.Second
+
+// Check reviews every required permission and returns a *DeniedError
 // when the API server denies one. A review that fails is not an error: the
 // run's own requests then show what is denied. A user who may do everything
 // costs one review; required is not called then.
-func CheckAccess(ctx context.Context, access Access, required func() []kube.Permission) error {
-	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
+func Check(ctx context.Context, access Reviewer, required func() []kube.Permission) error {
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	if all, err := access.Allowed(ctx, allPermissions()); all || err != nil {
 		return nil //nolint:nilerr // who will not review one permission will not review any
@@ -125,7 +134,7 @@ func summarizeDenied(denied, required []kube.Permission) []kube.Permission {
 
 // checker reviews many permissions concurrently.
 type checker struct {
-	access Access
+	access Reviewer
 	slots  chan struct{}
 }
 

@@ -1,4 +1,4 @@
-package apply
+package progress
 
 import (
 	"time"
@@ -36,8 +36,8 @@ func (s State) Final() bool {
 	return s != Pending && s != Applying && s != Waiting && s != Deleting
 }
 
-// succeeded reports whether the state is a success.
-func (s State) succeeded() bool { return s == Ready || s == Applied || s == Deferred }
+// Succeeded reports whether the state is a success.
+func (s State) Succeeded() bool { return s == Ready || s == Applied || s == Deferred }
 
 // Op is the operation of a run on a resource.
 type Op string
@@ -48,14 +48,6 @@ const (
 	OpWait   Op = "wait for" // its readiness
 	OpDelete Op = "delete"   // its DELETE, and the wait until it is gone
 )
-
-// opOf returns the operation that a transition between two states belongs to.
-func opOf(from, to State) Op {
-	if from == Waiting || to == Waiting || to == Ready {
-		return OpWait
-	}
-	return OpApply
-}
 
 // Event is one transition: the resource moved to State. An event with a zero
 // ID is about the whole wave: Applying or Deleting when it opens, Ready or

@@ -1,4 +1,10 @@
-package apply
+// Package removal deletes live objects in the waves of a plan: a wave opens when all objects of
+// the one before are gone. Package apply has its Remover under the same name.
+//
+//	remover := removal.Remover{Cluster: cluster}
+//	order, err := ordering.DeletionOrder(resources, ordering.Options{})
+//	summary, err := remover.Run(ctx, order, live) // live: the objects by ID, as read from the cluster
+package removal
 
 import (
 	"cmp"
@@ -11,6 +17,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // Remover deletes live objects wave by wave: a wave opens when all objects of
@@ -59,7 +66,7 @@ type Remover struct {
 	NoDiagnosis bool
 	// Events is called with every transition, always from one goroutine;
 	// default: discard.
-	Events func(Event)
+	Events func(progress.Event)
 }
 
 // Run deletes the live objects in the given order and returns when each is in
@@ -67,7 +74,7 @@ type Remover struct {
 // not be deleted. The live objects need only metadata and kind. The error
 // joins all failures in the order of the deletion, each an *Error, and what
 // ended the run early, as that of Applier.Run.
-func (m Remover) Run(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) (Summary, error) {
+func (m Remover) Run(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) (progress.Summary, error) {
 	return newRemoval(m.withDefaults(), order, live).execute(ctx)
 }
 
@@ -88,7 +95,7 @@ func (m Remover) withDefaults() Remover {
 		m.Before = func(context.Context, object.ID) error { return nil }
 	}
 	if m.Events == nil {
-		m.Events = func(Event) {}
+		m.Events = func(progress.Event) {}
 	}
 	return m
 }

@@ -1,4 +1,4 @@
-package apply
+package removal
 
 import (
 	"context"
@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/internal/contents"
-	"github.com/ordapply/ordapply/internal/diagnose"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // The deletion of a Namespace deletes its contents, and that of a
@@ -32,14 +32,14 @@ func (r *removal) keptBecause(i int) string {
 	var inside []object.ID
 	for j := range r.steps {
 		other := &r.steps[j]
-		if other.ID.Namespace == s.ID.Name && other.state == Kept && r.protection(other.live) != "" {
+		if other.ID.Namespace == s.ID.Name && other.state == progress.Kept && r.protection(other.live) != "" {
 			inside = append(inside, other.ID)
 		}
 	}
 	if len(inside) == 0 {
 		return ""
 	}
-	return "it contains protected objects: " + diagnose.JoinNames(inside)
+	return "it contains protected objects: " + progress.JoinNames(inside)
 }
 
 // inspect reads the contents of a Namespace or CustomResourceDefinition, and
@@ -47,7 +47,7 @@ func (r *removal) keptBecause(i int) string {
 func (r *removal) inspect(i int) {
 	s := &r.steps[i]
 	look, id := r.contents(), s.ID
-	r.enqueue(func(ctx context.Context) func() {
+	r.Enqueue(func(ctx context.Context) func() {
 		found, err := look.OnlyDeletedWith(ctx, id)
 		return func() { r.handleInspection(i, found, err) }
 	})
@@ -60,7 +60,7 @@ func (r *removal) handleInspection(i int, found []object.ID, err error) {
 	case err != nil && kubeerr.RetryBudget(err) > 0:
 		r.retryOrFail(i, err, func() { r.inspect(i) })
 	case err != nil || len(found) > 0:
-		r.finish(i, Kept, contentsReason(found, err, r.anyway(s.ID)))
+		r.finish(i, progress.Kept, contentsReason(found, err, r.anyway(s.ID)))
 	default:
 		r.delete(i)
 	}
@@ -73,7 +73,7 @@ func contentsReason(found []object.ID, err error, anyway string) string {
 	case err != nil:
 		return "its contents cannot be read: " + kubeerr.WithoutURL(err).Error() + anyway
 	case len(found) > 0:
-		return "it contains objects that are not part of this deletion: " + diagnose.JoinNames(found) + anyway
+		return "it contains objects that are not part of this deletion: " + progress.JoinNames(found) + anyway
 	}
 	return ""
 }
@@ -94,7 +94,7 @@ func (r *removal) contents() contents.Search {
 	c := contents.Search{Cluster: r.Cluster, Deleting: map[types.UID]bool{}, DeletedAPIServices: map[string]bool{}, Ignored: r.Ignore}
 	for i := range r.steps {
 		s := &r.steps[i]
-		if s.live == nil || s.state.Final() && s.state != Deleted {
+		if s.live == nil || s.state.Final() && s.state != progress.Deleted {
 			continue
 		}
 		c.Deleting[s.live.GetUID()] = true

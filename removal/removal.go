@@ -1,4 +1,4 @@
-package apply
+package removal
 
 import (
 	"context"
@@ -6,16 +6,18 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // removal is the state of one run of a Remover.
 type removal struct {
 	Remover
-	loop
+	loop.Loop
 	plan      *ordering.Plan // the deletion as a plan, for the titles of its waves
 	first     int            // its first wave there
 	steps     []removeStep
@@ -29,8 +31,8 @@ type removal struct {
 	waves    []removeWave
 	failures int
 
-	watches     watchSelector
-	openWatches map[watchKey]*sharedWatch
+	watches     loop.WatchSelector
+	openWatches map[loop.WatchKey]*sharedWatch
 }
 
 // removeStep is the deletion of one resource.
@@ -38,17 +40,17 @@ type removeStep struct {
 	ordering.DeletionStep
 	live           *unstructured.Unstructured // as last seen; nil when it did not exist
 	kind           kube.Kind
-	state          State
+	state          progress.State
 	detail         string
 	err            error
-	absent         bool     // there was nothing to delete
-	deleteSent     bool     // its DELETE is in flight, or may have reached the API server
-	mayHaveReached bool     // a DELETE may have reached the API server
-	accepted       bool     // the API server has accepted the deletion
-	deleteSettled  bool     // nothing waits any longer for its DELETE
-	watch          watchKey // the watch that reports it
-	waitCount      int      // the number of requests that its own waits for
-	dependents     []int    // steps whose requests wait for this one's
+	absent         bool          // there was nothing to delete
+	deleteSent     bool          // its DELETE is in flight, or may have reached the API server
+	mayHaveReached bool          // a DELETE may have reached the API server
+	accepted       bool          // the API server has accepted the deletion
+	deleteSettled  bool          // nothing waits any longer for its DELETE
+	watch          loop.WatchKey // the watch that reports it
+	waitCount      int           // the number of requests that its own waits for
+	dependents     []int         // steps whose requests wait for this one's
 	retries        int
 	firstFailureAt time.Time // time of the first failed attempt
 	retryCause     error     // why it will be retried
@@ -69,13 +71,13 @@ func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstruc
 		Remover: m, plan: order.Plan(), first: order.FirstWave(), wave: -1,
 		steps: make([]removeStep, len(order.Steps)), byID: make(map[object.ID]int, len(order.Steps)),
 		waves:   make([]removeWave, order.Waves),
-		watches: newWatchSelector(m.Set), openWatches: map[watchKey]*sharedWatch{}, outageStep: -1,
+		watches: loop.NewWatchSelector(m.Set), openWatches: map[loop.WatchKey]*sharedWatch{}, outageStep: -1,
 	}
-	r.connectivity.onDisconnect, r.connectivity.onReconnect = r.reportOutage, r.reportRecovery
+	r.Connectivity.OnDisconnect, r.Connectivity.OnReconnect = r.reportOutage, r.reportRecovery
 	for i, s := range order.Steps {
-		r.steps[i] = removeStep{DeletionStep: s, live: live[s.ID], state: Pending, waitCount: 1} // its wave
+		r.steps[i] = removeStep{DeletionStep: s, live: live[s.ID], state: progress.Pending, waitCount: 1} // its wave
 		r.byID[s.ID] = i
-		r.watches.count(s.ID)
+		r.watches.Count(s.ID)
 		w := &r.waves[s.Wave]
 		w.members, w.deletesPending, w.unfinished = append(w.members, i), w.deletesPending+1, w.unfinished+1
 	}
@@ -93,15 +95,15 @@ func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstruc
 
 // execute opens one wave after the other and returns when nothing is left to
 // do.
-func (r *removal) execute(ctx context.Context) (Summary, error) {
-	r.startWorkers(ctx, min(r.Workers, max(1, len(r.steps))))
+func (r *removal) execute(ctx context.Context) (progress.Summary, error) {
+	r.StartWorkers(ctx, min(r.Workers, max(1, len(r.steps))))
 	r.startedAt = time.Now()
-	if r.Timeout = runTimeout(ctx, r.Timeout); r.Timeout > 0 {
-		r.after(r.Timeout, func() { r.stop(byRunTimeout) })
+	if r.Timeout = loop.RunTimeout(ctx, r.Timeout); r.Timeout > 0 {
+		r.After(r.Timeout, func() { r.Stop(loop.ByRunTimeout) })
 	}
 	r.openWave(0)
 	r.advance()
-	r.runLoop(ctx, r.advance)
+	r.RunLoop(ctx, r.advance)
 	for i := range r.steps {
 		r.finishOpen(i)
 	}
@@ -114,21 +116,21 @@ func (r *removal) execute(ctx context.Context) (Summary, error) {
 // wait for. After a failure the wave's other deletions are still requested,
 // and no later wave opens.
 func (r *removal) advance() {
-	for !r.finished {
-		if r.stopping {
-			r.finished = r.inFlight == 0
+	for !r.Finished {
+		if r.Stopping {
+			r.Finished = r.InFlight == 0
 			return
 		}
 		switch w := &r.waves[r.wave]; {
 		case w.deletesPending > 0:
 			return
 		case r.failures > 0:
-			r.stop(byFailure)
+			r.Stop(loop.ByFailure)
 			continue
 		case w.unfinished > 0:
 			return
 		}
-		r.emit(Event{Op: OpDelete, Wave: r.wave, State: Deleted, Detail: time.Since(r.waveOpen).Round(time.Millisecond).String()})
+		r.emit(progress.Event{Op: progress.OpDelete, Wave: r.wave, State: progress.Deleted, Detail: time.Since(r.waveOpen).Round(time.Millisecond).String()})
 		r.openWave(r.wave + 1)
 	}
 }
@@ -136,13 +138,13 @@ func (r *removal) advance() {
 // openWave starts the steps of a wave that wait for no other step.
 func (r *removal) openWave(wave int) {
 	if r.wave, r.waveOpen = wave, time.Now(); wave >= len(r.waves) {
-		r.finished = true
+		r.Finished = true
 		return
 	}
 	members := r.waves[wave].members
-	r.emit(Event{Op: OpDelete, Wave: wave, State: Deleting, Detail: plain.Count(len(members), "resource")})
+	r.emit(progress.Event{Op: progress.OpDelete, Wave: wave, State: progress.Deleting, Detail: plain.Count(len(members), "resource")})
 	if r.WaveTimeout > 0 {
-		r.after(r.WaveTimeout, func() { r.onWaveTimeout(wave) })
+		r.After(r.WaveTimeout, func() { r.onWaveTimeout(wave) })
 	}
 	for _, i := range members {
 		r.release(i)
@@ -151,7 +153,7 @@ func (r *removal) openWave(wave int) {
 
 // onWaveTimeout times out the steps of a wave whose objects are not gone.
 func (r *removal) onWaveTimeout(wave int) {
-	if wave != r.wave || r.stopping {
+	if wave != r.wave || r.Stopping {
 		return
 	}
 	for _, i := range r.waves[wave].members {
@@ -166,27 +168,27 @@ func (r *removal) onWaveTimeout(wave int) {
 func (r *removal) finishOpen(i int) {
 	switch s := &r.steps[i]; {
 	case s.state.Final():
-	case r.endedBy == byRunTimeout && s.state == Deleting:
+	case r.EndedBy == loop.ByRunTimeout && s.state == progress.Deleting:
 		r.failTimeout(i, r.Timeout, "run")
 	case s.accepted:
-		r.finish(i, Unsettled, s.detail)
+		r.finish(i, progress.Unsettled, s.detail)
 	case s.deleteSent:
-		r.finish(i, Unsettled, r.notDeletedReason(i))
+		r.finish(i, progress.Unsettled, r.notDeletedReason(i))
 	default:
-		r.finish(i, NotStarted, "")
+		r.finish(i, progress.NotStarted, "")
 	}
 }
 
 // summary returns the outcome of every step, and joins the errors.
-func (r *removal) summary(took time.Duration) (Summary, error) {
-	s := Summary{Took: took}
+func (r *removal) summary(took time.Duration) (progress.Summary, error) {
+	s := progress.Summary{Took: took}
 	for i := range r.steps {
 		st := &r.steps[i]
-		s.Results = append(s.Results, Result{
+		s.Results = append(s.Results, progress.Result{
 			ID: st.ID, Wave: r.first + st.Wave, State: st.state, Err: st.err, Detail: st.detail,
 			Unchanged: st.absent, FailedAttempts: st.retries, Sent: st.sentAt, Applied: st.acceptedAt, Done: st.doneAt,
 		})
 	}
-	err := s.join(&r.loop, r.Timeout)
+	err := r.Join(&s, r.Timeout)
 	return s, err
 }

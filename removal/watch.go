@@ -1,9 +1,12 @@
-package apply
+package removal
 
 import (
 	"context"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/loop"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // Objects that are not gone when their DELETE is answered are watched. A
@@ -29,12 +32,12 @@ func (r *removal) watch(i int) {
 	if v == nil {
 		v = &sharedWatch{end: func() {}}
 		r.openWatches[key] = v
-		if !r.watches.forbidden[key] {
-			v.end = r.startWatch(r.Cluster, key, s.kind, r.handleWatchEvent)
+		if !r.watches.Forbidden[key] {
+			v.end = r.StartWatch(r.Cluster, key, s.kind, r.handleWatchEvent)
 		}
 	}
 	v.steps, v.active = append(v.steps, i), v.active+1
-	if r.watches.forbidden[key] {
+	if r.watches.Forbidden[key] {
 		r.poll(i)
 	}
 }
@@ -49,47 +52,47 @@ func (r *removal) unwatch(i int) {
 			delete(r.openWatches, s.watch)
 		}
 	}
-	s.watch = watchKey{}
+	s.watch = loop.WatchKey{}
 }
 
 // watchOf returns the watch that reports a step's object.
-func (r *removal) watchOf(i int) watchKey {
+func (r *removal) watchOf(i int) loop.WatchKey {
 	s := &r.steps[i]
-	return r.watches.of(s.kind, s.ID, applyset.Owner(s.live) != r.watches.set)
+	return r.watches.Of(s.kind, s.ID, applyset.Owner(s.live) != r.watches.Set)
 }
 
 // handleWatchEvent handles a change that a watch reported. Changes count only for the
 // object with the uid that is deleted.
-func (r *removal) handleWatchEvent(c keyedWatchEvent) {
+func (r *removal) handleWatchEvent(c loop.KeyedWatchEvent) {
 	listed := map[string]bool{}
 	for _, obj := range c.Objects {
 		listed[string(obj.GetUID())] = true
-		i, ok := r.byID[Meta(obj).ID]
+		i, ok := r.byID[kube.Meta(obj).ID]
 		if !ok || r.steps[i].live == nil || obj.GetUID() != r.steps[i].live.GetUID() {
 			continue
 		}
 		switch s := &r.steps[i]; {
-		case s.state != Deleting:
-		case c.Deleted && c.set != "":
+		case s.state != progress.Deleting:
+		case c.Deleted && c.Set != "":
 			r.reread(i) // it may only have lost the label
 		case c.Deleted:
 			r.handleGone(i)
 		case s.accepted && obj.GetDeletionTimestamp() != nil:
 			s.live = obj
-			r.move(i, Deleting, deletionDetail(obj))
+			r.move(i, progress.Deleting, deletionDetail(obj))
 		}
 	}
-	v := r.openWatches[c.watchKey]
+	v := r.openWatches[c.WatchKey]
 	if v == nil {
 		return
 	}
 	if c.Forbidden != nil {
-		r.watches.forbidden[c.watchKey] = true
+		r.watches.Forbidden[c.WatchKey] = true
 	}
 	for _, i := range v.steps {
 		s := &r.steps[i]
 		switch {
-		case s.watch != c.watchKey: // ended, or moved to another watch
+		case s.watch != c.WatchKey: // ended, or moved to another watch
 		case c.Listed && !listed[string(s.live.GetUID())]:
 			r.reread(i) // gone, or the list is older than the object
 		case c.Forbidden != nil && r.watchOf(i) != s.watch:
@@ -106,5 +109,5 @@ func (r *removal) poll(i int) {
 		return
 	}
 	r.reread(i)
-	r.after(pollEvery, func() { r.poll(i) })
+	r.After(loop.PollEvery, func() { r.poll(i) })
 }
