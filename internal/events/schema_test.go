@@ -201,7 +201,7 @@ func schemaOf(of reflect.Type) map[string]any {
 // The schema contains every state of package apply except the one before the
 // first transition.
 func TestEveryStateIsDocumented(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join("..", "..", "apply", "event.go"))
+	source, err := os.ReadFile(filepath.Join("..", "..", "progress", "event.go"))
 	require.NoError(t, err)
 	var states []string
 	for _, m := range regexp.MustCompile(`State = "([a-z ]+)"`).FindAllStringSubmatch(string(source), -1) {
