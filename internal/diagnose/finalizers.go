@@ -113,11 +113,12 @@ func (h *Deletion) dependents(ctx context.Context) {
 			left = append(left, obj)
 		}
 	}
-	if len(left) == 0 {
+	switch {
+	case len(left) > 0:
+		h.addFinding("finalizer foregroundDeletion: its dependents still exist: %s", withFinalizers(left))
+	case err == nil: // otherwise it is not known whether any are left
 		h.addFinding("finalizer foregroundDeletion: no dependents are left; kube-controller-manager removes it, after up to half a minute for a kind whose CustomResourceDefinition is new")
-		return
 	}
-	h.addFinding("finalizer foregroundDeletion: its dependents still exist: %s", withFinalizers(left))
 }
 
 // customResources reports the remaining resources of a
