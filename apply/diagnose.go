@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -27,9 +26,7 @@ func (r *run) diagnose(ctx context.Context) {
 		return
 	}
 	secrets, known := r.secretValues()
-	var asking sync.WaitGroup
-	turns := make(chan struct{}, diagnose.MaxConcurrent)
-	left, silence := diagnose.MaxDiagnosed, r.Connectivity.Outage()
+	turns, silence := diagnose.NewTurns(), r.Connectivity.Outage()
 	for i := range r.steps {
 		s := &r.steps[i]
 		failure := &Error{}
@@ -37,15 +34,10 @@ func (r *run) diagnose(ctx context.Context) {
 		if webhook, ok := kubeerr.WebhookService(s.err); ok {
 			backends = []object.ID{webhook}
 		}
-		if s.lastSeen == nil && len(backends) == 0 || !errors.As(s.err, &failure) || left == 0 {
+		if s.lastSeen == nil && len(backends) == 0 || !errors.As(s.err, &failure) || !turns.Left() {
 			continue
 		}
-		left--
-		asking.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			ctx, cancel := context.WithTimeout(ctx, diagnose.Timeout)
-			defer cancel()
+		turns.Go(ctx, func(ctx context.Context) {
 			q := &diagnose.Diagnoser{Cluster: r.applier.Cluster, Now: time.Now(), RequestsLeft: diagnose.MaxRequests, EventsRead: map[types.UID]bool{}, KnownSecrets: maps.Clone(known)}
 			if silence != "" {
 				q.RequestsLeft = 0
@@ -59,7 +51,7 @@ func (r *run) diagnose(ctx context.Context) {
 			}
 		})
 	}
-	asking.Wait()
+	turns.Wait()
 }
 
 // blockedBy returns the resources that were not applied because of a step:

@@ -3,7 +3,6 @@ package removal
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/ordapply/ordapply/internal/diagnose"
 	"github.com/ordapply/ordapply/internal/loop"
@@ -19,26 +18,19 @@ func (r *removal) diagnose(ctx context.Context) {
 	if ctx.Err() != nil || r.NoDiagnosis {
 		return
 	}
-	var asking sync.WaitGroup
-	turns := make(chan struct{}, diagnose.MaxConcurrent)
-	left := diagnose.MaxDiagnosed
+	turns := diagnose.NewTurns()
 	for i := range r.steps {
 		s := &r.steps[i]
 		failure := &progress.Error{}
-		if !s.accepted || !errors.As(s.err, &failure) || left == 0 {
+		if !s.accepted || !errors.As(s.err, &failure) || !turns.Left() {
 			continue
 		}
-		left--
-		asking.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			ctx, cancel := context.WithTimeout(ctx, diagnose.Timeout)
-			defer cancel()
+		turns.Go(ctx, func(ctx context.Context) {
 			h := diagnose.Deletion{Cluster: r.Cluster, Kind: s.kind, Live: s.live}
 			failure.Diagnosis = &progress.Diagnosis{Of: s.ID, Findings: h.Diagnose(ctx), Blocks: r.unstarted(), Waves: r.unopenedWaves()}
 		})
 	}
-	asking.Wait()
+	turns.Wait()
 }
 
 // unstarted returns the resources that were not started.
