@@ -123,16 +123,16 @@ FUZZTIME ?= 10m
 .PHONY: fuzz
 fuzz: ## feed plan files, stored revisions, set parents and streams with random input, FUZZTIME each
 	$(GO) test ./applyset -run '^$$' -fuzz '^FuzzReadParent$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
-	$(GO) test ./state -run '^$$' -fuzz '^FuzzRevision$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
-	$(GO) test ./state -run '^$$' -fuzz '^FuzzChunk$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
-	$(GO) test ./cmd/ordapply -run '^$$' -fuzz '^FuzzPlanFile$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
+	$(GO) test ./internal/history -run '^$$' -fuzz '^FuzzRevision$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
+	$(GO) test ./internal/history -run '^$$' -fuzz '^FuzzChunk$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
+	$(GO) test ./internal/plandiff -run '^$$' -fuzz '^FuzzPlanFile$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
 	$(GO) test ./fn -run '^$$' -fuzz '^FuzzStream$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./fn -run '^$$' -fuzz '^FuzzOddLines$$' -fuzztime $(FUZZTIME)
 
 SHUFFLES ?= 10
 .PHONY: first-try
-first-try: build localcluster ## apply real streams and SHUFFLES=10 shuffles of each to empty clusters, compared with kubectl (hours); TRY="flux jobset" chooses
-	$(GO) run ./internal/test/firsttry -shuffles $(SHUFFLES) $(if $(STREAMS),-streams $(STREAMS)) $(TRY)
+first-try: build localcluster ## apply the real streams in ORDAPPLY_CORPORA and SHUFFLES=10 shuffles of each to empty clusters, compared with kubectl (hours); TRY="flux jobset" chooses
+	$(GO) run ./internal/test/firsttry -shuffles $(SHUFFLES) $(TRY)
 
 IMAGE ?= ordapply/sortorder:dev
 IMAGE_DIR := $(BIN)/image

@@ -1,3 +1,20 @@
+// Package apply executes a plan on a cluster. It sends server-side applies in
+// waves, waits for readiness by watches, and gives every resource exactly one
+// final state.
+//
+//	cluster, err := kube.Connect(config)
+//	stream, err := apply.NewStream(inputs, apply.Scope{Namespace: "shop", Kind: cluster.Kind})
+//	plan, err := stream.Plan(ordering.Options{})
+//	applier := apply.Applier{Cluster: cluster, Events: print}
+//	preview, err := applier.Preview(ctx, plan, stream.Objects) // writes nothing
+//	summary, err := applier.Run(ctx, plan, stream.Objects)
+//
+// Remover deletes live objects in the order of an ordering.Deletion. Package
+// state runs both under the lock of an apply set, with a history.
+//
+// One loop owns all state. Workers receive requests and send back results,
+// watches send changes, timers send that they fired. So nothing is locked,
+// and one goroutine makes every decision (internal/loop).
 package apply
 
 import (
@@ -8,10 +25,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/access"
+	"github.com/ordapply/ordapply/internal/desired"
+	"github.com/ordapply/ordapply/internal/invalid"
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/redact"
+	"github.com/ordapply/ordapply/internal/sending"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/preview"
 )
 
 // Applier applies plans by server-side apply. The zero value of each optional
@@ -93,14 +116,28 @@ func (a Applier) Run(ctx context.Context, plan *ordering.Plan, objects map[objec
 func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error {
 	a = a.withDefaults()
 	kind, _ := a.Cluster.Kind(obj.GroupVersionKind())
-	live, err := a.execute(ctx, request{op: opPatch, kind: kind, obj: obj, options: kube.PatchOptions{Manager: a.Manager, Force: a.ForceConflicts, DryRun: a.DryRun}})
+	live, err := a.sender().Send(ctx, sending.Request{
+		Op: sending.Patch, Kind: kind, Object: obj, Bodies: desired.Stream{Set: a.Membership.Set},
+		Options: kube.PatchOptions{Manager: a.Manager, Force: a.ForceConflicts, DryRun: a.DryRun},
+	})
 	if err != nil {
-		return kubeerr.Explain(kubeerr.WithoutSecretValues(obj, err))
+		return kubeerr.Explain(redact.Error(obj, err))
 	}
 	if live.GetDeletionTimestamp() != nil {
 		return fmt.Errorf("it is being deleted%s: wait until it is gone, then run this again", kube.DeletionBlockers(live))
 	}
 	return nil
+}
+
+// Preview reports what Run would do: it reads the live objects and sends
+// server-side dry runs of what would change. Nothing is written. Errors of
+// the run are rows too, all of them; the returned error is ErrInterrupted
+// when ctx ended the preview.
+func (a Applier) Preview(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (*preview.Preview, error) {
+	a = a.withDefaults()
+	cluster, reader := kube.NewReadOnly(a.Cluster), a.reader(plan, objects)
+	reader.Cluster = cluster
+	return preview.Of(ctx, preview.Input{Cluster: cluster, Plan: plan, Snapshot: reader, Sent: a.Sent, Timeout: a.Timeout})
 }
 
 func (a Applier) withDefaults() Applier {
@@ -135,4 +172,12 @@ func (a Applier) withDefaults() Applier {
 		a.Events = func(Event) {}
 	}
 	return a
+}
+
+// Permissions lists the permissions that Run needs, as far as they are known
+// in advance. It makes no request.
+func (a Applier) Permissions(plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured, kinds kube.Kinds) kube.Permissions {
+	a = a.withDefaults()
+	run := access.Run{DryRun: a.DryRun, NoDiagnosis: a.NoDiagnosis, SkipWait: a.SkipWait, Recreates: invalid.MayRecreate, Health: a.Health}
+	return run.Permissions(plan, objects, kinds)
 }

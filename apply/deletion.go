@@ -1,15 +1,17 @@
 package apply
 
 import (
-	"fmt"
+	"context"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/invalid"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/loop"
+	"github.com/ordapply/ordapply/internal/readiness"
+	"github.com/ordapply/ordapply/internal/sending"
 	"github.com/ordapply/ordapply/kube"
-	"github.com/ordapply/ordapply/object"
 )
 
 // The API server accepts PATCHes of a terminating object with code 200 and
@@ -22,7 +24,7 @@ import (
 func (r *run) awaitDeletion(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
 	if len(kube.DefinedKinds(live)) > 0 {
-		r.fail(i, Failed, crdTerminatingError(live))
+		r.fail(i, Failed, invalid.CRDTerminating(live))
 		return
 	}
 	s.terminating = true
@@ -31,16 +33,12 @@ func (r *run) awaitDeletion(i int, live *unstructured.Unstructured) {
 	r.After(loop.PollEvery, func() { r.readAgain(i) }) // an open watch may have reported the deletion already
 }
 
-func crdTerminatingError(live *unstructured.Unstructured) error {
-	return fmt.Errorf("the CustomResourceDefinition is being deleted%s, and all its custom resources with it: wait until it is gone, then run this again", kube.DeletionBlockers(live))
-}
-
 // readTerminating reads an object that the API server reported as terminating.
 func (r *run) readTerminating(i int) {
 	s := &r.steps[i]
-	s.terminating, s.applied = true, identity{}
+	s.terminating, s.applied = true, readiness.Identity{}
 	r.move(i, Applying, "the old object is being deleted")
-	r.send(opGet, i)
+	r.send(sending.Get, i)
 }
 
 // handleTerminating waits until the terminating object is gone, if it is not
@@ -55,7 +53,7 @@ func (r *run) handleTerminating(answer reply) {
 		r.retryOrFail(i, answer)
 		return
 	}
-	r.steps[i].applied = identity{uid: string(answer.live.GetUID())}
+	r.steps[i].applied = readiness.Identity{UID: string(answer.live.GetUID())}
 	r.updateWatchLabel(i, answer.live)
 	r.awaitDeletion(i, answer.live)
 }
@@ -70,11 +68,14 @@ func (r *run) checkNamespaces() {
 	}
 	for i := range r.steps {
 		name := r.steps[i].ID.Namespace
-		if name == "" || r.hasNamespace(name) {
+		if name == "" || r.byID.HasNamespace(name) {
 			continue
 		}
 		if r.stepsByNamespace[name] == nil {
-			r.submit(request{op: opGet, step: -1, kind: kind, namespace: name})
+			read := func(ctx context.Context) (*unstructured.Unstructured, error) {
+				return r.applier.Cluster.Get(ctx, kind, "", name)
+			}
+			loop.Ask(&r.Loop, read, func(live *unstructured.Unstructured, err error) { r.handleNamespace(name, live, err) })
 		}
 		r.stepsByNamespace[name] = append(r.stepsByNamespace[name], i)
 		r.waitCounts[i]++
@@ -84,18 +85,12 @@ func (r *run) checkNamespaces() {
 // handleNamespace releases the steps in a Namespace, or fails them when the
 // Namespace is terminating. A Namespace that does not exist or may not be
 // read is found out by the first apply to it.
-func (r *run) handleNamespace(answer reply) {
-	going := answer.err == nil && answer.live.GetDeletionTimestamp() != nil
-	for _, i := range r.stepsByNamespace[answer.namespace] {
+func (r *run) handleNamespace(name string, live *unstructured.Unstructured, err error) {
+	going := err == nil && live.GetDeletionTimestamp() != nil
+	for _, i := range r.stepsByNamespace[name] {
 		if going && !r.steps[i].state.Final() {
-			r.fail(i, Failed, kubeerr.NamespaceTerminating(answer.namespace, kube.DeletionBlockers(answer.live)))
+			r.fail(i, Failed, &kubeerr.NamespaceTerminatingError{Namespace: name, BlockedBy: kube.DeletionBlockers(live)})
 		}
 		r.release(i)
 	}
-}
-
-// hasNamespace reports whether the plan contains a Namespace.
-func (r *run) hasNamespace(name string) bool {
-	_, ok := r.byID[object.ID{Kind: "Namespace", Name: name}]
-	return ok
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ordapply/ordapply/internal/diagnose"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/loop"
+	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -46,7 +47,7 @@ func (r *run) diagnose(ctx context.Context) {
 			blocks := r.blockedBy(i)
 			findings := q.Diagnose(ctx, s.lastSeen, backends)
 			failure.Diagnosis = &Diagnosis{
-				Of: s.ID, Findings: diagnose.NewHiddenValues(slices.Concat(secrets, q.SecretValues)).Hide(findings),
+				Of: s.ID, Findings: diagnose.Redact(findings, redact.NewReplacer(slices.Concat(secrets, q.SecretValues))),
 				Blocks: blocks, Waves: r.laterWaves(i, blocks),
 			}
 		})
@@ -109,11 +110,11 @@ func (r *run) laterWaves(i int, ids []object.ID) []string {
 func (r *run) secretValues() (all []string, known map[object.ID]bool) {
 	known = map[object.ID]bool{}
 	for _, obj := range r.applier.Secrets {
-		all = append(all, kubeerr.SecretValues(obj)...)
+		all = append(all, redact.Values(obj)...)
 	}
 	for i := range r.steps {
 		if s := &r.steps[i]; s.ID.Kind == "Secret" && s.ID.Group == "" && s.manifest != nil {
-			all = append(all, kubeerr.SecretValues(s.manifest)...)
+			all = append(all, redact.Values(s.manifest)...)
 			known[s.ID] = true
 		}
 	}

@@ -2,26 +2,32 @@ package apply
 
 import (
 	"errors"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/endpoints"
+	"github.com/ordapply/ordapply/internal/podwatch"
+	"github.com/ordapply/ordapply/internal/readiness"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // evaluate moves a waiting resource according to the verdict on its live object.
 func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
-	a, again := r.assess(i, live)
-	if r.awaitColumns(i, live, a) {
-		trim(live, s.manifest)
+	a, again := r.judge().Assess(s.judged, live)
+	if !r.applier.DryRun && r.columns.Await(i, s.kind, live, a) {
+		readiness.Trim(live, s.manifest)
 		s.lastSeen = live
 		return
 	}
 	if !again.IsZero() || a.WithoutGeneration { // it may be judged again unchanged
-		trim(live, s.manifest)
+		readiness.Trim(live, s.manifest)
 	} else {
-		trimWorkload(live, s.manifest)
+		readiness.TrimWorkload(live, s.manifest)
 	}
 	s.lastSeen, s.grade = live, a.Grade()
 	r.evaluateAt(i, again)
@@ -29,9 +35,9 @@ func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 	case health.Ready:
 		r.onReady(i, live, a)
 	case health.Failed, health.Unknown: // RFC-DEPLOY-0001 §5: unknown counts as failure
-		r.fail(i, Failed, errors.New(a.Reason))
+		r.fail(i, Failed, progress.WithCode(progress.CodeUnhealthy, errors.New(a.Reason)))
 	case health.Deleting:
-		r.fail(i, Failed, errors.New("it was deleted while the run waited for it"+kube.DeletionBlockers(live)))
+		r.fail(i, Failed, progress.WithCode(progress.CodeTerminating, errors.New("it was deleted while the run waited for it"+kube.DeletionBlockers(live))))
 	default:
 		s.reason = a.Reason
 		r.reportWaiting(i)
@@ -48,7 +54,7 @@ func (r *run) onReady(i int, live *unstructured.Unstructured, a health.Assessmen
 	s := &r.steps[i]
 	if len(a.Backends) > 0 && !r.applier.DryRun {
 		s.backends = a.Backends
-		r.awaitBackend(i)
+		r.endpoints.Await(i, s.backends[0])
 		return
 	}
 	why := ""
@@ -56,4 +62,95 @@ func (r *run) onReady(i int, live *unstructured.Unstructured, a health.Assessmen
 		why, s.assumed = a.Reason, true
 	}
 	r.finishReady(i, why)
+}
+
+// evaluateAt judges a step's last seen object again at a given time.
+func (r *run) evaluateAt(i int, at time.Time) {
+	s := &r.steps[i]
+	if at.IsZero() || s.graceTimerAt.Equal(at) {
+		return
+	}
+	s.graceTimerAt = at
+	r.After(time.Until(at), func() {
+		if s := &r.steps[i]; s.state == Waiting && !r.kindWaiter.IsWaiting(i) {
+			r.evaluate(i, s.lastSeen)
+		}
+	})
+}
+
+// recordChange records what the PATCH did to the object: created it, changed
+// its spec, or neither.
+func (r *run) recordChange(i int, live *unstructured.Unstructured) {
+	s := &r.steps[i]
+	s.judged.RecordUnchanged()
+	if s.unchanged {
+		return
+	}
+	s.judged.RecordChange(s.before, live, s.read.Known)
+	if s.judged.IsNew && (s.ID.MakesPods() || s.ID.GroupKind() == "Pod") {
+		r.madeWorkload = true
+	}
+}
+
+// newPodWatcher returns what examines the Pods of workloads that steps wait for.
+func (r *run) newPodWatcher() *podwatch.Watcher {
+	workloads := map[string]int{}
+	for i := range r.steps {
+		if id := r.steps[i].ID; id.MakesPods() {
+			workloads[id.Namespace]++
+		}
+	}
+	return podwatch.New(&r.Loop, r.applier.Cluster, podwatch.Run{
+		IsWaiting: func(i int) bool { return r.steps[i].state == Waiting },
+		Live:      func(i int) *unstructured.Unstructured { return r.steps[i].lastSeen },
+		OnProblem: r.reportWaiting,
+		Secrets: func() []string {
+			all, _ := r.secretValues()
+			return all
+		},
+		Workloads: workloads,
+	})
+}
+
+// reportWaiting reports what a step waits for, and the problem of its Pods.
+func (r *run) reportWaiting(i int) {
+	detail := r.steps[i].reason
+	if problem := r.podWatcher.Problem(i); problem != "" {
+		detail += "; " + problem
+	}
+	r.move(i, Waiting, detail)
+}
+
+// newEndpointWaiter returns what waits for the Services of webhook configurations, one
+// after the other.
+func (r *run) newEndpointWaiter() *endpoints.Waiter {
+	return endpoints.NewWaiter(&r.Loop, r.applier.Cluster, endpoints.Run{
+		WaitsFor: func(i int, service object.ID) bool {
+			s := &r.steps[i]
+			return s.state == Waiting && len(s.backends) > 0 && s.backends[0] == service
+		},
+		OnReady: func(i int) {
+			s := &r.steps[i]
+			if s.backends = s.backends[1:]; len(s.backends) == 0 {
+				r.finishReady(i, "")
+				return
+			}
+			r.endpoints.Await(i, s.backends[0])
+		},
+		OnUnready: func(i int, detail string) { r.move(i, Waiting, detail) },
+	})
+}
+
+// judge returns what judges live objects.
+func (r *run) judge() readiness.Judge {
+	return readiness.Judge{Health: r.applier.Health, Grace: r.applier.StatusGrace}
+}
+
+// onColumnsRead judges a step that waited for printer columns.
+func (r *run) onColumnsRead(i int) {
+	if s := &r.steps[i]; s.state == Waiting && s.lastSeen != nil {
+		live := s.lastSeen
+		r.evaluate(i, live)
+		r.keepWaiting(i, live)
+	}
 }

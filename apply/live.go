@@ -9,6 +9,8 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/loop"
+	"github.com/ordapply/ordapply/internal/sending"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // watch makes sure that changes of a step's object reach the loop.
@@ -49,10 +51,6 @@ func (s *step) isAwaited() bool {
 // object with the uid that this run applied, from the generation that it
 // applied on.
 func (r *run) handleWatchEvent(c loop.KeyedWatchEvent) {
-	if o, ok := r.externalsByWatch[c.WatchKey]; ok {
-		r.handleExternalChange(o, c.WatchEvent)
-		return
-	}
 	for _, obj := range c.Objects {
 		i, ok := r.byID[Meta(obj).ID]
 		if !ok {
@@ -63,7 +61,7 @@ func (r *run) handleWatchEvent(c loop.KeyedWatchEvent) {
 			s.buffered = &bufferedEvent{obj, c.Deleted}
 			continue
 		}
-		if string(obj.GetUID()) != s.applied.uid {
+		if string(obj.GetUID()) != s.applied.UID {
 			continue
 		}
 		switch {
@@ -71,7 +69,7 @@ func (r *run) handleWatchEvent(c loop.KeyedWatchEvent) {
 			r.readAgain(i) // it may only have lost the label
 		case c.Deleted:
 			r.handleGone(i)
-		case s.state == Waiting && obj.GetGeneration() >= s.applied.generation:
+		case s.state == Waiting && obj.GetGeneration() >= s.applied.Generation:
 			r.evaluate(i, obj)
 		}
 	}
@@ -108,7 +106,7 @@ func (r *run) replayBuffered(i int, live *unstructured.Unstructured) {
 	order, err := resourceversion.CompareResourceVersion(seen.object.GetResourceVersion(), live.GetResourceVersion())
 	switch {
 	case err != nil: // resourceVersions that only the server can compare
-		r.send(opGet, i)
+		r.send(sending.Get, i)
 	case order <= 0:
 	case seen.deleted:
 		r.readAgain(i)
@@ -122,7 +120,7 @@ func (r *run) poll(i int) {
 	if !r.steps[i].isAwaited() {
 		return
 	}
-	r.send(opGet, i)
+	r.send(sending.Get, i)
 	r.After(loop.PollEvery, func() { r.poll(i) })
 }
 
@@ -134,8 +132,8 @@ func (r *run) readMissing(c loop.KeyedWatchEvent) {
 		listed[string(obj.GetUID())] = true
 	}
 	for _, i := range r.stepsByWatch[c.WatchKey] {
-		if s := &r.steps[i]; s.isAwaited() && s.watch == c.WatchKey && !listed[s.applied.uid] {
-			r.send(opGet, i)
+		if s := &r.steps[i]; s.isAwaited() && s.watch == c.WatchKey && !listed[s.applied.UID] {
+			r.send(sending.Get, i)
 		}
 	}
 }
@@ -145,13 +143,13 @@ func (r *run) readMissing(c loop.KeyedWatchEvent) {
 func (r *run) handleRead(answer reply) {
 	i := answer.step
 	switch s := &r.steps[i]; {
-	case s.terminating && s.applied.uid == "":
+	case s.terminating && s.applied.UID == "":
 		r.handleTerminating(answer)
 	case answer.err != nil && !kubeerr.IsMissing(answer.err):
 		if !r.watches.Forbidden[r.watchOf(i)] { // otherwise polling reads it again anyway
 			r.After(loop.PollEvery, func() { r.readAgain(i) })
 		}
-	case kubeerr.IsMissing(answer.err), answer.err == nil && string(answer.live.GetUID()) != r.steps[i].applied.uid:
+	case kubeerr.IsMissing(answer.err), answer.err == nil && string(answer.live.GetUID()) != r.steps[i].applied.UID:
 		r.handleGone(i)
 	default:
 		r.handleStillExists(i, answer.live)
@@ -173,7 +171,7 @@ func (r *run) handleStillExists(i int, live *unstructured.Unstructured) {
 // readAgain reads an object again, if its step still waits for it.
 func (r *run) readAgain(i int) {
 	if r.steps[i].isAwaited() {
-		r.send(opGet, i)
+		r.send(sending.Get, i)
 	}
 }
 
@@ -187,6 +185,44 @@ func (r *run) handleGone(i int) {
 		r.start(i)
 	case s.state == Waiting:
 		s.lastSeen = nil
-		r.fail(i, Failed, errors.New("another client deleted it while the run waited for it"))
+		r.fail(i, Failed, progress.WithCode(progress.CodeConflict, errors.New("another client deleted it while the run waited for it")))
 	}
+}
+
+// reportOutage reports, for the first step that is waited for, that the API
+// server cannot be reached.
+func (r *run) reportOutage() {
+	for i := range r.steps {
+		s := &r.steps[i]
+		if s.state == Waiting && !s.gatePassed || s.state == Applying && s.retryCause == nil && s.detail != "" {
+			r.outageStep, r.detailBeforeOutage = i, s.detail
+			r.move(i, s.state, r.Connectivity.WithOutage(s.detail))
+			return
+		}
+	}
+	r.outageStep = -1
+}
+
+// reportRecovery reports for the same step that the API server is reachable again.
+func (r *run) reportRecovery() {
+	if r.outageStep < 0 {
+		return
+	}
+	if s := &r.steps[r.outageStep]; !s.state.Final() {
+		r.move(r.outageStep, s.state, loop.RecoveryDetail(r.detailBeforeOutage))
+	}
+	r.outageStep = -1
+}
+
+// lastDetail returns the last known detail of a step that is given up, and why
+// there is nothing newer.
+func (r *run) lastDetail(i int) string {
+	s := &r.steps[i]
+	if r.Connectivity.Reported && i == r.outageStep {
+		return r.Connectivity.WithOutage(r.detailBeforeOutage)
+	}
+	if r.podWatcher.Problem(i) != "" && s.state == Waiting { // the diagnosis says more about that
+		return r.Connectivity.WithOutage(s.reason)
+	}
+	return r.Connectivity.WithOutage(s.detail)
 }

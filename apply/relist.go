@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/readiness"
+	"github.com/ordapply/ordapply/internal/snapshot"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -75,7 +77,7 @@ func (r *run) sendOrSkip(i int) {
 	}
 	err := s.membershipError
 	if err == nil {
-		err = r.applier.Membership.unreadMembershipError(s.readError)
+		err = r.snapshot.Owner.UnreadMembershipError(s.read.Err)
 	}
 	if err != nil {
 		r.fail(i, Failed, err)
@@ -91,11 +93,11 @@ func (r *run) sendOrSkip(i int) {
 // is sent or counted as unchanged. An object that is sent in any case need
 // not be, unless it may not be allowed to become a member.
 func (r *run) mustReadAgain(i int) bool {
-	s, m := &r.steps[i], r.applier.Membership
-	if r.applier.DryRun || s.readEpoch > s.minEpoch {
+	s, owner := &r.steps[i], r.snapshot.Owner
+	if r.applier.DryRun || s.read.Epoch > s.minEpoch {
 		return false
 	}
-	return m.mustKnowOwner() && (!s.existenceKnown || m.Adopt == AdoptNever) || r.isUnchanged(i)
+	return owner.MustKnowOwner() && (!s.read.Known || owner.Adopt == AdoptNever) || r.snapshot.IsUnchanged(i, s.read.Live)
 }
 
 // relist reads the objects of the steps that require it, with one LIST for
@@ -107,13 +109,13 @@ func (r *run) relist() {
 	}
 	asked := r.toRelist
 	r.toRelist = nil
-	for _, l := range r.snapshotLists(r.withPendingInWave(asked)) {
-		a, q, epoch := r.applier, r.queryOf(l), r.epoch
+	for _, l := range r.snapshot.Lists(r.withPendingInWave(asked)) {
+		reader, epoch := r.snapshot, r.epoch
 		r.Enqueue(func(ctx context.Context) func() {
-			ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
+			ctx, cancel := context.WithTimeout(ctx, snapshot.Timeout)
 			defer cancel()
-			seen := a.read(ctx, q)
-			refused := a.membershipErrors(ctx, seen)
+			seen := reader.ReadList(ctx, l)
+			refused := reader.MembershipErrors(ctx, seen)
 			return func() { r.handleRelist(l, epoch, seen, refused) }
 		})
 	}
@@ -145,30 +147,34 @@ func (r *run) withPendingInWave(steps []int) []int {
 	return all
 }
 
-// membershipErrors returns which of the objects that were read may not become
-// members, with the reason.
-func (a Applier) membershipErrors(ctx context.Context, seen readResult) map[string]error {
-	named := a.nameSets(ctx)
-	refused := map[string]error{}
-	for name, live := range seen.objects {
-		if err := a.Membership.membershipError(live, named); err != nil {
-			refused[name] = err
+// handleRelist resumes the steps of a list that was read again.
+func (r *run) handleRelist(l *snapshot.List, epoch int, seen snapshot.Result, refused map[string]error) {
+	isOpen := func(i int) bool { return r.steps[i].state == Pending || r.steps[i].state == Applying }
+	for _, i := range l.Members {
+		if s := &r.steps[i]; isOpen(i) {
+			s.read, s.membershipError = r.snapshot.Object(l, seen, i, epoch+1), refused[s.ID.Name]
 		}
 	}
-	return refused
-}
-
-// handleRelist resumes the steps of a list that was read again.
-func (r *run) handleRelist(l *snapshotList, epoch int, seen readResult, refused map[string]error) {
-	l.members = slices.DeleteFunc(l.members, func(i int) bool { return r.steps[i].state != Pending && r.steps[i].state != Applying })
-	r.recordRead(l, seen, epoch)
-	for _, i := range l.members {
-		r.steps[i].membershipError = refused[r.steps[i].ID.Name]
-	}
-	for _, i := range l.members {
+	for _, i := range l.Members {
 		if s := &r.steps[i]; s.state == Applying && s.rereading && !r.Stopping {
 			s.rereading = false
 			r.sendOrSkip(i)
 		}
 	}
+}
+
+// skipUnchanged handles a step whose object is proven unchanged as if its PATCH
+// had been answered; false when it is not.
+func (r *run) skipUnchanged(i int) bool {
+	s := &r.steps[i]
+	same, live := r.snapshot.IsUnchanged(i, s.read.Live), s.read.Live
+	s.read.Live, s.before = nil, readiness.IdentityOf(live)
+	if !same {
+		return false
+	}
+	s.unchanged = !slices.Contains(r.applier.Sent, s.ID)
+	s.fromRead = true
+	r.applied(i, live)
+	s.fromRead = false
+	return true
 }

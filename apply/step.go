@@ -1,11 +1,15 @@
 package apply
 
 import (
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/internal/invalid"
+	"github.com/ordapply/ordapply/internal/kinds"
+	"github.com/ordapply/ordapply/internal/readiness"
+	"github.com/ordapply/ordapply/internal/sending"
+	"github.com/ordapply/ordapply/internal/stream"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -38,15 +42,11 @@ func (r *run) start(i int) {
 		return
 	}
 	if kind.Namespaced && s.ID.Namespace == "" {
-		r.fail(i, Failed, missingNamespaceError(s.ID.Kind))
+		r.fail(i, Failed, kinds.MissingNamespace(s.ID.Kind))
 		return
 	}
-	s.kind = kind
+	s.kind, s.judged.HasStatus = kind, kind.HasStatus
 	r.sendOrSkip(i)
-}
-
-func missingNamespaceError(kind string) error {
-	return fmt.Errorf("kind %s is namespaced, which was not known when the run began: set metadata.namespace", kind)
 }
 
 // setTimeouts sets the timeout of a single resource, which starts when its
@@ -54,7 +54,7 @@ func missingNamespaceError(kind string) error {
 // with schedule Graph, the wave timeout where no layer bounds it.
 func (r *run) setTimeouts(i int) {
 	s := &r.steps[i]
-	if d, err := ownTimeout(s.manifest); err == nil && d > 0 {
+	if d, err := stream.OwnTimeout(s.manifest); err == nil && d > 0 {
 		s.ownTimeout = d
 		r.setTimeout(i, d, "resource")
 		return
@@ -111,25 +111,24 @@ func (r *run) deferred(i int, why string) {
 // changes nothing causes no watch event.
 func (r *run) applied(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
-	s.applied = identity{uid: string(live.GetUID()), generation: live.GetGeneration()}
+	s.applied = readiness.Identity{UID: string(live.GetUID()), Generation: live.GetGeneration()}
 	r.updateWatchLabel(i, live)
 	r.recordCreated(i, live)
 	if live.GetDeletionTimestamp() != nil {
 		r.awaitDeletion(i, live)
 		return
 	}
-	if !r.applier.DryRun && !s.migrationTried && r.applier.hasPreviousManagerFields(live) {
+	if !r.applier.DryRun && !s.migrationTried && r.snapshot.Owner.HasPreviousManagerFields(live) {
 		s.migrationTried, s.force = true, false
 		r.move(i, Applying, "taking over fields of another manager")
-		r.send(opMigrate, i)
+		r.send(sending.Migrate, i)
 		return
 	}
 	if !s.fromRead {
 		r.invalidateReads()
 	}
 	s.answeredAt = time.Now()
-	s.appliedAt = time.Now()
-	s.statusGraceFrom = r.statusGraceStart(i, live)
+	s.judged.Start(live, s.unchanged && !r.madeWorkload)
 	r.recordChange(i, live)
 	r.move(i, Waiting, "")
 	r.onGatePassed(i, ordering.Applied)
@@ -147,7 +146,7 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 	} else {
 		r.evaluate(i, live)
 	}
-	if !r.isAwaitingColumns(i) {
+	if !r.columns.IsAwaiting(i, r.steps[i].kind) {
 		r.keepWaiting(i, live)
 	}
 }
@@ -155,9 +154,11 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 // keepWaiting watches a step's object, unless the step has ended.
 func (r *run) keepWaiting(i int, live *unstructured.Unstructured) {
 	r.replayBuffered(i, live)
-	if s := &r.steps[i]; s.state == Waiting && s.missingKinds == 0 {
+	if s := &r.steps[i]; s.state == Waiting && !r.kindWaiter.IsWaiting(i) {
 		r.watch(i)
-		r.schedulePodCheck(i)
+		if !r.applier.NoDiagnosis && !r.applier.DryRun {
+			r.podWatcher.Start(i, s.ID)
+		}
 	}
 }
 
@@ -176,7 +177,7 @@ func (r *run) finishReady(i int, why string) {
 // so that fields that the manifest no longer has are removed. If the
 // migration failed, the next run tries again.
 func (r *run) migrated(answer reply) {
-	r.send(opPatch, answer.step)
+	r.send(sending.Patch, answer.step)
 }
 
 // move records a step's state and emits an event when it is new.
@@ -235,9 +236,9 @@ func (r *run) failTimeout(i int, after time.Duration, scope string) {
 func (r *run) notAppliedReason(i int) string {
 	switch s := &r.steps[i]; {
 	case s.retryCause != nil:
-		return r.explain(s.retryCause).Error()
-	case s.missingKinds > 0 && len(s.External) == 0 && len(s.ProvidedBy) == 0:
-		return r.unservedKindError(s.manifest.GroupVersionKind(), 0).Error()
+		return invalid.Explain(s.retryCause, r.byID.HasNamespace).Error()
+	case r.kindWaiter.IsWaiting(i) && len(s.External) == 0 && len(s.ProvidedBy) == 0:
+		return kinds.Unserved(r.applier.Cluster, s.manifest.GroupVersionKind(), 0).Error()
 	case s.detail != "":
 		return r.lastDetail(i)
 	case s.sentAt.IsZero():

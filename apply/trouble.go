@@ -1,13 +1,15 @@
 package apply
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/ordapply/ordapply/applyset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ordapply/ordapply/internal/invalid"
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/redact"
+	"github.com/ordapply/ordapply/internal/sending"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -16,16 +18,16 @@ import (
 // then fails the step.
 func (r *run) retryOrFail(i int, answer reply) {
 	s := &r.steps[i]
-	answer.err = kubeerr.WithoutSecretValues(s.manifest, answer.err)
+	answer.err = redact.Error(s.manifest, answer.err)
 	if s.retries++; s.retries == 1 {
 		s.firstFailureAt = time.Now()
 	}
 	missing := kubeerr.MissingNamespace(answer.err)
-	if r.applier.DryRun && missing != "" && r.hasNamespace(missing) {
+	if r.applier.DryRun && missing != "" && r.byID.HasNamespace(missing) {
 		r.deferred(i, "its Namespace is created earlier in this run")
 		return
 	}
-	if r.applier.DryRun && r.hasServiceAccount(kubeerr.MissingServiceAccount(answer.err)) {
+	if r.applier.DryRun && r.byID.HasServiceAccount(kubeerr.MissingServiceAccount(answer.err)) {
 		r.deferred(i, "its ServiceAccount is created earlier in this run")
 		return
 	}
@@ -34,7 +36,7 @@ func (r *run) retryOrFail(i int, answer reply) {
 	}
 	pause := max(kubeerr.Backoff(r.Ctx(), s.retries), kubeerr.RetryAfter(answer.err))
 	oldSchema := r.mayUseOldSchema(i, answer.err) && time.Since(s.firstFailureAt)+pause <= schemaPropagation
-	if !oldSchema && r.recreate(i, immutableFields(answer.err)) {
+	if !oldSchema && r.recreate(i, invalid.ImmutableFields(answer.err)) {
 		return
 	}
 	if !oldSchema && r.repair(i, answer.err) {
@@ -45,14 +47,14 @@ func (r *run) retryOrFail(i int, answer reply) {
 		return
 	}
 	limit := kubeerr.RetryBudget(answer.err)
-	if missing != "" && r.hasNamespace(missing) {
+	if missing != "" && r.byID.HasNamespace(missing) {
 		limit = 10 * time.Second
 	}
 	if oldSchema {
 		limit = schemaPropagation
 	}
 	if time.Since(s.firstFailureAt)+pause > limit {
-		r.fail(i, Failed, kubeerr.AfterAttempts(r.explain(answer.err), s.retries, s.firstFailureAt))
+		r.fail(i, Failed, kubeerr.AfterAttempts(invalid.Explain(answer.err, r.byID.HasNamespace), s.retries, s.firstFailureAt))
 		return
 	}
 	s.retryCause = answer.err
@@ -72,46 +74,50 @@ func (r *run) retryOrFail(i int, answer reply) {
 // force where that is allowed. It reports whether it handled the error.
 func (r *run) resolveConflict(i int, err error) bool {
 	s := &r.steps[i]
-	switch ours := r.applier.conflictsOnlyWithPrevious(err); {
-	case r.applier.conflictsOnlyWithPlaceholder(err) && !r.applier.DryRun && !s.force:
+	switch ours := r.snapshot.Owner.ConflictsOnlyWithPrevious(err); {
+	case r.snapshot.Owner.ConflictsOnlyWithPlaceholder(err) && !r.applier.DryRun && !s.force:
 		s.force, s.migrationTried = true, false // migrate the fields that are not in the manifest afterwards
-		r.send(opPatch, i)
+		r.send(sending.Patch, i)
 	case ours && !r.applier.DryRun && !s.migrationTried:
 		s.migrationTried = true
-		r.send(opMigrate, i)
-	case !s.force && (ours && r.applier.DryRun || r.applier.mayForce(err)): // a dry run cannot migrate first
+		r.send(sending.Migrate, i)
+	case !s.force && (ours && r.applier.DryRun || r.snapshot.Owner.MayForce(err)): // a dry run cannot migrate first
 		s.force = true
-		r.send(opPatch, i)
+		r.send(sending.Patch, i)
 	default:
 		return false
 	}
 	return true
 }
 
-// conflictsOnlyWithPlaceholder reports whether all fields in conflict belong to the
-// API server's placeholder manager for fields from before the first apply, so
-// that no real manager is known, and the object may become a member.
-func (a Applier) conflictsOnlyWithPlaceholder(err error) bool {
-	found := kubeerr.Conflicts(err)
-	free := a.Membership.Adopt == AdoptAny || !kubeerr.IsMembershipConflict(err)
-	return len(found) > 0 && free && !slices.ContainsFunc(found, func(c kubeerr.Conflict) bool { return c.Manager != applyset.BeforeFirstApply })
+// schemaPropagation is how long API servers may use the old schema after a
+// CustomResourceDefinition changed: each learns of the change by its own
+// watch.
+const schemaPropagation = 10 * time.Second
+
+// mayUseOldSchema reports whether a PATCH may have been rejected only because
+// the API server still used the old schema of the kind: this run changed its
+// CustomResourceDefinition. A new definition has no older schema.
+func (r *run) mayUseOldSchema(i int, err error) bool {
+	return !r.applier.DryRun && invalid.IsRefusedBySchema(err) && slices.ContainsFunc(r.steps[i].ProvidedBy, func(maker object.ID) bool {
+		at, ok := r.byID[maker]
+		return ok && r.steps[at].judged.SpecChanged
+	})
 }
 
-// hasServiceAccount reports whether the plan contains a ServiceAccount, given as
-// namespace/name, or its Namespace for the default one.
-func (r *run) hasServiceAccount(account string) bool {
-	namespace, name, _ := strings.Cut(account, "/")
-	_, ok := r.byID[object.ID{Kind: "ServiceAccount", Namespace: namespace, Name: name}]
-	return account != "" && (ok || name == "default" && r.hasNamespace(namespace))
-}
-
-// explain adds a remedy to an error, using what the run knows in addition to
-// the API server's answer.
-func (r *run) explain(err error) error {
-	if kubeerr.IsNamespaceTerminating(err) {
-		if name := kubeerr.TerminatingNamespace(err); r.hasNamespace(name) {
-			return fmt.Errorf("another client deleted namespace %q with everything in it during this run: run this again, which waits until it is gone", name)
-		}
+// repair looks for what blocks a PATCH that the server rejected. It reports
+// whether it handled the error.
+func (r *run) repair(i int, refusal error) bool {
+	s := &r.steps[i]
+	if s.repairTried || !apierrors.IsInvalid(refusal) {
+		return false
 	}
-	return kubeerr.Explain(err)
+	s.repairTried = true
+	if r.mayUseOldSchema(i, refusal) {
+		s.retries-- // the search for blockers does not count as an attempt
+	} else {
+		s.retries = 0
+	}
+	r.sendRefused(sending.Repair, i, refusal)
+	return true
 }

@@ -1,6 +1,8 @@
 package apply
 
-import "github.com/ordapply/ordapply/ordering"
+import (
+	"github.com/ordapply/ordapply/ordering"
+)
 
 // The order of a run is a graph. Its nodes are the plan's steps, followed by
 // its layers. An edge makes a node wait until another one has passed a gate; a
@@ -101,7 +103,7 @@ func (r *run) skipDependents(i int, applied bool) {
 				if r.steps[w.to].state != Pending {
 					continue
 				}
-				r.finish(w.to, Skipped, "it needs "+r.steps[i].ID.String()+", which "+r.steps[i].outcome())
+				r.finish(w.to, Skipped, "it needs "+r.steps[i].ID.String()+", which "+r.steps[i].outcomeInWords())
 			}
 			skip(w.to, false)
 		}
@@ -109,8 +111,8 @@ func (r *run) skipDependents(i int, applied bool) {
 	skip(i, applied)
 }
 
-// outcome describes the outcome of a step that others depend on.
-func (s *step) outcome() string {
+// outcomeInWords describes the outcome of a step that others depend on.
+func (s *step) outcomeInWords() string {
 	switch {
 	case s.state == TimedOut:
 		return "was not ready in time"

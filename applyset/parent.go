@@ -3,6 +3,7 @@ package applyset
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -59,6 +60,16 @@ func (p Parent) Manager(base string) string {
 func managerSuffix(set string) string {
 	hash := strings.TrimPrefix(set, "applyset-")
 	return ":" + hash[:min(12, len(hash))]
+}
+
+// ShortName returns a name of which there is room for a prefix and a suffix: a long
+// one is cut and ends with a hash.
+func ShortName(name string) string {
+	if len(name) <= 180 {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return name[:150] + "-" + hex.EncodeToString(sum[:8])
 }
 
 // ReadParent reads a live parent. An object that is not a parent yet has no

@@ -24,7 +24,7 @@ func TestOneOrderOnCorpora(t *testing.T) {
 	order, err := sortorder.Parse([]byte(`{apiVersion: ordapply.dev/v1alpha1, kind: SortOrder, metadata: {name: x}, emit: [argocd, kapp, kpt],
 	  sortOrder: [{kind: StatefulSet}, {kind: Job}, {kind: Deployment}, {kind: DaemonSet}]}`))
 	require.NoError(t, err)
-	for _, file := range corpora(t) {
+	for _, file := range realStreams(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			stream, err := os.ReadFile(file)
 			require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	sdk "github.com/kptdev/krm-functions-sdk/go/fn"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/test/corpora"
 )
 
 // BenchmarkResourceList compares a run with functions that parse and print the
@@ -22,7 +24,9 @@ func BenchmarkResourceList(b *testing.B) {
 	for _, n := range []int{1_000, 5_000, 20_000} {
 		lists[fmt.Sprintf("made-%05d", n)] = madeList(n)
 	}
-	if stream, err := os.ReadFile("../../shared/corpora/kube-prometheus.yaml"); err == nil {
+	if dir, err := corpora.Dir(); err == nil {
+		stream, err := os.ReadFile(filepath.Join(dir, "kube-prometheus.yaml"))
+		require.NoError(b, err)
 		lists["largest-corpus"] = []byte(wrapped(string(fn.Strip(stream).Stream())))
 	}
 	for name, in := range lists {

@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/annotations"
+	"github.com/ordapply/ordapply/internal/emit"
+	"github.com/ordapply/ordapply/internal/textorder"
+	"github.com/ordapply/ordapply/internal/yamledit"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
@@ -34,11 +37,9 @@ type Decision struct {
 	Findings     Findings              // everything to report; if Failed, the other fields must not be used
 }
 
-// Change holds the annotations of a resource to set and to remove.
-type Change struct {
-	Set    map[string]string // all that the decision wants, also where the resource has them already
-	Remove []string          // keys of an earlier run that the resource has, sorted
-}
+// Change holds the annotations of a resource to set, in Set, and the keys of an earlier
+// run to remove, in Remove.
+type Change = yamledit.Change
 
 // Plan places, sorts and stamps resources; the lists of the decision have one
 // entry for each of metas. Malformed stamps, and selectors that match nothing
@@ -55,19 +56,20 @@ func (d Planner) Plan(metas []object.Meta) Decision {
 	for _, field := range d.Order.ForApplier {
 		out.Findings.add(Finding{Severity: Info, Field: field, Message: "has no effect in a build: pass this file to ordapply too, with --order"})
 	}
-	aside := make([]bool, len(metas))
-	stamps := make([]ordering.Stamp, len(metas))
-	for i, m := range metas {
-		if aside[i] = d.isExcluded(m, &out.Findings); aside[i] {
-			continue
-		}
-		stamps[i], out.Stamped[i] = d.stamp(m, out.Placements[i], &out.Findings)
+	stream := textorder.Stream{
+		Order: d.Order, Metas: metas, Placements: out.Placements, Stamps: make([]ordering.Stamp, len(metas)),
+		Ours: out.Stamped, Excluded: make([]bool, len(metas)), Objects: d.Objects,
 	}
-	arranged := d.arrange(metas, stamps)
-	d.changes(metas, &out, stamps, arranged)
-	d.reportIdle(metas, &out, aside)
-	checkAgreement(metas, stamps, &out.Findings)
-	d.sort(metas, &out, stamps, arranged, aside)
+	for i, m := range metas {
+		if stream.Excluded[i] = d.isExcluded(m, &out.Findings); !stream.Excluded[i] {
+			stream.Stamps[i], out.Stamped[i] = d.stamp(m, out.Placements[i], &out.Findings)
+		}
+	}
+	plan := stream.Plan()
+	out.setChanges(stream, plan)
+	d.reportIdle(metas, &out, stream.Excluded)
+	checkAgreement(metas, stream.Stamps, &out.Findings)
+	out.Sorted, out.HoistReasons = stream.Sort(plan)
 	if d.Order.Reindex {
 		reindex(metas, &out, &out.Findings)
 	}
@@ -134,19 +136,25 @@ func Stamp(order string, p sortorder.Placement) ordering.Stamp {
 	return s
 }
 
-// changes computes the changes of stamped resources.
-func (d Planner) changes(metas []object.Meta, out *Decision, stamps []ordering.Stamp, arranged *textPlan) {
-	e := newEmitter(d, metas, out, stamps, arranged)
-	if slices.Contains(d.Order.Emit, "kpt") {
-		e.warnRenames()
-	}
-	e.warnOtherOrders()
-	for i, m := range metas {
-		if out.Stamped[i] {
-			emitted, tools := e.emit(i)
-			stamps[i].Emitted = tools
-			out.Changes[i] = change(m, stamps[i], emitted)
+// setChanges computes the changes of stamped resources.
+func (d *Decision) setChanges(stream textorder.Stream, plan *textorder.Plan) {
+	e := emit.New(stream, plan)
+	for i, m := range stream.Metas {
+		if d.Stamped[i] {
+			emitted, tools := e.Annotations(i)
+			stream.Stamps[i].Emitted = tools
+			d.Changes[i] = change(m, stream.Stamps[i], emitted)
 		}
+	}
+	for _, p := range e.Problems {
+		f := Finding{Severity: Warning, Message: p.Message, Field: "emit"}
+		if p.Resource >= 0 {
+			f.Field, f.Object = "", &stream.Metas[p.Resource]
+		}
+		if p.Fails {
+			f.Severity = Error
+		}
+		d.Findings.add(f)
 	}
 }
 
@@ -155,7 +163,7 @@ func (d Planner) changes(metas []object.Meta, out *Decision, stamps []ordering.S
 func change(m object.Meta, s ordering.Stamp, emitted map[string]string) Change {
 	c := Change{Set: s.Annotations()}
 	maps.Copy(c.Set, emitted)
-	for _, key := range written(m) {
+	for _, key := range annotations.Written(m) {
 		if _, stays := c.Set[key]; !stays {
 			c.Remove = append(c.Remove, key)
 		}
@@ -163,25 +171,13 @@ func change(m object.Meta, s ordering.Stamp, emitted map[string]string) Change {
 	return c
 }
 
-// written returns the annotations that an earlier run wrote on a resource, sorted.
-func written(m object.Meta) []string {
-	keys := emittedKeys(m)
-	for _, key := range ordering.StampAnnotations() {
-		if _, has := m.Annotations[key]; has {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // reportIdle adds findings about selectors that matched nothing; build files do
 // not count.
-func (d Planner) reportIdle(metas []object.Meta, out *Decision, aside []bool) {
+func (d Planner) reportIdle(metas []object.Meta, out *Decision, excluded []bool) {
 	var placed []sortorder.Placement
 	var considered []object.Meta
 	for i, p := range out.Placements {
-		if !aside[i] {
+		if !excluded[i] {
 			placed, considered = append(placed, p), append(considered, metas[i])
 		}
 	}
@@ -194,19 +190,15 @@ func (d Planner) reportIdle(metas []object.Meta, out *Decision, aside []bool) {
 	}
 }
 
-// sort puts ignored items first, in input order, then the resources by layer
-// and kind, with unmatched ones before their dependents.
-func (d Planner) sort(metas []object.Meta, out *Decision, stamps []ordering.Stamp, arranged *textPlan, aside []bool) {
-	ranks := d.ranks(out, stamps)
-	sorted := slices.DeleteFunc(d.Order.Sort(metas, ranks), func(i int) bool { return aside[i] })
-	out.HoistReasons = make([]string, len(metas))
-	if arranged != nil && (partlyMatched(stamps) || branched(stamps)) && d.Order.OutputOrder == sortorder.ByPlan {
-		sorted, out.HoistReasons = arranged.hoist(sorted, ranks)
+// isNoop reports whether the decision changes neither resources nor their order.
+func (d Decision) isNoop(metas []object.Meta) bool {
+	if !slices.IsSorted(d.Sorted) {
+		return false
 	}
-	for i := range metas {
-		if aside[i] {
-			out.Sorted = append(out.Sorted, i)
+	for i, change := range d.Changes {
+		if !change.IsNoop(metas[i]) {
+			return false
 		}
 	}
-	out.Sorted = append(out.Sorted, sorted...)
+	return true
 }

@@ -11,6 +11,6 @@
 //	}
 //	_, err = out.WriteTo(os.Stdout)
 //
-// Function.Process does the same to a ResourceList of the KRM functions SDK, and
-// Planner.Plan returns the annotations for resources in memory, without YAML.
+// Planner.Plan returns the annotations for resources in memory, without YAML. Package
+// kptsdk does the same to a ResourceList of the KRM functions SDK.
 package fn

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/toolkeys"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/sortorder"
 )
@@ -52,7 +53,7 @@ func argoSorted(t *testing.T, metas []object.Meta, decision Decision) []string {
 		indices[i] = i
 	}
 	wave := func(i int) int {
-		n, err := strconv.Atoi(decision.Changes[i].Set[syncWave])
+		n, err := strconv.Atoi(decision.Changes[i].Set[toolkeys.SyncWave])
 		require.NoError(t, err)
 		return n
 	}

@@ -5,8 +5,6 @@ import (
 	"log"
 	"strings"
 
-	sdk "github.com/kptdev/krm-functions-sdk/go/fn"
-
 	"github.com/ordapply/ordapply/fn"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/sortorder"
@@ -58,35 +56,6 @@ metadata:
 	//     ordapply.dev/layer: platform/unmatched
 	//     ordapply.dev/unmatched: "true"
 	//   name: settings
-}
-
-// As a step in a function built with the KRM functions SDK. Its Run and AsMain
-// sort their output by name, so the text loses the order; the stamps are kept.
-func ExampleFunction_Process() {
-	list, err := sdk.ParseResourceList([]byte(`
-apiVersion: config.kubernetes.io/v1
-kind: ResourceList
-items:
-- apiVersion: v1
-  kind: ConfigMap
-  metadata: {name: settings}
-- apiVersion: v1
-  kind: Service
-  metadata: {name: db, annotations: {tier: data}}
-functionConfig:` + indented(order)))
-	if err != nil {
-		log.Fatal(err)
-	}
-	var processor sdk.ResourceListProcessor = fn.Function{}
-	if ok, err := processor.Process(list); err != nil || !ok {
-		log.Fatal(list.Results, err)
-	}
-	for _, item := range list.Items {
-		fmt.Println(item.GetKind(), item.GetAnnotation("ordapply.dev/layer"))
-	}
-	// Output:
-	// Service platform/data
-	// ConfigMap platform/unmatched
 }
 
 // indented indents the order below a key.

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
@@ -49,12 +52,7 @@ type Findings []Finding
 
 // Failed reports whether one of the findings is an error.
 func (fs Findings) Failed() bool {
-	for _, f := range fs {
-		if f.Severity == Error {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Severity == Error })
 }
 
 // Lines returns one line for each finding, errors first, since some tools show
@@ -89,3 +87,27 @@ func (fs Findings) Remarks() Findings {
 }
 
 func (fs *Findings) add(f Finding) { *fs = append(*fs, f) }
+
+// result converts the finding to an entry of a ResourceList's results.
+func (f Finding) result() *framework.Result {
+	r := &framework.Result{Message: f.Message, Severity: framework.Severity(f.Severity)}
+	if f.Object != nil {
+		r.ResourceRef = &yaml.ResourceIdentifier{
+			TypeMeta: yaml.TypeMeta{APIVersion: f.Object.APIVersion(), Kind: f.Object.Kind},
+			NameMeta: yaml.NameMeta{Name: f.Object.Name, Namespace: f.Object.Namespace},
+		}
+	}
+	if f.Field != "" {
+		r.Field = &framework.Field{Path: f.Field}
+	}
+	return r
+}
+
+// results converts the findings to entries of a ResourceList's results.
+func (fs Findings) results() []*framework.Result {
+	out := make([]*framework.Result, len(fs))
+	for i, f := range fs {
+		out[i] = f.result()
+	}
+	return out
+}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/test/corpora"
 )
 
 // FuzzStream checks the function's invariants on arbitrary bytes.
@@ -140,8 +142,11 @@ func seeds(t testing.TB) [][]byte {
 // pieces returns pairs of small documents from real streams, or generated ones
 // if those are not available.
 func pieces(t testing.TB) []string {
-	files, err := filepath.Glob("../../shared/corpora/*.yaml")
-	require.NoError(t, err)
+	var files []string
+	if dir, err := corpora.Dir(); err == nil {
+		files, err = filepath.Glob(filepath.Join(dir, "*.yaml"))
+		require.NoError(t, err)
+	}
 	out := []string{"apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  annotations:\n    tier: web\nspec:\n  ports:\n  - port: 80\n" +
 		"---\n# a comment\napiVersion: v1\nkind: Secret\nmetadata:\n  name: b\n  labels: {a: b}\ndata: {}\n"}
 	for _, file := range files {

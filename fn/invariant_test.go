@@ -16,6 +16,7 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/yamledit"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
@@ -63,11 +64,11 @@ func requireInvariants(t *testing.T, in []byte) {
 // written lines, the output has the input's texts in another order, byte for
 // byte; and the result is that of reading as a tree.
 func requireVerbatim(t *testing.T, function fn.Function, in, out []byte) {
-	before, ok := fn.VerbatimItems(in)
+	before, ok := yamledit.PlainItems(in)
 	if !ok || bytes.Contains(in, []byte("results:")) {
 		return // existing results are written by the tree
 	}
-	after, ok := fn.VerbatimItems(out)
+	after, ok := yamledit.PlainItems(out)
 	require.True(t, ok, "the output of the fast way is not plainly laid out:\n%s\nfrom\n%s", out, in)
 	require.Equal(t, len(before), len(after))
 	want := map[string]int{}

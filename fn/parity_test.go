@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/test/corpora"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
@@ -28,7 +29,7 @@ func refusedByKustomize() map[string]string {
 // TestParityOnCorpora compares the order without selectors with the output of
 // `kustomize build` under sortOptions legacy, on real streams and shuffled.
 func TestParityOnCorpora(t *testing.T) {
-	for _, file := range corpora(t) {
+	for _, file := range realStreams(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		t.Run(name, func(t *testing.T) {
 			stream, err := os.ReadFile(file)
@@ -129,15 +130,12 @@ func idsOf(t *testing.T, stream string) []string {
 	return out
 }
 
-// corpora returns the real streams, which are not part of the repository.
-func corpora(t testing.TB) []string {
-	files, err := filepath.Glob("../../shared/corpora/*.yaml")
-	require.NoError(t, err)
-	if len(files) == 0 {
-		t.Skip("the corpora of real streams are not here: ../shared/corpora")
-	}
+// realStreams returns the files of the real streams, which are not part of the repository.
+func realStreams(t testing.TB) []string {
 	if testing.Short() {
 		t.Skip("left out with -short: real streams")
 	}
+	files, err := filepath.Glob(filepath.Join(corpora.Need(t), "*.yaml"))
+	require.NoError(t, err)
 	return files
 }

@@ -5,18 +5,16 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ordapply/ordapply/internal/toolkeys"
 	"github.com/ordapply/ordapply/object"
 )
 
-// kpt stores the position of a resource in its file as an index, under two keys
-// that must agree, and the file's path and package. It writes files in the
-// order of these, whatever the order of the list.
+// kpt stores the file's path and package of a resource beside its index in the file. It
+// writes files in the order of these, whatever the order of the list.
 const (
-	indexAnnotation       = "internal.config.kubernetes.io/index"
-	legacyIndexAnnotation = "config.kubernetes.io/index"
-	pathAnnotation        = "internal.config.kubernetes.io/path"
-	legacyPathAnnotation  = "config.kubernetes.io/path"
-	packageAnnotation     = "internal.config.kubernetes.io/package-path"
+	pathAnnotation       = "internal.config.kubernetes.io/path"
+	legacyPathAnnotation = "config.kubernetes.io/path"
+	packageAnnotation    = "internal.config.kubernetes.io/package-path"
 )
 
 // file is the file from which kpt read a resource.
@@ -32,7 +30,7 @@ func reindex(metas []object.Meta, out *Decision, findings *Findings) {
 			continue
 		}
 		at := fileOf(metas[i])
-		index, err := strconv.Atoi(either(metas[i], indexAnnotation, legacyIndexAnnotation))
+		index, err := strconv.Atoi(either(metas[i], toolkeys.Index, toolkeys.LegacyIndex))
 		if at.path == "" || err != nil {
 			placeless = append(placeless, i)
 			continue
@@ -42,7 +40,7 @@ func reindex(metas []object.Meta, out *Decision, findings *Findings) {
 	for at, resources := range order {
 		slices.Sort(indices[at])
 		for n, i := range resources {
-			out.Changes[i].setIndex(metas[i], indices[at][n])
+			setIndex(out.Changes[i].Set, metas[i], indices[at][n])
 		}
 	}
 	if len(placeless) > 0 {
@@ -52,10 +50,10 @@ func reindex(metas []object.Meta, out *Decision, findings *Findings) {
 }
 
 // setIndex sets the index under those of the two keys that the resource has.
-func (c *Change) setIndex(m object.Meta, index int) {
-	for _, key := range []string{indexAnnotation, legacyIndexAnnotation} {
+func setIndex(set map[string]string, m object.Meta, index int) {
+	for _, key := range []string{toolkeys.Index, toolkeys.LegacyIndex} {
 		if _, has := m.Annotations[key]; has {
-			c.Set[key] = fmt.Sprint(index)
+			set[key] = fmt.Sprint(index)
 		}
 	}
 }

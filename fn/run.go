@@ -1,12 +1,12 @@
 package fn
 
 import (
-	"bufio"
 	"errors"
-	"io"
 
+	"github.com/ordapply/ordapply/internal/yamledit"
 	"github.com/ordapply/ordapply/internal/yamltext"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
@@ -16,39 +16,6 @@ type Function struct {
 	Order *sortorder.Order // instead of functionConfig; required for a plain stream
 	Marks bool             // mark the start and end of layers in a plain stream
 }
-
-// Output is the result of a run: everything or nothing. If the run failed, the
-// stream is a ResourceList with nothing but its results changed, or empty.
-type Output struct {
-	Findings Findings // in a ResourceList they are in its results too
-
-	stream   text
-	order    *sortorder.Order
-	metas    []object.Meta
-	decision Decision
-}
-
-// Stream returns the stream in UTF-8 as a single slice.
-func (o Output) Stream() []byte { return o.stream.joined() }
-
-// WriteTo writes the stream to w, without a copy of the whole. Its error is that of
-// w. It implements io.WriterTo.
-func (o Output) WriteTo(w io.Writer) (int64, error) {
-	buffered := bufio.NewWriterSize(w, 64<<10)
-	written := int64(0)
-	for _, piece := range o.stream {
-		n, err := buffered.Write(piece)
-		written += int64(n)
-		if err != nil {
-			return written, err
-		}
-	}
-	return written, buffered.Flush()
-}
-
-// Metas returns the metadata of the resources in input order; nil if the run
-// failed.
-func (o Output) Metas() []object.Meta { return o.metas }
 
 // errNoOrder is returned for a plain stream without an order.
 var errNoOrder = errors.New("a plain stream needs an order: pass --order FILE; only a ResourceList contains one, as functionConfig")
@@ -61,43 +28,43 @@ var errNoResources = errors.New("the input contains no resources: did the previo
 // is laid out plainly is kept byte for byte except for the lines of the stamps. A
 // plain stream without an order or resources fails, as do the errors of Plan.
 func (f Function) Run(in []byte) Output {
-	source, decider, out := f.start(in)
+	source, planner, out := f.start(in)
 	switch {
 	case out.Findings.Failed():
 		return out
-	case decider.Order.Carry != sortorder.NoPass:
-		return decider.carry(in)
+	case planner.Order.Carry != sortorder.NoPass:
+		return planner.runPass(in)
 	}
-	if out = decider.output(source); out.Findings.Failed() {
+	if out = planner.output(source); out.Findings.Failed() {
 		return out
 	}
 	return f.write(in, out, source)
 }
 
 // start parses the input and its order. If that fails, the output is final.
-func (f Function) start(in []byte) (input, Planner, Output) {
-	if utf8, err := yamltext.Decode(in); err == nil {
-		in = utf8
-	}
-	source, err := read(withoutMarks(in))
+func (f Function) start(in []byte) (yamledit.Input, Planner, Output) {
+	source, err := yamledit.Read(in)
 	if err != nil {
 		return nil, Planner{}, failed(err)
 	}
-	if !source.isList() && len(source.metas()) == 0 {
+	if !source.IsList() && len(source.Metas()) == 0 {
 		return nil, Planner{}, failed(errNoResources)
 	}
-	decider, findings := f.decider(source)
+	if f.Order == nil && !source.IsList() {
+		return nil, Planner{}, failed(errNoOrder)
+	}
+	planner, findings := f.planner(source.Config())
 	if findings.Failed() {
 		return nil, Planner{}, refused(source, findings)
 	}
-	decider.Objects = source.object
-	return source, decider, Output{}
+	planner.Objects = source.Object
+	return source, planner, Output{}
 }
 
 // output decides. If that fails, the output is final; otherwise its stream is
 // still empty.
-func (d Planner) output(source input) Output {
-	metas := source.metas()
+func (d Planner) output(source yamledit.Input) Output {
+	metas := source.Metas()
 	decision := d.decide(metas)
 	if decision.Findings.Failed() {
 		return refused(source, decision.Findings)
@@ -107,18 +74,18 @@ func (d Planner) output(source input) Output {
 
 // write prints the source as decided. If nothing changes it returns the input
 // itself, since encoders may change comments.
-func (f Function) write(in []byte, out Output, source input) Output {
+func (f Function) write(in []byte, out Output, source yamledit.Input) Output {
 	if decoded, err := yamltext.Decode(in); err == nil {
 		in = decoded // output is always UTF-8
 	}
-	if out.decision.isNoop(out.metas) && source.unchanged(out.Findings) && !f.Marks && len(withoutMarks(in)) == len(in) {
-		out.stream = text{in}
+	if out.decision.isNoop(out.metas) && source.Unchanged(out.Findings.results()) && !f.Marks && !yamledit.HasMarks(in) {
+		out.stream = yamledit.Text{in}
 		return out
 	}
 	var err error
 	out.stream, err = f.print(out, source)
-	if errors.Is(err, errNotPlain) {
-		if source, err = readAsTree(in); err == nil {
+	if errors.Is(err, yamledit.ErrNotPlain) {
+		if source, err = yamledit.ReadTree(in); err == nil {
 			out.stream, err = f.print(out, source)
 		}
 	}
@@ -128,25 +95,11 @@ func (f Function) write(in []byte, out Output, source input) Output {
 	return out
 }
 
-// readAsTree parses input with any layout.
-func readAsTree(in []byte) (input, error) {
-	in, err := yamltext.Decode(in)
-	if err != nil {
-		return nil, err
+func (f Function) print(out Output, source yamledit.Input) (yamledit.Text, error) {
+	if source.IsList() {
+		return source.ResourceList(out.decision.Sorted, out.decision.Changes, out.Findings.results())
 	}
-	return readTree(withoutMarks(yamltext.Clean(in)))
-}
-
-func (f Function) print(out Output, source input) (text, error) {
-	if source.isList() {
-		return source.resourceList(out.decision.Sorted, out.decision.Changes, out.Findings)
-	}
-	return f.plain(out, source)
-}
-
-// plain prints a plain stream.
-func (f Function) plain(out Output, source input) (text, error) {
-	documents, err := source.texts(out.decision.Sorted, out.decision.Changes)
+	documents, err := source.Texts(out.decision.Sorted, out.decision.Changes)
 	if err != nil {
 		return nil, err
 	}
@@ -154,46 +107,28 @@ func (f Function) plain(out Output, source input) (text, error) {
 	if f.Marks {
 		layers = layersOf(out.metas, out.decision)
 	}
-	return join(documents, layers), nil
+	return yamledit.Join(documents, layers), nil
 }
 
-func failed(err error) Output {
-	return Output{Findings: Findings{{Severity: Error, Message: err.Error()}}}
-}
-
-// refused returns a ResourceList unchanged with the findings in its results;
-// for a plain stream only the findings.
-func refused(source input, findings Findings) Output {
-	if !source.isList() {
-		return Output{Findings: findings}
+// Decide is Run for the resources of a ResourceList that is parsed already: it places,
+// sorts and stamps them in memory. config is the functionConfig in YAML, or nil; objects
+// returns a manifest by index.
+func (f Function) Decide(config []byte, metas []object.Meta, objects func(i int) map[string]any) Decision {
+	planner, findings := f.planner(config)
+	if findings.Failed() {
+		return Decision{Findings: findings}
 	}
-	printed, err := source.resourceList(unsorted(source), make([]Change, len(source.metas())), findings)
-	if err != nil {
-		findings.add(Finding{Severity: Error, Message: err.Error()})
-	}
-	return Output{stream: printed, Findings: findings}
+	planner.Objects = objects
+	return planner.decide(metas)
 }
 
-// unsorted returns the indices in input order.
-func unsorted(source input) []int {
-	same := make([]int, len(source.metas()))
-	for i := range same {
-		same[i] = i
-	}
-	return same
-}
-
-// decider returns the Planner with the order: the function's, the
-// functionConfig's, or the default if a ResourceList has none.
-func (f Function) decider(source input) (Planner, Findings) {
-	if f.Order != nil {
+// planner returns the Planner with the order: the function's, that of the
+// functionConfig, or the default.
+func (f Function) planner(config []byte) (Planner, Findings) {
+	switch {
+	case f.Order != nil:
 		return Planner{Order: f.Order}, nil
-	}
-	if !source.isList() {
-		return Planner{}, failed(errNoOrder).Findings
-	}
-	config := source.config()
-	if config == nil {
+	case config == nil:
 		return Planner{Order: sortorder.Default()}, nil
 	}
 	order, err := sortorder.Parse(config)
@@ -205,11 +140,11 @@ func (f Function) decider(source input) (Planner, Findings) {
 
 // configID returns the ID of the functionConfig.
 func configID(config []byte) object.ID {
-	parsed, err := readTree(config)
-	if err != nil || len(parsed.items) != 1 {
+	parsed, err := yamledit.ReadTree(config)
+	if err != nil || len(parsed.Metas()) != 1 {
 		return object.ID{}
 	}
-	return parsed.items[0].meta.ID
+	return parsed.Metas()[0].ID
 }
 
 // problemFindings converts the errors of a configuration to findings.
@@ -221,6 +156,22 @@ func problemFindings(err error) Findings {
 	var out Findings
 	for _, p := range problems {
 		out.add(Finding{Severity: Error, Field: p.Path, Message: p.Message})
+	}
+	return out
+}
+
+// layersOf returns the layers of the sorted resources after the changes.
+func layersOf(metas []object.Meta, decision Decision) []string {
+	out := make([]string, 0, len(metas))
+	for _, i := range decision.Sorted {
+		layer := metas[i].Annotations[ordering.LayerAnnotation]
+		if changed, ok := decision.Changes[i].Set[ordering.LayerAnnotation]; ok {
+			layer = changed
+		}
+		if decision.HoistReasons[i] != "" {
+			layer = "" // it is among those of another layer
+		}
+		out = append(out, layer)
 	}
 	return out
 }

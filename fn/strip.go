@@ -1,19 +1,24 @@
 package fn
 
+import (
+	"github.com/ordapply/ordapply/internal/annotations"
+	"github.com/ordapply/ordapply/internal/yamledit"
+)
+
 // Strip removes every stamp, of any order, and the annotations that emit wrote.
 // It keeps the order of resources. It fails on input that cannot be parsed.
 func Strip(in []byte) Output {
-	source, err := read(withoutMarks(in))
+	source, err := yamledit.Read(in)
 	if err != nil {
 		return failed(err)
 	}
-	metas := source.metas()
-	if !source.isList() && len(metas) == 0 {
+	metas := source.Metas()
+	if !source.IsList() && len(metas) == 0 {
 		return failed(errNoResources)
 	}
 	out := Output{metas: metas, decision: Decision{Sorted: unsorted(source), Changes: make([]Change, len(metas))}}
 	for i, m := range metas {
-		out.decision.Changes[i].Remove = written(m)
+		out.decision.Changes[i].Remove = annotations.Written(m)
 	}
 	return Function{}.write(in, out, source)
 }

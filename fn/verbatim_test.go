@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/yamledit"
 )
 
 // TestCorporaVerbatim checks all invariants on real streams. All except the
@@ -16,7 +17,7 @@ func TestCorporaVerbatim(t *testing.T) {
 	slow := map[string]string{
 		"kube-prometheus": "it has a RoleBindingList",
 	}
-	for _, file := range corpora(t) {
+	for _, file := range realStreams(t) {
 		name := filepath.Base(file)
 		t.Run(name, func(t *testing.T) {
 			stream, err := os.ReadFile(file)
@@ -24,10 +25,10 @@ func TestCorporaVerbatim(t *testing.T) {
 			list := []byte(wrapped(string(fn.Function{Order: testOrder(t)}.Run(stream).Stream())))
 			requireInvariants(t, stream)
 			requireInvariants(t, list)
-			_, fast := fn.VerbatimItems(stream)
+			_, fast := yamledit.PlainItems(stream)
 			_, isSlow := slow[name[:len(name)-len(".yaml")]]
 			require.Equal(t, isSlow, !fast)
-			_, fast = fn.VerbatimItems(list)
+			_, fast = yamledit.PlainItems(list)
 			require.True(t, fast)
 		})
 	}

@@ -3,8 +3,11 @@ package health
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/internal/celcondition"
 )
 
 // Annotations by which an object defines its own readiness.
@@ -47,7 +50,7 @@ func CheckCondition(source string) error {
 	if source == "" {
 		return nil
 	}
-	_, err := compile(source)
+	_, err := celcondition.Compile(source)
 	return err
 }
 
@@ -89,19 +92,12 @@ func (a *Assessor) byAnnotation(obj *unstructured.Unstructured) (Assessment, boo
 
 // expression returns the compiled condition of an annotation, from a cache; nil
 // if source is empty.
-func (a *Assessor) expression(source string) (*expression, error) {
+func (a *Assessor) expression(source string) (*celcondition.Condition, error) {
 	if source == "" {
 		return nil, nil
 	}
-	type outcome struct {
-		expression *expression
-		err        error
-	}
-	if known, ok := a.expressions.Load(source); ok {
-		o := known.(outcome)
-		return o.expression, o.err
-	}
-	e, err := compile(source)
-	a.expressions.Store(source, outcome{e, err})
-	return e, err
+	compile, _ := a.expressions.LoadOrStore(source, sync.OnceValues(func() (*celcondition.Condition, error) {
+		return celcondition.Compile(source)
+	}))
+	return compile.(func() (*celcondition.Condition, error))()
 }

@@ -78,8 +78,13 @@ func ParseArgoCDFiles(files map[string]string) (*Customizations, error) {
 	return c, errors.Join(errs...)
 }
 
-// Len returns the number of checks. The receiver must not be nil.
-func (c *Customizations) Len() int { return len(c.exact) + len(c.wild) }
+// Len returns the number of checks; 0 for a nil *Customizations.
+func (c *Customizations) Len() int {
+	if c == nil {
+		return 0
+	}
+	return len(c.exact) + len(c.wild)
+}
 
 // add compiles a script. It ignores empty ones.
 func (c *Customizations) add(key string, s argoScript) error {
@@ -118,16 +123,14 @@ func argoScripts(data map[string]string) (map[string]argoScript, error) {
 	}
 	for key, value := range data {
 		if name, ok := strings.CutPrefix(key, argoHealth); ok {
-			s := scripts[argoKey(name)]
-			s.Script = value
-			scripts[argoKey(name)] = s
+			key = argoKey(name)
+			scripts[key] = argoScript{value, scripts[key].OpenLibs}
 		}
 	}
 	for key, value := range data {
 		if name, ok := strings.CutPrefix(key, argoOpenLibs); ok {
-			s := scripts[argoKey(name)]
-			s.OpenLibs = strings.TrimSpace(value) == "true"
-			scripts[argoKey(name)] = s
+			key = argoKey(name)
+			scripts[key] = argoScript{scripts[key].Script, strings.TrimSpace(value) == "true"}
 		}
 	}
 	return scripts, nil

@@ -1,11 +1,13 @@
 package health
 
 import (
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/statusreader"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -46,12 +48,12 @@ func (a *Assessor) Assess(obj *unstructured.Unstructured) Assessment {
 	return assessment
 }
 
-// firstRule returns the result of the first rung of rules that applies.
+// firstRule returns the result of the first source of rules that applies.
 func (a *Assessor) firstRule(obj *unstructured.Unstructured) Assessment {
-	for _, rung := range []func(*unstructured.Unstructured) (Assessment, bool){
+	for _, assess := range []func(*unstructured.Unstructured) (Assessment, bool){
 		a.byAnnotation, a.byOwnRules, a.Rules.assess, a.ArgoCD.assess, a.ArgoCDFolder.assess, wellKnown, kubernetes, a.generic,
 	} {
-		if assessment, ok := rung(obj); ok {
+		if assessment, ok := assess(obj); ok {
 			return assessment
 		}
 	}
@@ -70,7 +72,7 @@ func (a *Assessor) byOwnRules(obj *unstructured.Unstructured) (Assessment, bool)
 // wait for an object that has no status, since it may never get one.
 func wellKnown(obj *unstructured.Unstructured) (Assessment, bool) {
 	a, ok := builtin().assess(obj)
-	if ok && a.Verdict == Progressing && isEmpty(obj.Object["status"]) {
+	if ok && a.Verdict == Progressing && statusreader.IsEmpty(obj.Object["status"]) {
 		a = noStatus(obj)
 	}
 	return markSuspended(obj, a), ok
@@ -78,18 +80,11 @@ func wellKnown(obj *unstructured.Unstructured) (Assessment, bool) {
 
 // hasObservedGeneration reports whether a status has an observedGeneration.
 func hasObservedGeneration(obj *unstructured.Unstructured) bool {
-	status, _ := obj.Object["status"].(map[string]any)
-	if _, ok := integer(status["observedGeneration"]); ok {
-		return true
-	}
-	list, _ := status["conditions"].([]any)
-	for _, c := range list {
-		condition, _ := c.(map[string]any)
-		if _, ok := integer(condition["observedGeneration"]); ok {
-			return true
-		}
-	}
-	return false
+	status := statusreader.Status(obj)
+	return slices.ContainsFunc(append(statusreader.Conditions(status), status), func(part map[string]any) bool {
+		_, ok := statusreader.Integer(part["observedGeneration"])
+		return ok
+	})
 }
 
 // AfterGrace returns the assessment to use after the grace period of one with
@@ -128,9 +123,9 @@ func (a *Assessor) assume(given Assessment) Assessment {
 	return given
 }
 
-// neutral is the last rung. Like kstatus it treats objects as ready whose
-// status says nothing, but only after a grace period, because a controller that
-// has just started says nothing either.
+// neutral is the last source. Like kstatus it treats objects as ready whose status does not
+// indicate readiness, but only after a grace period, because the status of a controller that
+// has just started does not either.
 func neutral(obj *unstructured.Unstructured) Assessment {
 	if a := kstatus(obj); a.Verdict == Progressing || a.Verdict == Failed {
 		return a

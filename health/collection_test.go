@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/internal/statusreader"
 )
 
 // TestCollection measures verdicts on a collection of real statuses, Healthy
@@ -58,7 +60,7 @@ func TestDocumentedGeneric(t *testing.T) {
 			expected := map[string]string{"ready": "Healthy", "assumed": "Healthy"}[section.Name]
 			for line := range strings.Lines(string(section.Data)) {
 				obj := documentedObject(t, line)
-				if isEmpty(obj.Object["status"]) {
+				if statusreader.IsEmpty(obj.Object["status"]) {
 					continue // only a rule, or time, can decide these
 				}
 				a := afterGrace(genericReading)(obj)
@@ -99,7 +101,7 @@ func genericReading(obj *unstructured.Unstructured) Assessment {
 	if obj.GetDeletionTimestamp() != nil {
 		return Assessment{Verdict: Deleting}
 	}
-	if a, ok := generic(obj, nil); ok {
+	if a, ok := (&Assessor{}).generic(obj); ok {
 		return a
 	}
 	return neutral(obj)

@@ -1,13 +1,14 @@
 package health
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/jsonpath"
+	"github.com/ordapply/ordapply/internal/statusreader"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -74,57 +75,23 @@ func (a *Assessor) columnsOf(gvk schema.GroupVersionKind) []Column {
 	return columns
 }
 
-// columns reads the fields of those printer columns that show the state of an
-// object. Such a field describes the whole object, whatever its name and path.
-func (r *statusSignals) columns(object map[string]any, columns []Column) {
-	for _, c := range columns {
-		if !c.isState() {
-			continue
-		}
-		path, err := parseJSONPath(c.Path)
-		if err != nil {
-			continue // kubectl would not show it either
-		}
-		found := path.find(object)
-		if len(found) == 0 && strings.EqualFold(c.Name, "ready") {
-			r.add(signal{means: meaningInProgress, weight: weightMedium, text: fmt.Sprintf("column %s (%s) is still empty", c.Name, c.Path)})
-		}
-		if len(found) == 1 {
-			r.column(c, found[0])
-		}
-	}
-}
-
-// column reads the value of a column. A good value weighs as much as condition
-// Ready.
-func (r *statusSignals) column(c Column, value any) {
-	var text string
-	switch value := value.(type) {
-	case string:
-		text = value
-	case bool:
-		text = fmt.Sprint(value)
-	}
-	s := signal{means: r.phrase(text), weight: weightHigh, text: fmt.Sprintf("column %s is %s", c.Name, text)}
-	s.degraded = lastWord(text) == "degraded"
-	switch {
-	case text == "":
-		return
-	case isUndone(text):
-		s.means = meaningTrouble
-	case s.means == meaningGood:
-		s.weight = weightMedium
-	case s.means == meaningNone && r.desired[strings.ToLower(text)]:
-		s.means, s.weight = meaningGood, weightMedium
-	case s.means == meaningNone && !isParticiple(lastWord(text)) && isName(text):
-		s = signal{means: meaningInProgress, weight: weightMedium, text: s.text, hint: ", which may or may not mean ready"}
-	}
-	r.add(s)
-}
-
 // isState reports whether a column shows the state of an object, by its name.
 func (c Column) isState() bool {
 	names := []string{"ready", "status", "state", "phase", "health"}
 	return strings.HasPrefix(c.Path, ".status") && (c.Type == "string" || c.Type == "boolean" || c.Type == "") &&
 		slices.Contains(names, strings.ToLower(c.Name))
+}
+
+// stateColumns returns the columns that show the state of an object, with their values.
+func stateColumns(obj *unstructured.Unstructured, columns []Column) []statusreader.Column {
+	var found []statusreader.Column
+	for _, c := range columns {
+		if !c.isState() {
+			continue
+		}
+		if path, err := jsonpath.Parse(c.Path); err == nil { // kubectl would not show it either
+			found = append(found, statusreader.Column{Name: c.Name, Path: c.Path, Values: path.Find(obj.Object)})
+		}
+	}
+	return found
 }

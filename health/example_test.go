@@ -88,3 +88,18 @@ func ExampleAggregate() {
 	// Degraded
 	// Healthy
 }
+
+// Mistakes in the readiness annotations of an object are found before it is applied.
+func ExampleAssessor_Check() {
+	job := live(`
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: migrate
+  annotations: {ordapply.dev/ready-when: self.status.succeeded = 1, helm.sh/readiness-success: "{.succeeded} == 1"}
+`)
+	fmt.Println((&health.Assessor{}).Check(job))
+	// Output:
+	// annotation ordapply.dev/ready-when: "self.status.succeeded = 1" is not a CEL expression: 1:23: Syntax error: token recognition error at: '= '
+	// annotation helm.sh/readiness-success has no effect without helm.sh/readiness-failure (HIP-0025): add it
+}

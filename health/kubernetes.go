@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/internal/statusreader"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -66,7 +67,7 @@ func job(obj *unstructured.Unstructured) Assessment {
 // pod replaces kstatus for Pods: kstatus returns Current for a failed Pod and
 // uses the clock for one that cannot be scheduled.
 func pod(obj *unstructured.Unstructured) Assessment {
-	status, _ := obj.Object["status"].(map[string]any)
+	status := statusreader.Status(obj)
 	phase, _ := status["phase"].(string)
 	a := Assessment{Verdict: Progressing, Reason: "Pod is in the " + phase + " phase", Rule: "pod"}
 	switch {
@@ -205,15 +206,15 @@ func daemonSet(obj *unstructured.Unstructured) Assessment {
 
 // replicationController compares replicas, as kstatus does for ReplicaSets.
 func replicationController(obj *unstructured.Unstructured) Assessment {
-	status, _ := obj.Object["status"].(map[string]any)
-	if a, stale := isStaleStatus(obj, status); stale {
+	status := statusreader.Status(obj)
+	if a, stale := isStaleStatus(obj); stale {
 		return a
 	}
 	want := int64(1)
 	if spec, _ := obj.Object["spec"].(map[string]any); spec["replicas"] != nil {
-		want, _ = integer(spec["replicas"])
+		want, _ = statusreader.Integer(spec["replicas"])
 	}
-	if got, _ := integer(status["readyReplicas"]); got < want {
+	if got, _ := statusreader.Integer(status["readyReplicas"]); got < want {
 		return Assessment{Verdict: Progressing, Reason: fmt.Sprintf("readyReplicas: %d of %d", got, want), Rule: "replicationcontroller"}
 	}
 	return Assessment{Verdict: Ready, Reason: "all replicas are ready", Rule: "replicationcontroller"}
@@ -221,28 +222,17 @@ func replicationController(obj *unstructured.Unstructured) Assessment {
 
 // isTrue reports whether a condition has status True.
 func isTrue(obj *unstructured.Unstructured, name string) bool {
-	return findCondition(obj, name)["status"] == "True"
+	return statusreader.Condition(statusreader.Status(obj), name)["status"] == "True"
 }
 
 // conditionText returns the reason and message of the first of the named
 // conditions that has a message.
 func conditionText(obj *unstructured.Unstructured, names ...string) string {
 	for _, name := range names {
-		c := findCondition(obj, name)
+		c := statusreader.Condition(statusreader.Status(obj), name)
 		if message, _ := c["message"].(string); message != "" {
 			return fmt.Sprintf("%v: %s", c["reason"], message)
 		}
 	}
 	return ""
-}
-
-func findCondition(obj *unstructured.Unstructured, name string) map[string]any {
-	status, _ := obj.Object["status"].(map[string]any)
-	list, _ := status["conditions"].([]any)
-	for _, c := range list {
-		if c, ok := c.(map[string]any); ok && c["type"] == name {
-			return c
-		}
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,7 +31,7 @@ func (c customization) run(obj *unstructured.Unstructured) (status, message stri
 		if ctx.Err() != nil {
 			return "", "", fmt.Errorf("it ran for more than %s", luaLimit)
 		}
-		return "", "", errors.New(firstLine(err.Error()))
+		return "", "", errors.New(strings.SplitN(err.Error(), "\n", 2)[0])
 	}
 	switch result := state.Get(-1).(type) {
 	case *lua.LTable:

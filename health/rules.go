@@ -12,6 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/internal/celcondition"
+	"github.com/ordapply/ordapply/internal/statusreader"
 )
 
 const (
@@ -116,7 +119,7 @@ func (r *rule) compile() (conditions, error) {
 	var errs []error
 	for _, field := range []struct {
 		name, source string
-		into         **expression
+		into         **celcondition.Condition
 	}{
 		{"failedWhen", r.FailedWhen, &c.failed}, {"degradedWhen", r.DegradedWhen, &c.degraded}, {"unknownWhen", r.UnknownWhen, &c.unknown},
 		{"readyWhen", r.ReadyWhen, &c.ready}, {"suspendedWhen", r.SuspendedWhen, &c.suspended}, {"missingWhen", r.MissingWhen, &c.missing},
@@ -125,7 +128,7 @@ func (r *rule) compile() (conditions, error) {
 			continue
 		}
 		var err error
-		if *field.into, err = compile(field.source); err != nil {
+		if *field.into, err = celcondition.Compile(field.source); err != nil {
 			errs = append(errs, fmt.Errorf("%s.%s: %w", r.place, field.name, err))
 		}
 	}
@@ -174,7 +177,7 @@ func (rs *Rules) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 			return invalidRule("rule "+r.name, err), true
 		}
 		a, ok := p.assess(obj)
-		if !ok || a.Verdict == Progressing && r.isWild() && isEmpty(obj.Object["status"]) {
+		if !ok || a.Verdict == Progressing && r.isWild() && statusreader.IsEmpty(obj.Object["status"]) {
 			continue // not every kind that a wildcard matches has a status
 		}
 		return a, true

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func TestBuiltinRulesAreARulesFile(t *testing.T) {
@@ -28,4 +29,10 @@ func TestBuiltinRulesAreCompiledOnce(t *testing.T) {
 	second, err := builtin().rules[0].compiled()
 	require.NoError(t, err)
 	require.Same(t, first.ready, second.ready)
+}
+
+func TestNilCustomizationsHaveNoChecks(t *testing.T) {
+	var none *Customizations
+	require.Zero(t, none.Len())
+	require.Equal(t, "exists", (&Assessor{ArgoCD: none}).Assess(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}).Rule)
 }

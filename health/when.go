@@ -3,6 +3,7 @@ package health
 import (
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/celcondition"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -10,16 +11,16 @@ import (
 // order of evaluation: failed, degraded, unknown, ready, and, if not ready,
 // suspended or missing. Each may be nil.
 type conditions struct {
-	failed, degraded, unknown *expression
-	ready                     *expression
-	suspended, missing        *expression
+	failed, degraded, unknown *celcondition.Condition
+	ready                     *celcondition.Condition
+	suspended, missing        *celcondition.Condition
 
 	failedRule, readyRule string
 }
 
 // hasAny reports whether there is any condition.
 func (c conditions) hasAny() bool {
-	for _, e := range []*expression{c.failed, c.degraded, c.unknown, c.ready, c.suspended, c.missing} {
+	for _, e := range []*celcondition.Condition{c.failed, c.degraded, c.unknown, c.ready, c.suspended, c.missing} {
 		if e != nil {
 			return true
 		}
@@ -30,8 +31,7 @@ func (c conditions) hasAny() bool {
 // assess assesses an object by the conditions. Without ready, ok is false
 // unless one of the others holds. It ignores a status about an older spec.
 func (c conditions) assess(obj *unstructured.Unstructured) (Assessment, bool) {
-	status, _ := obj.Object["status"].(map[string]any)
-	if a, stale := isStaleStatus(obj, status); stale {
+	if a, stale := isStaleStatus(obj); stale {
 		return a, true
 	}
 	if a, ok := c.terminal(obj); ok {
@@ -39,14 +39,14 @@ func (c conditions) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 	}
 	reason := ""
 	if c.ready != nil {
-		ready, absent, err := c.ready.holds(obj)
+		ready, absent, err := c.ready.Holds(obj)
 		switch {
 		case err != nil:
 			return invalidRule(c.readyRule, err), true
 		case ready:
-			return Assessment{Verdict: Ready, Reason: c.ready.because(), Rule: c.readyRule}, true
+			return Assessment{Verdict: Ready, Reason: because(c.ready), Rule: c.readyRule}, true
 		}
-		reason = "not yet " + c.ready.short("readyWhen")
+		reason = "not yet " + short(c.ready, "readyWhen")
 		if absent != "" {
 			reason += ": missing " + absent
 		}
@@ -63,12 +63,12 @@ func (c conditions) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 // terminal evaluates the conditions that end a run.
 func (c conditions) terminal(obj *unstructured.Unstructured) (Assessment, bool) {
 	for _, w := range []struct {
-		when  *expression
+		when  *celcondition.Condition
 		field string
 		grade Grade
 	}{{c.failed, "failedWhen", GradeFailed}, {c.degraded, "degradedWhen", GradeDegraded}, {c.unknown, "unknownWhen", GradeUnknown}} {
 		a := Assessment{Verdict: Failed, Health: w.grade, Rule: c.failedRule}
-		if a, ok := w.when.assessIf(obj, w.field, a); ok {
+		if a, ok := assessIf(w.when, obj, w.field, a); ok {
 			return a, true
 		}
 	}
@@ -78,12 +78,12 @@ func (c conditions) terminal(obj *unstructured.Unstructured) (Assessment, bool) 
 // waits evaluates the conditions that explain why an object is not ready.
 func (c conditions) waits(obj *unstructured.Unstructured) (Assessment, bool) {
 	for _, w := range []struct {
-		when  *expression
+		when  *celcondition.Condition
 		field string
 		grade Grade
 	}{{c.suspended, "suspendedWhen", GradeSuspended}, {c.missing, "missingWhen", GradeMissing}} {
 		a := Assessment{Verdict: Progressing, Health: w.grade, Rule: c.readyRule}
-		if a, ok := w.when.assessIf(obj, w.field, a); ok {
+		if a, ok := assessIf(w.when, obj, w.field, a); ok {
 			return markSuspended(obj, a), true
 		}
 	}
@@ -92,11 +92,11 @@ func (c conditions) waits(obj *unstructured.Unstructured) (Assessment, bool) {
 
 // assessIf returns the assessment if the condition holds; a nil condition never
 // does.
-func (e *expression) assessIf(obj *unstructured.Unstructured, field string, given Assessment) (Assessment, bool) {
+func assessIf(e *celcondition.Condition, obj *unstructured.Unstructured, field string, given Assessment) (Assessment, bool) {
 	if e == nil {
 		return Assessment{}, false
 	}
-	holds, _, err := e.holds(obj)
+	holds, _, err := e.Holds(obj)
 	switch {
 	case err != nil:
 		return invalidRule(given.Rule, err), true
@@ -104,7 +104,7 @@ func (e *expression) assessIf(obj *unstructured.Unstructured, field string, give
 		return Assessment{}, false
 	}
 	grade := given.Health
-	given.Reason = e.short(field) + " holds"
+	given.Reason = short(e, field) + " holds"
 	given = withReportedError(obj, given)
 	given.Health = grade
 	return given, true
@@ -112,26 +112,26 @@ func (e *expression) assessIf(obj *unstructured.Unstructured, field string, give
 
 // short returns the condition for display, or the name of its field if it is
 // long.
-func (e *expression) short(field string) string {
-	if len(e.source) > 80 || strings.Contains(e.source, "\n") {
+func short(e *celcondition.Condition, field string) string {
+	if len(e.Source) > 80 || strings.Contains(e.Source, "\n") {
 		return field
 	}
-	return e.source
+	return e.Source
 }
 
 // because returns the reason why an object is ready.
-func (e *expression) because() string {
-	if e.source == "true" {
+func because(e *celcondition.Condition) string {
+	if e.Source == "true" {
 		return "it exists"
 	}
-	return e.short("readyWhen") + " holds"
+	return short(e, "readyWhen") + " holds"
 }
 
 // withReportedError adds what the object reports to the reason. A reported error makes
 // an object that is not ready Degraded.
 func withReportedError(obj *unstructured.Unstructured, given Assessment) Assessment {
-	if says, grade := describeUnhealthy(obj); says != "" {
-		given.Reason = says + " (" + given.Reason + ")"
+	if text, grade := describeUnhealthy(obj); text != "" {
+		given.Reason = text + " (" + given.Reason + ")"
 		if grade >= GradeDegraded && given.Verdict == Progressing {
 			given.Health = GradeDegraded
 		}

@@ -101,6 +101,13 @@ type Query struct {
 	Metadata       bool   // only the objects' metadata is needed
 }
 
+// View is the objects that one watch covers.
+type View struct {
+	Kind      Kind
+	Namespace string // "" for all of them
+	Query     Query  // what Cluster.Watch takes, beside the other two
+}
+
 // LogOptions select what to read of a container's log.
 type LogOptions struct {
 	Previous bool // of the container's previous instance

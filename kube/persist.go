@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
 )
@@ -52,4 +53,31 @@ func (p RetryingReads) Get(ctx context.Context, kind Kind, namespace, name strin
 // List implements Cluster with retries.
 func (p RetryingReads) List(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error) {
 	return WithRetry(ctx, DescribeRequest("listing", kind, namespace, ""), func() ([]*unstructured.Unstructured, error) { return p.Cluster.List(ctx, kind, namespace, query) })
+}
+
+// reads is what reads a cluster.
+type reads interface {
+	Discovery
+	Unreadable(schema.GroupVersion) error
+	NamespacedKinds() []schema.GroupVersionKind
+	Get(ctx context.Context, kind Kind, namespace, name string) (*unstructured.Unstructured, error)
+	List(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error)
+}
+
+// ReadOnly is a cluster that cannot be changed: it is read, with retries, and every PATCH
+// is a dry run.
+type ReadOnly struct {
+	reads
+	apply func(context.Context, Kind, *unstructured.Unstructured, PatchOptions) (*unstructured.Unstructured, error)
+}
+
+// NewReadOnly returns the part of a cluster that does not change it.
+func NewReadOnly(cluster Cluster) ReadOnly {
+	return ReadOnly{RetryingReads{cluster}, cluster.Apply}
+}
+
+// Apply sends a dry run of a PATCH, whatever its options say.
+func (c ReadOnly) Apply(ctx context.Context, kind Kind, obj *unstructured.Unstructured, options PatchOptions) (*unstructured.Unstructured, error) {
+	options.DryRun = true
+	return c.apply(ctx, kind, obj, options)
 }

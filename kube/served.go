@@ -22,8 +22,14 @@ func (k Kinds) Or(others Kinds) Kinds {
 	}
 }
 
+// Discovery is the part of a Cluster that reports what is served.
+type Discovery interface {
+	Kind(schema.GroupVersionKind) (Kind, bool)
+	Versions(schema.GroupKind) []string
+}
+
 // KindsOf returns how a cluster serves kinds, whenever it is asked.
-func KindsOf(cluster Cluster) Kinds {
+func KindsOf(cluster Discovery) Kinds {
 	return func(gvk schema.GroupVersionKind) (Kind, bool) {
 		if gvk.Version == "" {
 			versions := cluster.Versions(gvk.GroupKind())

@@ -5,25 +5,25 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/internal/statusreader"
 )
 
 // DeletionBlockers returns what blocks the deletion of a terminating object: its
 // finalizers, or conditions about the deletion. The text is made to follow
 // another; "" when nothing is known.
 func DeletionBlockers(live *unstructured.Unstructured) string {
-	var held []string
+	var blockers []string
 	if names := live.GetFinalizers(); len(names) > 0 {
-		held = append(held, "finalizers "+strings.Join(names, ", "))
+		blockers = append(blockers, "finalizers "+strings.Join(names, ", "))
 	}
-	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
-	for _, c := range conditions {
-		condition, _ := c.(map[string]any)
+	for _, condition := range statusreader.Conditions(statusreader.Status(live)) {
 		if name := fmt.Sprint(condition["type"]); condition["status"] == "True" && strings.HasPrefix(name, "Namespace") {
-			held = append(held, fmt.Sprintf("%s: %v", name, condition["message"]))
+			blockers = append(blockers, fmt.Sprintf("%s: %v", name, condition["message"]))
 		}
 	}
-	if len(held) == 0 {
+	if len(blockers) == 0 {
 		return ""
 	}
-	return " (blocked by " + strings.Join(held, "; ") + ")"
+	return " (blocked by " + strings.Join(blockers, "; ") + ")"
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/statusreader"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -145,7 +146,7 @@ func refreshGroupDiscovery(ctx context.Context, cluster Cluster, group string) e
 	}
 	err := cluster.Refresh(ctx, schema.GroupVersion{Group: group})
 	if err != nil && groupError(cluster, group) != nil {
-		return nil // whose error says more
+		return nil // groupError has the cause
 	}
 	return err
 }
@@ -208,7 +209,7 @@ func definesKind(crd *unstructured.Unstructured, kind string) bool {
 func unservedBy(ctx context.Context, cluster Cluster, gk schema.GroupKind, crd *unstructured.Unstructured) error {
 	unserved := &UnservedError{Kind: gk}
 	name := crd.GetName()
-	refused := conditionOf(crd, "NamesAccepted")
+	refused := statusreader.Condition(statusreader.Status(crd), "NamesAccepted")
 	crd.SetGroupVersionKind(DefiningKinds()[0])
 	kinds := DefinedKinds(crd)
 	switch {
@@ -229,18 +230,6 @@ func unservedBy(ctx context.Context, cluster Cluster, gk schema.GroupKind, crd *
 		}
 	}
 	return unserved
-}
-
-// conditionOf returns a condition of a live object; nil when it has none of
-// that type.
-func conditionOf(obj *unstructured.Unstructured, kind string) map[string]any {
-	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	for _, c := range conditions {
-		if condition, _ := c.(map[string]any); condition["type"] == kind {
-			return condition
-		}
-	}
-	return nil
 }
 
 // checkNotAggregated returns nil when no APIService delegates the group of a kind to
@@ -288,5 +277,5 @@ func DefiningKinds() []schema.GroupVersionKind {
 // WasServed reports whether the kind of a live CustomResourceDefinition was
 // ever served, so that it may have objects.
 func WasServed(crd *unstructured.Unstructured) bool {
-	return conditionOf(crd, "Established")["status"] == "True"
+	return statusreader.Condition(statusreader.Status(crd), "Established")["status"] == "True"
 }

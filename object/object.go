@@ -53,7 +53,7 @@ func (id ID) GroupKind() string {
 // serving.knative.dev is not confused with a core Service.
 func (id ID) String() string {
 	kind := id.Kind
-	if !nativeGroup(id.Group) {
+	if !IsKubernetesGroup(id.Group) {
 		kind = id.GroupKind()
 	}
 	if id.Namespace == "" {
@@ -62,9 +62,9 @@ func (id ID) String() string {
 	return kind + " " + id.Namespace + "/" + id.Name
 }
 
-// nativeGroup reports whether String omits a group: groups without a dot (apps,
-// batch) and those below k8s.io, including the Gateway API's.
-func nativeGroup(group string) bool {
+// IsKubernetesGroup reports whether a group is of the Kubernetes project: groups without
+// a dot (apps, batch) and those below k8s.io, including the Gateway API's. String omits it.
+func IsKubernetesGroup(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 

@@ -12,7 +12,7 @@ import (
 func (b *builder) vetAppOfApps() []Finding {
 	waves := map[int]int{} // wave to its first Application
 	var numbers []int
-	for i, r := range b.resources {
+	for i, r := range b.Resources {
 		if r.Group != "argoproj.io" || r.Kind != "Application" && r.Kind != "ApplicationSet" {
 			continue
 		}
@@ -32,5 +32,5 @@ func (b *builder) vetAppOfApps() []Finding {
 	low, high := numbers[0], numbers[len(numbers)-1]
 	return []Finding{{Text: fmt.Sprintf(
 		"sync waves order Applications, such as %s in wave %d before %s in wave %d: waves are for the resources of one Application, and since Argo CD 1.8 they wait for the health of an Application only if argocd-cm has a health check for argoproj.io_Application; order applications with dependsOn in stacks",
-		b.resources[waves[low]].ID, low, b.resources[waves[high]].ID, high)}}
+		b.Resources[waves[low]].ID, low, b.Resources[waves[high]].ID, high)}}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -39,7 +41,7 @@ func comparePlaces(a, b argoPlace) int {
 	return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.wave, b.wave))
 }
 
-func argoKey(r Resource) string {
+func argoKey(r references.Resource) string {
 	if emitted(r, "argocd") {
 		return ""
 	}
@@ -60,7 +62,7 @@ func helmPhases() map[string]phase {
 // without duplicates.
 func argoPhases(hook string, names map[string]phase) []phase {
 	var phases []phase
-	for _, name := range splitList(hook) {
+	for _, name := range references.SplitList(hook) {
 		if p, ok := names[name]; ok {
 			phases = append(phases, p)
 		}
@@ -74,9 +76,9 @@ func argoPhases(hook string, names map[string]phase) []phase {
 // position that no annotation sets is a default, which is dropped if a resource
 // in an earlier position requires the resource.
 func (d *declarations) placeByPhases(s scope) {
-	places := make([]argoPlace, len(d.resources))
+	places := make([]argoPlace, len(d.Resources))
 	for _, i := range s.resources {
-		r := d.resources[i]
+		r := d.Resources[i]
 		places[i] = d.argoPlace(r)
 		switch {
 		case firstKey(r, syncWaveAnnotation, argoHookAnnotation, helmHookAnnotation, hookWeightAnnotation) != "":
@@ -92,12 +94,12 @@ func (d *declarations) placeByPhases(s scope) {
 		switch d.placements[i] {
 		case placed:
 			d.layerOf[i] = at
-			d.join(i, at, hard, hard)
+			d.join(i, at, graph.Hard, graph.Hard)
 		case byDefault:
 			d.layerOf[i] = at
-			d.join(i, at, place, hard)
+			d.join(i, at, graph.DefaultPlace, graph.Hard)
 			if s.parentSet >= 0 {
-				d.join(i, s.parentSet, hard, noEdge)
+				d.join(i, s.parentSet, graph.Hard, noEdge)
 			}
 		}
 	}
@@ -109,7 +111,7 @@ func (d *declarations) placeByPhases(s scope) {
 
 // argoPlace returns the position that a resource's annotations name. It notes
 // values that Argo CD reads in an unexpected way.
-func (d *declarations) argoPlace(r Resource) argoPlace {
+func (d *declarations) argoPlace(r references.Resource) argoPlace {
 	p, phases, err := parseArgoPlace(r)
 	if err != nil {
 		d.notes = append(d.notes, fmt.Sprintf("%s: %v; Argo CD reads it as 0", located(r), err))
@@ -123,7 +125,7 @@ func (d *declarations) argoPlace(r Resource) argoPlace {
 // parseArgoPlace parses a resource's hook and wave annotations. phases is the
 // number of phases that the hook names; the first one is used. A wave that is
 // not an integer is an error and read as 0.
-func parseArgoPlace(r Resource) (p argoPlace, phases int, err error) {
+func parseArgoPlace(r references.Resource) (p argoPlace, phases int, err error) {
 	p.phase = sync
 	named := argoPhases(r.Annotations[argoHookAnnotation], hookPhases())
 	if _, ok := r.Annotations[argoHookAnnotation]; !ok && r.Annotations[helmHookAnnotation] != "crd-install" {
@@ -150,14 +152,14 @@ func (d *declarations) moveBeforeUsers(s scope, places []argoPlace) {
 		}
 	}
 	for _, i := range s.resources {
-		r := d.resources[i]
+		r := d.Resources[i]
 		if d.placements[i] == unplaced {
 			continue
 		}
-		if crd, ok := d.crds[groupKind{r.Group, r.Kind}]; ok {
+		if crd, ok := d.CRDs[references.GroupKind{Group: r.Group, Kind: r.Kind}]; ok {
 			need(crd, places[i])
 		}
-		if namespace, ok := d.byID[object.ID{Kind: "Namespace", Name: r.Namespace}]; ok && r.Namespace != "" {
+		if namespace, ok := d.ByID[object.ID{Kind: "Namespace", Name: r.Namespace}]; ok && r.Namespace != "" {
 			need(namespace, places[i])
 		}
 	}
@@ -167,7 +169,7 @@ func (d *declarations) moveBeforeUsers(s scope, places []argoPlace) {
 	}
 	for _, i := range slices.Sorted(maps.Keys(first)) {
 		if within[i] && d.placements[i] == placed && comparePlaces(first[i], places[i]) < 0 {
-			d.notes = append(d.notes, fmt.Sprintf("%s is applied in %s instead of its %s: a resource there requires it", d.resources[i].ID, first[i], places[i]))
+			d.notes = append(d.notes, fmt.Sprintf("%s is applied in %s instead of its %s: a resource there requires it", d.Resources[i].ID, first[i], places[i]))
 			places[i] = first[i]
 		}
 	}
@@ -192,7 +194,7 @@ func (d *declarations) addArgoSets(within scope, places []argoPlace) map[argoPla
 		name := within.title(p.String())
 		s := set{name: name, short: name, kind: ArgoWave, within: within.parentSet, at: p}
 		if any {
-			s.after = []Barrier{{sets[before], Reason{Rule: "argocd", Detail: name + " comes after " + within.title(before.String())}}}
+			s.after = []Barrier{{sets[before], graph.Reason{Rule: "argocd", Detail: name + " comes after " + within.title(before.String())}}}
 		}
 		sets[p] = d.addSet(s)
 		before, any = p, true

@@ -3,6 +3,7 @@ package ordering
 import (
 	"errors"
 
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -11,12 +12,12 @@ import (
 // declarations that name a missing resource are ignored; if declarations form a
 // cycle, all of them are ignored; if the layers of several orders form a cycle,
 // the plan is nil. Of resources with the same ID only the first counts.
-func Arrange(resources []Resource) *Plan {
+func Arrange(resources []references.Resource) *Plan {
 	resources = firstOfEach(resources)
 	if plan, ok := arrange(resources); ok {
 		return plan
 	}
-	undeclared := make([]Resource, len(resources))
+	undeclared := make([]references.Resource, len(resources))
 	for i, r := range resources {
 		undeclared[i] = withStampsOnly(r)
 	}
@@ -25,7 +26,7 @@ func Arrange(resources []Resource) *Plan {
 }
 
 // arrange is Build without its errors; ok is false if there is a cycle.
-func arrange(resources []Resource) (plan *Plan, ok bool) {
+func arrange(resources []references.Resource) (plan *Plan, ok bool) {
 	b, err := newBuilder(resources, Options{OrderSource: OrderSourceStamps, KeepHooks: true})
 	var cycle *CycleError
 	if errors.As(err, &cycle) {
@@ -34,9 +35,9 @@ func arrange(resources []Resource) (plan *Plan, ok bool) {
 	return b.plan(), true
 }
 
-func firstOfEach(resources []Resource) []Resource {
+func firstOfEach(resources []references.Resource) []references.Resource {
 	seen := make(map[object.ID]bool, len(resources))
-	out := make([]Resource, 0, len(resources))
+	out := make([]references.Resource, 0, len(resources))
 	for _, r := range resources {
 		if !seen[r.ID] {
 			seen[r.ID] = true
@@ -48,9 +49,9 @@ func firstOfEach(resources []Resource) []Resource {
 
 // withStampsOnly returns the resource without the dependencies that its
 // annotations declare.
-func withStampsOnly(r Resource) Resource {
+func withStampsOnly(r references.Resource) references.Resource {
 	kept := map[string]string{}
-	for _, key := range append(StampAnnotations(), ProvidesAnnotation) {
+	for _, key := range append(StampAnnotations(), references.ProvidesAnnotation) {
 		if value, has := r.Annotations[key]; has {
 			kept[key] = value
 		}

@@ -3,35 +3,37 @@ package ordering
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/graph"
 )
 
 // why returns the reason for a resource's wave.
-func (b *builder) why(v int32) Reason {
+func (b *builder) why(v int32) graph.Reason {
 	at := b.placements[v]
 	switch {
 	case b.floating[v]:
 		return b.whyFloating(v)
 	case at == early:
-		if pushed := b.pushedBy(v); pushed != nil && !b.isPrerequisites(pushed.from) {
+		if pushed := b.pushedBy(v); pushed != nil && !b.isPrerequisites(pushed.From) {
 			return b.whyPushed(*pushed)
 		}
-		if b.resources[v].ID.IsCRD() || b.resources[v].ID.IsNamespace() {
-			return Reason{Rule: "prerequisite", Detail: "no selector matches it, and CRDs and Namespaces go first"}
+		if b.Resources[v].ID.IsCRD() || b.Resources[v].ID.IsNamespace() {
+			return graph.Reason{Rule: graph.RulePrerequisite, Detail: "no selector matches it, and CRDs and Namespaces go first"}
 		}
-		return Reason{Rule: "prerequisite", Detail: "its kind is a prerequisite kind"}
+		return graph.Reason{Rule: graph.RulePrerequisite, Detail: "its kind is a prerequisite kind"}
 	}
 	pushed := b.pushedBy(v)
 	switch {
-	case pushed != nil && b.allPlaced >= 0 && pushed.from == b.exit(b.allPlaced):
-		return Reason{Rule: "unplaced", Detail: b.unplacedReason() + " and nothing depends on it: it goes last"}
+	case pushed != nil && b.allPlaced >= 0 && pushed.From == b.exit(b.allPlaced):
+		return graph.Reason{Rule: "unplaced", Detail: b.unplacedReason() + " and nothing depends on it: it goes last"}
 	case pushed != nil:
 		return b.whyPushed(*pushed)
 	case at == unmatched:
-		return Reason{Rule: "unmatched", Detail: "no selector matches it and nothing depends on it: it goes to layer " + b.sets[b.layerOf[v]].name}
+		return graph.Reason{Rule: "unmatched", Detail: "no selector matches it and nothing depends on it: it goes to layer " + b.sets[b.layerOf[v]].name}
 	case at == placed || at == byDefault:
 		return b.sets[b.layerOf[v]].because(at)
 	}
-	return Reason{Rule: "references", Detail: "no dependencies in this stream"}
+	return graph.Reason{Rule: "references", Detail: "no dependencies in this stream"}
 }
 
 func (b *builder) unplacedReason() string {
@@ -42,43 +44,43 @@ func (b *builder) unplacedReason() string {
 }
 
 // whyFloating names the first dependent of a resource and the reference.
-func (b *builder) whyFloating(v int32) Reason {
+func (b *builder) whyFloating(v int32) graph.Reason {
 	e := b.earliestDependent(v)
 	if e == nil && b.neededOutside[v] {
-		return Reason{Rule: rulePlacedByDependents, Detail: "a resource that the selection excludes uses it"}
+		return graph.Reason{Rule: graph.RuleNeeded, Detail: "a resource that the selection excludes uses it"}
 	}
 	if e == nil {
-		return Reason{Rule: rulePlacedByDependents, Detail: "nothing depends on it"}
+		return graph.Reason{Rule: graph.RuleNeeded, Detail: "nothing depends on it"}
 	}
-	id := b.resources[v].ID
-	how := strings.TrimSuffix(e.why.Detail, " names "+id.Kind+" "+id.Name)
-	detail := fmt.Sprintf("before %s, which uses it (%s)", b.vertexName(e.to), how)
+	id := b.Resources[v].ID
+	how := strings.TrimSuffix(e.Why.Detail, " names "+id.Kind+" "+id.Name)
+	detail := fmt.Sprintf("before %s, which uses it (%s)", b.vertexName(e.To), how)
 	if b.placements[v] == byDefault {
 		detail += "; " + b.sets[b.layerOf[v]].name + " is only its default place"
 	}
-	return Reason{Rule: rulePlacedByDependents, Detail: detail}
+	return graph.Reason{Rule: graph.RuleNeeded, Detail: detail}
 }
 
 // pushedBy returns the edge that moved a resource past the start of its place,
 // or past rank 0 if it has no place; nil if there is none. Edges from resources
 // take precedence over those from layers, and ready edges over applied ones.
 // For an edge from a change group it returns the edge that moved the group.
-func (b *builder) pushedBy(v int32) *edge {
-	var best *edge
+func (b *builder) pushedBy(v int32) *graph.Edge {
+	var best *graph.Edge
 	if b.isResource(v) && b.layerOf[v] >= 0 && b.rank[v] <= b.startOf(v) {
 		return nil
 	}
-	for _, i := range b.graph.in.of(v) {
+	for _, i := range b.graph.In.Of(v) {
 		e := &b.edges[i]
-		if b.rank[e.from]+int(e.weight) != b.rank[v] {
+		if b.rank[e.From]+int(e.Weight) != b.rank[v] {
 			continue
 		}
-		if b.isEntry(e.from, ChangeGroup) {
-			if e = b.pushedBy(e.from); e == nil {
+		if b.isEntry(e.From, ChangeGroup) {
+			if e = b.pushedBy(e.From); e == nil {
 				continue
 			}
 		}
-		if best == nil || b.isResource(e.from) && (!b.isResource(best.from) || e.weight > best.weight) {
+		if best == nil || b.isResource(e.From) && (!b.isResource(best.From) || e.Weight > best.Weight) {
 			best = e
 		}
 	}
@@ -88,10 +90,10 @@ func (b *builder) pushedBy(v int32) *edge {
 // startOf returns the rank at which a resource's place starts.
 func (b *builder) startOf(v int32) int {
 	start := 0
-	for _, i := range b.graph.in.of(v) {
+	for _, i := range b.graph.In.Of(v) {
 		e := &b.edges[i]
-		if !b.isResource(e.from) && b.sets[b.setOf(e.from)].kind != ChangeGroup {
-			start = max(start, b.rank[e.from]+int(e.weight))
+		if !b.isResource(e.From) && b.sets[b.setOf(e.From)].kind != ChangeGroup {
+			start = max(start, b.rank[e.From]+int(e.Weight))
 		}
 	}
 	return start
@@ -106,23 +108,23 @@ func (b *builder) isEntry(v int32, kind LayerKind) bool {
 	return !b.isResource(v) && v == b.entry(b.setOf(v)) && b.sets[b.setOf(v)].kind == kind
 }
 
-func (b *builder) whyPushed(e edge) Reason {
-	why := e.why
-	if b.isResource(e.from) {
-		why.Detail += ", " + e.gate.String()
+func (b *builder) whyPushed(e graph.Edge) graph.Reason {
+	why := e.Why
+	if b.isResource(e.From) {
+		why.Detail += ", " + e.Gate.String()
 	}
 	return why
 }
 
 // because returns the reason of a resource that the set placed.
-func (s set) because(at placement) Reason {
+func (s set) because(at placement) graph.Reason {
 	switch {
 	case s.kind == HelmChart:
-		return Reason{Rule: string(s.kind), Detail: s.short}
+		return graph.Reason{Rule: graph.Rule(s.kind), Detail: s.short}
 	case s.kind == ArgoWave && at == byDefault:
-		return Reason{Rule: string(s.kind), Detail: s.name + ", by default"}
+		return graph.Reason{Rule: graph.Rule(s.kind), Detail: s.name + ", by default"}
 	}
-	return Reason{Rule: string(s.kind), Detail: s.name}
+	return graph.Reason{Rule: graph.Rule(s.kind), Detail: s.name}
 }
 
 func (b *builder) isResource(v int32) bool {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/bigstream"
+	"github.com/ordapply/ordapply/internal/test/plancase"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -17,7 +17,7 @@ import (
 func BenchmarkBuild(b *testing.B) {
 	for _, n := range []int{1_000, 4_000, 10_000, 50_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			resources := manyApplications(n)
+			resources := plancase.ManyApplications(n)
 			b.ReportAllocs()
 			for b.Loop() {
 				plan, err := ordering.Build(resources, ordering.Options{})
@@ -46,7 +46,7 @@ func TestFiftyThousand(t *testing.T) {
 // of edges.
 func allocated(t *testing.T, n int) (bytes uint64, edges int) {
 	t.Helper()
-	resources := manyApplications(n)
+	resources := plancase.ManyApplications(n)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	plan, err := ordering.Build(resources, ordering.Options{})
@@ -62,12 +62,4 @@ func countEdges(plan *ordering.Plan) int {
 		n += len(s.Needs)
 	}
 	return n
-}
-
-func manyApplications(n int) []ordering.Resource {
-	var out []ordering.Resource
-	for _, obj := range bigstream.Applications(n) {
-		out = append(out, resource(obj))
-	}
-	return out
 }

@@ -1,5 +1,7 @@
 package ordering
 
+import "github.com/ordapply/ordapply/internal/graph"
+
 // membersOf returns the resources that each set places.
 func (b *builder) membersOf() [][]int {
 	members := make([][]int, len(b.sets))
@@ -14,7 +16,7 @@ func (b *builder) membersOf() [][]int {
 // pathEnds is a path along edges from a resource of one set to a resource of
 // another. It keeps the first and the last edge, which are the same edge if
 // nothing lies between.
-type pathEnds struct{ first, last *edge }
+type pathEnds struct{ first, last *graph.Edge }
 
 // pathsBetween finds, for each pair of sets that place resources, a path from
 // the first to the second. Paths may lead through resources that no set places
@@ -23,21 +25,21 @@ type pathEnds struct{ first, last *edge }
 // examined.
 func (b *builder) pathsBetween() map[[2]int]pathEnds {
 	between := map[[2]int]pathEnds{}
-	g := newGraph(len(b.resources)+2*len(b.sets)+len(b.readyOf), b.edges)
-	_, order := g.ranks()
-	reach := make([]map[int]pathEnds, g.size) // per vertex between sets: a path from each set
+	g := graph.New(len(b.Resources)+2*len(b.sets)+len(b.readyOf), b.edges)
+	_, order := g.Ranks()
+	reach := make([]map[int]pathEnds, g.Size) // per vertex between sets: a path from each set
 	for _, v := range order {
 		from := b.placedIn(v)
 		if from == notBetween {
 			continue
 		}
-		for _, i := range g.out.of(v) {
+		for _, i := range g.Out.Of(v) {
 			e := &b.edges[i]
 			arrive := func(s int, way pathEnds) {
-				switch to := b.placedIn(e.to); {
+				switch to := b.placedIn(e.To); {
 				case to == notBetween || to == s:
 				case to < 0:
-					reach[e.to] = addPath(reach[e.to], s, way)
+					reach[e.To] = addPath(reach[e.To], s, way)
 				default:
 					addPath(between, [2]int{s, to}, way)
 				}

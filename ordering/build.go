@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -49,7 +51,7 @@ type Options struct {
 	KindTimeouts []KindTimeout
 	// Condition evaluates the matchConditions of webhooks. If it is nil, all
 	// conditions hold.
-	Condition Condition
+	Condition references.Condition
 	// Serves reports whether the cluster serves a resource's kind and version.
 	// Such a kind is not taken for a misspelling of one that the stream's CRDs
 	// define. Nil without a cluster.
@@ -57,12 +59,8 @@ type Options struct {
 	// Excluded are resources that belong to the stream but are not part of the
 	// plan. Dependents wait for them in the cluster, as they do for external
 	// resources.
-	Excluded []Resource
+	Excluded []references.Resource
 }
-
-// Condition evaluates a CEL expression over variables. known is false if the
-// expression cannot be evaluated, for example because it uses other variables.
-type Condition func(expression string, variables map[string]any) (holds, known bool)
 
 // KindTimeout limits how long a resource of a kind may take to become ready.
 type KindTimeout struct {
@@ -76,7 +74,7 @@ type KindTimeout struct {
 // contradict each other, resources placed after their dependents, versions that
 // the stream's own CRD does not serve, hooks that no option allows, and a
 // *CycleError for each cycle. The plan is then nil.
-func Build(resources []Resource, options Options) (*Plan, error) {
+func Build(resources []references.Resource, options Options) (*Plan, error) {
 	b, err := newBuilder(resources, options)
 	if err = errors.Join(options.idle(resources), err, b.unserved()); err != nil {
 		return nil, err
@@ -91,34 +89,34 @@ func Build(resources []Resource, options Options) (*Plan, error) {
 // builder is the state of one planning run.
 type builder struct {
 	*declarations
-	edges         []edge // the edges that are kept
-	dropped       []contradiction
+	edges         []graph.Edge // the edges that are kept
+	dropped       []graph.Contradiction
 	searched      int // edges visited by searches for contradictions
 	skipped       []Skipped
-	graph         *graph          // of the edges that hold
+	graph         *graph.Graph    // of the edges that hold
 	readyVertex   map[int32]int32 // of resources that are ready only later; see ready.go
 	readyOf       map[int32]int32 // the other way
 	hasDependents []bool          // per resource: another needs it
 	// neededOutside is set for resources that one outside the selection needs. A
 	// default place of such a resource does not make it wait for external resources.
 	neededOutside     []bool
-	floating          []bool // per resource: it is applied with its first dependent
-	latePrerequisites int    // the set of prerequisites that need others; -1
-	appliedLast       []int  // resources that are applied after all that have a place
-	allPlaced         int    // the set of all placed resources; -1 if not needed
-	gate              []Gate // per resource: what its dependents wait for
-	rank              []int  // per vertex
-	wave              []int  // per vertex
+	floating          []bool       // per resource: it is applied with its first dependent
+	latePrerequisites int          // the set of prerequisites that need others; -1
+	appliedLast       []int        // resources that are applied after all that have a place
+	allPlaced         int          // the set of all placed resources; -1 if not needed
+	gate              []graph.Gate // per resource: what its dependents wait for
+	rank              []int        // per vertex
+	wave              []int        // per vertex
 }
 
-func newBuilder(resources []Resource, options Options) (*builder, error) {
+func newBuilder(resources []references.Resource, options Options) (*builder, error) {
 	sorted := slices.Clone(resources)
-	slices.SortFunc(sorted, func(a, b Resource) int { return object.Compare(a.ID, b.ID) })
+	slices.SortFunc(sorted, func(a, b references.Resource) int { return object.Compare(a.ID, b.ID) })
 	sorted, skipped, err := withoutHooks(sorted, options)
-	ix := newIndex(sorted, options.Condition)
-	soft := ix.softEdges()
+	ix := references.NewIndex(sorted, options.Condition)
+	soft := ix.SoftEdges()
 	b := &builder{declarations: declare(ix, options, skipped), skipped: skipped}
-	soft = append(soft, ix.podWebhookEdges(soft, b.declarations.edges)...)
+	soft = append(soft, ix.PodWebhookEdges(soft, b.declarations.edges)...)
 	b.neededOutside = b.neededByLeftOut()
 	b.hasDependents = b.neededBy(soft)
 	b.placeUnplaced()
@@ -126,9 +124,9 @@ func newBuilder(resources []Resource, options Options) (*builder, error) {
 	edges := slices.Concat(b.declarations.edges, b.setEdges(), b.prerequisiteEdges(), b.lastEdges(), soft)
 	b.relaxClaims(edges)
 	resolved := b.resolveEdges(edges)
-	b.edges, b.dropped, b.searched = resolved.kept, resolved.dropped, resolved.searched
+	b.edges, b.dropped, b.searched = resolved.Kept, resolved.Dropped, resolved.Searched
 	errs := append([]error{err}, b.errs...)
-	for _, cycle := range resolved.cycles {
+	for _, cycle := range resolved.Cycles {
 		errs = append(errs, b.cycleError(cycle))
 	}
 	return b, errors.Join(append(errs, b.planErrors()...)...)
@@ -137,14 +135,14 @@ func newBuilder(resources []Resource, options Options) (*builder, error) {
 // neededByLeftOut reports, per resource, whether a resource that a selection leaves
 // out needs it, directly or through others.
 func (d *declarations) neededByLeftOut() []bool {
-	needed := make([]bool, len(d.resources))
+	needed := make([]bool, len(d.Resources))
 	if len(d.excludedResources) == 0 {
 		return needed
 	}
-	all := slices.SortedFunc(slices.Values(slices.Concat(d.resources, d.excludedResources)), func(a, b Resource) int { return object.Compare(a.ID, b.ID) })
+	all := slices.SortedFunc(slices.Values(slices.Concat(d.Resources, d.excludedResources)), func(a, b references.Resource) int { return object.Compare(a.ID, b.ID) })
 	needs := map[object.ID][]object.ID{}
-	for _, e := range newIndex(all, d.options.Condition).softEdges() {
-		needs[all[e.to].ID] = append(needs[all[e.to].ID], all[e.from].ID)
+	for _, e := range references.NewIndex(all, d.options.Condition).SoftEdges() {
+		needs[all[e.To].ID] = append(needs[all[e.To].ID], all[e.From].ID)
 	}
 	var users []object.ID
 	for _, r := range d.excludedResources {
@@ -152,7 +150,7 @@ func (d *declarations) neededByLeftOut() []bool {
 	}
 	for ; len(users) > 0; users = users[1:] {
 		for _, id := range needs[users[0]] {
-			if i, planned := d.byID[id]; planned && !needed[i] {
+			if i, planned := d.ByID[id]; planned && !needed[i] {
 				needed[i] = true
 				users = append(users, id)
 			}
@@ -162,13 +160,13 @@ func (d *declarations) neededByLeftOut() []bool {
 }
 
 // neededBy reports, per resource, whether another resource depends on it.
-func (b *builder) neededBy(soft []edge) []bool {
+func (b *builder) neededBy(soft []graph.Edge) []bool {
 	d := b.declarations
 	needed := slices.Clone(b.neededOutside)
-	for _, edges := range [][]edge{soft, d.edges} {
+	for _, edges := range [][]graph.Edge{soft, d.edges} {
 		for _, e := range edges {
-			if int(e.from) < len(needed) {
-				needed[e.from] = true
+			if int(e.From) < len(needed) {
+				needed[e.From] = true
 			}
 		}
 	}
@@ -185,13 +183,13 @@ func (b *builder) neededBy(soft []edge) []bool {
 // placed. Unplaced resources with dependents float to the wave of the first
 // one.
 func (b *builder) placeUnplaced() {
-	b.floating = make([]bool, len(b.resources))
+	b.floating = make([]bool, len(b.Resources))
 	framed := b.placingSets()
 	b.allPlaced = -1
-	for i := range b.resources {
+	for i := range b.Resources {
 		switch at := b.placements[i]; {
 		case at == unmatched && !b.hasDependents[i]:
-			b.join(i, b.layerOf[i], hard, place)
+			b.join(i, b.layerOf[i], graph.Hard, graph.DefaultPlace)
 		case at == unplaced && !b.hasDependents[i] && len(framed) > 0:
 			if b.allPlaced < 0 {
 				b.allPlaced = b.addEverything(framed)
@@ -217,25 +215,25 @@ func (d *declarations) placingSets() []int {
 func (d *declarations) addEverything(sets []int) int {
 	s := set{name: "all that is placed", short: "the rest", kind: AllPlaced, within: -1}
 	for _, placing := range sets {
-		s.after = append(s.after, Barrier{placing, Reason{Rule: "unplaced", Detail: "resources without a place come last"}})
+		s.after = append(s.after, Barrier{placing, graph.Reason{Rule: "unplaced", Detail: "resources without a place come last"}})
 	}
 	return d.addSet(s)
 }
 
 // lastEdges make unplaced resources without dependents wait for everything that
 // is placed.
-func (b *builder) lastEdges() []edge {
-	var edges []edge
+func (b *builder) lastEdges() []graph.Edge {
+	var edges []graph.Edge
 	for _, i := range b.appliedLast {
-		why := Reason{Rule: "unplaced", Detail: "it has no place, and nothing depends on it"}
-		edges = append(edges, edge{from: b.exit(b.allPlaced), to: int32(i), strength: place, why: why})
+		why := graph.Reason{Rule: "unplaced", Detail: "it has no place, and nothing depends on it"}
+		edges = append(edges, graph.Edge{From: b.exit(b.allPlaced), To: int32(i), Strength: graph.DefaultPlace, Why: why})
 	}
 	return edges
 }
 
 func (b *builder) plan() *Plan {
-	b.graph = newGraph(len(b.resources)+2*len(b.sets)+len(b.readyOf), b.edges)
-	rank, order := b.graph.ranks()
+	b.graph = graph.New(len(b.Resources)+2*len(b.sets)+len(b.readyOf), b.edges)
+	rank, order := b.graph.Ranks()
 	b.rank = rank
 	b.floatMoved()
 	b.scheduleLate(order)
@@ -254,9 +252,9 @@ func (b *builder) plan() *Plan {
 // edge.
 func (b *builder) floatMoved() {
 	for _, c := range b.dropped {
-		e := c.edge
-		if e.strength == place && int(e.to) < len(b.resources) && int(e.from) >= len(b.resources) && b.placements[e.to] == byDefault {
-			b.floating[e.to] = true
+		e := c.Edge
+		if e.Strength == graph.DefaultPlace && int(e.To) < len(b.Resources) && int(e.From) >= len(b.Resources) && b.placements[e.To] == byDefault {
+			b.floating[e.To] = true
 		}
 	}
 }
@@ -267,18 +265,18 @@ func (b *builder) scheduleLate(order []int32) {
 	for _, v := range slices.Backward(order) {
 		if r, ok := b.resourceOf(v); ok && b.floating[r] {
 			if e := b.firstOutEdge(v); e != nil {
-				b.rank[v] = max(b.rank[v], b.rank[e.to]-int(e.weight))
+				b.rank[v] = max(b.rank[v], b.rank[e.To]-int(e.Weight))
 			}
 		}
 	}
 }
 
 // firstOutEdge returns the outgoing edge whose target comes first.
-func (b *builder) firstOutEdge(v int32) *edge {
-	var first *edge
-	for _, i := range b.graph.out.of(v) {
+func (b *builder) firstOutEdge(v int32) *graph.Edge {
+	var first *graph.Edge
+	for _, i := range b.graph.Out.Of(v) {
 		e := &b.edges[i]
-		if first == nil || b.rank[e.to]-int(e.weight) < b.rank[first.to]-int(first.weight) {
+		if first == nil || b.rank[e.To]-int(e.Weight) < b.rank[first.To]-int(first.Weight) {
 			first = e
 		}
 	}
@@ -287,9 +285,9 @@ func (b *builder) firstOutEdge(v int32) *edge {
 
 // earliestDependent returns the edge to the earliest dependent of a resource, which
 // may need it applied or ready; nil if it has no dependents.
-func (b *builder) earliestDependent(v int32) *edge {
+func (b *builder) earliestDependent(v int32) *graph.Edge {
 	e := b.firstOutEdge(v)
-	if ready, ok := b.readyVertex[v]; ok && e != nil && e.to == ready {
+	if ready, ok := b.readyVertex[v]; ok && e != nil && e.To == ready {
 		return b.firstOutEdge(ready)
 	}
 	return e
@@ -298,7 +296,7 @@ func (b *builder) earliestDependent(v int32) *edge {
 // numberWaves numbers the distinct ranks of resources as waves, from 0, and
 // returns how many there are.
 func (b *builder) numberWaves() int {
-	used := slices.Compact(slices.Sorted(slices.Values(b.rank[:len(b.resources)])))
+	used := slices.Compact(slices.Sorted(slices.Values(b.rank[:len(b.Resources)])))
 	b.wave = make([]int, len(b.rank))
 	for v, r := range b.rank {
 		b.wave[v], _ = slices.BinarySearch(used, r)

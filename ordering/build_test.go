@@ -6,17 +6,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
-	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/internal/test/plancase"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -33,7 +29,7 @@ func TestBuild(t *testing.T) {
 			require.NoError(t, err)
 			last := len(archive.Files) - 1
 			require.GreaterOrEqual(t, last, 1)
-			resources, options := input(t, archive)
+			resources, options := plancase.Input(t, archive)
 			name, got := outcome(resources, options, archive.Files[last].Name)
 			if os.Getenv("ORDAPPLY_GOLDEN") != "" {
 				archive.Files[last] = txtar.File{Name: name, Data: []byte(got)}
@@ -118,127 +114,4 @@ func writeNeeds(b *strings.Builder, plan *ordering.Plan, needs []ordering.Need, 
 	for _, a := range after {
 		fmt.Fprintf(b, "  after %s (%s)\n", plan.Layers[a.Layer].Name, a.Why)
 	}
-}
-
-func input(t *testing.T, archive *txtar.Archive) (resources []ordering.Resource, options ordering.Options) {
-	t.Helper()
-	for _, file := range archive.Files {
-		switch file.Name {
-		case "stream.yaml":
-			resources = parse(t, file.Data)
-		case "options.yaml":
-			options = readOptions(t, file.Data)
-		}
-	}
-	leaveOut := func(r ordering.Resource) bool {
-		return options.Excluded != nil && r.Labels["app"] == options.Excluded[0].Name
-	}
-	left := slices.DeleteFunc(slices.Clone(resources), func(r ordering.Resource) bool { return !leaveOut(r) })
-	resources = slices.DeleteFunc(resources, leaveOut)
-	options.Excluded = left
-	return resources, options
-}
-
-func parse(t testing.TB, stream []byte) []ordering.Resource {
-	t.Helper()
-	var resources []ordering.Resource
-	for i, doc := range strings.Split(string(stream), "---\n") {
-		var obj map[string]any
-		require.NoError(t, yaml.Unmarshal([]byte(doc), &obj))
-		r := resource(obj)
-		r.Source = fmt.Sprintf("stream.yaml, document %d", i+1)
-		if source := regexp.MustCompile(`(?m)^# Source: (.+)/templates/`).FindStringSubmatch(doc); source != nil {
-			r.Chart = source[1]
-		}
-		resources = append(resources, r)
-	}
-	return resources
-}
-
-func resource(obj map[string]any) ordering.Resource {
-	meta, _ := obj["metadata"].(map[string]any)
-	group, version := object.SplitAPIVersion(fmt.Sprint(obj["apiVersion"]))
-	r := ordering.Resource{Object: obj, Meta: object.Meta{Version: version, Labels: texts(meta["labels"]), Annotations: texts(meta["annotations"])}}
-	r.Group, r.Kind, r.Name = group, fmt.Sprint(obj["kind"]), fmt.Sprint(meta["name"])
-	r.Namespace, _ = meta["namespace"].(string)
-	return r
-}
-
-func texts(v any) map[string]string {
-	m, ok := v.(map[string]any)
-	if !ok {
-		return nil
-	}
-	out := map[string]string{}
-	for k, v := range m {
-		out[k] = fmt.Sprint(v)
-	}
-	return out
-}
-
-// optionsFile is options.yaml. Applications select by the label app. Resources
-// with the label of leaveOut are not part of the plan.
-type optionsFile struct {
-	LeaveOut          string
-	Frame             string
-	SkipHooks         bool
-	NoPrerequisites   bool
-	PrerequisiteKinds []string
-	Charts            []ordering.Chart
-	Timeouts          map[string]string
-	Stacks            []struct {
-		Name         string
-		DependsOn    []string
-		Timeout      string
-		Atomic       bool
-		Applications []struct {
-			Name      string
-			DependsOn []string
-			Label     map[string]string
-			Timeout   string
-			External  []object.ID
-		}
-	}
-}
-
-func readOptions(t *testing.T, text []byte) ordering.Options {
-	t.Helper()
-	var file optionsFile
-	require.NoError(t, yaml.UnmarshalStrict(text, &file))
-	options := ordering.Options{
-		OrderSource: ordering.OrderSource(file.Frame), SkipHooks: file.SkipHooks, NoPrerequisites: file.NoPrerequisites,
-		PrerequisiteKinds: file.PrerequisiteKinds, Charts: file.Charts,
-	}
-	duration := func(text string) time.Duration {
-		if text == "" {
-			return 0
-		}
-		d, err := time.ParseDuration(text)
-		require.NoError(t, err)
-		return d
-	}
-	for kind, timeout := range file.Timeouts {
-		options.KindTimeouts = append(options.KindTimeouts, ordering.KindTimeout{Kind: kind, Timeout: duration(timeout)})
-	}
-	for _, s := range file.Stacks {
-		stack := ordering.Stack{Name: s.Name, DependsOn: s.DependsOn, Timeout: duration(s.Timeout), Atomic: s.Atomic}
-		for _, a := range s.Applications {
-			stack.Applications = append(stack.Applications, ordering.App{Name: a.Name, DependsOn: a.DependsOn, Timeout: duration(a.Timeout), External: a.External})
-		}
-		options.Stacks = append(options.Stacks, stack)
-	}
-	if file.LeaveOut != "" {
-		options.Excluded = []ordering.Resource{{Meta: object.Meta{ID: object.ID{Name: file.LeaveOut}}}}
-	}
-	options.ApplicationOf = func(m object.Meta) string {
-		for _, s := range file.Stacks {
-			for _, a := range s.Applications {
-				if m.Labels["app"] == a.Label["app"] {
-					return s.Name + "/" + a.Name
-				}
-			}
-		}
-		return ""
-	}
-	return options
 }

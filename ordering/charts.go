@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/nearest"
 )
 
 // Chart holds what a Chart.yaml says about the order of its dependencies
@@ -93,7 +96,7 @@ func (d *declarations) chartsOf(s scope) []Chart {
 func (d *declarations) chartPaths(s scope) []string {
 	paths := map[string]bool{}
 	for _, i := range s.resources {
-		paths[d.resources[i].Chart] = true
+		paths[d.Resources[i].Chart] = true
 	}
 	for _, r := range s.excluded {
 		paths[r.Chart] = true
@@ -131,12 +134,12 @@ func (d *declarations) after(waits int, c Chart, names []string, whole map[strin
 					d.errs = append(d.errs, fmt.Errorf("%s refers to itself: remove it", where))
 					continue
 				}
-				why := Reason{Rule: "chart", Detail: where + " names " + name}
+				why := graph.Reason{Rule: "chart", Detail: where + " names " + name}
 				d.sets[waits].after = append(d.sets[waits].after, Barrier{whole[c.path(dependency)], why})
 			}
 		}
 		if !found {
-			d.errs = append(d.errs, fmt.Errorf("%s: the chart has no dependency %s%s", where, name, DidYouMean(name, known)))
+			d.errs = append(d.errs, fmt.Errorf("%s: the chart has no dependency %s%s", where, name, nearest.DidYouMean(name, known)))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -82,7 +83,7 @@ const (
 // no room. Each application of a stack has its own waves. It joins the errors
 // about declarations, or a *TooFewWavesError for each phase where edges make the
 // target impossible. No resource in a wave is an error, too.
-func Consolidate(resources []Resource, options Options, target Target) (*Consolidation, error) {
+func Consolidate(resources []references.Resource, options Options, target Target) (*Consolidation, error) {
 	options.OrderSource = OrderSourceArgoCD
 	b, err := newBuilder(resources, options)
 	if err != nil {
@@ -236,11 +237,11 @@ func (c *consolidator) boundary(group []int, s int) (Boundary, string) {
 
 // keptReason names the two resources that an edge or a path connects.
 func (c *consolidator) keptReason(way pathEnds) string {
-	from, to := c.vertexName(way.first.from), c.vertexName(way.last.to)
+	from, to := c.vertexName(way.first.From), c.vertexName(way.last.To)
 	if way.first == way.last {
-		return fmt.Sprintf("%s needs %s (%s)", to, from, way.last.why)
+		return fmt.Sprintf("%s needs %s (%s)", to, from, way.last.Why)
 	}
-	return fmt.Sprintf("%s needs %s through %s (%s)", to, from, c.vertexName(way.last.from), way.last.why)
+	return fmt.Sprintf("%s needs %s through %s (%s)", to, from, c.vertexName(way.last.From), way.last.Why)
 }
 
 // active returns a resource whose kind may have side effects, so that
@@ -248,8 +249,8 @@ func (c *consolidator) keptReason(way pathEnds) string {
 func (c *consolidator) active(sets []int) object.ID {
 	for _, s := range slices.Backward(sets) {
 		for _, i := range c.members[s] {
-			if !isInertKind(c.resources[i].ID.GroupKind()) {
-				return c.resources[i].ID
+			if !isInertKind(c.Resources[i].ID.GroupKind()) {
+				return c.Resources[i].ID
 			}
 		}
 	}
@@ -264,7 +265,7 @@ func (c *consolidator) renumber(out *Consolidation) {
 	for s, number := range c.to {
 		lowest[c.phaseOf(s)] = min(lowest[c.phaseOf(s)], number)
 	}
-	for i, r := range c.resources {
+	for i, r := range c.Resources {
 		s := c.layerOf[i]
 		if s < 0 || c.sets[s].kind != ArgoWave || firstKey(r, syncWaveAnnotation, hookWeightAnnotation) == "" {
 			continue

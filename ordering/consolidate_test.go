@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/test/plancase"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -26,7 +27,7 @@ func TestConsolidate(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
 			require.NoError(t, err)
-			resources, options := input(t, archive)
+			resources, options := plancase.Input(t, archive)
 			consolidation, err := ordering.Consolidate(resources, options, ordering.Target{AssumeIndependent: true})
 			require.NoError(t, err)
 			last := &archive.Files[len(archive.Files)-1]
@@ -46,14 +47,14 @@ func TestConsolidate(t *testing.T) {
 func TestConsolidateAnyStream(t *testing.T) {
 	consolidated := 0
 	for seed := range uint64(2000) {
-		w := newWorld(seed)
-		w.options.OrderSource = ordering.OrderSourceArgoCD
-		c, err := ordering.Consolidate(w.resources, w.options, ordering.Target{AssumeIndependent: true})
+		w := plancase.NewWorld(seed)
+		w.Options.OrderSource = ordering.OrderSourceArgoCD
+		c, err := ordering.Consolidate(w.Resources, w.Options, ordering.Target{AssumeIndependent: true})
 		if err != nil {
 			continue
 		}
 		consolidated++
-		requireSameOrder(t, w.resources, c, w.options, fmt.Sprintf("seed %d", seed))
+		requireSameOrder(t, w.Resources, c, w.Options, fmt.Sprintf("seed %d", seed))
 	}
 	require.Greater(t, consolidated, 100)
 }
@@ -63,18 +64,18 @@ func TestConsolidateAnyStream(t *testing.T) {
 func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
 	done, refused := 0, 0
 	for seed := range uint64(500) {
-		w := newWorld(seed)
-		w.options.OrderSource = ordering.OrderSourceArgoCD
-		all, err := ordering.Consolidate(w.resources, w.options, ordering.Target{AssumeIndependent: true})
+		w := plancase.NewWorld(seed)
+		w.Options.OrderSource = ordering.OrderSourceArgoCD
+		all, err := ordering.Consolidate(w.Resources, w.Options, ordering.Target{AssumeIndependent: true})
 		if err != nil {
 			continue
 		}
-		old, err := ordering.Build(w.resources, w.options)
+		old, err := ordering.Build(w.Resources, w.Options)
 		require.NoError(t, err)
 		fewest := most(all)
 		for into := 1; into <= fewest+2; into++ {
 			name := fmt.Sprintf("seed %d, into %d", seed, into)
-			c, err := ordering.Consolidate(w.resources, w.options, ordering.Target{Into: into})
+			c, err := ordering.Consolidate(w.Resources, w.Options, ordering.Target{Into: into})
 			if into < fewest {
 				var few *ordering.TooFewWavesError
 				require.ErrorAs(t, err, &few, name)
@@ -85,7 +86,7 @@ func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
 			}
 			require.NoError(t, err, name)
 			require.LessOrEqual(t, most(c), into, name)
-			now, err := ordering.Build(renumber(w.resources, c), w.options)
+			now, err := ordering.Build(renumber(w.Resources, c), w.Options)
 			require.NoError(t, err, name)
 			require.Subset(t, allNeeds(now), allNeeds(old), name)
 			done++
@@ -121,7 +122,7 @@ func TestConsolidateIntoARange(t *testing.T) {
 		}
 		docs = append(docs, fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w%d, namespace: shop%s}\n", wave+30, number))
 	}
-	resources := parse(t, []byte(strings.Join(docs, "---\n")))
+	resources := plancase.Parse(t, []byte(strings.Join(docs, "---\n")))
 	seven := ordering.Target{Range: &ordering.WaveRange{Low: -3, High: 3}}
 	c, err := ordering.Consolidate(resources, ordering.Options{}, seven)
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
@@ -22,8 +23,8 @@ func (e *CycleError) Cycle() []CycleEdge { return append([]CycleEdge{e.first}, e
 
 // CycleEdge is one edge of a cycle, with display names of its ends.
 type CycleEdge struct {
-	From, To string // "Service shop/web", "layer platform/data"; To waits for From
-	Why      Reason // what made it
+	From, To string       // "Service shop/web", "layer platform/data"; To waits for From
+	Why      graph.Reason // what made it
 }
 
 // String returns "To waits for From (reason; position)".
@@ -44,26 +45,26 @@ func (e *CycleError) Error() string {
 // cycleError converts a cycle of edges. If all ends have the same name, as in a
 // set that waits for itself, it reports the one edge that the author declared:
 // the edge back from the set's exit or from the ready vertex.
-func (b *builder) cycleError(cycle []edge) *CycleError {
+func (b *builder) cycleError(cycle []graph.Edge) *CycleError {
 	if road := b.readable(cycle); len(road) > 0 {
 		return &CycleError{first: road[0], others: road[1:]}
 	}
 	back := cycle[0]
 	for _, e := range cycle {
-		if e.from > e.to {
+		if e.From > e.To {
 			back = e
 		}
 	}
-	return &CycleError{first: CycleEdge{From: b.vertexName(back.from), To: b.vertexName(back.to), Why: back.why}}
+	return &CycleError{first: CycleEdge{From: b.vertexName(back.From), To: b.vertexName(back.To), Why: back.Why}}
 }
 
 // readable converts a path for display. It drops the edges from a set's entry
 // to its exit.
-func (b *builder) readable(road []edge) []CycleEdge {
+func (b *builder) readable(road []graph.Edge) []CycleEdge {
 	var out []CycleEdge
 	for _, e := range road {
-		if from, to := b.vertexName(e.from), b.vertexName(e.to); from != to {
-			out = append(out, CycleEdge{From: from, To: to, Why: e.why})
+		if from, to := b.vertexName(e.From), b.vertexName(e.To); from != to {
+			out = append(out, CycleEdge{From: from, To: to, Why: e.Why})
 		}
 	}
 	return out
@@ -72,12 +73,12 @@ func (b *builder) readable(road []edge) []CycleEdge {
 // vertexName returns the display name of a vertex: a resource or a layer.
 func (b *builder) vertexName(v int32) string {
 	if r, ok := b.resourceOf(v); ok {
-		return b.resources[r].ID.String()
+		return b.Resources[r].ID.String()
 	}
 	return b.sets[b.setOf(v)].title()
 }
 
-func (d *declarations) setOf(v int32) int { return (int(v) - len(d.resources)) / 2 }
+func (d *declarations) setOf(v int32) int { return (int(v) - len(d.Resources)) / 2 }
 
 // title returns the set's name for use in a sentence.
 func (s set) title() string {
@@ -92,40 +93,40 @@ func (s set) title() string {
 
 // contradiction explains why an inferred edge cannot be kept, and how to fix
 // it.
-func (b *builder) contradiction(c contradiction) string {
-	needer, needed := b.ends(c.edge)
-	early, late, ok := b.layersBetween(c.edge)
+func (b *builder) contradiction(c graph.Contradiction) string {
+	needer, needed := b.ends(c.Edge)
+	early, late, ok := b.layersBetween(c.Edge)
 	if !ok {
 		var steps []string
-		for _, e := range b.readable(c.path) {
+		for _, e := range b.readable(c.Path) {
 			steps = append(steps, e.String())
 		}
-		return fmt.Sprintf("%s needs %s (%s) and would wait forever, because %s; remove one of these edges", needer, needed, c.edge.why.Located(), strings.Join(steps, ", and "))
+		return fmt.Sprintf("%s needs %s (%s) and would wait forever, because %s; remove one of these edges", needer, needed, c.Edge.Why.Located(), strings.Join(steps, ", and "))
 	}
 	return fmt.Sprintf("%s (%s) needs %s (%s), which %s places after it: %s; %s",
-		needer, early.title(), needed, c.edge.why, late.title(), outcome(c.edge, early), b.fix(early, needed.String()))
+		needer, early.title(), needed, c.Edge.Why, late.title(), outcome(c.Edge, early), b.fix(early, needed.String()))
 }
 
 // outcome describes what would happen if an edge were dropped.
-func outcome(e edge, early set) string {
-	if e.strength == exists {
+func outcome(e graph.Edge, early set) string {
+	if e.Strength == graph.Exists {
 		return "the API server would reject it"
 	}
 	return early.title() + " would wait forever"
 }
 
 // ends returns the two resources of an edge.
-func (b *builder) ends(e edge) (needer, needed object.ID) {
-	from, _ := b.resourceOf(e.from)
-	to, _ := b.resourceOf(e.to)
-	return b.resources[to].ID, b.resources[from].ID
+func (b *builder) ends(e graph.Edge) (needer, needed object.ID) {
+	from, _ := b.resourceOf(e.From)
+	to, _ := b.resourceOf(e.To)
+	return b.Resources[to].ID, b.Resources[from].ID
 }
 
 // layersBetween returns the layers that place the ends of an edge in the wrong
 // order; ok is false if the cause is something else.
-func (b *builder) layersBetween(e edge) (early, late set, ok bool) {
-	from, _ := b.resourceOf(e.from)
-	to, _ := b.resourceOf(e.to)
+func (b *builder) layersBetween(e graph.Edge) (early, late set, ok bool) {
+	from, _ := b.resourceOf(e.From)
+	to, _ := b.resourceOf(e.To)
 	if b.layerOf[from] < 0 || b.layerOf[to] < 0 || b.layerOf[from] == b.layerOf[to] || b.placements[from] != placed || b.placements[to] != placed {
 		return early, late, false
 	}
@@ -151,21 +152,21 @@ func (b *builder) planNotes() []string {
 	return slices.Concat(b.notes, b.earlyNotes())
 }
 
-func (b *builder) describeEarly(c contradiction) string {
-	needer, needed := b.ends(c.edge)
-	if early, late, ok := b.layersBetween(c.edge); ok {
+func (b *builder) describeEarly(c graph.Contradiction) string {
+	needer, needed := b.ends(c.Edge)
+	if early, late, ok := b.layersBetween(c.Edge); ok {
 		return fmt.Sprintf("%[1]s is applied before %[2]s, which it needs (%[3]s): %[4]s comes before %[5]s, which waits only until %[4]s is applied",
-			needer, needed, c.edge.why, early.title(), late.title())
+			needer, needed, c.Edge.Why, early.title(), late.title())
 	}
-	return fmt.Sprintf("%s is applied before %s, which it needs (%s): %s", needer, needed, c.edge.why, b.readable(c.path)[0])
+	return fmt.Sprintf("%s is applied before %s, which it needs (%s): %s", needer, needed, c.Edge.Why, b.readable(c.Path)[0])
 }
 
 // droppedEdges returns the inferred edges between resources that were dropped.
 func (b *builder) droppedEdges() []Dropped {
 	var out []Dropped
 	for _, c := range b.dropped {
-		if needer, ok := b.resourceOf(c.edge.to); ok && c.edge.strength != place {
-			out = append(out, Dropped{ID: b.resources[needer].ID, Need: b.need(c.edge), Because: b.readable(c.path)})
+		if needer, ok := b.resourceOf(c.Edge.To); ok && c.Edge.Strength != graph.DefaultPlace {
+			out = append(out, Dropped{ID: b.Resources[needer].ID, Need: b.need(c.Edge), Because: b.readable(c.Path)})
 		}
 	}
 	return out

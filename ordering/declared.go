@@ -5,16 +5,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
 
 // declarations holds what authors declared: edges between resources, sets of
 // resources, and the order of the sets.
 type declarations struct {
-	*index
+	*references.Index
 	options           Options
-	skipped           map[object.ID]Reason
-	edges             []edge
+	skipped           map[object.ID]graph.Reason
+	edges             []graph.Edge
 	external          map[int][]Need // by resource
 	sets              []set
 	members           []membership
@@ -25,8 +27,8 @@ type declarations struct {
 	deleteRules       []changeRule            // kapp's delete rules
 	changed           map[string]*changeGroup // members of kapp's change groups
 	excludedIDs       map[object.ID]bool
-	excludedResources []Resource     // of elsewhere, without hooks
-	setExternals      map[int][]Need // per set: its resources that are not part of the plan
+	excludedResources []references.Resource // of elsewhere, without hooks
+	setExternals      map[int][]Need        // per set: its resources that are not part of the plan
 	errs              []error
 	notes             []string
 	suggestions       int
@@ -34,8 +36,8 @@ type declarations struct {
 
 // declare reads all declarations of a stream. It collects errors in errs and
 // keeps everything that it could read.
-func declare(ix *index, options Options, skipped []Skipped) *declarations {
-	d := &declarations{index: ix, options: options, skipped: map[object.ID]Reason{}, external: map[int][]Need{}, excludedIDs: map[object.ID]bool{}, setExternals: map[int][]Need{}}
+func declare(ix *references.Index, options Options, skipped []Skipped) *declarations {
+	d := &declarations{Index: ix, options: options, skipped: map[object.ID]graph.Reason{}, external: map[int][]Need{}, excludedIDs: map[object.ID]bool{}, setExternals: map[int][]Need{}}
 	for _, s := range skipped {
 		d.skipped[s.ID] = s.Why
 	}
@@ -43,10 +45,10 @@ func declare(ix *index, options Options, skipped []Skipped) *declarations {
 		d.excludedIDs[r.ID] = true
 	}
 	d.excludedResources = withoutAnyHooks(options.Excluded)
-	slices.SortFunc(d.excludedResources, func(a, b Resource) int { return object.Compare(a.ID, b.ID) })
-	for i, r := range ix.resources {
+	slices.SortFunc(d.excludedResources, func(a, b references.Resource) int { return object.Compare(a.ID, b.ID) })
+	for i, r := range ix.Resources {
 		d.dependsOn(i, r)
-		if err := checkProvides(r); err != nil {
+		if err := references.CheckProvidesOf(r); err != nil {
 			d.errs = append(d.errs, err)
 		}
 	}
@@ -58,16 +60,16 @@ func declare(ix *index, options Options, skipped []Skipped) *declarations {
 
 // fail records an error in a resource's declarations.
 func (d *declarations) fail(i int, format string, args ...any) {
-	d.failOf(d.resources[i], format, args...)
+	d.failOf(d.Resources[i], format, args...)
 }
 
 // failOf records an error about a resource, which need not be part of the plan.
-func (d *declarations) failOf(r Resource, format string, args ...any) {
+func (d *declarations) failOf(r references.Resource, format string, args ...any) {
 	d.errs = append(d.errs, fmt.Errorf("%s: %w", located(r), fmt.Errorf(format, args...)))
 }
 
 // located returns a resource's ID with the source of its manifest.
-func located(r Resource) string {
+func located(r references.Resource) string {
 	if r.Source == "" {
 		return r.ID.String()
 	}
@@ -76,7 +78,7 @@ func located(r Resource) string {
 
 // annotationsOf returns the annotation keys that equal key or start with key
 // and a dot, as kapp reads them; sorted.
-func annotationsOf(r Resource, key string) []string {
+func annotationsOf(r references.Resource, key string) []string {
 	var keys []string
 	for k := range r.Annotations {
 		if k == key || strings.HasPrefix(k, key+".") {
@@ -89,6 +91,6 @@ func annotationsOf(r Resource, key string) []string {
 
 // emitted reports whether a tool's annotations on a resource were written by us
 // as a copy of its stamp.
-func emitted(r Resource, tool string) bool {
-	return slices.Contains(splitList(r.Annotations[EmittedAnnotation]), tool)
+func emitted(r references.Resource, tool string) bool {
+	return slices.Contains(references.SplitList(r.Annotations[EmittedAnnotation]), tool)
 }

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -65,51 +67,51 @@ func (d *Deletion) FirstWave() int {
 }
 
 // because returns a short reason why a resource is not deleted earlier.
-func (s DeletionStep) because() Reason {
+func (s DeletionStep) because() graph.Reason {
 	if len(s.After) == 0 {
-		return Reason{Rule: "nothing being deleted needs it"}
+		return graph.Reason{Rule: "nothing being deleted needs it"}
 	}
 	why := s.After[0].ID.String()
 	if more := len(s.After) - 1; more > 0 {
 		why += fmt.Sprintf(" and %d more", more)
 	}
-	return Reason{Rule: "after " + why}
+	return graph.Reason{Rule: graph.Rule("after " + why)}
 }
 
 // DeletionOrder plans the deletion of resources, such as those of an earlier
 // stream. Hooks are left out unless Options.KeepHooks is set. The error is about
 // declarations, as that of Build, or joins a *CycleError for each cycle of delete
 // rules.
-func DeletionOrder(resources []Resource, options Options) (*Deletion, error) {
+func DeletionOrder(resources []references.Resource, options Options) (*Deletion, error) {
 	options.SkipHooks = true
 	b, err := newBuilder(resources, options)
 	if err != nil {
 		return nil, err
 	}
 	edges := slices.Concat(b.deleteEdges(), b.reversedEdges(), b.customResourceEdges(), b.apiServiceEdges())
-	resolved := resolve(len(b.resources)+2*len(b.sets), edges, b.isSetVertex)
+	resolved := graph.Resolve(len(b.Resources)+2*len(b.sets), edges, b.isSetVertex)
 	var errs []error
-	for _, cycle := range resolved.cycles {
+	for _, cycle := range resolved.Cycles {
 		errs = append(errs, b.cycleError(cycle))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	b.edges, b.readyVertex, b.readyOf = resolved.kept, nil, nil // a deletion has only one event per resource: it is gone
-	b.graph = newGraph(len(b.resources)+2*len(b.sets), b.edges)
-	b.rank, _ = b.graph.ranks()
-	out := &Deletion{Waves: b.numberWaves(), Notes: b.overruledNotes(resolved.dropped)}
+	b.edges, b.readyVertex, b.readyOf = resolved.Kept, nil, nil // a deletion has only one event per resource: it is gone
+	b.graph = graph.New(len(b.Resources)+2*len(b.sets), b.edges)
+	b.rank, _ = b.graph.Ranks()
+	out := &Deletion{Waves: b.numberWaves(), Notes: b.overruledNotes(resolved.Dropped)}
 	for _, i := range b.byWave() {
-		out.Steps = append(out.Steps, DeletionStep{ID: b.resources[i].ID, Wave: b.wave[i], After: b.needsOf(int32(i))})
+		out.Steps = append(out.Steps, DeletionStep{ID: b.Resources[i].ID, Wave: b.wave[i], After: b.needsOf(int32(i))})
 	}
 	return out, nil
 }
 
 // deleteEdges returns the edges of kapp's delete rules.
-func (b *builder) deleteEdges() []edge {
-	var edges []edge
+func (b *builder) deleteEdges() []graph.Edge {
+	var edges []graph.Edge
 	for _, rule := range b.deleteRules {
-		why := Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": " + rule.String(), Where: b.resources[rule.resource].Source}
+		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": " + rule.String(), Where: b.Resources[rule.resource].Source}
 		group := b.changed[rule.group]
 		if group == nil {
 			continue
@@ -118,9 +120,9 @@ func (b *builder) deleteEdges() []edge {
 			switch {
 			case member == rule.resource:
 			case rule.before:
-				edges = append(edges, resourceEdge(rule.resource, member, Ready, hard, why))
+				edges = append(edges, graph.NewEdge(rule.resource, member, graph.Ready, graph.Hard, why))
 			default:
-				edges = append(edges, resourceEdge(member, rule.resource, Ready, hard, why))
+				edges = append(edges, graph.NewEdge(member, rule.resource, graph.Ready, graph.Hard, why))
 			}
 		}
 	}
@@ -129,22 +131,22 @@ func (b *builder) deleteEdges() []edge {
 
 // reversedEdges returns the edges of an apply with both ends swapped. Declared edges
 // become weaker than delete rules.
-func (b *builder) reversedEdges() []edge {
-	var edges []edge
+func (b *builder) reversedEdges() []graph.Edge {
+	var edges []graph.Edge
 	for _, e := range b.edges {
-		from, to := b.ownVertex(e.to), b.ownVertex(e.from)
-		if from == to || e.strength == certain { // a certain edge is about becoming ready; another edge of the same reference remains
+		from, to := b.ownVertex(e.To), b.ownVertex(e.From)
+		if from == to || e.Strength == graph.Certain { // a certain edge is about becoming ready; another edge of the same reference remains
 			continue
 		}
-		e.from, e.to = from, to
-		if e.why.Rule == rulePolicy { // the protected workload must be gone, not only its delete request sent
-			e.gate, e.weight = Ready, weight(Ready)
+		e.From, e.To = from, to
+		if e.Why.Rule == graph.RulePolicy { // the protected workload must be gone, not only its delete request sent
+			e.Gate, e.Weight = graph.Ready, graph.WavesBetween(graph.Ready)
 		}
-		switch e.strength {
-		case hard:
-			e.strength = certain
-		case place:
-			e.strength = helps // stronger than guesses about finalizers
+		switch e.Strength {
+		case graph.Hard:
+			e.Strength = graph.Certain
+		case graph.DefaultPlace:
+			e.Strength = graph.Helps // stronger than guesses about finalizers
 		}
 		edges = append(edges, e)
 	}
@@ -164,14 +166,14 @@ func (b *builder) ownVertex(v int32) int32 {
 // controller that runs their finalizers is not named in their manifests. A
 // workload that is deleted before a custom resource of a group, because it
 // needs it, does not wait for that group.
-func (b *builder) customResourceEdges() []edge {
-	var edges []edge
+func (b *builder) customResourceEdges() []graph.Edge {
+	var edges []graph.Edge
 	var workloads []int
 	groups := map[string]int{} // group to the set of its custom resources
-	why := Reason{Rule: "finalizers", Detail: "a workload may run the finalizers of custom resources"}
-	for i, r := range b.resources {
+	why := graph.Reason{Rule: "finalizers", Detail: "a workload may run the finalizers of custom resources"}
+	for i, r := range b.Resources {
 		switch {
-		case b.isCustom(r.ID):
+		case b.IsCustom(r.ID):
 			group, seen := groups[r.Group]
 			if !seen {
 				group = b.addSet(set{name: "custom resources of " + r.Group, kind: AllPlaced, within: -1})
@@ -179,14 +181,14 @@ func (b *builder) customResourceEdges() []edge {
 			}
 			// If edges conflict, the workload's edge is dropped, not the
 			// membership.
-			edges = append(edges, edge{from: int32(i), to: b.exit(group), gate: Ready, strength: hard, why: why})
-		case podSpec(r.Object) != nil:
+			edges = append(edges, graph.Edge{From: int32(i), To: b.exit(group), Gate: graph.Ready, Strength: graph.Hard, Why: why})
+		case references.PodSpec(r.Object) != nil:
 			workloads = append(workloads, i)
 		}
 	}
 	for _, group := range slices.Sorted(maps.Values(groups)) {
 		for _, i := range workloads {
-			edges = append(edges, edge{from: b.exit(group), to: int32(i), gate: Ready, weight: 1, strength: place, why: why})
+			edges = append(edges, graph.Edge{From: b.exit(group), To: int32(i), Gate: graph.Ready, Weight: 1, Strength: graph.DefaultPlace, Why: why})
 		}
 	}
 	return edges
@@ -194,9 +196,9 @@ func (b *builder) customResourceEdges() []edge {
 
 // apiServiceEdges makes Namespaces wait until the APIServices are gone: an
 // APIService whose backend is deleted blocks the deletion of every Namespace.
-func (b *builder) apiServiceEdges() []edge {
+func (b *builder) apiServiceEdges() []graph.Edge {
 	var services, namespaces []int
-	for i, r := range b.resources {
+	for i, r := range b.Resources {
 		switch {
 		case r.Group == "apiregistration.k8s.io" && r.Kind == "APIService":
 			services = append(services, i)
@@ -204,23 +206,23 @@ func (b *builder) apiServiceEdges() []edge {
 			namespaces = append(namespaces, i)
 		}
 	}
-	why := Reason{Rule: "apiservice", Detail: "no Namespace can be deleted while an APIService has no backend"}
-	var edges []edge
+	why := graph.Reason{Rule: "apiservice", Detail: "no Namespace can be deleted while an APIService has no backend"}
+	var edges []graph.Edge
 	for _, service := range services {
 		for _, namespace := range namespaces {
-			edges = append(edges, resourceEdge(service, namespace, Ready, place, why))
+			edges = append(edges, graph.NewEdge(service, namespace, graph.Ready, graph.DefaultPlace, why))
 		}
 	}
 	return edges
 }
 
 // overruledNotes returns notes about the edges that delete rules overrule.
-func (b *builder) overruledNotes(dropped []contradiction) []string {
+func (b *builder) overruledNotes(dropped []graph.Contradiction) []string {
 	var notes []string
 	for _, c := range dropped {
-		if c.edge.strength > place && b.isResource(c.edge.from) && b.isResource(c.edge.to) {
-			from, to := b.vertexName(c.edge.from), b.vertexName(c.edge.to)
-			notes = append(notes, from+" is not deleted before "+to+", although it needs it ("+c.edge.why.String()+"): "+b.readable(c.path)[0].String())
+		if c.Edge.Strength > graph.DefaultPlace && b.isResource(c.Edge.From) && b.isResource(c.Edge.To) {
+			from, to := b.vertexName(c.Edge.From), b.vertexName(c.Edge.To)
+			notes = append(notes, from+" is not deleted before "+to+", although it needs it ("+c.Edge.Why.String()+"): "+b.readable(c.Path)[0].String())
 		}
 	}
 	slices.SortFunc(notes, cmp.Compare[string])

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/test/plancase"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -26,7 +27,7 @@ func TestDeletionOrder(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
 			require.NoError(t, err)
-			resources, options := input(t, archive)
+			resources, options := plancase.Input(t, archive)
 			got := deletion(ordering.DeletionOrder(resources, options))
 			last := &archive.Files[len(archive.Files)-1]
 			if os.Getenv("ORDAPPLY_GOLDEN") != "" {
@@ -64,13 +65,13 @@ func deletion(d *ordering.Deletion, err error) string {
 // namespaced resources before their Namespace.
 func TestDeletionOfAnyPlan(t *testing.T) {
 	for seed := range uint64(2000) {
-		w := newWorld(seed)
-		plan, err := ordering.Build(w.resources, w.options)
+		w := plancase.NewWorld(seed)
+		plan, err := ordering.Build(w.Resources, w.Options)
 		if err != nil {
 			continue
 		}
 		name := fmt.Sprintf("seed %d", seed)
-		d, err := ordering.DeletionOrder(w.resources, w.options)
+		d, err := ordering.DeletionOrder(w.Resources, w.Options)
 		require.NoError(t, err, name)
 		require.Len(t, d.Steps, len(plan.Steps), name)
 		wave := map[object.ID]int{}

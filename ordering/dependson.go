@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -23,12 +25,12 @@ const (
 // dependency is one entry of a depends-on annotation.
 type dependency struct {
 	id       object.ID
-	gate     Gate
+	gate     graph.Gate
 	external bool
 }
 
 // dependsOn adds the edges that a resource's depends-on annotations declare.
-func (d *declarations) dependsOn(i int, r Resource) {
+func (d *declarations) dependsOn(i int, r references.Resource) {
 	keys := []string{DependsOnAnnotation, KptDependsOnAnnotation}
 	if emitted(r, "kpt") {
 		keys = keys[:1]
@@ -50,13 +52,13 @@ func (d *declarations) dependsOn(i int, r Resource) {
 }
 
 func (d *declarations) depend(i int, key string, entry dependency) {
-	why := Reason{Rule: "depends-on", Detail: "annotation " + key + " names " + entry.id.String(), Where: d.resources[i].Source}
-	from, ok := d.byID[entry.id]
+	why := graph.Reason{Rule: "depends-on", Detail: "annotation " + key + " names " + entry.id.String(), Where: d.Resources[i].Source}
+	from, ok := d.ByID[entry.id]
 	switch {
 	case ok && from == i:
 		d.fail(i, "annotation %s: the resource depends on itself: remove the entry", key)
 	case ok:
-		d.edges = append(d.edges, resourceEdge(from, i, entry.gate, hard, why))
+		d.edges = append(d.edges, graph.NewEdge(from, i, entry.gate, graph.Hard, why))
 	case entry.external, d.excludedIDs[entry.id]:
 		d.external[i] = append(d.external[i], Need{ID: entry.id, Gate: entry.gate, Why: why, Hard: true})
 	case d.options.Incomplete:
@@ -71,7 +73,7 @@ func (d *declarations) suggestion(i int, key string, id object.ID) string {
 		return ": it is left out (" + why.String() + ")"
 	}
 	if d.suggestions++; d.suggestions <= maxSuggestions {
-		if near, ok := nearestID(id, d.resources, d.resources[i].ID); ok {
+		if near, ok := d.Nearest(id, d.Resources[i].ID); ok {
 			return "; did you mean " + formatReference(near) + "?"
 		}
 	}
@@ -106,7 +108,7 @@ func parseDependency(entry string, ours bool) (d dependency, err error) {
 		rest, d.external = strings.CutPrefix(rest, "external:")
 		reference, gate, has := strings.Cut(rest, "?")
 		if name, ok := strings.CutPrefix(gate, "gate="); has && ok {
-			if d.gate, err = ParseGate(name); err != nil {
+			if d.gate, err = graph.ParseGate(name); err != nil {
 				return d, fmt.Errorf("%q: %w", entry, err)
 			}
 		} else if has {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"os"
 
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -41,17 +40,6 @@ func ExampleBuild() {
 	// wave 2/2 Deployment shop/web
 	//   after StatefulSet shop/db is ready (depends-on)
 	//   after Secret shop/token is applied (pod-template)
-}
-
-// CheckKinds reports misspelt names of kinds.
-func ExampleCheckKinds() {
-	faults, _ := ordering.CheckKinds(nil, ordering.Options{PrerequisiteKinds: []string{"storage.k8s.io/v1/StorageClass", "Storagecls"}}, nil)
-	for _, fault := range faults {
-		fmt.Fprintln(os.Stdout, fault)
-	}
-	// Output:
-	// --prerequisite-kinds: storage.k8s.io/v1/StorageClass: a kind is written Kind or Kind.group: write StorageClass.storage.k8s.io
-	// --prerequisite-kinds: Storagecls: unknown kind; did you mean StorageClass?
 }
 
 // A cycle is an error that has every edge of it.

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -21,18 +22,18 @@ import (
 // same stream rejects, an error that lists the violations: wrong types, values
 // and sizes, not missing fields and CEL rules. It skips resources that a mutating
 // webhook of the stream intercepts, because the webhook may change them.
-func ValidateCustomResources(resources []Resource) map[object.ID]error {
-	return newIndex(resources, nil).schemaErrors()
+func ValidateCustomResources(resources []references.Resource) map[object.ID]error {
+	return schemaErrors(references.NewIndex(resources, nil))
 }
 
-func (ix *index) schemaErrors() map[object.ID]error {
+func schemaErrors(ix *references.Index) map[object.ID]error {
 	found := map[object.ID]error{}
-	for _, r := range ix.resources {
-		at, defined := ix.crds[groupKind{r.Group, r.Kind}]
-		if !defined || ix.hasMutatingWebhook(r) {
+	for _, r := range ix.Resources {
+		at, defined := ix.CRDs[references.GroupKind{Group: r.Group, Kind: r.Kind}]
+		if !defined || hasMutatingWebhook(ix, r) {
 			continue
 		}
-		crd := ix.resources[at]
+		crd := ix.Resources[at]
 		c := schemaValidator{}
 		c.resource(versionOf(crd.Object, r.Version), r.Object)
 		if len(c.problems) > 0 {
@@ -44,16 +45,16 @@ func (ix *index) schemaErrors() map[object.ID]error {
 
 // hasMutatingWebhook reports whether a mutating webhook of the stream may change a
 // resource.
-func (ix *index) hasMutatingWebhook(r Resource) bool {
-	return slices.ContainsFunc(ix.webhooks, func(w webhook) bool {
-		return ix.resources[w.at].Kind == "MutatingWebhookConfiguration" && w.matches(ix, r)
+func hasMutatingWebhook(ix *references.Index, r references.Resource) bool {
+	return slices.ContainsFunc(ix.Webhooks, func(w references.Webhook) bool {
+		return ix.Resources[w.At].Kind == "MutatingWebhookConfiguration" && w.Matches(ix, r)
 	})
 }
 
 // versionOf returns a CRD's entry for a version, or nil.
 func versionOf(crd map[string]any, name string) any {
-	for _, v := range list(crd, "spec", "versions") {
-		if str(v, "name") == name {
+	for _, v := range references.List(crd, "spec", "versions") {
+		if references.String(v, "name") == name {
 			return v
 		}
 	}
@@ -68,13 +69,13 @@ type schemaValidator struct{ problems []string }
 // which the API server validates without the schema, and status if it is a
 // subresource, since the API server drops it.
 func (c *schemaValidator) resource(version any, obj map[string]any) {
-	fields, _ := at(version, "schema", "openAPIV3Schema", "properties").(map[string]any)
+	fields, _ := references.Field(version, "schema", "openAPIV3Schema", "properties").(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(obj)) {
 		schema, known := fields[name].(map[string]any)
 		if !known || slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) {
 			continue
 		}
-		if name == "status" && at(version, "subresources", "status") != nil {
+		if name == "status" && references.Field(version, "subresources", "status") != nil {
 			continue
 		}
 		c.value(schema, obj[name], name)
@@ -89,7 +90,7 @@ func (c *schemaValidator) value(schema map[string]any, value any, path string) {
 		c.addf("%s must be of type %s", path, want)
 		return
 	}
-	if allowed := list(schema, "enum"); len(allowed) > 0 && !slices.ContainsFunc(allowed, func(a any) bool { return fmt.Sprint(a) == fmt.Sprint(value) }) {
+	if allowed := references.List(schema, "enum"); len(allowed) > 0 && !slices.ContainsFunc(allowed, func(a any) bool { return fmt.Sprint(a) == fmt.Sprint(value) }) {
 		c.addf("%s must be one of %s", path, strings.Join(quoted(allowed), ", "))
 	}
 	switch value := value.(type) {

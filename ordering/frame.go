@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/references"
 )
 
 // OrderSource selects where the order of a stream comes from.
@@ -47,7 +48,7 @@ type scope struct {
 	application string // "stack/application"; "" outside applications
 	parentSet   int    // the set of the application, or -1
 	resources   []int
-	excluded    []Resource // in the same part of the stream, but not part of the plan
+	excluded    []references.Resource // in the same part of the stream, but not part of the plan
 }
 
 // title returns the name of a set within the scope.
@@ -77,7 +78,7 @@ func (s scope) where() string {
 // usedOrderSource is a frame whose annotations the stream carries.
 type usedOrderSource struct {
 	orderSource OrderSource
-	resources   []Resource
+	resources   []references.Resource
 	name        string
 	key         string // an annotation of the first resource
 }
@@ -86,8 +87,8 @@ type usedOrderSource struct {
 // by another frame within each application and among the resources outside
 // applications. It orders applications by their stacks.
 func (d *declarations) place() {
-	d.placements = make([]placement, len(d.resources))
-	d.layerOf = make([]int, len(d.resources))
+	d.placements = make([]placement, len(d.Resources))
+	d.layerOf = make([]int, len(d.Resources))
 	everything := scope{parentSet: -1, excluded: d.excludedResources}
 	for i := range d.layerOf {
 		d.layerOf[i] = -1
@@ -113,9 +114,9 @@ func (d *declarations) stamped(s scope) bool {
 // framesOf lists the frames that a scope shows: where none of its resources carries
 // one, those that a selection leaves out say what placed the whole.
 func (d *declarations) framesOf(s scope) []usedOrderSource {
-	shown := make([]Resource, len(s.resources))
+	shown := make([]references.Resource, len(s.resources))
 	for at, i := range s.resources {
-		shown[at] = d.resources[i]
+		shown[at] = d.Resources[i]
 	}
 	if found := framesShown(shown); len(found) > 0 {
 		return found
@@ -152,7 +153,7 @@ func (f usedOrderSource) describe() string {
 }
 
 // framesShown returns the frames whose annotations are on resources.
-func framesShown(resources []Resource) []usedOrderSource {
+func framesShown(resources []references.Resource) []usedOrderSource {
 	all := []usedOrderSource{
 		{orderSource: OrderSourceStamps, name: "a SortOrder's stamps"},
 		{orderSource: OrderSourceArgoCD, name: "Argo CD's waves or hooks"},
@@ -179,9 +180,9 @@ func framesShown(resources []Resource) []usedOrderSource {
 
 // stampKey, argoKey and helmKey return the annotation that assigns a resource
 // to a frame, or "".
-func stampKey(r Resource) string { return firstKey(r, LayerAnnotation) }
+func stampKey(r references.Resource) string { return firstKey(r, LayerAnnotation) }
 
-func firstKey(r Resource, keys ...string) string {
+func firstKey(r references.Resource, keys ...string) string {
 	for _, key := range keys {
 		if _, ok := r.Annotations[key]; ok {
 			return key

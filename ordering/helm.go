@@ -6,6 +6,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/nearest"
+	"github.com/ordapply/ordapply/internal/references"
 )
 
 // Annotations of Helm's HIP-0025: a resource belongs to a group of its chart
@@ -28,7 +32,7 @@ func IllegalAnnotations() []string {
 	return []string{helmDependsOnGroups, helmDependsOnLayers, helmDependsOnSubcharts}
 }
 
-func helmKey(r Resource) string {
+func helmKey(r references.Resource) string {
 	return firstKey(r, helmGroupAnnotation, helmLayerAnnotation, helmDependsOnGroups, helmDependsOnLayers)
 }
 
@@ -37,9 +41,9 @@ type helmGroup struct {
 	name    string
 	unnamed bool // its members name no group themselves
 	members []int
-	leftOut []Resource          // members that a selection leaves out
-	needs   []string            // names of groups, sorted
-	first   map[string]Resource // by the name of a group: the first member that needs it
+	leftOut []references.Resource          // members that a selection leaves out
+	needs   []string                       // names of groups, sorted
+	first   map[string]references.Resource // by the name of a group: the first member that needs it
 	set     int
 }
 
@@ -50,7 +54,7 @@ func (d *declarations) placeByCharts(s scope) {
 	own := d.addCharts(s)
 	parts := map[string]*chartPart{}
 	for _, i := range s.resources {
-		partOf(parts, d.resources[i]).resources = append(partOf(parts, d.resources[i]).resources, i)
+		partOf(parts, d.Resources[i]).resources = append(partOf(parts, d.Resources[i]).resources, i)
 	}
 	for _, r := range s.excluded {
 		partOf(parts, r).leftOut = append(partOf(parts, r).leftOut, r)
@@ -68,11 +72,11 @@ func (d *declarations) placeByCharts(s scope) {
 type chartPart struct {
 	chart     string
 	resources []int
-	leftOut   []Resource // by a selection
+	leftOut   []references.Resource // by a selection
 }
 
 // partOf returns the part that has a resource, and adds it if there is none yet.
-func partOf(parts map[string]*chartPart, r Resource) *chartPart {
+func partOf(parts map[string]*chartPart, r references.Resource) *chartPart {
 	if parts[r.Chart] == nil {
 		parts[r.Chart] = &chartPart{chart: r.Chart}
 	}
@@ -94,7 +98,7 @@ func (d *declarations) placeInChart(s scope, part chartPart, around int) {
 		for _, i := range g.members {
 			grouped[i] = true
 			d.placements[i], d.layerOf[i] = placed, g.set
-			d.join(i, g.set, hard, hard)
+			d.join(i, g.set, graph.Hard, graph.Hard)
 		}
 		for _, r := range g.leftOut {
 			d.addSetExternal(g.set, r.ID, excludedReason(d.sets[g.set]))
@@ -110,27 +114,27 @@ func (d *declarations) placeInChart(s scope, part chartPart, around int) {
 		last = d.addSet(set{name: "chart " + title, short: title, kind: HelmChart, within: around})
 	}
 	for _, i := range resources {
-		if grouped[i] || last < 0 || d.isPrerequisite(d.resources[i]) && !d.options.NoPrerequisites {
+		if grouped[i] || last < 0 || d.isPrerequisite(d.Resources[i]) && !d.options.NoPrerequisites {
 			continue
 		}
 		if s.parentSet >= 0 && last == s.parentSet {
-			d.join(i, last, hard, hard)
+			d.join(i, last, graph.Hard, graph.Hard)
 			continue
 		}
 		d.placements[i], d.layerOf[i] = byDefault, last
-		d.join(i, last, place, hard)
+		d.join(i, last, graph.DefaultPlace, graph.Hard)
 		if last != around && around >= 0 && around != s.parentSet {
-			d.join(i, around, place, noEdge)
+			d.join(i, around, graph.DefaultPlace, noEdge)
 		}
 		if s.parentSet >= 0 {
-			d.join(i, s.parentSet, hard, noEdge)
+			d.join(i, s.parentSet, graph.Hard, noEdge)
 		}
 	}
 }
 
 // holdUngrouped notes what a selection leaves out of a chart's own resources and is in
 // no group of it.
-func (d *declarations) holdUngrouped(around int, resources []Resource) {
+func (d *declarations) holdUngrouped(around int, resources []references.Resource) {
 	if around < 0 {
 		return
 	}
@@ -144,7 +148,7 @@ func (d *declarations) holdUngrouped(around int, resources []Resource) {
 func (d *declarations) addUnsequenced(title string, around int, groups []*helmGroup) int {
 	s := set{name: title, short: title, kind: HelmGroup, within: around}
 	for _, g := range groups {
-		s.after = append(s.after, Barrier{g.set, Reason{Rule: "helm", Detail: "resources without a group come after all groups"}})
+		s.after = append(s.after, Barrier{g.set, graph.Reason{Rule: "helm", Detail: "resources without a group come after all groups"}})
 	}
 	return d.addSet(s)
 }
@@ -153,7 +157,7 @@ func (d *declarations) addUnsequenced(title string, around int, groups []*helmGr
 func (d *declarations) readGroups(s scope, part chartPart) []*helmGroup {
 	byName := map[string]*helmGroup{}
 	for _, i := range part.resources {
-		if g := d.readGroup(d.resources[i], byName); g != nil {
+		if g := d.readGroup(d.Resources[i], byName); g != nil {
 			g.members = append(g.members, i)
 		}
 	}
@@ -173,14 +177,14 @@ func (d *declarations) readGroups(s scope, part chartPart) []*helmGroup {
 
 // readGroup finds or makes the group that a resource is in, and adds the groups that
 // it needs; nil for a resource in none.
-func (d *declarations) readGroup(r Resource, byName map[string]*helmGroup) *helmGroup {
+func (d *declarations) readGroup(r references.Resource, byName map[string]*helmGroup) *helmGroup {
 	name, needs := d.groupOf(r)
 	if name == "" {
 		return nil
 	}
 	g := byName[name]
 	if g == nil {
-		g = &helmGroup{name: name, unnamed: firstKey(r, helmGroupAnnotation, helmLayerAnnotation) == "", first: map[string]Resource{}}
+		g = &helmGroup{name: name, unnamed: firstKey(r, helmGroupAnnotation, helmLayerAnnotation) == "", first: map[string]references.Resource{}}
 		byName[name] = g
 	}
 	for _, need := range needs {
@@ -193,7 +197,7 @@ func (d *declarations) readGroup(r Resource, byName map[string]*helmGroup) *helm
 
 // groupOf reads the name of a resource's group and the groups that it needs. One that
 // needs groups and names none of its own is in a group with those that need the same.
-func (d *declarations) groupOf(r Resource) (name string, needs []string) {
+func (d *declarations) groupOf(r references.Resource) (name string, needs []string) {
 	name = r.Annotations[helmGroupAnnotation]
 	if layer := r.Annotations[helmLayerAnnotation]; name == "" {
 		name = layer
@@ -221,7 +225,7 @@ func (d *declarations) groupOf(r Resource) (name string, needs []string) {
 func helmList(value string) ([]string, error) {
 	value = strings.TrimSpace(value)
 	if !strings.HasPrefix(value, "[") {
-		return splitList(value), nil
+		return references.SplitList(value), nil
 	}
 	var entries []string
 	if err := json.Unmarshal([]byte(value), &entries); err != nil {
@@ -229,7 +233,7 @@ func helmList(value string) ([]string, error) {
 	}
 	var out []string
 	for _, entry := range entries {
-		out = append(out, splitList(entry)...)
+		out = append(out, references.SplitList(entry)...)
 	}
 	return out, nil
 }
@@ -259,7 +263,7 @@ func (d *declarations) checkGroups(s scope, chart string, byName map[string]*hel
 			}
 			r := g.first[need]
 			key := firstKey(r, helmDependsOnGroups, helmDependsOnLayers)
-			if near := DidYouMean(need, named); near != "" {
+			if near := nearest.DidYouMean(need, named); near != "" {
 				d.failOf(r, "annotation %s: no resource%s is in group %s%s", key, s.where()+ofChart(chart), need, near)
 			} else {
 				d.notes = append(d.notes, fmt.Sprintf("%s: annotation %s: no resource%s is in group %s: nothing waits for it", located(r), key, s.where()+ofChart(chart), need))
@@ -293,7 +297,7 @@ func (d *declarations) orderGroups(groups []*helmGroup) {
 		for _, need := range g.needs {
 			r := g.first[need]
 			key := firstKey(r, helmDependsOnGroups, helmDependsOnLayers)
-			why := Reason{Rule: "helm", Detail: fmt.Sprintf("annotation %s of %s names %s", key, r.ID, need), Where: r.Source}
+			why := graph.Reason{Rule: "helm", Detail: fmt.Sprintf("annotation %s of %s names %s", key, r.ID, need), Where: r.Source}
 			d.sets[g.set].after = append(d.sets[g.set].after, Barrier{sets[need], why})
 		}
 	}

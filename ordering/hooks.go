@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/references"
 )
 
 const (
@@ -14,12 +17,12 @@ const (
 
 // withoutHooks removes hooks that Argo CD or Helm do not create during an
 // apply. They are errors unless options skip or keep them.
-func withoutHooks(resources []Resource, options Options) (kept []Resource, skipped []Skipped, err error) {
+func withoutHooks(resources []references.Resource, options Options) (kept []references.Resource, skipped []Skipped, err error) {
 	if options.KeepHooks {
 		return resources, nil, nil
 	}
 	var errs []error
-	kept = make([]Resource, 0, len(resources))
+	kept = make([]references.Resource, 0, len(resources))
 	byArgo := ArgoCDRunsHooks(resources, options.OrderSource)
 	for _, r := range resources {
 		why := hookReason(r, byArgo)
@@ -27,7 +30,7 @@ func withoutHooks(resources []Resource, options Options) (kept []Resource, skipp
 		case why == "":
 			kept = append(kept, r)
 		case options.SkipHooks:
-			skipped = append(skipped, Skipped{r.ID, Reason{Rule: "hook", Detail: why, Where: r.Source}})
+			skipped = append(skipped, Skipped{r.ID, graph.Reason{Rule: "hook", Detail: why, Where: r.Source}})
 		default:
 			errs = append(errs, fmt.Errorf("%s: %s: remove it from the stream, or skip all such objects with --hooks=skip", located(r), why))
 		}
@@ -37,13 +40,13 @@ func withoutHooks(resources []Resource, options Options) (kept []Resource, skipp
 
 // withoutAnyHooks removes all hooks of Helm and Argo CD, because a hook may be
 // deleted after it has run.
-func withoutAnyHooks(resources []Resource) []Resource {
-	return slices.DeleteFunc(slices.Clone(resources), func(r Resource) bool { return firstKey(r, argoHookAnnotation, helmHookAnnotation) != "" })
+func withoutAnyHooks(resources []references.Resource) []references.Resource {
+	return slices.DeleteFunc(slices.Clone(resources), func(r references.Resource) bool { return firstKey(r, argoHookAnnotation, helmHookAnnotation) != "" })
 }
 
 // ArgoCDRunsHooks reports whether Helm's hooks are placed in Argo CD's phases,
 // where they run as part of the plan: frame is, or detects, OrderSourceArgoCD.
-func ArgoCDRunsHooks(resources []Resource, frame OrderSource) bool {
+func ArgoCDRunsHooks(resources []references.Resource, frame OrderSource) bool {
 	return frame == OrderSourceArgoCD || frame == OrderSourceAuto && usesArgoCD(resources)
 }
 
@@ -55,13 +58,13 @@ func IsArgoHook(annotations map[string]string) bool {
 }
 
 // usesArgoCD reports whether OrderSourceAuto selects Argo CD.
-func usesArgoCD(resources []Resource) bool {
-	return slices.ContainsFunc(resources, func(r Resource) bool { return argoKey(r) != "" }) &&
-		!slices.ContainsFunc(resources, func(r Resource) bool { return stampKey(r) != "" || helmKey(r) != "" })
+func usesArgoCD(resources []references.Resource) bool {
+	return slices.ContainsFunc(resources, func(r references.Resource) bool { return argoKey(r) != "" }) &&
+		!slices.ContainsFunc(resources, func(r references.Resource) bool { return stampKey(r) != "" || helmKey(r) != "" })
 }
 
 // hookReason returns why a resource is not part of an apply, or "".
-func hookReason(r Resource, byArgo bool) string {
+func hookReason(r references.Resource, byArgo bool) string {
 	if hook, ok := r.Annotations[argoHookAnnotation]; ok {
 		return argoHookReason(hook)
 	}
@@ -79,7 +82,7 @@ func hookReason(r Resource, byArgo bool) string {
 
 // argoHookReason returns why no sync creates the hook, or "".
 func argoHookReason(hook string) string {
-	names := splitList(hook)
+	names := references.SplitList(hook)
 	if slices.Contains(names, "Skip") {
 		return fmt.Sprintf("annotation %s: %s: Argo CD never applies it", argoHookAnnotation, hook)
 	}

@@ -6,7 +6,7 @@ package ordering
 // check what others apply.
 func (b *builder) isInert(resources []int) bool {
 	for _, i := range resources {
-		if !isInertKind(b.resources[i].ID.GroupKind()) {
+		if !isInertKind(b.Resources[i].ID.GroupKind()) {
 			return false
 		}
 	}

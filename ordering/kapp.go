@@ -6,6 +6,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/nearest"
+	"github.com/ordapply/ordapply/internal/references"
 )
 
 // kapp's annotations: a resource belongs to change groups, and its change rules
@@ -21,10 +25,10 @@ const (
 // changeRule orders the apply or deletion of a resource relative to a group.
 // Rules that mix apply and deletion do not affect a plan for one of them.
 type changeRule struct {
-	of       Resource // whose rule it is
-	resource int      // its index; outsidePlan for one that a selection leaves out
-	key      string   // of the annotation
-	deletes  bool     // the resource: "delete", not "upsert"
+	of       references.Resource // whose rule it is
+	resource int                 // its index; outsidePlan for one that a selection leaves out
+	key      string              // of the annotation
+	deletes  bool                // the resource: "delete", not "upsert"
 	before   bool
 	deleting bool // the group is deleted: "deleting", not "upserting"
 	group    string
@@ -37,7 +41,7 @@ const outsidePlan = -1
 // that a selection leaves out.
 type changeGroup struct {
 	members []int
-	leftOut []Resource
+	leftOut []references.Resource
 }
 
 // String returns the rule in kapp's syntax.
@@ -88,14 +92,14 @@ func (d *declarations) noSuchGroup(rule changeRule, known []string) {
 	if d.options.Incomplete || rule.resource == outsidePlan || strings.HasPrefix(rule.group, builtinGroups) {
 		return
 	}
-	d.failOf(rule.of, "annotation %s: no resource in the stream is in change group %s%s", rule.key, rule.group, DidYouMean(rule.group, known))
+	d.failOf(rule.of, "annotation %s: no resource in the stream is in change group %s%s", rule.key, rule.group, nearest.DidYouMean(rule.group, known))
 }
 
 // readChanges reads the rules, and which resources are in which group; those too
 // that a selection leaves out: others may wait for them.
 func (d *declarations) readChanges() (rules []changeRule, groups map[string]*changeGroup) {
 	groups = map[string]*changeGroup{}
-	all := slices.Concat(d.resources, d.excludedResources)
+	all := slices.Concat(d.Resources, d.excludedResources)
 	for at, r := range all {
 		if emitted(r, "kapp") {
 			continue
@@ -119,14 +123,14 @@ func (d *declarations) readChanges() (rules []changeRule, groups map[string]*cha
 // indexOf returns the index of a resource in the plan, given that in the list of these
 // followed by the excluded ones; outsidePlan for the latter.
 func (d *declarations) indexOf(at int) int {
-	if at < len(d.resources) {
+	if at < len(d.Resources) {
 		return at
 	}
 	return outsidePlan
 }
 
 // join puts a resource into the group of a name.
-func join(groups map[string]*changeGroup, name string, i int, r Resource) {
+func join(groups map[string]*changeGroup, name string, i int, r references.Resource) {
 	group := groups[name]
 	if group == nil {
 		group = &changeGroup{}
@@ -143,7 +147,7 @@ func (d *declarations) addChangeGroup(name string, group *changeGroup) int {
 	s := d.addSet(set{name: "change group " + name, short: name, kind: ChangeGroup, within: -1})
 	slices.Sort(group.members)
 	for _, i := range slices.Compact(group.members) {
-		d.join(i, s, hard, hard)
+		d.join(i, s, graph.Hard, graph.Hard)
 	}
 	for _, r := range group.leftOut {
 		d.addSetExternal(s, r.ID, excludedReason(d.sets[s]))
@@ -156,13 +160,13 @@ func (d *declarations) addChangeGroup(name string, group *changeGroup) int {
 func (d *declarations) addRule(rule changeRule, group int) {
 	r := rule.of
 	if !rule.before {
-		why := Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": upsert after upserting " + rule.group, Where: r.Source}
-		d.edges = append(d.edges, edge{from: d.exit(group), to: int32(rule.resource), weight: 1, strength: hard, why: why})
+		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": upsert after upserting " + rule.group, Where: r.Source}
+		d.edges = append(d.edges, graph.Edge{From: d.exit(group), To: int32(rule.resource), Weight: 1, Strength: graph.Hard, Why: why})
 		return
 	}
 	if len(d.sets[group].after) == 0 {
 		before := d.addSet(set{name: "what goes before " + d.sets[group].name, kind: ChangeGroup, within: -1})
-		why := Reason{Rule: "kapp", Detail: "annotation " + rule.key + " of " + r.ID.String() + ": upsert before upserting " + rule.group, Where: r.Source}
+		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + " of " + r.ID.String() + ": upsert before upserting " + rule.group, Where: r.Source}
 		d.sets[group].after = []Barrier{{before, why}}
 	}
 	before := d.sets[group].after[0].Layer
@@ -170,10 +174,10 @@ func (d *declarations) addRule(rule changeRule, group int) {
 		d.addSetExternal(before, r.ID, excludedReason(d.sets[before]))
 		return
 	}
-	d.join(rule.resource, before, hard, hard)
+	d.join(rule.resource, before, graph.Hard, graph.Hard)
 }
 
-func (d *declarations) groupsOf(r Resource) []string {
+func (d *declarations) groupsOf(r references.Resource) []string {
 	var groups []string
 	for _, key := range annotationsOf(r, changeGroupAnnotation) {
 		group, err := fillPlaceholders(r.Annotations[key], r)
@@ -186,7 +190,7 @@ func (d *declarations) groupsOf(r Resource) []string {
 	return groups
 }
 
-func (d *declarations) rulesOf(i int, r Resource) []changeRule {
+func (d *declarations) rulesOf(i int, r references.Resource) []changeRule {
 	var rules []changeRule
 	for _, key := range annotationsOf(r, changeRuleAnnotation) {
 		text, err := fillPlaceholders(r.Annotations[key], r)
@@ -213,14 +217,14 @@ func isChangeRule(words []string) bool {
 
 // fillPlaceholders replaces the placeholders in a group's name or a rule with
 // values of the resource.
-func fillPlaceholders(text string, r Resource) (string, error) {
+func fillPlaceholders(text string, r references.Resource) (string, error) {
 	if !strings.Contains(text, "{") {
 		return text, nil
 	}
 	values := map[string]string{"{api-group}": r.Group, "{kind}": r.Kind, "{name}": r.Name, "{namespace}": r.Namespace}
 	if r.ID.IsCRD() {
-		kind := definedKind(r.Object)
-		values["{crd-kind}"], values["{crd-group}"] = kind.kind, kind.group
+		kind := references.DefinedKind(r.Object)
+		values["{crd-kind}"], values["{crd-group}"] = kind.Kind, kind.Group
 	}
 	var err error
 	filled := regexp.MustCompile(`{.+?}`).ReplaceAllStringFunc(text, func(placeholder string) string {
@@ -233,16 +237,16 @@ func fillPlaceholders(text string, r Resource) (string, error) {
 }
 
 // builtinGroupsOf returns the groups into which kapp puts a resource itself.
-func builtinGroupsOf(r Resource) []string {
+func builtinGroupsOf(r references.Resource) []string {
 	switch {
 	case r.ID.IsCRD():
-		kind := definedKind(r.Object)
-		return []string{"crds", "crds-" + kind.group + "-" + kind.kind}
+		kind := references.DefinedKind(r.Object)
+		return []string{"crds", "crds-" + kind.Group + "-" + kind.Kind}
 	case r.ID.IsNamespace():
 		return []string{"namespaces", "namespaces-" + r.Name}
-	case r.Group == rbacGroup && strings.HasSuffix(r.Kind, "Role"):
+	case r.Group == references.RBACGroup && strings.HasSuffix(r.Kind, "Role"):
 		return []string{"rbac", "rbac-roles"}
-	case isBinding(r.ID):
+	case references.IsBinding(r.ID):
 		return []string{"rbac", "rbac-role-bindings"}
 	}
 	switch r.GroupKind() {

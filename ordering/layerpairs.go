@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/graph"
 )
 
 // maxEach is the number of references between two layers that are reported one
@@ -14,21 +16,21 @@ const maxEach = 3
 // of the later one.
 type layerPair struct {
 	early, late string
-	strength    strength
+	strength    graph.Strength
 }
 
 // byLayers groups contradictions by the pair of layers that causes them,
 // keeping their order. A contradiction with another cause forms a group of its
 // own.
-func (b *builder) byLayers(all []contradiction, wanted func(strength) bool) [][]contradiction {
-	var groups [][]contradiction
+func (b *builder) byLayers(all []graph.Contradiction, wanted func(graph.Strength) bool) [][]graph.Contradiction {
+	var groups [][]graph.Contradiction
 	at := map[layerPair]int{}
 	for _, c := range all {
-		if !wanted(c.edge.strength) {
+		if !wanted(c.Edge.Strength) {
 			continue
 		}
-		early, late, ok := b.layersBetween(c.edge)
-		pair := layerPair{early.title(), late.title(), c.edge.strength}
+		early, late, ok := b.layersBetween(c.Edge)
+		pair := layerPair{early.title(), late.title(), c.Edge.Strength}
 		n, seen := at[pair]
 		if !ok || !seen {
 			n = len(groups)
@@ -45,7 +47,7 @@ func (b *builder) byLayers(all []contradiction, wanted func(strength) bool) [][]
 // planErrors returns the errors of a plan: inferred edges that cannot be dropped.
 func (b *builder) planErrors() []error {
 	var errs []error
-	for _, group := range b.byLayers(b.dropped, func(s strength) bool { return s >= exists }) {
+	for _, group := range b.byLayers(b.dropped, func(s graph.Strength) bool { return s >= graph.Exists }) {
 		if len(group) > maxEach {
 			errs = append(errs, errors.New(b.contradictions(group)))
 			continue
@@ -58,18 +60,18 @@ func (b *builder) planErrors() []error {
 }
 
 // contradictions describes many contradicting references between two layers as one.
-func (b *builder) contradictions(group []contradiction) string {
-	early, late, _ := b.layersBetween(group[0].edge)
+func (b *builder) contradictions(group []graph.Contradiction) string {
+	early, late, _ := b.layersBetween(group[0].Edge)
 	return fmt.Sprintf("%s has %d references to %s, which is placed after it: %s; %s; %s",
-		early.title(), len(group), late.title(), b.examples(group), outcome(group[0].edge, early), b.fix(early, "each needed resource"))
+		early.title(), len(group), late.title(), b.examples(group), outcome(group[0].Edge, early), b.fix(early, "each needed resource"))
 }
 
 // examples names the first references of a group and counts the others.
-func (b *builder) examples(group []contradiction) string {
+func (b *builder) examples(group []graph.Contradiction) string {
 	var out []string
 	for _, c := range group[:maxEach] {
-		needer, needed := b.ends(c.edge)
-		out = append(out, fmt.Sprintf("%s needs %s (%s)", needer, needed, c.edge.why))
+		needer, needed := b.ends(c.Edge)
+		out = append(out, fmt.Sprintf("%s needs %s (%s)", needer, needed, c.Edge.Why))
 	}
 	return fmt.Sprintf("%s, and %d more", strings.Join(out, ", "), len(group)-maxEach)
 }
@@ -78,9 +80,9 @@ func (b *builder) examples(group []contradiction) string {
 // that they need.
 func (b *builder) earlyNotes() []string {
 	var notes []string
-	for _, group := range b.byLayers(b.dropped, func(s strength) bool { return s == required }) {
+	for _, group := range b.byLayers(b.dropped, func(s graph.Strength) bool { return s == graph.Required }) {
 		if len(group) > maxEach {
-			early, late, _ := b.layersBetween(group[0].edge)
+			early, late, _ := b.layersBetween(group[0].Edge)
 			notes = append(notes, fmt.Sprintf("%s has %d references to %s: their targets are applied later, because %s waits only until %s is applied: %s",
 				early.title(), len(group), late.title(), late.title(), early.title(), b.examples(group)))
 			continue

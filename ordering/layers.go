@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/references"
 )
 
 // layer holds what the stamps of its resources say about one layer.
@@ -16,7 +19,7 @@ type layer struct {
 	short   string // the layer's name without the order
 	order   string
 	wave    int // rank in its order
-	gate    Gate
+	gate    graph.Gate
 	timeout time.Duration
 	needs   []string // nil means every layer of the order with a lower wave
 	first   int      // the first resource with its stamp, for messages
@@ -25,7 +28,7 @@ type layer struct {
 // placeByStamps places each resource in the layer of its stamp. Unmatched
 // resources are placed later, when their dependents are known.
 func (d *declarations) placeByStamps(s scope) {
-	all := slices.Concat(d.resources, s.excluded)
+	all := slices.Concat(d.Resources, s.excluded)
 	layers, of, err := readLayers(all)
 	if err != nil {
 		d.errs = append(d.errs, err)
@@ -34,7 +37,7 @@ func (d *declarations) placeByStamps(s scope) {
 	for l, earlier := range reduce(before(layers)) {
 		s := set{name: layers[l].name, short: layers[l].short, kind: Stamped, within: -1, gate: layers[l].gate, timeout: layers[l].timeout}
 		for _, e := range earlier {
-			why := Reason{Rule: "layer", Detail: layers[l].name + " comes after " + layers[e].name, Where: all[layers[l].first].Source}
+			why := graph.Reason{Rule: "layer", Detail: layers[l].name + " comes after " + layers[e].name, Where: all[layers[l].first].Source}
 			s.after = append(s.after, Barrier{first + e, why})
 		}
 		d.addSet(s)
@@ -43,7 +46,7 @@ func (d *declarations) placeByStamps(s scope) {
 		switch {
 		case stamp.layer < 0:
 			continue
-		case i >= len(d.resources):
+		case i >= len(d.Resources):
 			if at := first + stamp.layer; !stamp.unmatched {
 				d.addSetExternal(at, all[i].ID, excludedReason(d.sets[at]))
 			}
@@ -52,7 +55,7 @@ func (d *declarations) placeByStamps(s scope) {
 			d.placements[i] = unmatched
 		default:
 			d.placements[i] = placed
-			d.join(i, first+stamp.layer, hard, hard)
+			d.join(i, first+stamp.layer, graph.Hard, graph.Hard)
 		}
 		d.layerOf[i] = first + stamp.layer
 	}
@@ -66,7 +69,7 @@ type stamped struct {
 
 // readLayers reads the stamps of resources. It is an error if stamps of one
 // layer differ; the message names two resources.
-func readLayers(resources []Resource) ([]layer, []stamped, error) {
+func readLayers(resources []references.Resource) ([]layer, []stamped, error) {
 	var layers []layer
 	var errs []error
 	byName := map[string]int{}

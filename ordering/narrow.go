@@ -71,7 +71,7 @@ func (c *consolidator) holdsDefault(sets []int, i int) bool {
 		return false
 	}
 	for _, r := range c.members[sets[i]] {
-		if firstKey(c.resources[r], syncWaveAnnotation, hookWeightAnnotation) == "" {
+		if firstKey(c.Resources[r], syncWaveAnnotation, hookWeightAnnotation) == "" {
 			return true
 		}
 	}

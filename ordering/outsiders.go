@@ -1,11 +1,12 @@
 package ordering
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -14,21 +15,13 @@ import (
 // that wait for the layer wait for these in the cluster, as for external
 // entries of depends-on.
 
-// Rules of Step.External that follow from layers.
-const (
-	// RuleExcluded marks a resource of the stream that a selection leaves out.
-	RuleExcluded = "left-out"
-	// RuleExternal marks a resource that an application lists as external.
-	RuleExternal = "external"
-)
-
-func excludedReason(s set) Reason {
-	return Reason{Rule: RuleExcluded, Detail: s.title() + " comes first, and the selection excludes this part of it"}
+func excludedReason(s set) graph.Reason {
+	return graph.Reason{Rule: graph.RuleExcluded, Detail: s.title() + " comes first, and the selection excludes this part of it"}
 }
 
 // addSetExternal records that a set contains a resource that is not part of the
 // plan.
-func (d *declarations) addSetExternal(set int, id object.ID, why Reason) {
+func (d *declarations) addSetExternal(set int, id object.ID, why graph.Reason) {
 	d.setExternals[set] = append(d.setExternals[set], Need{ID: id, Gate: d.sets[set].gate, Why: why, Hard: true})
 }
 
@@ -63,9 +56,9 @@ func (o *externalNeeds) of(v int32) []Need {
 		return named
 	}
 	var held []Need
-	for _, i := range o.graph.in.of(v) {
-		from := o.edges[i].from
-		if o.isResource(from) || o.edges[i].strength == place && o.isResource(v) && o.neededOutside[v] {
+	for _, i := range o.graph.In.Of(v) {
+		from := o.edges[i].From
+		if o.isResource(from) || o.edges[i].Strength == graph.DefaultPlace && o.isResource(v) && o.neededOutside[v] {
 			continue
 		}
 		if s := o.setOf(from); from == o.entry(s) {
@@ -128,13 +121,7 @@ func (d *declarations) notesOfLeftOut(steps []Step) []string {
 	if len(waitedFor) == 0 {
 		return nil
 	}
-	var names []string
-	for _, id := range slices.SortedFunc(maps.Keys(waitedFor), object.Compare) {
-		names = append(names, id.String())
-	}
-	if more := len(names) - examples; more > 0 {
-		names = append(names[:examples], fmt.Sprintf("%d more", more))
-	}
+	names := plain.Sample(slices.SortedFunc(maps.Keys(waitedFor), object.Compare), examples, "%d more", object.ID.String)
 	return []string{"selected resources wait in the cluster for resources that the selection excludes: " + strings.Join(names, ", ")}
 }
 

@@ -3,26 +3,9 @@ package ordering
 import (
 	"time"
 
+	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/object"
 )
-
-// Resource is the input of planning, read from one manifest.
-type Resource struct {
-	object.Meta                // with the namespace that it will have in the cluster
-	Object      map[string]any // the whole manifest, never modified; without it there are no inferred edges
-	// Source is the position of the manifest for messages: "app.yaml, document
-	// 2 (line 14)"; "" if unknown.
-	Source string
-	// Chart is the path of the Helm chart that rendered the resource, as in the
-	// "# Source:" comments of `helm template`: "foo/charts/bar"; "" if unknown.
-	Chart string
-	// PreviousName is the resource's name before a build renamed it, by which other
-	// manifests may still refer to it; "" if it has none. Several resources may
-	// share it. A reference means those of the same RenameGroup, which were renamed
-	// together, or all of them if there are none.
-	PreviousName string
-	RenameGroup  string // what the build did to the name, such as its prefix and suffix
-}
 
 // Plan is the order in which resources are applied, as data.
 //
@@ -49,6 +32,15 @@ type Plan struct {
 	Notes []string
 }
 
+// Index returns the position of each step in Steps, by ID.
+func (p *Plan) Index() map[object.ID]int {
+	index := make(map[object.ID]int, len(p.Steps))
+	for i, s := range p.Steps {
+		index[s.ID] = i
+	}
+	return index
+}
+
 // PlannedHook is a Helm hook that runs on an event.
 type PlannedHook struct {
 	Event  string // "pre-install"
@@ -70,7 +62,7 @@ type Step struct {
 	Layer string
 	// Gate is what waves and later layers wait for. Another step's Need may
 	// require more.
-	Gate Gate
+	Gate graph.Gate
 	// Timeout limits how long the resource may take to become ready; 0 if its
 	// kind has no timeout of its own.
 	Timeout time.Duration
@@ -88,21 +80,18 @@ type Step struct {
 	// CRD, or a resource with ProvidesAnnotation.
 	ProvidedBy []object.ID
 	// Why is the reason for the resource's wave.
-	Why Reason
+	Why graph.Reason
 }
-
-// rulePlacedByDependents is the rule of resources that join their first dependent's wave.
-const rulePlacedByDependents = "needed"
 
 // PlacedByDependents reports whether nothing placed the resource, so that it joins the wave
 // of its first dependent.
-func (s Step) PlacedByDependents() bool { return s.Why.Rule == rulePlacedByDependents }
+func (s Step) PlacedByDependents() bool { return s.Why.Rule == graph.RuleNeeded }
 
 // Need is an edge to a resource, as seen by its dependent.
 type Need struct {
-	ID   object.ID // the resource waited for
-	Gate Gate      // the state that it must reach
-	Why  Reason    // what in the manifests makes the dependent need it
+	ID   object.ID    // the resource waited for
+	Gate graph.Gate   // the state that it must reach
+	Why  graph.Reason // what in the manifests makes the dependent need it
 	// Hard reports whether the author declared the edge; otherwise it was
 	// inferred.
 	Hard bool
@@ -112,7 +101,7 @@ type Need struct {
 // of the layer must have passed its gate.
 type Barrier struct {
 	Layer int // index into Plan.Layers
-	Why   Reason
+	Why   graph.Reason
 }
 
 // Layer is a set of resources that others wait for as a whole.
@@ -120,7 +109,7 @@ type Layer struct {
 	Name    string        // "platform/data", "Sync wave 2", "stack storage"
 	Kind    LayerKind     // where it comes from
 	Within  int           // index of the layer around it, such as an application's stack; -1 if none
-	Gate    Gate          // what dependents wait for, for each of its resources
+	Gate    graph.Gate    // what dependents wait for, for each of its resources
 	After   []Barrier     // the layers that all of its resources wait for
 	Timeout time.Duration // how long it may take; 0 if not set
 }
@@ -141,30 +130,6 @@ const (
 	AllPlaced     LayerKind = "all"           // all placed resources
 )
 
-// Reason explains an edge or a place: the rule that applied, and the part of
-// the manifests that triggered it. It is for people; nothing depends on Detail.
-type Reason struct {
-	Rule   string // for example "pod-template", "layer", "prerequisite"
-	Detail string // for example `env DB_PASSWORD`, `layer data after foundation`
-	Where  string // position of that manifest, as Resource.Source; "" if there are several
-}
-
-// String returns the reason without its position: "pod-template: env DB_PASSWORD".
-func (r Reason) String() string {
-	if r.Detail == "" {
-		return r.Rule
-	}
-	return r.Rule + ": " + r.Detail
-}
-
-// Located returns the reason with its position, if that is known.
-func (r Reason) Located() string {
-	if r.Where == "" {
-		return r.String()
-	}
-	return r.String() + "; " + r.Where
-}
-
 // Wave is a set of resources between two gates.
 type Wave struct {
 	// Name joins the names of the wave's layers, in order; it is
@@ -177,7 +142,7 @@ type Wave struct {
 // Skipped is a resource of the stream that is not part of an apply, such as a hook.
 type Skipped struct {
 	ID  object.ID
-	Why Reason
+	Why graph.Reason
 }
 
 // Dropped is an inferred edge that contradicts other edges.

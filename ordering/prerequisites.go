@@ -1,6 +1,11 @@
 package ordering
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/references"
+)
 
 // CRDs, Namespaces and the kinds that options name come first unless their
 // author placed them: an operator needs its CRDs even if no manifest says so.
@@ -16,7 +21,7 @@ func (d *declarations) placePrerequisites() {
 	if d.options.NoPrerequisites {
 		return
 	}
-	for i, r := range d.resources {
+	for i, r := range d.Resources {
 		if d.placements[i] == placed || !d.isPrerequisite(r) {
 			continue
 		}
@@ -24,11 +29,11 @@ func (d *declarations) placePrerequisites() {
 			d.prerequisites = d.addSet(set{name: "prerequisites", short: "prerequisites", kind: Prerequisites, within: -1})
 		}
 		d.placements[i] = early
-		d.join(i, d.prerequisites, noEdge, hard)
+		d.join(i, d.prerequisites, noEdge, graph.Hard)
 	}
 }
 
-func (d *declarations) isPrerequisite(r Resource) bool {
+func (d *declarations) isPrerequisite(r references.Resource) bool {
 	if r.ID.IsCRD() || r.ID.IsNamespace() {
 		return true
 	}
@@ -42,7 +47,7 @@ func (d *declarations) isPrerequisite(r Resource) bool {
 
 // splitPrerequisites moves the prerequisites that need other resources into a
 // second set.
-func (b *builder) splitPrerequisites(soft []edge) {
+func (b *builder) splitPrerequisites(soft []graph.Edge) {
 	b.latePrerequisites = -1
 	if b.prerequisites < 0 {
 		return
@@ -67,11 +72,11 @@ func (b *builder) splitPrerequisites(soft []edge) {
 
 // edgesToPrerequisites returns the edges that end in prerequisites or in change
 // groups, through which they may reach prerequisites.
-func (b *builder) edgesToPrerequisites(soft []edge) []edge {
-	var out []edge
-	for _, edges := range [][]edge{b.declarations.edges, b.setEdges(), soft} {
+func (b *builder) edgesToPrerequisites(soft []graph.Edge) []graph.Edge {
+	var out []graph.Edge
+	for _, edges := range [][]graph.Edge{b.declarations.edges, b.setEdges(), soft} {
 		for _, e := range edges {
-			if int(e.to) < len(b.resources) && b.placements[e.to] == early || int(e.to) >= len(b.resources) && b.sets[b.setOf(e.to)].kind == ChangeGroup {
+			if int(e.To) < len(b.Resources) && b.placements[e.To] == early || int(e.To) >= len(b.Resources) && b.sets[b.setOf(e.To)].kind == ChangeGroup {
 				out = append(out, e)
 			}
 		}
@@ -81,21 +86,21 @@ func (b *builder) edgesToPrerequisites(soft []edge) []edge {
 
 // dependOnOthers reports, per vertex, whether it waits for a resource that is not
 // a prerequisite.
-func (b *builder) dependOnOthers(edges []edge) []bool {
-	behind := make([]bool, len(b.resources)+2*len(b.sets))
+func (b *builder) dependOnOthers(edges []graph.Edge) []bool {
+	behind := make([]bool, len(b.Resources)+2*len(b.sets))
 	if len(edges) == 0 {
 		return behind
 	}
-	g := newGraph(len(behind), edges)
+	g := graph.New(len(behind), edges)
 	var road []int32
-	for i := range b.resources {
+	for i := range b.Resources {
 		if b.placements[i] != early {
 			road = append(road, int32(i))
 		}
 	}
 	for next := 0; next < len(road); next++ {
-		for _, i := range g.out.of(road[next]) {
-			if to := edges[i].to; !behind[to] {
+		for _, i := range g.Out.Of(road[next]) {
+			if to := edges[i].To; !behind[to] {
 				behind[to] = true
 				road = append(road, to)
 			}
@@ -105,22 +110,22 @@ func (b *builder) dependOnOthers(edges []edge) []bool {
 }
 
 // prerequisiteEdges make all other resources wait for the prerequisites.
-func (b *builder) prerequisiteEdges() []edge {
-	var edges []edge
+func (b *builder) prerequisiteEdges() []graph.Edge {
+	var edges []graph.Edge
 	for _, s := range []int{b.prerequisites, b.latePrerequisites} {
 		if s < 0 {
 			continue
 		}
-		for i, r := range b.resources {
+		for i, r := range b.Resources {
 			if b.placements[i] == early || s == b.latePrerequisites && isInertKind(r.ID.GroupKind()) {
 				continue
 			}
-			edges = append(edges, edge{from: b.exit(s), to: int32(i), weight: 1, strength: place, why: prerequisitesReason()})
+			edges = append(edges, graph.Edge{From: b.exit(s), To: int32(i), Weight: 1, Strength: graph.DefaultPlace, Why: prerequisitesReason()})
 		}
 	}
 	return edges
 }
 
-func prerequisitesReason() Reason {
-	return Reason{Rule: "prerequisites", Detail: "CRDs and Namespaces go first"}
+func prerequisitesReason() graph.Reason {
+	return graph.Reason{Rule: "prerequisites", Detail: "CRDs and Namespaces go first"}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/test/plancase"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -37,17 +38,17 @@ func FuzzBuild(f *testing.F) {
 
 // checkWorld returns false if the stream has no plan.
 func checkWorld(t *testing.T, seed uint64) bool {
-	w := newWorld(seed)
-	plan, err := ordering.Build(w.resources, w.options)
+	w := plancase.NewWorld(seed)
+	plan, err := ordering.Build(w.Resources, w.Options)
 	name := fmt.Sprintf("seed %d", seed)
-	shuffled := slices.Clone(w.resources)
+	shuffled := slices.Clone(w.Resources)
 	rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	again, errAgain := ordering.Build(shuffled, w.options)
+	again, errAgain := ordering.Build(shuffled, w.Options)
 	require.Equal(t, err, errAgain, name)
 	require.Equal(t, plan, again, name)
 	if err != nil {
 		requireTrue(t, err, name)
-		require.Error(t, w.withoutHooks(), "%s: only webhooks make it an error: %v", name, err)
+		require.Error(t, withoutHooks(w), "%s: only webhooks make it an error: %v", name, err)
 		return false
 	}
 	requireEachOnce(t, w, plan, name)
@@ -55,7 +56,7 @@ func checkWorld(t *testing.T, seed uint64) bool {
 	requirePrerequisitesFirst(t, plan, name)
 	requireDeclaredWithoutInferred(t, w, plan, name)
 	for _, byWave := range []bool{true, false} {
-		w.run(t, plan, byWave, fmt.Sprintf("%s, by wave %t", name, byWave))
+		runWorld(t, w, plan, byWave, fmt.Sprintf("%s, by wave %t", name, byWave))
 	}
 	return true
 }
@@ -73,8 +74,8 @@ func requireTrue(t *testing.T, err error, name string) {
 
 // withoutHooks returns the error of the stream if its webhooks intercept
 // nothing.
-func (w *world) withoutHooks() error {
-	bare := slices.Clone(w.resources)
+func withoutHooks(w *plancase.World) error {
+	bare := slices.Clone(w.Resources)
 	for i, r := range bare {
 		hooks, _ := r.Object["webhooks"].([]any)
 		for _, hook := range hooks {
@@ -84,13 +85,13 @@ func (w *world) withoutHooks() error {
 			bare[i].Object["webhooks"] = []any{without}
 		}
 	}
-	_, err := ordering.Build(bare, w.options)
+	_, err := ordering.Build(bare, w.Options)
 	return err
 }
 
-func requireEachOnce(t *testing.T, w *world, plan *ordering.Plan, name string) {
+func requireEachOnce(t *testing.T, w *plancase.World, plan *ordering.Plan, name string) {
 	var want, got []object.ID
-	for _, r := range w.resources {
+	for _, r := range w.Resources {
 		want = append(want, r.ID)
 	}
 	for _, s := range plan.Steps {
@@ -157,14 +158,14 @@ func requirePrerequisitesFirst(t *testing.T, plan *ordering.Plan, name string) {
 
 // requireDeclaredWithoutInferred removes the manifest of one resource after the
 // other: the declared edges do not change.
-func requireDeclaredWithoutInferred(t *testing.T, w *world, plan *ordering.Plan, name string) {
-	for i, r := range w.resources {
+func requireDeclaredWithoutInferred(t *testing.T, w *plancase.World, plan *ordering.Plan, name string) {
+	for i, r := range w.Resources {
 		if r.Kind != "Deployment" && r.Kind != "ClusterRoleBinding" && r.Kind != "ValidatingWebhookConfiguration" {
 			continue
 		}
-		bare := slices.Clone(w.resources)
+		bare := slices.Clone(w.Resources)
 		bare[i].Object = map[string]any{}
-		without, err := ordering.Build(bare, w.options)
+		without, err := ordering.Build(bare, w.Options)
 		require.NoError(t, err, "%s: without the references of %s", name, r.ID)
 		require.Equal(t, declared(plan), declared(without), "%s: without the references of %s", name, r.ID)
 	}
@@ -190,10 +191,10 @@ func declared(plan *ordering.Plan) map[string]bool {
 	return out
 }
 
-// run simulates a plan on the world's cluster: every resource becomes ready,
+// runWorld simulates a plan on the world's cluster: every resource becomes ready,
 // and none is applied before its dependencies.
-func (w *world) run(t *testing.T, plan *ordering.Plan, byWave bool, name string) {
-	c := &cluster{world: w, plan: plan, applied: map[object.ID]bool{}, step: map[object.ID]ordering.Step{}}
+func runWorld(t *testing.T, w *plancase.World, plan *ordering.Plan, byWave bool, name string) {
+	c := &cluster{World: w, plan: plan, applied: map[object.ID]bool{}, step: map[object.ID]ordering.Step{}}
 	for _, s := range plan.Steps {
 		c.step[s.ID] = s
 	}
@@ -219,7 +220,7 @@ func (w *world) run(t *testing.T, plan *ordering.Plan, byWave bool, name string)
 
 // cluster simulates a cluster.
 type cluster struct {
-	*world
+	*plancase.World
 	plan    *ordering.Plan
 	applied map[object.ID]bool
 	step    map[object.ID]ordering.Step
@@ -229,12 +230,12 @@ func (c *cluster) ready(id object.ID) bool {
 	if !c.applied[id] {
 		return false
 	}
-	for _, on := range c.starts[id] {
+	for _, on := range c.Starts[id] {
 		if !c.applied[on] {
 			return false
 		}
 	}
-	if users, isClaim := c.users[id]; isClaim && len(users) > 0 {
+	if users, isClaim := c.Users[id]; isClaim && len(users) > 0 {
 		return slices.ContainsFunc(users, func(u object.ID) bool { return c.applied[u] })
 	}
 	return true
@@ -284,10 +285,10 @@ func (c *cluster) layerDone(layer int) bool {
 // requireAccepted checks the requirements of the API server and of the plan
 // when a resource is applied.
 func (c *cluster) requireAccepted(t *testing.T, s ordering.Step, name string) {
-	for _, on := range c.accepts[s.ID] {
+	for _, on := range c.Accepts[s.ID] {
 		require.True(t, c.applied[on], "%s: %s goes out before %s", name, s.ID, on)
 	}
-	if crd, ok := c.served[s.ID]; ok {
+	if crd, ok := c.Served[s.ID]; ok {
 		require.True(t, c.ready(crd), "%s: %s goes out before %s is ready", name, s.ID, crd)
 	}
 	for _, n := range s.Needs {

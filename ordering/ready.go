@@ -1,6 +1,11 @@
 package ordering
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/references"
+)
 
 // A resource may have to be applied before something that it needs to become
 // ready. Then "applied" and "ready" are two events with others between them,
@@ -9,14 +14,14 @@ import "slices"
 // means that a gate waits for something behind the gate and never opens.
 
 // resolveEdges decides which edges are kept.
-func (b *builder) resolveEdges(edges []edge) resolution {
-	size := len(b.resources) + 2*len(b.sets)
-	out := resolve(size, edges, b.isSetVertex)
-	early := slices.ContainsFunc(out.dropped, func(c contradiction) bool { return c.edge.strength == required })
-	if early && len(out.cycles) == 0 {
+func (b *builder) resolveEdges(edges []graph.Edge) graph.Resolution {
+	size := len(b.Resources) + 2*len(b.sets)
+	out := graph.Resolve(size, edges, b.isSetVertex)
+	early := slices.ContainsFunc(out.Dropped, func(c graph.Contradiction) bool { return c.Edge.Strength == graph.Required })
+	if early && len(out.Cycles) == 0 {
 		size, edges = b.splitReadiness(edges, size)
-		split := resolve(size, edges, b.isSetVertex)
-		split.searched += out.searched
+		split := graph.Resolve(size, edges, b.isSetVertex)
+		split.Searched += out.Searched
 		return split
 	}
 	return out
@@ -24,23 +29,23 @@ func (b *builder) resolveEdges(edges []edge) resolution {
 
 // splitReadiness adds a ready vertex for every resource that needs others to
 // become ready, and redirects edges to it.
-func (b *builder) splitReadiness(edges []edge, size int) (int, []edge) {
+func (b *builder) splitReadiness(edges []graph.Edge, size int) (int, []graph.Edge) {
 	b.readyVertex, b.readyOf = map[int32]int32{}, map[int32]int32{}
-	var out []edge
+	var out []graph.Edge
 	for _, e := range edges {
-		if e.strength == required && b.readyVertex[e.to] == 0 {
+		if e.Strength == graph.Required && b.readyVertex[e.To] == 0 {
 			v := int32(size + len(b.readyVertex))
-			b.readyVertex[e.to], b.readyOf[v] = v, e.to
-			out = append(out, edge{from: e.to, to: v, gate: Applied, strength: hard, why: Reason{Rule: "readiness", Detail: "ready only when applied"}})
+			b.readyVertex[e.To], b.readyOf[v] = v, e.To
+			out = append(out, graph.Edge{From: e.To, To: v, Gate: graph.Applied, Strength: graph.Hard, Why: graph.Reason{Rule: "readiness", Detail: "ready only when applied"}})
 		}
 	}
 	for _, e := range edges {
-		if v, ok := b.readyVertex[e.from]; ok && e.gate == Ready {
-			e.from = v
+		if v, ok := b.readyVertex[e.From]; ok && e.Gate == graph.Ready {
+			e.From = v
 		}
 		out = append(out, e)
-		if e.strength == required {
-			e.to, e.strength, e.weight = b.readyVertex[e.to], certain, 0 // both become ready in the same wave
+		if e.Strength == graph.Required {
+			e.To, e.Strength, e.Weight = b.readyVertex[e.To], graph.Certain, 0 // both become ready in the same wave
 			out = append(out, e)
 		}
 	}
@@ -53,23 +58,23 @@ func (b *builder) resourceOf(v int32) (resource int32, ok bool) {
 	if r, ok := b.readyOf[v]; ok {
 		return r, true
 	}
-	return v, int(v) < len(b.resources)
+	return v, int(v) < len(b.Resources)
 }
 
 // relaxClaims relaxes edges that wait for a PersistentVolumeClaim to be bound: the
 // claim may bind only when a Pod uses it, so dependents wait until it is
 // applied. Claims of a StorageClass in the stream that binds immediately are
 // unaffected.
-func (b *builder) relaxClaims(edges []edge) {
+func (b *builder) relaxClaims(edges []graph.Edge) {
 	for i := range edges {
 		e := &edges[i]
-		if int(e.from) >= len(b.resources) || e.gate != Ready || !isClaim(b.resources[e.from].ID) || !b.bindsOnUse(b.resources[e.from]) {
+		if int(e.From) >= len(b.Resources) || e.Gate != graph.Ready || !references.IsClaim(b.Resources[e.From].ID) || !b.BindsOnUse(b.Resources[e.From]) {
 			continue
 		}
-		e.gate = Applied
-		if int(e.to) < len(b.resources) {
-			e.weight = 0
-			b.notes = append(b.notes, b.resources[e.to].ID.String()+" waits only until "+b.resources[e.from].ID.String()+" is applied ("+e.why.String()+"): the claim may not bind before a Pod uses it")
+		e.Gate = graph.Applied
+		if int(e.To) < len(b.Resources) {
+			e.Weight = 0
+			b.notes = append(b.notes, b.Resources[e.To].ID.String()+" waits only until "+b.Resources[e.From].ID.String()+" is applied ("+e.Why.String()+"): the claim may not bind before a Pod uses it")
 		}
 	}
 }
@@ -77,15 +82,15 @@ func (b *builder) relaxClaims(edges []edge) {
 // gates sets what a resource's wave waits for: Applied for claims that may bind
 // on first use and for members of layers with that gate, else Ready.
 func (b *builder) gates() {
-	b.gate = make([]Gate, len(b.resources))
-	for i, r := range b.resources {
-		if isClaim(r.ID) && b.bindsOnUse(r) {
-			b.gate[i] = Applied
+	b.gate = make([]graph.Gate, len(b.Resources))
+	for i, r := range b.Resources {
+		if references.IsClaim(r.ID) && b.BindsOnUse(r) {
+			b.gate[i] = graph.Applied
 		}
 	}
 	for _, m := range b.members {
-		if b.sets[m.set].gate == Applied && m.out != noEdge {
-			b.gate[m.resource] = Applied
+		if b.sets[m.set].gate == graph.Applied && m.out != noEdge {
+			b.gate[m.resource] = graph.Applied
 		}
 	}
 }

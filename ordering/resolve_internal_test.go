@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -38,7 +39,7 @@ func TestSearchesAreLinear(t *testing.T) {
 
 // contradict plans n Deployments, each in a layer before its Secret's.
 func contradict(n int, gate string) (searched int, b *builder, err error) {
-	var stream []Resource
+	var stream []references.Resource
 	for i := range n {
 		name := fmt.Sprintf("web-%04d", i)
 		stream = append(stream,
@@ -53,9 +54,9 @@ func contradict(n int, gate string) (searched int, b *builder, err error) {
 	return b.searched, b, err
 }
 
-func layered(apiVersion, kind, name, layer, wave, gate string, spec map[string]any) Resource {
+func layered(apiVersion, kind, name, layer, wave, gate string, spec map[string]any) references.Resource {
 	group, version := object.SplitAPIVersion(apiVersion)
-	r := Resource{Object: map[string]any{"apiVersion": apiVersion, "kind": kind, "spec": spec}}
+	r := references.Resource{Object: map[string]any{"apiVersion": apiVersion, "kind": kind, "spec": spec}}
 	r.Group, r.Version, r.Kind, r.Namespace, r.Name = group, version, kind, "shop", name
 	r.Annotations = map[string]string{LayerAnnotation: "app/" + layer, WaveAnnotation: wave}
 	if gate != "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/test/plancase"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -17,8 +18,8 @@ import (
 // only if another step needs it there.
 func TestSequenceOfAnyPlan(t *testing.T) {
 	for seed := range uint64(2000) {
-		w := newWorld(seed)
-		plan, err := ordering.Build(w.resources, w.options)
+		w := plancase.NewWorld(seed)
+		plan, err := ordering.Build(w.Resources, w.Options)
 		if err != nil {
 			continue
 		}
@@ -64,12 +65,12 @@ func requireNoIdleSwap(t *testing.T, plan *ordering.Plan, sequence []int, name s
 // problem exactly if there is no plan or a name is misspelt.
 func TestVetOfAnyStream(t *testing.T) {
 	for seed := range uint64(1000) {
-		w := newWorld(seed)
-		_, err := ordering.Build(w.resources, w.options)
-		found := ordering.Vet(w.resources, w.options)
-		shuffled := slices.Clone(w.resources)
+		w := plancase.NewWorld(seed)
+		_, err := ordering.Build(w.Resources, w.Options)
+		found := ordering.Vet(w.Resources, w.Options)
+		shuffled := slices.Clone(w.Resources)
 		rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		require.Equal(t, found, ordering.Vet(shuffled, w.options), "seed %d", seed)
+		require.Equal(t, found, ordering.Vet(shuffled, w.Options), "seed %d", seed)
 		problem := slices.ContainsFunc(found, func(f ordering.Finding) bool { return f.Problem })
 		require.Equal(t, err != nil, problem, "seed %d: %v", seed, found)
 	}

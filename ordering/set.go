@@ -1,6 +1,10 @@
 package ordering
 
-import "time"
+import (
+	"time"
+
+	"github.com/ordapply/ordapply/internal/graph"
+)
 
 // set is a layer during planning: resources that others wait for as a whole. In
 // the graph it has two vertices, its entry and its exit, so that one edge
@@ -9,7 +13,7 @@ type set struct {
 	name, short string
 	kind        LayerKind
 	within      int // the set around it, or -1
-	gate        Gate
+	gate        graph.Gate
 	timeout     time.Duration
 	after       []Barrier
 	at          argoPlace // for sync waves
@@ -19,11 +23,11 @@ type set struct {
 // Either half may be weaker than a declared edge, or absent.
 type membership struct {
 	resource, set int
-	in, out       strength
+	in, out       graph.Strength
 }
 
 // noEdge means that this half of the membership has no edge.
-const noEdge = hard + 1
+const noEdge = graph.Hard + 1
 
 func (d *declarations) addSet(s set) int {
 	d.sets = append(d.sets, s)
@@ -31,44 +35,44 @@ func (d *declarations) addSet(s set) int {
 }
 
 // join adds a resource to a set.
-func (d *declarations) join(resource, set int, in, out strength) {
+func (d *declarations) join(resource, set int, in, out graph.Strength) {
 	d.members = append(d.members, membership{resource, set, in, out})
 }
 
 // entry and exit return the vertices of a set. They follow those of resources.
-func (d *declarations) entry(set int) int32 { return int32(len(d.resources) + 2*set) }
+func (d *declarations) entry(set int) int32 { return int32(len(d.Resources) + 2*set) }
 func (d *declarations) exit(set int) int32  { return d.entry(set) + 1 }
 
 // isSetVertex reports whether a vertex is the entry or the exit of a set.
 func (d *declarations) isSetVertex(v int32) bool {
-	first := len(d.resources)
+	first := len(d.Resources)
 	return int(v) >= first && int(v) < first+2*len(d.sets)
 }
 
 // setEdges returns the edges of the sets and their memberships.
-func (d *declarations) setEdges() []edge {
-	var edges []edge
+func (d *declarations) setEdges() []graph.Edge {
+	var edges []graph.Edge
 	for s, set := range d.sets {
-		in := Reason{Rule: string(set.kind), Detail: "part of " + set.name}
-		edges = append(edges, edge{from: d.entry(s), to: d.exit(s), gate: Applied, strength: hard, why: in})
+		in := graph.Reason{Rule: graph.Rule(set.kind), Detail: "part of " + set.name}
+		edges = append(edges, graph.Edge{From: d.entry(s), To: d.exit(s), Gate: graph.Applied, Strength: graph.Hard, Why: in})
 		if w := set.within; w >= 0 {
-			around := Reason{Rule: string(set.kind), Detail: set.name + " is part of " + d.sets[w].name}
+			around := graph.Reason{Rule: graph.Rule(set.kind), Detail: set.name + " is part of " + d.sets[w].name}
 			edges = append(edges,
-				edge{from: d.entry(w), to: d.entry(s), gate: Applied, strength: hard, why: around},
-				edge{from: d.exit(s), to: d.exit(w), gate: Applied, strength: hard, why: around})
+				graph.Edge{From: d.entry(w), To: d.entry(s), Gate: graph.Applied, Strength: graph.Hard, Why: around},
+				graph.Edge{From: d.exit(s), To: d.exit(w), Gate: graph.Applied, Strength: graph.Hard, Why: around})
 		}
 		for _, b := range set.after {
-			edges = append(edges, edge{from: d.exit(b.Layer), to: d.entry(s), weight: 1, strength: hard, why: b.Why})
+			edges = append(edges, graph.Edge{From: d.exit(b.Layer), To: d.entry(s), Weight: 1, Strength: graph.Hard, Why: b.Why})
 		}
 	}
 	for _, m := range d.members {
 		s := d.sets[m.set]
-		why := Reason{Rule: string(s.kind), Detail: "is in " + s.name}
+		why := graph.Reason{Rule: graph.Rule(s.kind), Detail: "is in " + s.name}
 		if m.in != noEdge {
-			edges = append(edges, edge{from: d.entry(m.set), to: int32(m.resource), gate: Applied, strength: m.in, why: why})
+			edges = append(edges, graph.Edge{From: d.entry(m.set), To: int32(m.resource), Gate: graph.Applied, Strength: m.in, Why: why})
 		}
 		if m.out != noEdge {
-			edges = append(edges, edge{from: int32(m.resource), to: d.exit(m.set), gate: s.gate, strength: m.out, why: why})
+			edges = append(edges, graph.Edge{From: int32(m.resource), To: d.exit(m.set), Gate: s.gate, Strength: m.out, Why: why})
 		}
 	}
 	return edges

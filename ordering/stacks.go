@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/nearest"
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -98,14 +101,14 @@ func (d *declarations) afterNamed(waits int, what, name string, needs []string, 
 	for _, need := range needs {
 		on, ok := sets[need]
 		if !ok {
-			d.errs = append(d.errs, fmt.Errorf("%s %s: dependsOn: there is no %s %s%s", what, name, what, need, DidYouMean(need, known)))
+			d.errs = append(d.errs, fmt.Errorf("%s %s: dependsOn: there is no %s %s%s", what, name, what, need, nearest.DidYouMean(need, known)))
 			continue
 		}
 		if on == waits {
 			d.errs = append(d.errs, fmt.Errorf("%s %s depends on itself: remove it from dependsOn", what, name))
 			continue
 		}
-		why := Reason{Rule: what, Detail: "dependsOn of " + what + " " + name + " names " + need}
+		why := graph.Reason{Rule: graph.Rule(what), Detail: "dependsOn of " + what + " " + name + " names " + need}
 		d.sets[waits].after = append(d.sets[waits].after, Barrier{on, why})
 	}
 }
@@ -113,9 +116,9 @@ func (d *declarations) afterNamed(waits int, what, name string, needs []string, 
 // resourcesOfApps returns the resources of each application, and those that are
 // not part of the plan. CRDs and Namespaces belong to none, since they come
 // first.
-func (d *declarations) resourcesOfApps() (members map[string][]int, leftOut map[string][]Resource) {
-	members, leftOut = map[string][]int{}, map[string][]Resource{}
-	for i, r := range d.resources {
+func (d *declarations) resourcesOfApps() (members map[string][]int, leftOut map[string][]references.Resource) {
+	members, leftOut = map[string][]int{}, map[string][]references.Resource{}
+	for i, r := range d.Resources {
 		if app := d.appOf(r); app != "" {
 			members[app] = append(members[app], i)
 		}
@@ -129,7 +132,7 @@ func (d *declarations) resourcesOfApps() (members map[string][]int, leftOut map[
 }
 
 // appOf returns the application of a resource, or "".
-func (d *declarations) appOf(r Resource) string {
+func (d *declarations) appOf(r references.Resource) string {
 	if !d.options.NoPrerequisites && d.isPrerequisite(r) {
 		return ""
 	}
@@ -141,7 +144,7 @@ func (d *declarations) appOf(r Resource) string {
 // applications.
 func (d *declarations) outsideStacks() scope {
 	s := scope{parentSet: -1}
-	for i, r := range d.resources {
+	for i, r := range d.Resources {
 		if d.options.ApplicationOf(r.Meta) == "" {
 			s.resources = append(s.resources, i)
 		}
@@ -169,7 +172,7 @@ func (d *declarations) placeInApp(s scope, framed bool) OrderSource {
 	}
 	if frame != OrderSourceHelm && frame != OrderSourceArgoCD {
 		for _, i := range s.resources {
-			d.join(i, s.parentSet, hard, hard)
+			d.join(i, s.parentSet, graph.Hard, graph.Hard)
 		}
 	}
 	if frame != OrderSourceArgoCD { // which has placed them more precisely
@@ -183,17 +186,17 @@ func (d *declarations) placeInApp(s scope, framed bool) OrderSource {
 // addAppExternals records the external resources of an application.
 func (d *declarations) addAppExternals(s scope, app App) {
 	for _, id := range app.External {
-		if i, ok := d.byID[id]; ok {
-			d.errs = append(d.errs, fmt.Errorf("application %s: external lists %s, which is in the stream: select it instead, or remove it from the stream", s.application, located(d.resources[i])))
+		if i, ok := d.ByID[id]; ok {
+			d.errs = append(d.errs, fmt.Errorf("application %s: external lists %s, which is in the stream: select it instead, or remove it from the stream", s.application, located(d.Resources[i])))
 			continue
 		}
-		d.addSetExternal(s.parentSet, id, Reason{Rule: RuleExternal, Detail: "application " + s.application + " lists it as external"})
+		d.addSetExternal(s.parentSet, id, graph.Reason{Rule: graph.RuleExternal, Detail: "application " + s.application + " lists it as external"})
 	}
 }
 
 // idle returns an error for each application that selects nothing among all
 // resources of the stream, including those that a selection leaves out.
-func (o Options) idle(resources []Resource) error {
+func (o Options) idle(resources []references.Resource) error {
 	if o.IdleApplications == nil {
 		return nil
 	}

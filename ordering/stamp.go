@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/references"
 )
 
 // The annotations that pass the decisions of a SortOrder from the build to the
@@ -55,7 +58,7 @@ type Stamp struct {
 	Order, Layer string        // the name of the order, and of its layer
 	Wave         int           // the layer's rank in its order, from 0; not written if Unmatched
 	Needs        []string      // "order/layer" each; nil means all layers of lower waves
-	Gate         Gate          // what later layers wait for
+	Gate         graph.Gate    // what later layers wait for
 	Timeout      time.Duration // 0 means the run's wave timeout
 	Unmatched    bool          // no selector matched the resource
 	Emitted      []string      // tools whose annotations were written too
@@ -76,7 +79,7 @@ func (s Stamp) Annotations() map[string]string {
 	if s.Needs != nil {
 		out[LayerNeedsAnnotation] = strings.Join(s.Needs, ",")
 	}
-	if s.Gate == Applied {
+	if s.Gate == graph.Applied {
 		out[GateAnnotation] = s.Gate.String()
 	}
 	if s.Timeout > 0 {
@@ -108,10 +111,10 @@ func ReadStamp(annotations map[string]string) (s Stamp, ok bool, err error) {
 		return s, false, err
 	}
 	if needs, has := annotations[LayerNeedsAnnotation]; has {
-		s.Needs = append([]string{}, splitList(needs)...)
+		s.Needs = append([]string{}, references.SplitList(needs)...)
 	}
 	if gate, has := annotations[GateAnnotation]; has {
-		if s.Gate, err = ParseGate(gate); err != nil {
+		if s.Gate, err = graph.ParseGate(gate); err != nil {
 			return s, false, fmt.Errorf("annotation %s: %w", GateAnnotation, err)
 		}
 	}
@@ -120,7 +123,7 @@ func ReadStamp(annotations map[string]string) (s Stamp, ok bool, err error) {
 			return s, false, fmt.Errorf("annotation %s: %q is not a duration such as 5m", LayerTimeoutAnnotation, timeout)
 		}
 	}
-	s.Emitted = splitList(annotations[EmittedAnnotation])
+	s.Emitted = references.SplitList(annotations[EmittedAnnotation])
 	return s, true, nil
 }
 
@@ -146,16 +149,4 @@ func incompleteStamp(annotations map[string]string) error {
 		}
 	}
 	return nil
-}
-
-// splitList parses a comma-separated list. It trims spaces and drops empty
-// entries.
-func splitList(list string) []string {
-	var out []string
-	for entry := range strings.SplitSeq(list, ",") {
-		if entry = strings.TrimSpace(entry); entry != "" {
-			out = append(out, entry)
-		}
-	}
-	return out
 }

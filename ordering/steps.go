@@ -4,17 +4,20 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/references"
 )
 
 // steps returns the steps of the plan, sorted by wave, then by ID.
 func (b *builder) steps() []Step {
-	steps := make([]Step, 0, len(b.resources))
+	steps := make([]Step, 0, len(b.Resources))
 	barriers, outside := barrierCache{builder: b, of: map[barrierKey][]Barrier{}}, newExternalNeeds(b)
 	for _, i := range b.byWave() {
-		r := b.resources[i]
+		r := b.Resources[i]
 		s := Step{
 			ID: r.ID, Source: r.Source, Wave: b.wave[i], ReadyBy: b.readyWave(int32(i)), Gate: b.gate[i], Timeout: b.kindTimeout(r),
-			External: outside.of(int32(i)), ProvidedBy: b.providersOf(r), Why: b.why(int32(i)), After: barriers.before(int32(i)),
+			External: outside.of(int32(i)), ProvidedBy: b.ProvidersOf(r), Why: b.why(int32(i)), After: barriers.before(int32(i)),
 		}
 		if l := b.layerOf[i]; l >= 0 {
 			s.Layer = b.sets[b.placedBy(l)].name
@@ -39,7 +42,7 @@ func (d *declarations) placedBy(s int) int {
 
 // byWave returns the resources sorted by wave, then by ID.
 func (b *builder) byWave() []int {
-	order := make([]int, len(b.resources))
+	order := make([]int, len(b.Resources))
 	for i := range order {
 		order[i] = i
 	}
@@ -50,28 +53,28 @@ func (b *builder) byWave() []int {
 // needsOf returns the resources that a resource waits for.
 func (b *builder) needsOf(v int32) []Need {
 	var needs []Need
-	for _, i := range b.graph.in.of(v) {
-		if _, ok := b.resourceOf(b.edges[i].from); ok {
+	for _, i := range b.graph.In.Of(v) {
+		if _, ok := b.resourceOf(b.edges[i].From); ok {
 			needs = append(needs, b.need(b.edges[i]))
 		}
 	}
 	return needs
 }
 
-func (b *builder) need(e edge) Need {
-	from, _ := b.resourceOf(e.from)
-	return Need{ID: b.resources[from].ID, Gate: e.gate, Why: e.why, Hard: e.strength == hard}
+func (b *builder) need(e graph.Edge) Need {
+	from, _ := b.resourceOf(e.From)
+	return Need{ID: b.Resources[from].ID, Gate: e.Gate, Why: e.Why, Hard: e.Strength == graph.Hard}
 }
 
 // blockedLayers returns the layers that wait for a resource, applied or ready.
 func (b *builder) blockedLayers(v int32) []int {
-	edges := b.graph.out.of(v)
+	edges := b.graph.Out.Of(v)
 	if ready, ok := b.readyVertex[v]; ok {
-		edges = slices.Concat(edges, b.graph.out.of(ready))
+		edges = slices.Concat(edges, b.graph.Out.Of(ready))
 	}
 	var layers []int
 	for _, i := range edges {
-		to := b.edges[i].to
+		to := b.edges[i].To
 		if _, ok := b.resourceOf(to); !ok && to == b.exit(b.setOf(to)) {
 			layers = append(layers, b.setOf(to))
 		}
@@ -87,7 +90,7 @@ func (b *builder) readyWave(v int32) int {
 	return b.wave[v]
 }
 
-func (b *builder) kindTimeout(r Resource) time.Duration {
+func (b *builder) kindTimeout(r references.Resource) time.Duration {
 	for _, k := range b.options.KindTimeouts {
 		if k.Kind == r.Kind || k.Kind == r.GroupKind() {
 			return k.Timeout
@@ -114,13 +117,13 @@ type barrierKey struct {
 func (c *barrierCache) before(v int32) []Barrier {
 	key := barrierKey{set: -1}
 	var others []Barrier // not covered by the key
-	for _, i := range c.graph.in.of(v) {
+	for _, i := range c.graph.In.Of(v) {
 		e := &c.edges[i]
-		if _, ok := c.resourceOf(e.from); ok {
+		if _, ok := c.resourceOf(e.From); ok {
 			continue
 		}
-		s := c.setOf(e.from)
-		switch isEntry := e.from == c.entry(s); {
+		s := c.setOf(e.From)
+		switch isEntry := e.From == c.entry(s); {
 		case isEntry && key.set < 0:
 			key.set = s
 		case isEntry:
@@ -128,7 +131,7 @@ func (c *barrierCache) before(v int32) []Barrier {
 		case s == c.prerequisites:
 			key.prerequisites = true
 		default:
-			others = append(others, Barrier{s, e.why})
+			others = append(others, Barrier{s, e.Why})
 		}
 	}
 	shared, ok := c.of[key]
@@ -184,7 +187,7 @@ func (b *builder) layers() []Layer {
 // longest of theirs.
 func (b *builder) nameWaves(waves []Wave) {
 	holds := make([][]int, len(waves))
-	for i := range b.resources {
+	for i := range b.Resources {
 		l := b.layerOf[i]
 		switch b.placements[i] {
 		case early:

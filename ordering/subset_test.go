@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/test/plancase"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -15,8 +16,8 @@ import (
 func TestOnlyKeepsTheOrderOfWhatIsLeft(t *testing.T) {
 	planned := 0
 	for seed := range uint64(300) {
-		w := newWorld(seed)
-		plan, err := ordering.Build(w.resources, w.options)
+		w := plancase.NewWorld(seed)
+		plan, err := ordering.Build(w.Resources, w.Options)
 		if err != nil {
 			continue
 		}

@@ -1,6 +1,10 @@
 package ordering
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ordapply/ordapply/internal/graph"
+)
 
 // Unordered returns a plan with the same resources in one wave. The only needs
 // that remain are those on Namespaces (the switch of KubeVela's KEP-0005).
@@ -9,7 +13,7 @@ func (p *Plan) Unordered() *Plan {
 	for i := range out.Steps {
 		s := &out.Steps[i]
 		s.Wave, s.ReadyBy = 0, 0
-		s.Needs = slices.DeleteFunc(slices.Clone(s.Needs), func(n Need) bool { return n.Why.Rule != "namespace" })
+		s.Needs = slices.DeleteFunc(slices.Clone(s.Needs), func(n Need) bool { return n.Why.Rule != graph.RuleNamespace })
 		s.After, s.Layers, s.External = nil, nil, nil
 	}
 	return out

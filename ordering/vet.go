@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -23,7 +26,7 @@ type Finding struct {
 // resources that are not in the stream, which are problems if a similar name
 // exists; inferred edges that were dropped; adjacent layers that could be merged;
 // sync waves on Argo CD's Applications. Problems come first.
-func Vet(resources []Resource, options Options) []Finding {
+func Vet(resources []references.Resource, options Options) []Finding {
 	b, err := newBuilder(resources, options)
 	err = errors.Join(options.idle(resources), err, b.unserved())
 	var found []Finding
@@ -61,9 +64,9 @@ func Vet(resources []Resource, options Options) []Finding {
 
 // vetSchemas reports custom resources that their own CRDs reject.
 func (b *builder) vetSchemas() []Finding {
-	unfit := b.schemaErrors()
+	unfit := schemaErrors(b.Index)
 	var found []Finding
-	for _, r := range b.resources {
+	for _, r := range b.Resources {
 		if err := unfit[r.ID]; err != nil {
 			found = append(found, Finding{true, located(r) + ": " + err.Error()})
 		}
@@ -89,7 +92,7 @@ func FlattenErrors(err error) []error {
 
 // unresolvedReference is a referenced resource that is not in the stream.
 type unresolvedReference struct {
-	missing
+	references.Missing
 	others int // additional resources that refer to it
 }
 
@@ -97,14 +100,14 @@ type unresolvedReference struct {
 func (b *builder) vetReferences() []Finding {
 	var all []*unresolvedReference
 	byID := map[object.ID]*unresolvedReference{}
-	for _, m := range b.missingReferences() {
-		d, ok := byID[m.id]
+	for _, m := range b.MissingReferences() {
+		d, ok := byID[m.ID]
 		switch {
-		case existsInEveryCluster(m.id):
+		case existsInEveryCluster(m.ID):
 		case !ok:
-			byID[m.id] = &unresolvedReference{missing: m}
-			all = append(all, byID[m.id])
-		case d.at != m.at:
+			byID[m.ID] = &unresolvedReference{Missing: m}
+			all = append(all, byID[m.ID])
+		case d.At != m.At:
 			d.others++
 		}
 	}
@@ -120,20 +123,20 @@ func (b *builder) vetReferences() []Finding {
 // vetReference reports one such reference. worth is false for optional
 // dependencies that may well be in the cluster, unless the name looks misspelt.
 func (b *builder) vetReference(d *unresolvedReference, search bool) (f Finding, worth bool) {
-	who := located(b.resources[d.at])
+	who := located(b.Resources[d.At])
 	if d.others > 0 {
 		who += fmt.Sprintf(" and %s", plain.Count(d.others, "other"))
 	}
-	f.Text = fmt.Sprintf("%s: %s (%s), which is not in the stream", who, d.why.Detail, d.why.Rule)
+	f.Text = fmt.Sprintf("%s: %s (%s), which is not in the stream", who, d.Why.Detail, d.Why.Rule)
 	if search {
-		near, ok := nearestID(d.id, b.resources, b.resources[d.at].ID)
-		if f.Problem = ok && isMisspelling(d.id, near); f.Problem {
+		near, ok := b.Nearest(d.ID, b.Resources[d.At].ID)
+		if f.Problem = ok && isMisspelling(d.ID, near); f.Problem {
 			f.Text += "; did you mean " + near.String() + "?"
 			return f, true
 		}
 	}
 	f.Text += ": it must already exist in the cluster, or be created outside the stream"
-	return f, d.strength >= required
+	return f, d.Strength >= graph.Required
 }
 
 // isMisspelling reports whether a reference most likely means another name: one with
@@ -143,7 +146,7 @@ func isMisspelling(written, near object.ID) bool {
 	if written.GroupKind() != near.GroupKind() || written.Namespace != near.Namespace || len(written.Name) < 4 {
 		return false
 	}
-	letters, _ := editDistance(written.Name, near.Name)
+	letters, _ := nearest.Distance(written.Name, near.Name)
 	const hash = len("-0123456789")
 	return letters <= 2 || letters == hash && strings.HasPrefix(near.Name, written.Name+"-")
 }
@@ -171,7 +174,7 @@ func vetDropped(dropped []Dropped) []Finding {
 	var found []Finding
 	var policies []Dropped
 	for _, d := range dropped {
-		if d.Need.Why.Rule == rulePolicy {
+		if d.Need.Why.Rule == graph.RulePolicy {
 			policies = append(policies, d)
 			continue
 		}
@@ -204,9 +207,9 @@ func (b *builder) vetLast(plan *Plan) []Finding {
 	}
 	var found []Finding
 	for _, s := range plan.Steps {
-		at := b.placements[b.byID[s.ID]]
-		if s.Wave == len(plan.Waves)-1 && !s.PlacedByDependents() && (at == unmatched || at == unplaced) && podSpec(b.resources[b.byID[s.ID]].Object) != nil {
-			found = append(found, Finding{Text: located(b.resources[b.byID[s.ID]]) + " goes last: no selector matches it and no known resource depends on it; if one does, select it in an earlier layer"})
+		at := b.placements[b.ByID[s.ID]]
+		if s.Wave == len(plan.Waves)-1 && !s.PlacedByDependents() && (at == unmatched || at == unplaced) && references.PodSpec(b.Resources[b.ByID[s.ID]].Object) != nil {
+			found = append(found, Finding{Text: located(b.Resources[b.ByID[s.ID]]) + " goes last: no selector matches it and no known resource depends on it; if one does, select it in an earlier layer"})
 		}
 	}
 	return found

@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/test/plancase"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -23,7 +24,7 @@ func TestVet(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
 			require.NoError(t, err)
-			resources, options := input(t, archive)
+			resources, options := plancase.Input(t, archive)
 			var b strings.Builder
 			for _, f := range ordering.Vet(resources, options) {
 				fmt.Fprintf(&b, "problem %t: %s\n", f.Problem, f.Text)

@@ -8,9 +8,7 @@
 package progress
 
 import (
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
@@ -76,19 +74,7 @@ func (d *Diagnosis) blockedWaves() string {
 
 // JoinNames lists resources, the first three by name and the rest by their number.
 func JoinNames(ids []object.ID) string {
-	var said []string
-	for _, id := range ids[:min(len(ids), MaxNames)] {
-		said = append(said, id.String())
-	}
-	if more := len(ids) - MaxNames; more > 0 {
-		said = append(said, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(said, ", ")
-}
-
-// Age returns the time since then, rounded to seconds, as text.
-func Age(now, then time.Time) string {
-	return max(now.Sub(then), 0).Round(time.Second).String()
+	return strings.Join(plain.Sample(ids, MaxNames, "and %d more", object.ID.String), ", ")
 }
 
 // ContainerLog is what a container wrote.

@@ -63,14 +63,7 @@ type RunTimeoutError struct {
 
 // Error names the first of the unfinished resources.
 func (e *RunTimeoutError) Error() string {
-	const most = 3
-	var names []string
-	for _, r := range e.Unfinished[:min(most, len(e.Unfinished))] {
-		names = append(names, r.ID.String())
-	}
-	if n := len(e.Unfinished) - most; n > 0 {
-		names = append(names, fmt.Sprintf("and %d more", n))
-	}
+	names := plain.Sample(e.Unfinished, MaxNames, "and %d more", func(r Result) string { return r.ID.String() })
 	why := ""
 	if e.NothingSent {
 		why = " before anything was sent, because the API server was slow to list the existing objects"

@@ -68,11 +68,18 @@ type Event struct {
 	Health health.Grade
 	Detail string // what it waits for, or why it ended; may be ""
 	Err    error  // an *Error with state Failed or TimedOut, else nil
-	// Hook is the event at which a hook runs; "" for a resource of the plan.
-	// A hook belongs to no wave.
-	Hook string
-	// Log is what a container of a hook wrote. Such an event is no transition: nothing
-	// else but Time, ID and Hook is set.
+	// Hook is set in the events of a hook, which belongs to no wave; nil for a resource of
+	// the plan.
+	Hook *Hook
+}
+
+// Hook is about the hooks that run around a plan.
+type Hook struct {
+	Event string // at which it runs, "pre-install"
+	// Count is the number of hooks that are about to run. Such an event has no ID.
+	Count int
+	// Log is what a container of the hook wrote. Such an event is no transition: nothing
+	// else but Time and ID is set.
 	Log *ContainerLog
 }
 

@@ -1,7 +1,10 @@
 package progress
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -9,8 +12,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Result is the outcome of one resource. A time is zero when the resource did
-// not get that far.
+// Result is the outcome of one resource.
 type Result struct {
 	ID    object.ID
 	Layer string // the layer that the resource is in; "" for none
@@ -22,29 +24,47 @@ type Result struct {
 	Err    error // an *Error with state Failed or TimedOut, else nil
 	// Unchanged is set when nothing was sent: the object was as it had been
 	// applied before, or did not exist when it was to be deleted.
-	Unchanged bool
-	Assumed   bool // ready, though its status does not say so
-	Absent    bool // it is proven that the object did not exist when the run began
-	Member    bool // it is proven that the object existed, as a member of the set
-	Adopted   bool // the object existed, and was not a member of the set
+	Unchanged      bool
+	Assumed        bool // ready, though its status does not say so
+	FailedAttempts int  // failed attempts to apply it
+	Origin
+	Times
+}
+
+// Origin is what is proven about an object before the run.
+type Origin struct {
+	Absent  bool // it did not exist when the run began
+	Member  bool // it existed, as a member of the set
+	Adopted bool // it existed, and was not a member of the set
 	// Created is the uid of the object that the run is proven to have created;
 	// "" when it did not, when that is unknown, or when its PATCH was not
 	// answered.
-	Created        types.UID
-	FailedAttempts int       // failed attempts to apply it
-	Sent           time.Time // its first PATCH
-	Applied        time.Time // the answer to its PATCH
-	Done           time.Time // its final state
+	Created types.UID
+}
+
+// Times are the stages of a resource in a run. A time is zero when the resource did not
+// get that far.
+type Times struct {
+	Sent    time.Time // its first request was sent, or was due
+	Applied time.Time // the answer to its PATCH; from then on it waits to be ready
+	Done    time.Time // its final state
+}
+
+// Took returns the time from the first request until now, or until the final state if that
+// is reached; 0 if nothing was sent.
+func (t Times) Took(now time.Time) time.Duration {
+	switch {
+	case t.Sent.IsZero():
+		return 0
+	case !t.Done.IsZero():
+		return t.Done.Sub(t.Sent)
+	}
+	return now.Sub(t.Sent)
 }
 
 // Took returns the time from the first PATCH of the resource to its final
 // state; 0 if nothing was sent.
-func (r Result) Took() time.Duration {
-	if r.Sent.IsZero() {
-		return 0
-	}
-	return r.Done.Sub(r.Sent)
-}
+func (r Result) Took() time.Duration { return r.Times.Took(r.Done) }
 
 // Summary is the outcome of a run, with one result per step in plan order.
 type Summary struct {
@@ -58,23 +78,48 @@ type Summary struct {
 	OutOfTime bool
 }
 
-// Count returns the number of resources that ended in a state.
-func (s Summary) Count(state State) int {
-	n := 0
-	for _, r := range s.Results {
-		if r.State == state {
-			n++
+// Counts is the number of resources by state.
+type Counts map[State]int
+
+// Text lists the numbers, successes first: "3 ready, 1 failed". words replace the name of a
+// state; nil replaces none.
+func (c Counts) Text(words map[State]string) string {
+	var parts []string
+	for _, state := range []State{
+		Ready, Applied, Deferred, Deleted, Kept, Waiting, Applying, Deleting, Pending,
+		Unsettled, Failed, TimedOut, Skipped, NotStarted,
+	} {
+		if n := c[state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, cmp.Or(words[state], string(state))))
 		}
 	}
-	return n
+	return strings.Join(parts, ", ")
 }
+
+// Counts returns the number of resources by final state.
+func (s Summary) Counts() Counts {
+	counts := Counts{}
+	for _, r := range s.Results {
+		counts[r.State]++
+	}
+	return counts
+}
+
+// Count returns the number of resources that ended in a state.
+func (s Summary) Count(state State) int { return s.Counts()[state] }
 
 // Assumed returns the number of resources that are ready by assumption only:
 // nothing in their status says so.
-func (s Summary) Assumed() int {
+func (s Summary) Assumed() int { return s.count(func(r Result) bool { return r.Assumed }) }
+
+// Unchanged returns the number of resources for which nothing was sent.
+func (s Summary) Unchanged() int { return s.count(func(r Result) bool { return r.Unchanged }) }
+
+// count returns the number of results that are so.
+func (s Summary) count(is func(Result) bool) int {
 	n := 0
 	for _, r := range s.Results {
-		if r.Assumed {
+		if is(r) {
 			n++
 		}
 	}
@@ -89,17 +134,6 @@ func (s Summary) Append(next Summary) Summary {
 		Hooks:     append(slices.Clone(s.Hooks), next.Hooks...),
 		OutOfTime: s.OutOfTime || next.OutOfTime,
 	}
-}
-
-// Unchanged returns the number of resources for which nothing was sent.
-func (s Summary) Unchanged() int {
-	n := 0
-	for _, r := range s.Results {
-		if r.Unchanged {
-			n++
-		}
-	}
-	return n
 }
 
 // TimedOutOnly reports whether the run failed by timeouts only, so that waiting

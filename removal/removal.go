@@ -26,11 +26,20 @@ type removal struct {
 
 	outageStep int // the step for which an unreachable API server was reported; -1: none
 
+	waveState
+	watching
+}
+
+// waveState is how far the waves are.
+type waveState struct {
 	wave     int // the open wave; -1 before the first
 	waveOpen time.Time
 	waves    []removeWave
 	failures int
+}
 
+// watching is which watches report the objects.
+type watching struct {
 	watches     loop.WatchSelector
 	openWatches map[loop.WatchKey]*sharedWatch
 }
@@ -38,25 +47,35 @@ type removal struct {
 // removeStep is the deletion of one resource.
 type removeStep struct {
 	ordering.DeletionStep
-	live           *unstructured.Unstructured // as last seen; nil when it did not exist
-	kind           kube.Kind
-	state          progress.State
-	detail         string
-	err            error
-	absent         bool          // there was nothing to delete
-	deleteSent     bool          // its DELETE is in flight, or may have reached the API server
-	mayHaveReached bool          // a DELETE may have reached the API server
-	accepted       bool          // the API server has accepted the deletion
-	deleteSettled  bool          // nothing waits any longer for its DELETE
-	watch          loop.WatchKey // the watch that reports it
-	waitCount      int           // the number of requests that its own waits for
-	dependents     []int         // steps whose requests wait for this one's
+	live *unstructured.Unstructured // as last seen; nil when it did not exist
+	kind kube.Kind
+	outcome
+	deletion
+	watch      loop.WatchKey // the watch that reports it
+	waitCount  int           // the number of requests that its own waits for
+	dependents []int         // steps whose requests wait for this one's
+}
+
+// outcome is the state of a step as it is reported.
+type outcome struct {
+	state      progress.State
+	detail     string
+	err        error
+	absent     bool // there was nothing to delete
+	sentAt     time.Time
+	acceptedAt time.Time // its deletion was accepted
+	doneAt     time.Time
+}
+
+// deletion is how far the DELETE of a step is.
+type deletion struct {
+	deleteSent     bool // its DELETE is in flight, or may have reached the API server
+	mayHaveReached bool // a DELETE may have reached the API server
+	accepted       bool // the API server has accepted the deletion
+	deleteSettled  bool // nothing waits any longer for its DELETE
 	retries        int
 	firstFailureAt time.Time // time of the first failed attempt
 	retryCause     error     // why it will be retried
-	sentAt         time.Time
-	acceptedAt     time.Time // its deletion was accepted
-	doneAt         time.Time
 }
 
 // removeWave counts the progress of one wave.
@@ -68,14 +87,14 @@ type removeWave struct {
 
 func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) *removal {
 	r := &removal{
-		Remover: m, plan: order.Plan(), first: order.FirstWave(), wave: -1,
+		Remover: m, plan: order.Plan(), first: order.FirstWave(), outageStep: -1,
 		steps: make([]removeStep, len(order.Steps)), byID: make(map[object.ID]int, len(order.Steps)),
-		waves:   make([]removeWave, order.Waves),
-		watches: loop.NewWatchSelector(m.Set), openWatches: map[loop.WatchKey]*sharedWatch{}, outageStep: -1,
+		waveState: waveState{wave: -1, waves: make([]removeWave, order.Waves)},
+		watching:  watching{watches: loop.NewWatchSelector(m.Set), openWatches: map[loop.WatchKey]*sharedWatch{}},
 	}
 	r.Connectivity.OnDisconnect, r.Connectivity.OnReconnect = r.reportOutage, r.reportRecovery
 	for i, s := range order.Steps {
-		r.steps[i] = removeStep{DeletionStep: s, live: live[s.ID], state: progress.Pending, waitCount: 1} // its wave
+		r.steps[i] = removeStep{DeletionStep: s, live: live[s.ID], outcome: outcome{state: progress.Pending}, waitCount: 1} // its wave
 		r.byID[s.ID] = i
 		r.watches.Count(s.ID)
 		w := &r.waves[s.Wave]
@@ -186,7 +205,7 @@ func (r *removal) summary(took time.Duration) (progress.Summary, error) {
 		st := &r.steps[i]
 		s.Results = append(s.Results, progress.Result{
 			ID: st.ID, Wave: r.first + st.Wave, State: st.state, Err: st.err, Detail: st.detail,
-			Unchanged: st.absent, FailedAttempts: st.retries, Sent: st.sentAt, Applied: st.acceptedAt, Done: st.doneAt,
+			Unchanged: st.absent, FailedAttempts: st.retries, Times: progress.Times{Sent: st.sentAt, Applied: st.acceptedAt, Done: st.doneAt},
 		})
 	}
 	err := r.Join(&s, r.Timeout)

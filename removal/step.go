@@ -10,6 +10,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/loop"
+	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/progress"
@@ -39,7 +40,7 @@ func (r *removal) start(i int) {
 	}
 	var served bool
 	if s.kind, served = r.Cluster.Kind(s.live.GroupVersionKind()); !served {
-		r.fail(i, progress.Failed, errors.New("the API server does not serve "+s.live.GroupVersionKind().String()+", the version in which it was read"))
+		r.fail(i, progress.Failed, progress.WithCode(progress.CodeNotServed, errors.New("the API server does not serve "+s.live.GroupVersionKind().String()+", the version in which it was read")))
 		return
 	}
 	s.sentAt = time.Now()
@@ -227,7 +228,7 @@ func (r *removal) rereadIfOpen(i int) {
 // fails the step.
 func (r *removal) retryOrFail(i int, cause error, again func()) {
 	s := &r.steps[i]
-	cause = kubeerr.WithoutSecretValues(s.live, cause)
+	cause = redact.Error(s.live, cause)
 	if s.retries++; s.retries == 1 {
 		s.firstFailureAt = time.Now()
 	}

@@ -6,28 +6,47 @@ const (
 	Kind       = "SortOrder"
 )
 
+// DefaultName is the name of an order without one: without a configuration, or
+// from a ConfigMap.
+const DefaultName = "default"
+
 // config is the SortOrder as written. The json tags name its fields, the doc
 // tags describe them for editors; decode and Schema read both, so that
 // implementation and documentation agree. A field with a values tag must be
 // omitted for its default: an empty string is an error, and the tag says what
 // to write.
 type config struct {
-	APIVersion  string            `json:"apiVersion" doc:"Always ordapply.dev/v1alpha1."`
-	Kind        string            `json:"kind" doc:"Always SortOrder."`
-	Metadata    metadata          `json:"metadata" doc:"The name of the order, which the stamps contain."`
-	SortOrder   []selectorSpec    `json:"sortOrder" doc:"Selectors; a resource belongs to the first one it matches."`
-	TypeOrder   typeOrderSpec     `json:"typeOrder" doc:"The order of kinds within a layer: legacy (kustomize's, the default), helm, fifo (as read), or an object with default, first and last." values:"legacy, helm or fifo"`
-	OutputOrder string            `json:"outputOrder" doc:"The order of the output: plan (the default) puts an unmatched resource before the first resource that needs it; precedence puts it at the position of the unmatched layer." values:"plan or precedence"`
-	Layers      []layerSpec       `json:"layers" doc:"Changes to the sequence of layers: the layers that a layer depends on, instead of the one before it in the list."`
-	Stacks      []stackSpec       `json:"stacks" doc:"Applications, grouped into stacks. Read by ordapply --order."`
-	Timeouts    map[string]string `json:"timeouts" doc:"How long resources of a kind may take to become ready: Kind or Kind.group, and a duration. Read by ordapply --order."`
-	Health      []healthRule      `json:"health" doc:"When resources of a kind are ready. Read by ordapply --order."`
-	Emit        []string          `json:"emit" doc:"Also write the order in the annotations of these tools: argocd, kpt, kapp."`
-	Overwrite   bool              `json:"overwrite" doc:"Let emit replace existing annotations of those tools."`
-	Strict      bool              `json:"strict" doc:"Make a selector that matches nothing an error instead of a warning."`
-	Reindex     bool              `json:"reindex" doc:"With kpt, renumber the resources of each file in the new order."`
-	Carry       string            `json:"carry" doc:"Two passes of kustomize build: pack in the first, unpack in the second. Written by sortorder carry." values:"pack or unpack"`
-	Of          string            `json:"of" doc:"With carry: unpack, the name of the order that was packed." values:"the name of the order that was packed"`
+	APIVersion  string         `json:"apiVersion" doc:"Always ordapply.dev/v1alpha1."`
+	Kind        string         `json:"kind" doc:"Always SortOrder."`
+	Metadata    metadata       `json:"metadata" doc:"The name of the order, which the stamps contain."`
+	SortOrder   []selectorSpec `json:"sortOrder" doc:"Selectors; a resource belongs to the first one it matches."`
+	TypeOrder   typeOrderSpec  `json:"typeOrder" doc:"The order of kinds within a layer: legacy (kustomize's, the default), helm, fifo (as read), or an object with default, first and last." values:"legacy, helm or fifo"`
+	OutputOrder string         `json:"outputOrder" doc:"The order of the output: plan (the default) puts an unmatched resource before the first resource that needs it; precedence puts it at the position of the unmatched layer." values:"plan or precedence"`
+	Layers      []layerSpec    `json:"layers" doc:"Changes to the sequence of layers: the layers that a layer depends on, instead of the one before it in the list."`
+	applierSpec
+	emitSpec
+	Strict  bool `json:"strict" doc:"Make a selector that matches nothing an error instead of a warning."`
+	Reindex bool `json:"reindex" doc:"With kpt, renumber the resources of each file in the new order."`
+	passSpec
+}
+
+// applierSpec are the fields that only the applier uses.
+type applierSpec struct {
+	Stacks   []stackSpec       `json:"stacks" doc:"Applications, grouped into stacks. Read by ordapply --order."`
+	Timeouts map[string]string `json:"timeouts" doc:"How long resources of a kind may take to become ready: Kind or Kind.group, and a duration. Read by ordapply --order."`
+	Health   []healthRule      `json:"health" doc:"When resources of a kind are ready. Read by ordapply --order."`
+}
+
+// emitSpec says which other tools the order is written for.
+type emitSpec struct {
+	Emit      []string `json:"emit" doc:"Also write the order in the annotations of these tools: argocd, kpt, kapp."`
+	Overwrite bool     `json:"overwrite" doc:"Let emit replace existing annotations of those tools."`
+}
+
+// passSpec says which pass of a build carries the order.
+type passSpec struct {
+	Carry string `json:"carry" doc:"Two passes of kustomize build: pack in the first, unpack in the second. Written by sortorder carry." values:"pack or unpack"`
+	Of    string `json:"of" doc:"With carry: unpack, the name of the order that was packed." values:"the name of the order that was packed"`
 }
 
 // metadata holds the fields of an object's metadata that are read. Build tools
@@ -38,17 +57,22 @@ type metadata struct {
 
 // selectorSpec is an entry of sortOrder.
 type selectorSpec struct {
+	conditionSpec
+	Name      *string `json:"name" doc:"The resource's name as the function receives it."`
+	Unmatched bool    `json:"unmatched" doc:"The position of all resources that no other selector matches."`
+	Layer     string  `json:"layer" doc:"The layer's name. Default: made from the selector, such as tier=data." values:"a name"`
+	Gate      string  `json:"gate" doc:"What later layers wait for: ready (the default) or applied." values:"ready or applied"`
+	Timeout   string  `json:"timeout" doc:"How long the layer may take to become ready, such as 5m." values:"a duration such as 90s or 5m"`
+}
+
+// conditionSpec are conditions on a resource's metadata, except its name.
+type conditionSpec struct {
 	MatchAnnotations map[string]string `json:"matchAnnotations" doc:"Annotations a resource must have, each with this value."`
 	MatchExpressions []requirement     `json:"matchExpressions" doc:"Conditions on annotations."`
 	LabelSelector    *labelSelector    `json:"labelSelector" doc:"A label selector, as in a Deployment."`
 	Group            *string           `json:"group" doc:"The resource's API group; an empty string is the core group."`
 	Kind             *string           `json:"kind" doc:"The resource's kind."`
 	Namespace        *string           `json:"namespace" doc:"The resource's namespace; an empty string is a resource without one."`
-	Name             *string           `json:"name" doc:"The resource's name as the function receives it."`
-	Unmatched        bool              `json:"unmatched" doc:"The position of all resources that no other selector matches."`
-	Layer            string            `json:"layer" doc:"The layer's name. Default: made from the selector, such as tier=data." values:"a name"`
-	Gate             string            `json:"gate" doc:"What later layers wait for: ready (the default) or applied." values:"ready or applied"`
-	Timeout          string            `json:"timeout" doc:"How long the layer may take to become ready, such as 5m." values:"a duration such as 90s or 5m"`
 }
 
 // labelSelector has the fields of metav1.LabelSelector.

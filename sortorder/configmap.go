@@ -69,10 +69,9 @@ func (d *decoder) fromText(tree map[string]any, name, text string) {
 
 // fieldType returns the type of a field that data may set, or nil.
 func fieldType(name string) reflect.Type {
-	of := reflect.TypeFor[config]()
-	for i := range of.NumField() {
-		if of.Field(i).Tag.Get("json") == name {
-			return of.Field(i).Type
+	for _, field := range fieldsOf(reflect.TypeFor[config]()) {
+		if field.Tag.Get("json") == name {
+			return field.Type
 		}
 	}
 	return nil

@@ -93,15 +93,14 @@ func (d *decoder) object(target reflect.Value, value any, path string) {
 		return
 	}
 	known := map[string]bool{}
-	for i := range target.NumField() {
-		tag := target.Type().Field(i).Tag
-		name := tag.Get("json")
+	for _, f := range fieldsOf(target.Type()) {
+		name := f.Tag.Get("json")
 		known[name] = true
 		field, has := fields[name]
-		if values := tag.Get("values"); has && field == "" && values != "" {
+		if values := f.Tag.Get("values"); has && field == "" && values != "" {
 			d.problems.add(join(path, name), "is empty: write %s, or leave the field out", values)
 		} else if has {
-			d.into(target.Field(i), field, join(path, name))
+			d.into(target.FieldByIndex(f.Index), field, join(path, name))
 		}
 	}
 	if target.Type() == reflect.TypeFor[metadata]() {
@@ -112,6 +111,17 @@ func (d *decoder) object(target reflect.Value, value any, path string) {
 			d.problems.add(join(path, name), "unknown field%s", didYouMean(name, slices.Sorted(maps.Keys(known))))
 		}
 	}
+}
+
+// fieldsOf returns the fields of a struct, with those of embedded structs in their place.
+func fieldsOf(t reflect.Type) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
+}
+
+// yamlReason returns the parser's message without its prefixes.
+func yamlReason(err error) string {
+	reason := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	return strings.ReplaceAll(strings.TrimPrefix(reason, "yaml: "), "\n", " ")
 }
 
 // join appends a field to a field path.

@@ -83,3 +83,59 @@ sortOrder:
 	// Output:
 	// sortOrder[0]: order shop, layer teir=data matches nothing; 1 resource has tier=data: did you mean tier?
 }
+
+// Layers form a chain unless the order says what a layer depends on.
+func ExampleOrder_Place() {
+	order, err := sortorder.Parse([]byte(`
+apiVersion: ordapply.dev/v1alpha1
+kind: SortOrder
+metadata: {name: shop}
+sortOrder:
+- matchAnnotations: {tier: data}
+  layer: data
+  timeout: 5m
+- {kind: Job, layer: jobs, gate: applied}
+- {kind: Deployment, layer: apps}
+layers:
+- {name: apps, dependsOn: [data]}
+`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	metas := []object.Meta{
+		{ID: object.ID{Kind: "Service", Name: "db"}, Annotations: map[string]string{"tier": "data"}},
+		{ID: object.ID{Kind: "Job", Name: "warm"}},
+		{ID: object.ID{Group: "apps", Kind: "Deployment", Name: "web"}},
+	}
+	for i, p := range order.Place(metas) {
+		fmt.Println(metas[i].ID, p.Layer.Name, p.Layer.Rank, p.Layer.Needs, p.Layer.Timeout, order.Describe(p.Selector))
+	}
+	// Output:
+	// Service db data 0 [] 5m0s sortOrder[0] (tier=data)
+	// Job warm jobs 1 [shop/data] 0s sortOrder[1] (kind=Job)
+	// Deployment web apps 2 [shop/data] 0s sortOrder[2] (kind=Deployment)
+}
+
+// Example finds a resource that only one selector would match. A selector without one is
+// an error of Parse.
+func ExampleOrder_Example() {
+	text := `
+apiVersion: ordapply.dev/v1alpha1
+kind: SortOrder
+metadata: {name: shop}
+sortOrder:
+- {kind: Secret}
+- matchAnnotations: {tier: data}
+`
+	order, err := sortorder.Parse([]byte(text))
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, _ := order.Example(1)
+	fmt.Printf("kind %s, annotations %v\n", m.Kind, m.Annotations)
+	_, err = sortorder.Parse([]byte(text + "- {kind: Secret, name: login}\n"))
+	fmt.Println(err)
+	// Output:
+	// kind other, annotations map[tier:data]
+	// sortOrder[2]: (kind=Secret and name=login) can never match: sortOrder[0] (kind=Secret) matches everything it selects; move it before sortOrder[0], or remove it
+}

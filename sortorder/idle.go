@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -82,7 +80,7 @@ func counts(metas []object.Meta, k key) map[string]int {
 // has.
 func (k key) nearestValue(want valueSet, values map[string]int) string {
 	for _, wanted := range want.listed {
-		if near := closest(wanted, values); near != "" && !want.allBut {
+		if near := closest(wanted, slices.Sorted(maps.Keys(values)), len(wanted)); near != "" && !want.allBut {
 			return fmt.Sprintf("; %s: did you mean %s?", countHaving(values[near], k.pair(near)), near)
 		}
 	}
@@ -114,7 +112,7 @@ func (k key) nearestPair(want valueSet, metas []object.Meta) string {
 			names[name]++
 		}
 	}
-	near := closest(k.name, names)
+	near := closest(k.name, slices.Sorted(maps.Keys(names)), len(k.name))
 	if near == "" {
 		return ""
 	}
@@ -143,16 +141,4 @@ func total(values map[string]int) int {
 		n += count
 	}
 	return n
-}
-
-// closest returns the most similar word, or "" if none is similar; of equally
-// similar ones the first in the alphabet.
-func closest(word string, among map[string]int) string {
-	best, distance := "", min(len(word), len(word)/3+2)
-	for _, candidate := range slices.Sorted(maps.Keys(among)) {
-		if d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(candidate)); d < distance {
-			best, distance = candidate, d
-		}
-	}
-	return best
 }

@@ -26,6 +26,11 @@ type Order struct {
 	Warnings   Problems // about an incomplete header, and selectors that could not be checked
 	ForApplier []string // fields of the file that only ordapply --order uses: stacks, timeouts, health
 
+	rules
+}
+
+// rules place and sort resources.
+type rules struct {
 	selectors []selector
 	layerOf   []int // selector to layer, as an index into Layers
 	rest      int   // the layer for unmatched resources
@@ -118,23 +123,6 @@ func (o *Order) Describe(selector int) string {
 		return unmatchedLayer
 	}
 	return fmt.Sprintf("%s (%s)", selectorPath(selector), cmp.Or(o.selectors[selector].text, unmatchedLayer))
-}
-
-// Example returns a resource that only this entry of sortOrder would match. It
-// omits values that no selector tests; "other" stands for a value that no
-// selector names. ok is false if the search gave up; selector must be an index.
-func (o *Order) Example(selector int) (m object.Meta, ok bool) {
-	u := newUniverse(o.selectors)
-	all := make([]rival, len(o.selectors))
-	for i, s := range o.selectors {
-		all[i] = rival{number: i, choices: u.choices(s)}
-	}
-	f := &search{u: u, steps: maxSteps}
-	left, result := f.witness(u.within(all[selector].choices), o.rivalsOf(selector, all))
-	if result != found {
-		return m, false
-	}
-	return u.meta(f.example(left, nil)), true
 }
 
 func selectorPath(i int) string { return fmt.Sprintf("sortOrder[%d]", i) }

@@ -8,11 +8,9 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
-)
 
-// DefaultName is the name of an order without one: without a configuration, or
-// from a ConfigMap.
-const DefaultName = "default"
+	"github.com/ordapply/ordapply/internal/toolkeys"
+)
 
 // Default returns the order without a configuration: no selectors, the legacy
 // order of kinds.
@@ -91,12 +89,6 @@ func moreThanOne(document []byte) bool {
 	return false
 }
 
-// yamlReason returns the parser's message without its prefixes.
-func yamlReason(err error) string {
-	reason := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
-	return strings.ReplaceAll(strings.TrimPrefix(reason, "yaml: "), "\n", " ")
-}
-
 // header validates apiVersion, kind and metadata. The KEP's example is part of
 // a kustomization.yaml: a file that starts with sortOrder is accepted, and the
 // note says what to add.
@@ -162,13 +154,10 @@ func checkName(name string, problems *Problems) {
 	}
 }
 
-// emitTools returns the tools whose annotations emit can write.
-func emitTools() []string { return []string{"argocd", "kpt", "kapp"} }
-
 func checkTools(emit []string, problems *Problems) {
 	for i, tool := range emit {
-		if !slices.Contains(emitTools(), tool) {
-			problems.add(fmt.Sprintf("emit[%d]", i), "is %q: write argocd, kpt or kapp%s", tool, didYouMean(tool, emitTools()))
+		if !slices.Contains(toolkeys.Tools(), tool) {
+			problems.add(fmt.Sprintf("emit[%d]", i), "is %q: write argocd, kpt or kapp%s", tool, didYouMean(tool, toolkeys.Tools()))
 		}
 	}
 }

@@ -3,6 +3,8 @@ package sortorder
 import (
 	"encoding/json"
 	"reflect"
+
+	"github.com/ordapply/ordapply/internal/toolkeys"
 )
 
 // Schema returns the JSON Schema (draft 7) of a SortOrder for editors. It is
@@ -19,7 +21,7 @@ func Schema() []byte {
 	narrow(properties, "carry", string(Pack), string(Unpack))
 	notEmpty(properties, "of")
 	narrow(properties, "outputOrder", string(ByPlan), string(ByPrecedence))
-	narrow(properties["emit"].(map[string]any), "items", emitTools()...)
+	narrow(properties["emit"].(map[string]any), "items", toolkeys.Tools()...)
 	metadata := properties["metadata"].(map[string]any)
 	metadata["additionalProperties"] = true
 	metadata["required"] = []string{"name"}
@@ -61,8 +63,7 @@ func schemaOf(t reflect.Type) map[string]any {
 
 func structSchema(t reflect.Type) map[string]any {
 	properties := map[string]any{}
-	for i := range t.NumField() {
-		field := t.Field(i)
+	for _, field := range fieldsOf(t) {
 		property := schemaOf(field.Type)
 		property["description"] = field.Tag.Get("doc")
 		properties[field.Tag.Get("json")] = property

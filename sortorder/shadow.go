@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/ordapply/ordapply/object"
 )
 
 // checkShadows reports selectors that can never match because earlier ones
@@ -13,12 +15,8 @@ import (
 // match. It returns warnings for selectors that could not be decided within the
 // limit.
 func (o *Order) checkShadows(problems *Problems) (undecided Problems) {
-	u := newUniverse(o.selectors)
-	all := make([]rival, len(o.selectors))
-	for i, s := range o.selectors {
-		all[i] = rival{number: i, choices: u.choices(s)}
-	}
-	f := &search{u: u, tries: maxTries}
+	u, all := o.rivals()
+	f := &search{u: u}
 	for i := range o.selectors {
 		f.steps = maxSteps
 		rivals := o.rivalsOf(i, all)
@@ -33,6 +31,16 @@ func (o *Order) checkShadows(problems *Problems) (undecided Problems) {
 	return undecided
 }
 
+// rivals returns all selectors in the universe that they distinguish.
+func (o *Order) rivals() (*universe, []rival) {
+	u := newUniverse(o.selectors)
+	all := make([]rival, len(o.selectors))
+	for i, s := range o.selectors {
+		all[i] = rival{number: i, choices: u.choices(s)}
+	}
+	return u, all
+}
+
 // rivalsOf returns the selectors that precede selector i: earlier ones; for the
 // rest, all others.
 func (o *Order) rivalsOf(i int, all []rival) []rival {
@@ -42,13 +50,12 @@ func (o *Order) rivalsOf(i int, all []rival) []rival {
 	return slices.DeleteFunc(slices.Clone(all), func(r rival) bool { return o.selectors[r.number].unmatched })
 }
 
-// shadowMessage names the smallest set of selectors that covers selector i, and
-// a remedy.
+// shadowMessage names selectors that together cover selector i, and a remedy.
 func (o *Order) shadowMessage(f *search, i int, all, rivals []rival) string {
 	target := f.u.within(all[i].choices)
 	var names []string
-	for _, n := range f.smallestCover(target, rivals) {
-		names = append(names, o.Describe(n))
+	for _, r := range f.cover(target, rivals) {
+		names = append(names, o.Describe(r.number))
 	}
 	by := strings.Join(names, ", ") + " matches"
 	if len(names) > 1 {
@@ -78,9 +85,15 @@ func (f *search) remedy(i int, all, rivals []rival) string {
 	return fmt.Sprintf("move it before %s, or remove it", selectorPath(blocker.number))
 }
 
-// covers reports whether the rivals are proven to match all of the target.
-func (f *search) covers(rivals []rival, target space) bool {
-	f.steps = maxSteps
-	_, result := f.witness(target, rivals)
-	return result == none
+// Example returns a resource that only this entry of sortOrder would match. It
+// omits values that no selector tests; "other" stands for a value that no
+// selector names. ok is false if the search gave up; selector must be an index.
+func (o *Order) Example(selector int) (m object.Meta, ok bool) {
+	u, all := o.rivals()
+	f := &search{u: u, steps: maxSteps}
+	left, result := f.witness(u.within(all[selector].choices), o.rivalsOf(selector, all))
+	if result != found {
+		return m, false
+	}
+	return u.meta(left), true
 }

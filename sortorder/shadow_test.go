@@ -3,7 +3,6 @@ package sortorder
 import (
 	"fmt"
 	"maps"
-	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -36,7 +35,7 @@ func TestShadowAgreesWithBruteForce(t *testing.T) {
 		if len(want) > 0 {
 			refused++
 			if n%10 == 0 {
-				world.requireSmallestCovers(t, c, want)
+				world.requireIrreducibleCovers(t, c, want)
 			}
 		}
 	}
@@ -189,8 +188,9 @@ func (w smallWorld) shadowed(c config) []string {
 	return out
 }
 
-// requireSmallestCovers tries every set of earlier selectors.
-func (w smallWorld) requireSmallestCovers(t *testing.T, c config, shadowed []string) {
+// requireIrreducibleCovers checks that the selectors named for a shadowed one match all
+// its resources, and that they do not without any one of them.
+func (w smallWorld) requireIrreducibleCovers(t *testing.T, c config, shadowed []string) {
 	selectors, matches := w.matches(c)
 	u := newUniverse(selectors)
 	for i, s := range selectors {
@@ -198,34 +198,37 @@ func (w smallWorld) requireSmallestCovers(t *testing.T, c config, shadowed []str
 			continue
 		}
 		var rivals []rival
-		var rows [][]bool
 		for j := range selectors {
 			if !selectors[j].unmatched && (j < i || s.unmatched) {
-				rivals, rows = append(rivals, rival{j, u.choices(selectors[j])}), append(rows, matches[j])
+				rivals = append(rivals, rival{j, u.choices(selectors[j])})
 			}
 		}
-		f := search{u: u, tries: maxTries}
-		got := f.smallestCover(u.within(u.choices(s)), rivals)
-		require.Equal(t, smallestBySize(rows, matches[i], s.unmatched), len(got), "%+v", c.SortOrder)
+		target := matches[i]
+		if s.unmatched {
+			target = slices.Repeat([]bool{true}, len(w.resources))
+		}
+		f := search{u: u}
+		cover := f.cover(u.within(u.choices(s)), rivals)
+		require.True(t, coversAll(cover, -1, matches, target), "%+v", c.SortOrder)
+		for left := range cover {
+			require.False(t, coversAll(cover, left, matches, target), "%+v", c.SortOrder)
+		}
 	}
 }
 
-func smallestBySize(rows [][]bool, target []bool, everything bool) int {
-	best := len(rows) + 1
-	for set := range 1 << len(rows) {
-		covers := true
-		for r := range target {
-			covered := !target[r] && !everything
-			for j := range rows {
-				covered = covered || set&(1<<j) != 0 && rows[j][r]
-			}
-			covers = covers && covered
+// coversAll reports whether the rivals, without the one with this index, match every
+// resource of the target.
+func coversAll(cover []rival, without int, matches [][]bool, target []bool) bool {
+	for r := range target {
+		covered := !target[r]
+		for n, one := range cover {
+			covered = covered || n != without && matches[one.number][r]
 		}
-		if covers {
-			best = min(best, bits.OnesCount(uint(set)))
+		if !covered {
+			return false
 		}
 	}
-	return best
+	return true
 }
 
 // TestShadowGivesUpHonestly uses a pigeonhole problem: "these values, all
@@ -254,8 +257,8 @@ func pigeons(n int) []selectorSpec {
 		for j := range i {
 			for _, hole := range holes {
 				out = append(out, selectorSpec{
-					Layer:            fmt.Sprintf("%d-%d-%s", i, j, hole),
-					MatchAnnotations: map[string]string{fmt.Sprintf("p%d", i): hole, fmt.Sprintf("p%d", j): hole},
+					Layer:         fmt.Sprintf("%d-%d-%s", i, j, hole),
+					conditionSpec: conditionSpec{MatchAnnotations: map[string]string{fmt.Sprintf("p%d", i): hole, fmt.Sprintf("p%d", j): hole}},
 				})
 			}
 		}

@@ -33,19 +33,14 @@ type stackSpec struct {
 // either the resources it selects, like an entry of sortOrder, or external ones
 // that are not in the stream.
 type applicationSpec struct {
-	Name             string            `json:"name" doc:"The application's name."`
-	DependsOn        []string          `json:"dependsOn" doc:"The applications that must be healthy first: of this stack by name, of another as stack/application."`
-	Timeout          string            `json:"timeout" doc:"How long the application may take, such as 5m." values:"a duration such as 90s or 5m"`
-	Health           []healthRule      `json:"health" doc:"When resources of the application are ready."`
-	Optional         bool              `json:"optional" doc:"The application may select nothing in the stream."`
-	External         []externalSpec    `json:"external" doc:"Instead of a selector: resources that are created outside the stream. Dependents of the application wait until they are ready."`
-	MatchAnnotations map[string]string `json:"matchAnnotations" doc:"Annotations a resource must have, each with this value."`
-	MatchExpressions []requirement     `json:"matchExpressions" doc:"Conditions on annotations."`
-	LabelSelector    *labelSelector    `json:"labelSelector" doc:"A label selector, as in a Deployment."`
-	Group            *string           `json:"group" doc:"The resource's API group; an empty string is the core group."`
-	Kind             *string           `json:"kind" doc:"The resource's kind."`
-	Namespace        *string           `json:"namespace" doc:"The resource's namespace; an empty string is a resource without one."`
-	ResourceName     *string           `json:"resourceName" doc:"The resource's name."`
+	Name      string         `json:"name" doc:"The application's name."`
+	DependsOn []string       `json:"dependsOn" doc:"The applications that must be healthy first: of this stack by name, of another as stack/application."`
+	Timeout   string         `json:"timeout" doc:"How long the application may take, such as 5m." values:"a duration such as 90s or 5m"`
+	Health    []healthRule   `json:"health" doc:"When resources of the application are ready."`
+	Optional  bool           `json:"optional" doc:"The application may select nothing in the stream."`
+	External  []externalSpec `json:"external" doc:"Instead of a selector: resources that are created outside the stream. Dependents of the application wait until they are ready."`
+	conditionSpec
+	ResourceName *string `json:"resourceName" doc:"The resource's name."`
 }
 
 // externalSpec identifies a resource in the cluster.

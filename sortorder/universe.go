@@ -133,11 +133,12 @@ func inside(a, b []uint64) bool {
 	return true
 }
 
-// meta converts a space with one resource to metadata.
-func (u *universe) meta(one space) object.Meta {
+// meta returns the metadata of a resource of a space: without a key where that is
+// possible, else with a value that no selector names, else with one of theirs.
+func (u *universe) meta(of space) object.Meta {
 	m := object.Meta{Labels: map[string]string{}, Annotations: map[string]string{}}
 	for i, k := range u.keys {
-		n := firstBit(u.part(one, i))
+		n := lastBit(u.part(of, i))
 		if n > len(u.values[i]) {
 			continue
 		}
@@ -153,10 +154,10 @@ func (u *universe) meta(one space) object.Meta {
 	return m
 }
 
-func firstBit(words []uint64) int {
-	for i, word := range words {
+func lastBit(words []uint64) int {
+	for i, word := range slices.Backward(words) {
 		if word != 0 {
-			return i*wordBits + bits.TrailingZeros64(word)
+			return i*wordBits + bits.Len64(word) - 1
 		}
 	}
 	return 0

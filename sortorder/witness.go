@@ -12,7 +12,6 @@ const maxSteps = 20_000
 type search struct {
 	u     *universe
 	steps int          // remaining for the current search
-	tries int          // remaining in total for smaller covers
 	met   map[int]bool // if not nil, collects the rivals that narrowed the search
 }
 

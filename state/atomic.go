@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/lease"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -60,7 +61,7 @@ func (r Run) undoStacks(ctx context.Context, tried attempt) error {
 		out.Stacks = append(out.Stacks, s.Name)
 	}
 	part := tried.restrictedTo(stacks)
-	before, err := r.deployedBeforeRun(ctx, tried.revision)
+	before, err := r.history().DeployedBefore(ctx, tried.revision)
 	switch {
 	case err != nil:
 		out.Err = err
@@ -69,16 +70,16 @@ func (r Run) undoStacks(ctx context.Context, tried attempt) error {
 		out.Left = part.left(nil)
 	default:
 		out.Revision, out.Left = before.Number, part.left(before)
-		out.Summary, out.Err = r.restore(ctx, before, part)
+		out.Summary, out.Err = r.restore(ctx, before, part, out.Stacks)
 	}
-	out.Err = errors.Join(orLost(ctx, out.Err), r.unlabelAdopted(ctx, part, before))
+	out.Err = errors.Join(lease.OrLost(ctx, out.Err), r.unlabelAdopted(ctx, part, before))
 	return out
 }
 
-// restore applies the manifests that a revision has for the resources that a
+// restore applies the manifests that a revision has for the resources of stacks that a
 // failed run changed, and deletes the resources that the run created.
-func (r Run) restore(ctx context.Context, before *Revision, part attempt) (apply.Summary, error) {
-	if id, err := ClusterID(ctx, r.Cluster); err != nil {
+func (r Run) restore(ctx context.Context, before *Revision, part attempt, stacks []string) (apply.Summary, error) {
+	if id, err := kube.ClusterID(ctx, r.Cluster); err != nil {
 		return apply.Summary{}, err
 	} else if id != "" && before.Cluster != "" && id != before.Cluster {
 		return apply.Summary{}, fmt.Errorf("revision %d was applied to another cluster: apply the stream itself to this one", before.Number)
@@ -88,7 +89,7 @@ func (r Run) restore(ctx context.Context, before *Revision, part attempt) (apply
 		changed[result.ID] = !result.Sent.IsZero() && !result.Unchanged
 	}
 	plan := before.Plan.Filter(func(id object.ID) bool { return changed[id] })
-	plan.Notes = []string{"for " + stackNames(mapSlice(r.brokenStacks(part.summary), func(s AtomicStack) string { return s.Name })) + " only"}
+	plan.Notes = []string{"for " + stackNames(stacks) + " only"}
 	r.OnRestoring(before.Number, plan)
 	var summary apply.Summary
 	if len(plan.Steps) > 0 {
@@ -99,40 +100,9 @@ func (r Run) restore(ctx context.Context, before *Revision, part attempt) (apply
 			return summary, err
 		}
 	}
-	r.OnRemoving, r.removeAfter = r.OnPruning, plan
+	r.OnRemoving, r.undone.removeAfter = r.OnPruning, plan
 	deleted, err := r.removeCreated(ctx, part.set, part.created(before))
 	return summary.Append(deleted), err
-}
-
-// stackNames names stacks for use in a sentence.
-func stackNames(names []string) string {
-	if len(names) == 1 {
-		return "stack " + names[0]
-	}
-	return "stacks " + strings.Join(names, ", ")
-}
-
-// stacksOutcome describes how undoing atomic stacks ended, and why.
-func (e *UndoneError) stacksOutcome() error {
-	names, verb := stackNames(e.Stacks), "is atomic, and was"
-	if len(e.Stacks) > 1 {
-		verb = "are atomic, and were"
-	}
-	switch {
-	case e.Err == nil && e.Revision > 0:
-		return fmt.Errorf("%s %s rolled back to revision %d%s", names, verb, e.Revision, e.leftText())
-	case e.Err == nil && len(e.Summary.Results) == 0:
-		return fmt.Errorf("%s %s not deployed before; the run created nothing in it%s", names, verb, e.leftText())
-	case e.Err == nil:
-		return fmt.Errorf("%s %s not deployed before: everything that the run created in it was deleted%s", names, verb, e.leftText())
-	case errors.Is(e.Err, errDeployedLast):
-		return fmt.Errorf("%s: %w", names, e.Err)
-	case errors.Is(e.Err, ErrLockLost):
-		return fmt.Errorf("the rollback of %s did not complete: %w", names, e.Err)
-	case errors.Is(e.Err, apply.ErrInterrupted):
-		return fmt.Errorf("the rollback of %s was interrupted; apply again", names)
-	}
-	return errors.Join(fmt.Errorf("the rollback of %s also failed, as follows; fix the cause and apply again", names), e.Err)
 }
 
 // AtomicStacks returns the atomic stacks of a plan, with their resources.

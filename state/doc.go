@@ -4,8 +4,8 @@
 //
 //	secret := object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"} // the parent
 //	run := state.Run{
-//		Cluster: cluster, Applier: applier, Plan: plan, Stream: stream,
-//		Parent: secret, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
+//		SetRef:  state.SetRef{Cluster: cluster, Parent: secret, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}},
+//		Applier: applier, Plan: plan, Stream: stream,
 //		Prune: true, Remover: apply.Remover{Cluster: cluster},
 //	}
 //	summary, err := run.Do(ctx) // takes the lock, applies, prunes, and records a revision

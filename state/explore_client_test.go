@@ -91,7 +91,7 @@ func ask[T any](ctx context.Context, c *client, q request, do func() (T, error))
 	if err != nil {
 		return answer, err
 	}
-	if c.world.store.gone[kindOf(q.kind)] && q.verb != "discover" {
+	if c.world.store.Gone[kindOf(q.kind)] && q.verb != "discover" {
 		err, c.actor.blind = notServedNow(q), true
 	} else {
 		answer, err = do()
@@ -189,9 +189,9 @@ func (c *client) Refresh(ctx context.Context, gvs ...schema.GroupVersion) error 
 		return nil
 	}
 	_, err := ask(ctx, c, request{verb: "discover"}, func() (bool, error) {
-		c.actor.unserved = map[schema.GroupKind]bool{widget: c.world.store.gone[widget]}
-		c.actor.blind = c.actor.blind || c.world.store.gone[widget]
-		return c.world.store.gone[widget], nil
+		c.actor.unserved = map[schema.GroupKind]bool{widget: c.world.store.Gone[widget]}
+		c.actor.blind = c.actor.blind || c.world.store.Gone[widget]
+		return c.world.store.Gone[widget], nil
 	})
 	return err
 }
@@ -268,7 +268,7 @@ func (c *client) Watch(ctx context.Context, kind kube.Kind, namespace string, qu
 		changed(change)
 	}
 	for first := true; ; first = false {
-		now, next := c.world.store.watched(kind, namespace, query)
+		now, next := c.world.store.Watched(kind, namespace, query)
 		if first {
 			tell(kube.WatchEvent{Listed: true, Objects: now})
 		}
@@ -292,17 +292,4 @@ func (c *client) Watch(ctx context.Context, kind kube.Kind, namespace string, qu
 			return
 		}
 	}
-}
-
-// watched returns what a watch reports now, and a channel that is closed at
-// the next change.
-func (s *store) watched(kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, <-chan struct{}) {
-	s.mu.Lock()
-	next := s.changed
-	s.mu.Unlock()
-	objects, _ := s.List(context.Background(), kind, namespace, query)
-	return slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool {
-		name, one := strings.CutPrefix(query.Fields, "metadata.name=")
-		return one && obj.GetName() != name
-	}), next
 }

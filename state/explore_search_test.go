@@ -286,7 +286,7 @@ func (w *world) mayComeLater(q *request, faults int) bool {
 		return false
 	}
 	return !slices.ContainsFunc(holder.waiting, func(p *request) bool {
-		return p.isLease() || q.verb == "discover" && p.ofWidgets() && (faults > 0 || w.store.gone[widget])
+		return p.isLease() || q.verb == "discover" && p.ofWidgets() && (faults > 0 || w.store.Gone[widget])
 	})
 }
 
@@ -312,7 +312,7 @@ func (w *world) waiting() []*request {
 // run reads before its first read of the Lease, it reads right before that.
 func (w *world) matters(q *request) bool {
 	switch {
-	case q.actor.isAskingAgain(q) && w.store.gone[widget]:
+	case q.actor.isAskingAgain(q) && w.store.Gone[widget]:
 		return false
 	case q.isOf("namespaces"), !q.actor.looked && q.verb != "discover":
 		return false
@@ -327,7 +327,7 @@ func (w *world) matters(q *request) bool {
 // accidents returns what may go wrong with a request, or right before it.
 func (w *world) accidents(q *request, faults int) []string {
 	var out []string
-	if q.ofWidgets() && w.store.gone[widget] && q.actor.asked[q.label()] < 2 { // it may be requested for long
+	if q.ofWidgets() && w.store.Gone[widget] && q.actor.asked[q.label()] < 2 { // it may be requested for long
 		out = append(out, restored+q.label())
 	}
 	if faults <= 0 {
@@ -339,10 +339,10 @@ func (w *world) accidents(q *request, faults int) []string {
 	if (w.holder == q.actor || q.isLease() && q.isWrite()) && q.actor.waiting[0] == q {
 		out = append(out, q.actor.name+suspended)
 	}
-	if q.ofWidgets() && !w.store.gone[widget] {
+	if q.ofWidgets() && !w.store.Gone[widget] {
 		out = append(out, unserved+q.label())
 	}
-	if obj := w.store.objects[swapKey]; obj != nil && obj.GetUID() != "theirs" && q.ofSwapped() {
+	if obj := w.store.Objects[swapKey]; obj != nil && obj.GetUID() != "theirs" && q.ofSwapped() {
 		out = append(out, replaced+q.label())
 	}
 	if h := w.holder; q.isLease() && h != nil && h != q.actor && (h.dead || h.late) {
@@ -385,11 +385,11 @@ func (w *world) perform(option string) {
 	case killed:
 		how = crashed
 	case unserved, restored:
-		w.store.gone[widget] = e.accident == unserved
+		w.store.Gone[widget] = e.accident == unserved
 	case replaced:
 		w.swap()
 	case broken:
-		w.store.drop(theLease)
+		w.store.Drop(theLease)
 		w.rehash(theLease)
 		w.holder = nil
 	}
@@ -483,7 +483,7 @@ func (w *world) finish(later *actor) {
 			return
 		}
 	}
-	w.store.gone[widget] = false
+	w.store.Gone[widget] = false
 	w.start(later)
 	for synctest.Wait(); w.violation == ""; synctest.Wait() {
 		if waiting := w.waiting(); len(waiting) > 0 {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -101,7 +102,7 @@ var knownViolations []string
 type scenario struct {
 	name          string
 	sample        string // the sort of fault that `make test` tries once; "": none
-	before        *store
+	before        *memcluster.Store
 	first, second func(name string) *actor
 	later         func(name string) *actor // runs after both
 }
@@ -172,8 +173,8 @@ const waveTimeout = time.Minute
 func deleteSet(name string) *actor {
 	return &actor{name: name, do: func(ctx context.Context, cluster Cluster) error {
 		_, err := SetDeletion{
-			Cluster: cluster, Remover: apply.Remover{Cluster: cluster, Workers: 3, WaveTimeout: waveTimeout},
-			Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret"), LockTimeout: time.Hour,
+			SetRef:  SetRef{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret"), LockTimeout: time.Hour},
+			Remover: apply.Remover{Cluster: cluster, Workers: 3, WaveTimeout: waveTimeout},
 		}.Do(ctx)
 		return err
 	}}
@@ -194,8 +195,8 @@ func exploredObject(key, value string) *unstructured.Unstructured {
 
 // stocked returns a cluster with the set of a wish, made by ordapply or by
 // kubectl, and with objects of no set.
-func stocked(t *testing.T, w wish, kubectls bool) *store {
-	s := newStore()
+func stocked(t *testing.T, w wish, kubectls bool) *memcluster.Store {
+	s := memcluster.New()
 	foreign := func(gvk schema.GroupVersionKind, namespace, name string, labels map[string]string) {
 		obj := &unstructured.Unstructured{}
 		obj.SetGroupVersionKind(gvk)
@@ -208,14 +209,14 @@ func stocked(t *testing.T, w wish, kubectls bool) *store {
 			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:` + applyset.PartOfLabel + `":{}}}}`),
 		}})
 		kind, _ := s.Kind(gvk)
-		s.add(kind, obj)
+		s.Add(kind, obj)
 	}
 	foreign(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, "shop", "foreign", nil)
 	foreign(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, "shop", "copied", map[string]string{applyset.PartOfLabel: applyset.Parent{ID: shopSet}.SetID()})
 	foreign(widget.WithVersion("v1"), "shop", "foreign", nil)
 	crd := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 	foreign(crd, "", "widgets.example.com", nil)
-	defineWidgets(s.objects["customresourcedefinitions.apiextensions.k8s.io//widgets.example.com"])
+	defineWidgets(s.Objects["customresourcedefinitions.apiextensions.k8s.io//widgets.example.com"])
 	switch {
 	case kubectls:
 		kubectlSet(t, s, w)
@@ -226,7 +227,7 @@ func stocked(t *testing.T, w wish, kubectls bool) *store {
 			done(t, r)
 		})
 	}
-	s.log = nil
+	s.Log = nil
 	return s
 }
 
@@ -240,7 +241,7 @@ func defineWidgets(crd *unstructured.Unstructured) {
 }
 
 // kubectlSet creates the set as kubectl does.
-func kubectlSet(t *testing.T, s *store, w wish) {
+func kubectlSet(t *testing.T, s *memcluster.Store, w wish) {
 	promise := applyset.Parent{ID: shopSet, Tooling: "kubectl/v1.36"}
 	put := func(obj *unstructured.Unstructured) {
 		kind, _ := s.Kind(obj.GroupVersionKind())

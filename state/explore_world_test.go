@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing/synctest"
@@ -17,7 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/history"
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -49,7 +52,7 @@ type actor struct {
 // world is one history: the cluster, and the runs on it.
 type world struct {
 	mu     sync.Mutex
-	store  *store
+	store  *memcluster.Store
 	actors []*actor
 	poke   chan struct{}
 
@@ -69,12 +72,12 @@ type world struct {
 	entered   map[uint64]bool   // states that this history was the first in
 }
 
-func newWorld(from *store) *world {
-	s := newStore()
-	s.objects, s.created, s.version = maps.Clone(from.objects), maps.Clone(from.created), maps.Clone(from.version)
-	s.gone = map[schema.GroupKind]bool{}
+func newWorld(from *memcluster.Store) *world {
+	s := memcluster.New()
+	s.Objects, s.Created, s.Writes = maps.Clone(from.Objects), maps.Clone(from.Created), maps.Clone(from.Writes)
+	s.Gone = map[schema.GroupKind]bool{}
 	w := &world{store: s, poke: make(chan struct{}, 1), foreign: map[string]string{}, hashes: map[string]uint64{}, makers: map[string]string{}, entered: map[uint64]bool{}}
-	for at, obj := range s.objects {
+	for at, obj := range s.Objects {
 		if obj.GetAnnotations()["owner"] != "" {
 			w.foreign[at] = obj.GetResourceVersion()
 		}
@@ -192,25 +195,25 @@ func (w *world) note(q *request, err error) {
 			w.holder, q.actor.identity, q.actor.late = q.actor, q.holder, false
 		}
 	}
-	w.store.mu.Lock()
-	defer w.store.mu.Unlock()
+	w.store.Mu.Lock()
+	defer w.store.Mu.Unlock()
 	if q.verb == "create" && err == nil {
 		w.makers[q.at()] = q.actor.name
 	}
 	if q.isWrite() {
 		w.rehash(q.at())
 	}
-	if len(w.store.unknown) > 0 {
-		w.violate("no member unknown to its set: " + w.store.unknown[0])
+	if len(w.store.Uncovered) > 0 {
+		w.violate("no member unknown to its set: " + w.store.Uncovered[0])
 	}
 	if w.theirs && q.verb == "apply" && err == nil && q.at() == swapKey {
 		w.theirs = false // a run has adopted it
 	}
-	if obj := w.store.objects[swapKey]; w.theirs && (obj == nil || obj.GetUID() != "theirs") {
+	if obj := w.store.Objects[swapKey]; w.theirs && (obj == nil || obj.GetUID() != "theirs") {
 		w.violate("nothing foreign deleted: " + swapKey)
 	}
 	for at, version := range w.foreign {
-		if obj := w.store.objects[at]; obj == nil || obj.GetResourceVersion() != version {
+		if obj := w.store.Objects[at]; obj == nil || obj.GetResourceVersion() != version {
 			w.violate("nothing foreign deleted: " + at)
 		}
 	}
@@ -288,7 +291,7 @@ func (w *world) seenBy(a *actor, kind kube.Kind, objects ...*unstructured.Unstru
 	sum := uint64(len(objects))
 	for _, obj := range objects {
 		if obj != nil {
-			at := key(kind, obj.GetNamespace(), obj.GetName())
+			at := memcluster.Key(kind, obj.GetNamespace(), obj.GetName())
 			h := fnv.New64a()
 			fmt.Fprint(h, w.hashes[at], a.versionsOf(at, obj, true))
 			sum += h.Sum64()
@@ -318,7 +321,7 @@ func (a *actor) versionsOf(at string, obj *unstructured.Unstructured, seen bool)
 
 // rehash updates the hash of an object that was written.
 func (w *world) rehash(at string) {
-	if obj := w.store.objects[at]; obj != nil {
+	if obj := w.store.Objects[at]; obj != nil {
 		w.hashes[at] = w.objectHash(at, obj)
 	} else {
 		delete(w.hashes, at)
@@ -330,7 +333,7 @@ func (w *world) rehash(at string) {
 func (w *world) objectHash(at string, obj *unstructured.Unstructured) uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, at, obj.GetUID() == "theirs", obj.GetLabels(), obj.GetAnnotations(), obj.Object["data"] != nil, w.makers[at])
-	if obj.GetLabels()[revisionLabel] == "" {
+	if obj.GetLabels()[history.RevisionLabel] == "" {
 		fmt.Fprint(h, obj.Object["data"])
 	}
 	if holder := leaseHolder(obj); holder != "" {
@@ -357,7 +360,7 @@ func (w *world) state(options []string) uint64 {
 	for _, hash := range w.hashes {
 		sum += hash
 	}
-	fmt.Fprint(h, options, sum, w.store.gone[widget], w.theirs, w.exempt)
+	fmt.Fprint(h, options, sum, w.store.Gone[widget], w.theirs, w.exempt)
 	if w.holder != nil {
 		fmt.Fprint(h, w.holder.name)
 	}
@@ -378,7 +381,7 @@ func (w *world) state(options []string) uint64 {
 func (w *world) upToDate(a *actor) uint64 {
 	sum := uint64(0)
 	for at := range a.versions {
-		if obj := w.store.objects[at]; obj != nil {
+		if obj := w.store.Objects[at]; obj != nil {
 			h := fnv.New64a()
 			fmt.Fprint(h, at, a.versionsOf(at, obj, false))
 			sum += h.Sum64()
@@ -406,18 +409,18 @@ func labelsOf(waiting []*request) []string {
 // as returns an error unless the cluster is as a run that succeeded
 // specifies.
 func (w *world) as(a *actor) error {
-	w.store.mu.Lock()
-	defer w.store.mu.Unlock()
+	w.store.Mu.Lock()
+	defer w.store.Mu.Unlock()
 	var faults []string
 	set := applyset.Parent{ID: shopSet}
-	for at, obj := range w.store.objects {
+	for at, obj := range w.store.Objects {
 		unseen := a.blind && at == keyC // it may be left, and the set has its kind: see store.look
 		if set.HasMember(obj) && a.says[at] == "" && !unseen {
 			faults = append(faults, at+" is still a member")
 		}
 	}
 	for at, want := range a.says {
-		obj := w.store.objects[at]
+		obj := w.store.Objects[at]
 		if at == swapKey && w.exempt {
 			continue
 		}
@@ -442,7 +445,7 @@ func (w *world) as(a *actor) error {
 
 // remembered returns what is wrong with the set's own records.
 func (w *world) remembered(a *actor) []string {
-	parent := w.store.objects["secrets/shop/shop"]
+	parent := w.store.Objects["secrets/shop/shop"]
 	if len(a.says) == 0 { // it deleted the set
 		if parent != nil {
 			return []string{"the parent is still there"}
@@ -468,9 +471,9 @@ func (w *world) remembered(a *actor) []string {
 		}
 	}
 	newest, number := "", 0
-	for _, obj := range w.store.objects {
-		if n := numberOf(obj); n > number && obj.GetLabels()[statusLabel] != "" {
-			newest, number = obj.GetLabels()[statusLabel], n
+	for _, obj := range w.store.Objects {
+		if n, _ := strconv.Atoi(obj.GetLabels()[history.RevisionLabel]); n > number && obj.GetLabels()[history.StatusLabel] != "" {
+			newest, number = obj.GetLabels()[history.StatusLabel], n
 		}
 	}
 	if newest != string(Deployed) {
@@ -487,12 +490,12 @@ const swapKey = "serviceaccounts/other/b"
 // swap makes another user replace an object of the set by one of its name.
 func (w *world) swap() {
 	kind := kube.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}, Namespaced: true}
-	theirs := w.store.at(swapKey)
+	theirs := w.store.At(swapKey)
 	theirs.SetLabels(nil)
 	theirs.SetManagedFields(nil)
 	theirs.SetUID("theirs")
 	theirs.Object["data"] = map[string]any{"v": "theirs"}
-	w.store.add(kind, theirs)
+	w.store.Add(kind, theirs)
 	w.rehash(swapKey)
 	w.theirs, w.exempt = true, true
 }

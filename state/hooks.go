@@ -2,9 +2,7 @@ package state
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -50,7 +48,7 @@ func (r Run) operation(ctx context.Context, entries []Entry) (hooks.Operation, e
 		return hooks.Install, nil
 	}
 	operation, found, err := hookrun.OperationOf(ctx, r.Cluster, r.Stream)
-	if operation == hooks.Upgrade && r.OnNote != nil {
+	if operation == hooks.Upgrade {
 		r.OnNote("this is the first revision of the apply set, but " + found.String() + " already exists: the upgrade hooks run instead of the install hooks")
 	}
 	return operation, err
@@ -67,7 +65,7 @@ func (r Run) takenByHooks(ctx context.Context, gone map[object.ID]*unstructured.
 	if err != nil {
 		return err
 	}
-	r.OnNote = nil
+	r.OnNote = func(string) {}
 	operation, err := r.operation(ctx, entries)
 	for _, hook := range all.Of(operation.Pre()) {
 		delete(gone, hook.ID)
@@ -91,129 +89,4 @@ func (r Run) uninstalled(ctx context.Context, tried attempt) (apply.Summary, err
 	}
 	summary.Hooks = append(summary.Hooks, ran...)
 	return summary, err
-}
-
-// hookedDeletion runs the hooks of a set that is deleted.
-type hookedDeletion struct {
-	runner  hookrun.Runner
-	hooks   hooks.Hooks // of the revision that was deployed last
-	all     hooks.Hooks // of all revisions
-	results []apply.Result
-}
-
-// hooked finds the hooks of a set: those that run are of the revision that was deployed
-// last, or of the newest where none ever was.
-func (d SetDeletion) hooked(ctx context.Context, set *Set) (*hookedDeletion, error) {
-	out := &hookedDeletion{}
-	if d.Hooks == nil {
-		return out, nil
-	}
-	entries, err := d.history().List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out.runner = hookrun.Runner{Applier: *d.Hooks, Owner: set.Parent.SetID(), Events: d.Hooks.Events}
-	out.runner.Applier.Manager = set.Parent.Manager("ordapply")
-	ruling := lastDeployed(entries)
-	if ruling == nil && len(entries) > 0 {
-		ruling = &entries[len(entries)-1]
-	}
-	for _, e := range slices.Backward(entries) {
-		if e.hooks == 0 {
-			continue
-		}
-		r, err := d.history().read(ctx, e)
-		if err != nil {
-			return nil, err
-		}
-		out.all = append(out.all, r.hooks()...)
-		if e.Number == ruling.Number {
-			out.hooks = r.hooks()
-		}
-	}
-	return out, nil
-}
-
-// remarks lists the hooks that run, for the plan of the deletion.
-func (d *hookedDeletion) remarks() []string {
-	var lines []string
-	for _, event := range []hooks.Event{hooks.PreDelete, hooks.PostDelete} {
-		for _, hook := range d.hooks.Of(event) {
-			lines = append(lines, fmt.Sprintf("%s hook %s, weight %d", event, hook.ID, hook.Weight))
-		}
-	}
-	return lines
-}
-
-// made reports whether one of the set's hooks left an object, which is then deleted
-// after the members. A copy of it under another name does not count.
-func (d *hookedDeletion) made(found *unstructured.Unstructured) bool {
-	id := apply.Meta(found).ID
-	return d.runner.IsOwn(found) && slices.ContainsFunc(d.all, func(hook hooks.Hook) bool { return hook.ID == id })
-}
-
-// before runs the hooks before the members are deleted.
-func (d *hookedDeletion) before(ctx context.Context) error {
-	results, err := d.runner.Run(ctx, hooks.PreDelete, d.hooks)
-	d.results = append(d.results, results...)
-	return err
-}
-
-// after runs the hooks after the members are gone, and deletes what hooks left. Those
-// that lived in a Namespace which was a member cannot run any more.
-func (d *hookedDeletion) after(ctx context.Context, members apply.Summary) error {
-	gone := map[string]bool{}
-	for _, r := range members.Results {
-		if r.ID.GroupKind() == "Namespace" && r.State == apply.Deleted {
-			gone[r.ID.Name] = true
-		}
-	}
-	left := func(hook hooks.Hook) bool { return gone[hook.Namespace] && hook.Namespace != "" }
-	for _, hook := range d.hooks.Of(hooks.PostDelete) {
-		if left(hook) && d.runner.Events != nil {
-			d.runner.Events(apply.Event{Time: time.Now(), Op: apply.OpApply, ID: hook.ID, Hook: string(hooks.PostDelete), State: apply.Skipped, Detail: "its Namespace was a member of the set and is deleted"})
-		}
-	}
-	results, err := d.runner.Run(ctx, hooks.PostDelete, slices.DeleteFunc(slices.Clone(d.hooks), left))
-	d.results = append(d.results, results...)
-	if err != nil {
-		return err
-	}
-	results, err = d.runner.RemoveLeftovers(ctx, slices.DeleteFunc(slices.Clone(d.all), left))
-	d.results = append(d.results, results...)
-	return err
-}
-
-// summed returns the summary of the deletion with the results of the hooks.
-func (d *hookedDeletion) summed(s apply.Summary) apply.Summary {
-	s.Hooks = append(slices.Clone(s.Hooks), d.results...)
-	return s
-}
-
-// LeftHook is an object that a hook of a set's revisions made and left behind.
-type LeftHook struct {
-	ID    object.ID
-	Stays bool // also when the set is deleted
-}
-
-// LeftHooks returns the objects that hooks of the set's revisions made and left behind.
-func (h History) LeftHooks(ctx context.Context) ([]LeftHook, error) {
-	entries, err := h.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var all hooks.Hooks
-	for _, e := range slices.Backward(entries) {
-		if e.hooks == 0 {
-			continue
-		}
-		r, err := h.read(ctx, e)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r.hooks()...)
-	}
-	runner := hookrun.Runner{Applier: apply.Applier{Cluster: h.Cluster}, Owner: h.Parent.SetID()}
-	left, err := runner.Leftovers(ctx, all)
-	return mapSlice(left, func(hook hooks.Hook) LeftHook { return LeftHook{hook.ID, hook.IsKept()} }), err
 }

@@ -11,19 +11,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 // annotate sets the annotations of a live object and drops the history, like
 // that of a set that was taken over from another tool.
-func annotate(t *testing.T, cluster *store, at string, annotations map[string]string) {
+func annotate(t *testing.T, cluster *memcluster.Store, at string, annotations map[string]string) {
 	t.Helper()
-	live := cluster.at(at)
+	live := cluster.At(at)
 	live.SetAnnotations(annotations)
 	kind, _ := cluster.Kind(live.GroupVersionKind())
-	cluster.add(kind, live)
-	cluster.drop("secrets/shop/ordapply.shop.v1")
+	cluster.Add(kind, live)
+	cluster.Drop("secrets/shop/ordapply.shop.v1")
 }
 
 // A member with the annotation of a hook is deleted with its set: another
@@ -31,18 +32,18 @@ func annotate(t *testing.T, cluster *store, at string, annotations map[string]st
 func TestMemberThatIsAHookGoesWithItsSet(t *testing.T) {
 	for _, annotation := range []string{"helm.sh/hook", "argocd.argoproj.io/hook"} {
 		synctest.Test(t, func(t *testing.T) {
-			cluster := newStore()
+			cluster := memcluster.New()
 			done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/hooked"))
 			annotate(t, cluster, "serviceaccounts/shop/hooked", map[string]string{annotation: "test"})
 			_, err := dissolution(cluster).Do(t.Context())
 			require.NoError(t, err)
-			require.Empty(t, cluster.members())
+			require.Empty(t, cluster.Members())
 
-			cluster = newStore()
+			cluster = memcluster.New()
 			done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/hooked"))
 			annotate(t, cluster, "serviceaccounts/shop/hooked", map[string]string{annotation: "PreSync"})
 			done(t, runOf(t, cluster, "ConfigMap shop/a"))
-			require.Equal(t, []string{"configmaps/a"}, cluster.members())
+			require.Equal(t, []string{"configmaps/a"}, cluster.Members())
 		})
 	}
 }
@@ -53,7 +54,7 @@ func TestEveryMemberIsInOneStep(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 11))
 	pick := func(from ...string) string { return from[random.IntN(len(from))] }
 	for n := range 500 {
-		cluster := newStore()
+		cluster := memcluster.New()
 		live := map[object.ID]*unstructured.Unstructured{}
 		for i := range 1 + random.IntN(12) {
 			obj := &unstructured.Unstructured{Object: map[string]any{}}
@@ -72,7 +73,7 @@ func TestEveryMemberIsInOneStep(t *testing.T) {
 			obj.SetAnnotations(annotations)
 			live[apply.Meta(obj).ID] = obj
 		}
-		r := memberDeletion{set: &Set{Parent: shopParent(), cluster: cluster}, history: History{Cluster: cluster, Parent: shopParent()}}
+		r := memberDeletion{set: &Set{Parent: shopParent()}, remover: apply.Remover{Cluster: cluster}, history: History{Cluster: cluster, Parent: shopParent()}}
 		order, _, err := r.order(t.Context(), live)
 		require.NoError(t, err, n)
 		steps := map[object.ID]int{}

@@ -5,13 +5,15 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 )
 
 // The stream no longer contains a Namespace, and still contains resources in
 // it: the Namespace is kept, whatever the flags.
 func TestNamespaceOfTheStreamsResourcesIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "Namespace /data", "ConfigMap data/precious", "ConfigMap shop/a"))
 		run := runOf(t, cluster, "ConfigMap data/precious", "ConfigMap shop/a")
 		run.Remover.PruneNamespaces = true
@@ -24,7 +26,7 @@ func TestNamespaceOfTheStreamsResourcesIsKept(t *testing.T) {
 		require.NotEmpty(t, preview)
 		done(t, run)
 		require.Empty(t, deletions(cluster))
-		require.Equal(t, "ConfigMap,Namespace data", cluster.promise(t))
+		require.Equal(t, "ConfigMap,Namespace data", promise(t, cluster))
 
 		run = runOf(t, cluster, "ConfigMap shop/a")
 		run.Remover.PruneNamespaces = true

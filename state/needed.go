@@ -39,3 +39,28 @@ func (r Run) checkNeededDefinitions(gone map[object.ID]*unstructured.Unstructure
 	}
 	return errors.Join(errs...)
 }
+
+// essentialNamespaceReason returns why a Namespace must be kept: it holds the set's records,
+// or resources of the stream.
+func (r Run) essentialNamespaceReason(id object.ID) string {
+	if id.Group != "" || id.Kind != "Namespace" {
+		return ""
+	}
+	if id.Name == r.Namespace {
+		return "it holds the apply set"
+	}
+	var inside []object.ID
+	for member := range r.Stream.Objects {
+		if member.Namespace == id.Name {
+			inside = append(inside, member)
+		}
+	}
+	if len(inside) == 0 {
+		return ""
+	}
+	first := slices.MinFunc(inside, object.Compare)
+	if more := len(inside) - 1; more > 0 {
+		return fmt.Sprintf("it contains %s and %d more resources of this stream", first, more)
+	}
+	return fmt.Sprintf("it contains %s of this stream", first)
+}

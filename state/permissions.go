@@ -10,6 +10,7 @@ import (
 	"github.com/ordapply/ordapply/internal/access"
 	"github.com/ordapply/ordapply/internal/hookrun"
 	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/internal/lease"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -29,24 +30,24 @@ func Permissions(parent object.ID, kind kube.Kind, namespace string, dryRun bool
 	}
 	var p kube.Permissions
 	if kind.Resource.Group != "" { // see CheckParentKind
-		p.Add(kube.Permissions{Optional: about(definitionKind(), "", kind.Resource.GroupResource().String(), "get")})
+		p.Add(kube.Permissions{Optional: about(kube.DefinitionKind("customresourcedefinitions"), "", kind.Resource.GroupResource().String(), "get")})
 	}
 	if dryRun {
 		p.Add(kube.Permissions{Required: about(kind, parent.Namespace, parent.Name, "get")})
 		return p
 	}
 	p.Add(kube.Permissions{Required: about(kind, parent.Namespace, parent.Name, "get", "create", "patch")})
-	p.Add(kube.Permissions{Required: about(leaseKind(), namespace, LeaseOf(parent, namespace).Name, "get", "update")})
-	p.Add(kube.Permissions{Required: about(leaseKind(), namespace, "", "create")}) // create is authorized without a name
-	p.Add(kube.Permissions{Required: about(secretKind(), namespace, "", "create", "delete", "get", "list", "patch")})
-	p.Add(kube.Permissions{Optional: about(namespaceKind(), "", "kube-system", "get")})
+	p.Add(kube.Permissions{Required: about(lease.Kind(), namespace, lease.Of(parent, namespace).Name, "get", "update")})
+	p.Add(kube.Permissions{Required: about(lease.Kind(), namespace, "", "create")}) // create is authorized without a name
+	p.Add(kube.Permissions{Required: about(kube.CoreKind("secrets"), namespace, "", "create", "delete", "get", "list", "patch")})
+	p.Add(kube.Permissions{Optional: about(kube.NamespaceKind(), "", "kube-system", "get")})
 	return p
 }
 
 // MemberPermissions returns the permissions for verbs on every object that
 // may be a member of a set: all objects of its kinds in its namespaces.
 func MemberPermissions(promise applyset.Parent, kinds kube.Kinds, verbs ...string) kube.Permissions {
-	namespaces := (&Set{Parent: promise}).namespaces()
+	namespaces := (&Set{Parent: promise}).Namespaces()
 	var p kube.Permissions
 	for _, gk := range promise.Kinds {
 		p.Add(access.UnservedPermissions(gk))
@@ -78,7 +79,7 @@ func ViewPermissions(promise applyset.Parent, kind kube.Kind, namespace string, 
 	for _, verb := range []string{"list", "watch"} {
 		p.Add(kube.Permissions{Optional: []kube.Permission{
 			{Verb: verb, Resource: kind.Resource, Namespace: promise.ID.Namespace, Name: promise.ID.Name},
-			{Verb: verb, Resource: secretKind().Resource, Namespace: namespace},
+			{Verb: verb, Resource: kube.CoreKind("secrets").Resource, Namespace: namespace},
 		}})
 	}
 	return p
@@ -95,11 +96,11 @@ func (r Run) Permissions(ctx context.Context, reviewer access.Reviewer, kinds ku
 	if !r.Prune && (!r.TakeOver || r.Applier.DryRun) {
 		return p
 	}
-	set, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver)
+	set, err := r.open(ctx, r.TakeOver)
 	if err != nil {
 		return p
 	}
-	if set.otherTool {
+	if set.IsOtherTool() {
 		p.Add(MemberPermissions(set.Parent, kinds, "list", "patch"))
 	}
 	if !r.Prune {
@@ -130,7 +131,7 @@ func (d SetDeletion) Permissions(ctx context.Context, order *ordering.Deletion, 
 	p.Add(Permissions(d.Parent, kind, d.Namespace, d.Remover.DryRun))
 	p.Add(SetDeletionPermissions(d.Parent, kind, d.Namespace))
 	p.Add(access.RemovalPermissions(live, kinds))
-	set, err := d.open(ctx)
+	set, err := d.openKnown(ctx)
 	if err != nil || d.Remover.DryRun { // the run reports the error
 		return p.Required
 	}
@@ -150,6 +151,6 @@ func (d SetDeletion) Permissions(ctx context.Context, order *ordering.Deletion, 
 func SetDeletionPermissions(parent object.ID, kind kube.Kind, namespace string) kube.Permissions {
 	return kube.Permissions{Required: []kube.Permission{
 		{Verb: "delete", Resource: kind.Resource, Namespace: parent.Namespace, Name: parent.Name},
-		{Verb: "delete", Resource: leaseKind().Resource, Namespace: namespace, Name: LeaseOf(parent, namespace).Name},
+		{Verb: "delete", Resource: lease.Kind().Resource, Namespace: namespace, Name: lease.Of(parent, namespace).Name},
 	}}
 }

@@ -3,14 +3,15 @@ package state
 import (
 	"context"
 	"fmt"
+	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/preview"
 )
 
 // retryingCluster is a cluster whose reads are retried after transient failures.
@@ -26,7 +27,7 @@ func (p retryingCluster) List(ctx context.Context, kind kube.Kind, namespace str
 
 // Preview reports what Do would do, with what it would prune. It writes nothing and
 // takes no lock. Errors of the run are rows; the returned error is about the set.
-func (r Run) Preview(ctx context.Context) (*apply.Preview, error) {
+func (r Run) Preview(ctx context.Context) (*preview.Preview, error) {
 	r.Cluster = retryingCluster{r.Cluster}
 	r.Remover.Cluster = r.Cluster
 	r = r.withDefaults()
@@ -36,12 +37,9 @@ func (r Run) Preview(ctx context.Context) (*apply.Preview, error) {
 	return r.preview(ctx)
 }
 
-func (r Run) preview(ctx context.Context) (*apply.Preview, error) {
-	set, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver)
+func (r Run) preview(ctx context.Context) (*preview.Preview, error) {
+	set, err := r.openRecovered(ctx, true)
 	if err != nil {
-		return nil, err
-	}
-	if err := r.recoverSet(ctx, set); err != nil && !apierrors.IsForbidden(err) {
 		return nil, err
 	}
 	if !set.Known() {
@@ -71,7 +69,7 @@ func (r Run) plannedPrune(ctx context.Context, set *Set) (memberDeletion, map[ob
 	if err != nil {
 		return memberDeletion{}, nil, fmt.Errorf("find the objects to prune: %w", err)
 	}
-	pruning := memberDeletion{set: set, history: r.history(), remover: r.Remover, keepReason: r.keepReasons(members), applyPlan: r.Plan, notes: set.withRecoveryNote(members.Remarks())}
+	pruning := memberDeletion{set: set, history: r.history(), remover: r.Remover, keepReason: r.keepReasons(members), applyPlan: r.Plan, notes: set.WithRecoveryNote(members.Remarks())}
 	gone := r.pruneCandidates(members)
 	if err := r.takenByHooks(ctx, gone); err != nil {
 		return memberDeletion{}, nil, err
@@ -89,11 +87,12 @@ func (r Run) PlanWithPrune(ctx context.Context) (*ordering.Plan, error) {
 	r.Cluster = retryingCluster{r.Cluster}
 	r.Remover.Cluster = r.Cluster
 	r = r.withDefaults()
-	set, err := Open(ctx, r.Cluster, r.Kind, r.Parent, r.TakeOver)
-	if err != nil || !r.Prune {
+	if !r.Prune {
+		_, err := r.open(ctx, r.TakeOver)
 		return r.Plan, err
 	}
-	if err := r.recoverSet(ctx, set); err != nil && !apierrors.IsForbidden(err) {
+	set, err := r.openRecovered(ctx, true)
+	if err != nil {
 		return nil, err
 	}
 	if !set.Known() {
@@ -106,22 +105,38 @@ func (r Run) PlanWithPrune(ctx context.Context) (*ordering.Plan, error) {
 	return pruning.outline(ctx, gone)
 }
 
-// outline returns the plan that run would follow.
-func (r memberDeletion) outline(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (*ordering.Plan, error) {
-	if len(live) == 0 && len(r.notes) == 0 {
-		return r.applyPlan, nil
+// assumeMigrated makes a run that writes nothing treat the members of another
+// tool's set as if migrateMembers had run.
+func (r *Run) assumeMigrated(ctx context.Context, set *Set) error {
+	if !set.IsOtherTool() {
+		return nil
 	}
-	order, _, err := r.order(ctx, live)
+	members, err := set.Members(ctx)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("find the objects to take over: %w", err)
 	}
-	stays := r.kept(ctx, order, live)
-	goes := order.Filter(func(id object.ID) bool { return stays[id] == "" })
-	for _, step := range order.Steps {
-		if why := stays[step.ID]; why != "" {
-			goes.Notes = append(goes.Notes, fmt.Sprintf("%s is kept although the stream no longer contains it: %s", step.ID, why))
+	former := slices.Clone(r.Applier.Membership.PreviousManagers)
+	for _, live := range members.Live {
+		former = append(former, applyset.MembershipManagers(live)...)
+	}
+	slices.Sort(former)
+	r.Applier.Membership.PreviousManagers = slices.Compact(former)
+	return nil
+}
+
+// check calls Applier.Begin and Check, which may stop the run.
+func (r Run) check(ctx context.Context) error {
+	if r.Applier.Begin != nil {
+		if err := r.Applier.Begin(ctx); err != nil {
+			return err
 		}
 	}
-	goes.FollowsPlan = r.applyPlan
-	return goes.Plan(), nil
+	if r.Check == nil {
+		return nil
+	}
+	preview, err := r.preview(ctx)
+	if err != nil {
+		return err
+	}
+	return r.Check(ctx, preview, r.Applier.Sent)
 }

@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,7 +33,7 @@ func (r Run) prune(ctx context.Context, set *Set) (apply.Summary, error) {
 	if err != nil || r.Remover.DryRun {
 		return summary, err
 	}
-	left := append(r.members(), members.possibleMembers()...)
+	left := append(r.members(), members.PossibleMembers()...)
 	for _, result := range summary.Results {
 		if result.State != apply.Deleted {
 			left = append(left, result.ID)
@@ -75,9 +74,9 @@ func (r Run) pruneCandidates(members Members) map[object.ID]*unstructured.Unstru
 // keepReasons returns why a member must be kept. When not all members can be
 // listed, Namespaces are kept: they may contain protected members.
 func (r Run) keepReasons(members Members) func(object.ID) string {
-	unknown := members.unknownKinds()
+	unknown := members.UnknownKinds()
 	return func(id object.ID) string {
-		if slices.Contains(r.keptMembers, id) {
+		if slices.Contains(r.undone.keptMembers, id) {
 			return "it may have existed before the failed run"
 		}
 		why := r.essentialNamespaceReason(id)
@@ -87,31 +86,3 @@ func (r Run) keepReasons(members Members) func(object.ID) string {
 		return why
 	}
 }
-
-// essentialNamespaceReason returns why a Namespace must be kept: it holds the set's records,
-// or resources of the stream.
-func (r Run) essentialNamespaceReason(id object.ID) string {
-	if id.Group != "" || id.Kind != "Namespace" {
-		return ""
-	}
-	if id.Name == r.Namespace {
-		return "it holds the apply set"
-	}
-	var inside []object.ID
-	for member := range r.Stream.Objects {
-		if member.Namespace == id.Name {
-			inside = append(inside, member)
-		}
-	}
-	if len(inside) == 0 {
-		return ""
-	}
-	first := slices.MinFunc(inside, object.Compare)
-	if more := len(inside) - 1; more > 0 {
-		return fmt.Sprintf("it contains %s and %d more resources of this stream", first, more)
-	}
-	return fmt.Sprintf("it contains %s of this stream", first)
-}
-
-// members returns the IDs of the stream's resources.
-func (r Run) members() []object.ID { return slices.Collect(maps.Keys(r.Stream.Objects)) }

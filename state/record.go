@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/internal/history"
+	"github.com/ordapply/ordapply/internal/lease"
+	"github.com/ordapply/ordapply/kube"
 )
 
 // RevisionMetadata is what the history records of a run, in addition to its plan and
@@ -19,10 +22,11 @@ type RevisionMetadata struct {
 
 // record is the revision of a run in progress.
 type record struct {
+	cluster  Cluster
 	history  History
 	revision Revision
-	number   int           // 0: the run has not begun
-	stored   *historyIndex // the history as read under the lock; nil: not read yet
+	number   int            // 0: the run has not begun
+	stored   *history.Index // the history as read under the lock; nil: not read yet
 }
 
 // record returns the record of a run on a set.
@@ -30,20 +34,21 @@ func (r Run) record(set *Set) *record {
 	revision := r.Metadata.Revision
 	revision.Plan, revision.Resources, revision.Hooks = r.Plan, r.Stream.Resources, r.Stream.Hooks
 	return &record{
-		history:  History{Cluster: r.Cluster, Parent: set.Parent, Namespace: r.Namespace, Limit: r.Metadata.Limit, kept: set.coveringNumber(r.members())},
+		cluster:  r.Cluster,
+		history:  History{Cluster: r.Cluster, Parent: set.Parent, Namespace: r.Namespace, Limit: r.Metadata.Limit, ParentNumber: set.CoveringNumber(r.members())},
 		revision: revision,
-		stored:   set.historyIndex,
+		stored:   set.HistoryIndex(),
 	}
 }
 
 // begin stores the revision, before the first write of the run.
 func (c *record) begin(ctx context.Context) (err error) {
 	ctx = activity.For(ctx, "for the history")
-	if c.revision.Cluster, err = ClusterID(ctx, c.history.Cluster); err != nil {
+	if c.revision.Cluster, err = kube.ClusterID(ctx, c.cluster); err != nil {
 		return err
 	}
 	if c.stored != nil {
-		c.number, err = c.history.begin(ctx, *c.stored, c.revision)
+		c.number, err = c.history.BeginAfter(ctx, *c.stored, c.revision)
 	} else {
 		c.number, err = c.history.Begin(ctx, c.revision)
 	}
@@ -53,7 +58,7 @@ func (c *record) begin(ctx context.Context) (err error) {
 // end records how the run ended. An interrupted run gets some time for it; a
 // run that lost its lock writes nothing more, and the next run cleans up.
 func (c *record) end(ctx context.Context, ended error) error {
-	if c.number == 0 || errors.Is(context.Cause(ctx), ErrLockLost) {
+	if c.number == 0 || errors.Is(context.Cause(ctx), lease.ErrLost) {
 		return nil
 	}
 	limit := 30 * time.Second

@@ -8,23 +8,24 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/liveset"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
-	"github.com/ordapply/ordapply/object"
 )
 
 // withMembers returns a cluster with a set that has members of three kinds in
 // two namespaces.
-func withMembers(t *testing.T) *store {
+func withMembers(t *testing.T) *memcluster.Store {
 	t.Helper()
-	cluster := newStore()
+	cluster := memcluster.New()
 	done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount other/b", "LimitRange shop/c"))
 	return cluster
 }
 
 // rewritten changes the annotations of the set's parent by hand.
-func rewritten(t *testing.T, cluster *store, annotations map[string]string) {
+func rewritten(t *testing.T, cluster *memcluster.Store, annotations map[string]string) {
 	t.Helper()
-	live := cluster.at("secrets/shop/shop")
+	live := cluster.At("secrets/shop/shop")
 	all := live.GetAnnotations()
 	for key, value := range annotations {
 		if all[key] = value; value == "-" {
@@ -32,21 +33,21 @@ func rewritten(t *testing.T, cluster *store, annotations map[string]string) {
 		}
 	}
 	live.SetAnnotations(all)
-	cluster.add(secretKind(), live)
+	cluster.Add(kube.CoreKind("secrets"), live)
 }
 
 // deleteParent deletes the parent of the set by hand.
-func deleteParent(_ *testing.T, cluster *store) { cluster.drop("secrets/shop/shop") }
+func deleteParent(_ *testing.T, cluster *memcluster.Store) { cluster.Drop("secrets/shop/shop") }
 
 // contradicted sets an annotation of the parent by hand.
-func contradicted(key, value string) func(*testing.T, *store) {
-	return func(t *testing.T, cluster *store) { rewritten(t, cluster, map[string]string{key: value}) }
+func contradicted(key, value string) func(*testing.T, *memcluster.Store) {
+	return func(t *testing.T, cluster *memcluster.Store) { rewritten(t, cluster, map[string]string{key: value}) }
 }
 
 // ways are the ways in which a parent loses the kinds or namespaces of its
 // members.
-func ways() map[string]func(*testing.T, *store) {
-	return map[string]func(*testing.T, *store){
+func ways() map[string]func(*testing.T, *memcluster.Store) {
+	return map[string]func(*testing.T, *memcluster.Store){
 		"deleted":       deleteParent,
 		"emptied":       contradicted(applyset.GroupKindsAnnotation, ""),
 		"truncated":     contradicted(applyset.GroupKindsAnnotation, "ConfigMap"),
@@ -73,21 +74,21 @@ func TestMembersAreFoundAgain(t *testing.T) {
 				noted := ""
 				run.OnNote = func(text string) { noted = text }
 				done(t, run)
-				require.Contains(t, cluster.promise(t), "ConfigMap,LimitRange,ServiceAccount")
-				require.Contains(t, cluster.promise(t), " other")
+				require.Contains(t, promise(t, cluster), "ConfigMap,LimitRange,ServiceAccount")
+				require.Contains(t, promise(t, cluster), " other")
 				require.Contains(t, noted, "were found by")
 
 				cluster = withMembers(t)
 				lose(t, cluster)
 				done(t, runOf(t, cluster, "ConfigMap shop/a"))
-				require.Equal(t, []string{"configmaps/a"}, cluster.members())
-				require.Equal(t, "ConfigMap", cluster.promise(t))
+				require.Equal(t, []string{"configmaps/a"}, cluster.Members())
+				require.Equal(t, "ConfigMap", promise(t, cluster))
 
 				cluster = withMembers(t)
 				lose(t, cluster)
 				_, err = dissolution(cluster).Do(t.Context())
 				require.NoError(t, err)
-				require.Empty(t, cluster.members())
+				require.Empty(t, cluster.Members())
 			})
 		})
 	}
@@ -99,22 +100,22 @@ func TestMembersThatMayNotBeLookedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withMembers(t)
 		deleteParent(t, cluster)
-		cluster.refuse = forbidding("leases", "", "shop")
+		cluster.Refuse = forbidding("leases", "", "shop")
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))
-		require.Equal(t, []string{"configmaps/a"}, cluster.members())
+		require.Equal(t, []string{"configmaps/a"}, cluster.Members())
 
 		for range 12 {
-			cluster.refuse = nil
+			cluster.Refuse = nil
 			done(t, runOf(t, cluster, "ConfigMap shop/a"))
 			done(t, runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/b"))
 		}
 		deleteParent(t, cluster)
-		cluster.refuse = forbidding("leases", "", "shop")
+		cluster.Refuse = forbidding("leases", "", "shop")
 		_, err := runOf(t, cluster, "ConfigMap shop/a").Do(t.Context())
 		require.ErrorContains(t, err, "its history no longer includes its first revision")
 		require.ErrorContains(t, err, "kubectl label secrets shop -n shop applyset.kubernetes.io/id="+shopParent().SetID())
 		require.True(t, apierrors.IsForbidden(err), "%v", err)
-		require.Nil(t, cluster.at("secrets/shop/shop"))
+		require.Nil(t, cluster.At("secrets/shop/shop"))
 	})
 }
 
@@ -128,7 +129,7 @@ func TestAParentWithoutItsToolWasChanged(t *testing.T) {
 			run := runOf(t, cluster, "ConfigMap shop/a")
 			run.TakeOver = takeOver
 			done(t, run)
-			require.Equal(t, []string{"configmaps/a"}, cluster.members())
+			require.Equal(t, []string{"configmaps/a"}, cluster.Members())
 		})
 	}
 }
@@ -139,7 +140,7 @@ func TestAParentWithoutItsToolWasChanged(t *testing.T) {
 func TestAnOldCopyOfTheParentIsNotBelieved(t *testing.T) {
 	for _, forbidden := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			cluster := newStore()
+			cluster := memcluster.New()
 			done(t, runOf(t, cluster, "ConfigMap shop/a"))
 			for range 12 { // the history no longer begins with the first revision
 				done(t, runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/b"))
@@ -147,19 +148,19 @@ func TestAnOldCopyOfTheParentIsNotBelieved(t *testing.T) {
 			}
 			done(t, runOf(t, cluster, "ConfigMap shop/a", "Service shop/c"))
 			done(t, runOf(t, cluster, "ConfigMap shop/a"))
-			old := cluster.at("secrets/shop/shop")
+			old := cluster.At("secrets/shop/shop")
 			done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount other/b"))
-			cluster.add(secretKind(), old)
+			cluster.Add(kube.CoreKind("secrets"), old)
 			if forbidden {
-				cluster.refuse = forbidding("leases", "", "shop")
+				cluster.Refuse = forbidding("leases", "", "shop")
 			}
 			run := runOf(t, cluster, "ConfigMap shop/a")
 			noted := ""
 			run.OnNote = func(text string) { noted = text }
 			done(t, run)
 			require.Contains(t, noted, "is older than the newest revision")
-			require.Equal(t, []string{"configmaps/a"}, cluster.members())
-			require.Equal(t, "ConfigMap", cluster.promise(t))
+			require.Equal(t, []string{"configmaps/a"}, cluster.Members())
+			require.Equal(t, "ConfigMap", promise(t, cluster))
 			run.OnNote = func(text string) { require.Empty(t, text) }
 			done(t, run)
 		})
@@ -170,8 +171,10 @@ func TestAnOldCopyOfTheParentIsNotBelieved(t *testing.T) {
 // covered a revision keeps its number.
 func TestTheParentCarriesANumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		number := func(cluster *store) string { return cluster.at("secrets/shop/shop").GetAnnotations()[numberAnnotation] }
-		cluster := newStore()
+		number := func(cluster *memcluster.Store) string {
+			return cluster.At("secrets/shop/shop").GetAnnotations()[liveset.NumberAnnotation]
+		}
+		cluster := memcluster.New()
 		silent := func(objects ...string) {
 			run := runOf(t, cluster, objects...)
 			run.OnNote = func(text string) { require.Empty(t, text) }
@@ -192,32 +195,17 @@ func TestTheParentCarriesANumber(t *testing.T) {
 func TestParentAsItWasWrittenIsBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withMembers(t)
-		cluster.refuse = func(verb string, kind kube.Kind, _, name string) error {
+		cluster.Refuse = func(verb string, kind kube.Kind, _, name string) error {
 			require.False(t, verb == "get" && kind.Resource.Resource == "secrets" && name == "ordapply.shop.v1", "the history is not read")
 			return nil
 		}
 		run := runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount other/b", "LimitRange shop/c")
 		run.OnNote = func(text string) { require.Empty(t, text) }
 		done(t, run)
-		cluster.refuse = nil
+		cluster.Refuse = nil
 		// One of an older version is trusted too, and gets a digest.
-		rewritten(t, cluster, map[string]string{digestAnnotation: "-"})
+		rewritten(t, cluster, map[string]string{liveset.DigestAnnotation: "-"})
 		done(t, run)
-		require.NotEmpty(t, cluster.at("secrets/shop/shop").GetAnnotations()[digestAnnotation])
+		require.NotEmpty(t, cluster.At("secrets/shop/shop").GetAnnotations()[liveset.DigestAnnotation])
 	})
-}
-
-// A parent without the label of its set was edited too. One of a kind with
-// other uses is rejected.
-func TestAParentWithoutItsLabelWasChanged(t *testing.T) {
-	parent := applyset.Parent{ID: object.ID{Group: "applysets.example.com", Kind: "ApplySet", Name: "wide"}, Tooling: applyset.Tooling}
-	set := &Set{Parent: parent, version: "v1"}
-	live := set.manifest(parent)
-	_, err := set.readContents(live)
-	require.NoError(t, err)
-	require.False(t, set.parentEdited)
-	live.SetLabels(nil)
-	_, err = set.readContents(live)
-	require.NoError(t, err)
-	require.True(t, set.parentEdited)
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -18,7 +19,7 @@ import (
 // from the set before its definition is deleted.
 func TestKindLeavesThePromiseBeforeItsDefinition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "Gear.example.com shop/one"))
 		set, err := Open(t.Context(), cluster, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, shopSet, false)
 		require.NoError(t, err)
@@ -27,19 +28,19 @@ func TestKindLeavesThePromiseBeforeItsDefinition(t *testing.T) {
 			"spec": map[string]any{"group": "example.com", "names": map[string]any{"kind": "Gear"}},
 		}}
 		crd.SetName("gears.example.com")
-		crd.SetLabels(cluster.at("configmaps/shop/a").GetLabels())
-		crd.SetManagedFields(cluster.at("configmaps/shop/a").GetManagedFields())
+		crd.SetLabels(cluster.At("configmaps/shop/a").GetLabels())
+		crd.SetManagedFields(cluster.At("configmaps/shop/a").GetManagedFields())
 		kind, _ := cluster.Kind(crd.GroupVersionKind())
 		kind.Namespaced = false
-		crd = cluster.add(kind, crd)
+		crd = cluster.Add(kind, crd)
 		id := apply.Meta(crd).ID
 		require.NoError(t, set.Widen(t.Context(), []object.ID{id}))
-		require.Contains(t, cluster.promise(t), "Gear.example.com")
+		require.Contains(t, promise(t, cluster), "Gear.example.com")
 
 		promised := ""
-		cluster.refuse = func(verb string, _ kube.Kind, _, name string) error {
+		cluster.Refuse = func(verb string, _ kube.Kind, _, name string) error {
 			if verb == "delete" && name == crd.GetName() {
-				promised = cluster.promise(t)
+				promised = promise(t, cluster)
 			}
 			return nil
 		}
@@ -50,48 +51,24 @@ func TestKindLeavesThePromiseBeforeItsDefinition(t *testing.T) {
 		_, err = remover.run(t.Context(), map[object.ID]*unstructured.Unstructured{id: crd})
 		require.NoError(t, err)
 		require.Equal(t, "ConfigMap,CustomResourceDefinition.apiextensions.k8s.io", promised)
-		require.Nil(t, cluster.at("customresourcedefinitions.apiextensions.k8s.io//gears.example.com"))
+		require.Nil(t, cluster.At("customresourcedefinitions.apiextensions.k8s.io//gears.example.com"))
 	})
-}
-
-// The newest revision that contains any of the objects is taken as a whole,
-// because its rules may refer to all of its resources; an older one adds what
-// is missing.
-func TestNewestRevisionIsTakenWhole(t *testing.T) {
-	named := func(names ...string) (out []ordering.Resource) {
-		for _, name := range names {
-			out = append(out, ordering.Resource{Meta: object.Meta{ID: object.ID{Kind: "ConfigMap", Namespace: "shop", Name: name}}})
-		}
-		return out
-	}
-	missing := map[object.ID]*unstructured.Unstructured{}
-	for _, r := range named("a", "old", "oldest") {
-		missing[r.ID] = &unstructured.Unstructured{}
-	}
-	newest := Revision{Resources: named("a", "stays"), Options: ordering.Options{SkipHooks: true}}
-	past := withMissing(Revision{}, Revision{Resources: named("of no use")}, missing)
-	require.Empty(t, past.Resources)
-	past = withMissing(past, newest, missing)
-	past = withMissing(past, Revision{Resources: named("a", "old", "other")}, missing)
-	require.Equal(t, named("a", "stays", "old"), past.Resources)
-	require.True(t, past.Options.SkipHooks)
-	require.Len(t, missing, 1, "none holds the oldest")
 }
 
 // A revision that is deleted between its listing and its reading, as in a
 // terminating Namespace, does not block the deletion.
 func TestRevisionGoesMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))
-		cluster.refuse = func(verb string, _ kube.Kind, _, name string) error {
+		cluster.Refuse = func(verb string, _ kube.Kind, _, name string) error {
 			if verb == "get" && name == "ordapply.shop.v1" {
-				cluster.drop("secrets/shop/ordapply.shop.v1")
+				cluster.Drop("secrets/shop/ordapply.shop.v1")
 			}
 			return nil
 		}
 		_, err := SetDeletion{
-			Cluster: cluster, Parent: shopSet, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Remover: apply.Remover{Cluster: cluster},
+			SetRef: SetRef{Cluster: cluster, Parent: shopSet, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}}, Remover: apply.Remover{Cluster: cluster},
 		}.Do(t.Context())
 		require.NoError(t, err)
 		require.Contains(t, deletions(cluster), "configmaps/a")

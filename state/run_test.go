@@ -17,6 +17,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -29,11 +30,11 @@ func done(t *testing.T, r Run) {
 }
 
 // deletions returns the deleted objects, without the set's own records.
-func deletions(s *store) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func deletions(s *memcluster.Store) []string {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	var out []string
-	for _, line := range s.log {
+	for _, line := range s.Log {
 		if what, ok := strings.CutPrefix(line, "delete "); ok && !strings.HasPrefix(what, "secrets/") {
 			out = append(out, what)
 		}
@@ -58,13 +59,13 @@ func forbidding(resource string, namespaces ...string) func(verb string, kind ku
 // deletion.
 func TestSetKnowsItsMembersAtEveryMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount other/b"))
-		require.Equal(t, "ConfigMap,ServiceAccount other", cluster.promise(t))
+		require.Equal(t, "ConfigMap,ServiceAccount other", promise(t, cluster))
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "LimitRange third/c"))
-		require.Equal(t, "ConfigMap,LimitRange third", cluster.promise(t))
-		require.Equal(t, []string{"configmaps/a", "limitranges/c"}, cluster.members())
-		require.Empty(t, cluster.unknown)
+		require.Equal(t, "ConfigMap,LimitRange third", promise(t, cluster))
+		require.Equal(t, []string{"configmaps/a", "limitranges/c"}, cluster.Members())
+		require.Empty(t, cluster.Uncovered)
 	})
 }
 
@@ -72,9 +73,9 @@ func TestSetKnowsItsMembersAtEveryMoment(t *testing.T) {
 // kinds.
 func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/old"))
-		cluster.refuse = func(verb string, kind kube.Kind, _, name string) error {
+		cluster.Refuse = func(verb string, kind kube.Kind, _, name string) error {
 			if verb == "apply" && name == "new" {
 				return apierrors.NewBadRequest("wrong")
 			}
@@ -83,7 +84,7 @@ func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 		_, err := runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/new").Do(t.Context())
 		require.ErrorContains(t, err, "wrong")
 		require.Empty(t, deletions(cluster))
-		require.Equal(t, "ConfigMap,ServiceAccount", cluster.promise(t))
+		require.Equal(t, "ConfigMap,ServiceAccount", promise(t, cluster))
 	})
 }
 
@@ -91,18 +92,18 @@ func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 // is not deleted. A kind that is no longer served has none.
 func TestKindsThatAreNotServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/old", "Limit.gone.example shop/b", "Limit.silent.example shop/c"))
-		cluster.gone = map[schema.GroupKind]bool{{Group: "gone.example", Kind: "Limit"}: true}
-		cluster.unreadable = map[string]bool{"silent.example": true}
+		cluster.Gone = map[schema.GroupKind]bool{{Group: "gone.example", Kind: "Limit"}: true}
+		cluster.UnreadableGroups = map[string]bool{"silent.example": true}
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))
 		require.Equal(t, []string{"configmaps/old"}, deletions(cluster))
-		require.Equal(t, "ConfigMap,Limit.silent.example", cluster.promise(t))
+		require.Equal(t, "ConfigMap,Limit.silent.example", promise(t, cluster))
 
-		_, err := SetDeletion{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret"), Remover: apply.Remover{Cluster: cluster}}.Do(t.Context())
+		_, err := SetDeletion{SetRef: SetRef{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret")}, Remover: apply.Remover{Cluster: cluster}}.Do(t.Context())
 		require.ErrorContains(t, err, "the apply set has members of kind Limit.silent.example that cannot be listed: ")
 		require.Equal(t, []string{"configmaps/old"}, deletions(cluster))
-		require.Equal(t, "ConfigMap,Limit.silent.example", cluster.promise(t))
+		require.Equal(t, "ConfigMap,Limit.silent.example", promise(t, cluster))
 	})
 }
 
@@ -111,18 +112,18 @@ func TestKindsThatAreNotServed(t *testing.T) {
 // keeps its kinds.
 func TestMembersThatMayNotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/old", "ConfigMap other/old-too"))
-		cluster.refuse = forbidding("configmaps", "", "other")
+		cluster.Refuse = forbidding("configmaps", "", "other")
 		_, err := runOf(t, cluster, "ConfigMap shop/a").Do(t.Context())
 		require.ErrorContains(t, err, "prune: list the ConfigMap of apply set Secret shop/shop: ")
 		require.Empty(t, deletions(cluster))
-		require.Equal(t, "ConfigMap other", cluster.promise(t))
+		require.Equal(t, "ConfigMap other", promise(t, cluster))
 
-		cluster.refuse = forbidding("configmaps", "")
+		cluster.Refuse = forbidding("configmaps", "")
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))
 		require.ElementsMatch(t, []string{"configmaps/old", "configmaps/old-too"}, deletions(cluster))
-		require.Equal(t, "ConfigMap", cluster.promise(t))
+		require.Equal(t, "ConfigMap", promise(t, cluster))
 	})
 }
 
@@ -131,28 +132,28 @@ func TestMembersThatMayNotBeRead(t *testing.T) {
 // that left the set after they were listed are not deleted.
 func TestLabelAloneMakesNoMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/old", "ConfigMap shop/leaving"))
 		set := applyset.Parent{ID: shopSet}.SetID()
 		copied := labelled("copied", "shop", set)
 		strange := labelled("strange", "elsewhere", set)
-		strange.SetManagedFields(cluster.at("configmaps/shop/old").GetManagedFields())
+		strange.SetManagedFields(cluster.At("configmaps/shop/old").GetManagedFields())
 		kind, _ := cluster.Kind(copied.GroupVersionKind())
-		cluster.add(kind, copied)
-		cluster.add(kind, strange)
-		cluster.refuse = func(verb string, kind kube.Kind, namespace, name string) error {
-			if left := cluster.at("configmaps/shop/leaving"); verb == "delete" && name == "leaving" && left.GetLabels() != nil {
+		cluster.Add(kind, copied)
+		cluster.Add(kind, strange)
+		cluster.Refuse = func(verb string, kind kube.Kind, namespace, name string) error {
+			if left := cluster.At("configmaps/shop/leaving"); verb == "delete" && name == "leaving" && left.GetLabels() != nil {
 				left.SetLabels(nil)
-				cluster.add(kind, left)
+				cluster.Add(kind, left)
 			}
 			return nil
 		}
 		summary, err := runOf(t, cluster, "ConfigMap shop/a").Do(t.Context())
 		require.NoError(t, err)
-		require.NotNil(t, cluster.at("configmaps/shop/leaving"))
-		require.NotNil(t, cluster.at("configmaps/shop/copied"))
-		require.NotNil(t, cluster.at("configmaps/elsewhere/strange"))
-		require.Nil(t, cluster.at("configmaps/shop/old"))
+		require.NotNil(t, cluster.At("configmaps/shop/leaving"))
+		require.NotNil(t, cluster.At("configmaps/shop/copied"))
+		require.NotNil(t, cluster.At("configmaps/elsewhere/strange"))
+		require.Nil(t, cluster.At("configmaps/shop/old"))
 		for _, result := range summary.Results {
 			require.NotContains(t, []string{"copied", "strange"}, result.ID.Name, "it is not spoken of either")
 			if result.ID.Name == "leaving" {
@@ -166,17 +167,17 @@ func TestLabelAloneMakesNoMember(t *testing.T) {
 // missing, it is reported, and the set keeps its kind.
 func TestAnOwnedObjectWithoutManagedFieldsMayBeAMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/owned"))
 		kind, _ := cluster.Kind(corev1.SchemeGroupVersion.WithKind("ServiceAccount"))
-		owned := cluster.at("serviceaccounts/shop/owned")
+		owned := cluster.At("serviceaccounts/shop/owned")
 		owned.SetManagedFields(nil)
 		yes := true
 		owned.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "App", Name: "app", UID: "1", Controller: &yes}})
-		cluster.add(kind, owned)
+		cluster.Add(kind, owned)
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))
-		require.NotNil(t, cluster.at("serviceaccounts/shop/owned"))
-		require.Equal(t, "ConfigMap,ServiceAccount", cluster.promise(t))
+		require.NotNil(t, cluster.At("serviceaccounts/shop/owned"))
+		require.Equal(t, "ConfigMap,ServiceAccount", promise(t, cluster))
 	})
 }
 
@@ -193,14 +194,14 @@ func labelled(name, namespace, set string) *unstructured.Unstructured {
 // stream that contains it in the other group keeps it.
 func TestOneObjectUnderTwoGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "Route.old.example shop/web", "Route.old.example shop/other"))
 		next := runOf(t, cluster, "Route.new.example shop/web")
-		uid := cluster.at("routes.old.example/shop/web").GetUID()
+		uid := cluster.At("routes.old.example/shop/web").GetUID()
 		kind, _ := cluster.Kind(schema.GroupVersionKind{Group: "new.example", Version: "v1", Kind: "Route"})
-		twin := cluster.at("routes.old.example/shop/web")
+		twin := cluster.At("routes.old.example/shop/web")
 		twin.SetGroupVersionKind(schema.GroupVersionKind{Group: "new.example", Version: "v1", Kind: "Route"})
-		cluster.add(kind, twin)
+		cluster.Add(kind, twin)
 		require.Equal(t, uid, twin.GetUID())
 		next.Remover.NoWait = true // the store has no watches
 		done(t, next)
@@ -209,7 +210,7 @@ func TestOneObjectUnderTwoGroups(t *testing.T) {
 }
 
 // deletionsOf returns the deletions of a resource, with its group.
-func deletionsOf(s *store, resource string) []string {
+func deletionsOf(s *memcluster.Store, resource string) []string {
 	var out []string
 	for _, what := range deletions(s) {
 		if name, ok := strings.CutPrefix(what, resource+"/"); ok {
@@ -221,26 +222,26 @@ func deletionsOf(s *store, resource string) []string {
 
 // The parent of a set is not its member: the set would prune itself.
 func TestParentIsNoMember(t *testing.T) {
-	cluster := newStore()
+	cluster := memcluster.New()
 	_, err := runOf(t, cluster, "Secret shop/shop", "ConfigMap shop/a").Do(t.Context())
 	require.EqualError(t, err, "Secret shop/shop is the parent of the apply set and cannot be a member of it: give the set another name")
-	require.Empty(t, cluster.log)
+	require.Empty(t, cluster.Log)
 }
 
 // Protected members, and those that could not be deleted, keep their kinds in
 // the set.
 func TestWhatIsKeptIsStillPromised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount other/kept"))
-		kept := cluster.at("serviceaccounts/other/kept")
+		kept := cluster.At("serviceaccounts/other/kept")
 		kept.SetAnnotations(map[string]string{"helm.sh/resource-policy": "keep"})
 		kind, _ := cluster.Kind(kept.GroupVersionKind())
-		cluster.add(kind, kept)
+		cluster.Add(kind, kept)
 		summary, err := runOf(t, cluster, "ConfigMap shop/a").Do(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, deletions(cluster))
-		require.Equal(t, "ConfigMap,ServiceAccount other", cluster.promise(t))
+		require.Equal(t, "ConfigMap,ServiceAccount other", promise(t, cluster))
 		last := summary.Results[len(summary.Results)-1]
 		require.Equal(t, object.ID{Kind: "ServiceAccount", Namespace: "other", Name: "kept"}, last.ID)
 		require.Equal(t, apply.Kept, last.State)
@@ -250,8 +251,8 @@ func TestWhatIsKeptIsStillPromised(t *testing.T) {
 // Of two concurrent runs one begins when the other has ended.
 func TestRunsDoNotInterleave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
-		cluster.refuse = func(verb string, _ kube.Kind, _, name string) error {
+		cluster := memcluster.New()
+		cluster.Refuse = func(verb string, _ kube.Kind, _, name string) error {
 			if pause := map[string]time.Duration{"a": 2 * time.Second, "b": 3 * time.Second}[name]; verb == "apply" {
 				time.Sleep(pause)
 			}
@@ -269,7 +270,7 @@ func TestRunsDoNotInterleave(t *testing.T) {
 		}
 		runs.Wait()
 		writers := ""
-		for _, line := range cluster.log {
+		for _, line := range cluster.Log {
 			if _, name, _ := strings.Cut(line, "/"); name == "a" || name == "b" {
 				writers += name
 			}

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/history"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -20,7 +22,7 @@ import (
 
 // undoing returns a run over a set that rolls back when it fails, and prunes
 // only if prune is set.
-func undoing(t *testing.T, cluster *store, prune bool, objects ...string) Run {
+func undoing(t *testing.T, cluster *memcluster.Store, prune bool, objects ...string) Run {
 	r := runOf(t, cluster, objects...)
 	r.Prune = prune
 	r.Undo = func(_ context.Context, to *Revision) (Run, error) {
@@ -34,7 +36,7 @@ func undoing(t *testing.T, cluster *store, prune bool, objects ...string) Run {
 }
 
 // keeping applies objects and prunes nothing.
-func keeping(t *testing.T, cluster *store, objects ...string) {
+func keeping(t *testing.T, cluster *memcluster.Store, objects ...string) {
 	r := runOf(t, cluster, objects...)
 	r.Prune = false
 	done(t, r)
@@ -62,16 +64,16 @@ func undoneBy(t *testing.T, r Run) *UndoneError {
 // matter.
 func TestUndoStaysAtWhatIsDeployed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))                        // 1
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/data")) // 2: deployed
-		cluster.refuse = refusing("a")
+		cluster.Refuse = refusing("a")
 		_, err := runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/data", "ConfigMap shop/b").Do(t.Context()) // 3: fails
 		require.Error(t, err)
 		undone := undoneBy(t, undoing(t, cluster, true, "ConfigMap shop/a", "ConfigMap shop/data")) // 4: the deployed content, once more
-		require.ErrorIs(t, undone.Err, errDeployedLast)
+		require.ErrorIs(t, undone.Err, history.ErrDeployedLast)
 		require.Zero(t, undone.Revision)
-		require.Contains(t, cluster.members(), "configmaps/data")
+		require.Contains(t, cluster.Members(), "configmaps/data")
 	})
 }
 
@@ -87,15 +89,15 @@ func TestUndoDeletesWhatTheRunCreated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				cluster := newStore()
+				cluster := memcluster.New()
 				keeping(t, cluster, "ConfigMap shop/app", "ConfigMap shop/old") // 1
 				keeping(t, cluster, "ConfigMap shop/app")                       // 2: old stays a member
-				cluster.refuse = refusing("bad")
+				cluster.Refuse = refusing("bad")
 				undone := undoneBy(t, undoing(t, cluster, c.prune, "ConfigMap shop/app", "ConfigMap shop/old", "ConfigMap shop/new", "ConfigMap shop/bad"))
 				require.NoError(t, undone.Err)
 				require.Equal(t, 2, undone.Revision)
-				require.Equal(t, c.left, cluster.members())
-				require.Empty(t, cluster.unknown)
+				require.Equal(t, c.left, cluster.Members())
+				require.Empty(t, cluster.Uncovered)
 			})
 		})
 	}
@@ -105,14 +107,14 @@ func TestUndoDeletesWhatTheRunCreated(t *testing.T) {
 // kept and reported: its earlier content is not known.
 func TestUndoLeavesWhatWasThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		keeping(t, cluster, "ConfigMap shop/app")
-		foreign := resources(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: found, namespace: shop}}")[0]
+		foreign := runOf(t, cluster, "ConfigMap shop/found").Stream.Resources[0]
 		kind, _ := cluster.Kind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
-		cluster.add(kind, &unstructured.Unstructured{Object: foreign.Object})
-		cluster.refuse = refusing("bad")
+		cluster.Add(kind, &unstructured.Unstructured{Object: foreign.Object})
+		cluster.Refuse = refusing("bad")
 		undone := undoneBy(t, undoing(t, cluster, false, "ConfigMap shop/app", "ConfigMap shop/found", "ConfigMap shop/bad"))
-		require.NotNil(t, cluster.at("configmaps/shop/found"))
+		require.NotNil(t, cluster.At("configmaps/shop/found"))
 		require.Equal(t, []object.ID{foreign.ID}, undone.Left)
 		require.EqualError(t, undone.Outcome(), "rolled back to revision 1; not rolled back, because they may have existed before the run: ConfigMap shop/found")
 	})
@@ -123,21 +125,21 @@ func TestUndoLeavesWhatWasThere(t *testing.T) {
 func TestUndoPrunesNothingThatTheRunAdopted(t *testing.T) {
 	for _, revisions := range []int{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
-			cluster := newStore()
+			cluster := memcluster.New()
 			if revisions > 0 {
 				done(t, runOf(t, cluster, "ConfigMap shop/app"))
 			}
-			foreign := resources(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: found, namespace: shop}}")[0]
+			foreign := runOf(t, cluster, "ConfigMap shop/found").Stream.Resources[0]
 			kind, _ := cluster.Kind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
-			cluster.add(kind, &unstructured.Unstructured{Object: foreign.Object})
-			cluster.refuse = refusing("bad")
+			cluster.Add(kind, &unstructured.Unstructured{Object: foreign.Object})
+			cluster.Refuse = refusing("bad")
 			undone := undoneBy(t, undoing(t, cluster, true, "ConfigMap shop/app", "ConfigMap shop/found", "ConfigMap shop/bad"))
 			require.NoError(t, undone.Err)
 			require.Equal(t, []object.ID{foreign.ID}, undone.Left)
-			require.NotContains(t, cluster.members(), "configmaps/found")
-			cluster.refuse = nil
+			require.NotContains(t, cluster.Members(), "configmaps/found")
+			cluster.Refuse = nil
 			done(t, runOf(t, cluster, "ConfigMap shop/app"))
-			require.NotNil(t, cluster.at("configmaps/shop/found"))
+			require.NotNil(t, cluster.At("configmaps/shop/found"))
 		})
 	}
 }
@@ -149,10 +151,10 @@ func TestUndoDeletesNothingItDidNotSee(t *testing.T) {
 	for verb, left := range map[string][]string{"list": {"configmaps/app"}, "get": {"configmaps/app", "configmaps/new"}} {
 		t.Run(verb, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				cluster := newStore()
+				cluster := memcluster.New()
 				keeping(t, cluster, "ConfigMap shop/app")
 				bad, began := refusing("bad"), atomic.Bool{}
-				cluster.refuse = func(v string, kind kube.Kind, namespace, name string) error {
+				cluster.Refuse = func(v string, kind kube.Kind, namespace, name string) error {
 					if v == "apply" && kind.Resource.Resource == "configmaps" {
 						began.Store(true)
 					}
@@ -163,7 +165,7 @@ func TestUndoDeletesNothingItDidNotSee(t *testing.T) {
 				}
 				undone := undoneBy(t, undoing(t, cluster, false, "ConfigMap shop/app", "ConfigMap shop/new", "ConfigMap shop/bad"))
 				require.NoError(t, undone.Err)
-				require.Equal(t, left, cluster.members())
+				require.Equal(t, left, cluster.Members())
 				require.Len(t, undone.Left, len(left)-1)
 			})
 		})
@@ -173,8 +175,8 @@ func TestUndoDeletesNothingItDidNotSee(t *testing.T) {
 // A first install that fails leaves nothing of what it applied.
 func TestUndoOfAFirstInstall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
-		cluster.refuse = refusing("bad")
+		cluster := memcluster.New()
+		cluster.Refuse = refusing("bad")
 		r := undoing(t, cluster, false, "ServiceAccount extra/web", "ConfigMap shop/a", "ConfigMap shop/bad")
 		r.Undo = func(context.Context, *Revision) (Run, error) {
 			return Run{}, errors.New("there is no revision to go back to")
@@ -184,7 +186,7 @@ func TestUndoOfAFirstInstall(t *testing.T) {
 		undone := undoneBy(t, r)
 		require.NoError(t, undone.Err)
 		require.Zero(t, undone.Revision)
-		require.Empty(t, cluster.members())
+		require.Empty(t, cluster.Members())
 		require.Equal(t, 2, told)
 		require.EqualError(t, undone.Outcome(), "no revision was deployed before: everything that the run created was deleted")
 		entries, err := r.history().List(t.Context())
@@ -201,10 +203,10 @@ func TestUndoOfAFirstInstall(t *testing.T) {
 // still rolls back.
 func TestUndoWhenNothingWasSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		keeping(t, cluster, "ConfigMap shop/app")
 		failed := attempt{set: &Set{}, began: true, revision: 2, failure: errors.New("not ready in time")}
-		cluster.refuse = refusing("bad")
+		cluster.Refuse = refusing("bad")
 		_, err := runOf(t, cluster, "ConfigMap shop/app", "ConfigMap shop/bad").Do(t.Context())
 		require.Error(t, err)
 		r := undoing(t, cluster, false, "ConfigMap shop/app", "ConfigMap shop/bad").withDefaults()
@@ -222,37 +224,13 @@ func TestUndoWhenNothingWasSent(t *testing.T) {
 // that is no reason to roll back.
 func TestNoUndoWhenOnlyTheRecordFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		keeping(t, cluster, "ConfigMap shop/app")
-		cluster.refuse = refusing("ordapply.shop.v2")
+		cluster.Refuse = refusing("ordapply.shop.v2")
 		_, err := undoing(t, cluster, false, "ConfigMap shop/app", "ConfigMap shop/more").Do(t.Context())
 		require.ErrorContains(t, err, "mark revision 2 as deployed")
 		_, undone := errors.AsType[*UndoneError](err)
 		require.False(t, undone)
-		require.Equal(t, []string{"configmaps/app", "configmaps/more"}, cluster.members())
+		require.Equal(t, []string{"configmaps/app", "configmaps/more"}, cluster.Members())
 	})
-}
-
-func TestDeployedBefore(t *testing.T) {
-	for name, c := range map[string]struct {
-		entries []Entry
-		number  int
-		err     string
-	}{
-		"the one before":     {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Deployed, digest: "b"}}, 1, ""},
-		"not a failed one":   {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Failed, digest: "b"}, {Number: 3, Status: Deployed, digest: "c"}}, 1, ""},
-		"before a failure":   {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Deployed, digest: "b"}, {Number: 3, Status: Failed, digest: "c"}}, 2, ""},
-		"not the same":       {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Superseded, digest: "b"}, {Number: 3, Status: Deployed, digest: "b"}}, 1, ""},
-		"deployed, as it is": {[]Entry{{Number: 1, Status: Superseded, digest: "a"}, {Number: 2, Status: Deployed, digest: "b"}, {Number: 3, Status: Failed, digest: "c"}, {Number: 4, Status: Failed, digest: "b"}}, 0, "revision 4, the latest, did not become ready and is the same as revision 2"},
-		"nothing":            {nil, 0, "nothing to roll back to"},
-		"only one":           {[]Entry{{Number: 1, Status: Deployed, digest: "a"}}, 0, "nothing to roll back to"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			e, err := deployedBefore(c.entries)
-			require.Equal(t, c.number, e.Number)
-			if c.err != "" {
-				require.ErrorContains(t, err, c.err)
-			}
-		})
-	}
 }

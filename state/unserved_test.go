@@ -12,6 +12,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -20,16 +21,16 @@ func gear() schema.GroupKind { return schema.GroupKind{Group: "example.com", Kin
 
 // withGear returns a cluster with a set of a ConfigMap and a Gear, whose kind
 // is not served from then on.
-func withGear(t *testing.T) *store {
+func withGear(t *testing.T) *memcluster.Store {
 	t.Helper()
-	cluster := newStore()
+	cluster := memcluster.New()
 	done(t, runOf(t, cluster, "ConfigMap shop/a", "Gear.example.com shop/one"))
-	cluster.gone = map[schema.GroupKind]bool{gear(): true}
+	cluster.Gone = map[schema.GroupKind]bool{gear(): true}
 	return cluster
 }
 
 // define adds the CustomResourceDefinition of Gear.
-func define(t *testing.T, cluster *store, served bool) {
+func define(t *testing.T, cluster *memcluster.Store, served bool) {
 	t.Helper()
 	crd := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -41,11 +42,11 @@ func define(t *testing.T, cluster *store, served bool) {
 		"status": map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}},
 	}}
 	kind, _ := cluster.Kind(crd.GroupVersionKind())
-	cluster.add(kind, crd)
+	cluster.Add(kind, crd)
 }
 
-func dissolution(cluster *store) SetDeletion {
-	return SetDeletion{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret"), Remover: apply.Remover{Cluster: cluster, NoWait: true}} // the store has no watches
+func dissolution(cluster *memcluster.Store) SetDeletion {
+	return SetDeletion{SetRef: SetRef{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret")}, Remover: apply.Remover{Cluster: cluster, NoWait: true}} // the store has no watches
 }
 
 // A kind whose CustomResourceDefinition serves no version still has its
@@ -63,18 +64,18 @@ func TestKindWithoutAServedVersionStaysPromised(t *testing.T) {
 		require.Contains(t, notes[0], "members of kind Gear.example.com are left unchanged")
 		require.Contains(t, notes[0], "set served: true for one of them (kubectl edit crd gears.example.com)")
 		done(t, run)
-		require.Equal(t, "ConfigMap,Gear.example.com", cluster.promise(t))
+		require.Equal(t, "ConfigMap,Gear.example.com", promise(t, cluster))
 
 		_, err = dissolution(cluster).Do(t.Context())
 		require.ErrorContains(t, err, "the apply set has members of kind Gear.example.com that cannot be listed")
-		require.Equal(t, "ConfigMap,Gear.example.com", cluster.promise(t))
+		require.Equal(t, "ConfigMap,Gear.example.com", promise(t, cluster))
 		require.Empty(t, deletions(cluster))
-		require.NotNil(t, cluster.at("secrets/shop/ordapply.shop.v1"), "the history stays")
+		require.NotNil(t, cluster.At("secrets/shop/ordapply.shop.v1"), "the history stays")
 
-		cluster.gone = nil
+		cluster.Gone = nil
 		_, err = dissolution(cluster).Do(t.Context())
 		require.NoError(t, err)
-		require.Empty(t, cluster.members())
+		require.Empty(t, cluster.Members())
 	})
 }
 
@@ -83,12 +84,12 @@ func TestKindWithoutAServedVersionStaysPromised(t *testing.T) {
 func TestKindThatDiscoveryListsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withGear(t)
-		cluster.late = map[schema.GroupKind]bool{gear(): true}
+		cluster.Late = map[schema.GroupKind]bool{gear(): true}
 		run := runOf(t, cluster, "ConfigMap shop/a")
 		run.Remover.NoWait = true // the store has no watches
 		done(t, run)
 		require.Equal(t, []string{"gears/one"}, deletions(cluster))
-		require.Equal(t, "ConfigMap", cluster.promise(t))
+		require.Equal(t, "ConfigMap", promise(t, cluster))
 	})
 }
 
@@ -98,7 +99,7 @@ func TestKindThatIsGoneLeavesThePromise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withGear(t)
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))
-		require.Equal(t, "ConfigMap", cluster.promise(t))
+		require.Equal(t, "ConfigMap", promise(t, cluster))
 	})
 }
 
@@ -107,9 +108,9 @@ func TestKindWhoseDefinitionMayNotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, resource := range []string{"customresourcedefinitions", "apiservices"} {
 			cluster := withGear(t)
-			cluster.refuse = forbidding(resource, "")
+			cluster.Refuse = forbidding(resource, "")
 			done(t, runOf(t, cluster, "ConfigMap shop/a"))
-			require.Equal(t, "ConfigMap,Gear.example.com", cluster.promise(t), resource)
+			require.Equal(t, "ConfigMap,Gear.example.com", promise(t, cluster), resource)
 			_, err := dissolution(cluster).Do(t.Context())
 			require.ErrorContains(t, err, "grant get and list on "+resource)
 		}
@@ -125,9 +126,9 @@ func TestKindOfAnotherServer(t *testing.T) {
 			"spec": map[string]any{"group": "example.com", "version": "v1", "service": map[string]any{"namespace": "gears", "name": "api"}},
 		}}
 		kind, _ := cluster.Kind(service.GroupVersionKind())
-		cluster.add(kind, service)
+		cluster.Add(kind, service)
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))
-		require.Equal(t, "ConfigMap,Gear.example.com", cluster.promise(t))
+		require.Equal(t, "ConfigMap,Gear.example.com", promise(t, cluster))
 	})
 }
 
@@ -135,34 +136,34 @@ func TestKindOfAnotherServer(t *testing.T) {
 // definitions.
 func TestServedKindsCostNothingMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "Gear.example.com shop/one"))
-		cluster.log = nil
-		cluster.refuse = func(verb string, kind kube.Kind, _, _ string) error {
+		cluster.Log = nil
+		cluster.Refuse = func(verb string, kind kube.Kind, _, _ string) error {
 			require.NotContains(t, []string{"customresourcedefinitions", "apiservices"}, kind.Resource.Resource)
 			return nil
 		}
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "Gear.example.com shop/one"))
-		require.NotContains(t, cluster.log, "discover")
+		require.NotContains(t, cluster.Log, "discover")
 	})
 }
 
 // The bare 404 of a path, as a proxy sends it, is not an empty list.
 func TestBareNotFoundIsNoEmptyList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := newStore()
+		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/old"))
-		cluster.refuse = func(verb string, kind kube.Kind, _, _ string) error {
+		cluster.Refuse = func(verb string, kind kube.Kind, _, _ string) error {
 			if verb == "list" && kind.Resource.Resource == "serviceaccounts" {
 				return bareNotFound()
 			}
 			return nil
 		}
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))
-		require.Equal(t, "ConfigMap,ServiceAccount", cluster.promise(t))
+		require.Equal(t, "ConfigMap,ServiceAccount", promise(t, cluster))
 		_, err := dissolution(cluster).Do(t.Context())
 		require.ErrorContains(t, err, "check for a proxy between you and the API server")
-		require.NotNil(t, cluster.at("secrets/shop/shop"))
+		require.NotNil(t, cluster.At("secrets/shop/shop"))
 	})
 }
 
@@ -176,12 +177,12 @@ func bareNotFound() error {
 func TestKeptMemberOfAnUnservedKindHoldsTheSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withGear(t)
-		cluster.gone = nil
-		live := cluster.at("gears.example.com/shop/one")
+		cluster.Gone = nil
+		live := cluster.At("gears.example.com/shop/one")
 		live.SetAnnotations(map[string]string{"ordapply.dev/lifecycle": "keep"})
 		kind, _ := cluster.Kind(live.GroupVersionKind())
-		cluster.add(kind, live)
-		cluster.refuse = func(verb string, kind kube.Kind, _, _ string) error {
+		cluster.Add(kind, live)
+		cluster.Refuse = func(verb string, kind kube.Kind, _, _ string) error {
 			if verb == "get" && kind.Resource.Resource == "gears" {
 				return bareNotFound()
 			}
@@ -189,8 +190,8 @@ func TestKeptMemberOfAnUnservedKindHoldsTheSet(t *testing.T) {
 		}
 		_, err := dissolution(cluster).Do(t.Context())
 		require.Error(t, err)
-		require.NotNil(t, cluster.at("secrets/shop/shop"), "its parent is dropped only when nothing carries the label")
-		require.Equal(t, shopParent().SetID(), applyset.Owner(cluster.at("gears.example.com/shop/one")))
+		require.NotNil(t, cluster.At("secrets/shop/shop"), "its parent is dropped only when nothing carries the label")
+		require.Equal(t, shopParent().SetID(), applyset.Owner(cluster.At("gears.example.com/shop/one")))
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
@@ -53,7 +54,7 @@ kind: ConfigMap
 metadata: {name: later, namespace: default, annotations: {ordapply.dev/depends-on: apiregistration.k8s.io/APIService/v1.extension.example}}
 `, address, port))
 	code, said := applyThrough(cluster.Kubeconfig, stream, "--wave-timeout", "15s")
-	require.Equal(t, exitTimedOut, code, said)
+	require.Equal(t, exit.TimedOut, code, said)
 	require.Contains(t, said, "wait for APIService v1.extension.example: not ready after 15s (wave timeout): FailedDiscoveryCheck: ")
 	require.Contains(t, said, "it blocks 1 resource in wave 2/2: ConfigMap default/later")
 	out, err := cluster.TryKubectl("get", "configmap", "later")
@@ -61,7 +62,7 @@ metadata: {name: later, namespace: default, annotations: {ordapply.dev/depends-o
 
 	up.Store(true)
 	code, said = applyThrough(cluster.Kubeconfig, stream, "--wave-timeout", "3m")
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 }
 
 // aggregated serves an API group without kinds while up is true.
@@ -105,6 +106,6 @@ func ownAddress(t *testing.T) string {
 			return network.IP.String()
 		}
 	}
-	t.Skip("skipped for want of an address beside 127.0.0.1")
+	t.Skip("skipped: it needs an address beside 127.0.0.1")
 	return ""
 }

@@ -6,9 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/rest"
 
+	"github.com/ordapply/ordapply/internal/connect"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/report"
+	"github.com/ordapply/ordapply/internal/setflags"
+	"github.com/ordapply/ordapply/internal/usage"
 	"github.com/ordapply/ordapply/state"
 )
 
@@ -19,7 +22,7 @@ func newApplySet() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
-			return usagef("name a subcommand: crd or hand-over")
+			return usage.Errorf("name a subcommand: crd or hand-over")
 		},
 	}
 	cmd.AddCommand(newApplySetCRD(), newHandOver())
@@ -79,27 +82,27 @@ refuses the set afterwards; apply --take-over takes it over again.`,
   KUBECTL_APPLYSET=true kubectl apply --server-side --prune --applyset shop -n shop -f app.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOf("to", to, "kubectl"); err != nil {
+			if err := usage.OneOf("to", to, "kubectl"); err != nil {
 				return err
 			}
-			t, err := connect(cmd.Context(), cluster, func(*rest.Config) {})
+			t, err := connect.To(cmd.Context(), cluster)
 			if err != nil {
 				return err
 			}
-			gvk, id, err := t.parent(cmd.Context(), args[0])
+			gvk, id, err := setflags.ParentOf(cmd.Context(), t, args[0])
 			if err != nil {
 				return err
 			}
-			h := state.HandOver{Cluster: t.cluster, Parent: id, Kind: gvk, Namespace: t.home, LockTimeout: lockTimeout}
+			h := state.HandOver{SetRef: state.SetRef{Cluster: t.Cluster, Parent: id, Kind: gvk, Namespace: t.Home, LockTimeout: lockTimeout}}
 			if err := h.ToKubectl(cmd.Context()); err != nil {
 				return err
 			}
-			_, err = plain.Fprintf(cmd.OutOrStdout(), "%s is now managed by kubectl; take it over again with ordapply apply --applyset %s --take-over\n", resourceName(id), args[0])
+			_, err = plain.Fprintf(cmd.OutOrStdout(), "%s is now managed by kubectl; take it over again with ordapply apply --applyset %s --take-over\n", report.ResourceName(id), args[0])
 			return err
 		},
 	}
 	cluster.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&to, "to", "", "tool that takes over the set: kubectl")
-	registerLockTimeout(cmd.Flags(), &lockTimeout)
+	setflags.RegisterLockTimeout(cmd.Flags(), &lockTimeout)
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/kube"
 )
@@ -66,7 +67,7 @@ func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
 			}
 			flags := []string{"--applyset", "set-" + name, "-n", "as-read", "--adopt", c.adopt}
 			code, said := applyThrough(lab.cluster.Kubeconfig, manifest("one"), flags...)
-			require.Equal(t, exitDone, code, said)
+			require.Equal(t, exit.Done, code, said)
 			proxy := recorder.Start(t, lab.cluster.Kubeconfig)
 			done := false
 			proxy.Inject(func(r *recorder.Request) recorder.Fault {
@@ -88,16 +89,16 @@ func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
 			require.NoError(t, err)
 			value, _, _ := unstructured.NestedString(live.Object, "data", "value")
 			if c.says != "" {
-				require.Equal(t, exitFailed, code, said)
+				require.Equal(t, exit.Failed, code, said)
 				require.Contains(t, said, c.says)
 				require.Empty(t, value)
 				return
 			}
-			require.Equal(t, exitDone, code, said)
+			require.Equal(t, exit.Done, code, said)
 			require.Equal(t, "two", value)
 			proxy.Reset()
 			code, said = applyThrough(proxy.Kubeconfig, manifest("two"), flags...)
-			require.Equal(t, exitDone, code, said)
+			require.Equal(t, exit.Done, code, said)
 			require.Zero(t, patches(proxy.Requests()), "the version that was sent is no part of the fingerprint")
 		})
 	}

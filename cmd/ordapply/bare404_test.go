@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
@@ -18,15 +19,15 @@ func deleteAnsweredByAProxy(t *testing.T, cluster *testcluster.Cluster) {
 	stream := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stays}\n"
 	flags := []string{"-n", namespace, "--applyset", "s", "--prune"}
 	code, said := applyThrough(cluster.Kubeconfig, []byte(stream+"---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: goes}\n"), flags...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	proxy.Inject(recorder.Always(recorder.Verb("delete", "serviceaccounts"), recorder.NotServed))
 	code, said = applyThrough(proxy.Kubeconfig, []byte(stream), flags...)
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	require.Contains(t, said, "delete ServiceAccount bare404/goes: the API server returned a bare 404")
 	require.Contains(t, said, "check for a proxy between you and the API server")
 	require.Equal(t, "ConfigMap,ServiceAccount", cluster.Kubectl(t, "get", "secret", "s", "-n", namespace, "-o", `jsonpath={.metadata.annotations.applyset\.kubernetes\.io/contains-group-kinds}`))
 	code, said = applyThrough(cluster.Kubeconfig, []byte(stream), flags...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Contains(t, said, "ServiceAccount bare404/goes  deleted")
 }

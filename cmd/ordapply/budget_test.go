@@ -11,21 +11,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/test/corpora"
 	second "github.com/ordapply/ordapply/internal/test/observer"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 // A first apply of N objects over K pairs of resource and namespace makes at
 // most N + 4K + 20 requests, N of them PATCHes, not counting permission checks.
 func TestRequestBudgetOfAFirstApply(t *testing.T) {
-	file := realStream{name: "kube-prometheus"}.write(t, corpora(t))
+	file := realStream{name: "kube-prometheus"}.write(t, corpora.Need(t))
 	cluster := testcluster.Start(t) // its own: it has an APIService whose backend does not run here
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, said := ordapplyWith(proxy.Kubeconfig, "apply", "-f", file)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	patches, others, pairs := 0, map[string]int{}, map[string]bool{}
 	for _, r := range proxy.Requests() {
 		if r.Verb == "patch" {
@@ -59,7 +61,7 @@ func reapplyWithinBudget(t *testing.T, proxy *recorder.Proxy, file string) {
 
 	proxy.Reset()
 	code, said := ordapplyWith(proxy.Kubeconfig, "apply", "-f", file)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	verbs := map[string]int{}
 	for _, r := range proxy.Requests() {
 		verbs[r.Verb]++
@@ -85,7 +87,7 @@ func TestRequestsArriveInOrder(t *testing.T) {
 			require.NoError(t, err)
 			var out, said bytes.Buffer
 			code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig}, bytes.NewReader(stream), &out, &said)
-			require.Equal(t, exitDone, code, said.String())
+			require.Equal(t, exit.Done, code, said.String())
 			plan := planFor(t, stream)
 			checkArrival(t, plan, proxy.Requests())
 			checkGates(t, plan, proxy.Requests(), cluster, watch)
@@ -117,7 +119,7 @@ func randomStream(rng *rand.Rand, n int, namespace string) []byte {
 
 func planFor(t *testing.T, stream []byte) *ordering.Plan {
 	t.Helper()
-	manifests, err := manifest.Read("random", stream)
+	manifests, err := manifest.Read("random", bytes.NewReader(stream))
 	require.NoError(t, err)
 	var inputs []apply.Input
 	for _, m := range manifests {
@@ -181,7 +183,7 @@ func TestRequestBudgetOfAFailure(t *testing.T) {
 		fmt.Fprintf(&stream, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d%[1]d, namespace: crashing}\nspec: {selector: {matchLabels: {a: d%[1]d}}, template: {metadata: {labels: {a: d%[1]d}, annotations: {localcluster/behaviour: crash-loop}}, spec: {containers: [{name: c, image: c}]}}}\n", i)
 	}
 	code, said := applyThrough(proxy.Kubeconfig, stream.Bytes(), "--wave-timeout", "15s")
-	require.Equal(t, exitTimedOut, code, said)
+	require.Equal(t, exit.TimedOut, code, said)
 	own, asked := 0, 0
 	for _, r := range proxy.Requests() {
 		switch r.Resource {
@@ -228,7 +230,7 @@ func TestRequestBudgetOfAWait(t *testing.T) {
 			})
 			code, said := applyThrough(proxy.Kubeconfig, []byte(c.stream))
 			done := time.Now()
-			require.Equal(t, exitDone, code, said)
+			require.Equal(t, exit.Done, code, said)
 			require.Less(t, done.Sub(<-came), 1500*time.Millisecond)
 			total, asked := 0, 0
 			for _, r := range proxy.Requests() {

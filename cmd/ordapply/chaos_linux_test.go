@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/auditlog"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
@@ -142,7 +143,7 @@ func (lab chaosLab) suspend(t *testing.T, act chaosAct, size, k, writes int, see
 		}
 	}
 	if sent < writes {
-		require.NotEqual(t, exitDone, first.ProcessState.ExitCode(), "it had not sent all: %s", said.String())
+		require.NotEqual(t, exit.Done, first.ProcessState.ExitCode(), "it had not sent all: %s", said.String())
 	}
 	trial.knowsAll(t)
 	trial.converged(t, second)

@@ -10,11 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/planning"
+	"github.com/ordapply/ordapply/internal/usage"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 func newConsolidate() *cobra.Command {
-	var in offline
+	var in planning.Offline
 	var target consolidateTarget
 	var output string
 	cmd := &cobra.Command{
@@ -29,18 +31,18 @@ for --into or --range. -o stream prints the manifests with the new numbers. With
   ordapply consolidate -f platform.yaml --into 7 -o stream > renumbered.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneOf("output", output, "text", "stream"); err != nil {
+			if err := usage.OneOf("output", output, "text", "stream"); err != nil {
 				return err
 			}
 			wanted, err := target.read(cmd)
 			if err != nil {
 				return err
 			}
-			inputs, options, err := in.load(cmd)
+			inputs, options, err := in.Load(cmd)
 			if err != nil {
 				return err
 			}
-			stream, err := checkedStream(inputs, in.scope())
+			stream, err := planning.CheckedStream(inputs, in.Scope())
 			if err != nil {
 				return err
 			}
@@ -72,7 +74,7 @@ for --into or --range. -o stream prints the manifests with the new numbers. With
 			return err
 		},
 	}
-	in.register(cmd)
+	in.Register(cmd)
 	target.register(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", "text", `"text": the new number of each wave; "stream": the manifests with the new numbers`)
 	return cmd
@@ -95,9 +97,9 @@ func (t *consolidateTarget) read(cmd *cobra.Command) (ordering.Target, error) {
 	out := ordering.Target{AssumeIndependent: t.assume, Into: t.into}
 	switch {
 	case cmd.Flags().Changed("into") && t.into < 1:
-		return out, usagef("--into=%d: must be at least 1", t.into)
+		return out, usage.Errorf("--into=%d: must be at least 1", t.into)
 	case t.assume && (t.into > 0 || t.within != ""):
-		return out, usagef("--assume-independent merges all waves that no edge connects, --into and --range only as many as needed: leave out one or the other")
+		return out, usage.Errorf("--assume-independent merges all waves that no edge connects, --into and --range only as many as needed: leave out one or the other")
 	case t.within == "":
 		return out, nil
 	}
@@ -105,7 +107,7 @@ func (t *consolidateTarget) read(cmd *cobra.Command) (ordering.Target, error) {
 	from, err := strconv.Atoi(low)
 	to, highErr := strconv.Atoi(high)
 	if !found || err != nil || highErr != nil || from > 0 || to < 0 {
-		return out, usagef("--range=%s: write the lowest and the highest number with 0 between them, such as -3..3", t.within)
+		return out, usage.Errorf("--range=%s: write the lowest and the highest number with 0 between them, such as -3..3", t.within)
 	}
 	out.Range = &ordering.WaveRange{Low: from, High: to}
 	return out, nil

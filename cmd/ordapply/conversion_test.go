@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 )
 
@@ -44,7 +45,7 @@ spec:
 	manifest := []byte("apiVersion: conversion.example/v1\nkind: Widget\nmetadata: {name: one, namespace: default}\n")
 
 	code, said := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
-	require.Equal(t, exitTimedOut, code, said)
+	require.Equal(t, exit.TimedOut, code, said)
 	require.Contains(t, said, "not applied after 3s (wave timeout): ")
 	require.Contains(t, said, `conversion webhook for conversion.example/v1, Kind=Widget failed: Post "https://converter.default.svc:443`)
 	require.Contains(t, said, "; the CustomResourceDefinition of Widget.conversion.example converts between versions with Service default/converter, which does not exist: apply it first")
@@ -70,12 +71,12 @@ endpoints: [{addresses: [%[1]q], conditions: {ready: true}}]
 		return nil
 	})
 	code, said = applyThrough(proxy.Kubeconfig, manifest)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 
 	refuses.Store(true)
 	proxy.Reset()
 	code, said = applyThrough(proxy.Kubeconfig, []byte("apiVersion: conversion.example/v1\nkind: Widget\nmetadata: {name: two, namespace: default}\n"))
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	require.Contains(t, said, "failed: no such shape; the conversion webhook of the CustomResourceDefinition of Widget.conversion.example returned this error")
 	require.Equal(t, 1, patches(proxy.Requests()))
 }

@@ -14,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/test/corpora"
+	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -52,13 +54,13 @@ func plannedStreams() map[string]planned {
 // about it. Objects with generateName are errors that name each, and the rest
 // is planned without them.
 func TestPlansOfRealStreams(t *testing.T) {
-	folder := corpora(t)
+	folder := corpora.Need(t)
 	for name, want := range plannedStreams() {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(folder, name+".yaml")
 			if want.generated > 0 {
 				code, said := offlineRun("plan", "--dry-run=client", "-f", path)
-				require.Equal(t, exitFailed, code)
+				require.Equal(t, exit.Failed, code)
 				require.Equal(t, want.generated, strings.Count(said, "metadata.generateName creates a new object on each run"))
 				require.Equal(t, want.nameless, strings.Count(said, "metadata.name is missing"))
 				require.Equal(t, want.generated+want.nameless, strings.Count(said, "error: "))
@@ -85,7 +87,7 @@ func readable(t *testing.T, path string, whole bool) []ordering.Resource {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	manifests, err := manifest.Read(filepath.Base(path), data)
+	manifests, err := manifest.Read(filepath.Base(path), bytes.NewReader(data))
 	require.Equal(t, whole, err == nil)
 	var inputs []apply.Input
 	for _, m := range manifests {
@@ -135,7 +137,7 @@ func requireTrueOf(t *testing.T, resources []ordering.Resource, plan *ordering.P
 // interprets it, or rejected with the correct error. Files that belong together
 // are one stream.
 func TestPlansOfRealAnnotations(t *testing.T) {
-	folder := filepath.Join(corpora(t), "ordering-annotations")
+	folder := filepath.Join(corpora.Need(t), "ordering-annotations")
 	seen := map[string]bool{}
 	for _, c := range annotated() {
 		t.Run(c.files[0], func(t *testing.T) {
@@ -147,9 +149,9 @@ func TestPlansOfRealAnnotations(t *testing.T) {
 			}
 			code, said := offlineRun(args...)
 			if c.refused {
-				require.Equal(t, exitFailed, code, said)
+				require.Equal(t, exit.Failed, code, said)
 			} else {
-				require.Equal(t, exitDone, code, said)
+				require.Equal(t, exit.Done, code, said)
 			}
 			for _, line := range c.says {
 				require.Contains(t, said, line)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
@@ -20,7 +21,7 @@ func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	stream := manyCRDs(30, "a.batch.example", "b.batch.example")
 	code, said := applyThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	later := discoveries(proxy.Requests())
 	t.Logf("discovery after the first PATCH: %v", later)
 	for path := range later {
@@ -37,7 +38,7 @@ func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
 	// again.
 	proxy.Reset()
 	code, said = applyThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Empty(t, discoveries(proxy.Requests()))
 }
 
@@ -46,7 +47,7 @@ func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
 func TestNoCRDRequestsWithoutCRDs(t *testing.T) {
 	proxy := recorder.Start(t, shared.Get(t).Kubeconfig)
 	code, said := applyThrough(proxy.Kubeconfig, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: without-crds, namespace: default}}\n"))
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Equal(t, 1, patches(proxy.Requests()))
 	require.Empty(t, discoveries(proxy.Requests()))
 	for _, r := range proxy.Requests() {
@@ -107,16 +108,16 @@ spec:
   service: {name: nobody, namespace: default}
 `
 	code, said := applyThrough(cluster.Kubeconfig, []byte(strings.Replace(broken, "metadata: {", "metadata: {annotations: {ordapply.dev/wait: applied}, ", 1)))
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	// The API server notices its backend at its own pace.
 	require.Eventually(t, func() bool {
 		code, said = applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: free, namespace: default}\n"))
-		require.Equal(t, exitDone, code, said)
+		require.Equal(t, exit.Done, code, said)
 		return strings.Contains(said, "note: the backend of broken.example/v1 does not answer (kubectl describe apiservice v1.broken.example); no resource of this stream needs it\n")
 	}, time.Minute, 200*time.Millisecond)
 
 	code, said = applyThrough(cluster.Kubeconfig, []byte("apiVersion: broken.example/v1\nkind: Thing\nmetadata: {name: bound, namespace: default}\n"), "--kind-timeout", "1s")
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	require.Contains(t, said, "1 resource of this stream will wait for it\n")
 	require.Contains(t, said, "error: wave 1/1: apply Thing.broken.example default/bound: the backend of broken.example/v1 does not answer even after 1s: ")
 	require.Contains(t, said, "; check its APIService (kubectl describe apiservice v1.broken.example)")

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 )
 
@@ -25,7 +26,7 @@ func TestCredentialsThatAreNotAccepted(t *testing.T) {
 	stranger := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, clientcmd.WriteToFile(*config, stranger))
 	code, said := applyThrough(stranger, stream)
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	require.Contains(t, said, "does not accept the credentials of your kubeconfig: log in again (")
 
 	for name, args := range map[string][]string{
@@ -36,7 +37,7 @@ func TestCredentialsThatAreNotAccepted(t *testing.T) {
 			proxy.Inject(recorder.Always(func(r *recorder.Request) bool { return r.Verb != "discovery" && r.Verb != "review" },
 				recorder.Status(401, "Unauthorized", "Unauthorized")))
 			code, said = applyThrough(proxy.Kubeconfig, stream, args...)
-			require.Equal(t, exitFailed, code, said)
+			require.Equal(t, exit.Failed, code, said)
 			require.Contains(t, said, "does not accept the credentials of your kubeconfig: log in again")
 		})
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -13,10 +14,18 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/access"
-	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/hookrun"
 	"github.com/ordapply/ordapply/internal/hooks"
-	"github.com/ordapply/ordapply/internal/liveview"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/planning"
+	"github.com/ordapply/ordapply/internal/planprint"
+	"github.com/ordapply/ordapply/internal/report"
+	"github.com/ordapply/ordapply/internal/setflags"
+	"github.com/ordapply/ordapply/internal/source"
+	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/internal/verbose"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -24,8 +33,8 @@ import (
 
 // deleteFlags are the flags of delete.
 type deleteFlags struct {
-	inputFlags
-	planningFlags
+	source.InputFlags
+	planning.PlanFlags
 	cluster         *genericclioptions.ConfigFlags
 	dryRun          string
 	output          string
@@ -34,7 +43,7 @@ type deleteFlags struct {
 	pruneNamespaces bool
 	timeout         time.Duration
 	waveTimeout     time.Duration
-	runView
+	report.ViewFlags
 	set            string
 	ignoreNotFound bool
 	lockTimeout    time.Duration
@@ -58,15 +67,15 @@ objects are reported, not treated as errors.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	f.inputFlags.register(flags)
-	f.planningFlags.register(flags)
+	f.InputFlags.Register(flags)
+	f.PlanFlags.Register(flags)
 	f.cluster.AddFlags(flags)
 	flags.StringVar(&f.set, "applyset", "", "delete an apply set with all its members instead: NAME of its parent Secret, or KIND/NAME")
 	flags.BoolVar(&f.ignoreNotFound, "ignore-not-found", false, "a missing apply set is not an error; missing objects of manifests never are")
-	registerLockTimeout(flags, &f.lockTimeout)
+	setflags.RegisterLockTimeout(flags, &f.lockTimeout)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the order only; "server": let the server check every deletion and delete nothing`)
 	flags.StringVarP(&f.output, "output", "o", "text", `format of standard output: "text": one line per resource, as in kubectl; "name": the names of deleted resources; "json": one event per line`)
-	f.runView.register(flags)
+	f.ViewFlags.Register(flags)
 	flags.BoolVar(&f.wait, "wait", true, "wait until resources are gone; with false, others wait only until a deletion is accepted")
 	flags.BoolVar(&f.diagnosis, "diagnosis", true, "report what blocks the deletion of resources that are not gone")
 	flags.BoolVar(&f.pruneNamespaces, "prune-namespaces", false, "delete Namespaces with all their contents; without it, a Namespace that contains other objects is kept")
@@ -76,18 +85,18 @@ objects are reported, not treated as errors.`,
 }
 
 func (f *deleteFlags) run(cmd *cobra.Command) error {
-	if err := errors.Join(oneOf("output", f.output, "text", "name", "json"), oneOf("dry-run", f.dryRun, "none", "client", "server")); err != nil {
+	if err := errors.Join(usage.OneOf("output", f.output, "text", "name", "json"), usage.OneOf("dry-run", f.dryRun, "none", "client", "server")); err != nil {
 		return err
 	}
 	if f.set != "" {
 		switch {
-		case len(f.files) > 0 || f.kustomize != "" || f.selector != "" || f.order != "":
-			return usagef("--applyset deletes all members of the set, in their recorded order: leave out -f, -k, -l and --order")
+		case len(f.Files) > 0 || f.Kustomize != "" || f.Selector != "" || f.Order != "":
+			return usage.Errorf("--applyset deletes all members of the set, in their recorded order: leave out -f, -k, -l and --order")
 		case !f.wait:
-			return usagef("--wait=false: an apply set is deleted only when its members are gone")
+			return usage.Errorf("--wait=false: an apply set is deleted only when its members are gone")
 		}
 	}
-	measured, err := newMetricsRecorder(f.metricsFile, seriesLabels(cmd.Context(), f.cluster, f.set, f.metricsLabels))
+	measured, err := report.NewMetrics(f.MetricsFile, report.SeriesLabels(cmd.Context(), f.cluster, f.set, f.MetricsLabels))
 	if err != nil {
 		return err
 	}
@@ -96,82 +105,82 @@ func (f *deleteFlags) run(cmd *cobra.Command) error {
 	} else {
 		err = f.deleteManifests(cmd, measured)
 	}
-	return reported(err)
+	return report.Reported(err)
 }
 
-func (f *deleteFlags) deleteManifests(cmd *cobra.Command, measured *metricsRecorder) error {
+func (f *deleteFlags) deleteManifests(cmd *cobra.Command, measured *report.Metrics) error {
 	d, err := f.prepare(cmd, measured)
 	if err == nil {
 		return f.execute(cmd, d)
 	}
-	return reportUnstarted(cmd.OutOrStdout(), f.output, measured, err)
+	return report.Unstarted(cmd.OutOrStdout(), f.output, measured, err)
 }
 
 // deletion is a prepared deletion.
 type deletion struct {
-	target *target
+	target *connect.Target
 	order  *ordering.Deletion
 	live   map[object.ID]*unstructured.Unstructured // at least their metadata
 	keep   func(live *unstructured.Unstructured) string
 	hooks  []ordering.Resource // run before and after the deletion
 
-	measured *metricsRecorder
+	measured *report.Metrics
 }
 
 // prepare reads the manifests and the live objects that they name.
-func (f *deleteFlags) prepare(cmd *cobra.Command, measured *metricsRecorder) (d deletion, err error) {
+func (f *deleteFlags) prepare(cmd *cobra.Command, measured *report.Metrics) (d deletion, err error) {
 	d.measured = measured
-	f.dropText = true
-	inputs, options, err := readAll(cmd, &f.inputFlags, &f.planningFlags, scopeOf(f.cluster, ""))
-	if errors.Is(err, errNoResources) {
-		return d, fmt.Errorf("%w: nothing was deleted", errNoResources)
+	f.DropText = true
+	inputs, options, err := planning.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, ""))
+	if errors.Is(err, source.ErrNoResources) {
+		return d, fmt.Errorf("%w: nothing was deleted", source.ErrNoResources)
 	}
 	if err != nil {
 		return d, err
 	}
-	if d.target, err = connect(cmd.Context(), f.cluster, measured.watch); err != nil {
+	if d.target, err = connect.To(cmd.Context(), f.cluster, measured.Watch); err != nil {
 		return d, err
 	}
-	scope := d.target.scope
+	scope := d.target.Scope
 	scope.Deletion = true
-	stream, err := apply.NewStream(markHooks(inputs, options), scope)
+	stream, err := apply.NewStream(planning.MarkHooks(inputs, options), scope)
 	options.Excluded, d.keep, d.hooks = stream.Excluded, protectedIn(stream), stream.Hooks
-	remarks, wrong := checkDeletion(stream, options, d.target)
+	remarks, wrong := planning.CheckDeletion(stream, options, d.target)
 	order, unordered := ordering.DeletionOrder(stream.Resources, options)
 	if err := errors.Join(err, wrong, unordered); err != nil {
 		return d, err
 	}
 	d.order = order
 	d.order.Notes = slices.Concat(d.order.Notes, stream.Notes(), remarks)
-	d.order.Notes = append(d.order.Notes, d.target.undiscoveredNotes(stream)...)
-	if d.live, err = apply.Find(cmd.Context(), d.target.cluster, stream.Resources); err != nil || f.dryRun == "client" {
+	d.order.Notes = append(d.order.Notes, d.target.UndiscoveredNotes(stream)...)
+	if d.live, err = apply.Find(cmd.Context(), d.target.Cluster, stream.Resources); err != nil || f.dryRun == "client" {
 		return d, err
 	}
 	required := func() []kube.Permission {
-		all := access.RemovalPermissions(d.live, kube.KindsOf(d.target.cluster))
+		all := access.RemovalPermissions(d.live, kube.KindsOf(d.target.Cluster))
 		if f.dryRun == "none" {
 			running, _ := hooks.Read(d.hooks)
-			all.Add(hookrun.Permissions(running, kube.KindsOf(d.target.cluster), f.diagnosis, hooks.PreDelete, hooks.PostDelete))
+			all.Add(hookrun.Permissions(running, kube.KindsOf(d.target.Cluster), f.diagnosis, hooks.PreDelete, hooks.PostDelete))
 		}
 		return all.Required
 	}
-	return d, d.target.checkPermissions(cmd.Context(), required, append(f.inputFlags.same(), "--delete")...)
+	return d, d.target.CheckPermissions(cmd.Context(), required, append(f.InputFlags.Same(), "--delete")...)
 }
 
 // execute deletes, or prints the order of deletion, and reports events.
 func (f *deleteFlags) execute(cmd *cobra.Command, d deletion) error {
-	outputs := openOutputs(cmd)
-	defer outputs.close(cmd.Context())
+	outputs := report.OpenOutputs(cmd)
+	defer outputs.Close(cmd.Context())
 	if f.dryRun == "client" {
-		return f.show(outputs.out, d)
+		return f.show(outputs.Out, d)
 	}
-	told := f.reporters(cmd, d, outputs)
-	told.begin()
-	verboseLogOf(cmd.Context()).plan(d.order.Plan())
-	defer told.notifyInterrupt(cmd.Context(), outputs.err)()
+	told := f.report(cmd, d, outputs)
+	told.Begin()
+	verbose.Of(cmd.Context()).Plan(d.order.Plan())
+	defer told.NotifyInterrupt(cmd.Context(), outputs.Err)()
 	summary, err := f.deleteAround(cmd.Context(), d, told)
-	err = d.measured.ended(timedOut(summary, orInterrupted(cmd.Context(), err)))
-	told.end(outcome(summary, d.target.warnings.list(), err))
+	err = d.measured.Ended(exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
+	told.End(exit.Outcome(summary, d.target.Warnings.List(), err))
 	return err
 }
 
@@ -194,7 +203,7 @@ func protectedIn(stream *apply.Stream) func(*unstructured.Unstructured) string {
 // remover returns a Remover configured by the flags.
 func (f *deleteFlags) remover(d deletion, told func(apply.Event)) apply.Remover {
 	return apply.Remover{
-		Cluster:         d.measured.of(d.target.cluster),
+		Cluster:         d.measured.Of(d.target.Cluster),
 		Timeout:         f.timeout,
 		WaveTimeout:     orNone(f.waveTimeout),
 		DryRun:          f.dryRun == "server",
@@ -206,25 +215,31 @@ func (f *deleteFlags) remover(d deletion, told func(apply.Event)) apply.Remover 
 	}
 }
 
-// reporters returns the reporters for -o, in addition to progress on standard
-// error.
-func (f *deleteFlags) reporters(cmd *cobra.Command, d deletion, o outputs) reporters {
-	j := session{target: d.target, plan: d.order.Plan()}
-	d.measured.plan = j.plan
-	told := reporters{d.measured}
-	p := &deletionPrinter{newPrinter(j, o, f.dryRun == "server")}
+// show prints the order of a deletion.
+func (f *deleteFlags) show(w io.Writer, d deletion) error {
+	plan := d.order.Plan()
 	switch f.output {
-	case "name":
-		p.results = namesOnly
 	case "json":
-		p.results = noResults
-		lines := &eventLines{log: events.NewLog(o.out), plan: j.plan, start: events.RunStart{
-			Server: d.target.server, Context: d.target.context, DryRun: f.dryRun == "server", Schedule: apply.Waves.String(),
-		}}
-		told = append(told, lines)
+		return planprint.JSON(w, plan)
+	case "name":
+		for _, s := range plan.Steps {
+			if d.live[s.ID] != nil {
+				plain.Fprintln(w, report.ResourceName(s.ID))
+			}
+		}
+		return nil
 	}
-	if on := liveTerminal(cmd, f.output); on != nil && !f.noLive && !isVerbose(cmd) && f.dryRun == "none" {
-		return append(told, newLive(cmd, p, p.printer, liveview.Options{WaveTimeout: f.waveTimeout}, on))
+	for i, s := range plan.Steps {
+		if d.live[s.ID] == nil {
+			plan.Steps[i].Why.Rule, plan.Steps[i].Why.Detail = "does not exist", ""
+		}
 	}
-	return append(told, p)
+	return plan.WriteText(w)
+}
+
+// report returns the reporters of a deletion.
+func (f *deleteFlags) report(cmd *cobra.Command, d deletion, o report.Outputs) *report.Reporters {
+	return o.Report(cmd, d.target, d.order.Plan(), d.measured, report.Options{
+		Output: f.output, DryRun: f.dryRun == "server", WaveTimeout: f.waveTimeout, NoLive: f.NoLive || f.dryRun != "none", Deletion: true,
+	})
 }

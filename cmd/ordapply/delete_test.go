@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
@@ -42,10 +43,10 @@ func TestDelete(t *testing.T) {
 func deleteInReverse(t *testing.T, cluster *testcluster.Cluster) {
 	stream, order := shopStream(t), filepath.Join("..", "..", "examples", "shop", "order.yaml")
 	code, said := applyThrough(cluster.Kubeconfig, stream, "--order", order)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, out, said := deleteThrough(proxy.Kubeconfig, stream, "--order", order, "--prune-namespaces")
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.NotContains(t, out, "kept")
 	var deleted []string
 	for _, r := range proxy.Requests() {
@@ -93,7 +94,7 @@ func shopStream(t *testing.T) []byte {
 	require.NoError(t, os.WriteFile(file, []byte(head), 0o644))
 	kustomize, err := testcluster.Find("kustomize")
 	if err != nil {
-		testcluster.Skip(t, "the kustomize command (run `make tools`)")
+		testcluster.Skip(t, "the kustomize command (run `make kustomize`)")
 	}
 	stream, err := exec.Command(kustomize, "build", dir).Output()
 	require.NoError(t, err)
@@ -134,16 +135,16 @@ spec:
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, said := applyThrough(cluster.Kubeconfig, stream(name))
-			require.Equal(t, exitDone, code, said)
+			require.Equal(t, exit.Done, code, said)
 			proxy := recorder.Start(t, cluster.Kubeconfig)
 			proxy.Inject(inject)
 			code, out, said := deleteThrough(proxy.Kubeconfig, stream(name))
-			require.Equal(t, exitDone, code, said)
+			require.Equal(t, exit.Done, code, said)
 			blind := name == "lists-forbidden" // so the contents of the Namespace could not be read
 			require.Equal(t, blind, strings.Contains(out, "kept"), out)
 			proxy.Inject(nil)
 			code, _, said = deleteThrough(proxy.Kubeconfig, stream(name))
-			require.Equal(t, exitDone, code, said)
+			require.Equal(t, exit.Done, code, said)
 			gone, err := cluster.TryKubectl("get", "namespace", name)
 			require.Error(t, err, gone)
 		})
@@ -167,7 +168,7 @@ kind: ConfigMap
 metadata: {name: protected, namespace: default}
 `)
 	code, said := applyThrough(cluster.Kubeconfig, stream)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	var first atomic.Int32
 	proxy.Inject(func(r *recorder.Request) recorder.Fault {
@@ -186,7 +187,7 @@ metadata: {name: protected, namespace: default}
 		return nil
 	})
 	code, out, said := deleteThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Contains(t, out, "configmap/replaced kept\n")
 	require.Contains(t, said, "kept: another object has taken its name since this run read it")
 	require.Contains(t, out, "configmap/changed deleted\n")
@@ -225,7 +226,7 @@ spec:
 	cluster.Kubectl(t, "delete", "namespace", "stuck", "--wait=false")
 	cluster.Kubectl(t, "wait", "namespace/stuck", "--for=condition=NamespaceDeletionDiscoveryFailure", "--timeout=120s")
 	code, _, said := deleteThrough(cluster.Kubeconfig, []byte(namespace), "--wave-timeout", "20s")
-	require.Equal(t, exitTimedOut, code, said)
+	require.Equal(t, exit.TimedOut, code, said)
 	require.Contains(t, said, "error: wave 1/1: delete Namespace stuck: not gone after 20s (wave timeout): waiting until it is gone (blocked by NamespaceDeletionDiscoveryFailure: ")
 	require.Contains(t, said, "APIService v1.broken.example is not available (ServiceNotFound)")
 	require.Contains(t, said, "kubectl delete apiservice v1.broken.example\n")
@@ -235,13 +236,13 @@ spec:
 	cluster.Kubectl(t, "create", "namespace", "untold")
 	untold := "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: untold}\n"
 	code, out, said := deleteThrough(cluster.Kubeconfig, []byte(untold))
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Equal(t, "namespace/untold kept\n", out)
 	require.Regexp(t, `Namespace untold +kept: its contents cannot be read: the objects of broken\.example/v1, which an APIService registers, cannot be listed: .*; --prune-namespaces deletes it with all its contents\n`, said)
 	require.Empty(t, cluster.Kubectl(t, "get", "namespace", "untold", "-o", "jsonpath={.metadata.deletionTimestamp}"))
 
 	code, _, said = deleteThrough(cluster.Kubeconfig, []byte(namespace+untold+service))
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Regexp(t, `Namespace untold +deleted`, said)
 	require.Regexp(t, `(?s)wave 1/2: .*APIService v1.broken.example +deleted.*wave 2/2: .*Namespace stuck +deleted`, said)
 }
@@ -255,7 +256,7 @@ func deleteKilled(t *testing.T, cluster *testcluster.Cluster, k int32) {
 	namespace := fmt.Sprintf("killed-%d", k)
 	stream := faultStream(namespace)
 	code, said := applyThrough(cluster.Kubeconfig, stream)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	cmd := exec.Command(bin, "delete", "-f", "-", "--kubeconfig", proxy.Kubeconfig)
 	cmd.Stdin = bytes.NewReader(stream)
@@ -264,7 +265,7 @@ func deleteKilled(t *testing.T, cluster *testcluster.Cluster, k int32) {
 	require.Error(t, err, "it was killed at one of its five deletions")
 	proxy.Inject(nil)
 	code, out, said := deleteThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.NotContains(t, out, "kept")
 	gone, err := cluster.TryKubectl("get", "namespace", namespace)
 	require.Error(t, err, gone)
@@ -275,7 +276,7 @@ func deleteKilled(t *testing.T, cluster *testcluster.Cluster, k int32) {
 func deleteInterrupted(t *testing.T, cluster *testcluster.Cluster) {
 	stream := faultStream("halted")
 	code, said := applyThrough(cluster.Kubeconfig, stream)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	ctx, cancel := context.WithCancel(t.Context())
 	proxy.Inject(func(r *recorder.Request) recorder.Fault {
@@ -286,10 +287,10 @@ func deleteInterrupted(t *testing.T, cluster *testcluster.Cluster) {
 	})
 	var out, err bytes.Buffer
 	code = run(ctx, []string{"delete", "-f", "-", "--kubeconfig", proxy.Kubeconfig}, bytes.NewReader(stream), &out, &err)
-	require.Equal(t, exitInterrupted, code, err.String())
+	require.Equal(t, exit.Interrupted, code, err.String())
 	require.Contains(t, err.String(), "error: interrupted: no further resource was started; run the same command again to finish")
 	cluster.Kubectl(t, "get", "namespace", "halted")
 	proxy.Inject(nil)
 	code, _, said = deleteThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 }

@@ -6,8 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/connect"
 	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/report"
+	"github.com/ordapply/ordapply/internal/setflags"
+	"github.com/ordapply/ordapply/internal/verbose"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
@@ -15,10 +20,10 @@ import (
 
 // deleteSet deletes an apply set with all its members, in reverse of the order
 // stored in its history.
-func (f *deleteFlags) deleteSet(cmd *cobra.Command, measured *metricsRecorder) error {
-	outputs := openOutputs(cmd)
-	defer outputs.close(cmd.Context())
-	var told reporters // nil until the order is known
+func (f *deleteFlags) deleteSet(cmd *cobra.Command, measured *report.Metrics) error {
+	outputs := report.OpenOutputs(cmd)
+	defer outputs.Close(cmd.Context())
+	var told *report.Reporters // nil until the order is known
 	summary, warned, err := f.runSetDeletion(cmd, measured, outputs, &told)
 	if f.dryRun == "client" && err == nil {
 		return nil
@@ -27,48 +32,50 @@ func (f *deleteFlags) deleteSet(cmd *cobra.Command, measured *metricsRecorder) e
 	absent := f.ignoreNotFound && errors.As(err, &unknown)
 	if absent {
 		err = nil
-		plain.Fprintf(outputs.err, "apply set %s not found\n", f.set)
+		plain.Fprintf(outputs.Err, "apply set %s not found\n", f.set)
 	}
-	err = measured.ended(timedOut(summary, orInterrupted(cmd.Context(), err)))
-	ended := outcome(summary, warned, err)
+	err = measured.Ended(exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
+	ended := exit.Outcome(summary, warned, err)
 	switch {
 	case told != nil:
-		told.end(ended)
+		told.End(ended)
 	case f.output == "json":
-		events.NewLog(outputs.out).End(ended)
+		events.NewLog(outputs.Out, events.RunStart{}).End(ended)
 	}
 	if err == nil && !absent && f.dryRun == "none" {
-		plain.Fprintf(outputs.err, "apply set %s deleted\n", f.set)
+		plain.Fprintf(outputs.Err, "apply set %s deleted\n", f.set)
 	}
 	return err
 }
 
 // runSetDeletion deletes the set, or prints the order of deletion. It returns the
 // API server's warnings.
-func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, measured *metricsRecorder, outputs outputs, told *reporters) (apply.Summary, []string, error) {
-	t, err := connect(cmd.Context(), f.cluster, measured.watch)
+func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, measured *report.Metrics, outputs report.Outputs, told **report.Reporters) (apply.Summary, []string, error) {
+	t, err := connect.To(cmd.Context(), f.cluster, measured.Watch)
 	if err != nil {
 		return apply.Summary{}, nil, err
 	}
-	gvk, id, err := t.parent(cmd.Context(), f.set)
+	gvk, id, err := setflags.ParentOf(cmd.Context(), t, f.set)
 	if err != nil {
 		return apply.Summary{}, nil, err
 	}
 	known := deletion{target: t, measured: measured}
 	d := state.SetDeletion{
-		Cluster: t.cluster, Parent: id, Kind: gvk, Namespace: t.home, LockTimeout: f.lockTimeout,
-		OnWaiting: waitingFor(f.set, outputs.err),
-		Remover:   f.remover(known, func(e apply.Event) { told.event(e) }),
+		SetRef: state.SetRef{
+			Cluster: t.Cluster, Parent: id, Kind: gvk, Namespace: t.Home, LockTimeout: f.lockTimeout,
+			OnWaiting: setflags.WaitingFor(f.set, outputs.Err),
+		},
+		Remover: f.remover(known, func(e apply.Event) { (*told).Event(e) }),
 		OnPlanned: func(order *ordering.Deletion) {
 			known.order = order
-			*told = f.reporters(cmd, known, outputs)
-			told.begin()
-			verboseLogOf(cmd.Context()).plan(order.Plan())
-			told.notifyInterrupt(cmd.Context(), outputs.err)
+			*told = f.report(cmd, known, outputs)
+			(*told).Begin()
+			verbose.Of(cmd.Context()).Plan(order.Plan())
+			(*told).NotifyInterrupt(cmd.Context(), outputs.Err)
 		},
 	}
-	if f.hooks == "run" {
-		applier := f.hookApplier(t, measured, func(e apply.Event) { told.event(e) })
+	if f.Hooks == "run" {
+		applier := f.hookApplier(t, measured, func(e apply.Event) { (*told).Event(e) })
 		d.Hooks = &applier
 	}
 	order, live, err := d.Order(cmd.Context())
@@ -76,11 +83,11 @@ func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, measured *metricsRecord
 		return apply.Summary{}, nil, err
 	}
 	if f.dryRun == "client" {
-		return apply.Summary{}, nil, f.show(outputs.out, deletion{target: t, order: order, live: live})
+		return apply.Summary{}, nil, f.show(outputs.Out, deletion{target: t, order: order, live: live})
 	}
-	if err := t.checkPermissions(cmd.Context(), func() []kube.Permission { return d.Permissions(cmd.Context(), order, live, kube.KindsOf(t.cluster)) }, "-f", "MANIFESTS", "--applyset", f.set, "--delete"); err != nil {
+	if err := t.CheckPermissions(cmd.Context(), func() []kube.Permission { return d.Permissions(cmd.Context(), order, live, kube.KindsOf(t.Cluster)) }, "-f", "MANIFESTS", "--applyset", f.set, "--delete"); err != nil {
 		return apply.Summary{}, nil, err
 	}
 	summary, err := d.Do(cmd.Context())
-	return summary, t.warnings.list(), err
+	return summary, t.Warnings.List(), err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/fn"
-	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
@@ -74,7 +74,7 @@ func FuzzNoDocumentIsLost(f *testing.F) {
 
 // requireBoth returns whether the stream could be read.
 func requireBoth(t *testing.T, what, stream string) bool {
-	read, err := manifest.Read("STDIN", []byte(stream))
+	read, err := manifest.Read("STDIN", strings.NewReader(stream))
 	if err == nil {
 		names := make([]string, 0, 2)
 		for _, m := range read {

@@ -23,6 +23,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/plandiff"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 	"github.com/ordapply/ordapply/kube"
 )
@@ -53,7 +55,7 @@ type edits struct {
 // --force-conflicts`.
 func TestDiffAgreesWithKubectl(t *testing.T) {
 	e := newEdits(t)
-	require.Equal(t, exitDone, e.ordapply("apply", "--wait=false", "-f", e.file("all.yaml", e.manifests()...)))
+	require.Equal(t, exit.Done, e.ordapply("apply", "--wait=false", "-f", e.file("all.yaml", e.manifests()...)))
 	e.each(func(o *edited) { e.mark(o) })
 	e.each(func(o *edited) { e.makeEdit(o) })
 
@@ -64,12 +66,12 @@ func TestDiffAgreesWithKubectl(t *testing.T) {
 	e.eachIndexed(func(i int, o *edited) {
 		_, conflict := e.rehearse(o, false)
 		require.True(t, conflict == nil || apierrors.IsConflict(conflict), "%s: %v", o, conflict)
-		plain, forced := exitDone, exitDone
+		plain, forced := exit.Done, exit.Done
 		if changed[o.name()] {
-			plain, forced = exitFailed, exitFailed
+			plain, forced = exit.Failed, exit.Failed
 		}
 		if conflict != nil {
-			plain = exitUsage
+			plain = exit.Usage
 		}
 		require.Equal(t, plain, e.ordapply("diff", "-f", o.file), "diff after %s", o)
 		require.Equal(t, forced, e.ordapply("diff", "--force-conflicts", "-f", o.file), "diff --force-conflicts after %s", o)
@@ -81,7 +83,7 @@ func TestDiffAgreesWithKubectl(t *testing.T) {
 		mu.Unlock()
 	})
 
-	require.Equal(t, exitDone, e.ordapply("apply", "--wait=false", "--force-conflicts", "-f", filepath.Join(filepath.Dir(e.objects[0].file), "all.yaml")))
+	require.Equal(t, exit.Done, e.ordapply("apply", "--wait=false", "--force-conflicts", "-f", filepath.Join(filepath.Dir(e.objects[0].file), "all.yaml")))
 	kinds, made := map[string]bool{}, map[string]int{}
 	e.eachIndexed(func(i int, o *edited) {
 		live, err := e.resource(o).Get(t.Context(), o.obj.GetName(), metav1.GetOptions{})
@@ -106,7 +108,7 @@ func newEdits(t *testing.T) *edits {
 	t.Helper()
 	e := &edits{t: t, cluster: shared.Get(t)}
 	kinds := filepath.Join("testdata", "edits", "crds.yaml")
-	require.Equal(t, exitDone, e.ordapply("apply", "-f", kinds))
+	require.Equal(t, exit.Done, e.ordapply("apply", "-f", kinds))
 	config, err := clientcmd.BuildConfigFromFlags("", e.cluster.Kubeconfig)
 	require.NoError(t, err)
 	config.QPS = -1
@@ -156,7 +158,7 @@ func (o *edited) String() string {
 }
 
 // name returns kubectl's file name for the object.
-func (o *edited) name() string { return fileName(o.obj) }
+func (o *edited) name() string { return plandiff.FileName(o.obj) }
 
 func (e *edits) manifests() []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
@@ -187,7 +189,7 @@ func (e *edits) file(path string, objects ...*unstructured.Unstructured) string 
 func (e *edits) ordapply(args ...string) int {
 	var out, said bytes.Buffer
 	code := run(context.Background(), append(args, "--kubeconfig", e.cluster.Kubeconfig), nil, &out, &said)
-	if code != exitDone && args[0] == "apply" {
+	if code != exit.Done && args[0] == "apply" {
 		e.t.Log(said.String())
 	}
 	return code

@@ -5,12 +5,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ordapply/ordapply/internal/drawing"
+	"github.com/ordapply/ordapply/internal/plandiff"
+	"github.com/ordapply/ordapply/internal/planning"
+	"github.com/ordapply/ordapply/internal/planprint"
 	"github.com/ordapply/ordapply/internal/svg"
+	"github.com/ordapply/ordapply/internal/usage"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 func newGraph() *cobra.Command {
-	var in offline
+	var in planning.Offline
 	var output string
 	cmd := &cobra.Command{
 		Use:   "graph -f FILE",
@@ -23,17 +28,17 @@ other is applied. -o json is the complete plan.`,
   ordapply graph -f app.yaml -o mermaid`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneOf("output", output, "dot", "mermaid", "json", "svg"); err != nil {
+			if err := usage.OneOf("output", output, "dot", "mermaid", "json", "svg"); err != nil {
 				return err
 			}
-			plan, err := in.plan(cmd)
+			plan, err := in.Plan(cmd)
 			if err != nil {
 				return err
 			}
 			return draw(cmd, plan, output)
 		},
 	}
-	in.register(cmd)
+	in.Register(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", "dot", "dot, mermaid, json or svg")
 	return cmd
 }
@@ -42,11 +47,11 @@ func draw(cmd *cobra.Command, plan *ordering.Plan, output string) error {
 	out := cmd.OutOrStdout()
 	switch output {
 	case "json":
-		return plan.WriteJSON(out)
+		return planprint.JSON(out, plan)
 	case "mermaid":
-		return printEscaped(out, plan.Draw().WriteMermaid)
+		return plandiff.PrintEscaped(out, drawing.Draw(plan).WriteMermaid)
 	case "svg":
-		return printEscaped(out, func(w io.Writer) error { return svg.Write(w, plan.Draw()) })
+		return plandiff.PrintEscaped(out, func(w io.Writer) error { return svg.Write(w, drawing.Draw(plan)) })
 	}
-	return printEscaped(out, plan.Draw().WriteDOT)
+	return plandiff.PrintEscaped(out, drawing.Draw(plan).WriteDOT)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/report"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -75,7 +76,7 @@ func TestNoVerbPrintsWhatManifestsForge(t *testing.T) {
 func TestErrorsAreEscaped(t *testing.T) {
 	text := "status: bad\nerror: FORGED\r\n\x1b[2JFORGED"
 	var said bytes.Buffer
-	printFaults(&said, []error{
+	report.PrintErrors(&said, []error{
 		&apply.Error{Op: apply.OpWait, ID: object.ID{Kind: "Thing", Name: "a"}, Wave: "wave 1/1", Err: errors.New(text), Diagnosis: &apply.Diagnosis{Findings: []apply.Finding{{Text: text, Log: []string{text}}}}},
 		errors.New(text),
 	})

@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/exit"
 )
 
 // An interrupt ends every wait before a run, and --timeout limits requests to
@@ -21,7 +24,7 @@ func TestTimeoutBeforeRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), 0o600))
 	code, said := runOn(t.Context(), nil, "apply", "-f", file, "--timeout", "50ms", "--kubeconfig", kubeconfig)
-	require.Equal(t, exitTimedOut, code, said)
+	require.Equal(t, exit.TimedOut, code, said)
 	require.Regexp(t, `^error: timed out after 50ms \(--timeout\) while waiting for the API server at http://127.0.0.1:\d+ \(context c\) to list what it serves: check that it is up, and that this is the context you mean\n$`, said)
 
 	<-asked
@@ -34,7 +37,7 @@ func TestTimeoutBeforeRun(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		go func() { <-asked; interrupt() }()
 		code, said := runOn(ctx, open, append(args, "--kubeconfig", kubeconfig)...)
-		require.Equal(t, exitInterrupted, code, "%v: %s", args, said)
+		require.Equal(t, exit.Interrupted, code, "%v: %s", args, said)
 		interrupt()
 	}
 }
@@ -43,8 +46,8 @@ func TestTimeoutBeforeRun(t *testing.T) {
 // than an unreachable one.
 func TestUnresponsiveServerIsReported(t *testing.T) {
 	t.Parallel()
-	target := &target{server: "https://10.0.0.1:6443", context: "prod"}
-	err := target.explain(&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: context.DeadlineExceeded})
+	target := &connect.Target{Server: "https://10.0.0.1:6443", Context: "prod"}
+	err := target.Explain(&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: context.DeadlineExceeded})
 	require.EqualError(t, err, "the API server at https://10.0.0.1:6443 (context prod) does not answer in time: check that it is up and not overloaded, and that this is the context you mean")
 }
 

@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/state"
 )
@@ -42,7 +44,7 @@ func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
 			p.await(t, "interrupted: finishing requests in flight; interrupt again to stop now")
 			begin := time.Now()
 			require.NoError(t, p.Process.Signal(signals[1]))
-			require.Equal(t, exitInterrupted, p.end())
+			require.Equal(t, exit.Interrupted, p.end())
 			require.Less(t, time.Since(begin), 5*time.Second, "it waited for the request")
 			require.NotContains(t, p.said.String(), "error:", "it went on")
 		})
@@ -52,7 +54,7 @@ func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
 		p := startProgram(t, "apply", "-f", file, "--kubeconfig", proxy.Kubeconfig, "-o", "json")
 		<-arrived
 		require.NoError(t, p.Process.Signal(os.Interrupt))
-		require.Equal(t, exitInterrupted, p.end())
+		require.Equal(t, exit.Interrupted, p.end())
 		require.Contains(t, p.said.String(), "error: interrupted: no further resource was started; run the same command again to finish")
 		require.Contains(t, p.out.String(), `"type":"runEnd"`)
 		require.Contains(t, p.out.String(), `"state":"interrupted","exitCode":130`)
@@ -67,7 +69,7 @@ func TestInterruptedBeforeTheRun(t *testing.T) {
 		_, err := p.stdin.Write([]byte(strings.Repeat("# more than a pipe holds: the program reads\n", 10_000)))
 		require.NoError(t, err)
 		require.NoError(t, p.Process.Signal(os.Interrupt))
-		require.Equal(t, exitInterrupted, p.end())
+		require.Equal(t, exit.Interrupted, p.end())
 		require.Equal(t, "error: interrupted: no further resource was started; run the same command again to finish\n", p.said.String())
 	})
 	t.Run("lock", func(t *testing.T) {
@@ -81,7 +83,7 @@ func TestInterruptedBeforeTheRun(t *testing.T) {
 		p := startProgram(t, "apply", "-f", app, "--applyset", "shop", "-n", "interrupted-lock", "--lock-timeout", "5m", "--kubeconfig", cluster.Kubeconfig)
 		p.await(t, "waiting for another run on apply set shop")
 		require.NoError(t, p.Process.Signal(os.Interrupt))
-		require.Equal(t, exitInterrupted, p.end(), p.said.String())
+		require.Equal(t, exit.Interrupted, p.end(), p.said.String())
 		require.Contains(t, p.said.String(), "error: interrupted: ")
 	})
 }
@@ -91,16 +93,16 @@ func TestInterruptedBeforeTheRun(t *testing.T) {
 func TestARequestThatAnInterruptEnded(t *testing.T) {
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	canceled := fmt.Errorf("read the parent of the apply set: %w", context.Canceled)
-	require.Equal(t, canceled, orInterrupted(ctx, canceled), "nobody interrupted it")
-	interrupt(interruption{})
-	require.NoError(t, orInterrupted(ctx, nil))
-	require.EqualError(t, orInterrupted(ctx, canceled), apply.ErrInterrupted.Error())
-	require.Equal(t, exitInterrupted, exitCode(orInterrupted(ctx, canceled)))
+	require.Equal(t, canceled, exit.OrInterrupted(ctx, canceled), "without an interrupt it stays as it is")
+	interrupt(abortable.Interruption{})
+	require.NoError(t, exit.OrInterrupted(ctx, nil))
+	require.EqualError(t, exit.OrInterrupted(ctx, canceled), apply.ErrInterrupted.Error())
+	require.Equal(t, exit.Interrupted, exit.Code(exit.OrInterrupted(ctx, canceled)))
 	denied := errors.New("denied")
-	require.Equal(t, denied, orInterrupted(ctx, denied))
-	require.EqualError(t, orInterrupted(ctx, errors.Join(denied, canceled)), apply.ErrInterrupted.Error()+"\ndenied")
+	require.Equal(t, denied, exit.OrInterrupted(ctx, denied))
+	require.EqualError(t, exit.OrInterrupted(ctx, errors.Join(denied, canceled)), apply.ErrInterrupted.Error()+"\ndenied")
 	undone := &state.UndoneError{Failure: denied, Err: canceled}
-	require.Equal(t, error(undone), orInterrupted(ctx, undone), "the rollback tells of its own end")
+	require.Equal(t, error(undone), exit.OrInterrupted(ctx, undone), "the rollback reports its own end")
 }
 
 const heldLease = `apiVersion: coordination.k8s.io/v1

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/exit"
 )
 
 // jobShell runs a command as a shell with job control does: in the foreground
@@ -95,6 +97,6 @@ func testOrphaned(t *testing.T, bin string, args []string, namespaces uintptr) {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
-	require.Equal(t, exitTimedOut, p.wait())
+	require.Equal(t, exit.TimedOut, p.wait())
 	p.requireClean(t, `^wave 2/3 \(first\): ended after [0-9.]+s: 1 ready, 1 timed out$`, `^2 ready, 1 timed out, 1 not started, in `)
 }

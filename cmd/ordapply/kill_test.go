@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
@@ -23,7 +24,7 @@ func TestKilledAtAnyRequest(t *testing.T) {
 	cluster := battered.Get(t)
 	counter := recorder.Start(t, cluster.Kubeconfig)
 	code, said := applyThrough(counter.Kubeconfig, faultStream("kill"))
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	every := int32(len(counter.Requests()))
 	t.Logf("a run makes %d requests", every)
 	for k := int32(1); k <= every; k++ {
@@ -40,7 +41,7 @@ func TestKilledAtAnyRequest(t *testing.T) {
 			}
 			proxy.Inject(nil)
 			code, said := applyThrough(proxy.Kubeconfig, stream)
-			require.Equal(t, exitDone, code, said)
+			require.Equal(t, exit.Done, code, said)
 		})
 	}
 }
@@ -60,14 +61,14 @@ func TestInterrupted(t *testing.T) {
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	err = runSignalled(cmd, proxy, os.Interrupt, recorder.Verb("patch", "deployments"))
-	var exit *exec.ExitError
-	require.ErrorAs(t, err, &exit)
-	require.Equal(t, exitInterrupted, exit.ExitCode(), said.String())
+	var failed *exec.ExitError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, exit.Interrupted, failed.ExitCode(), said.String())
 	require.Contains(t, said.String(), "1 unsettled")
 	require.Contains(t, said.String(), "error: interrupted: no further resource was started; run the same command again to finish")
 	proxy.Inject(nil)
 	code, again := applyThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exitDone, code, again)
+	require.Equal(t, exit.Done, code, again)
 }
 
 // runSignalled runs a command through a proxy, and sends it a signal at each

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
@@ -78,7 +79,7 @@ func takenByOrdapply(t *testing.T, cluster *testcluster.Cluster, flags string) [
 	t.Helper()
 	var out, said bytes.Buffer
 	code := run(context.Background(), append(dryRunOf(flags), "--kubeconfig", cluster.Kubeconfig), strings.NewReader(configMap("piped", "web")), &out, &said)
-	if code != exitDone {
+	if code != exit.Done {
 		t.Logf("ordapply refuses: %s", lastLines(said.String(), 2))
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 	"github.com/ordapply/ordapply/internal/test/vt"
 )
@@ -31,7 +32,7 @@ func TestLiveOnATerminal(t *testing.T) {
 
 	t.Run("drawn", func(t *testing.T) {
 		p := onTerminal(t, bin, append(args, "--wave-timeout", "4s")...)
-		require.Equal(t, exitTimedOut, p.wait())
+		require.Equal(t, exit.TimedOut, p.wait())
 		require.Contains(t, p.raw.String(), "\x1b[?25l", "nothing was drawn")
 		require.Regexp(t, `wave 2/3 \(first\): 1 of 2 ready +[0-9]+s of 4s, run [0-9]+s`, p.raw.String())
 		require.Regexp(t, `Deployment live/stuck +[0-9]+s  `, p.raw.String())
@@ -43,7 +44,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		p.await(t, "Deployment live/stuck")
 		_, err := p.keyboard.Write([]byte{3}) // Ctrl-C
 		require.NoError(t, err)
-		require.Equal(t, exitInterrupted, p.wait())
+		require.Equal(t, exit.Interrupted, p.wait())
 		p.requireClean(t, `^wave 2/3 \(first\): ended after `, `^  Deployment live/stuck: unsettled`, `^2 ready, 1 unsettled, 1 not started, in `, `^error: interrupted: `)
 	})
 	for _, env := range []string{"TERM=dumb", "TERM=", "CI=true"} {
@@ -52,14 +53,14 @@ func TestLiveOnATerminal(t *testing.T) {
 			p.Env = append(p.Env, env)
 			p.start(t)
 			go p.look()
-			require.Equal(t, exitTimedOut, p.wait())
+			require.Equal(t, exit.TimedOut, p.wait())
 			require.Contains(t, p.raw.String(), "wave 2/3 (first): ")
 			require.NotContains(t, p.raw.String(), "\x1b")
 		})
 	}
 	t.Run("not drawn with -v", func(t *testing.T) {
 		p := onTerminal(t, bin, append(args, "--wave-timeout", "1s", "-v", "1")...)
-		require.Equal(t, exitTimedOut, p.wait())
+		require.Equal(t, exit.TimedOut, p.wait())
 		require.Contains(t, p.raw.String(), "planned Deployment live/stuck in wave 2/3 (first): ")
 		require.NotContains(t, p.raw.String(), "\x1b")
 	})
@@ -79,7 +80,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		require.Contains(t, p.shows(), "$ fg\n", "what the shell wrote is still there")
 		_, err = p.keyboard.Write([]byte{3})
 		require.NoError(t, err)
-		require.Equal(t, exitInterrupted, p.wait())
+		require.Equal(t, exit.Interrupted, p.wait())
 		p.requireClean(t, `^\$ fg$`, `^wave 2/3 \(first\): ended after `, `^error: interrupted: `)
 	})
 	t.Run("stopped", func(t *testing.T) {
@@ -93,19 +94,19 @@ func TestLiveOnATerminal(t *testing.T) {
 		awaitFile(t, metrics)
 		require.NoError(t, p.Process.Signal(os.Interrupt))
 		go p.look()
-		require.Equal(t, exitTimedOut, p.wait())
+		require.Equal(t, exit.TimedOut, p.wait())
 		require.Greater(t, p.raw.Len(), 4096, "the terminal was never full")
 	})
 	t.Run("not drawn", func(t *testing.T) {
 		p := onTerminal(t, bin, append(args, "--no-live", "--wave-timeout", "2s")...)
-		require.Equal(t, exitTimedOut, p.wait())
+		require.Equal(t, exit.TimedOut, p.wait())
 		require.NotContains(t, p.raw.String(), "\x1b[")
 		p.requireClean(t, `^deployment.apps/stuck (serverside-applied|unchanged)$`, `^  Deployment live/stuck +timed out: `)
 	})
 	t.Run("deleted", func(t *testing.T) { // no garbage collector deletes what the Deployment may own
 		require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
 		p := onTerminal(t, bin, "delete", "-f", file, "--kubeconfig", cluster.Kubeconfig, "--wave-timeout", "4s")
-		require.Equal(t, exitTimedOut, p.wait())
+		require.Equal(t, exit.TimedOut, p.wait())
 		require.Regexp(t, `wave 2/3: 1 of 2 gone +[0-9]+s of 4s, run [0-9]+s`, p.raw.String())
 		require.Regexp(t, `Deployment live/stuck +[0-9]+s  waiting until it is gone`, p.raw.String())
 		p.requireClean(t, `^wave 2/3: ended after [0-9.]+s: 1 deleted, 1 timed out$`, `^2 deleted, 1 timed out, 1 not started, in `, `^error: wave 2/3: delete Deployment live/stuck: not gone after 4s`)
@@ -258,7 +259,7 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("skipped for want of a terminal: /dev/ptmx: %v", err)
+		t.Skipf("skipped: it needs a terminal: /dev/ptmx: %v", err)
 	}
 	require.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
@@ -266,7 +267,7 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 	require.NoError(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
 	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("skipped for want of a terminal: %v", err)
+		t.Skipf("skipped: it needs a terminal: %v", err)
 	}
 	return os.NewFile(uintptr(fd), "terminal"), slave
 }

@@ -129,7 +129,7 @@ func needsCluster(env *testscript.Env) error {
 	case os.Getenv("CI") != "":
 		return err
 	}
-	env.T().Skip("skipped for want of the localcluster command (run `make localcluster`)")
+	env.T().Skip("skipped: it needs the localcluster command (run `make localcluster`)")
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 )
 
@@ -30,7 +31,7 @@ func TestMetricsCountEveryRequest(t *testing.T) {
 `
 	var out, said bytes.Buffer
 	code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig, "--metrics-file", file}, bytes.NewReader([]byte(stream)), &out, &said)
-	require.Equal(t, exitDone, code, said.String())
+	require.Equal(t, exit.Done, code, said.String())
 	families := readMetrics(t, file)
 	require.Len(t, proxy.Requests(), int(total(families["ordapply_requests_total"])))
 	require.Equal(t, 3.0, total(families["ordapply_retries_total"]))

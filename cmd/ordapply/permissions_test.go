@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/ordapply/ordapply/internal/rbac"
 )
 
 // The rbac command in an error about missing permissions plans the same
@@ -14,9 +16,9 @@ import (
 func TestTheCommandOfARefusal(t *testing.T) {
 	f := applyFlags{cluster: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{}
-	f.inputFlags.register(cmd.Flags())
-	f.planningFlags.register(cmd.Flags())
-	f.setFlags.register(cmd.Flags())
+	f.InputFlags.Register(cmd.Flags())
+	f.PlanFlags.Register(cmd.Flags())
+	f.SetFlags.Register(cmd.Flags())
 	f.registerRun(cmd.Flags())
 	given := []string{
 		"-f", "a b.yaml,https://jane:hunter2@example.com/c.yaml", "-R", "--order", "order.yaml", "--frame", "helm", "--hooks", "skip", "--chart", "./shop", "--prerequisites=false",
@@ -28,12 +30,12 @@ func TestTheCommandOfARefusal(t *testing.T) {
 	require.Equal(t, "-f 'a b.yaml,https://xxxxx@example.com/c.yaml' -R --order order.yaml --frame helm --hooks skip --prerequisites=false"+
 		" --prerequisite-kinds StorageClass --prerequisite-kinds Issuer.cert-manager.io --chart ./shop --health-rules rules.yaml"+
 		" -n prod --applyset shop --prune --take-over --rollback-on-failure --diagnosis=false", strings.Join(printed, " "))
-	require.NoError(t, newRBAC().ParseFlags(printed))
+	require.NoError(t, rbac.NewCommand().ParseFlags(printed))
 
 	plain := applyFlags{cluster: genericclioptions.NewConfigFlags(true)}
 	cmd = &cobra.Command{}
-	plain.inputFlags.register(cmd.Flags())
-	plain.planningFlags.register(cmd.Flags())
+	plain.InputFlags.Register(cmd.Flags())
+	plain.PlanFlags.Register(cmd.Flags())
 	plain.registerRun(cmd.Flags())
 	require.Equal(t, []string{"-f", "-"}, plain.rolesFlags("prod"))
 }

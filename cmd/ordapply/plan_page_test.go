@@ -10,7 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/plandiff"
+	"github.com/ordapply/ordapply/preview"
 )
 
 // docs/plan.md lists exactly the fields of the JSON document, and every action.
@@ -27,8 +28,8 @@ func TestPlanPage(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, jsonFields(reflect.TypeFor[planDocument](), map[string]bool{}), told)
-	for _, action := range apply.Actions() {
+	require.Equal(t, jsonFields(reflect.TypeFor[plandiff.PlanDocument](), map[string]bool{}), told)
+	for _, action := range preview.Actions() {
 		require.Contains(t, string(page), "| `"+string(action)+"` |")
 	}
 }

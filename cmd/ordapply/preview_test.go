@@ -13,12 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/rest"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/preview"
 )
 
 // plan and diff send only reads and dry runs, whatever there is to create,
@@ -28,13 +30,13 @@ func TestAPreviewNeverWrites(t *testing.T) {
 	_, err := cluster.TryKubectl("create", "namespace", "unwritten")
 	require.NoError(t, err)
 	code, said := applyThrough(cluster.Kubeconfig, []byte(previewStream("unwritten", "v1")))
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	_, err = cluster.TryKubectl("create", "configmap", "found", "-n", "unwritten")
 	require.NoError(t, err)
 
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(previewStream("unwritten", "v2")), 0o600))
-	for verb, want := range map[string]int{"plan": exitDone, "diff": exitDifferent} {
+	for verb, want := range map[string]int{"plan": exit.Done, "diff": exit.Different} {
 		proxy := recorder.Start(t, cluster.Kubeconfig)
 		code, said := ordapplyWith(proxy.Kubeconfig, verb, "-f", file)
 		require.Equal(t, want, code, said)
@@ -55,14 +57,14 @@ func TestAPlannedPruneNeverWrites(t *testing.T) {
 	require.NoError(t, err)
 	set := []string{"--applyset", "one", "-n", "unpruned"}
 	code, said := applyThrough(cluster.Kubeconfig, []byte(previewStream("unpruned", "v1")), set...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 
 	folder := t.TempDir()
 	file := filepath.Join(folder, "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: same, namespace: unpruned}\n"), 0o600))
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"plan", "-f", file, "--prune", "--out", filepath.Join(folder, "plan.json")}, set...)...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Zero(t, onlyReads(t, proxy.Requests()))
 	_, err = cluster.TryKubectl("get", "secret", "update", "-n", "unpruned")
 	require.NoError(t, err)
@@ -77,13 +79,13 @@ func TestPreviewWithTransientErrors(t *testing.T) {
 	set := []string{"--applyset", "one", "-n", "bearing"}
 	old := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: old, namespace: bearing}\n---\n" + previewStream("bearing", "v1")
 	code, said := applyThrough(cluster.Kubeconfig, []byte(old), append(set, "--wait=false")...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(previewStream("bearing", "v2")), 0o600))
 	plan := func(kubeconfig string) string {
 		var out, said bytes.Buffer
 		args := append([]string{"plan", "-f", file, "--prune", "-o", "json", "--kubeconfig", kubeconfig}, set...)
-		require.Equal(t, exitDone, run(context.Background(), args, nil, &out, &said), said.String())
+		require.Equal(t, exit.Done, run(context.Background(), args, nil, &out, &said), said.String())
 		return regexp.MustCompile(`"server": "[^"]*"|\(hidden [0-9a-f]+\)`).ReplaceAllString(out.String(), "")
 	}
 	calm := recorder.Start(t, cluster.Kubeconfig)
@@ -196,48 +198,48 @@ func TestPreviewAgreesWithApply(t *testing.T) {
 
 	rows := previewOf(t, cluster.Kubeconfig, file)
 	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	target := targetOf(t, cluster.Kubeconfig)
-	seen := map[apply.Action]bool{}
+	seen := map[preview.Action]bool{}
 	for _, row := range rows {
 		seen[row.Action] = true
-		kind, _ := target.cluster.Kind(row.Merged.GroupVersionKind())
-		live, err := target.cluster.Get(context.Background(), kind, row.ID.Namespace, row.ID.Name)
+		kind, _ := target.Cluster.Kind(row.Merged.GroupVersionKind())
+		live, err := target.Cluster.Get(context.Background(), kind, row.ID.Namespace, row.ID.Name)
 		require.NoError(t, err)
 		require.Equal(t, bare(row.Merged), bare(live), "%s (%s)", row.ID, row.Action)
 	}
-	require.Equal(t, map[apply.Action]bool{apply.ActionCreate: true, apply.ActionAdopt: true}, seen)
+	require.Equal(t, map[preview.Action]bool{preview.ActionCreate: true, preview.ActionAdopt: true}, seen)
 	for _, row := range previewOf(t, cluster.Kubeconfig, file) {
-		require.Equal(t, apply.ActionUnchanged, row.Action, "%s", row.ID)
+		require.Equal(t, preview.ActionUnchanged, row.Action, "%s", row.ID)
 	}
 }
 
-func targetOf(t *testing.T, kubeconfig string) *target {
+func targetOf(t *testing.T, kubeconfig string) *connect.Target {
 	t.Helper()
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.KubeConfig = &kubeconfig
-	target, err := connect(t.Context(), flags, func(*rest.Config) {})
+	target, err := connect.To(t.Context(), flags)
 	require.NoError(t, err)
 	return target
 }
 
 // previewOf returns the preview of a file.
-func previewOf(t *testing.T, kubeconfig, file string) []apply.Row {
+func previewOf(t *testing.T, kubeconfig, file string) []preview.Row {
 	t.Helper()
 	target := targetOf(t, kubeconfig)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	manifests, err := manifest.Read(file, text)
+	manifests, err := manifest.Read(file, bytes.NewReader(text))
 	require.NoError(t, err)
 	var inputs []apply.Input
 	for _, m := range manifests {
 		inputs = append(inputs, apply.Input{Object: m.Unstructured, Source: m.Source})
 	}
-	stream, err := apply.NewStream(inputs, target.scope)
+	stream, err := apply.NewStream(inputs, target.Scope)
 	require.NoError(t, err)
 	plan, err := ordering.Build(stream.Resources, ordering.Options{})
 	require.NoError(t, err)
-	preview, err := apply.Applier{Cluster: target.cluster}.Preview(context.Background(), plan, stream.Objects)
+	preview, err := apply.Applier{Cluster: target.Cluster}.Preview(context.Background(), plan, stream.Objects)
 	require.NoError(t, err)
 	require.NoError(t, preview.Err())
 	return preview.Rows

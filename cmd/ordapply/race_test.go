@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
@@ -138,7 +139,7 @@ func TestRollbackOnFailureKeepsTheLock(t *testing.T) {
 	failing := trial.command(first.Kubeconfig, append(applies("broken"), "--rollback-on-failure"))
 	runs.Go(func() {
 		said, _ := failing.CombinedOutput()
-		if code := failing.ProcessState.ExitCode(); code != exitFailed || !strings.HasSuffix(string(said), "error: rolled back to revision 1\n") {
+		if code := failing.ProcessState.ExitCode(); code != exit.Failed || !strings.HasSuffix(string(said), "error: rolled back to revision 1\n") {
 			t.Errorf("exit code %d: %s", code, said)
 		}
 	})

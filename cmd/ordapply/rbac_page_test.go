@@ -23,7 +23,7 @@ func TestRBACPage(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "app.yaml")
 		require.NoError(t, os.WriteFile(file, parts[1], 0o600))
-		roles := rbac(t, append(strings.Fields(string(parts[2])), "-f", file, "--kubeconfig", filepath.Join(dir, "none"))...)
+		roles := printedRoles(t, append(strings.Fields(string(parts[2])), "-f", file, "--kubeconfig", filepath.Join(dir, "none"))...)
 		return []byte("```yaml\n" + string(parts[1]) + "```\n```console\n$ ordapply rbac -f app.yaml" + string(parts[2]) + "\n" + roles + "```\n")
 	})
 	if os.Getenv("ORDAPPLY_GOLDEN") != "" {

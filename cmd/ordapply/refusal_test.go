@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ordapply/ordapply/internal/exit"
 )
 
 // Errors before the API server's first response have a remedy, unlike
@@ -58,6 +60,6 @@ func applyErrors(t *testing.T, cluster clientcmdapi.Cluster, user clientcmdapi.A
 		Contexts:       map[string]*clientcmdapi.Context{"here": {Cluster: "here", AuthInfo: "here"}},
 	}, config))
 	var out, said bytes.Buffer
-	require.Equal(t, exitFailed, run(t.Context(), []string{"apply", "-f", app, "--kubeconfig", config}, nil, &out, &said))
+	require.Equal(t, exit.Failed, run(t.Context(), []string{"apply", "-f", app, "--kubeconfig", config}, nil, &out, &said))
 	return said.String()
 }

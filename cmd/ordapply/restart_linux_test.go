@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
@@ -39,10 +40,10 @@ func TestAPIServerRestartsInAWave(t *testing.T) {
 				return nil
 			})
 			code, said := applyThrough(proxy.Kubeconfig, faultStream("restart-"+name))
-			require.Equal(t, exitDone, code, said)
+			require.Equal(t, exit.Done, code, said)
 			once.Do(func() { require.Fail(t, "it was never killed", said) })
 			code, said = applyThrough(proxy.Kubeconfig, faultStream("restart-"+name))
-			require.Equal(t, exitDone, code, said)
+			require.Equal(t, exit.Done, code, said)
 			require.Contains(t, said, "unchanged")
 		})
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
@@ -30,7 +31,7 @@ func TestWhatIsNotRepeated(t *testing.T) {
 	guard(t, cluster, "deny", up, false)
 	theirs := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: default}\ndata: {a: theirs}\n"
 	code, said := applyThrough(cluster.Kubeconfig, []byte(theirs), "--field-manager", "somebody")
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	for name, c := range map[string]struct{ manifest, says string }{
 		"denied":        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: denied, namespace: default, labels: {guarded: deny}}\n", `admission webhook "deny.guard.example" denied the request: not this one`},
 		"invalid":       {"apiVersion: v1\nkind: Service\nmetadata: {name: wrong, namespace: default}\nspec: {ports: [{port: 99999}]}\n", "spec.ports[0].port: Invalid value: 99999"},
@@ -41,7 +42,7 @@ func TestWhatIsNotRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			proxy := recorder.Start(t, cluster.Kubeconfig)
 			code, said := applyThrough(proxy.Kubeconfig, []byte(c.manifest))
-			require.Equal(t, exitFailed, code, said)
+			require.Equal(t, exit.Failed, code, said)
 			require.Contains(t, said, c.says)
 			require.Equal(t, 1, patches(proxy.Requests()), "sent once")
 		})
@@ -49,7 +50,7 @@ func TestWhatIsNotRepeated(t *testing.T) {
 	t.Run("forbidden", func(t *testing.T) {
 		proxy := recorder.Start(t, cluster.Kubeconfig)
 		code, said := applyThrough(proxy.Kubeconfig, []byte(theirs), "--as", "nobody")
-		require.Equal(t, exitFailed, code, said)
+		require.Equal(t, exit.Failed, code, said)
 		require.Contains(t, said, `"nobody" may not create, patch configmaps in namespace "default"`)
 		require.Zero(t, patches(proxy.Requests()), "that is known before anything is sent")
 	})
@@ -74,7 +75,7 @@ func TestWebhookDownThenUp(t *testing.T) {
 	manifest := []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: guarded, namespace: default, labels: {guarded: admit}}\n")
 
 	code, said := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
-	require.Equal(t, exitTimedOut, code, said)
+	require.Equal(t, exit.TimedOut, code, said)
 	require.Contains(t, said, `not applied after 3s (wave timeout): Internal error occurred: failed calling webhook "admit.guard.example"`)
 	require.Contains(t, said, "; the webhook does not answer: check that its workload is running and reachable from the API server")
 
@@ -87,7 +88,7 @@ func TestWebhookDownThenUp(t *testing.T) {
 		return nil
 	})
 	code, said = applyThrough(proxy.Kubeconfig, manifest)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Equal(t, 3, patches(proxy.Requests()))
 }
 
@@ -98,7 +99,7 @@ func TestWebhookLeftBehind(t *testing.T) {
 	cluster.Kubectl(t, "apply", "--server-side", "-f", filepath.Join("testdata", "webhook_left_behind.yaml"))
 	waitForWebhook(t, cluster, "left-behind")
 	code, said := applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: left-behind, namespace: default, labels: {guarded: left-behind}}\n"), "--wave-timeout", "3s")
-	require.Equal(t, exitTimedOut, code, said)
+	require.Equal(t, exit.TimedOut, code, said)
 	require.Contains(t, said, `apply ConfigMap default/left-behind: not applied after 3s (wave timeout): Internal error occurred: failed calling webhook "left-behind.guard.example"`)
 	require.Contains(t, said, `service "gone" not found; the Service gone of the webhook does not exist: apply it first, or delete the webhook configuration if it is a leftover`)
 }
@@ -135,7 +136,7 @@ webhooks:
   rules:
   - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}
 `, name, server.URL, ca)))
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	waitForWebhook(t, cluster, name)
 }
 
@@ -159,7 +160,7 @@ func waitForWebhook(t *testing.T, cluster *testcluster.Cluster, name string) {
 	t.Helper()
 	probe := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: probe-%[1]s, namespace: default, labels: {guarded: %[1]s}}\n", name)
 	for range 600 {
-		if code, _ := applyThrough(cluster.Kubeconfig, []byte(probe), "--dry-run=server", "--wave-timeout", "1s"); code != exitDone {
+		if code, _ := applyThrough(cluster.Kubeconfig, []byte(probe), "--dry-run=server", "--wave-timeout", "1s"); code != exit.Done {
 			return
 		}
 	}

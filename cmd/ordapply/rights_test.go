@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
@@ -61,11 +62,11 @@ func kubectlApply(t *testing.T, cluster *testcluster.Cluster, manifests string) 
 }
 
 // rbac returns the output of the rbac command.
-func rbac(t *testing.T, args ...string) string {
+func printedRoles(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, said bytes.Buffer
 	code := run(context.Background(), append([]string{"rbac"}, args...), nil, &out, &said)
-	require.Equal(t, exitDone, code, said.String())
+	require.Equal(t, exit.Done, code, said.String())
 	return out.String()
 }
 
@@ -95,7 +96,7 @@ func TestRolesOfAStream(t *testing.T) {
 // first write, all together, whichever rule is missing.
 func missingPermissionsAreReported(t *testing.T, cluster *testcluster.Cluster) {
 	files := shopFiles(t)
-	roles := rbac(t, append(files, "--service-account", "default/lesser", "--kubeconfig", cluster.Kubeconfig)...)
+	roles := printedRoles(t, append(files, "--service-account", "default/lesser", "--kubeconfig", cluster.Kubeconfig)...)
 	proxy := recorder.Start(t, deployer(t, cluster, "lesser", roles))
 	cases := 0
 	for _, document := range strings.Split(roles, "---\n") {
@@ -111,7 +112,7 @@ func missingPermissionsAreReported(t *testing.T, cluster *testcluster.Cluster) {
 			replaceRole(t, cluster, less)
 			proxy.Reset()
 			code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
-			require.Equal(t, exitFailed, code, said)
+			require.Equal(t, exit.Failed, code, said)
 			require.Zero(t, patches(proxy.Requests()), "nothing is written")
 			require.Equal(t, wantedDenials(role.Namespace, rule), denials(said))
 			replaceRole(t, cluster, &role)
@@ -124,21 +125,21 @@ func missingPermissionsAreReported(t *testing.T, cluster *testcluster.Cluster) {
 // stream, and none of its requests is forbidden.
 func rolesSuffice(t *testing.T, cluster *testcluster.Cluster) {
 	files := shopFiles(t)
-	roles := rbac(t, append(files, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/deployer")...)
+	roles := printedRoles(t, append(files, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/deployer")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "deployer", roles))
 
 	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Empty(t, refusals(proxy.Requests()))
 	require.NotEmpty(t, patches(proxy.Requests()))
 
 	proxy.Reset()
 	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Empty(t, refusals(proxy.Requests()))
 	require.Zero(t, patches(proxy.Requests()))
 
-	online := rbac(t, append(files, "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/deployer")...)
+	online := printedRoles(t, append(files, "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/deployer")...)
 	require.Equal(t, roles, online, "a cluster knows nothing else of these kinds")
 }
 
@@ -146,13 +147,13 @@ func rolesSuffice(t *testing.T, cluster *testcluster.Cluster) {
 // Missing permissions are reported before anything is deleted.
 func rolesSufficeToDelete(t *testing.T, cluster *testcluster.Cluster) {
 	files := shopFiles(t)
-	roles := rbac(t, append(files, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--delete", "--service-account", "default/remover")...)
+	roles := printedRoles(t, append(files, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--delete", "--service-account", "default/remover")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "remover", roles))
 	remove := append([]string{"delete", "--prune-namespaces"}, files...)
 
 	replaceRole(t, cluster, withoutVerb(t, roles, "shop", "deployments", "delete"))
 	code, said := ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	require.Equal(t, []string{
 		`error: "system:serviceaccount:default:remover" may not delete deployments.apps in namespace "shop"`,
 		`error: "system:serviceaccount:default:remover" may not delete statefulsets.apps in namespace "shop"`,
@@ -164,7 +165,7 @@ func rolesSufficeToDelete(t *testing.T, cluster *testcluster.Cluster) {
 	kubectlApply(t, cluster, roles)
 	proxy.Reset()
 	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	_, err := cluster.TryKubectl("get", "namespace", "shop")
 	require.Error(t, err)
 }
@@ -177,12 +178,12 @@ func TestRolesOfAnApplySetSuffice(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("keeping", 3)), 0o600))
 	set := []string{"-f", file, "-n", "keeping", "--applyset", "configmap/kept"}
-	roles := rbac(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/keeper")...)
+	roles := printedRoles(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/keeper")...)
 	require.Contains(t, roles, "- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [ordapply.configmap.kept], verbs: [get, update]}")
 	proxy := recorder.Start(t, deployer(t, cluster, "keeper", roles))
 	for range 2 {
 		code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-		require.Equal(t, exitDone, code, said)
+		require.Equal(t, exit.Done, code, said)
 		require.Empty(t, refusals(proxy.Requests()))
 	}
 
@@ -190,7 +191,7 @@ func TestRolesOfAnApplySetSuffice(t *testing.T) {
 	replaceRole(t, cluster, without(t, roles, "keeping", "leases"))
 	proxy.Reset()
 	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	require.Equal(t, []string{
 		`error: "system:serviceaccount:default:keeper" may not create, get, update leases.coordination.k8s.io in namespace "keeping"`,
 	}, denials(said))
@@ -210,11 +211,11 @@ func TestRolesOfAClusterScopedParentSuffice(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("keeping-wide", 3)), 0o600))
 	set := []string{"-f", file, "-n", "keeping-wide", "--applyset", "applysets.ordapply.dev/keeping"}
-	roles := rbac(t, append(set, "--delete", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/wide")...)
+	roles := printedRoles(t, append(set, "--delete", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/wide")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "wide", roles))
 	for _, args := range [][]string{append([]string{"apply"}, set...), append([]string{"apply"}, set...), append([]string{"delete"}, set[2:]...)} {
 		code, said := ordapplyWith(proxy.Kubeconfig, args...)
-		require.Equal(t, exitDone, code, said)
+		require.Equal(t, exit.Done, code, said)
 		require.Empty(t, refusals(proxy.Requests()))
 	}
 }
@@ -229,22 +230,22 @@ func TestRolesOfAPruneSuffice(t *testing.T) {
 	deployment := "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: rights-beside}\nspec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: c}]}}}\n"
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-prune", 3)+deployment), 0o600))
 	set := []string{"-f", file, "-n", "rights-prune", "--applyset", "shop", "--prune"}
-	roles := rbac(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/pruner")...)
+	roles := printedRoles(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/pruner")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "pruner", roles))
 	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 
 	replaceRole(t, cluster, withoutVerb(t, roles, "rights-prune", "configmaps", "delete"))
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-prune", 1)+deployment+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: new, namespace: rights-prune}\n"), 0o600))
 	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	require.Equal(t, []string{`error: "system:serviceaccount:default:pruner" may not delete configmaps in namespace "rights-prune"`}, denials(said))
 	_, err := cluster.TryKubectl("get", "configmap", "new", "-n", "rights-prune")
 	require.Error(t, err, "nothing was written")
 
 	kubectlApply(t, cluster, roles)
 	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Equal(t, "configmap/c0 configmap/new", strings.Join(strings.Fields(cluster.Kubectl(t, "get", "configmap", "-n", "rights-prune", "-o", "name", "-l", "applyset.kubernetes.io/part-of")), " "))
 	for _, r := range proxy.Requests() {
 		if r.Code == 403 {
@@ -265,13 +266,13 @@ func TestRolesOfAPruneAllowWhatTheSetHas(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-dropped", 1)+dropped), 0o600))
 	set := []string{"-f", file, "-n", "rights-dropped", "--applyset", "shop", "--prune"}
 	code, said := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-dropped", 1)), 0o600))
-	roles := rbac(t, append(set, "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/dropper")...)
+	roles := printedRoles(t, append(set, "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/dropper")...)
 	kubeconfig := deployer(t, cluster, "dropper", roles)
 	code, said = ordapplyWith(kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	_, err := cluster.TryKubectl("get", "serviceaccount", "a", "-n", "rights-dropped-beside")
 	require.Error(t, err)
 }
@@ -296,14 +297,14 @@ func TestRequestBudgetUnderRoles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(stream.String()), 0o600))
 	set := []string{"-f", file, "-n", "rights-budget-0", "--applyset", "shop", "--prune"}
-	roles := rbac(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/budget")...)
+	roles := printedRoles(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/budget")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "budget", roles))
 	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 
 	proxy.Reset()
 	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	verbs := map[string]int{}
 	for _, r := range proxy.Requests() {
 		verbs[r.Verb]++
@@ -335,15 +336,15 @@ func TestRolesOfADissolutionSuffice(t *testing.T) {
 		"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: rights-kept}\n"
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-dissolution", 3)+kept), 0o600))
 	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file, "-n", "rights-dissolution", "--applyset", "shop")
-	require.Equal(t, exitDone, code, said)
-	roles := rbac(t, "-f", file, "-n", "rights-dissolution", "--applyset", "shop", "--delete", "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/dissolver")
+	require.Equal(t, exit.Done, code, said)
+	roles := printedRoles(t, "-f", file, "-n", "rights-dissolution", "--applyset", "shop", "--delete", "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/dissolver")
 	proxy := recorder.Start(t, deployer(t, cluster, "dissolver", roles))
 	cluster.Kubectl(t, "create", "configmap", "theirs", "-n", "rights-kept")
 	remove := []string{"delete", "-n", "rights-dissolution", "--applyset", "shop"}
 
 	replaceRole(t, cluster, withoutVerb(t, roles, "rights-dissolution", "configmaps", "delete"))
 	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	require.Equal(t, []string{`error: "system:serviceaccount:default:dissolver" may not delete configmaps in namespace "rights-dissolution"`}, denials(said))
 	for _, r := range proxy.Requests() {
 		require.Contains(t, []string{"get", "list", "watch", "review", "discovery"}, r.Verb, "nothing is written: %s", r)
@@ -352,7 +353,7 @@ func TestRolesOfADissolutionSuffice(t *testing.T) {
 	kubectlApply(t, cluster, roles)
 	proxy.Reset()
 	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.NotContains(t, cluster.Kubectl(t, "get", "configmaps,secrets,leases", "-n", "rights-dissolution", "-o", "name"), "shop")
 	require.Contains(t, said, "ConfigMap rights-dissolution/precious ")
 	for _, kept := range []string{"configmap/precious", "namespace/rights-kept"} {

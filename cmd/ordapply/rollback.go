@@ -9,6 +9,12 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/planning"
+	"github.com/ordapply/ordapply/internal/report"
+	"github.com/ordapply/ordapply/internal/setflags"
+	"github.com/ordapply/ordapply/internal/setstatus"
+	"github.com/ordapply/ordapply/internal/usage"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/state"
 )
@@ -30,23 +36,23 @@ failed, it resumes that. A revision of another cluster is refused.
   ordapply rollback shop --dry-run=client    print what it would apply, and in which waves`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.set = args[0]
+			f.Set = args[0]
 			if cmd.Flags().Changed("to-revision") && to < 1 {
-				return usagef("--to-revision=%d: revisions are numbered from 1", to)
+				return usage.Errorf("--to-revision=%d: revisions are numbered from 1", to)
 			}
-			f.prune = true
-			if err := errors.Join(f.checkHistory(), f.checkWait()); err != nil {
+			f.Prune = true
+			if err := errors.Join(f.CheckHistory(), f.checkWait()); err != nil {
 				return err
 			}
-			return f.run(cmd, func(cmd *cobra.Command, measured *metricsRecorder) (session, error) {
+			return f.run(cmd, func(cmd *cobra.Command, measured *report.Metrics) (session, error) {
 				return f.prepareRollback(cmd.Context(), measured, to)
 			})
 		},
 	}
 	cmd.Flags().IntVar(&to, "to-revision", 0, "the revision to roll back to; 0: the one that was deployed before the latest")
-	f.registerPruneNamespaces(cmd.Flags())
-	f.registerHistory(cmd.Flags())
-	f.registerLock(cmd.Flags())
+	f.RegisterPruneNamespaces(cmd.Flags())
+	f.RegisterHistory(cmd.Flags())
+	f.RegisterLock(cmd.Flags())
 	f.cluster.AddFlags(cmd.Flags())
 	f.registerRun(cmd.Flags())
 	return cmd
@@ -54,30 +60,30 @@ failed, it resumes that. A revision of another cluster is refused.
 
 // prepareRollback returns the job that applies an earlier revision; 0 means the
 // previous one.
-func (f *applyFlags) prepareRollback(ctx context.Context, measured *metricsRecorder, number int) (session, error) {
+func (f *applyFlags) prepareRollback(ctx context.Context, measured *report.Metrics, number int) (session, error) {
 	j, err := f.newSession(ctx, measured)
 	if err != nil {
 		return j, err
 	}
-	if j.target, err = connect(ctx, f.cluster, measured.watch); err != nil {
+	if j.target, err = connect.To(ctx, f.cluster, measured.Watch); err != nil {
 		return j, err
 	}
-	set, err := j.target.existingSet(ctx, f.set)
+	set, err := setflags.OpenExisting(ctx, j.target, f.Set)
 	if err != nil {
 		return j, err
 	}
 	if number > 0 {
-		r, err := set.history.Read(ctx, number)
+		r, err := set.History.Read(ctx, number)
 		if err != nil {
 			return j, err
 		}
 		return f.revisionSession(ctx, j, r, "--rollback")
 	}
-	previous, err := set.history.RollbackTarget(ctx)
+	previous, err := set.History.RollbackTarget(ctx)
 	if err != nil {
 		return j, err
 	}
-	r, err := set.history.ReadRollbackTarget(ctx, previous)
+	r, err := set.History.ReadRollbackTarget(ctx, previous)
 	if err != nil {
 		return j, err
 	}
@@ -85,7 +91,7 @@ func (f *applyFlags) prepareRollback(ctx context.Context, measured *metricsRecor
 		r.Plan.Notes = append(r.Plan.Notes, fmt.Sprintf("resuming the rollback to revision %d, which did not complete; to roll back to another, use --to-revision", r.Number))
 	}
 	j, err = f.revisionSession(ctx, j, r, "--rollback")
-	j.precondition = func(ctx context.Context) error { return checkPreviousRevision(ctx, set.history, r.Number) }
+	j.precondition = func(ctx context.Context) error { return checkPreviousRevision(ctx, set.History, r.Number) }
 	return j, err
 }
 
@@ -105,29 +111,28 @@ func (f *applyFlags) revisionSession(ctx context.Context, j session, r *state.Re
 	if err := sameCluster(ctx, j.target, r); err != nil {
 		return j, err
 	}
-	if err := withRevision(j.assessor, r); err != nil {
+	if err := setstatus.UseRulesOf(j.assessor, r); err != nil {
 		return j, err
 	}
 	j.planned = nil
 	j.stream, j.plan = &apply.Stream{Resources: r.Resources, Objects: r.Objects(), Hooks: r.Hooks}, r.Plan
-	j.memory = state.RevisionMetadata{Limit: f.limit, Revision: state.Revision{
+	j.memory = state.RevisionMetadata{Limit: f.Limit, Revision: state.Revision{
 		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number,
 	}}
-	j.measured.plan = j.plan
 	var err error
-	if j.ungated, err = gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
+	if j.ungated, err = planning.Gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
 		return j, err
 	}
-	return j, j.target.checkPermissions(ctx, func() []kube.Permission { return f.permissions(ctx, j) },
-		"-f", "MANIFESTS", "-n", j.target.scope.Namespace, "--applyset", f.set, flag)
+	return j, j.target.CheckPermissions(ctx, func() []kube.Permission { return f.permissions(ctx, j) },
+		"-f", "MANIFESTS", "-n", j.target.Scope.Namespace, "--applyset", f.Set, flag)
 }
 
 // sameCluster returns an error if a revision was applied to another cluster, as
 // after restoring a backup.
-func sameCluster(ctx context.Context, t *target, r *state.Revision) error {
-	id, err := state.ClusterID(ctx, t.cluster)
+func sameCluster(ctx context.Context, t *connect.Target, r *state.Revision) error {
+	id, err := kube.ClusterID(ctx, t.Cluster)
 	if err != nil || r.Cluster == "" || id == "" || r.Cluster == id {
 		return err
 	}
-	return fmt.Errorf("revision %d was applied to another cluster (its kube-system namespace has uid %s, that of %s%s has %s): apply the stream itself to this one", r.Number, r.Cluster, t.server, t.of(), id)
+	return fmt.Errorf("revision %d was applied to another cluster (its kube-system namespace has uid %s, that of %s has %s): apply the stream itself to this one", r.Number, r.Cluster, t, id)
 }

@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 )
 
@@ -41,11 +42,11 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)+account), 0o600))
 	set := []string{"-f", file, "-n", namespace, "--applyset", "shop"}
 	code, said := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 
 	broken := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: broken, namespace: rights-back}\ndata: {number: 1}\n"
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 1)+serviceStream(namespace)+broken), 0o600))
-	roles := rbac(t, append(set, "--rollback-on-failure", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/undoer")...)
+	roles := printedRoles(t, append(set, "--rollback-on-failure", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/undoer")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "undoer", roles))
 	run := append([]string{"apply", "--rollback-on-failure"}, set...)
 
@@ -53,7 +54,7 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 		replaceRole(t, cluster, withoutVerb(t, roles, namespace, resource, verb))
 		proxy.Reset()
 		code, said = ordapplyWith(proxy.Kubeconfig, run...)
-		require.Equal(t, exitFailed, code, said)
+		require.Equal(t, exit.Failed, code, said)
 		require.NotEmpty(t, denials(said), said)
 		require.Contains(t, strings.Join(denials(said), "\n"), "may not "+verb+" "+resource)
 		require.Contains(t, said, "ordapply rbac -f "+file+" -n rights-back --applyset shop --rollback-on-failure --service-account default/undoer\n")
@@ -65,7 +66,7 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 	kubectlApply(t, cluster, roles)
 	proxy.Reset()
 	code, said = ordapplyWith(proxy.Kubeconfig, run...)
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	require.Contains(t, said, "error: rolled back to revision 1\n")
 	onlyWideLists(t, proxy.Requests())
 	cluster.Kubectl(t, "get", "serviceaccount", "before", "-n", namespace)
@@ -74,12 +75,12 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 1)), 0o600))
 	code, said = ordapplyWith(cluster.Kubeconfig, append([]string{"apply", "--prune"}, set...)...)
-	require.Equal(t, exitDone, code, said)
-	roles = rbac(t, append(set, "--rollback", "--status", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/keeper-of-shop")...)
+	require.Equal(t, exit.Done, code, said)
+	roles = printedRoles(t, append(set, "--rollback", "--status", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/keeper-of-shop")...)
 	proxy = recorder.Start(t, deployer(t, cluster, "keeper-of-shop", roles))
 	for _, args := range [][]string{{"rollback", "shop"}, {"rollback", "shop", "--to-revision", "1"}, {"history", "shop"}, {"status", "shop"}} {
 		code, said = ordapplyWith(proxy.Kubeconfig, append(args, "-n", namespace)...)
-		require.Equal(t, exitDone, code, said)
+		require.Equal(t, exit.Done, code, said)
 	}
 	onlyWideLists(t, proxy.Requests())
 }
@@ -93,15 +94,15 @@ func TestRolesOfATakeOverSuffice(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)+serviceStream(namespace)), 0o600))
 	set := []string{"-f", file, "-n", namespace, "--applyset", "shop"}
 	code, said := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	code, said = ordapplyWith(cluster.Kubeconfig, "applyset", "hand-over", "shop", "-n", namespace, "--to", "kubectl")
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)), 0o600))
-	roles := rbac(t, append(set, "--take-over", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/taker")...)
+	roles := printedRoles(t, append(set, "--take-over", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/taker")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "taker", roles))
 	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply", "--take-over"}, set...)...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	onlyWideLists(t, proxy.Requests())
 }
 
@@ -116,7 +117,7 @@ func TestEveryPrintedVerbIsUsed(t *testing.T) {
 	job := "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: once, namespace: rights-each, annotations: {ordapply.dev/timeout: 6s}}\nspec: {template: {metadata: {annotations: {localcluster/behaviour: never-ready}}, spec: {restartPolicy: Never, containers: [{name: c, image: c}]}}}\n"
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)+job), 0o600))
 	args := []string{"-f", file, "-n", namespace, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/each"}
-	roles := rbac(t, args...)
+	roles := printedRoles(t, args...)
 	proxy := recorder.Start(t, deployer(t, cluster, "each", roles))
 	checked := 0
 	for document := range strings.SplitSeq(roles, "---\n") {

@@ -1,12 +1,19 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/plandiff"
+	"github.com/ordapply/ordapply/internal/rbac"
+	"github.com/ordapply/ordapply/internal/setstatus"
+	"github.com/ordapply/ordapply/internal/settings"
+	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/internal/verbose"
 )
 
 func newRoot() *cobra.Command {
@@ -21,33 +28,33 @@ first, then layer by layer, each when the one before it is ready.
   ordapply plan -f app.yaml --order order.yaml    show what that would do`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          knownVerb,
+		Args:          settings.KnownVerb,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			known := timeLimit(cmd)
-			limitTime(cmd, known)
-			if err := setUnsetFlags(cmd); err != nil {
+			known := settings.TimeLimit(cmd)
+			abortable.Limit(cmd, known)
+			if err := settings.SetUnset(cmd); err != nil {
 				return err
 			}
-			if limit := timeLimit(cmd); limit != known { // --timeout is in the config file
-				limitTime(cmd, limit)
+			if limit := settings.TimeLimit(cmd); limit != known { // --timeout is in the config file
+				abortable.Limit(cmd, limit)
 			}
-			return logVerbosely(cmd)
+			return verbose.Start(cmd)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
-			return usagef("nothing to do: pipe manifests in, or name a command")
+			return usage.Errorf("nothing to do: pipe manifests in, or name a command")
 		},
 	}
 	if name := displayName(os.Args[0]); name != "" {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
 	}
-	root.SetFlagErrorFunc(flagMisuse)
+	root.SetFlagErrorFunc(settings.FlagError)
 	root.PersistentFlags().String("config", "", "file with values for flags, one per line; environment variables ORDAPPLY_… take precedence")
-	registerVerbosity(root.PersistentFlags())
-	root.SetGlobalNormalizationFunc(longNames)
-	root.AddCommand(newApply(), newPlan(), newDiff(), newGraph(), newSort(), newVet(), newExplain(), newConsolidate(), newHealth(), newRBAC(), newVersion())
-	root.AddCommand(newApplySet(), newDelete(), newHistory(), newRollback(), newStatus())
-	asUsage(root)
+	verbose.Register(root.PersistentFlags())
+	root.SetGlobalNormalizationFunc(verbose.LongNames)
+	root.AddCommand(newApply(), plandiff.NewPlan(), plandiff.NewDiff(), newGraph(), newSort(), newVet(), newExplain(), newConsolidate(), newHealth(), newReport(), rbac.NewCommand(), newVersion())
+	root.AddCommand(newApplySet(), newDelete(), setstatus.NewHistory(), newRollback(), setstatus.NewCommand())
+	settings.CheckArguments(root)
 	return root
 }
 
@@ -58,25 +65,4 @@ func displayName(file string) string {
 		return "kubectl ordapply"
 	}
 	return ""
-}
-
-// asUsage turns argument errors of a command into usage errors.
-func asUsage(cmd *cobra.Command) {
-	if args := cmd.Args; args != nil {
-		cmd.Args = func(c *cobra.Command, given []string) error {
-			err := args(c, given)
-			var said *usageError
-			switch {
-			case err == nil, errors.As(err, &said):
-				return err
-			case len(given) == 1 && c.Flags().Lookup("filename") != nil && !c.HasSubCommands():
-				return usagef("%s takes no argument %q: name files and folders with -f", c.CommandPath(), given[0])
-			default:
-				return &usageError{errors.New(err.Error() + "; see " + c.CommandPath() + " --help")}
-			}
-		}
-	}
-	for _, sub := range cmd.Commands() {
-		asUsage(sub)
-	}
 }

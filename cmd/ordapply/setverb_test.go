@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 	"github.com/ordapply/ordapply/kube"
@@ -34,7 +35,7 @@ func TestSetVerbs(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-verbs")
 	code, said := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs")
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	t.Run("unchanged", func(t *testing.T) { testUnchangedSet(t, cluster) })
 	t.Run("watch", func(t *testing.T) { testStatusWatch(t, cluster) })
 	t.Run("another cluster", func(t *testing.T) { testOtherCluster(t, cluster) })
@@ -45,7 +46,7 @@ func TestSetVerbs(t *testing.T) {
 func testUnchangedSet(t *testing.T, cluster *testcluster.Cluster) {
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, said := applyThrough(proxy.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs", "--prune")
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	verbs := map[string]int{}
 	for _, r := range proxy.Requests() {
 		verbs[r.Verb]++
@@ -80,11 +81,11 @@ func testStatusWatch(t *testing.T, cluster *testcluster.Cluster) {
 	awaitLine(t, lines, "ConfigMap set-verbs/a: missing: it does not exist, or is no longer a member of the set")
 	awaitLine(t, lines, "(no layer): Degraded, 1/2 ready")
 	code, said := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs")
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	awaitLine(t, lines, "ConfigMap set-verbs/a: ready")
 	awaitLine(t, lines, "(no layer): Healthy, 2/2 ready")
 	interrupt()
-	require.Equal(t, exitInterrupted, <-ended)
+	require.Equal(t, exit.Interrupted, <-ended)
 }
 
 // awaitLine reads lines up to a given one.
@@ -122,7 +123,7 @@ func testOtherCluster(t *testing.T, cluster *testcluster.Cluster) {
 
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, said := ordapplyWith(proxy.Kubeconfig, "rollback", "shop", "-n", "set-verbs", "--to-revision", "2")
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	require.Contains(t, said, "error: revision 2 was applied to another cluster (its kube-system namespace has uid another, that of ")
 	for _, r := range proxy.Requests() {
 		require.Contains(t, []string{"get", "list", "discovery"}, r.Verb, "%s %s", r.Resource, r.Name)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 )
 
@@ -51,7 +52,7 @@ spec:
     metadata: {labels: {app: %[1]s}, annotations: {localcluster/behaviour: crash-loop}}
     spec: {containers: [{name: c, image: c}]}
 `, "silence-"+name)), "--wave-timeout", "15s")
-			require.Equal(t, exitTimedOut, code, said)
+			require.Equal(t, exit.TimedOut, code, said)
 			for _, words := range c.says {
 				require.Contains(t, said, words)
 			}

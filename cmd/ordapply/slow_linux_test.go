@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/exit"
 )
 
 // A request without a response is reported on standard error after 10 seconds,
@@ -24,14 +27,14 @@ func TestSlowStepsAreReported(t *testing.T) {
 		tried[name] = h
 		waiting.Go(func() {
 			interrupted, interrupt := context.WithCancelCause(t.Context())
-			time.AfterFunc(slowAfter+waits, func() { interrupt(interruption{}) })
+			time.AfterFunc(abortable.SlowAfter+waits, func() { interrupt(abortable.Interruption{}) })
 			h.ended = h.watched(interrupted, h.args...)
 		})
 	}
 	waiting.Wait()
 	for name, h := range tried {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, exitInterrupted, h.ended.code, h.ended.said)
+			require.Equal(t, exit.Interrupted, h.ended.code, h.ended.said)
 			require.Regexp(t, "(?m)^"+h.words.Replace("still "+h.doing)+"[^\n]*, after 1[01]s$", h.ended.said)
 			require.Equal(t, 1, strings.Count(h.ended.said, "still "), "once, not every second: %s", h.ended.said)
 		})

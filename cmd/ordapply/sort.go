@@ -11,14 +11,18 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
-	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/internal/orderfile"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/planning"
+	"github.com/ordapply/ordapply/internal/source"
+	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 func newSort() *cobra.Command {
-	var in offline
+	var in planning.Offline
 	var marks bool
 	cmd := &cobra.Command{
 		Use:   "sort -f FILE",
@@ -30,28 +34,28 @@ without it, by the order that the stream itself has.`,
   helm template shop ./shop | ordapply sort --chart ./shop --marks`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if in.order != "" {
+			if in.Order != "" {
 				return sortByOrder(cmd, &in, marks)
 			}
 			return sortByPlan(cmd, &in, marks)
 		},
 	}
-	in.register(cmd)
+	in.Register(cmd)
 	cmd.Flags().BoolVar(&marks, "marks", false, `mark with "## START layer: …" and "## END layer: …" where layers begin and end`)
 	return cmd
 }
 
-func sortByOrder(cmd *cobra.Command, in *offline, marks bool) error {
-	order, err := readOrder(cmd.Context(), in.order)
+func sortByOrder(cmd *cobra.Command, in *planning.Offline, marks bool) error {
+	order, err := orderfile.ReadSortOrder(cmd.Context(), in.Order)
 	if err != nil {
 		return err
 	}
-	data, err := in.bytes(cmd)
+	data, err := in.Bytes(cmd)
 	if err != nil {
 		return err
 	}
-	if in.selector != "" && marks {
-		return usagef("--marks shows where whole layers begin and end: leave out --selector")
+	if in.Selector != "" && marks {
+		return usage.Errorf("--marks shows where whole layers begin and end: leave out --selector")
 	}
 	out := fn.Function{Order: order, Marks: marks}.Run(data)
 	fmt.Fprint(cmd.ErrOrStderr(), out.Findings.Remarks().Lines())
@@ -62,17 +66,17 @@ func sortByOrder(cmd *cobra.Command, in *offline, marks bool) error {
 	if _, err := out.WriteTo(&stream); err != nil {
 		return err
 	}
-	return in.writeSelected(cmd.OutOrStdout(), stream.Bytes())
+	return writeSelected(cmd.OutOrStdout(), &in.InputFlags, stream.Bytes())
 }
 
 // writeSelected prints the documents of a stream that match the selector.
-func (f *inputFlags) writeSelected(w io.Writer, stream []byte) error {
-	matches, err := f.matcher()
+func writeSelected(w io.Writer, f *source.InputFlags, stream []byte) error {
+	matches, err := f.Matcher()
 	if err != nil {
 		return err
 	}
-	if f.selector != "" {
-		manifests, err := manifest.Read("the sorted stream", stream)
+	if f.Selector != "" {
+		manifests, err := manifest.Read("the sorted stream", bytes.NewReader(stream))
 		if err != nil {
 			return err
 		}
@@ -89,8 +93,8 @@ func (f *inputFlags) writeSelected(w io.Writer, stream []byte) error {
 
 // sortByPlan prints every document unchanged, in the plan's sequence; items of
 // a List become documents.
-func sortByPlan(cmd *cobra.Command, in *offline, marks bool) error {
-	stream, inputs, plan, err := in.loadPlan(cmd)
+func sortByPlan(cmd *cobra.Command, in *planning.Offline, marks bool) error {
+	stream, inputs, plan, err := in.LoadPlan(cmd)
 	if err != nil {
 		return err
 	}

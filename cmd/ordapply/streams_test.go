@@ -13,8 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/planning"
+	"github.com/ordapply/ordapply/internal/test/corpora"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/manifest"
 )
 
 // realStream is a real stream that must apply on the first try.
@@ -74,7 +77,7 @@ func realStreams(t *testing.T) []realStream {
 // three clusters, so that each try is the first.
 func TestRealStreams(t *testing.T) {
 	t.Parallel()
-	folder := corpora(t)
+	folder := corpora.Need(t)
 	kubectls, asTheyStand, ours := testcluster.Start(t, "--light"), testcluster.Start(t), testcluster.Start(t)
 	for _, stream := range realStreams(t) {
 		t.Run(stream.name, func(t *testing.T) {
@@ -95,7 +98,7 @@ func TestRealStreams(t *testing.T) {
 			}
 			stream.prepare(t, cluster)
 			code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file)
-			require.Equal(t, exitDone, code, said)
+			require.Equal(t, exit.Done, code, said)
 			requireEveryObject(t, cluster, file)
 		})
 	}
@@ -104,20 +107,10 @@ func TestRealStreams(t *testing.T) {
 func (s realStream) applyAsItStands(t *testing.T, cluster *testcluster.Cluster, folder string) {
 	t.Helper()
 	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", s.asItStands(t, folder), "--kind-timeout", "5s")
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	for _, fault := range s.faults {
 		require.Contains(t, said, fault)
 	}
-}
-
-// corpora returns the folder of real streams; without it the test is skipped.
-func corpora(t *testing.T) string {
-	t.Helper()
-	folder := filepath.Join("..", "..", "..", "shared", "corpora")
-	if _, err := os.Stat(folder); err != nil {
-		t.Skipf("skipped for want of the real streams in %s", folder)
-	}
-	return folder
 }
 
 // refusesWrites selects webhook configurations: their backends are Pods.
@@ -163,7 +156,7 @@ func (s realStream) filter(t *testing.T, folder, name string, keep func(*unstruc
 // runs here.
 func exempt(obj *unstructured.Unstructured) {
 	if obj.GetKind() == "APIService" {
-		obj.SetAnnotations(map[string]string{waitAnnotation: "none"})
+		obj.SetAnnotations(map[string]string{planning.WaitAnnotation: "none"})
 	}
 }
 
@@ -171,7 +164,7 @@ func readManifests(t *testing.T, path string) []manifest.Manifest {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	manifests, err := manifest.Read(filepath.Base(path), data)
+	manifests, err := manifest.Read(filepath.Base(path), bytes.NewReader(data))
 	require.NoError(t, err)
 	return manifests
 }
@@ -184,13 +177,13 @@ func (s realStream) prepare(t *testing.T, cluster *testcluster.Cluster) {
 	path := filepath.Join(t.TempDir(), "first.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(s.first), 0o644))
 	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", path)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 }
 
 // prometheusCRDs returns the CRDs of kube-prometheus that other streams expect.
 func prometheusCRDs(t *testing.T) string {
 	var out strings.Builder
-	for _, m := range readManifests(t, filepath.Join(corpora(t), "kube-prometheus.yaml")) {
+	for _, m := range readManifests(t, filepath.Join(corpora.Need(t), "kube-prometheus.yaml")) {
 		wanted := []string{"servicemonitors.monitoring.coreos.com", "prometheuses.monitoring.coreos.com"}
 		if m.GetKind() == "CustomResourceDefinition" && slices.Contains(wanted, m.GetName()) {
 			text, err := yaml.Marshal(m.Object)

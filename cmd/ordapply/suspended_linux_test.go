@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/auditlog"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/kube"
@@ -121,7 +122,7 @@ func (s *suspension) try() {
 func (s *suspension) check(t *testing.T, log *auditlog.Log) {
 	require.NoError(t, s.failed, string(s.secondly))
 	require.Error(t, s.ended, "the first run ended with success: %s", s.said.String())
-	require.Equal(t, exitFailed, s.first.ProcessState.ExitCode(), s.said.String())
+	require.Equal(t, exit.Failed, s.first.ProcessState.ExitCode(), s.said.String())
 	require.Contains(t, s.said.String(), "error: this run lost its lock (Lease "+s.namespace+"/ordapply.secret.set): another run took it and has ended since")
 	require.NotContains(t, s.said.String(), "interrupted")
 	for line := range strings.Lines(s.said.String()) {
@@ -214,7 +215,7 @@ func TestALockThatIsLostInAWave(t *testing.T) {
 			s.ends.Store(true)
 			close(lost)
 			s.ended = s.first.Wait()
-			require.Equal(t, exitFailed, s.first.ProcessState.ExitCode(), s.said.String())
+			require.Equal(t, exit.Failed, s.first.ProcessState.ExitCode(), s.said.String())
 			require.Contains(t, s.said.String(), "error: this run lost its lock (Lease "+s.namespace+"/ordapply.secret.set): "+c.says)
 			require.False(t, sentLate.Load(), s.said.String())
 		})

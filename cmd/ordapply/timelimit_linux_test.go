@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 )
 
@@ -96,7 +98,7 @@ func newHungPhase(t *testing.T, lab chaosLab, namespace string, p phase, silent 
 	h := &hungPhase{phase: p, proxy: recorder.Start(t, lab.cluster.Kubeconfig), stdin: open, words: strings.NewReplacer("DIR", dir, "NS", namespace, "URL", server.URL+"/app.yaml")}
 	lab.create(t, "Namespace", "", namespace, nil)
 	code, said := h.run(t.Context(), "apply", "-f", "DIR/old.yaml", "--applyset", "set", "-n", "NS")
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	answer, over := recorder.TooManyRequests("30"), make(chan struct{})
 	if silent {
 		answer = func(_ http.ResponseWriter, r *http.Request) {
@@ -147,13 +149,13 @@ func TestTimeoutOfEveryRequest(t *testing.T) {
 	waiting.Wait()
 	for name, h := range tried {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, exitTimedOut, h.late.code, h.late.said)
+			require.Equal(t, exit.TimedOut, h.late.code, h.late.said)
 			require.Less(t, h.late.took, waits+15*time.Second, h.late.said)
 			require.NotContains(t, h.late.said, "interrupted")
 			if h.doing != "" {
 				require.Contains(t, h.late.said, h.words.Replace("error: timed out after 4s (--timeout) while "+h.doing))
 			}
-			require.Equal(t, exitInterrupted, h.ended.code, h.ended.said)
+			require.Equal(t, exit.Interrupted, h.ended.code, h.ended.said)
 			require.Less(t, h.ended.took, waits+15*time.Second, h.ended.said)
 		})
 	}
@@ -229,12 +231,12 @@ func TestTimeoutOfEveryFile(t *testing.T) {
 	for name, p := range tried {
 		t.Run(name, func(t *testing.T) {
 			if p.doing != "" {
-				require.Equal(t, exitTimedOut, p.late.code, p.late.said)
+				require.Equal(t, exit.TimedOut, p.late.code, p.late.said)
 				require.Less(t, p.late.took, reads+15*time.Second, p.late.said)
 				require.Contains(t, p.late.said, "error: timed out after 2s (--timeout) while reading ")
 				require.Contains(t, p.late.said, p.doing)
 			}
-			require.Equal(t, exitInterrupted, p.ended.code, p.ended.said)
+			require.Equal(t, exit.Interrupted, p.ended.code, p.ended.said)
 			require.Less(t, p.ended.took, reads+15*time.Second, p.ended.said)
 			require.Contains(t, p.ended.said, "interrupted")
 		})
@@ -258,7 +260,7 @@ func (p *readPhase) try(ctx context.Context) {
 		p.late = reading(ctx, append(slices.Clone(p.args), "--timeout", reads.String())...)
 	}
 	interrupted, interrupt := context.WithCancelCause(ctx)
-	time.AfterFunc(reads, func() { interrupt(interruption{}) })
+	time.AfterFunc(reads, func() { interrupt(abortable.Interruption{}) })
 	p.ended = reading(interrupted, p.args...)
 }
 
@@ -276,7 +278,7 @@ func TestTheTimeoutOfReadingTheConfigFile(t *testing.T) {
 	t.Setenv("ORDAPPLY_TIMEOUT", "300ms")
 	t.Setenv("ORDAPPLY_CONFIG", fifo)
 	code, said := runOn(t.Context(), http.NoBody, "apply", "-f", "app.yaml")
-	require.Equal(t, exitTimedOut, code, said)
+	require.Equal(t, exit.TimedOut, code, said)
 	require.Contains(t, said, "error: timed out after 300ms (--timeout) while reading "+fifo+" (ORDAPPLY_CONFIG)")
 
 	config := filepath.Join(t.TempDir(), "config.yaml")
@@ -284,7 +286,7 @@ func TestTheTimeoutOfReadingTheConfigFile(t *testing.T) {
 	t.Setenv("ORDAPPLY_TIMEOUT", "")
 	t.Setenv("ORDAPPLY_CONFIG", config)
 	code, said = runOn(t.Context(), http.NoBody, "apply", "-f", fifo)
-	require.Equal(t, exitTimedOut, code, said)
+	require.Equal(t, exit.TimedOut, code, said)
 	require.Contains(t, said, "error: timed out after 200ms (--timeout) while reading "+fifo)
 }
 
@@ -302,7 +304,7 @@ type commandResult struct {
 func (h *hungPhase) try(ctx context.Context) {
 	h.late = h.watched(ctx, append(h.args, "--timeout", waits.String())...)
 	interrupted, interrupt := context.WithCancelCause(ctx)
-	time.AfterFunc(waits, func() { interrupt(interruption{}) })
+	time.AfterFunc(waits, func() { interrupt(abortable.Interruption{}) })
 	h.ended = h.watched(interrupted, h.args...)
 }
 

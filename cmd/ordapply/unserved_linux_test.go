@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
@@ -84,7 +85,7 @@ func setOf(t *testing.T, dir, namespace, group string) (kubeconfig string, flags
 	removeFinalizer(t, dir, group, namespace)
 	kubeconfig, flags = filepath.Join(dir, "kubeconfig"), []string{"--applyset", "s", "-n", namespace, "--prune", "--status-grace", "0s"}
 	code, said := applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	return kubeconfig, flags
 }
 
@@ -99,44 +100,44 @@ func unservedKind(t *testing.T, dir string) {
 	serve(t, dir, group, false)
 
 	code, said := applyThrough(kubeconfig, []byte(oneSetting), flags...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Contains(t, said, "members of kind Gadget.unserved.example are left unchanged")
 	require.Contains(t, said, "set served: true for one of them (kubectl edit crd gadgets.unserved.example)")
 	require.Equal(t, "ConfigMap,Gadget.unserved.example", promised(t, dir, namespace))
 
 	code, _, said = deleteThrough(kubeconfig, nil, "-f", "-") // an empty stream
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	code, out, said := deleteThrough(kubeconfig, []byte(gadget(group)), "-n", namespace)
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	require.Contains(t, said, "the API server does not serve Gadget.unserved.example now, but its objects may still exist")
 	require.NotContains(t, out, "not found")
 
 	code, said = deleteSet(kubeconfig, "s", namespace)
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	require.Contains(t, said, "the apply set has members of kind Gadget.unserved.example that cannot be listed")
 	mustKubectl(t, dir, "", "get", "configmap", "m", "-n", namespace)
 	mustKubectl(t, dir, "", "get", "secret", "ordapply.s.v1", "-n", namespace)
 
 	// The contents of its Namespace are not known either.
 	code, _, said = deleteThrough(kubeconfig, []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: "+namespace+"}\n"))
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Contains(t, said, "kept: its contents cannot be read: the API server does not serve Gadget.unserved.example now")
 
 	serve(t, dir, group, true)
 	code, said = applyThrough(kubeconfig, []byte(oneSetting), flags...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Contains(t, said, "Gadget.unserved.example unserved/g  deleted")
 	require.Equal(t, "ConfigMap", promised(t, dir, namespace))
 
 	// A kind whose CRD was deleted has no objects.
 	code, said = applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	mustKubectl(t, dir, "", "delete", "crd", "gadgets."+group)
 	code, out, said = deleteThrough(kubeconfig, []byte(gadget(group)), "-n", namespace)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Contains(t, out, "not found")
 	code, said = deleteSet(kubeconfig, "s", namespace)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 }
 
 // deleteSet deletes an apply set.
@@ -158,7 +159,7 @@ func justStartedPrune(t *testing.T, dir string) {
 		require.Contains(t, promised(t, dir, namespace), "Gadget", "it lives and is forgotten")
 	}
 	code, said = applyThrough(kubeconfig, []byte(oneSetting), flags...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Empty(t, strings.TrimSpace(mustKubectl(t, dir, "", "get", "gadgets."+group, "-n", namespace, "-o", "name")))
 }
 
@@ -168,10 +169,10 @@ func justStartedDelete(t *testing.T, dir string) {
 	restartAPIServer(t, dir, time.Second)
 	code, said := onceItAnswers(t, func() (int, string) { return deleteSet(kubeconfig, "s", namespace) })
 	t.Logf("exit code %d: %s", code, said)
-	if code != exitDone {
+	if code != exit.Done {
 		mustKubectl(t, dir, "", "get", "secret", "s", "-n", namespace)
 		code, said = deleteSet(kubeconfig, "s", namespace)
-		require.Equal(t, exitDone, code, said)
+		require.Equal(t, exit.Done, code, said)
 	}
 	require.Empty(t, strings.TrimSpace(mustKubectl(t, dir, "", "get", "gadgets."+group, "-n", namespace, "-o", "name")))
 }
@@ -200,14 +201,14 @@ func installedMeanwhile(t *testing.T, dir string) {
 			once.Do(func() {
 				serve(t, dir, group, true)
 				code, said := applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
-				assert.Equal(t, exitDone, code, said)
+				assert.Equal(t, exit.Done, code, said)
 				removeFinalizer(t, dir, group, namespace)
 			})
 		}
 		return nil
 	})
 	code, said := applyThrough(proxy.Kubeconfig, []byte(oneSetting), flags...)
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	require.Contains(t, said, "Gadget.meanwhile.example meanwhile/g  deleted")
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/exit"
 )
 
 const someManifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: from-afar}}\n"
@@ -59,11 +60,11 @@ func TestManifestsFromAURL(t *testing.T) {
 		var out, said bytes.Buffer
 		code := run(t.Context(), []string{"plan", "--dry-run=client", "-f", at + path}, strings.NewReader(""), &out, &said)
 		if want == "" {
-			require.Equal(t, exitDone, code, said.String())
+			require.Equal(t, exit.Done, code, said.String())
 			require.Contains(t, out.String(), "ConfigMap default/from-afar")
 			continue
 		}
-		require.Equal(t, exitFailed, code, "%s: %s", path, out.String())
+		require.Equal(t, exit.Failed, code, "%s: %s", path, out.String())
 		require.Equal(t, "error: "+want+"\n", said.String())
 	}
 	for _, request := range *asked {
@@ -80,7 +81,7 @@ func TestAURLGetsNoCredentialsOfTheCluster(t *testing.T) {
 	require.NoError(t, os.WriteFile(kubeconfig, []byte("{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: '"+at+"'}}], "+
 		"users: [{name: u, user: {token: very-secret}}], contexts: [{name: c, context: {cluster: c, user: u}}]}"), 0o600))
 	code, said := runOn(t.Context(), nil, "plan", "-f", at+"/app.yaml", "--kubeconfig", kubeconfig, "--token", "very-secret")
-	require.Equal(t, exitFailed, code, said)
+	require.Equal(t, exit.Failed, code, said)
 	require.NotEmpty(t, *asked)
 	require.Empty(t, (*asked)[0].Header.Get("Authorization"))
 	_, said = runOn(t.Context(), nil, "plan", "--dry-run=client", "-f", strings.Replace(at, "http://", "http://ann:secret@", 1)+"/none.yaml")
@@ -88,50 +89,16 @@ func TestAURLGetsNoCredentialsOfTheCluster(t *testing.T) {
 	require.NotContains(t, said, "secret")
 }
 
-// A slow, endless or redirecting server does not block the command.
-func TestAURLHasLimits(t *testing.T) {
+// An interrupt ends a download that hangs.
+func TestAHungDownloadIsInterrupted(t *testing.T) {
 	hung := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/large" {
-			_, _ = w.Write(bytes.Repeat([]byte("# comment\n"), 300_000))
-			return
-		}
-		_, _ = w.Write([]byte("# it begins\n"))
-		w.(http.Flusher).Flush()
-		<-hung
-	}))
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hung }))
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(hung) })
-	get := func(ctx context.Context, path string) error {
-		address, err := url.Parse(server.URL + path)
-		require.NoError(t, err)
-		_, err = download{timeout: 200 * time.Millisecond, limit: 2 << 20}.read(ctx, address)
-		return err
-	}
-	require.EqualError(t, get(t.Context(), "/hung"), "read "+server.URL+"/hung: the download took longer than 200ms: download it, and name the file")
-	require.EqualError(t, get(t.Context(), "/large"), "read "+server.URL+"/large: it is larger than 2 MiB: download it, and name the file")
-
 	for _, verb := range [][]string{{"plan", "--dry-run=client"}, {"sort"}, {"apply"}} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, interrupt)
 		code, said := runOn(ctx, nil, append(verb, "-f", server.URL+"/hung")...)
-		require.Equal(t, exitInterrupted, code, "%v: %s", verb, said)
-	}
-}
-
-// HTTPS is not redirected to HTTP.
-func TestAURLStaysSecure(t *testing.T) {
-	first := &http.Request{URL: &url.URL{Scheme: "https", Host: "here"}}
-	require.EqualError(t, checkRedirect(&http.Request{URL: &url.URL{Scheme: "http", Host: "there"}}, []*http.Request{first}), "it redirects to http://there, which is not HTTPS")
-	require.NoError(t, checkRedirect(&http.Request{URL: &url.URL{Scheme: "https", Host: "there"}}, []*http.Request{first}))
-}
-
-// Only strings with a supported scheme are URLs.
-func TestWhatIsAURL(t *testing.T) {
-	for name, is := range map[string]bool{
-		"https://example.com/a.yaml": true, "HTTP://example.com": true,
-		"a.yaml": false, "-": false, "https://": false, "https:/a.yaml": false, "ftp://example.com/a": false, "./http:/x": false,
-	} {
-		require.Equal(t, is, asURL(name) != nil, name)
+		require.Equal(t, exit.Interrupted, code, "%v: %s", verb, said)
 	}
 }

@@ -3,20 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/fn"
-	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/planning"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 func newVet() *cobra.Command {
-	var in offline
+	var in planning.Offline
 	var strict bool
 	cmd := &cobra.Command{
 		Use:   "vet -f FILE",
@@ -30,58 +26,19 @@ matches them, and layers that could be merged. It exits with 1 when there is a
 problem; with --strict, also when there is a remark.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found, err := in.vet(cmd)
+			found, err := in.Vet(cmd)
 			if err != nil {
 				return err
 			}
-			return report(cmd, found, strict)
+			return printFindings(cmd, found, strict)
 		},
 	}
-	in.register(cmd)
+	in.Register(cmd)
 	cmd.Flags().BoolVar(&strict, "strict", false, "fail on remarks too")
 	return cmd
 }
 
-// vet returns all findings about a stream, problems first.
-func (o *offline) vet(cmd *cobra.Command) ([]ordering.Finding, error) {
-	o.findings = &fn.Findings{}
-	inputs, options, wrong := readParts(cmd, &o.inputFlags, &o.planningFlags)
-	if wrong != nil && (len(inputs) == 0 || cmd.Context().Err() != nil) {
-		return nil, wrong
-	}
-	stream, err := apply.NewStream(markHooks(inputs, options), o.scope())
-	var problems, remarks []ordering.Finding
-	for _, fault := range slices.Concat(ordering.FlattenErrors(wrong), ordering.FlattenErrors(err)) {
-		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
-	}
-	for _, fault := range ordering.FlattenErrors(checkHooks(stream)) {
-		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
-	}
-	faults, unused := checkAnnotations(stream)
-	for _, fault := range faults {
-		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
-	}
-	ordered, notes, err := o.switches(stream, &options)
-	for _, fault := range ordering.FlattenErrors(errors.Join(err, o.checkAtomic(options.Stacks, ordered))) {
-		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
-	}
-	wrongKinds, idleKinds := ordering.CheckKinds(stream.Resources, options, nil)
-	_, dropped := hooks.Read(stream.Hooks)
-	for _, fault := range slices.Concat(wrongKinds, dropped) {
-		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
-	}
-	for _, text := range slices.Concat(unused, notes, idleKinds) {
-		remarks = append(remarks, ordering.Finding{Text: text})
-	}
-	for _, f := range *o.findings {
-		if f.Severity == fn.Warning {
-			remarks = append(remarks, ordering.Finding{Text: strings.TrimPrefix(f.String(), "warning: ")})
-		}
-	}
-	return slices.Concat(problems, stream.Vet(options), remarks), nil
-}
-
-func report(cmd *cobra.Command, found []ordering.Finding, strict bool) error {
+func printFindings(cmd *cobra.Command, found []ordering.Finding, strict bool) error {
 	problems := 0
 	for _, f := range found {
 		word := "remark"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
@@ -24,7 +25,7 @@ func TestWatchesOfASet(t *testing.T) {
 		cluster.Kubectl(t, "create", "namespace", namespace)
 	}
 	set := []string{"-f", file, "-n", "five-0", "--applyset", "five"}
-	roles := rbac(t, append(set, "--delete", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/fiver")...)
+	roles := printedRoles(t, append(set, "--delete", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/fiver")...)
 	for _, c := range []struct {
 		kubeconfig    string
 		want, refused []string
@@ -40,7 +41,7 @@ func TestWatchesOfASet(t *testing.T) {
 				args = []string{"delete", "-n", "five-0", "--applyset", "five"}
 			}
 			code, said := ordapplyWith(proxy.Kubeconfig, args...)
-			require.Equal(t, exitDone, code, said)
+			require.Equal(t, exit.Done, code, said)
 			watched, refused := watchedNamespaces(t, proxy.Requests())
 			require.Equal(t, c.want, watched, verb)
 			require.Equal(t, c.refused, refused, verb)

@@ -1,5 +1,5 @@
-// Package access knows what a run must be allowed to do, and asks the API server whether
-// it is. The same list is printed as Roles.
+// Package access lists the permissions that a run requires, and asks the API server for
+// those that the account lacks. The same list is printed as Roles.
 //
 //	needed := access.Run{Health: assessor, …}.Permissions(plan, objects, kinds)
 //	err := access.Check(ctx, cluster, func() []kube.Permission { return needed.Required }) // "dev" may not patch jobs in namespace "shop"

@@ -12,7 +12,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Run says how a plan is applied, as far as that decides what must be allowed.
+// Run is how a plan is applied, as far as that decides which permissions it requires.
 type Run struct {
 	DryRun      bool
 	NoDiagnosis bool

@@ -10,6 +10,7 @@ package activity
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -18,8 +19,8 @@ import (
 type Log struct {
 	over func() bool // reports whether the context is done
 
-	mu    sync.Mutex
-	going []*step // in order of their start
+	mu      sync.Mutex
+	running []*step // in order of their start
 }
 
 // step is a running activity.
@@ -73,21 +74,15 @@ func (l *Log) begin(s *step) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.over() {
-		l.going = append(l.going, s)
+		l.running = append(l.running, s)
 	}
 }
 
 func (l *Log) end(s *step) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over() {
-		return
-	}
-	for i := range l.going {
-		if l.going[i] == s {
-			l.going = append(l.going[:i], l.going[i+1:]...)
-			return
-		}
+	if i := slices.Index(l.running, s); i >= 0 && !l.over() {
+		l.running = slices.Delete(l.running, i, i+1)
 	}
 }
 
@@ -97,8 +92,8 @@ func (l *Log) end(s *step) {
 func (l *Log) Now() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, s := range l.smallest() {
-		return s.text
+	if parts := l.smallest(); len(parts) > 0 {
+		return parts[0].text
 	}
 	return ""
 }
@@ -124,11 +119,11 @@ func (l *Log) Lasting(least time.Duration) (text string, took time.Duration, oth
 // smallest returns the activities without parts, in order of their start.
 func (l *Log) smallest() []*step {
 	whole := map[*step]bool{}
-	for _, s := range l.going {
+	for _, s := range l.running {
 		whole[s.inside] = true
 	}
 	var out []*step
-	for _, s := range l.going {
+	for _, s := range l.running {
 		if !whole[s] {
 			out = append(out, s)
 		}

@@ -14,8 +14,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/nearest"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 // prefix is the prefix of our keys.
@@ -68,15 +69,7 @@ func gather(metas []object.Meta, of func(object.Meta) []Found) []Found {
 // Others names the other resources of a result, as the end of its message; ""
 // if there are none.
 func (f Found) Others(metas []object.Meta) string {
-	const named = 3
-	var names []string
-	for _, i := range f.On[1:] {
-		if len(names) == named {
-			names = append(names, fmt.Sprintf("%d more", len(f.On)-1-named))
-			break
-		}
-		names = append(names, metas[i].ID.String())
-	}
+	names := plain.Sample(f.On[1:], 3, "%d more", func(i int) string { return metas[i].ID.String() })
 	if len(names) == 0 {
 		return ""
 	}
@@ -162,10 +155,10 @@ func unknown(what, key string) Found {
 		}
 	}
 	name := strings.TrimPrefix(key, prefix)
-	near := ordering.DidYouMean(name, written)
+	near := nearest.DidYouMean(name, written)
 	return Found{
 		Key:      key,
 		Message:  fmt.Sprintf("unknown %s %s%s", what, key, strings.Replace(near, "mean ", "mean "+prefix, 1)),
-		Protects: ordering.DidYouMean(name, []string{lifecycle}) != "",
+		Protects: nearest.DidYouMean(name, []string{lifecycle}) != "",
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -55,7 +56,7 @@ var keys = sync.OnceValue(func() []key {
 		{name: "on-immutable", check: oneOf("recreate")},
 		{name: "ordering", check: oneOf("true", "false")},
 		{name: "prerequisites", check: oneOf("true", "false")},
-		{name: "provides", check: ordering.CheckProvides, also: Plan, onHook: byWeight},
+		{name: "provides", check: references.CheckProvides, also: Plan, onHook: byWeight},
 		{name: "ready-when", check: health.CheckCondition},
 		{name: "timeout", check: duration, also: Stream},
 		{name: "wait", check: oneOf("none", "applied", "ready"), onHook: "the run waits until Jobs and Pods end, and until other kinds are applied"},

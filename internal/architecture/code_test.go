@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// isLibrary reports whether a package may only return errors and events.
+// isLibrary reports whether a package may only return errors and events: it is no program.
 func isLibrary(pkg string) bool {
-	return isProduct(pkg) && !strings.HasPrefix(pkg, "cmd/")
+	return isProduct(pkg) && !strings.HasPrefix(pkg, "cmd/") && !strings.HasPrefix(pkg, "examples/")
 }
 
 // Libraries print nothing: output goes through the writers that a command
@@ -88,7 +88,7 @@ func isFixed(spec *ast.ValueSpec) bool {
 // KUBECTL_EXTERNAL_DIFF gets files in a temporary folder.
 func TestOnePackageWritesFiles(t *testing.T) {
 	writers := []string{"Create", "CreateTemp", "WriteFile", "OpenFile", "Rename", "Truncate", "Link", "Symlink", "Remove", "RemoveAll"}
-	own := []string{"internal/outfile/outfile.go", "cmd/ordapply/diffprogram.go"}
+	own := []string{"internal/outfile/outfile.go", "internal/plandiff/diffprogram.go"}
 	eachFile(t, func(pkg, path string, file *ast.File) {
 		if !isProduct(pkg) || slices.Contains(own, path) {
 			return
@@ -103,24 +103,25 @@ func TestOnePackageWritesFiles(t *testing.T) {
 	})
 }
 
-// Only cmd/ordapply/files.go opens files that flags name: opening a FIFO blocks
+// Only internal/abortable opens files that flags name: opening a FIFO blocks
 // until a program writes to it, which --timeout and an interrupt must end.
 // client-go and kustomize open files themselves.
-func TestOneFileOfTheCommandOpensFiles(t *testing.T) {
+func TestOnePackageOpensFiles(t *testing.T) {
 	openers := []string{"Open", "OpenFile", "OpenInRoot", "OpenRoot", "ReadFile"}
+	own := []string{"internal/abortable/files.go", "internal/outfile/outfile.go", "cmd/sortorder/filter.go"}
 	eachFile(t, func(pkg, path string, file *ast.File) {
-		if pkg != "cmd/ordapply" || path == "cmd/ordapply/files.go" {
+		if !isProduct(pkg) || slices.Contains(own, path) {
 			return
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			of, name := selected(n)
-			require.False(t, (of == "os" || of == "fs") && slices.Contains(openers, name), "%s uses %s.%s: read files with readFile", path, of, name)
+			require.False(t, (of == "os" || of == "fs") && slices.Contains(openers, name), "%s uses %s.%s: read files with abortable.ReadFile", path, of, name)
 			call, ok := n.(*ast.CallExpr)
 			if !ok {
 				return true
 			}
 			_, name = selected(call.Fun)
-			require.False(t, name == "ToRawKubeConfigLoader" && path != "cmd/ordapply/kubeconfig.go", "%s loads the kubeconfig: use readKubeconfig", path)
+			require.False(t, name == "ToRawKubeConfigLoader" && path != "internal/connect/kubeconfig.go", "%s loads the kubeconfig: use readKubeconfig", path)
 			return true
 		})
 	})

@@ -99,9 +99,10 @@ type repository struct {
 // what they are.
 func words() map[string]string {
 	return map[string]string{
-		"CI":      "an environment variable",
-		"cluster": "a command of test scripts",
-		"emit":    "a field of a SortOrder",
+		"CI":               "an environment variable",
+		"ORDAPPLY_CORPORA": "an environment variable",
+		"cluster":          "a command of test scripts",
+		"emit":             "a field of a SortOrder",
 	}
 }
 

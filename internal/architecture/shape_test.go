@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 type shape struct {
 	pkg          string
 	lines, files int
+	code         int // lines with more than a comment
 	fanIn        int // packages of this module that import it
 	fanOut       int // packages of this module that it imports
 	calls        int // references from one file to a function of another
@@ -49,6 +51,9 @@ type call struct{ from, to, name string }
 // bound is what a package may have at most.
 type bound struct{ lines, files, back, fields, length, parameters int }
 
+// wholeBound is how many lines of code the module may have without tests and test support.
+const wholeBound = 46_150
+
 // common is the bound of every package without a row in exceptions.
 func common() bound {
 	return bound{lines: 2500, files: 25, back: 0, fields: 12, length: 53, parameters: 5}
@@ -58,28 +63,18 @@ func common() bound {
 // have until then. A number here goes down and never up; 0 stands for the common bound.
 func exceptions() map[string]bound {
 	return map[string]bound{
-		"apply":                   {lines: 6560, files: 53, back: 67, fields: 55, parameters: 7},
-		"cmd/ordapply":            {lines: 10000, files: 79, back: 44, fields: 19, length: 64, parameters: 6},
-		"ordering":                {lines: 9100, files: 68, back: 62, fields: 20, parameters: 6},
-		"state":                   {lines: 5850, files: 42, back: 21, fields: 23},
-		"fn":                      {lines: 4070, files: 32, back: 17},
-		"health":                  {lines: 3950, back: 21},
-		"progress":                {fields: 16},
-		"removal":                 {back: 11, fields: 20},
-		"sortorder":               {lines: 2510, back: 2, fields: 16},
-		"applyset":                {back: 1},
-		"cmd/sortorder":           {back: 3},
-		"internal/hookrun":        {back: 1},
-		"internal/kubeerr":        {back: 2},
-		"internal/loop":           {back: 1, fields: 13},
-		"internal/liveview":       {back: 1, fields: 14},
-		"internal/metrics":        {fields: 14},
-		"internal/svg":            {back: 2},
-		"internal/test/bench":     {back: 8},
-		"internal/test/bigstream": {parameters: 6},
-		"internal/test/demo":      {back: 1},
-		"internal/test/firsttry":  {back: 1},
-		"internal/test/standin":   {back: 5},
+		"apply":              {lines: 2785, back: 34, fields: 20},
+		"cmd/ordapply":       {back: 7, fields: 19, length: 64, parameters: 6},
+		"internal/orderfile": {back: 2},
+		"internal/plandiff":  {back: 3},
+		"internal/planning":  {back: 1},
+		"internal/rbac":      {back: 2, parameters: 6},
+		"internal/report":    {back: 3},
+		"internal/setstatus": {back: 3, fields: 14},
+		"ordering":           {lines: 5652, files: 39, back: 25, fields: 19, parameters: 6},
+		"removal":            {back: 11, fields: 15},
+		"cmd/sortorder":      {back: 3},
+		"internal/loop":      {back: 1},
 	}
 }
 
@@ -106,6 +101,13 @@ func TestShape(t *testing.T) {
 		assert.LessOrEqual(t, s.functions.size, b.length, "%s: lines of %s", s.pkg, s.functions.name)
 		assert.LessOrEqual(t, s.parameters.size, b.parameters, "%s: parameters of %s", s.pkg, s.parameters.name)
 	}
+	whole := 0
+	for _, s := range shapes {
+		if !isTest(s.pkg) {
+			whole += s.code
+		}
+	}
+	assert.LessOrEqual(t, whole, wholeBound, "lines of code without tests and test support")
 	for pkg := range exceptions() {
 		require.True(t, slices.ContainsFunc(shapes, func(s shape) bool { return s.pkg == pkg }), "%s has an exception and does not exist", pkg)
 	}
@@ -114,13 +116,18 @@ func TestShape(t *testing.T) {
 func table(shapes []shape) string {
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "package\tlines\tfiles\tfan-in\tfan-out\tcalls\tback\tlargest struct\tlongest function\tmost parameters")
-	total := 0
+	fmt.Fprintln(w, "package\tlines\tcode\tfiles\tfan-in\tfan-out\tcalls\tback\tlargest struct\tlongest function\tmost parameters")
+	var product, support shape
 	for _, s := range shapes {
-		total += s.lines
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", s.pkg, s.lines, s.files, s.fanIn, s.fanOut, s.calls, len(s.back), s.structs, s.functions, s.parameters)
+		sum := &product
+		if isTest(s.pkg) {
+			sum = &support
+		}
+		sum.lines, sum.code, sum.files = sum.lines+s.lines, sum.code+s.code, sum.files+s.files
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", s.pkg, s.lines, s.code, s.files, s.fanIn, s.fanOut, s.calls, len(s.back), s.structs, s.functions, s.parameters)
 	}
-	fmt.Fprintf(w, "all\t%d\n", total)
+	fmt.Fprintf(w, "the product\t%d\t%d\t%d\n", product.lines, product.code, product.files)
+	fmt.Fprintf(w, "test support\t%d\t%d\t%d\n", support.lines, support.code, support.files)
 	w.Flush()
 	return out.String()
 }
@@ -169,6 +176,7 @@ func shapeOf(p *packages.Package) shape {
 	}
 	for _, file := range p.Syntax {
 		s.lines += p.Fset.File(file.FileStart).LineCount() - 1
+		s.code += codeLines(p.Fset, file)
 		ast.Inspect(file, func(n ast.Node) bool {
 			s.look(p.Fset, n)
 			return true
@@ -177,6 +185,24 @@ func shapeOf(p *packages.Package) shape {
 	between := callsBetween(p)
 	s.calls, s.back = len(between), back(between)
 	return s
+}
+
+// codeLines is the number of lines on which a file has more than a comment.
+func codeLines(fset *token.FileSet, file *ast.File) int {
+	text, err := os.ReadFile(fset.Position(file.FileStart).Filename)
+	if err != nil {
+		return 0
+	}
+	n, comment := 0, false
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		comment = comment || strings.HasPrefix(line, "/*")
+		if line != "" && !comment && !strings.HasPrefix(line, "//") {
+			n++
+		}
+		comment = comment && !strings.Contains(line, "*/")
+	}
+	return n
 }
 
 // look counts what one node of the syntax is.

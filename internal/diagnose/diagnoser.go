@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/progress"
@@ -119,7 +120,7 @@ func (q *Diagnoser) RecordUnread(text string) {
 
 // addFinding records a finding, with the message if it is new.
 func (q *Diagnoser) addFinding(about object.ID, text, message string) {
-	if message = OneLine(message); message != "" && !q.isReported(message) {
+	if message = plain.OneLine(message); message != "" && !q.isReported(message) {
 		text += ": " + message
 	}
 	q.findings = append(q.findings, progress.Finding{About: about, Text: text})
@@ -129,8 +130,8 @@ func (q *Diagnoser) addFinding(about object.ID, text, message string) {
 // Quoted names are ignored: controllers generate new ones each time.
 func (q *Diagnoser) isReported(message string) bool {
 	bare := Quoted().ReplaceAllString(message, "")
-	for _, told := range q.reported {
-		if strings.Contains(told, bare) || len(told) > 20 && strings.Contains(bare, told) {
+	for _, known := range q.reported {
+		if strings.Contains(known, bare) || len(known) > 20 && strings.Contains(bare, known) {
 			return true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/progress"
 )
@@ -33,7 +34,7 @@ func (q *Diagnoser) events(ctx context.Context, about *unstructured.Unstructured
 	})
 	events := NewestEvents(listed, about.GetKind() == "PersistentVolumeClaim")
 	for _, e := range events {
-		if message := OneLine(e.Message); message == "" || !q.isReported(message) {
+		if message := plain.OneLine(e.Message); message == "" || !q.isReported(message) {
 			q.findings = append(q.findings, progress.Finding{About: kube.Meta(about).ID, Text: e.text(q.Now)})
 		}
 	}
@@ -54,10 +55,10 @@ func (e Event) text(now time.Time) string {
 		text += fmt.Sprintf(", %d times, last", e.times)
 	}
 	if !e.last.IsZero() {
-		text += " " + progress.Age(now, e.last) + " ago"
+		text += " " + plain.Age(now, e.last) + " ago"
 	}
 	if e.Message != "" {
-		text += ": " + OneLine(e.Message)
+		text += ": " + plain.OneLine(e.Message)
 	}
 	return text
 }

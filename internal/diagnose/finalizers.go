@@ -11,6 +11,8 @@ import (
 
 	"github.com/ordapply/ordapply/internal/contents"
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/statusreader"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/progress"
@@ -135,9 +137,7 @@ func (h *Deletion) customResources(ctx context.Context) {
 
 // namespace reports what the conditions of a Namespace mean.
 func (h *Deletion) namespace(ctx context.Context) {
-	conditions, _, _ := unstructured.NestedSlice(h.Live.Object, "status", "conditions")
-	for _, c := range conditions {
-		condition, _ := c.(map[string]any)
+	for _, condition := range statusreader.Conditions(statusreader.Status(h.Live)) {
 		if condition["status"] != "True" {
 			continue
 		}
@@ -173,12 +173,9 @@ func (h *Deletion) brokenServices(ctx context.Context) {
 		return
 	}
 	for _, service := range services {
-		conditions, _, _ := unstructured.NestedSlice(service.Object, "status", "conditions")
-		for _, c := range conditions {
-			if condition, _ := c.(map[string]any); condition["type"] == "Available" && condition["status"] != "True" {
-				h.addFinding("condition NamespaceDeletionDiscoveryFailure: APIService %s is not available (%v), which blocks the deletion of every Namespace in the cluster: "+
-					"repair its backend, or, if that is gone for good, kubectl delete apiservice %[1]s", service.GetName(), condition["reason"])
-			}
+		if condition := statusreader.Condition(statusreader.Status(service), "Available"); condition != nil && condition["status"] != "True" {
+			h.addFinding("condition NamespaceDeletionDiscoveryFailure: APIService %s is not available (%v), which blocks the deletion of every Namespace in the cluster: "+
+				"repair its backend, or, if that is gone for good, kubectl delete apiservice %[1]s", service.GetName(), condition["reason"])
 		}
 	}
 }
@@ -248,18 +245,13 @@ func (h *Deletion) manualRemoval(finalizers []string) {
 // withFinalizers lists the first few objects with their finalizers.
 func withFinalizers(objects []*unstructured.Unstructured) string {
 	slices.SortFunc(objects, func(a, b *unstructured.Unstructured) int { return object.Compare(kube.Meta(a).ID, kube.Meta(b).ID) })
-	var said []string
-	for _, obj := range objects[:min(len(objects), progress.MaxNames)] {
+	return strings.Join(plain.Sample(objects, progress.MaxNames, "and %d more", func(obj *unstructured.Unstructured) string {
 		text := kube.Meta(obj).ID.String()
 		if names := obj.GetFinalizers(); len(names) > 0 {
 			text += " (finalizers " + strings.Join(names, ", ") + ")"
 		}
-		said = append(said, text)
-	}
-	if more := len(objects) - progress.MaxNames; more > 0 {
-		said = append(said, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(said, "; ")
+		return text
+	}), "; ")
 }
 
 // namesMatch reports whether the names of a workload and a field manager

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/progress"
@@ -26,13 +27,13 @@ const podLogBytes = 4 << 20
 func PodLogs(ctx context.Context, cluster kube.Cluster, pod *unstructured.Unstructured, secrets []*unstructured.Unstructured) []progress.ContainerLog {
 	q := &Diagnoser{Cluster: cluster, RequestsLeft: math.MaxInt, KnownSecrets: map[object.ID]bool{}}
 	for _, secret := range secrets {
-		q.SecretValues = append(q.SecretValues, kubeerr.SecretValues(secret)...)
+		q.SecretValues = append(q.SecretValues, redact.Values(secret)...)
 	}
 	id := kube.Meta(pod).ID
 	if !q.readPodSecrets(ctx, pod) {
 		return []progress.ContainerLog{{Pod: id, Err: errors.New(q.unread[0].Text)}}
 	}
-	hide := NewHiddenValues(q.SecretValues)
+	hide := redact.NewReplacer(q.SecretValues)
 	var logs []progress.ContainerLog
 	containers, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
 	for _, c := range containers {
@@ -44,7 +45,7 @@ func PodLogs(ctx context.Context, cluster kube.Cluster, pod *unstructured.Unstru
 			log.Err = fmt.Errorf("the log of container %s of %s cannot be read: %w", name, id, kubeerr.WithoutURL(err))
 		}
 		for _, line := range lines {
-			log.Lines = append(log.Lines, hide.line(logLine(line)))
+			log.Lines = append(log.Lines, hide.Line(logLine(line)))
 		}
 		logs = append(logs, log)
 	}

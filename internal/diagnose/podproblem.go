@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/progress"
+	"github.com/ordapply/ordapply/internal/statusreader"
 )
 
 // PodProblem is one problem of Pods of a workload that are not ready.
@@ -65,7 +65,7 @@ func podProblems(pods []*unstructured.Unstructured, now time.Time) []PodProblem 
 func PodProblemFrom(pod *unstructured.Unstructured, now time.Time) (PodProblem, bool) {
 	status, _ := pod.Object["status"].(map[string]any)
 	phase, _ := status["phase"].(string)
-	ready := PodCondition(status, "Ready")
+	ready := statusreader.Condition(status, "Ready")
 	switch {
 	case phase == "Succeeded", phase == "Running" && ready["status"] == "True":
 		return PodProblem{}, false
@@ -75,10 +75,10 @@ func PodProblemFrom(pod *unstructured.Unstructured, now time.Time) (PodProblem, 
 	if t, ok := containerProblem(status, now); ok {
 		return t, true
 	}
-	if scheduled := PodCondition(status, "PodScheduled"); scheduled["status"] == "False" {
+	if scheduled := statusreader.Condition(status, "PodScheduled"); scheduled["status"] == "False" {
 		t := PodProblem{Weight: WeightWaiting, groupKey: fmt.Sprint("unscheduled", scheduled["message"]), Cause: fmt.Sprint("unscheduled", scheduled["message"]), Text: "not scheduled", Message: TextOf(scheduled["message"])}
 		if since, err := time.Parse(time.RFC3339, fmt.Sprint(scheduled["lastTransitionTime"])); err == nil {
-			t.since = " for " + progress.Age(now, since)
+			t.since = " for " + plain.Age(now, since)
 		}
 		return t, true
 	}
@@ -153,24 +153,12 @@ func (t *PodProblem) addTermination(ended map[string]any, restarts int64, now ti
 	t.groupKey, t.Cause = t.Text+code, code
 	t.Text += ", " + code
 	if at, err := time.Parse(time.RFC3339, TextOf(ended["finishedAt"])); err == nil {
-		t.since += ", " + progress.Age(now, at) + " ago"
+		t.since += ", " + plain.Age(now, at) + " ago"
 	}
 	if restarts > 0 {
 		t.since += ", " + plain.Count(int(restarts), "restart")
 	}
 	t.Message, t.FromProgram = TextOf(ended["message"]), true
-}
-
-// PodCondition returns a condition of a Pod's status; nil when it has none of that
-// type.
-func PodCondition(status map[string]any, name string) map[string]any {
-	list, _ := status["conditions"].([]any)
-	for _, c := range list {
-		if c, ok := c.(map[string]any); ok && c["type"] == name {
-			return c
-		}
-	}
-	return nil
 }
 
 // TextOf returns a field as text; "" when it is missing.

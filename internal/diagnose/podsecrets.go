@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -28,7 +29,7 @@ func (q *Diagnoser) readPodSecrets(ctx context.Context, pod *unstructured.Unstru
 		live, err := q.Cluster.Get(ctx, kube.CoreKind("secrets"), id.Namespace, id.Name)
 		switch {
 		case err == nil:
-			q.SecretValues = append(q.SecretValues, kubeerr.SecretValues(live)...)
+			q.SecretValues = append(q.SecretValues, redact.Values(live)...)
 		case !kubeerr.IsMissing(err):
 			q.RecordUnread(fmt.Sprintf("logs of %s are not shown: they may hold values of %s, which cannot be read (get secrets): %s", kube.Meta(pod).ID, id, kubeerr.WithoutURL(err)))
 			return false

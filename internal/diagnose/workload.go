@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/statusreader"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/progress"
@@ -41,17 +41,17 @@ func (q *Diagnoser) Diagnose(ctx context.Context, live *unstructured.Unstructure
 
 // conditions reports the object's own unhealthy conditions.
 func (q *Diagnoser) conditions(live *unstructured.Unstructured) {
-	complaints := health.UnhealthyConditions(live)
-	for n, c := range complaints {
+	unhealthy := statusreader.UnhealthyConditions(live)
+	for n, c := range unhealthy {
 		if n > 0 && c.InProgress {
 			continue
 		}
-		if n > 0 && c.Message != "" && c.Reason+c.Message == complaints[n-1].Reason+complaints[n-1].Message {
+		if n > 0 && c.Message != "" && c.Reason+c.Message == unhealthy[n-1].Reason+unhealthy[n-1].Message {
 			continue
 		}
 		text := "condition " + c.Type + " is " + c.Status
 		if !c.Since.IsZero() {
-			text += " for " + progress.Age(q.Now, c.Since)
+			text += " for " + plain.Age(q.Now, c.Since)
 		}
 		if c.Reason != "" {
 			text += " (" + c.Reason + ")"

@@ -30,6 +30,29 @@ type RunStart struct {
 	Waves     []Wave `json:"waves" doc:"all waves of the plan, in order"`
 }
 
+// Plan is the second line of a run, and of its rollback.
+type Plan struct {
+	Head
+	Resources []Planned `json:"resources" doc:"all resources of the plan, in order"`
+}
+
+// Planned is one resource of the plan.
+type Planned struct {
+	ID
+	Wave    int    `json:"wave" doc:"number of its wave, from 1"`
+	ReadyBy int    `json:"readyBy" doc:"number of the wave after which it must have passed its gate, from 1"`
+	Layer   string `json:"layer,omitempty" doc:"layer of the resource; absent without one"`
+	Gate    string `json:"gate" doc:"what later waves wait for" enum:"applied,ready"`
+	Needs   []Need `json:"needs,omitempty" doc:"resources of the plan that it waits for"`
+}
+
+// Need is a resource that another waits for.
+type Need struct {
+	ID
+	Gate   string `json:"gate" doc:"what is waited for" enum:"applied,ready"`
+	Reason string `json:"reason" doc:"why, as in the output of graph"`
+}
+
 // RollbackStart reports that the run failed and a rollback begins. It is like the
 // first line: the rollback has its own plan, whose waves are numbered from 1.
 type RollbackStart struct {
@@ -157,6 +180,7 @@ type RollbackEnd struct {
 // Types of lines.
 const (
 	TypeRunStart      = "runStart"      // RunStart
+	TypePlan          = "plan"          // Plan
 	TypeWaveStart     = "waveStart"     // WaveStart
 	TypeResource      = "resource"      // Resource
 	TypeHook          = "hook"          // Hook

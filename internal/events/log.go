@@ -1,17 +1,17 @@
 package events
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/track"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // Log writes the lines of one run, in this order: Begin, any number of Event,
@@ -19,63 +19,59 @@ import (
 // passed to End alone.
 type Log struct {
 	w      io.Writer
-	act         // the current one
-	failed *act // the failed run before a rollback, or nil
-	open   int  // the open wave, from 0; -1 if none
-	since  time.Time
-	last   time.Time               // time of the last event
-	hooks  map[object.ID]time.Time // when the current operation of each hook started
-}
-
-// act is a plan being executed: the run's or its rollback's.
-type act struct {
-	plan  *ordering.Plan
-	place map[object.ID]*place
-	waves [][]*place
-}
-
-// place is the state of a resource of the plan.
-type place struct {
-	step  *ordering.Step
-	state apply.State
-	sent  time.Time
+	start  RunStart
+	run    *track.Tracker // of the rollback, once it began; nil before the run
+	failed *track.Tracker // of the run that failed before a rollback, or nil
 }
 
 // NewLog returns a Log that writes a whole line with each Write. It ignores errors of w.
-func NewLog(w io.Writer) *Log { return &Log{w: w, open: -1} }
+// The caller sets the fields of start that are not in the plan.
+func NewLog(w io.Writer, start RunStart) *Log { return &Log{w: w, start: start} }
 
-// Begin writes the first line of a run. The caller sets the fields of start
-// that are not in the plan.
-func (l *Log) Begin(plan *ordering.Plan, start RunStart) {
-	start.Resources, start.Waves = len(plan.Steps), l.take(plan)
-	start.Head = head(TypeRunStart, time.Now())
-	l.write(start)
-	l.notes(plan.Notes)
+// Begin writes the first line of a run.
+func (l *Log) Begin(run *track.Tracker) {
+	l.run = run
+	line := l.start
+	line.Head = head(TypeRunStart, time.Now())
+	line.Resources, line.Waves = len(run.Resources), l.waves()
+	l.write(line)
+	l.plan()
+	l.notes(run.Plan.Notes)
 }
 
-// RollBack reports that the run failed and rolls back to a revision, with its
-// plan.
-func (l *Log) RollBack(plan *ordering.Plan, revision int) {
-	if l.open >= 0 {
-		how := apply.TimedOut
-		if slices.ContainsFunc(l.waves[l.open], func(p *place) bool { return p.state == apply.Failed }) {
-			how = apply.Failed
+// RollBack reports that the run failed and rolls back to a revision, which is a run of
+// its own.
+func (l *Log) RollBack(revision int, run *track.Tracker) {
+	if l.run.Open != track.None {
+		how := progress.TimedOut
+		if l.run.Count(l.run.Open)[progress.Failed] > 0 {
+			how = progress.Failed
 		}
-		l.endWave(state(how), l.last)
+		l.endWave(l.run.Open, state(how), l.run.Last)
 	}
-	failed := l.act
-	l.failed = &failed
-	waves := l.take(plan)
-	l.write(RollbackStart{Head: head(TypeRollbackStart, time.Now()), Revision: revision, Resources: len(plan.Steps), Waves: waves})
-	l.notes(plan.Notes)
+	l.failed, l.run = l.run, run
+	l.write(RollbackStart{Head: head(TypeRollbackStart, time.Now()), Revision: revision, Resources: len(run.Resources), Waves: l.waves()})
+	l.plan()
+	l.notes(run.Plan.Notes)
 }
 
-// take switches to a plan and returns its waves.
-func (l *Log) take(plan *ordering.Plan) []Wave {
-	l.act = act{place: make(map[object.ID]*place, len(plan.Steps))}
-	l.extend(plan)
+// plan writes what each resource waits for.
+func (l *Log) plan() {
+	line := Plan{Head: head(TypePlan, time.Now()), Resources: []Planned{}}
+	for _, s := range l.run.Plan.Steps {
+		planned := Planned{ID: id(s.ID), Wave: s.Wave + 1, ReadyBy: s.ReadyBy + 1, Layer: s.Layer, Gate: s.Gate.String()}
+		for _, n := range s.Needs {
+			planned.Needs = append(planned.Needs, Need{ID: id(n.ID), Gate: n.Gate.String(), Reason: n.Why.String()})
+		}
+		line.Resources = append(line.Resources, planned)
+	}
+	l.write(line)
+}
+
+// waves returns the descriptions of all waves.
+func (l *Log) waves() []Wave {
 	waves := []Wave{}
-	for n := range plan.Waves {
+	for n := range l.run.Waves {
 		waves = append(waves, l.wave(n))
 	}
 	return waves
@@ -88,121 +84,65 @@ func (l *Log) notes(notes []string) {
 	}
 }
 
-// Extend switches to the plan with additional waves and notes at its end, and
-// writes those notes.
-func (l *Log) Extend(plan *ordering.Plan) {
-	l.notes(plan.Notes[len(l.plan.Notes):])
-	l.extend(plan)
-}
-
-func (l *Log) extend(plan *ordering.Plan) {
-	l.plan = plan
-	for range plan.Waves[len(l.waves):] {
-		l.waves = append(l.waves, nil)
-	}
-	for i := range plan.Steps {
-		if step := &plan.Steps[i]; l.place[step.ID] == nil {
-			p := &place{step: step, state: apply.Pending}
-			l.place[step.ID] = p
-			l.waves[step.Wave] = append(l.waves[step.Wave], p)
-		}
-	}
-}
+// Extend writes the notes of a prune that follows the run.
+func (l *Log) Extend(more track.Extension) { l.notes(more.Notes) }
 
 // wave returns the description of a wave of the plan, from 0.
 func (l *Log) wave(n int) Wave {
-	return Wave{Wave: n + 1, Name: l.plan.Waves[n].Name, Resources: len(l.waves[n])}
+	return Wave{Wave: n + 1, Name: l.run.Plan.Waves[n].Name, Resources: len(l.run.Waves[n].Members)}
 }
 
 // Event writes one event.
-func (l *Log) Event(e apply.Event) {
-	l.last = e.Time
-	if e.Hook != "" {
-		l.hook(e)
-		return
+func (l *Log) Event(t track.Transition) {
+	switch t.Kind {
+	case track.WaveOpened:
+		l.write(WaveStart{Head: head(TypeWaveStart, t.Time), Wave: l.wave(t.Wave)})
+	case track.WaveEnded:
+		l.endWave(t.Wave, state(t.State), t.Time)
+	case track.HookLogged:
+		l.write(hookLog(t.Event))
+	case track.HooksBegan, track.Unknown:
+	default:
+		l.write(line(t))
 	}
-	if e.ID != (object.ID{}) {
-		l.resource(e)
-		return
-	}
-	if e.EndsWave() {
-		l.endWave(state(e.State), e.Time)
-		return
-	}
-	l.open, l.since = e.Wave, e.Time
-	l.write(WaveStart{Head: head(TypeWaveStart, e.Time), Wave: l.wave(e.Wave)})
 }
 
-func (l *Log) resource(e apply.Event) {
-	p := l.place[e.ID]
-	if p == nil {
-		return
-	}
-	if p.state = e.State; p.sent.IsZero() && (e.State == apply.Applying || e.State == apply.Deleting) {
-		p.sent = e.Time
-	}
-	line := Resource{
-		Head: head(TypeResource, e.Time), ID: id(e.ID), Wave: e.Wave + 1, Layer: e.Layer,
-		Operation: operation(e.Op), State: state(e.State), Final: e.State.Final(), Unchanged: e.Unchanged,
-		Assumed: e.Assumed, Health: e.Health.String(), Message: e.Detail,
-	}
-	if !p.sent.IsZero() {
-		line.Seconds = e.Time.Sub(p.sent).Seconds()
-	}
-	l.write(line)
-}
-
-// hook writes one event of a hook.
-func (l *Log) hook(e apply.Event) {
-	if e.ID == (object.ID{}) {
-		return
-	}
-	if e.Log != nil {
-		l.write(hookLog(e))
-		return
-	}
-	if e.State == apply.Applying || e.State == apply.Deleting {
-		if l.hooks == nil {
-			l.hooks = map[object.ID]time.Time{}
-		}
-		if e.Detail == "" {
-			l.hooks[e.ID] = e.Time
+// line returns the line about a transition of a resource or a hook.
+func line(t track.Transition) any {
+	if t.Hook != nil {
+		return Hook{
+			Head: head(TypeHook, t.Time), ID: id(t.ID), Event: t.Hook.Event,
+			Operation: operation(t.Op), State: state(t.State), Final: t.State.Final(), Message: t.Detail, Seconds: t.Took().Seconds(),
 		}
 	}
-	line := Hook{
-		Head: head(TypeHook, e.Time), ID: id(e.ID), Event: e.Hook,
-		Operation: operation(e.Op), State: state(e.State), Final: e.State.Final(), Message: e.Detail,
+	return Resource{
+		Head: head(TypeResource, t.Time), ID: id(t.ID), Wave: t.Wave + 1, Layer: t.Layer,
+		Operation: operation(t.Op), State: state(t.State), Final: t.State.Final(), Unchanged: t.Unchanged,
+		Assumed: t.Assumed, Health: t.Health.String(), Message: t.Detail, Seconds: t.Took().Seconds(),
 	}
-	if begun, known := l.hooks[e.ID]; known {
-		line.Seconds = e.Time.Sub(begun).Seconds()
-	}
-	l.write(line)
 }
 
-func hookLog(e apply.Event) HookLog {
+func hookLog(e progress.Event) HookLog {
+	log := e.Hook.Log
 	line := HookLog{
-		Head: head(TypeHookLog, e.Time), ID: id(e.ID), Event: e.Hook,
-		Pod: e.Log.Pod.Name, Container: e.Log.Container, Log: e.Log.Lines,
+		Head: head(TypeHookLog, e.Time), ID: id(e.ID), Event: e.Hook.Event,
+		Pod: log.Pod.Name, Container: log.Container, Log: log.Lines,
 	}
-	if e.Log.Err != nil {
-		line.Message = e.Log.Err.Error()
+	if log.Err != nil {
+		line.Message = log.Err.Error()
 	}
 	return line
 }
 
-// endWave closes the open wave.
-func (l *Log) endWave(how string, at time.Time) {
-	counts := map[string]int{}
-	for _, p := range l.waves[l.open] {
-		counts[state(p.state)]++
-	}
-	l.write(WaveEnd{Head: head(TypeWaveEnd, at), Wave: l.wave(l.open), State: how, Seconds: at.Sub(l.since).Seconds(), Counts: counts})
-	l.open = -1
+// endWave writes that a wave ended.
+func (l *Log) endWave(n int, how string, at time.Time) {
+	took := at.Sub(l.run.Waves[n].Opened).Seconds()
+	l.write(WaveEnd{Head: head(TypeWaveEnd, at), Wave: l.wave(n), State: how, Seconds: took, Counts: counts(l.run.Count(n))})
 }
 
 // Outcome is the result of a run.
 type Outcome struct {
-	Summary  apply.Summary
+	Summary  progress.Summary
 	Warnings []string  // from the API server
 	Err      error     // nil if the run succeeded; each of joined errors gets a line
 	ExitCode int       // of the command
@@ -213,7 +153,7 @@ type Outcome struct {
 // Rollback is the result of the rollback after a failed run.
 type Rollback struct {
 	Revision int // 0 if there was none
-	Summary  apply.Summary
+	Summary  progress.Summary
 	Err      error
 	State    string // as in Outcome
 }
@@ -221,28 +161,24 @@ type Rollback struct {
 // End writes the warnings, each error, and the last line.
 func (l *Log) End(o Outcome) {
 	now := time.Now()
-	if l.open >= 0 {
-		l.endWave(o.last(), l.last)
+	if l.run != nil && l.run.Open != track.None {
+		l.endWave(l.run.Open, o.last(), l.run.Last)
 	}
 	for _, text := range o.Warnings {
 		l.write(Warning{Head: head(TypeWarning, now), Source: "server", Message: text})
 	}
-	run := &l.act
-	if l.failed != nil {
-		run = l.failed
-	}
 	for _, err := range FlattenErrors(o.Err) {
-		l.write(run.failure(err, now))
+		l.write(failure(cmp.Or(l.failed, l.run), err, now))
 	}
-	end := RunEnd{Head: head(TypeRunEnd, now), State: o.State, ExitCode: o.ExitCode, Seconds: o.Summary.Took.Seconds(), Counts: counts(o.Summary), Assumed: o.Summary.Assumed()}
+	end := RunEnd{Head: head(TypeRunEnd, now), State: o.State, ExitCode: o.ExitCode, Seconds: o.Summary.Took.Seconds(), Counts: counts(o.Summary.Counts()), Assumed: o.Summary.Assumed()}
 	if back := o.Rollback; back != nil {
 		for _, err := range FlattenErrors(back.Err) {
-			line := l.failure(err, now)
+			line := failure(l.run, err, now)
 			line.Rollback = true
 			l.write(line)
 		}
 		if back.Revision > 0 {
-			end.Rollback = &RollbackEnd{Revision: back.Revision, State: back.State, Seconds: back.Summary.Took.Seconds(), Counts: counts(back.Summary)}
+			end.Rollback = &RollbackEnd{Revision: back.Revision, State: back.State, Seconds: back.Summary.Took.Seconds(), Counts: counts(back.Summary.Counts())}
 		}
 	}
 	l.write(end)
@@ -256,29 +192,31 @@ func (o Outcome) last() string {
 	return o.State
 }
 
-func counts(s apply.Summary) map[string]int {
+// counts returns numbers by the name of the state.
+func counts(by progress.Counts) map[string]int {
 	out := map[string]int{}
-	for _, r := range s.Results {
-		out[state(r.State)]++
+	for s, n := range by {
+		out[state(s)] = n
 	}
 	return out
 }
 
-func (a *act) failure(err error, at time.Time) Error {
+// failure returns the line about an error of a run, which is nil if it did not begin.
+func failure(run *track.Tracker, err error, at time.Time) Error {
 	line := Error{Head: head(TypeError, at), Message: err.Error()}
-	var of *apply.Error
+	var of *progress.Error
 	if errors.As(err, &of) {
 		named := id(of.ID)
 		line.Resource = &named
-		if p := a.place[of.ID]; p != nil {
-			line.Wave, line.Layer = p.step.Wave+1, p.step.Layer
+		if step := run.Step(of.ID); step != nil {
+			line.Wave, line.Layer = step.Wave+1, step.Layer
 		}
 		line.diagnose(of.Diagnosis)
 	}
 	return line
 }
 
-func (e *Error) diagnose(d *apply.Diagnosis) {
+func (e *Error) diagnose(d *progress.Diagnosis) {
 	if d == nil {
 		return
 	}
@@ -302,12 +240,12 @@ func FlattenErrors(err error) []error {
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
-		var said []string
+		var texts []string
 		for _, one := range joined.Unwrap() {
 			all = append(all, FlattenErrors(one)...)
-			said = append(said, one.Error())
+			texts = append(texts, one.Error())
 		}
-		if strings.Join(said, "\n") == err.Error() {
+		if strings.Join(texts, "\n") == err.Error() {
 			return all
 		}
 	}
@@ -325,19 +263,19 @@ func id(of object.ID) ID {
 	return ID{Group: of.Group, Kind: of.Kind, Namespace: of.Namespace, Name: of.Name}
 }
 
-func operation(op apply.Op) string {
-	if op == apply.OpWait {
+func operation(op progress.Op) string {
+	if op == progress.OpWait {
 		return "wait"
 	}
 	return string(op)
 }
 
 // state returns a state as one word.
-func state(s apply.State) string {
+func state(s progress.State) string {
 	switch s {
-	case apply.TimedOut:
+	case progress.TimedOut:
 		return "timedOut"
-	case apply.NotStarted:
+	case progress.NotStarted:
 		return "notStarted"
 	}
 	return string(s)

@@ -17,12 +17,13 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 	"k8s.io/kube-openapi/pkg/validation/validate"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/track"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
-func stateNamed(name string) apply.State { return apply.State(name) }
+func stateNamed(name string) progress.State { return progress.State(name) }
 
 var (
 	namespace = object.ID{Kind: "Namespace", Name: "shop"}
@@ -42,29 +43,30 @@ func plan() *ordering.Plan {
 func TestAFailedRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		l := NewLog(&out)
-		l.Begin(plan(), RunStart{Server: "https://here:6443", Context: "shop", Schedule: "waves"})
-		event := func(e apply.Event) { e.Time = time.Now(); l.Event(e) }
-		event(apply.Event{Wave: 0, State: apply.Applying})
-		event(apply.Event{ID: namespace, Op: apply.OpApply, State: apply.Applying})
+		l := NewLog(&out, RunStart{Server: "https://here:6443", Context: "shop", Schedule: "waves"})
+		run := track.New(plan(), time.Now())
+		l.Begin(run)
+		event := func(e progress.Event) { e.Time = time.Now(); l.Event(run.Take(e)) }
+		event(progress.Event{Wave: 0, State: progress.Applying})
+		event(progress.Event{ID: namespace, Op: progress.OpApply, State: progress.Applying})
 		time.Sleep(250 * time.Millisecond)
-		event(apply.Event{ID: namespace, Op: apply.OpWait, State: apply.Ready})
-		event(apply.Event{Wave: 0, State: apply.Ready, Detail: "250ms"})
-		event(apply.Event{Wave: 1, State: apply.Applying})
+		event(progress.Event{ID: namespace, Op: progress.OpWait, State: progress.Ready})
+		event(progress.Event{Wave: 0, State: progress.Ready, Detail: "250ms"})
+		event(progress.Event{Wave: 1, State: progress.Applying})
 		time.Sleep(100 * time.Millisecond)
-		event(apply.Event{ID: web, Layer: "shop/web", Wave: 1, Op: apply.OpApply, State: apply.Applying})
+		event(progress.Event{ID: web, Layer: "shop/web", Wave: 1, Op: progress.OpApply, State: progress.Applying})
 		time.Sleep(time.Second)
-		event(apply.Event{ID: web, Layer: "shop/web", Wave: 1, Op: apply.OpWait, State: apply.Waiting, Detail: "Available: 0/1 \x1b[31m\u009b"})
+		event(progress.Event{ID: web, Layer: "shop/web", Wave: 1, Op: progress.OpWait, State: progress.Waiting, Detail: "Available: 0/1 \x1b[31m\u009b"})
 		time.Sleep(time.Second)
-		failure := &apply.Error{Wave: "wave 2/3 (web)", Op: apply.OpWait, ID: web, Err: errors.New("it crashed"), Diagnosis: &apply.Diagnosis{
+		failure := &progress.Error{Wave: "wave 2/3 (web)", Op: progress.OpWait, ID: web, Err: errors.New("it crashed"), Diagnosis: &progress.Diagnosis{
 			Of: web, Blocks: []object.ID{late},
-			Findings: []apply.Finding{{About: web, Text: "container c: CrashLoopBackOff, exit code 1", Log: []string{"no route to db"}}},
+			Findings: []progress.Finding{{About: web, Text: "container c: CrashLoopBackOff, exit code 1", Log: []string{"no route to db"}}},
 		}}
-		event(apply.Event{ID: web, Layer: "shop/web", Wave: 1, Op: apply.OpWait, State: apply.TimedOut, Detail: "it crashed", Err: failure})
-		event(apply.Event{ID: late, Layer: "shop/rest", Wave: 2, Op: apply.OpApply, State: apply.NotStarted})
+		event(progress.Event{ID: web, Layer: "shop/web", Wave: 1, Op: progress.OpWait, State: progress.TimedOut, Detail: "it crashed", Err: failure})
+		event(progress.Event{ID: late, Layer: "shop/rest", Wave: 2, Op: progress.OpApply, State: progress.NotStarted})
 		l.End(Outcome{
-			Summary:  apply.Summary{Took: 2250 * time.Millisecond, Results: []apply.Result{{State: apply.Ready}, {State: apply.TimedOut}, {State: apply.NotStarted}}},
-			Warnings: []string{"v1beta1 is deprecated"}, Err: errors.Join(failure, apply.ErrInterrupted), ExitCode: 130, State: "interrupted",
+			Summary:  progress.Summary{Took: 2250 * time.Millisecond, Results: []progress.Result{{State: progress.Ready}, {State: progress.TimedOut}, {State: progress.NotStarted}}},
+			Warnings: []string{"v1beta1 is deprecated"}, Err: errors.Join(failure, progress.ErrInterrupted), ExitCode: 130, State: "interrupted",
 		})
 		compare(t, "failed.jsonl", out.Bytes())
 	})
@@ -74,22 +76,24 @@ func TestAFailedRun(t *testing.T) {
 func TestARollback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		l := NewLog(&out)
-		l.Begin(plan(), RunStart{Server: "https://here:6443", Schedule: "waves"})
-		event := func(e apply.Event) { e.Time = time.Now(); l.Event(e) }
+		l := NewLog(&out, RunStart{Server: "https://here:6443", Schedule: "waves"})
+		run := track.New(plan(), time.Now())
+		l.Begin(run)
+		event := func(e progress.Event) { e.Time = time.Now(); l.Event(run.Take(e)) }
 		fails := func(wave int, words string) error {
-			err := &apply.Error{Wave: "a wave", Op: apply.OpWait, ID: web, Err: errors.New(words)}
-			event(apply.Event{Wave: wave, State: apply.Applying})
-			event(apply.Event{ID: web, Layer: "shop/web", Wave: wave, Op: apply.OpWait, State: apply.TimedOut, Detail: words, Err: err})
+			err := &progress.Error{Wave: "a wave", Op: progress.OpWait, ID: web, Err: errors.New(words)}
+			event(progress.Event{Wave: wave, State: progress.Applying})
+			event(progress.Event{ID: web, Layer: "shop/web", Wave: wave, Op: progress.OpWait, State: progress.TimedOut, Detail: words, Err: err})
 			return err
 		}
 		failure := fails(1, "it crashed")
 		time.Sleep(time.Second)
-		l.RollBack(&ordering.Plan{Steps: []ordering.Step{{ID: web, Layer: "shop/old"}}, Waves: []ordering.Wave{{Name: "old"}}, Notes: []string{"as it was"}}, 4)
+		run = track.New(&ordering.Plan{Steps: []ordering.Step{{ID: web, Layer: "shop/old"}}, Waves: []ordering.Wave{{Name: "old"}}, Notes: []string{"as it was"}}, time.Now())
+		l.RollBack(4, run)
 		again := fails(0, "it crashes still")
 		l.End(Outcome{
-			Summary: apply.Summary{Took: time.Second, Results: []apply.Result{{State: apply.TimedOut}}}, Err: failure, ExitCode: 3, State: "timedOut",
-			Rollback: &Rollback{Revision: 4, Summary: apply.Summary{Took: 2 * time.Second, Results: []apply.Result{{State: apply.TimedOut}}}, Err: errors.Join(errors.New("the rollback failed"), again), State: "timedOut"},
+			Summary: progress.Summary{Took: time.Second, Results: []progress.Result{{State: progress.TimedOut}}}, Err: failure, ExitCode: 3, State: "timedOut",
+			Rollback: &Rollback{Revision: 4, Summary: progress.Summary{Took: 2 * time.Second, Results: []progress.Result{{State: progress.TimedOut}}}, Err: errors.Join(errors.New("the rollback failed"), again), State: "timedOut"},
 		})
 		compare(t, "rollback.jsonl", out.Bytes())
 	})
@@ -99,7 +103,7 @@ func TestARollback(t *testing.T) {
 func TestARunThatDidNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		l := NewLog(&out)
+		l := NewLog(&out, RunStart{})
 		l.End(Outcome{Err: errors.Join(errors.New("app.yaml: no kind"), fmt.Errorf("order.yaml is refused:\n%w", errors.Join(errors.New("a"), errors.New("b")))), ExitCode: 1, State: "failed"})
 		compare(t, "not_begun.jsonl", out.Bytes())
 	})
@@ -143,11 +147,12 @@ func TestHealthOfResources(t *testing.T) {
 	var out bytes.Buffer
 	id := object.ID{Kind: "Store", Name: "main"}
 	plan := &ordering.Plan{Steps: []ordering.Step{{ID: id}}, Waves: make([]ordering.Wave, 1)}
-	log := NewLog(&out) // the grades 5 and 1 are Degraded and Healthy
-	log.Begin(plan, RunStart{})
-	log.Event(apply.Event{ID: id, State: apply.Waiting, Op: apply.OpWait, Health: 5, Detail: "it is dark"})
-	log.Event(apply.Event{ID: id, State: apply.Ready, Op: apply.OpWait, Health: 1, Assumed: true})
-	log.End(Outcome{State: "done", Summary: apply.Summary{Results: []apply.Result{{ID: id, State: apply.Ready, Assumed: true}}}})
+	log := NewLog(&out, RunStart{}) // the grades 5 and 1 are Degraded and Healthy
+	run := track.New(plan, time.Now())
+	log.Begin(run)
+	log.Event(run.Take(progress.Event{ID: id, State: progress.Waiting, Op: progress.OpWait, Health: 5, Detail: "it is dark"}))
+	log.Event(run.Take(progress.Event{ID: id, State: progress.Ready, Op: progress.OpWait, Health: 1, Assumed: true}))
+	log.End(Outcome{State: "done", Summary: progress.Summary{Results: []progress.Result{{ID: id, State: progress.Ready, Assumed: true}}}})
 	require.Contains(t, out.String(), `"health":"Degraded","message":"it is dark"`)
 	require.Contains(t, out.String(), `"assumed":true,"health":"Healthy"`)
 	require.Contains(t, out.String(), `"assumed":1`)

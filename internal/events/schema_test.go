@@ -25,6 +25,7 @@ func documented() []struct {
 		line  any
 	}{
 		{TypeRunStart, "The first line of a run.", RunStart{}},
+		{TypePlan, "The second line of a run: every resource, and what it waits for.", Plan{}},
 		{TypeWaveStart, "A wave opened. `--schedule=graph` has no such lines, because waves are only labels there.", WaveStart{}},
 		{TypeResource, "The state of a resource, or what it waits for, changed.", Resource{}},
 		{TypeHook, "The state of a Helm hook changed. Hooks are not resources of the plan: they are in no wave and in no `counts`.", Hook{}},

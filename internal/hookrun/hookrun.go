@@ -12,21 +12,16 @@ package hookrun
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/hooks"
-	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // OwnerAnnotation marks the object of a hook with whose run made it: the id of an apply
@@ -48,7 +43,7 @@ type Runner struct {
 	// Adopt lets objects that no run of ours made be deleted and overwritten.
 	Adopt bool
 	// Events takes every transition of every hook, and before the first of them one
-	// without an ID, whose Detail is how many there are; default: discard.
+	// without an ID, with the number of hooks; default: discard.
 	Events func(apply.Event)
 }
 
@@ -69,7 +64,7 @@ func (r Runner) Run(ctx context.Context, event hooks.Event, all hooks.Hooks) ([]
 	}
 	list := all.Of(event)
 	if len(list) > 0 && r.Events != nil {
-		r.Events(apply.Event{Time: time.Now(), Op: apply.OpApply, Hook: string(event), State: apply.Applying, Detail: strconv.Itoa(len(list))})
+		r.Events(apply.Event{Time: time.Now(), Op: apply.OpApply, Hook: &progress.Hook{Event: string(event), Count: len(list)}, State: apply.Applying})
 	}
 	for n, hook := range list {
 		applied, err := run.runHook(ctx, hook)
@@ -95,7 +90,7 @@ func (r Runner) Run(ctx context.Context, event hooks.Event, all hooks.Hooks) ([]
 
 // runHook runs a hook, and reports whether it was applied.
 func (r *hookRun) runHook(ctx context.Context, hook hooks.Hook) (applied bool, err error) {
-	live, err := r.find(ctx, hook)
+	live, err := find(ctx, r.Applier.Cluster, hook)
 	if err != nil && ctx.Err() == nil { // else the run of its own says how it was ended
 		return false, r.fail(hook, apply.OpApply, err)
 	}
@@ -153,7 +148,7 @@ func (r *hookRun) remove(ctx context.Context, hook hooks.Hook) error {
 	if hook.IsKept() {
 		return nil
 	}
-	live, err := r.find(ctx, hook)
+	live, err := find(ctx, r.Applier.Cluster, hook)
 	switch {
 	case err != nil:
 		return r.fail(hook, apply.OpDelete, err)
@@ -179,74 +174,12 @@ func (r *hookRun) delete(ctx context.Context, hook hooks.Hook, live *unstructure
 	return r.setErrorWave(err)
 }
 
-// find returns the object of a hook; nil when it does not exist, or its kind
-// is not served.
-func (r *hookRun) find(ctx context.Context, hook hooks.Hook) (*unstructured.Unstructured, error) {
-	return find(ctx, r.Applier.Cluster, hook)
-}
-
-func find(ctx context.Context, cluster kube.Cluster, hook hooks.Hook) (*unstructured.Unstructured, error) {
-	gvk := (&unstructured.Unstructured{Object: hook.Object}).GroupVersionKind()
-	kind, served := cluster.Kind(gvk)
-	if !served {
-		return nil, nil
-	}
-	live, err := kube.WithRetry(ctx, "reading "+kind.Resource.GroupResource().String()+" "+hook.Name, func() (*unstructured.Unstructured, error) {
-		return cluster.Get(ctx, kind, hook.Namespace, hook.Name)
-	})
-	switch {
-	case apierrors.IsNotFound(err), kube.IsGone(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read the live object: %w", err)
-	}
-	live.SetGroupVersionKind(gvk)
-	return live, nil
-}
-
-// mayReplace reports whether a hook may replace a live object. That includes
-// members of the set: an earlier stream had them as resources.
-func (r Runner) mayReplace(live *unstructured.Unstructured) bool {
-	return r.Adopt || r.IsOwn(live) || live.GetAnnotations()[OwnerAnnotation] == NoSet || r.Owner != "" && applyset.Owner(live) == r.Owner
-}
-
-// foreign returns the error for a live object that a hook may not replace, with a remedy.
-func (r Runner) foreign(live *unstructured.Unstructured) error {
-	const remedy = "give the hook another name, or replace the object with --adopt=any"
-	if other := live.GetAnnotations()[OwnerAnnotation]; other != "" {
-		return fmt.Errorf("an object of this name exists and is a hook of another owner (annotation %s: %s): %s", OwnerAnnotation, other, remedy)
-	}
-	return fmt.Errorf(
-		"an object of this name exists that no run of this %s created (annotation %s: %s is missing): delete it, %s",
-		r.subject(), OwnerAnnotation, r.owner(), remedy)
-}
-
-// IsOwn reports whether a run of the same owner made a live object.
-func (r Runner) IsOwn(live *unstructured.Unstructured) bool {
-	return live.GetAnnotations()[OwnerAnnotation] == r.owner()
-}
-
-func (r Runner) owner() string {
-	if r.Owner == "" {
-		return NoSet
-	}
-	return r.Owner
-}
-
-// subject names the owner of the hooks in messages.
-func (r Runner) subject() string {
-	if r.Owner == "" {
-		return "stream"
-	}
-	return "apply set"
-}
-
 // emit passes on a transition of a hook, without its wave: a hook has none.
 func (r *hookRun) emit(e apply.Event) {
 	if e.ID == (object.ID{}) || r.Events == nil {
 		return
 	}
-	e.Hook, e.Wave, e.Layer = string(r.event), 0, ""
+	e.Hook, e.Wave, e.Layer = &progress.Hook{Event: string(r.event)}, 0, ""
 	r.Events(e)
 }
 
@@ -293,16 +226,4 @@ func hookPlan(hook hooks.Hook, owner string) (*ordering.Plan, map[object.ID]*uns
 		step.Gate = ordering.Applied
 	}
 	return &ordering.Plan{Steps: []ordering.Step{step}, Waves: []ordering.Wave{{}}}, map[object.ID]*unstructured.Unstructured{hook.ID: obj}
-}
-
-// assessor judges hooks as Helm does: a Pod has succeeded, and is not done when it
-// is ready. A Job is judged as any other.
-func assessor() *health.Assessor {
-	pods := podRules()
-	return &health.Assessor{RulesOf: func(obj *unstructured.Unstructured) *health.Rules {
-		if obj.GetKind() == "Pod" && obj.GetAPIVersion() == "v1" {
-			return pods
-		}
-		return nil
-	}}
 }

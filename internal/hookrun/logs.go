@@ -15,6 +15,7 @@ import (
 	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // logsWithin bounds the reading of one hook's logs.
@@ -33,28 +34,28 @@ func (r *hookRun) showLogs(ctx context.Context, hook hooks.Hook, end hooks.Polic
 	defer cancel()
 	pods, err := r.pods(ctx, hook)
 	if err != nil {
-		r.tellLog(hook, apply.ContainerLog{Err: fmt.Errorf("its Pods cannot be read: %w", err)})
+		r.reportLog(hook, apply.ContainerLog{Err: fmt.Errorf("its Pods cannot be read: %w", err)})
 		return
 	}
 	failed := false
 	for _, pod := range pods {
 		for _, log := range diagnose.PodLogs(ctx, r.Applier.Cluster, pod, r.Applier.Secrets) {
 			if log.Err == nil || !failed {
-				r.tellLog(hook, log)
+				r.reportLog(hook, log)
 			}
 			failed = failed || log.Err != nil
 		}
 	}
 }
 
-func (r *hookRun) tellLog(hook hooks.Hook, log apply.ContainerLog) {
-	r.Events(apply.Event{Time: time.Now(), ID: hook.ID, Hook: string(r.event), Log: &log})
+func (r *hookRun) reportLog(hook hooks.Hook, log apply.ContainerLog) {
+	r.Events(apply.Event{Time: time.Now(), ID: hook.ID, Hook: &progress.Hook{Event: string(r.event), Log: &log}})
 }
 
 // pods returns the Pods of a hook, the oldest first: itself, or those of the Job.
 func (r *hookRun) pods(ctx context.Context, hook hooks.Hook) ([]*unstructured.Unstructured, error) {
 	if hook.Kind == "Pod" {
-		live, err := r.find(ctx, hook)
+		live, err := find(ctx, r.Applier.Cluster, hook)
 		if live == nil {
 			return nil, err
 		}

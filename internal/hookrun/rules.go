@@ -3,6 +3,8 @@ package hookrun
 import (
 	"sync"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ordapply/ordapply/health"
 )
 
@@ -22,3 +24,15 @@ rules:
 	}
 	return rules
 })
+
+// assessor judges hooks as Helm does: a Pod has succeeded, and is not done when it
+// is ready. A Job is judged as any other.
+func assessor() *health.Assessor {
+	pods := podRules()
+	return &health.Assessor{RulesOf: func(obj *unstructured.Unstructured) *health.Rules {
+		if obj.GetKind() == "Pod" && obj.GetAPIVersion() == "v1" {
+			return pods
+		}
+		return nil
+	}}
+}

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -41,7 +42,7 @@ func TestSequences(t *testing.T) {
 // stream reads manifests.
 func stream(t *testing.T, text []byte) []ordering.Resource {
 	t.Helper()
-	manifests, err := manifest.Read("stream.yaml", text)
+	manifests, err := manifest.Read("stream.yaml", bytes.NewReader(text))
 	require.NoError(t, err)
 	var out []ordering.Resource
 	for _, m := range manifests {

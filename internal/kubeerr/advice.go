@@ -7,14 +7,14 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/internal/redact"
 )
 
 // Explain adds a remedy, or the cause in other words, to an error of the API server.
 // The result wraps err, or is err where there is nothing to add. err is not nil.
 func Explain(err error) error {
-	if faults := wrongTypes(err); faults != "" {
-		return &redactedError{"the manifest has values of the wrong type: " + faults, err}
+	if mistakes := wrongTypes(err); mistakes != "" {
+		return redact.Reworded("the manifest has values of the wrong type: "+mistakes, err)
 	}
 	if advice := adviceBeforeCause(err); advice != "" {
 		return fmt.Errorf("%s (%w)", advice, err)
@@ -24,7 +24,7 @@ func Explain(err error) error {
 	}
 	switch {
 	case IsNamespaceTerminating(err):
-		return NamespaceTerminating(TerminatingNamespace(err), "")
+		return &NamespaceTerminatingError{Namespace: TerminatingNamespace(err)}
 	case IsUnknownField(err):
 		return fmt.Errorf("the manifest has a field that its kind does not define: %w", err)
 	case IsUnfitValue(err):
@@ -44,7 +44,7 @@ func adviceBeforeCause(err error) string {
 	switch {
 	case IsNamespaceTerminating(err):
 		return ""
-	case strings.Contains(err.Error(), "create not allowed while custom resource definition is terminating"):
+	case IsDefinitionTerminating(err):
 		return "its CustomResourceDefinition is being deleted, and all its custom resources with it: wait until it is gone, apply it again, then run this again"
 	case MissingNamespace(err) != "":
 		return fmt.Sprintf("namespace %q does not exist, neither in the cluster nor in this stream: add it to the stream or create it first", MissingNamespace(err))
@@ -58,29 +58,29 @@ func adviceBeforeCause(err error) string {
 
 // adviceAfterCause returns the advice that goes after the API server's message.
 func adviceAfterCause(err error) string {
-	says := func(text string) bool { return strings.Contains(err.Error(), text) }
+	contains := func(text string) bool { return strings.Contains(err.Error(), text) }
 	switch {
 	case IsMembershipConflict(err):
 		return "it is a member of another apply set: remove it from that set first, or take it over with --take-over"
 	case IsFieldConflict(err):
 		return "another field manager owns these fields: take them with --force-conflicts, or leave them out of the manifest"
-	case says("x509: ") && !says("webhook"):
+	case contains("x509: ") && !contains("webhook"):
 		return "the certificate-authority of the kubeconfig does not match the server's certificate: get a new kubeconfig, or check for a proxy between you and the API server"
 	case isConversionUnreachable(err), isConversionRefusal(err):
 		return conversionAdvice(err)
 	case IsWebhookUnreachable(err):
 		return webhookAdvice(err)
-	case IsDenied(err), says("denied request"): // a webhook; a ValidatingAdmissionPolicy
+	case isPolicyDenial(err):
 		return "change the manifest, or ask the owner of that policy"
 	case apierrors.IsConflict(err):
 		return "another client keeps changing it: stop that client, or run this again"
-	case says("exceeded quota"):
+	case isQuotaExceeded(err):
 		return "a ResourceQuota of the namespace is exceeded: raise it, or request less"
-	case says("violates PodSecurity"):
+	case isPodSecurityViolation(err):
 		return "set the named fields in the securityContext, or relax the namespace's label pod-security.kubernetes.io/enforce"
 	case CredentialsRefused(err):
 		return "the API server does not accept the credentials of your kubeconfig: log in again"
-	case apierrors.IsRequestEntityTooLargeError(err), says("request is too large"):
+	case apierrors.IsRequestEntityTooLargeError(err), contains("request is too large"):
 		return "the object is too large for the cluster to store: split it"
 	case apierrors.IsForbidden(err):
 		return permissionAdvice(err)
@@ -97,20 +97,6 @@ func webhookAdvice(err error) string {
 		return "the caBundle of the webhook configuration does not match the webhook's certificate: renew one of them"
 	}
 	return "the webhook does not answer: check that its workload is running and reachable from the API server"
-}
-
-// WebhookService returns the Service of a webhook that did not answer. It
-// returns false for any other error, and for a webhook that is configured by
-// URL.
-func WebhookService(err error) (object.ID, bool) {
-	if err == nil || !IsWebhookUnreachable(err) {
-		return object.ID{}, false
-	}
-	m := regexp.MustCompile(`"https://([^./"]+)\.([^./"]+)\.svc[:/]`).FindStringSubmatch(err.Error())
-	if m == nil {
-		return object.ID{}, false
-	}
-	return object.ID{Kind: "Service", Namespace: m[2], Name: m[1]}, true
 }
 
 // permissionAdvice names the role, the subject and the verbs to grant.
@@ -130,18 +116,31 @@ func permissionAdvice(err error) string {
 	return fmt.Sprintf("grant %[3]q the verbs %[4]s on %[5]q of apiGroup %[6]q with a %[1]s%[2]s", role, where, m[1], verbs, m[3], m[4])
 }
 
-// MissingServiceAccount returns the ServiceAccount that a Pod names and that does
-// not exist, as namespace/name; "" for any other error.
-func MissingServiceAccount(err error) string {
-	m := regexp.MustCompile(`error looking up service account ([^:\s]+): serviceaccount "[^"]+" not found`).FindStringSubmatch(err.Error())
-	if m == nil || !apierrors.IsForbidden(err) {
-		return ""
-	}
-	return m[1]
+// NamespaceTerminatingError is the error about a resource whose Namespace is being deleted.
+type NamespaceTerminatingError struct {
+	Namespace string
+	BlockedBy string // what delays the deletion, for the message; may be ""
 }
 
-// NamespaceTerminating returns the error about a resource whose Namespace is being
-// deleted; held says what delays that, and may be "".
-func NamespaceTerminating(name, held string) error {
-	return fmt.Errorf("namespace %q is being deleted%s, with everything in it: wait until it is gone and create it again, or add the Namespace to the stream: the run then waits", name, held)
+func (e *NamespaceTerminatingError) Error() string {
+	return fmt.Sprintf("namespace %q is being deleted%s, with everything in it: wait until it is gone and create it again, or add the Namespace to the stream: the run then waits", e.Namespace, e.BlockedBy)
+}
+
+// conversionAdvice returns what to check when a conversion failed.
+func conversionAdvice(err error) string {
+	of, _, _ := failedConversion(err)
+	crd := "the CustomResourceDefinition of " + of.GroupKind()
+	service := "the webhook of its spec.conversion"
+	if id, ok := WebhookService(err); ok {
+		service = id.String()
+	}
+	switch {
+	case isConversionRefusal(err):
+		return fmt.Sprintf("the conversion webhook of %s returned this error: check its log, or write the object in the version that the CRD stores", crd)
+	case strings.Contains(err.Error(), "not found"):
+		return fmt.Sprintf("%s converts between versions with %s, which does not exist: apply it first, or set spec.conversion.strategy: None if all versions have the same schema", crd, service)
+	case strings.Contains(err.Error(), "x509: "):
+		return fmt.Sprintf("the caBundle in spec.conversion of %s does not match the certificate of %s: renew one of them", crd, service)
+	}
+	return fmt.Sprintf("%s converts between versions with %s, which does not answer: check that its workload is running and reachable from the API server", crd, service)
 }

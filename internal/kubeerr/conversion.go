@@ -1,7 +1,6 @@
 package kubeerr
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -35,23 +34,4 @@ func isConversionUnreachable(err error) bool {
 func isConversionRefusal(err error) bool {
 	_, _, ok := failedConversion(err)
 	return ok && !isConversionUnreachable(err)
-}
-
-// conversionAdvice returns what to check when a conversion failed.
-func conversionAdvice(err error) string {
-	of, _, _ := failedConversion(err)
-	crd := "the CustomResourceDefinition of " + of.GroupKind()
-	service := "the webhook of its spec.conversion"
-	if id, ok := WebhookService(err); ok {
-		service = id.String()
-	}
-	switch {
-	case isConversionRefusal(err):
-		return fmt.Sprintf("the conversion webhook of %s returned this error: check its log, or write the object in the version that the CRD stores", crd)
-	case strings.Contains(err.Error(), "not found"):
-		return fmt.Sprintf("%s converts between versions with %s, which does not exist: apply it first, or set spec.conversion.strategy: None if all versions have the same schema", crd, service)
-	case strings.Contains(err.Error(), "x509: "):
-		return fmt.Sprintf("the caBundle in spec.conversion of %s does not match the certificate of %s: renew one of them", crd, service)
-	}
-	return fmt.Sprintf("%s converts between versions with %s, which does not answer: check that its workload is running and reachable from the API server", crd, service)
 }

@@ -63,32 +63,3 @@ func Unreachable(err error) error {
 	}
 	return fmt.Errorf("the API server could not be reached: %w; check that it is up, and the network, VPN or proxy in between, then run this again", cause)
 }
-
-// TimeoutInWords drops the URL of the request from an error, and explains a bare
-// "context deadline exceeded".
-func TimeoutInWords(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("no answer in time (%w)", WithoutURL(err))
-	}
-	return WithoutURL(err)
-}
-
-// CredentialsRefused reports whether a request failed because of its
-// credentials: a token or certificate is invalid or expired, or could not be
-// obtained.
-func CredentialsRefused(err error) bool {
-	if apierrors.IsUnauthorized(err) {
-		return true
-	}
-	text := err.Error()
-	for _, words := range []string{
-		"remote error: tls: expired certificate", "remote error: tls: bad certificate", "remote error: tls: certificate required",
-		"remote error: tls: unknown certificate", // also "unknown certificate authority"
-		"getting credentials: ",                  // a plugin of the kubeconfig
-	} {
-		if strings.Contains(text, words) && !strings.Contains(text, "webhook") {
-			return true
-		}
-	}
-	return false
-}

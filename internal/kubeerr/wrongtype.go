@@ -22,7 +22,7 @@ func wrongTypes(err error) string {
 	}
 	_, text, _ := strings.Cut(err.Error(), "failed to create typed patch object (")
 	_, text, _ = strings.Cut(text, "): ")
-	var faults []string
+	var mistakes []string
 	wrong := false
 	for line := range strings.Lines(strings.TrimPrefix(text, "errors:")) {
 		line = strings.TrimSpace(line)
@@ -32,9 +32,9 @@ func wrongTypes(err error) string {
 		case line == "":
 		case m != nil:
 			wrong = true
-			faults = append(faults, path+" must be "+wantedType(m[1])+", got "+foundType(m[1], m[2]))
+			mistakes = append(mistakes, path+" must be "+wantedType(m[1])+", got "+foundType(m[1], m[2]))
 		case found && what == "field not declared in schema":
-			faults = append(faults, path+" is not a field of its kind")
+			mistakes = append(mistakes, path+" is not a field of its kind")
 		default:
 			return ""
 		}
@@ -42,8 +42,8 @@ func wrongTypes(err error) string {
 	if !wrong {
 		return ""
 	}
-	slices.Sort(faults) // the API server's order differs each time
-	return strings.Join(faults, "; ")
+	slices.Sort(mistakes) // the API server's order differs each time
+	return strings.Join(mistakes, "; ")
 }
 
 // wantedType describes the expected type, given its name in a schema.

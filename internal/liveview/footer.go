@@ -18,50 +18,33 @@ func (v *View) footer(columns int) []terminal.Line {
 	switch {
 	case v.interrupted:
 		return say(terminal.Bad, Interrupted, "interrupted; repeat to stop now", "interrupted, ending")
-	case v.over():
+	case v.run.IsOver():
 		return say(terminal.Faint, "collecting causes from the cluster", "collecting causes")
-	case !v.inWave() || v.open == len(v.waves)-1:
+	case !v.inWave() || v.run.Open == len(v.run.Waves)-1:
 		return nil
 	case v.isStuck():
 		return say(terminal.Bad, "no further wave will open", "no more waves")
 	}
-	return say(terminal.Faint, v.upcoming(columns, v.title), v.upcoming(columns, v.number), fmt.Sprintf("then %d more", len(v.waves)-v.open-1))
-}
-
-// isStuck reports whether something of the open wave failed, so that no later
-// wave opens.
-func (v *View) isStuck() bool {
-	_, bad := v.tally(v.waves[v.open])
-	return bad > 0
+	return say(terminal.Faint, v.upcoming(columns, v.title), v.upcoming(columns, v.number), fmt.Sprintf("then %d more", len(v.run.Waves)-v.run.Open-1))
 }
 
 // number returns the short title of a wave.
-func (v *View) number(wave int) string { return fmt.Sprintf("wave %d/%d", wave+1, len(v.waves)) }
+func (v *View) number(wave int) string { return fmt.Sprintf("wave %d/%d", wave+1, len(v.run.Waves)) }
 
 // upcoming lists the upcoming waves by title as far as columns allow, and at least
 // the next one.
 func (v *View) upcoming(columns int, title func(wave int) string) string {
 	text := "then"
-	for n := v.open + 1; n < len(v.waves); n++ {
-		more := fmt.Sprintf(" and %d more", len(v.waves)-n)
-		part := fmt.Sprintf(" %s: %d", title(n), len(v.waves[n]))
-		if left := len(v.waves) - n; left > 1 {
+	for n := v.run.Open + 1; n < len(v.run.Waves); n++ {
+		more := fmt.Sprintf(" and %d more", len(v.run.Waves)-n)
+		part := fmt.Sprintf(" %s: %d", title(n), len(v.run.Waves[n].Members))
+		if left := len(v.run.Waves) - n; left > 1 {
 			part += ","
 		}
-		if terminal.Width(text+part)+len(more) > columns-1 && n > v.open+1 {
+		if terminal.Width(text+part)+len(more) > columns-1 && n > v.run.Open+1 {
 			return strings.TrimSuffix(text, ",") + more
 		}
 		text += part
 	}
 	return text
-}
-
-// over reports whether every resource is in its final state.
-func (v *View) over() bool {
-	for i := range v.resources {
-		if !v.resources[i].state.Final() {
-			return false
-		}
-	}
-	return true
 }

@@ -7,21 +7,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/track"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // rowDelay is how long a resource may take before it gets its own line, unless
 // it has a detail.
 const rowDelay = time.Second
 
-// mostRows is the maximum number of resources shown, whatever the height.
-const mostRows = 16
-
 // row is a resource with its own line.
 type row struct {
-	resource int
-	blocks   int
+	*track.Resource
+	index  int // in the tracker's Resources
+	blocks int // number of resources that wait for it
 }
 
 // Frame returns the lines to show now, fewer than rows: the progress of the
@@ -29,8 +28,8 @@ type row struct {
 // then the slowest), the others as counts, and what comes next.
 func (v *View) Frame(columns, rows int, now time.Time) []terminal.Line {
 	lines := []terminal.Line{{Text: v.header(columns, now)}}
-	if v.hook.event != "" { // nothing of the plan goes on meanwhile
-		if lines = append(lines, v.hookLine(columns, now)); v.interrupted || !v.over() {
+	if v.run.Hook != nil { // hooks run while nothing of the plan does
+		if lines = append(lines, v.hookLine(columns, now)); v.interrupted || !v.run.IsOver() {
 			lines = append(lines, v.footer(columns)...)
 		}
 		return lines[:min(len(lines), max(0, rows-1))]
@@ -50,7 +49,7 @@ func (v *View) Frame(columns, rows int, now time.Time) []terminal.Line {
 	}
 	for _, row := range shown {
 		lines = append(lines, v.line(row, table, now))
-		if words := v.blocks(row.resource, columns-1-len(indent)); explain && words != "" {
+		if words := v.blocks(row.index, columns-1-len(indent)); explain && words != "" {
 			lines = append(lines, terminal.Line{Text: indent + words, Mood: terminal.Faint})
 		}
 	}
@@ -66,40 +65,32 @@ func (v *View) Frame(columns, rows int, now time.Time) []terminal.Line {
 func (v *View) visibleRows(now time.Time) []row {
 	var rows []row
 	silent := 0
-	for i := range v.resources {
-		if r := &v.resources[i]; r.state == apply.Applying && r.detail == "" {
+	for i := range v.run.Resources {
+		if r := &v.run.Resources[i]; r.State == progress.Applying && r.Last == track.Sent {
 			silent++
 		}
 	}
-	for i := range v.resources {
-		r := &v.resources[i]
-		switch r.state {
-		case apply.Failed, apply.TimedOut:
-			rows = append(rows, row{resource: i})
-		case apply.Applying, apply.Waiting, apply.Deleting:
-			if r.detail != "" || r.took(now) >= rowDelay && (r.state == apply.Waiting || silent <= mostRows) {
-				rows = append(rows, row{i, len(v.blocked(i))})
+	for i := range v.run.Resources {
+		r := &v.run.Resources[i]
+		switch r.State {
+		case progress.Failed, progress.TimedOut:
+			rows = append(rows, row{Resource: r, index: i})
+		case progress.Applying, progress.Waiting, progress.Deleting:
+			if r.Last == track.Progressed || r.Took(now) >= rowDelay && (r.State == progress.Waiting || silent <= mostRows) {
+				rows = append(rows, row{r, i, len(v.blocked(i))})
 			}
 		}
 	}
 	slices.SortFunc(rows, func(a, b row) int {
-		x, y := &v.resources[a.resource], &v.resources[b.resource]
-		return cmp.Or(
-			cmp.Compare(unfinished(x.state), unfinished(y.state)),
-			cmp.Compare(b.blocks, a.blocks),
-			x.sent.Compare(y.sent),
-			cmp.Compare(a.resource, b.resource),
-		)
+		switch {
+		case a.State.Final() && !b.State.Final():
+			return -1
+		case b.State.Final() && !a.State.Final():
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.blocks, a.blocks), a.Sent.Compare(b.Sent), cmp.Compare(a.index, b.index))
 	})
 	return rows
-}
-
-// unfinished returns 0 for a failed resource, 1 for one that may still succeed.
-func unfinished(s apply.State) int {
-	if s.Final() {
-		return 0
-	}
-	return 1
 }
 
 // table is the layout of a frame's rows.
@@ -120,7 +111,7 @@ func (v *View) layout(rows []row, columns int, now time.Time) table {
 	if t.narrow {
 		t.clock = 0
 		for _, row := range rows {
-			t.clock = max(t.clock, len(clock(v.resources[row.resource].took(now))))
+			t.clock = max(t.clock, len(clock(row.Took(now))))
 		}
 		t.names = max(0, columns-1-len("!   ")-t.clock)
 		if t.words = t.names >= leastLabel+2+leastWords; t.words {
@@ -129,7 +120,7 @@ func (v *View) layout(rows []row, columns int, now time.Time) table {
 	}
 	longest := 0
 	for _, row := range rows {
-		longest = max(longest, terminal.Width(label(v.resources[row.resource].id, t.names)))
+		longest = max(longest, terminal.Width(label(row.ID, t.names)))
 	}
 	t.names = longest
 	return t
@@ -137,20 +128,16 @@ func (v *View) layout(rows []row, columns int, now time.Time) table {
 
 // line formats a row of the table. In a narrow table a failed resource is
 // marked, since the word may be cut.
-func (v *View) line(row row, t table, now time.Time) terminal.Line {
-	r := &v.resources[row.resource]
-	mood, words, mark := terminal.Busy, r.detail, " "
-	switch {
-	case r.state.Final():
-		mood, words = terminal.Bad, detailText(string(r.state), r.detail)
+func (v *View) line(r row, t table, now time.Time) terminal.Line {
+	mood, words, mark := terminal.Busy, waitsFor(r.Resource), " "
+	if r.State.Final() {
+		mood, words = terminal.Bad, describe(r.Resource)
 		if t.narrow {
 			mark = "!"
 		}
-	case words == "":
-		words = waitsFor(r.state)
 	}
-	name := label(r.id, t.names)
-	text := fmt.Sprintf("%s %s%s  %*s", mark, name, strings.Repeat(" ", t.names-terminal.Width(name)), t.clock, clock(r.took(now)))
+	name := label(r.ID, t.names)
+	text := fmt.Sprintf("%s %s%s  %*s", mark, name, strings.Repeat(" ", t.names-terminal.Width(name)), t.clock, clock(r.Took(now)))
 	if t.words {
 		text += "  " + words
 	}
@@ -159,38 +146,26 @@ func (v *View) line(row row, t table, now time.Time) terminal.Line {
 
 // hookLine returns the line of the hook that is running.
 func (v *View) hookLine(columns int, now time.Time) terminal.Line {
-	h := &v.hook
-	head, took := "  "+h.event+" hook ", "  "+clock(h.took(now))
-	text := head + label(h.id, max(0, columns-1-terminal.Width(head+took))) + took
-	if words := cmp.Or(h.detail, waitsFor(h.state)); terminal.Width(text)+2+leastWords < columns {
-		text += "  " + words
+	h := v.run.Hook
+	head, took := "  "+h.Event+" hook ", "  "+clock(h.Took(now))
+	text := head + label(h.ID, max(0, columns-1-terminal.Width(head+took))) + took
+	if terminal.Width(text)+2+leastWords < columns {
+		text += "  " + waitsFor(&h.Resource)
 	}
 	return terminal.Line{Text: text, Mood: terminal.Busy}
-}
-
-// waitsFor returns what a resource in a state waits for, if nothing else is known.
-func waitsFor(state apply.State) string {
-	switch state {
-	case apply.Applying:
-		return "no answer yet"
-	case apply.Deleting:
-		return "not gone yet"
-	}
-	return "not ready yet"
 }
 
 // rest counts, within a number of columns, the current resources without a
 // line; folded of them would deserve one.
 func (v *View) rest(shown []row, folded, columns int) string {
-	visible := map[int]bool{}
-	for _, row := range shown {
-		visible[row.resource] = true
-	}
 	counts := map[string]int{}
-	for i := range v.resources {
-		if r := &v.resources[i]; !visible[i] && v.current(i) {
-			counts[group(r.state)]++
+	for i := range v.run.Resources {
+		if v.current(i) {
+			counts[group(v.run.Resources[i].State)]++
 		}
+	}
+	for _, row := range shown {
+		counts[group(row.State)]--
 	}
 	var parts []string
 	left := 0
@@ -213,25 +188,25 @@ func (v *View) rest(shown []row, folded, columns int) string {
 // current reports whether a resource belongs to the current wave or has
 // started.
 func (v *View) current(i int) bool {
-	if v.options.Graph || v.resources[i].state != apply.Pending {
+	if v.options.Graph || v.run.Resources[i].State != progress.Pending {
 		return true
 	}
-	return v.plan.Steps[i].Wave == v.open
+	return v.run.Plan.Steps[i].Wave == v.run.Open
 }
 
-func group(s apply.State) string {
+func group(s progress.State) string {
 	switch s {
-	case apply.Failed, apply.TimedOut:
+	case progress.Failed, progress.TimedOut:
 		return "failed"
-	case apply.Waiting:
+	case progress.Waiting:
 		return "waiting"
-	case apply.Applying:
+	case progress.Applying:
 		return "being applied"
-	case apply.Deleting:
+	case progress.Deleting:
 		return "being deleted"
-	case apply.Pending:
+	case progress.Pending:
 		return "not sent yet"
-	case apply.Skipped:
+	case progress.Skipped:
 		return "skipped"
 	}
 	return "" // not counted: ready, or never started

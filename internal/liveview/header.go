@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // narrowWidth is the width below which a frame is abbreviated.
@@ -32,35 +32,32 @@ func (v *View) header(columns int, now time.Time) string {
 
 // since returns the elapsed time of the wave and the run.
 func (v *View) since(columns int, now time.Time) string {
-	run := clock(now.Sub(v.begin))
+	run := clock(now.Sub(v.run.Begun))
 	switch {
 	case !v.inWave() && columns < narrowWidth:
 		return run
 	case !v.inWave():
 		return "run " + run
 	}
-	wave := clock(now.Sub(v.opened))
+	wave := clock(now.Sub(v.run.Waves[v.run.Open].Opened))
 	if columns < narrowWidth {
 		return wave
 	}
-	if limit := cmp.Or(v.plan.Waves[v.open].Timeout, v.options.WaveTimeout); limit > 0 {
+	if limit := cmp.Or(v.run.Plan.Waves[v.run.Open].Timeout, v.options.WaveTimeout); limit > 0 {
 		wave += " of " + limit.String()
 	}
 	return wave + ", run " + run
 }
 
-// inWave reports whether a wave is open; with schedule graph there are none.
-func (v *View) inWave() bool { return !v.options.Graph && v.open >= 0 }
-
 // headerVariants returns descriptions of the progress with decreasing width: the
 // wave's name is first shortened, then omitted.
 func (v *View) headerVariants(columns int) []string {
-	members := make([]int, len(v.resources))
+	members := make([]int, len(v.run.Resources))
 	for i := range members {
 		members[i] = i
 	}
 	if v.inWave() {
-		members = v.waves[v.open]
+		members = v.run.Waves[v.run.Open].Members
 	}
 	done, bad := v.tally(members)
 	counts, failed := fmt.Sprintf("%d of %d", done, len(members)), ""
@@ -71,9 +68,9 @@ func (v *View) headerVariants(columns int) []string {
 	if !v.inWave() {
 		return []string{words, counts + failed}
 	}
-	number := fmt.Sprintf("%d/%d", v.open+1, len(v.waves))
-	forms := []string{v.title(v.open) + ": " + words}
-	name := plain.Line(v.plan.Waves[v.open].Name)
+	number := fmt.Sprintf("%d/%d", v.run.Open+1, len(v.run.Waves))
+	forms := []string{v.title(v.run.Open) + ": " + words}
+	name := plain.Line(v.run.Plan.Waves[v.run.Open].Name)
 	if room := columns - terminal.Width("wave "+number+" (): "+words); name != "" && room >= leastName {
 		forms = append(forms, "wave "+number+" ("+terminal.Clip(name, room)+"): "+words)
 	}
@@ -84,22 +81,11 @@ func (v *View) headerVariants(columns int) []string {
 	return forms
 }
 
-// fitting returns the first text that fits into columns; if none does, the last
-// one, cut.
-func fitting(columns int, texts ...string) string {
-	for _, text := range texts {
-		if terminal.Width(text) <= columns {
-			return text
-		}
-	}
-	return terminal.Clip(texts[len(texts)-1], max(0, columns))
-}
-
 // assumedNote returns how many are only assumed ready, or "".
 func (v *View) assumedNote(of []int) string {
 	n := 0
 	for _, i := range of {
-		if v.resources[i].assumed {
+		if v.run.Resources[i].Assumed {
 			n++
 		}
 	}
@@ -112,30 +98,17 @@ func (v *View) assumedNote(of []int) string {
 // awaitedState returns the state that resources are waited for: "gone" in a wave of
 // deletions, or in a run with deletions only, else "ready".
 func (v *View) awaitedState(of []int) string {
-	if v.inWave() && v.deletes {
+	if v.inWave() && v.run.Waves[v.run.Open].Deletes {
 		return "gone"
 	}
 	goal := "ready"
 	for _, i := range of {
-		switch v.resources[i].state {
-		case apply.Deleting, apply.Deleted, apply.Kept:
+		switch v.run.Resources[i].State {
+		case progress.Deleting, progress.Deleted, progress.Kept:
 			goal = "gone"
-		case apply.Applying, apply.Waiting, apply.Applied, apply.Ready:
+		case progress.Applying, progress.Waiting, progress.Applied, progress.Ready:
 			return "ready"
 		}
 	}
 	return goal
-}
-
-// tally counts resources that succeeded and that failed.
-func (v *View) tally(of []int) (done, bad int) {
-	for _, i := range of {
-		switch v.resources[i].state {
-		case apply.Ready, apply.Applied, apply.Deferred, apply.Deleted, apply.Kept:
-			done++
-		case apply.Failed, apply.TimedOut:
-			bad++
-		}
-	}
-	return done, bad
 }

@@ -6,24 +6,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/track"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
-// A hook that goes on has a line of its own below the header, in whatever width.
+// A running hook has a line of its own below the header, in whatever width.
 func TestAHookInTheFrame(t *testing.T) {
 	plan := &ordering.Plan{Waves: []ordering.Wave{{}}, Steps: []ordering.Step{{ID: object.ID{Kind: "ConfigMap", Name: "a"}}}}
-	v := New(plan, Options{}, start())
+	v := New(track.New(plan, start()), Options{})
 	job := object.ID{Group: "batch", Kind: "Job", Namespace: "shop", Name: "migrate"}
 	at := func(seconds int) time.Time { return start().Add(time.Duration(seconds) * time.Second) }
-	take := func(seconds int, state apply.State, detail string) {
-		v.TakeHook(apply.Event{Time: at(seconds), ID: job, Hook: "pre-install", State: state, Detail: detail})
+	take := func(seconds int, state progress.State, detail string) {
+		v.Take(progress.Event{Time: at(seconds), ID: job, Hook: &progress.Hook{Event: "pre-install"}, State: state, Detail: detail})
 	}
-	take(1, apply.Applying, "")
+	take(1, progress.Applying, "")
 	require.Equal(t, " |0 of 1 ready                                                             run 2s\n*|  pre-install hook Job shop/migrate  1s  no answer yet\n", shown(t, v.Frame(80, 24, at(2)), 80))
-	take(3, apply.Waiting, "1 active\x1b[2J")
+	take(3, progress.Waiting, "1 active\x1b[2J")
 	require.Contains(t, shown(t, v.Frame(80, 24, at(9)), 80), "migrate  8s  1 active")
 	for columns := 10; columns < 120; columns++ {
 		for _, line := range v.Frame(columns, 24, at(9)) {
@@ -31,10 +32,10 @@ func TestAHookInTheFrame(t *testing.T) {
 		}
 	}
 	require.Contains(t, shown(t, v.Frame(40, 24, at(9)), 40), "shop/migrate  8s")
-	take(10, apply.Ready, "")
+	take(10, progress.Ready, "")
 	require.NotContains(t, shown(t, v.Frame(80, 24, at(11)), 80), "hook")
-	v.Take(apply.Event{Time: at(12), ID: object.ID{Kind: "ConfigMap", Name: "a"}, State: apply.Ready})
-	take(13, apply.Deleting, "")
+	v.Take(progress.Event{Time: at(12), ID: object.ID{Kind: "ConfigMap", Name: "a"}, State: progress.Ready})
+	take(13, progress.Deleting, "")
 	require.NotContains(t, shown(t, v.Frame(80, 24, at(14)), 80), "causes", "a hook after the last wave is no failure")
 	v.Interrupt()
 	require.Contains(t, shown(t, v.Frame(80, 24, at(14)), 80), Interrupted)

@@ -13,10 +13,11 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/terminal"
+	"github.com/ordapply/ordapply/internal/track"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // Each testdata/*.txtar is a plan, the events of a run, and its display: a
@@ -59,7 +60,7 @@ func play(t *testing.T, archive *txtar.Archive) {
 		case "graph":
 			options.Graph = true
 		case "plan":
-			v = New(parsePlan(t, string(section.Data)), options, start())
+			v = New(track.New(parsePlan(t, string(section.Data)), start()), options)
 		case "events":
 			events = strings.Split(strings.TrimSpace(string(section.Data)), "\n")
 		case "stays":
@@ -111,9 +112,9 @@ func applyEvent(t *testing.T, v *View, at time.Time, what string) string {
 	var rest string
 	switch n, _ := fmt.Sscanf(what, "wave %d %s", &wave, &rest); {
 	case n == 1:
-		return v.Take(apply.Event{Time: at, Wave: wave - 1, State: apply.Applying})
+		return v.Take(progress.Event{Time: at, Wave: wave - 1, State: progress.Applying})
 	case n == 2:
-		return v.Take(apply.Event{Time: at, Wave: wave - 1, State: apply.State(rest)})
+		return v.Take(progress.Event{Time: at, Wave: wave - 1, State: progress.State(rest)})
 	case what == "interrupt":
 		v.Interrupt()
 		return ""
@@ -124,8 +125,9 @@ func applyEvent(t *testing.T, v *View, at time.Time, what string) string {
 	words := strings.SplitN(what, " ", 3)
 	require.Len(t, words, 3, what)
 	id := parseID(t, words[0]+" "+words[1])
-	require.Contains(t, v.byID, id)
-	return v.Take(apply.Event{Time: at, ID: id, State: apply.State(words[2]), Detail: detail})
+	_, planned := v.run.Index(id)
+	require.True(t, planned, what)
+	return v.Take(progress.Event{Time: at, ID: id, State: progress.State(words[2]), Detail: detail})
 }
 
 // parsePlan parses waves and their resources; "<- X" needs X ready, "<~ X"
@@ -182,7 +184,7 @@ func duration(t *testing.T, text string) time.Duration {
 // In a frame of any width each row has its clock, and a mark if it failed.
 func TestNarrowFramesKeepWhatMatters(t *testing.T) {
 	plan := parsePlan(t, "wave\nStatefulSet.apps shop/database-of-the-shop\nDeployment.apps shop/queue\nwave\nJob.batch shop/migrate <- StatefulSet.apps shop/database-of-the-shop\n")
-	v := New(plan, Options{WaveTimeout: time.Minute}, start())
+	v := New(track.New(plan, start()), Options{WaveTimeout: time.Minute})
 	applyEvent(t, v, start(), "wave 1")
 	applyEvent(t, v, start(), "StatefulSet.apps shop/database-of-the-shop applying")
 	applyEvent(t, v, start(), "Deployment.apps shop/queue applying")
@@ -201,7 +203,7 @@ func TestNarrowFramesKeepWhatMatters(t *testing.T) {
 
 // Every frame fits, and no line of it can move the cursor.
 func TestFramesFit(t *testing.T) {
-	states := []apply.State{apply.Applying, apply.Waiting, apply.Ready, apply.Failed, apply.TimedOut, apply.Skipped, apply.NotStarted, apply.Applied}
+	states := []progress.State{progress.Applying, progress.Waiting, progress.Ready, progress.Failed, progress.TimedOut, progress.Skipped, progress.NotStarted, progress.Applied}
 	for seed := range uint64(25) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		plan := &ordering.Plan{}
@@ -215,11 +217,11 @@ func TestFramesFit(t *testing.T) {
 				plan.Steps = append(plan.Steps, s)
 			}
 		}
-		v := New(plan, Options{Graph: seed%3 == 0, WaveTimeout: time.Minute}, start())
+		v := New(track.New(plan, start()), Options{Graph: seed%3 == 0, WaveTimeout: time.Minute})
 		now := start()
 		for range 200 {
 			now = now.Add(time.Duration(rng.IntN(3000)) * time.Millisecond)
-			e := apply.Event{Time: now, Wave: rng.IntN(len(plan.Waves)), State: apply.Applying}
+			e := progress.Event{Time: now, Wave: rng.IntN(len(plan.Waves)), State: progress.Applying}
 			if rng.IntN(10) > 0 {
 				e.ID, e.State, e.Detail = plan.Steps[rng.IntN(len(plan.Steps))].ID, states[rng.IntN(len(states))], strings.Repeat("\n\x07", rng.IntN(3))
 			}

@@ -12,9 +12,11 @@ package loop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -22,11 +24,7 @@ import (
 // Workers, watches and timers do not access that state; they send functions,
 // which the loop calls one after the other.
 type Loop struct {
-	Finished bool // nothing is left to do
-	Stopping bool // no further work is started
-	EndedBy  EndCause
-	Cause    error // of the context that ended it
-
+	End
 	Queue         []Task // waiting for a worker
 	InFlight      int
 	tasks         chan Task
@@ -38,6 +36,14 @@ type Loop struct {
 	Ctx     func() context.Context // for requests and watches; outlives an interrupt by grace
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
+}
+
+// End is whether and how a run ends.
+type End struct {
+	Finished bool // nothing is left to do
+	Stopping bool // no further work is started
+	EndedBy  EndCause
+	Cause    error // of the context that ended it
 }
 
 // Task is done by a worker. The loop calls the function that do returns, and
@@ -159,6 +165,14 @@ func (l *Loop) Enqueue(do func(context.Context) (then func())) {
 	l.Queue = append(l.Queue, Task{Do: do})
 }
 
+// Ask makes a request in a worker, and makes the loop handle its answer.
+func Ask[T any](l *Loop, request func(context.Context) (T, error), handle func(T, error)) {
+	l.Enqueue(func(ctx context.Context) func() {
+		answer, err := request(ctx)
+		return func() { handle(answer, err) }
+	})
+}
+
 // After makes the loop call fire when d has passed.
 func (l *Loop) After(d time.Duration, fire func()) {
 	tell := l.notifier(l.Ctx())
@@ -199,4 +213,76 @@ func (l *Loop) Stop(cause EndCause) {
 	}
 	l.Stopping, l.EndedBy = true, cause
 	l.After(shutdownGrace, func() { l.Finished = true })
+}
+
+// While a run waits it sends no requests, so an unreachable API server shows
+// only in its watches: they break and cannot be opened again. That is
+// Reported once, for the first resource that is waited for, and once more
+// when the API server is reachable again.
+
+// outageReportDelay is how long the API server must be unreachable before that is
+// Reported: one that restarts behind a load balancer is back sooner.
+const outageReportDelay = 5 * time.Second
+
+// Connectivity tracks whether the API server can be reached, as far as watches show.
+type Connectivity struct {
+	lost         time.Time // when a watch first failed to open; zero while all are open
+	cause        error
+	Reported     bool
+	OnDisconnect func() // reports that the API server cannot be reached
+	OnReconnect  func() // reports that it answers again
+}
+
+// trackConnection updates the connectivity from a change of a watch. An error that the
+// API server answers with shows that it can be reached.
+func (l *Loop) trackConnection(c kube.WatchEvent) {
+	switch r := &l.Connectivity; {
+	case c.Disconnected == nil, !kubeerr.IsUnanswered(c.Disconnected):
+		told := r.Reported
+		r.lost, r.cause, r.Reported = time.Time{}, nil, false
+		if told {
+			r.OnReconnect()
+		}
+	case r.lost.IsZero():
+		lost := time.Now()
+		r.lost, r.cause = lost, c.Disconnected
+		l.After(outageReportDelay, func() {
+			if r.lost.Equal(lost) && !r.Reported && !l.Stopping {
+				r.Reported = true
+				r.OnDisconnect()
+			}
+		})
+	default:
+		r.cause = c.Disconnected
+	}
+}
+
+// Outage describes since when the API server cannot be reached, and why; ""
+// until that was reported.
+func (r *Connectivity) Outage() string {
+	if !r.Reported {
+		return ""
+	}
+	return fmt.Sprintf("the API server has been unreachable since %s: %v", r.lost.Format(time.TimeOnly), kubeerr.TimeoutInWords(r.cause))
+}
+
+// WithOutage adds to the last known detail of a resource that the API server
+// cannot be reached, which makes it outdated.
+func (r *Connectivity) WithOutage(detail string) string {
+	silence := r.Outage()
+	switch {
+	case silence == "":
+		return detail
+	case detail == "":
+		return silence
+	}
+	return silence + "; before that: " + detail
+}
+
+// RecoveryDetail is the detail of a resource when the API server is reachable again.
+func RecoveryDetail(detail string) string {
+	if detail == "" {
+		return "the API server is reachable again"
+	}
+	return "the API server is reachable again; " + detail
 }

@@ -117,3 +117,7 @@ type KeyedWatchEvent struct {
 // PollEvery is the interval between two reads of an object that may be read
 // but not watched.
 const PollEvery = 2 * time.Second
+
+// MaxBackoff caps the backoff between two reads of something that may not
+// be watched and seldom changes.
+const MaxBackoff = 15 * time.Second

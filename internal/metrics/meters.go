@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // meters are all metrics.
@@ -19,32 +20,26 @@ type meters struct {
 }
 
 func newMeters(registry *prometheus.Registry) meters {
+	f := promauto.With(registry)
 	gauge := func(name, help string) prometheus.Gauge {
-		g := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "ordapply", Name: name, Help: help})
-		registry.MustRegister(g)
-		return g
+		return f.NewGauge(prometheus.GaugeOpts{Namespace: "ordapply", Name: name, Help: help})
 	}
 	gauges := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "ordapply", Name: name, Help: help}, labels)
-		registry.MustRegister(g)
-		return g
+		return f.NewGaugeVec(prometheus.GaugeOpts{Namespace: "ordapply", Name: name, Help: help}, labels)
 	}
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "ordapply", Name: name, Help: help}, labels)
-		registry.MustRegister(c)
-		return c
+		return f.NewCounterVec(prometheus.CounterOpts{Namespace: "ordapply", Name: name, Help: help}, labels)
 	}
-	crds := prometheus.NewHistogram(prometheus.HistogramOpts{
+	crds := f.NewHistogram(prometheus.HistogramOpts{
 		Namespace: "ordapply", Name: "crd_establishment_seconds",
 		Help:    "Time from the apply of a CustomResourceDefinition until discovery serves its kinds.",
 		Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
 	})
-	waits := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	waits := f.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: "ordapply", Name: "readiness_wait_seconds",
 		Help:    "Time from the apply of a resource until its final state.",
 		Buckets: []float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
 	}, []string{"phase", "kind", "state"})
-	registry.MustRegister(crds, waits)
 	return meters{
 		duration:         gauge("run_duration_seconds", "Duration of the run, including its preparation."),
 		exitCode:         gauge("run_exit_code", "Exit code of the command."),

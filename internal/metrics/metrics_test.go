@@ -20,10 +20,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/track"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
 func crd() object.ID {
@@ -42,36 +43,37 @@ func aRun(t *testing.T) *Metrics {
 	cluster := m.Cluster(&fake{send: send, refusals: 2})
 	get(context.Background(), t, send, "https://server/apis")
 	time.Sleep(time.Second)
-	m.Begin(&ordering.Plan{
+	run := track.New(&ordering.Plan{
 		Steps:  []ordering.Step{{ID: crd(), Layers: []int{0}}, {ID: web(), Wave: 1, Layers: []int{1}}},
 		Waves:  []ordering.Wave{{Name: "prerequisites"}, {Name: "web"}},
 		Layers: []ordering.Layer{{Kind: ordering.Prerequisites}, {Kind: ordering.Stamped}},
-	})
-	event := func(id object.ID, wave int, state apply.State) {
-		m.Event(apply.Event{Time: time.Now(), ID: id, Wave: wave, State: state})
+	}, time.Now())
+	m.Begin(run)
+	event := func(id object.ID, wave int, state progress.State) {
+		m.Event(run.Take(progress.Event{Time: time.Now(), ID: id, Wave: wave, State: state}))
 	}
 	patch := func(id object.ID) error {
 		_, err := cluster.Apply(context.Background(), kube.Kind{}, manifest(id), kube.PatchOptions{})
 		return err
 	}
-	event(object.ID{}, 0, apply.Applying)
-	event(crd(), 0, apply.Applying)
+	event(object.ID{}, 0, progress.Applying)
+	event(crd(), 0, progress.Applying)
 	require.NoError(t, patch(crd()))
-	event(crd(), 0, apply.Waiting)
+	event(crd(), 0, progress.Waiting)
 	time.Sleep(300 * time.Millisecond)
 	require.NoError(t, cluster.Refresh(context.Background()))
 	kind, _ := cluster.Kind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
 	cluster.Watch(context.Background(), kind, "", kube.Query{}, nil)
-	event(crd(), 0, apply.Ready)
-	event(object.ID{}, 0, apply.Ready)
-	event(object.ID{}, 1, apply.Applying)
-	event(web(), 1, apply.Applying)
+	event(crd(), 0, progress.Ready)
+	event(object.ID{}, 0, progress.Ready)
+	event(object.ID{}, 1, progress.Applying)
+	event(web(), 1, progress.Applying)
 	require.Error(t, patch(web()))
 	require.Error(t, patch(web()))
 	require.NoError(t, patch(web()))
-	event(web(), 1, apply.Waiting)
+	event(web(), 1, progress.Waiting)
 	time.Sleep(2 * time.Second)
-	event(web(), 1, apply.TimedOut)
+	event(web(), 1, progress.TimedOut)
 	m.End(3)
 	return m
 }
@@ -114,22 +116,25 @@ func TestARun(t *testing.T) {
 func TestARollback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New()
-		of := func(id object.ID, took time.Duration, state apply.State) {
-			m.Event(apply.Event{Time: time.Now(), State: apply.Applying})
-			m.Event(apply.Event{Time: time.Now(), ID: id, State: apply.Applying})
-			m.Event(apply.Event{Time: time.Now(), ID: id, State: apply.Waiting})
+		var run *track.Tracker
+		of := func(id object.ID, took time.Duration, state progress.State) {
+			m.Event(run.Take(progress.Event{Time: time.Now(), State: progress.Applying}))
+			m.Event(run.Take(progress.Event{Time: time.Now(), ID: id, State: progress.Applying}))
+			m.Event(run.Take(progress.Event{Time: time.Now(), ID: id, State: progress.Waiting}))
 			time.Sleep(took)
-			m.Event(apply.Event{Time: time.Now(), ID: id, State: state})
+			m.Event(run.Take(progress.Event{Time: time.Now(), ID: id, State: state}))
 		}
-		plan := func() *ordering.Plan {
-			return &ordering.Plan{Steps: []ordering.Step{{ID: web()}}, Waves: []ordering.Wave{{Name: "web"}}}
+		begin := func() *track.Tracker {
+			run = track.New(&ordering.Plan{Steps: []ordering.Step{{ID: web()}}, Waves: []ordering.Wave{{Name: "web"}}}, time.Now())
+			return run
 		}
-		m.Begin(plan())
-		of(web(), 2*time.Second, apply.TimedOut)
-		m.failed[web()] = true
-		m.RollBack(plan())
-		require.False(t, m.failed[web()])
-		of(web(), time.Second, apply.Ready)
+		m.Begin(begin())
+		of(web(), 2*time.Second, progress.TimedOut)
+		m.failed.Store(web(), true)
+		m.RollBack(begin())
+		_, retries := m.failed.Load(web())
+		require.False(t, retries)
+		of(web(), time.Second, progress.Ready)
 		m.End(3)
 		require.Equal(t, 2.0, testutil.ToFloat64(m.waveDuration.WithLabelValues("1", "web")))
 		for phase, seconds := range map[string]float64{Main: 2, Rollback: 1} {

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -25,12 +24,6 @@ import (
 type purpose struct{ phase, kind, verb string }
 
 type purposeKey struct{}
-
-// retries records resources whose last attempt failed.
-type retries struct {
-	mu     sync.Mutex
-	failed map[object.ID]bool
-}
 
 // Transport returns a RoundTripper that counts every request.
 func (m *Metrics) Transport(next http.RoundTripper) http.RoundTripper {
@@ -100,62 +93,46 @@ func (c *counted) kindOf(kind kube.Kind) string {
 	return kind.Resource.GroupResource().String()
 }
 
-// of returns a context for requests about an object.
-func (c *counted) of(ctx context.Context, obj *unstructured.Unstructured, verb string) context.Context {
-	id := apply.Meta(obj).ID
+// of returns the purpose of requests about an object.
+func (c *counted) of(obj *unstructured.Unstructured, verb string) purpose {
+	id := kube.Meta(obj).ID
 	phase := c.m.phases[id]
 	if phase == "" {
 		phase = c.m.current()
 	}
-	return context.WithValue(ctx, purposeKey{}, purpose{phase, id.GroupKind(), verb})
+	return purpose{phase, id.GroupKind(), verb}
+}
+
+func (p purpose) in(ctx context.Context) context.Context {
+	return context.WithValue(ctx, purposeKey{}, p)
 }
 
 // about returns a context for requests about a kind, in the current phase.
 func (c *counted) about(ctx context.Context, kind, verb string) context.Context {
-	return context.WithValue(ctx, purposeKey{}, purpose{c.m.current(), kind, verb})
+	return purpose{c.m.current(), kind, verb}.in(ctx)
 }
 
-func (c *counted) Apply(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured, o kube.PatchOptions) (*unstructured.Unstructured, error) {
-	ctx = c.of(ctx, obj, "apply")
-	c.beforeAttempt(ctx, obj)
-	live, err := c.Cluster.Apply(ctx, kind, obj, o)
-	c.attempted(ctx, obj, err)
-	return live, err
-}
-
-// beforeAttempt counts the attempt if it is a retry.
-func (c *counted) beforeAttempt(ctx context.Context, obj *unstructured.Unstructured) {
-	if p, _ := ctx.Value(purposeKey{}).(purpose); c.m.again(apply.Meta(obj).ID) {
+// attempt counts an attempt to change an object: as a retry if the last one failed, as
+// an error if this one does.
+func (c *counted) attempt(ctx context.Context, obj *unstructured.Unstructured, verb string, send func(context.Context) error) error {
+	id, p := kube.Meta(obj).ID, c.of(obj, verb)
+	if _, again := c.m.failed.LoadAndDelete(id); again {
 		c.m.retried.WithLabelValues(p.phase, p.kind).Inc()
 	}
-}
-
-// attempted counts the attempt if it failed.
-func (c *counted) attempted(ctx context.Context, obj *unstructured.Unstructured, err error) {
-	if p, _ := ctx.Value(purposeKey{}).(purpose); err != nil {
+	err := send(p.in(ctx))
+	if err != nil && (verb != "delete" || !apierrors.IsNotFound(err)) { // not found is what a deletion is for
 		c.m.requestErrors.WithLabelValues(p.phase, p.kind, reason(err)).Inc()
+		c.m.failed.Store(id, true)
 	}
-	c.m.note(apply.Meta(obj).ID, err != nil)
+	return err
 }
 
-// reset clears the record of failed attempts.
-func (r *retries) reset() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	clear(r.failed)
-}
-
-// again reports whether the last attempt to apply a resource failed.
-func (r *retries) again(id object.ID) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.failed[id]
-}
-
-func (r *retries) note(id object.ID, failed bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.failed[id] = failed
+func (c *counted) Apply(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured, o kube.PatchOptions) (live *unstructured.Unstructured, err error) {
+	err = c.attempt(ctx, obj, "apply", func(ctx context.Context) (err error) {
+		live, err = c.Cluster.Apply(ctx, kind, obj, o)
+		return err
+	})
+	return live, err
 }
 
 // reason returns the API server's reason of an error; Connection if it has
@@ -171,23 +148,15 @@ func reason(err error) string {
 }
 
 func (c *counted) Delete(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, o kube.DeleteOptions) error {
-	ctx = c.of(ctx, live, "delete")
-	c.beforeAttempt(ctx, live)
-	err := c.Cluster.Delete(ctx, kind, live, o)
-	if apierrors.IsNotFound(err) { // the intended result
-		c.attempted(ctx, live, nil)
-	} else {
-		c.attempted(ctx, live, err)
-	}
-	return err
+	return c.attempt(ctx, live, "delete", func(ctx context.Context) error { return c.Cluster.Delete(ctx, kind, live, o) })
 }
 
 func (c *counted) Migrate(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {
-	return c.Cluster.Migrate(c.of(ctx, live, "migrate"), kind, live, predecessors, manager)
+	return c.Cluster.Migrate(c.of(live, "migrate").in(ctx), kind, live, predecessors, manager)
 }
 
 func (c *counted) Claim(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, fields *fieldpath.Set, manager string) (*unstructured.Unstructured, error) {
-	return c.Cluster.Claim(c.of(ctx, live, "migrate"), kind, live, fields, manager)
+	return c.Cluster.Claim(c.of(live, "migrate").in(ctx), kind, live, fields, manager)
 }
 
 func (c *counted) List(ctx context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error) {

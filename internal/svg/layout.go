@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/internal/drawing"
 )
 
 // layout holds the positions of everything. Each wave has as many columns as
@@ -12,7 +12,7 @@ import (
 // node without a box, in each column between. Connected boxes are drawn
 // together; those without arrows below all others.
 type layout struct {
-	drawing  *ordering.Drawing
+	drawing  *drawing.Drawing
 	nodes    []node   // the boxes, then the passages
 	columns  []column // from the left
 	waves    []span   // by number
@@ -42,27 +42,6 @@ type span struct{ left, right float64 }
 // tallest is the maximum height of a stack of boxes without arrows before the
 // next stack starts.
 const tallest = 900
-
-func newLayout(d *ordering.Drawing) *layout {
-	l := &layout{drawing: d, nodes: make([]node, len(d.Boxes)), passages: make([][]int, len(d.Arrows))}
-	for i, box := range d.Boxes {
-		widest := 0.0
-		text := box.Lines()
-		for at, line := range text {
-			widest = max(widest, textWidth(line, fontSize, at == 0))
-		}
-		l.nodes[i].width = widest + 2*padding
-		l.nodes[i].height = float64(len(text))*lineHeight + 2*padding - 3
-	}
-	l.findParts()
-	l.assignColumns()
-	l.addPassages()
-	l.stack()
-	l.untangle()
-	l.align()
-	l.place()
-	return l
-}
 
 // findParts numbers the connected components: those that start in an earlier
 // wave first, then larger ones.
@@ -168,10 +147,10 @@ func (l *layout) addPassages() {
 	}
 	l.out, l.in = make([][]int, len(l.nodes)), make([][]int, len(l.nodes))
 	for a, arrow := range l.drawing.Arrows {
-		road := slices.Concat([]int{arrow.From}, l.passages[a], []int{arrow.To})
-		for i := 1; i < len(road); i++ {
-			l.out[road[i-1]] = append(l.out[road[i-1]], road[i])
-			l.in[road[i]] = append(l.in[road[i]], road[i-1])
+		steps := slices.Concat([]int{arrow.From}, l.passages[a], []int{arrow.To})
+		for i := 1; i < len(steps); i++ {
+			l.out[steps[i-1]] = append(l.out[steps[i-1]], steps[i])
+			l.in[steps[i]] = append(l.in[steps[i]], steps[i-1])
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package svg draws a plan: columns from left to right, one or more for each
 // wave, with boxes, and arrows that never point back.
 //
-//	err := svg.Write(w, plan.Draw())
+//	err := svg.Write(w, drawing.Draw(plan))
 //
 // It does not need Graphviz, because a plan already has layers: what remains is
 // to order the boxes of each column so that few arrows cross.
@@ -12,6 +12,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/drawing"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -31,7 +32,7 @@ const (
 const legend = ". Arrows point to dependents. Black: declared. Grey: inferred. Dashed: waits only until applied."
 
 // Write draws the picture as one SVG document. The error is that of w.
-func Write(w io.Writer, d *ordering.Drawing) error {
+func Write(w io.Writer, d *drawing.Drawing) error {
 	l := newLayout(d)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" font-family="Helvetica, Arial, sans-serif" font-size="%d">`+"\n", l.width, l.height, l.width, l.height, fontSize)
@@ -45,6 +46,28 @@ func Write(w io.Writer, d *ordering.Drawing) error {
 	b.WriteString("</svg>\n")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// newLayout computes the positions of everything.
+func newLayout(d *drawing.Drawing) *layout {
+	l := &layout{drawing: d, nodes: make([]node, len(d.Boxes)), passages: make([][]int, len(d.Arrows))}
+	for i, box := range d.Boxes {
+		widest := 0.0
+		text := box.Lines()
+		for at, line := range text {
+			widest = max(widest, textWidth(line, fontSize, at == 0))
+		}
+		l.nodes[i].width = widest + 2*padding
+		l.nodes[i].height = float64(len(text))*lineHeight + 2*padding - 3
+	}
+	l.findParts()
+	l.assignColumns()
+	l.addPassages()
+	l.stack()
+	l.untangle()
+	l.align()
+	l.place()
+	return l
 }
 
 const heads = `<defs>

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/drawing"
 	"github.com/ordapply/ordapply/internal/svg"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -30,10 +31,10 @@ func TestAnyDrawing(t *testing.T) {
 
 // A wave with few boxes has no column that only arrows to later waves cross.
 func TestArrowsOverWaves(t *testing.T) {
-	d := &ordering.Drawing{
-		Title: "4 boxes", Waves: []ordering.DrawnWave{{Title: "1", Boxes: []int{0}}, {Title: "2", Boxes: []int{1, 2}}, {Title: "3", Boxes: []int{3}}},
-		Boxes:  []ordering.Box{{Kind: "A"}, {Kind: "B", Wave: 1}, {Kind: "C", Wave: 1}, {Kind: "D", Wave: 2}},
-		Arrows: []ordering.Arrow{{From: 0, To: 3}, {From: 1, To: 2}, {From: 2, To: 3}},
+	d := &drawing.Drawing{
+		Title: "4 boxes", Waves: []drawing.DrawnWave{{Title: "1", Boxes: []int{0}}, {Title: "2", Boxes: []int{1, 2}}, {Title: "3", Boxes: []int{3}}},
+		Boxes:  []drawing.Box{{Kind: "A"}, {Kind: "B", Wave: 1}, {Kind: "C", Wave: 1}, {Kind: "D", Wave: 2}},
+		Arrows: []drawing.Arrow{{From: 0, To: 3}, {From: 1, To: 2}, {From: 2, To: 3}},
 	}
 	p := requireReadable(t, d, "arrows over waves")
 	require.Less(t, p.Groups[1].Rects[0].X, p.Groups[2].Rects[0].X, "who needs stands behind")
@@ -41,13 +42,13 @@ func TestArrowsOverWaves(t *testing.T) {
 
 // Pairs are side by side.
 func TestPairs(t *testing.T) {
-	d := &ordering.Drawing{Title: "pairs", Waves: []ordering.DrawnWave{{Title: "1"}, {Title: "2"}}}
+	d := &drawing.Drawing{Title: "pairs", Waves: []drawing.DrawnWave{{Title: "1"}, {Title: "2"}}}
 	for i := range 12 {
-		d.Boxes = append(d.Boxes, ordering.Box{Kind: fmt.Sprint("K", i), Wave: i / 6})
+		d.Boxes = append(d.Boxes, drawing.Box{Kind: fmt.Sprint("K", i), Wave: i / 6})
 		d.Waves[i/6].Boxes = append(d.Waves[i/6].Boxes, i)
 	}
 	for i := range 6 {
-		d.Arrows = append(d.Arrows, ordering.Arrow{From: i, To: 6 + (i*5+3)%6})
+		d.Arrows = append(d.Arrows, drawing.Arrow{From: i, To: 6 + (i*5+3)%6})
 	}
 	p := requireReadable(t, d, "pairs")
 	for _, a := range d.Arrows {
@@ -58,15 +59,15 @@ func TestPairs(t *testing.T) {
 // A tree in any order is drawn without crossings, and a box with one
 // predecessor is next to it if there is room.
 func TestTreeHasNoCrossings(t *testing.T) {
-	d := &ordering.Drawing{Title: "tree", Waves: []ordering.DrawnWave{{Title: "1", Boxes: []int{0}}, {Title: "2"}, {Title: "3"}}, Boxes: []ordering.Box{{Kind: "root"}}}
+	d := &drawing.Drawing{Title: "tree", Waves: []drawing.DrawnWave{{Title: "1", Boxes: []int{0}}, {Title: "2"}, {Title: "3"}}, Boxes: []drawing.Box{{Kind: "root"}}}
 	for i := range 16 {
 		wave := 1 + i/8
-		d.Boxes = append(d.Boxes, ordering.Box{Kind: fmt.Sprint("K", i), Wave: wave})
+		d.Boxes = append(d.Boxes, drawing.Box{Kind: fmt.Sprint("K", i), Wave: wave})
 		d.Waves[wave].Boxes = append(d.Waves[wave].Boxes, i+1)
 		if wave == 1 {
-			d.Arrows = append(d.Arrows, ordering.Arrow{From: 0, To: i + 1})
+			d.Arrows = append(d.Arrows, drawing.Arrow{From: 0, To: i + 1})
 		} else if leaf := i*3%8 + 9; leaf != 9 {
-			d.Arrows = append(d.Arrows, ordering.Arrow{From: i - 7, To: leaf})
+			d.Arrows = append(d.Arrows, drawing.Arrow{From: i - 7, To: leaf})
 		}
 	}
 	p := requireReadable(t, d, "tree")
@@ -88,21 +89,21 @@ func TestTreeHasNoCrossings(t *testing.T) {
 }
 
 func TestTextIsEscaped(t *testing.T) {
-	d := &ordering.Drawing{
-		Title: `a <b> & "c"`, Waves: []ordering.DrawnWave{{Title: "<w>", Boxes: []int{0, 1}}},
-		Boxes:  []ordering.Box{{Kind: "K", Names: []string{"</text><script>"}}, {Kind: "<end>", End: true}},
-		Arrows: []ordering.Arrow{{From: 0, To: 1, Why: "<why>"}},
+	d := &drawing.Drawing{
+		Title: `a <b> & "c"`, Waves: []drawing.DrawnWave{{Title: "<w>", Boxes: []int{0, 1}}},
+		Boxes:  []drawing.Box{{Kind: "K", Names: []string{"</text><script>"}}, {Kind: "<end>", End: true}},
+		Arrows: []drawing.Arrow{{From: 0, To: 1, Why: "<why>"}},
 	}
 	p := requireReadable(t, d, "escaped")
 	require.Equal(t, "</text><script>", p.Groups[0].Texts[1].Text)
 }
 
-func randomDrawing(r *rand.Rand) *ordering.Drawing {
-	d := &ordering.Drawing{Title: "random"}
+func randomDrawing(r *rand.Rand) *drawing.Drawing {
+	d := &drawing.Drawing{Title: "random"}
 	for wave := range 1 + r.IntN(5) {
-		d.Waves = append(d.Waves, ordering.DrawnWave{Title: strings.Repeat("Wave ", 1+r.IntN(6))})
+		d.Waves = append(d.Waves, drawing.DrawnWave{Title: strings.Repeat("Wave ", 1+r.IntN(6))})
 		for range 1 + r.IntN(9) {
-			box := ordering.Box{Kind: strings.Repeat("Mm", r.IntN(12)) + "i", Wave: wave, End: r.IntN(6) == 0}
+			box := drawing.Box{Kind: strings.Repeat("Mm", r.IntN(12)) + "i", Wave: wave, End: r.IntN(6) == 0}
 			for range r.IntN(16) * r.IntN(2) {
 				box.Names = append(box.Names, strings.Repeat("namespace/NAME-", 1+r.IntN(3)))
 			}
@@ -118,7 +119,7 @@ func randomDrawing(r *rand.Rand) *ordering.Drawing {
 		from, to := r.IntN(len(d.Boxes)), r.IntN(len(d.Boxes))
 		if ends := [2]int{min(from, to), max(from, to)}; from != to && !seen[ends] {
 			seen[ends] = true
-			d.Arrows = append(d.Arrows, ordering.Arrow{From: ends[0], To: ends[1], Hard: r.IntN(2) == 0, Gate: ordering.Gate(r.IntN(2))})
+			d.Arrows = append(d.Arrows, drawing.Arrow{From: ends[0], To: ends[1], Hard: r.IntN(2) == 0, Gate: ordering.Gate(r.IntN(2))})
 		}
 	}
 	return d
@@ -174,7 +175,7 @@ func (r rect) overlaps(o rect) bool {
 	return r.X < o.right() && o.X < r.right() && r.Y < o.bottom() && o.Y < r.bottom()
 }
 
-func requireReadable(t *testing.T, d *ordering.Drawing, name string) picture {
+func requireReadable(t *testing.T, d *drawing.Drawing, name string) picture {
 	t.Helper()
 	var out bytes.Buffer
 	require.NoError(t, svg.Write(&out, d))
@@ -210,7 +211,7 @@ func requireReadable(t *testing.T, d *ordering.Drawing, name string) picture {
 }
 
 // requireTogether checks that connected boxes are adjacent in each column.
-func requireTogether(t *testing.T, d *ordering.Drawing, p picture, name string) {
+func requireTogether(t *testing.T, d *drawing.Drawing, p picture, name string) {
 	t.Helper()
 	part := make([]int, len(d.Boxes))
 	for i := range part {
@@ -241,7 +242,7 @@ func requireTogether(t *testing.T, d *ordering.Drawing, p picture, name string) 
 }
 
 // requireArrow follows an arrow's line of horizontal and curved segments.
-func requireArrow(t *testing.T, p picture, arrow ordering.Arrow, d, name string) {
+func requireArrow(t *testing.T, p picture, arrow drawing.Arrow, d, name string) {
 	t.Helper()
 	from, to := p.Groups[arrow.From].Rects[0], p.Groups[arrow.To].Rects[0]
 	x, y := 0.0, 0.0

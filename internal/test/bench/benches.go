@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/internal/test/auditlog"
+	"github.com/ordapply/ordapply/internal/test/corpora"
 	"github.com/ordapply/ordapply/internal/test/observer"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
@@ -21,7 +22,6 @@ func firstApply(b *bench) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = cluster.Down() }()
 	bare := filepath.Join(b.dir, "bare")
 	if out, err := exec.Command("go", "build", "-o", bare, "./internal/test/bench/bare").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the bare loop: %s", out)
@@ -33,30 +33,19 @@ func firstApply(b *bench) error {
 		}
 		return b.file("configmaps.yaml", configMaps(1000, namespace))
 	}
-	p, err := alternate(b.rounds, func(round int) (time.Duration, error) {
+	return b.compare("first apply of 1,000 ConfigMaps", 1.15, func(round int) (time.Duration, error) {
 		file, err := fresh("ours", round)
 		if err != nil {
 			return 0, err
 		}
-		bin, args, err := applyCommand(cluster, file)
-		if err != nil {
-			return 0, err
-		}
-		d, _, err := timed(bin, args...)
-		return d, err
+		return apply(cluster, file)
 	}, func(round int) (time.Duration, error) {
 		file, err := fresh("bare", round)
 		if err != nil {
 			return 0, err
 		}
-		d, _, err := timed(bare, cluster.Kubeconfig, file)
-		return d, err
+		return timed(exec.Command(bare, cluster.Kubeconfig, file))
 	})
-	if err != nil {
-		return err
-	}
-	p.report("first apply of 1,000 ConfigMaps", 1.15)
-	return nil
 }
 
 // chain measures 20 Deployments, each waiting for the one before it and ready
@@ -66,7 +55,6 @@ func chain(b *bench) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = cluster.Down() }()
 	var ratios []float64
 	var gaps []time.Duration
 	for round := range b.rounds {
@@ -79,11 +67,7 @@ func chain(b *bench) error {
 		if err != nil {
 			return err
 		}
-		bin, args, err := applyCommand(cluster, file)
-		if err != nil {
-			return err
-		}
-		if _, _, err := timed(bin, args...); err != nil {
+		if _, err := apply(cluster, file); err != nil {
 			return err
 		}
 		watch.Stop()
@@ -117,7 +101,7 @@ func chainTimes(cluster *testcluster.Cluster, watch *observer.Observer, namespac
 		version, ok := watch.ReadyAt(key)
 		sent, ready := log.Patches[key], log.Written[version]
 		if !ok || sent.IsZero() || ready.IsZero() {
-			return 0, nil, fmt.Errorf("the audit log does not tell of %s", key.Name)
+			return 0, nil, fmt.Errorf("the audit log has no times of %s", key.Name)
 		}
 		if i == 0 {
 			first = sent
@@ -155,33 +139,27 @@ func orderingOnOff(b *bench) error {
 	if err != nil {
 		return err
 	}
-	side := func(flag string) func(int) (time.Duration, error) {
+	with := func(flag string) side {
 		return func(round int) (time.Duration, error) {
 			cluster, err := b.cluster(fmt.Sprintf("c%s%d", strings.TrimPrefix(flag, "--ordering="), round), "--ready-after", "500ms..501ms")
 			if err != nil {
 				return 0, err
 			}
-			defer func() { _ = cluster.Down() }()
-			bin, args, err := applyCommand(cluster, file, flag)
-			if err != nil {
-				return 0, err
-			}
-			d, _, err := timed(bin, args...)
-			return d, err
+			defer b.stop()
+			return apply(cluster, file, flag)
 		}
 	}
-	p, err := alternate(b.rounds, side("--ordering=true"), side("--ordering=false"))
-	if err != nil {
-		return err
-	}
-	p.report("kube-prometheus in waves against all at once", 1.10)
-	return nil
+	return b.compare("kube-prometheus in waves against all at once", 1.10, with("--ordering=true"), with("--ordering=false"))
 }
 
 // kubePrometheus returns that stream, without waits for APIServices: their
 // backends are Pods, and none runs here.
 func (b *bench) kubePrometheus() (string, error) {
-	text, err := os.ReadFile(filepath.Join("..", "shared", "corpora", "kube-prometheus.yaml"))
+	dir, err := corpora.Dir()
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "kube-prometheus.yaml"))
 	if err != nil {
 		return "", err
 	}
@@ -196,20 +174,14 @@ func memory(b *bench) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = cluster.Down() }()
 	file, err := b.file("deployments.yaml", bigDeployments(5000))
 	if err != nil {
 		return err
 	}
-	bin, args, err := applyCommand(cluster, file, "--wave-timeout", "30m")
+	d, peak, err := applyWithMemory(cluster, file, "--wave-timeout", "30m")
 	if err != nil {
 		return err
 	}
-	d, cmd, err := timed(bin, args...)
-	if err != nil {
-		return err
-	}
-	peak := peakMemory(cmd)
 	fmt.Printf("5,000 Deployments of 4 KB in %s: peak resident memory %d MB; limit 150: %s\n", d.Round(time.Second), peak, verdict(peak < 150))
 	return nil
 }

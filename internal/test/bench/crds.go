@@ -16,7 +16,6 @@ func existingCRDs(b *bench) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = cluster.Down() }()
 	const kinds, each = 20, 10
 	all, err := b.file("all.yaml", definitions(kinds)+things(kinds, each))
 	if err != nil {
@@ -30,32 +29,30 @@ func existingCRDs(b *bench) error {
 	if err != nil {
 		return err
 	}
-	side := func(file string, flags ...string) func(int) (time.Duration, error) {
-		return func(int) (time.Duration, error) {
-			bin, args, err := applyCommand(cluster, file, flags...)
-			if err != nil {
-				return 0, err
-			}
-			d, _, err := timed(bin, args...)
-			return d, err
-		}
+	applied := func(file string, flags ...string) side {
+		return func(int) (time.Duration, error) { return apply(cluster, file, flags...) }
 	}
 	for _, file := range []string{all, plain} { // once, so that everything exists
-		if _, err := side(file)(0); err != nil {
+		if _, err := apply(cluster, file); err != nil {
 			return err
 		}
 	}
-	p, err := alternate(b.rounds, side(all), side(all, "--ordering=false"))
-	if err != nil {
+	const limit = 100 * time.Millisecond
+	what := fmt.Sprintf("%d CRDs and %d custom resources, all there, in order against without", kinds, kinds*each)
+	if err := b.compareDifference(what, limit, applied(all), applied(all, "--ordering=false")); err != nil {
 		return err
 	}
-	p.reportDifference(fmt.Sprintf("%d CRDs and %d custom resources, all there, in order against without", kinds, kinds*each), 100*time.Millisecond)
-	p, err = alternate(b.rounds, side(custom), side(plain))
-	if err != nil {
-		return err
+	what = fmt.Sprintf("%d custom resources of CRDs that are there against as many ConfigMaps", kinds*each)
+	return b.compareDifference(what, limit, applied(custom), applied(plain))
+}
+
+// compareDifference measures pairs, and reports their difference.
+func (b *bench) compareDifference(what string, limit time.Duration, ours, theirs side) error {
+	p, err := alternate(b.rounds, ours, theirs)
+	if err == nil {
+		p.reportDifference(what, limit)
 	}
-	p.reportDifference(fmt.Sprintf("%d custom resources of CRDs that are there against as many ConfigMaps", kinds*each), 100*time.Millisecond)
-	return nil
+	return err
 }
 
 func definitions(kinds int) string {

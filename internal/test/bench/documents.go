@@ -37,7 +37,7 @@ func documents(b *bench) error {
 		defer in.Close()
 		cmd := exec.Command(bin, "--order", order)
 		cmd.Stdin = in
-		d, err := timedCommand(cmd)
+		d, err := timed(cmd)
 		peak = max(peak, peakMemory(cmd))
 		return d, err
 	}

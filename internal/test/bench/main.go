@@ -12,9 +12,12 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+
+	"github.com/ordapply/ordapply/internal/test/corpora"
 )
 
 func main() {
@@ -35,7 +38,10 @@ func main() {
 			fmt.Fprintf(os.Stderr, "bench: no benchmark is called %q\n", name)
 			os.Exit(2)
 		}
-		if err := measure(run, *rounds); err != nil {
+		switch err := measure(run, *rounds); {
+		case errors.Is(err, corpora.ErrUnset):
+			fmt.Fprintf(os.Stderr, "bench %s is skipped: %v\n", name, err)
+		case err != nil:
 			fmt.Fprintf(os.Stderr, "bench %s: %v\n", name, err)
 			os.Exit(1)
 		}
@@ -48,5 +54,7 @@ func measure(run func(*bench) error, rounds int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	return run(&bench{dir: dir, rounds: rounds})
+	b := &bench{dir: dir, rounds: rounds}
+	defer b.stop()
+	return run(b)
 }

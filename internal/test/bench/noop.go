@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -15,7 +16,6 @@ func noOp(b *bench) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = cluster.Down() }()
 	kapp, err := testcluster.Find("kapp")
 	if err != nil {
 		return err
@@ -29,26 +29,15 @@ func noOp(b *bench) error {
 		}
 	}
 	ours := func(int) (time.Duration, error) {
-		bin, args, err := applyCommand(cluster, filepath.Join(b.dir, "ours.yaml"), "--applyset", "bench", "-n", "ours", "--prune")
-		if err != nil {
-			return 0, err
-		}
-		d, _, err := timed(bin, args...)
-		return d, err
+		return apply(cluster, filepath.Join(b.dir, "ours.yaml"), "--applyset", "bench", "-n", "ours", "--prune")
 	}
 	theirs := func(int) (time.Duration, error) {
-		d, _, err := timed(kapp, "deploy", "--kubeconfig", cluster.Kubeconfig, "-a", "bench", "-n", "kapp", "-f", filepath.Join(b.dir, "kapp.yaml"), "-y")
-		return d, err
+		return timed(exec.Command(kapp, "deploy", "--kubeconfig", cluster.Kubeconfig, "-a", "bench", "-n", "kapp", "-f", filepath.Join(b.dir, "kapp.yaml"), "-y"))
 	}
-	for _, first := range []func(int) (time.Duration, error){ours, theirs} {
+	for _, first := range []side{ours, theirs} {
 		if _, err := first(0); err != nil {
 			return err
 		}
 	}
-	p, err := alternate(b.rounds, ours, theirs)
-	if err != nil {
-		return err
-	}
-	p.report("1,000 unchanged ConfigMaps against kapp", 1.0/3)
-	return nil
+	return b.compare("1,000 unchanged ConfigMaps against kapp", 1.0/3, ours, theirs)
 }

@@ -18,15 +18,28 @@ import (
 type bench struct {
 	dir    string
 	rounds int
+	up     []*testcluster.Cluster
 }
 
-// cluster starts a control plane for this benchmark.
+// cluster starts a control plane for this benchmark, until its end.
 func (b *bench) cluster(name string, flags ...string) (*testcluster.Cluster, error) {
 	bin, err := testcluster.Find("localcluster")
 	if err != nil {
 		return nil, err
 	}
-	return testcluster.Up(bin, filepath.Join(b.dir, name), io.Discard, flags...)
+	cluster, err := testcluster.Up(bin, filepath.Join(b.dir, name), io.Discard, flags...)
+	if err == nil {
+		b.up = append(b.up, cluster)
+	}
+	return cluster, err
+}
+
+// stop stops the control planes of the benchmark.
+func (b *bench) stop() {
+	for _, cluster := range b.up {
+		_ = cluster.Down()
+	}
+	b.up = nil
 }
 
 // file writes manifests for one run.
@@ -36,26 +49,35 @@ func (b *bench) file(name, text string) (string, error) {
 }
 
 // timed runs a process and returns its duration.
-func timed(command string, args ...string) (time.Duration, *exec.Cmd, error) {
-	cmd := exec.Command(command, args...)
-	d, err := timedCommand(cmd)
-	return d, cmd, err
-}
-
-func timedCommand(cmd *exec.Cmd) (time.Duration, error) {
-	var said strings.Builder
-	cmd.Stderr = &said
+func timed(cmd *exec.Cmd) (time.Duration, error) {
+	var output strings.Builder
+	cmd.Stderr = &output
 	start := time.Now()
 	if err := cmd.Run(); err != nil {
-		return 0, fmt.Errorf("%s: %w\n%s", filepath.Base(cmd.Path), err, said.String())
+		return 0, fmt.Errorf("%s: %w\n%s", filepath.Base(cmd.Path), err, output.String())
 	}
 	return time.Since(start), nil
 }
 
-// applyCommand returns the ordapply command line for a file and a cluster.
-func applyCommand(cluster *testcluster.Cluster, file string, more ...string) (string, []string, error) {
+// apply applies a file with ordapply and returns the duration.
+func apply(cluster *testcluster.Cluster, file string, flags ...string) (time.Duration, error) {
+	d, _, err := applyWithMemory(cluster, file, flags...)
+	return d, err
+}
+
+// applyWithMemory applies a file with ordapply. It returns the duration and the peak memory
+// in MiB.
+func applyWithMemory(cluster *testcluster.Cluster, file string, flags ...string) (time.Duration, int64, error) {
 	bin, err := testcluster.Find("ordapply")
-	return bin, append([]string{"apply", "-f", file, "--kubeconfig", cluster.Kubeconfig}, more...), err
+	if err != nil {
+		return 0, 0, err
+	}
+	cmd := exec.Command(bin, append([]string{"apply", "-f", file, "--kubeconfig", cluster.Kubeconfig}, flags...)...)
+	d, err := timed(cmd)
+	if err != nil {
+		return 0, 0, err
+	}
+	return d, peakMemory(cmd), nil
 }
 
 // peakMemory returns the largest resident memory of a process that has ended, in MiB.

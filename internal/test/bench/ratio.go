@@ -11,8 +11,20 @@ type pairs struct {
 	ours, theirs []time.Duration
 }
 
+// side measures one way in a round.
+type side func(round int) (time.Duration, error)
+
+// compare measures pairs, and reports their ratio.
+func (b *bench) compare(what string, limit float64, ours, theirs side) error {
+	p, err := alternate(b.rounds, ours, theirs)
+	if err == nil {
+		p.report(what, limit)
+	}
+	return err
+}
+
 // alternate measures n pairs; the side that runs first alternates.
-func alternate(n int, ours, theirs func(round int) (time.Duration, error)) (pairs, error) {
+func alternate(n int, ours, theirs side) (pairs, error) {
 	var p pairs
 	for round := range n {
 		sides := []func() error{

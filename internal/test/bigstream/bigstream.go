@@ -3,7 +3,10 @@
 //	objects := bigstream.Applications(10_000)
 package bigstream
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+)
 
 // Applications returns n manifests with about 2n edges that their annotations
 // and fields express: in up to a hundred Namespaces, applications of a
@@ -11,12 +14,12 @@ import "fmt"
 // resource that depends on two of these by cli-utils' annotation. Deployments
 // and custom resources are in ten layers of a SortOrder.
 func Applications(n int) []map[string]any {
-	out := []map[string]any{manifest("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com", nil, map[string]any{
+	out := []map[string]any{manifest("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com", map[string]any{
 		"spec": map[string]any{"group": "example.com", "names": map[string]any{"kind": "Widget", "plural": "widgets"}, "scope": "Namespaced"},
 	})}
 	namespaces := min(100, n/20)
 	for i := range namespaces {
-		out = append(out, manifest("v1", "Namespace", "", namespace(i), nil, nil))
+		out = append(out, manifest("v1", "Namespace", "", namespace(i), nil))
 	}
 	for i := 0; len(out) < n; i++ {
 		out = append(out, application(namespace(i%namespaces), fmt.Sprint("app", i), i%10)...)
@@ -37,11 +40,11 @@ func application(namespace, name string, layer int) []map[string]any {
 	}}}
 	needs := fmt.Sprintf("apps/namespaces/%s/Deployment/%s,/namespaces/%s/Secret/%s", namespace, name, namespace, name)
 	return []map[string]any{
-		manifest("v1", "ConfigMap", namespace, name, nil, nil),
-		manifest("v1", "Secret", namespace, name, nil, nil),
-		manifest("v1", "ServiceAccount", namespace, name, nil, nil),
-		manifest("apps/v1", "Deployment", namespace, name, stamp(layer), deployment),
-		manifest("example.com/v1", "Widget", namespace, name, with(stamp(layer), "config.kubernetes.io/depends-on", needs), nil),
+		manifest("v1", "ConfigMap", namespace, name, nil),
+		manifest("v1", "Secret", namespace, name, nil),
+		manifest("v1", "ServiceAccount", namespace, name, nil),
+		annotated(manifest("apps/v1", "Deployment", namespace, name, deployment), stamp(layer)),
+		annotated(manifest("example.com/v1", "Widget", namespace, name, nil), stamp(layer), map[string]any{"config.kubernetes.io/depends-on": needs}),
 	}
 }
 
@@ -50,22 +53,22 @@ func stamp(layer int) map[string]any {
 	return map[string]any{"ordapply.dev/layer": fmt.Sprint("app/l", layer), "ordapply.dev/wave": fmt.Sprint(layer)}
 }
 
-func with(annotations map[string]any, key, value string) map[string]any {
-	annotations[key] = value
-	return annotations
-}
-
-func manifest(apiVersion, kind, namespace, name string, annotations, fields map[string]any) map[string]any {
+func manifest(apiVersion, kind, namespace, name string, fields map[string]any) map[string]any {
 	meta := map[string]any{"name": name}
 	if namespace != "" {
 		meta["namespace"] = namespace
 	}
-	if annotations != nil {
-		meta["annotations"] = annotations
-	}
 	obj := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": meta}
-	for key, value := range fields {
-		obj[key] = value
+	maps.Copy(obj, fields)
+	return obj
+}
+
+// annotated returns the object with annotations added.
+func annotated(obj map[string]any, annotations ...map[string]any) map[string]any {
+	all := map[string]any{}
+	for _, more := range annotations {
+		maps.Copy(all, more)
 	}
+	obj["metadata"].(map[string]any)["annotations"] = all
 	return obj
 }

@@ -16,6 +16,7 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/planprint"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
@@ -148,7 +149,7 @@ func (c testCase) plan(t *testing.T, plan *ordering.Plan, findings string) strin
 	t.Helper()
 	var text, document bytes.Buffer
 	require.NoError(t, plan.WriteText(&text))
-	require.NoError(t, plan.WriteJSON(&document))
+	require.NoError(t, planprint.JSON(&document, plan))
 	got := c.run(t, nil, "ordapply", append([]string{"plan", "--dry-run=client"}, c.flags()...)...)
 	require.Equal(t, result{stdout: text.String(), stderr: findings}, got)
 	drawn := c.run(t, nil, "ordapply", append([]string{"graph", "-o", "json"}, c.flags()...)...)

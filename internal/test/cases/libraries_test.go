@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"bytes"
 	"maps"
 	"math/rand/v2"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
-	"github.com/ordapply/ordapply/internal/manifest"
+	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
@@ -21,13 +22,9 @@ import (
 
 func readInputs(t *testing.T, stream []byte) []apply.Input {
 	t.Helper()
-	manifests, err := manifest.Read("stream.yaml", stream)
+	manifests, err := manifest.Read("stream.yaml", bytes.NewReader(stream))
 	require.NoError(t, err)
-	var inputs []apply.Input
-	for _, m := range manifests {
-		inputs = append(inputs, apply.Input{Object: m.Unstructured, Source: m.Source, Chart: m.Chart})
-	}
-	return inputs
+	return apply.Inputs(manifests)
 }
 
 // stampInMemory stamps objects as a controller does, and returns the findings.

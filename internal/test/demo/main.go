@@ -16,7 +16,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -155,8 +154,4 @@ func withKubeconfig(path string) []string {
 		env = append(env, "KUBECONFIG="+path)
 	}
 	return env
-}
-
-func say(format string, args ...any) {
-	fmt.Fprintln(os.Stderr, strings.TrimRight(fmt.Sprintf(format, args...), "\n"))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,4 +169,9 @@ func (r *run) readyAt(a *auditlog.Log, m manifest) (time.Time, error) {
 		return at, fmt.Errorf("the audit log has no write that made %s ready (resourceVersion %s)", m, version.ResourceVersion)
 	}
 	return at, nil
+}
+
+// say prints a line of progress.
+func say(format string, args ...any) {
+	fmt.Fprintln(os.Stderr, strings.TrimRight(fmt.Sprintf(format, args...), "\n"))
 }

@@ -83,11 +83,23 @@ func (p *place) createPrerequisites(s stream) error {
 	return nil
 }
 
+// openFor starts a control plane that has what a stream expects.
+func openFor(ctx context.Context, parent string, s stream) (*place, error) {
+	p, err := open(ctx, parent)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.createPrerequisites(s); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
 // outcome is the result of one command.
 type outcome struct {
-	code int
-	took time.Duration
-	said string
+	code   int
+	took   time.Duration
+	output string
 }
 
 // ordapply applies a file as a user would.
@@ -101,14 +113,14 @@ func (p *place) ordapply(ctx context.Context, file string, more ...string) (outc
 
 func command(ctx context.Context, args []string) (outcome, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
 	start := time.Now()
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
-		return outcome{exit.ExitCode(), time.Since(start), said.String()}, nil
+		return outcome{exit.ExitCode(), time.Since(start), output.String()}, nil
 	}
-	return outcome{0, time.Since(start), said.String()}, err
+	return outcome{0, time.Since(start), output.String()}, err
 }
 
 // writes counts ordapply's writing requests. SelfSubjectAccessReviews and the

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/test/corpora"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
@@ -14,10 +13,7 @@ import (
 // operator that creates CRDs, and that cannot converge unmodified, each
 // unmodified and shuffled once.
 func TestSampleOfFirstTries(t *testing.T) {
-	folder := filepath.Join("..", "..", "..", "..", "shared", "corpora")
-	if _, err := os.Stat(folder); err != nil {
-		t.Skipf("skipped for want of the real streams in %s", folder)
-	}
+	folder := corpora.Need(t)
 	for _, program := range []string{"localcluster", "ordapply"} {
 		if _, err := testcluster.Find(program); err != nil {
 			testcluster.Skip(t, "the "+program+" command (run `make build localcluster`)")

@@ -23,7 +23,7 @@ const (
 )
 
 func (t *trial) withKubectl(ctx context.Context, s stream, file string, objects int) (found *peer, err error) {
-	p, err := t.preparedPlace(ctx, s)
+	p, err := openFor(ctx, t.dir, s)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (t *trial) withKubectl(ctx context.Context, s stream, file string, objects 
 		if err != nil {
 			return nil, err
 		}
-		applied := strings.Count(got.said, " serverside-applied\n")
+		applied := strings.Count(got.output, " serverside-applied\n")
 		fmt.Fprintf(t.progress, "%s, kubectl, round %d: exit code %d, %d of %d applied\n", s.name, round, got.code, applied, objects)
 		if round == 1 {
 			found.refused = objects - applied

@@ -1,10 +1,11 @@
 // Command firsttry applies real streams, unmodified and shuffled, each to its
 // own empty control plane, and prints the results of the first try.
 //
-//	go run ./internal/test/firsttry -streams FOLDER                  # all streams of the table in streams.go
+//	go run ./internal/test/firsttry                                  # all streams of the table in streams.go
 //	go run ./internal/test/firsttry -shuffles 1 -kubectl=false flux  # one of them
 //
-// Objects are left out of a stream only as streams.go says, with the reason.
+// ORDAPPLY_CORPORA names the folder of the streams. Objects are left out of a stream
+// only as streams.go says, with the reason.
 // Webhooks are kept, and real servers stand in for their Pods: see
 // internal/test/standin.
 package main
@@ -17,12 +18,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"syscall"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
+
+	"github.com/ordapply/ordapply/internal/test/corpora"
 )
 
 func main() {
@@ -37,17 +39,14 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("firsttry", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	folder := flags.String("streams", defaultFolder(), "the folder of the streams, NAME.yaml")
 	shuffles := flags.Int("shuffles", 10, "how often each stream is shuffled, beside as it stands")
 	kubectl := flags.Bool("kubectl", true, "also apply each stream as it stands with kubectl: once, and until it succeeds")
 	if flags.Parse(args) != nil {
 		return 2
 	}
-	chosen, err := choose(flags.Args())
-	if err == nil {
-		_, err = os.Stat(*folder)
-	}
-	if err != nil {
+	chosen, unknown := choose(flags.Args())
+	folder, err := corpora.Dir()
+	if err := errors.Join(unknown, err); err != nil {
 		fmt.Fprintln(stderr, "firsttry:", err)
 		return 2
 	}
@@ -57,7 +56,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	trial := &trial{folder: *folder, dir: dir, shuffles: *shuffles, kubectl: *kubectl, progress: stderr}
+	trial := &trial{folder: folder, dir: dir, shuffles: *shuffles, kubectl: *kubectl, progress: stderr}
 	rows, err := trial.all(ctx, chosen)
 	printTable(stdout, rows)
 	switch {
@@ -69,14 +68,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	return 0
-}
-
-// defaultFolder returns the folder of the streams next to a checkout.
-func defaultFolder() string {
-	if folder := os.Getenv("ORDAPPLY_STREAMS"); folder != "" {
-		return folder
-	}
-	return filepath.Join("..", "shared", "corpora")
 }
 
 // choose returns the streams with these names, or all.

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/internal/manifest"
 	"github.com/ordapply/ordapply/internal/test/standin"
+	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/object"
 )
 

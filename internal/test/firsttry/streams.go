@@ -98,3 +98,11 @@ func (s stream) leavesOut(kind, name string) bool {
 	}
 	return false
 }
+
+// flags returns the flags with which a stream is applied.
+func (s stream) flags() []string {
+	if s.namespace == "" {
+		return nil
+	}
+	return []string{"-n", s.namespace}
+}

@@ -101,7 +101,7 @@ func (t *trial) firstTries(ctx context.Context, s stream, objects []*unstructure
 }
 
 func (t *trial) firstTry(ctx context.Context, r *row, seed int, file string) (err error) {
-	p, err := t.preparedPlace(ctx, r.stream)
+	p, err := openFor(ctx, t.dir, r.stream)
 	if err != nil {
 		return err
 	}
@@ -111,10 +111,10 @@ func (t *trial) firstTry(ctx context.Context, r *row, seed int, file string) (er
 		return err
 	}
 	fmt.Fprintf(t.progress, "%s, %s: exit code %d after %.1fs, %d admission reviews; %s\n",
-		r.stream.name, orderName(seed), got.code, got.took.Seconds(), p.pods.Calls(), summary(got.said))
+		r.stream.name, orderName(seed), got.code, got.took.Seconds(), p.pods.Calls(), summary(got.output))
 	r.slowest, r.reviews = max(r.slowest, got.took), r.reviews+p.pods.Calls()
 	if got.code != 0 {
-		return fmt.Errorf("ordapply ended with exit code %d:\n%s", got.code, lastLines(got.said, 60))
+		return fmt.Errorf("ordapply ended with exit code %d:\n%s", got.code, lastLines(got.output, 60))
 	}
 	if err := p.checkExists(file, r.stream.namespace, r.objects); err != nil {
 		return err
@@ -125,29 +125,10 @@ func (t *trial) firstTry(ctx context.Context, r *row, seed int, file string) (er
 	return err
 }
 
-// preparedPlace returns an empty cluster with what a stream expects.
-func (t *trial) preparedPlace(ctx context.Context, s stream) (*place, error) {
-	p, err := open(ctx, t.dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.createPrerequisites(s); err != nil {
-		return nil, errors.Join(err, p.close())
-	}
-	return p, nil
-}
-
-func (s stream) flags() []string {
-	if s.namespace == "" {
-		return nil
-	}
-	return []string{"-n", s.namespace}
-}
-
 // summary returns the summary line of a run.
-func summary(said string) string {
+func summary(output string) string {
 	found := ""
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(output) {
 		if strings.Contains(line, ", in ") && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "error") {
 			found = strings.TrimSpace(line)
 		}
@@ -171,7 +152,7 @@ func (t *trial) refusals(ctx context.Context, s stream, objects []*unstructured.
 func (t *trial) refusal(ctx context.Context, r *row, faulty []object.ID, seed int, file string) (err error) {
 	bare := r.stream
 	bare.finds = nil
-	p, err := t.preparedPlace(ctx, bare)
+	p, err := openFor(ctx, t.dir, bare)
 	if err != nil {
 		return err
 	}
@@ -186,7 +167,7 @@ func (t *trial) refusal(ctx context.Context, r *row, faulty []object.ID, seed in
 		return err
 	}
 	fmt.Fprintf(t.progress, "%s, %s: exit code %d after %.1fs, %d writes; %s\n",
-		r.stream.name, orderName(seed), got.code, got.took.Seconds(), writes, summary(got.said))
+		r.stream.name, orderName(seed), got.code, got.took.Seconds(), writes, summary(got.output))
 	r.slowest, r.writes = max(r.slowest, got.took), r.writes+writes
 	return r.stream.refusedWell(got, writes, faulty)
 }
@@ -200,19 +181,19 @@ func (s stream) refusedWell(got outcome, writes int, faulty []object.ID) error {
 	if writes > 0 {
 		errs = append(errs, fmt.Errorf("%d requests wrote before the faults were named", writes))
 	}
-	_, said, _ := strings.Cut(got.said, "error: ")
+	_, output, _ := strings.Cut(got.output, "error: ")
 	for _, id := range faulty {
-		if !strings.Contains(said, id.String()+":") && !strings.Contains(said, id.String()+"\n") {
+		if !strings.Contains(output, id.String()+":") && !strings.Contains(output, id.String()+"\n") {
 			errs = append(errs, fmt.Errorf("%s is not named", id))
 		}
 	}
 	for text, want := range s.unnamed {
-		if count := strings.Count(said, text); count != want {
+		if count := strings.Count(output, text); count != want {
 			errs = append(errs, fmt.Errorf("%q comes %d times, not %d", text, count, want))
 		}
 	}
 	if len(errs) > 0 {
-		errs = append(errs, errors.New(lastLines(got.said, 60)))
+		errs = append(errs, errors.New(lastLines(got.output, 60)))
 	}
 	return errors.Join(errs...)
 }

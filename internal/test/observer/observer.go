@@ -10,11 +10,10 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -52,8 +51,9 @@ func Start(ctx context.Context, kubeconfig string) (*Observer, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	o := &Observer{cancel: cancel, ready: map[auditlog.Key]string{}}
+	informers := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 	for _, resource := range Watched() {
-		informer := cache.NewSharedInformer(source(client, resource), &unstructured.Unstructured{}, 0)
+		informer := informers.ForResource(resource).Informer()
 		if _, err := informer.AddEventHandler(o.handler(resource)); err != nil {
 			cancel()
 			return nil, err
@@ -62,15 +62,6 @@ func Start(ctx context.Context, kubeconfig string) (*Observer, error) {
 		cache.WaitForCacheSync(ctx.Done(), informer.HasSynced)
 	}
 	return o, nil
-}
-
-func source(client dynamic.Interface, resource schema.GroupVersionResource) cache.ListerWatcher {
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return client.Resource(resource).List(ctx, o)
-		},
-		WatchFuncWithContext: client.Resource(resource).Watch,
-	}
 }
 
 func (o *Observer) handler(resource schema.GroupVersionResource) cache.ResourceEventHandler {

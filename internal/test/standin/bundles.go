@@ -75,23 +75,6 @@ func (o *operators) trustConversions(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func crds() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-}
-
-// names lists objects of a kind by metadata only, since CRDs are large.
-func (o *operators) names(ctx context.Context, resource schema.GroupVersionResource) ([]string, error) {
-	found, err := o.metadata.Resource(resource).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, item := range found.Items {
-		names = append(names, item.Name)
-	}
-	return names, nil
-}
-
 // injectBundle sets the CA bundle at paths of an object.
 func (o *operators) injectBundle(ctx context.Context, resource schema.GroupVersionResource, name string, paths []string) error {
 	if len(paths) == 0 {

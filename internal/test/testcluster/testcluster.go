@@ -29,7 +29,7 @@ type Cluster struct {
 	bin        string // path of the localcluster command
 	stdin      io.Closer
 	process    *exec.Cmd
-	said       bytes.Buffer // output of localcluster; must not be read before it has ended
+	output     bytes.Buffer // output of localcluster; must not be read before it has ended
 }
 
 // Start runs a control plane until the test ends. flags are those of
@@ -114,7 +114,7 @@ func Skip(t testing.TB, missing string) {
 	if os.Getenv("CI") != "" {
 		t.Fatalf("missing in CI: %s", missing)
 	}
-	t.Skipf("skipped for want of %s", missing)
+	t.Skipf("skipped: it needs %s", missing)
 }
 
 // Find returns the path of a command that the Makefile builds, of localcluster not with
@@ -140,7 +140,7 @@ func Find(name string) (string, error) {
 func Up(bin, dir string, progress io.Writer, flags ...string) (*Cluster, error) {
 	args := append([]string{"up", "--attached", "--dir", dir}, flags...)
 	c := &Cluster{Dir: dir, bin: bin, process: exec.Command(bin, args...)}
-	c.process.Stderr = io.MultiWriter(&c.said, progress)
+	c.process.Stderr = io.MultiWriter(&c.output, progress)
 	stdin, err := c.process.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func Up(bin, dir string, progress io.Writer, flags ...string) (*Cluster, error) 
 func (c *Cluster) Down() error {
 	_ = c.stdin.Close()
 	if err := c.process.Wait(); err != nil {
-		return fmt.Errorf("%w: %s", err, c.said.String())
+		return fmt.Errorf("%w: %s", err, c.output.String())
 	}
 	return nil
 }

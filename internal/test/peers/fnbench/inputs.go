@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/test/corpora"
 )
 
 const config = `functionConfig:
@@ -28,21 +29,25 @@ const config = `functionConfig:
 
 // inputs writes the ResourceLists to measure: generated ones, the largest real
 // stream, and one that kustomize passed to a function.
-func inputs(dir, bin, corpora string) error {
+func inputs(dir, bin string) error {
 	for _, n := range []int{1_000, 5_000, 20_000} {
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("made-%05d", n)), made(n), 0o644); err != nil {
 			return err
 		}
 	}
-	largest, err := largestStream(corpora)
+	streams, err := corpora.Dir()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fnbench: real streams are left out:", err)
 		return nil
 	}
+	largest, err := largestStream(streams)
+	if err != nil {
+		return err
+	}
 	if err := os.WriteFile(filepath.Join(dir, "largest-corpus"), largest, 0o644); err != nil {
 		return err
 	}
-	if err := dump(filepath.Join(dir, "from-kustomize"), filepath.Join(corpora, "rook-ceph.yaml"), bin); err != nil {
+	if err := dump(filepath.Join(dir, "from-kustomize"), filepath.Join(streams, "rook-ceph.yaml"), bin); err != nil {
 		fmt.Fprintln(os.Stderr, "fnbench: a list of kustomize is left out:", err)
 	}
 	return nil
@@ -70,8 +75,8 @@ func made(n int) []byte {
 }
 
 // largestStream returns the largest real stream as a ResourceList.
-func largestStream(corpora string) ([]byte, error) {
-	files, err := filepath.Glob(filepath.Join(corpora, "*.yaml"))
+func largestStream(folder string) ([]byte, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +91,7 @@ func largestStream(corpora string) ([]byte, error) {
 		}
 	}
 	if largest == nil {
-		return nil, fmt.Errorf("no streams in %s", corpora)
+		return nil, fmt.Errorf("no streams in %s", folder)
 	}
 	exploded := fn.Strip(largest) // a ResourceList contains no Lists
 	if exploded.Findings.Failed() {

@@ -2,7 +2,9 @@
 // kyaml and on the KRM functions SDK, in the same run: CPU time, wall time and
 // peak memory, as medians of several rounds.
 //
-//	go run ./internal/test/peers/fnbench -bin bin -corpora FOLDER
+//	ORDAPPLY_CORPORA=FOLDER go run ./internal/test/peers/fnbench -bin bin
+//
+// Without that folder of real streams only made ones are measured.
 package main
 
 import (
@@ -15,15 +17,14 @@ import (
 
 func main() {
 	bin := flag.String("bin", "bin", "where kustomize is, and where the functions are built")
-	corpora := flag.String("corpora", "../shared/corpora", "real streams; without them only made ones are measured")
 	rounds := flag.Int("rounds", 5, "rounds of which the median is printed")
 	only := flag.String("inputs", "", "only write the inputs, into this folder")
 	flag.Parse()
 	var err error
 	if *only != "" {
-		err = inputs(*only, *bin, *corpora)
+		err = inputs(*only, *bin)
 	} else {
-		err = run(*bin, *corpora, *rounds)
+		err = run(*bin, *rounds)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fnbench:", err)
@@ -31,7 +32,7 @@ func main() {
 	}
 }
 
-func run(bin, corpora string, rounds int) error {
+func run(bin string, rounds int) error {
 	functions, err := build(bin)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func run(bin, corpora string, rounds int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	files, err := inputsByChild(dir, bin, corpora)
+	files, err := inputsByChild(dir, bin)
 	if err != nil {
 		return err
 	}
@@ -60,12 +61,12 @@ func run(bin, corpora string, rounds int) error {
 
 // inputsByChild writes the inputs in a child process. Linux counts a parent's
 // peak memory as its children's, so the parent must stay small.
-func inputsByChild(dir, bin, corpora string) ([]string, error) {
+func inputsByChild(dir, bin string) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, "-inputs", dir, "-bin", bin, "-corpora", corpora)
+	cmd := exec.Command(self, "-inputs", dir, "-bin", bin)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("make the inputs: %w", err)

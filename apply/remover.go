@@ -1,6 +1,0 @@
-package apply
-
-import "github.com/ordapply/ordapply/removal"
-
-// Remover deletes live objects wave by wave.
-type Remover = removal.Remover

@@ -1,0 +1,69 @@
+package fn
+
+import (
+	"bufio"
+	"io"
+
+	"github.com/ordapply/ordapply/internal/yamledit"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/sortorder"
+)
+
+// Output is the result of a run: everything or nothing. If the run failed, the
+// stream is a ResourceList with nothing but its results changed, or empty.
+type Output struct {
+	Findings Findings // in a ResourceList they are in its results too
+
+	stream   yamledit.Text
+	order    *sortorder.Order
+	metas    []object.Meta
+	decision Decision
+}
+
+// Stream returns the stream in UTF-8 as a single slice.
+func (o Output) Stream() []byte { return o.stream.Joined() }
+
+// Metas returns the metadata of the resources in input order; nil if the run
+// failed.
+func (o Output) Metas() []object.Meta { return o.metas }
+
+// WriteTo writes the stream to w, without a copy of the whole. Its error is that of
+// w. It implements io.WriterTo.
+func (o Output) WriteTo(w io.Writer) (int64, error) {
+	buffered := bufio.NewWriterSize(w, 64<<10)
+	written := int64(0)
+	for _, piece := range o.stream {
+		n, err := buffered.Write(piece)
+		written += int64(n)
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, buffered.Flush()
+}
+
+func failed(err error) Output {
+	return Output{Findings: Findings{{Severity: Error, Message: err.Error()}}}
+}
+
+// refused returns a ResourceList unchanged with the findings in its results;
+// for a plain stream only the findings.
+func refused(source yamledit.Input, findings Findings) Output {
+	if !source.IsList() {
+		return Output{Findings: findings}
+	}
+	printed, err := source.ResourceList(unsorted(source), make([]Change, len(source.Metas())), findings.results())
+	if err != nil {
+		findings.add(Finding{Severity: Error, Message: err.Error()})
+	}
+	return Output{stream: printed, Findings: findings}
+}
+
+// unsorted returns the indices in input order.
+func unsorted(source yamledit.Input) []int {
+	same := make([]int, len(source.Metas()))
+	for i := range same {
+		same[i] = i
+	}
+	return same
+}

@@ -1,0 +1,37 @@
+package abortable
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+)
+
+// maxFile is the maximum size of files that flags name, other than manifests.
+const maxFile = 256 << 20
+
+// ReadFile reads a file that a flag names. It returns when ctx is done, even if
+// the file is a FIFO without a writer or on a file server that does not answer.
+func ReadFile(ctx context.Context, name, flag string) ([]byte, error) {
+	return Run(ctx, "reading "+name+" ("+flag+")", func(context.Context) ([]byte, error) {
+		var text []byte
+		err := VisitFile(name, func(_ string, file io.Reader) (err error) {
+			text, err = io.ReadAll(io.LimitReader(file, maxFile+1))
+			return err
+		})
+		if len(text) > maxFile {
+			return nil, fmt.Errorf("%s is larger than %d MiB", name, maxFile>>20)
+		}
+		return text, err
+	})
+}
+
+// VisitFile opens a file. It may block forever, so call it only within Run.
+func VisitFile(name string, visit func(name string, file io.Reader) error) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return visit(name, file)
+}

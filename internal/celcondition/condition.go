@@ -1,0 +1,89 @@
+// Package celcondition compiles and evaluates conditions in CEL, with the limits that keep
+// one of them from blocking its caller.
+//
+//	ready, err := celcondition.Compile(`self.status.phase == "Bound"`)
+//	ok, missing, err := ready.Holds(claim) // false, "field status", nil for an object without a status
+package celcondition
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/ext"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// costLimit limits one evaluation, in CEL's cost units. A condition over a large
+// status costs some thousand.
+const costLimit = 1_000_000
+
+// Condition is a compiled CEL condition over `self`, an object. It is safe for concurrent
+// use.
+type Condition struct {
+	Source  string
+	program cel.Program
+}
+
+// environment is the CEL environment of a Condition, which is created once.
+var environment = sync.OnceValues(func() (*cel.Env, error) {
+	return cel.NewEnv(cel.Variable("self", cel.DynType), cel.OptionalTypes(), ext.Strings(), ext.Lists())
+})
+
+// Compile parses and type-checks a condition. The error quotes it and gives the position
+// of the mistake.
+func Compile(source string) (*Condition, error) {
+	env, err := environment()
+	if err != nil {
+		return nil, err
+	}
+	ast, issues := env.Compile(source)
+	if issues.Err() != nil {
+		return nil, fmt.Errorf("%q is not a CEL expression: %s", source, firstLine(issues.Err()))
+	}
+	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
+		return nil, fmt.Errorf("%q returns a %s, and a condition must return true or false", source, t)
+	}
+	program, err := env.Program(ast, cel.CostLimit(costLimit))
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", source, err)
+	}
+	return &Condition{source, program}, nil
+}
+
+// Holds reports whether the condition is true for an object. A missing field is
+// not an error: ok is false and absent names the field.
+func (c *Condition) Holds(obj *unstructured.Unstructured) (ok bool, absent string, err error) {
+	value, _, err := c.program.Eval(map[string]any{"self": obj.Object})
+	if err != nil {
+		if absent, ok := missingField(err); ok {
+			return false, absent, nil
+		}
+		return false, "", fmt.Errorf("%q cannot be evaluated: %s", c.Source, firstLine(err))
+	}
+	result, isBool := value.Value().(bool)
+	if !isBool {
+		return false, "", fmt.Errorf("%q returned a %s, and a condition must return true or false", c.Source, value.Type().TypeName())
+	}
+	return result, "", nil
+}
+
+// missingField reports whether an evaluation failed at a key or index that does
+// not exist. CEL exposes it only in the error's text.
+func missingField(err error) (name string, ok bool) {
+	if _, key, ok := strings.Cut(err.Error(), "no such key: "); ok {
+		return "field " + key, true
+	}
+	if _, index, ok := strings.Cut(err.Error(), "index out of bounds: "); ok {
+		return "entry " + index, true
+	}
+	return "", false
+}
+
+// firstLine removes the details of CEL's error messages.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	line, _, _ = strings.Cut(line, " expecting {")
+	return strings.TrimPrefix(line, "ERROR: <input>:")
+}

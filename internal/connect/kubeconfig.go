@@ -1,0 +1,97 @@
+package connect
+
+import (
+	"cmp"
+	"context"
+	"os"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/abortable"
+)
+
+// kubectlDefault is the server that kubectl's flags fall back to without any
+// configuration.
+const kubectlDefault = "http://localhost:8080"
+
+// Kubeconfig is the result of a kubeconfig and kubectl's flags.
+type Kubeconfig struct {
+	config    *rest.Config
+	empty     bool // no cluster is configured
+	Context   string
+	Namespace string
+	enforce   bool // --namespace was given
+}
+
+// readKubeconfig reads the kubeconfig, and the certificates and tokens that it
+// and the flags refer to.
+func readKubeconfig(ctx context.Context, flags *genericclioptions.ConfigFlags) (Kubeconfig, error) {
+	loader := flags.ToRawKubeConfigLoader()
+	return abortable.Run(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (k Kubeconfig, err error) {
+		if k.config, err = loader.ClientConfig(); err != nil {
+			return k, err
+		}
+		if k.Namespace, k.enforce, err = loader.Namespace(); err != nil {
+			return k, err
+		}
+		raw, err := loader.RawConfig()
+		k.Context = cmp.Or(deref(flags.Context), raw.CurrentContext)
+		if k.empty = len(raw.Clusters) == 0 && k.config.Host == kubectlDefault; k.empty || err != nil {
+			return k, err
+		}
+		_, err = rest.TLSConfigFor(k.config)
+		return k, err
+	})
+}
+
+// ReadContext reads only the names of the context and the namespace.
+func ReadContext(ctx context.Context, flags *genericclioptions.ConfigFlags) (Kubeconfig, error) {
+	loader := flags.ToRawKubeConfigLoader()
+	return abortable.Run(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (Kubeconfig, error) {
+		raw, err := loader.RawConfig()
+		namespace, enforce, _ := loader.Namespace()
+		return Kubeconfig{Context: cmp.Or(deref(flags.Context), raw.CurrentContext), Namespace: namespace, enforce: enforce}, err
+	})
+}
+
+// kubeconfigFiles names the files that readKubeconfig and readContext read.
+func kubeconfigFiles(flags *genericclioptions.ConfigFlags) string {
+	text := "the kubeconfig " + clientcmd.RecommendedHomeFile
+	if name := deref(flags.KubeConfig); name != "" {
+		text = "the kubeconfig " + name + " (--kubeconfig)"
+	} else if names := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); names != "" {
+		text = "the kubeconfig " + names + " (" + clientcmd.RecommendedConfigPathEnvVar + ")"
+	}
+	text += " and the files that it names"
+	for _, file := range []struct{ name, flag string }{
+		{deref(flags.CAFile), "--certificate-authority"}, {deref(flags.CertFile), "--client-certificate"}, {deref(flags.KeyFile), "--client-key"},
+	} {
+		if file.name != "" {
+			text += ", " + file.name + " (" + file.flag + ")"
+		}
+	}
+	return text
+}
+
+// ScopeOf returns the scope of a stream according to flags and kubeconfig,
+// without contacting the cluster. Members of an apply set may be in other
+// namespaces.
+func ScopeOf(cluster *genericclioptions.ConfigFlags, set string) func(context.Context) apply.Scope {
+	return func(ctx context.Context) apply.Scope {
+		known, err := ReadContext(ctx, cluster)
+		if err != nil {
+			known = Kubeconfig{Namespace: deref(cluster.Namespace)}
+		}
+		return apply.Scope{Namespace: cmp.Or(known.Namespace, "default"), Enforce: known.enforce && set == ""}
+	}
+}
+
+func deref(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}

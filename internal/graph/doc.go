@@ -1,0 +1,9 @@
+// Package graph has the graph of what waits for what: edges with a gate and a
+// reason, ranks, cycles, and which of two contradicting edges holds.
+//
+// A vertex is a number. An edge means that its target waits for its source:
+//
+//	web := graph.NewEdge(secret, deployment, graph.Applied, graph.Required, why)
+//	resolved := graph.Resolve(2, []graph.Edge{web}, func(int32) bool { return false })
+//	rank, order := graph.New(2, resolved.Kept).Ranks()
+package graph

@@ -1,0 +1,39 @@
+package graph
+
+// Rule names what made an edge or a place, such as "pod-template" or "layer". A kind of
+// layer is the rule of the resources that it places.
+type Rule string
+
+// Rules that decide how an edge or a resource is treated further.
+const (
+	RuleNamespace    Rule = "namespace"    // a resource lives in a Namespace
+	RulePolicy       Rule = "policy"       // a policy or quota limits the Pods of a workload
+	RulePrerequisite Rule = "prerequisite" // a CRD, a Namespace or a prerequisite kind goes first
+	RuleNeeded       Rule = "needed"       // a resource joins the wave of its first dependent
+	RuleExcluded     Rule = "left-out"     // a selection leaves the resource of the stream out
+	RuleExternal     Rule = "external"     // an application lists the resource as external
+)
+
+// Reason explains an edge or a place: the rule that applied, and the part of
+// the manifests that triggered it. It is for people; nothing depends on Detail.
+type Reason struct {
+	Rule   Rule   // for example "pod-template", "layer", "prerequisite"
+	Detail string // for example `env DB_PASSWORD`, `layer data after foundation`
+	Where  string // position of that manifest, as Resource.Source; "" if there are several
+}
+
+// String returns the reason without its position: "pod-template: env DB_PASSWORD".
+func (r Reason) String() string {
+	if r.Detail == "" {
+		return string(r.Rule)
+	}
+	return string(r.Rule) + ": " + r.Detail
+}
+
+// Located returns the reason with its position, if that is known.
+func (r Reason) Located() string {
+	if r.Where == "" {
+		return r.String()
+	}
+	return r.String() + "; " + r.Where
+}

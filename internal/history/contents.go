@@ -1,0 +1,84 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Contents are the kinds and namespaces of a set's revisions.
+type Contents struct {
+	Parent applyset.Parent // with the kinds and namespaces of all revisions that were read
+	Whole  bool            // no revision is missing
+}
+
+// Contents reads the revisions with numbers above since, and adds their kinds and
+// namespaces to those of a parent. Revisions that cannot be read are left out.
+func (h History) Contents(ctx context.Context, index Index, parent applyset.Parent, since int) (Contents, error) {
+	past := Contents{Parent: parent, Whole: true}
+	later := slices.DeleteFunc(slices.Clone(index.entries), func(e Entry) bool { return e.Number <= since })
+	for i, e := range later {
+		revision, err := h.read(ctx, e)
+		if ctx.Err() != nil {
+			return past, context.Cause(ctx)
+		}
+		past.Whole = past.Whole && e.Number == since+i+1 && err == nil
+		if err == nil {
+			past.Parent = past.Parent.WithMembers(slices.Collect(maps.Keys(revision.IDs())))
+		}
+	}
+	return past, nil
+}
+
+// Containing returns the newest revision that contains one of these resources,
+// extended by those that are only in older revisions. It removes what it finds from
+// missing.
+func (h History) Containing(ctx context.Context, missing map[object.ID]*unstructured.Unstructured) (Revision, error) {
+	entries, err := h.List(ctx)
+	if err != nil {
+		return Revision{}, err
+	}
+	var past Revision
+	for _, e := range slices.Backward(entries) {
+		if len(missing) == 0 {
+			break
+		}
+		revision, err := h.read(ctx, e)
+		if errors.Is(err, errGone) { // usually with its Namespace: as if it had not been listed
+			continue
+		}
+		if err != nil {
+			return past, err
+		}
+		past = withMissing(past, *revision, missing)
+	}
+	return past, nil
+}
+
+// withMissing adds the missing resources that an older revision contains. The
+// first revision that contains any is taken as a whole, because its rules may
+// refer to all of its resources.
+func withMissing(past, older Revision, missing map[object.ID]*unstructured.Unstructured) Revision {
+	var found []ordering.Resource
+	for _, resource := range older.Resources {
+		if _, ok := missing[resource.ID]; ok {
+			found = append(found, resource)
+			delete(missing, resource.ID)
+		}
+	}
+	if len(found) == 0 {
+		return past
+	}
+	if len(past.Resources) == 0 {
+		past.Options, found = older.Options, older.Resources
+	}
+	past.Resources = append(slices.Clone(past.Resources), found...)
+	return past
+}

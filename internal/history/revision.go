@@ -1,0 +1,257 @@
+package history
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Status is the outcome of the run that applied a revision, as in Helm.
+type Status string
+
+// The statuses of a revision.
+const (
+	Pending    Status = "pending"    // its run is in progress, or was killed
+	Deployed   Status = "deployed"   // all of it became ready
+	Failed     Status = "failed"     // its run ended in any other way
+	Superseded Status = "superseded" // it was deployed, and so was a later one
+)
+
+// Revision is a stream that was applied, and the order in which it was
+// applied.
+type Revision struct {
+	Number  int       // from 1, assigned by a History
+	Created time.Time // by the API server's clock
+	Status  Status    // as it was when the revision was read
+	// Cluster is the ID of the cluster that it was applied to; "" when it
+	// could not be read.
+	Cluster string
+	// Rollback is the number of the revision that a rollback went back to; 0
+	// for any other run.
+	Rollback int
+	Plan     *ordering.Plan // as it was carried out
+	// Resources are the manifests as given, with resolved namespaces and all
+	// stamps, sorted by ID.
+	Resources []ordering.Resource
+	// Hooks are the manifests of Helm hooks, in the order of the stream,
+	// which decides between hooks of equal weight, kind and name. They are
+	// not part of the plan.
+	Hooks []ordering.Resource
+	// Options are the options of the plan, which also decide the order of
+	// deletion.
+	Options ordering.Options
+	// OrderFile is the text of the --order file; "" without one.
+	OrderFile string
+}
+
+// Objects returns the manifests by ID, without hooks, as Applier.Run takes them.
+func (r *Revision) Objects() map[object.ID]*unstructured.Unstructured {
+	out := make(map[object.ID]*unstructured.Unstructured, len(r.Resources))
+	for _, resource := range r.Resources {
+		out[resource.ID] = &unstructured.Unstructured{Object: resource.Object}
+	}
+	return out
+}
+
+// IDs returns the IDs of a revision's resources; none for nil.
+func (r *Revision) IDs() map[object.ID]bool {
+	held := map[object.ID]bool{}
+	if r != nil {
+		for _, resource := range r.Resources {
+			held[resource.ID] = true
+		}
+	}
+	return held
+}
+
+// Formats of an encoded revision. All of them can be read; only the last two
+// are written.
+const (
+	formatV1 = "v1"
+	formatV2 = "v2"
+	formatV3 = "v3" // v2 with hooks; without hooks v2 is written
+)
+
+// maxText bounds the size of a revision before compression, in bytes. It
+// limits the memory that a Secret written by another program can make this
+// one allocate.
+const maxText = 512 << 20
+
+// documentV2 is a stored revision.
+type documentV2 struct {
+	Format    string           `json:"format"`
+	Cluster   string           `json:"cluster,omitempty"`
+	Resources []storedResource `json:"resources"`
+	Options   storedOptions    `json:"options"`
+	OrderFile string           `json:"orderFile,omitempty"`
+	Plan      *storedPlan      `json:"plan"`
+}
+
+func (d documentV2) revision() (*Revision, error) {
+	if d.Plan == nil {
+		return nil, errNoPlan
+	}
+	return &Revision{Cluster: d.Cluster, OrderFile: d.OrderFile, Options: d.Options.options(), Plan: d.Plan.plan()}, nil
+}
+
+// documentV3 is a stored revision with hooks.
+type documentV3 struct {
+	documentV2
+	Hooks []storedResource `json:"hooks"`
+}
+
+// encode returns the revision as it is stored, compressed. It is
+// deterministic.
+func (r *Revision) encode(resources []storedResource) ([]byte, error) {
+	text, err := r.text(resources)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxText {
+		return nil, fmt.Errorf("its size is %d MiB, and the limit is %d MiB: split the stream into several apply sets", len(text)>>20, maxText>>20)
+	}
+	var out bytes.Buffer
+	zipped := gzip.NewWriter(&out)
+	_, err = zipped.Write(text)
+	if err = errors.Join(err, zipped.Close()); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// text returns the JSON document of the revision.
+func (r *Revision) text(resources []storedResource) ([]byte, error) {
+	plan := storePlan(r.Plan)
+	d := documentV2{formatV2, r.Cluster, resources, storeOptions(r.Options), r.OrderFile, &plan}
+	if len(r.Hooks) == 0 {
+		return json.Marshal(d)
+	}
+	hooks, err := r.storeHooks()
+	if err != nil {
+		return nil, err
+	}
+	d.Format = formatV3
+	return json.Marshal(documentV3{d, hooks})
+}
+
+// decode decodes a revision of any format; Number, Created and Status are not
+// part of the document.
+func decode(data []byte) (*Revision, error) {
+	text, err := unzip(data, maxText)
+	if err != nil {
+		return nil, err
+	}
+	r, resources, err := decodeText(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.restore(resources); err != nil {
+		return nil, err
+	}
+	return r, errors.Join(checkFrame(r.Options.OrderSource), checkPlan(r.Plan, r.Resources))
+}
+
+// decodeText decodes the JSON document of a revision.
+func decodeText(text []byte) (*Revision, []storedResource, error) {
+	var head struct {
+		Format string `json:"format"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, nil, err
+	}
+	switch head.Format {
+	case formatV1:
+		var d documentV1
+		if err := json.Unmarshal(text, &d); err != nil {
+			return nil, nil, err
+		}
+		converted, err := d.asV2()
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := converted.revision()
+		return r, d.Resources, err
+	case formatV2:
+		var d documentV2
+		if err := decodeStrictly(text, &d); err != nil {
+			return nil, nil, err
+		}
+		r, err := d.revision()
+		return r, d.Resources, err
+	}
+	if head.Format == formatV3 {
+		return decodeV3(text)
+	}
+	if strings.HasPrefix(head.Format, "v") {
+		return nil, nil, &laterFormatError{head.Format}
+	}
+	return nil, nil, fmt.Errorf("unknown revision format %q", head.Format)
+}
+
+// decodeV3 decodes a document of format v3.
+func decodeV3(text []byte) (*Revision, []storedResource, error) {
+	var d documentV3
+	if err := decodeStrictly(text, &d); err != nil {
+		return nil, nil, err
+	}
+	r, err := d.revision()
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Hooks, err = restoreHooks(d.Hooks)
+	return r, d.Resources, err
+}
+
+// decodeStrictly decodes JSON and rejects unknown fields.
+func decodeStrictly(text []byte, into any) error {
+	strict := json.NewDecoder(bytes.NewReader(text))
+	strict.DisallowUnknownFields()
+	return strict.Decode(into)
+}
+
+// unzip decompresses up to limit bytes.
+func unzip(data []byte, limit int64) ([]byte, error) {
+	zipped, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(zipped, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("it is larger than %d MiB when decompressed", limit>>20)
+	}
+	return text, err
+}
+
+// laterFormatError reports a valid revision that needs a later version.
+type laterFormatError struct{ format string }
+
+func (e *laterFormatError) Error() string {
+	return fmt.Sprintf("it has format %s, and this version of ordapply reads up to %s: use the later version that wrote it", e.format, formatV3)
+}
+
+// restore decodes the resources and their applications.
+func (r *Revision) restore(stored []storedResource) error {
+	applications := map[object.ID]string{}
+	for i, s := range stored {
+		resource, err := s.resource()
+		if err != nil {
+			return fmt.Errorf("resource %d%w", i, err)
+		}
+		r.Resources = append(r.Resources, resource)
+		applications[resource.ID] = s.Application
+	}
+	if len(r.Options.Stacks) > 0 {
+		r.Options.ApplicationOf = func(m object.Meta) string { return applications[m.ID] }
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+// Package kinds waits until an API server serves kinds, and says what is wrong where it does
+// not.
+//
+//	waiter := kinds.NewWaiter(&loop, cluster, kinds.Run{OnServed: send})
+//	if waiter.Await(step, gvk) { // OnServed is called later
+//		report(kinds.Unserved(cluster, gvk, 0))
+//	}
+//
+// A kind is usable when discovery serves it, shortly after its CRD is
+// Established; before that a PATCH gets 404. So both the CRD and the custom
+// resources wait for discovery.
+package kinds
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/nearest"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/progress"
+)
+
+// Cluster reports what an API server serves; kube.Cluster does.
+type Cluster interface {
+	kube.Discovery
+	Unreadable(schema.GroupVersion) error
+	NamespacedKinds() []schema.GroupVersionKind
+}
+
+// MissingNamespace returns the error for an object without a namespace whose kind turned
+// out to be namespaced.
+func MissingNamespace(kind string) error {
+	return progress.WithCode(progress.CodeInvalid, fmt.Errorf("kind %s is namespaced, which was not known when the run began: set metadata.namespace", kind))
+}
+
+// Unserved returns the error for a kind that nothing in the stream defines
+// and that is not served, with the likely reason. waited is how long it was
+// waited for, 0 if not at all.
+func Unserved(cluster Cluster, kind schema.GroupVersionKind, waited time.Duration) error {
+	return progress.WithCode(progress.CodeNotServed, whyUnserved(cluster, kind, waited))
+}
+
+func whyUnserved(cluster Cluster, kind schema.GroupVersionKind, waited time.Duration) error {
+	stillNot, stillDidNot := "", ""
+	if waited > 0 {
+		stillNot, stillDidNot = fmt.Sprintf(" even after %s", waited), fmt.Sprintf(" even after %s", waited)
+	}
+	if err := cluster.Unreadable(kind.GroupVersion()); err != nil {
+		return fmt.Errorf("the backend of %s does not answer%s: %w; check its APIService (kubectl describe apiservice %s.%s)",
+			kind.GroupVersion(), stillNot, kubeerr.WithoutURL(err), kind.Version, kind.Group)
+	}
+	if versions := cluster.Versions(kind.GroupKind()); len(versions) > 0 {
+		return fmt.Errorf("the cluster serves kind %s of group %q in %s, not in %s: update the manifest's apiVersion",
+			kind.Kind, kind.Group, strings.Join(versions, ", "), kind.Version)
+	}
+	if object.IsNative(kind.Group) {
+		return unknownBuiltin(cluster, kind)
+	}
+	return fmt.Errorf("the cluster does not serve kind %s of %s%s. "+
+		"Either its CustomResourceDefinition is missing (install it, or add it to the stream), "+
+		"or its apiVersion or kind is misspelled (kubectl api-resources lists what is served), "+
+		"or the operator that creates the kind is not running (start it first)",
+		kind.Kind, kind.GroupVersion(), stillDidNot)
+}
+
+// unknownBuiltin returns the error for a kind of a built-in API group that the
+// cluster does not serve: nothing could be installed to bring it.
+func unknownBuiltin(cluster Cluster, kind schema.GroupVersionKind) error {
+	var beside, elsewhere []string
+	for _, known := range cluster.NamespacedKinds() {
+		if known.Group == kind.Group {
+			beside = append(beside, known.Kind)
+		}
+		if known.Kind == kind.Kind {
+			elsewhere = append(elsewhere, known.GroupVersion().String())
+		}
+	}
+	hint := nearest.DidYouMean(kind.Kind, beside)
+	if len(elsewhere) > 0 {
+		hint = fmt.Sprintf("; it serves %s in %s", kind.Kind, strings.Join(elsewhere, ", "))
+	}
+	return fmt.Errorf("this cluster has no kind %s in %s: correct the manifest's apiVersion or kind%s", kind.Kind, kind.GroupVersion(), hint)
+}

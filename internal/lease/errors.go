@@ -1,0 +1,49 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+)
+
+// ErrLost matches every *LostError with errors.Is.
+var ErrLost = errors.New("the lock was lost")
+
+// LostError is the cause of a context that ended because this run no
+// longer holds its Lease. Nothing is sent once that was noticed.
+type LostError struct {
+	Lease object.ID // that of the lock
+	How   string    // what happened to it
+}
+
+// Error names the Lease, what happened to it, and what to do.
+func (e *LostError) Error() string {
+	return fmt.Sprintf("this run lost its lock (Lease %s/%s): %s; it stopped immediately, and what it sent before remains applied. Another run may have started since: let it finish, then run this again",
+		e.Lease.Namespace, e.Lease.Name, e.How)
+}
+
+// Is matches ErrLost and kube.ErrFenced.
+func (e *LostError) Is(target error) bool {
+	return target == ErrLost || target == kube.ErrFenced
+}
+
+// HeldError reports which run holds the lock.
+type HeldError struct {
+	Lease   object.ID     // that of the lock
+	Holder  string        // what Lock.Holder was there
+	Since   time.Time     // when the holder took it
+	Renewed time.Time     // when the holder renewed it last
+	Waited  time.Duration // how long this run waited for it
+}
+
+// Error names the holder, and how to break the lock of one that is dead.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("another run holds the lock: %s, for %s (renewed %s ago); waited %s. Let it finish, or wait longer with --lock-timeout; if it is certainly dead, break its lock with: kubectl delete lease %s -n %s",
+		e.Holder, age(e.Since), age(e.Renewed), e.Waited.Round(time.Second), e.Lease.Name, e.Lease.Namespace)
+}
+
+func age(t time.Time) string { return plain.Age(time.Now(), t) }

@@ -1,0 +1,137 @@
+// Package lease is the lock of an apply set: a coordination.k8s.io Lease that one run
+// holds, renews and releases. A request that writes passes only while the lock is held.
+//
+//	lock := lease.Lock{Cluster: cluster, Lease: lease.Of(parent, "shop")}
+//	held, release, err := lock.Acquire(ctx, time.Minute)
+//	defer release() // requests with held fail with a *LostError when the lock is lost
+//
+// Leases are read and written as client-go's leader election does it.
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+)
+
+// Lock keeps two runs from changing one set at the same time: only the run
+// that holds its Lease may write.
+type Lock struct {
+	Cluster Cluster   // required
+	Lease   object.ID // required: its namespace and name
+	// Holder identifies this run to others, such as "ann@laptop 4711"; default:
+	// user, host, process and time.
+	Holder string
+	// Lifetime is how long a holder that does not renew its Lease counts as
+	// alive; default 15s, which also replaces values below one second.
+	Lifetime time.Duration
+	// OnWaiting is called once when another holder is waited for; optional.
+	OnWaiting func(*HeldError)
+}
+
+// Of returns the ID of a set's Lease in a namespace.
+func Of(parent object.ID, namespace string) object.ID {
+	return object.ID{Group: coordinationv1.GroupName, Kind: "Lease", Namespace: namespace, Name: "ordapply." + strings.ToLower(parent.GroupKind()) + "." + applyset.ShortName(parent.Name)}
+}
+
+// OrLost returns the error of an operation under a lock. If the lock was
+// lost, that comes first, followed only by errors with other causes.
+func OrLost(held context.Context, err error) error {
+	lost := context.Cause(held)
+	if !errors.Is(lost, ErrLost) {
+		return err
+	}
+	kept := []error{lost}
+	for _, fault := range joinedErrors(err) {
+		if !errors.Is(fault, kube.ErrFenced) && !errors.Is(fault, context.Canceled) {
+			kept = append(kept, fault)
+		}
+	}
+	return errors.Join(kept...)
+}
+
+// joinedErrors returns the leaves of joined errors.
+func joinedErrors(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only where nothing is said around them
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, one := range joined.Unwrap() {
+		all = append(all, joinedErrors(one)...)
+	}
+	return all
+}
+
+// Acquire takes the lock, waiting at most wait for another holder; a *HeldError
+// when that is not enough. Requests that write, with the returned context, are
+// sent only while the lock is held; the context ends with a *LostError when
+// it is lost. release releases the lock and ends the context; call it once.
+func (l Lock) Acquire(ctx context.Context, wait time.Duration) (held context.Context, release func(), err error) {
+	if l.Lifetime < time.Second {
+		l.Lifetime = 15 * time.Second
+	}
+	if l.Holder == "" {
+		l.Holder = thisRun()
+	}
+	lease := access{cluster: l.Cluster, id: l.Lease, holder: l.Holder, lifetime: l.Lifetime}
+	live, taken, err := (&acquirer{access: lease, wait: wait, waiting: l.OnWaiting}).acquire(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	held, end := context.WithCancelCause(ctx)
+	k := newRenewer(lease, live, taken, end)
+	renewing, stop := context.WithCancel(activity.Unrecorded(kube.WithOwnConnection(context.WithoutCancel(ctx))))
+	ended := make(chan struct{})
+	go func() { defer close(ended); k.run(renewing) }()
+	release = func() {
+		stop()
+		<-ended
+		k.release(context.WithoutCancel(ctx))
+	}
+	return kube.WithFence(held, k.fence), release, nil
+}
+
+// Drop deletes the Lease of a set that was deleted, unless another run has taken it
+// since.
+func (l Lock) Drop(ctx context.Context) error {
+	live, spec, err := access{cluster: l.Cluster, id: l.Lease}.read(ctx)
+	if err == nil && holderOf(spec) != "" {
+		return nil
+	}
+	if err == nil {
+		err = l.Cluster.Delete(ctx, Kind(), live, kube.DeleteOptions{Unchanged: true})
+	}
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// readTimeout bounds how long the API server may take to report whether the
+// lock is free.
+const readTimeout = 30 * time.Second
+
+// thisRun identifies this process to runs that find its lock.
+func thisRun() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	who := os.Getenv("USER")
+	if who != "" {
+		who += "@"
+	}
+	return fmt.Sprintf("%s%s process %d at %s", who, host, os.Getpid(), time.Now().UTC().Format(time.RFC3339Nano))
+}

@@ -1,0 +1,90 @@
+package liveset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/applyset"
+)
+
+// maxConcurrentMigrations bounds the concurrent requests of migrateMembers.
+const maxConcurrentMigrations = 32
+
+// MigrateMembers makes manager the owner of the fields that another tool owned on the
+// members of its set. It runs before the parent is taken over: a run that is
+// killed in between leaves a set of the other tool with all its members, and
+// from then on ordapply knows the members by its own manager.
+func (s *Set) MigrateMembers(ctx context.Context, manager string) error {
+	if !s.otherTool {
+		return nil
+	}
+	members, err := s.Members(ctx)
+	if err != nil {
+		return fmt.Errorf("take over the members: %w", err)
+	}
+	if err := members.CheckListable("run this again"); err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	var errs []error
+	turns := make(chan struct{}, maxConcurrentMigrations)
+	for id, live := range members.Live {
+		group.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			if err := s.migrateMember(ctx, live, manager); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, fmt.Errorf("take over %s from the tool that managed the apply set: %w", id, err))
+			}
+		})
+	}
+	group.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return s.migrateParent(ctx)
+}
+
+// migrateParent takes over the fields that other managers own of the set's
+// labels and annotations on the parent; otherwise their kinds would remain
+// there when the set is narrowed. Other fields of the parent keep their
+// owners.
+func (s *Set) migrateParent(ctx context.Context) error {
+	own := s.Parent.Manager("ordapply")
+	for {
+		live, err := s.cluster.Get(ctx, s.kind, s.Parent.ID.Namespace, s.Parent.ID.Name)
+		if err != nil {
+			return ignoreGone(err)
+		}
+		entries := applyset.WithParentFields(live.GetManagedFields(), own)
+		if equality.Semantic.DeepEqual(entries, live.GetManagedFields()) {
+			return nil
+		}
+		if err = s.cluster.SetManagedFields(ctx, s.kind, live, entries, own); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}
+
+// migrateMember migrates the fields of one member, as long as it is a member.
+func (s *Set) migrateMember(ctx context.Context, live *unstructured.Unstructured, manager string) error {
+	kind, _ := s.cluster.Kind(live.GroupVersionKind())
+	for s.IsMember(live) && !s.Parent.HasMember(live) {
+		err := s.cluster.Migrate(ctx, kind, live, applyset.MembershipManagers(live), manager)
+		if !apierrors.IsConflict(err) {
+			return ignoreGone(err)
+		}
+		if live, err = s.cluster.Get(ctx, kind, live.GetNamespace(), live.GetName()); err != nil {
+			return ignoreGone(err)
+		}
+	}
+	return nil
+}

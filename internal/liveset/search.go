@@ -1,0 +1,44 @@
+package liveset
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
+)
+
+// searchMembers finds the members of a set whose parent does not list their kinds:
+// among the given resources, or, if there are none, among all kinds that can
+// be listed. It sets the set's kinds and namespaces to what was found.
+func (s *Set) searchMembers(ctx context.Context, resources []string) error {
+	if err := kube.CheckDiscovery(ctx, s.cluster); err != nil {
+		return s.searchError(err)
+	}
+	s.Parent.Kinds = nil
+	for _, gvk := range s.cluster.StoredKinds() {
+		kind, _ := s.cluster.Kind(gvk)
+		if len(resources) == 0 || slices.Contains(resources, kind.Resource.GroupResource().String()) {
+			s.Parent.Kinds = append(s.Parent.Kinds, gvk.GroupKind())
+		}
+	}
+	s.Parent = s.Parent.WithMembers(nil) // sorts the kinds
+	members, err := s.Members(ctx)
+	if err == nil {
+		err = members.CheckListable("run this again")
+	}
+	if err != nil {
+		return s.searchError(err)
+	}
+	s.Parent.Kinds = []schema.GroupKind{}
+	s.Parent = s.Parent.WithMembers(slices.Collect(maps.Keys(members.Live))).WithMembers(members.PossibleMembers())
+	return nil
+}
+
+func (s *Set) searchError(why error) error {
+	return fmt.Errorf("%s does not list the kinds of its members, and listing all kinds failed: run this with an account that may list all kinds, or set the annotation (kubectl annotate … %s=Deployment.apps,ConfigMap): %w", s.Parent.ID, applyset.GroupKindsAnnotation, why)
+}

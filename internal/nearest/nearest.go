@@ -1,0 +1,71 @@
+// Package nearest finds the name that a misspelled one most likely means.
+//
+//	nearest.DidYouMean("wep", []string{"db", "web"}) // "; did you mean web?"
+package nearest
+
+import (
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/ordapply/ordapply/object"
+)
+
+// DidYouMean returns the end of an error message about an unknown name, with the
+// most similar of the known names: "; did you mean web?", or "" if none is similar.
+func DidYouMean(written string, names []string) string {
+	best, ok := Best(names, func(name string) (int, bool) { return Distance(written, name) })
+	if !ok {
+		return ""
+	}
+	return "; did you mean " + best + "?"
+}
+
+// Best returns the first of the items with the lowest score. ok is false if score
+// accepts none of them.
+func Best[T any](items []T, score func(T) (distance int, ok bool)) (best T, ok bool) {
+	least := 0
+	for _, item := range items {
+		if distance, accepted := score(item); accepted && (!ok || distance < least) {
+			best, least, ok = item, distance, true
+		}
+	}
+	return best, ok
+}
+
+// Distance returns the edit distance of two strings; close reports whether one
+// may be a misspelling of the other. A string that contains the other, such as
+// a name with a prefix, is close.
+func Distance(a, b string) (letters int, close bool) {
+	if len(a) > 1 && len(b) > 1 && (strings.Contains(a, b) || strings.Contains(b, a)) {
+		return max(len(a), len(b)) - min(len(a), len(b)), true
+	}
+	letters = Edits(a, b)
+	return letters, letters <= max(2, len(a)/3)
+}
+
+// Edits returns the number of letters to insert, remove or replace between two
+// strings.
+func Edits(a, b string) int { return levenshtein.ComputeDistance(a, b) }
+
+// IDDistance returns how different two IDs are; close reports whether one may be a
+// mistake for the other: the same kind with a similar name, or the same name.
+func IDDistance(a, b object.ID) (distance int, close bool) {
+	if a.Name == b.Name {
+		if kind, ok := Distance(a.Kind, b.Kind); ok || a.Namespace == b.Namespace {
+			return kind + differ(a.Namespace, b.Namespace) + differ(a.Group, b.Group), true
+		}
+	}
+	if !strings.EqualFold(a.Kind, b.Kind) {
+		return 0, false
+	}
+	distance, close = Distance(a.Name, b.Name)
+	return distance + 2*differ(a.Namespace, b.Namespace) + differ(a.Group, b.Group), close
+}
+
+func differ(a, b string) int {
+	if a == b {
+		return 0
+	}
+	return 1
+}

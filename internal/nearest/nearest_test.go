@@ -1,0 +1,46 @@
+package nearest_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/nearest"
+	"github.com/ordapply/ordapply/object"
+)
+
+func ExampleDidYouMean() {
+	fmt.Println("there is no application wep" + nearest.DidYouMean("wep", []string{"db", "web"}))
+	// Output: there is no application wep; did you mean web?
+}
+
+// Nothing is suggested for a name that is like none of the known ones.
+func TestDidYouMeanNothing(t *testing.T) {
+	require.Empty(t, nearest.DidYouMean("frontend", []string{"db", "cache"}))
+	require.Empty(t, nearest.DidYouMean("web", nil))
+}
+
+// Of two names at the same distance the first is suggested.
+func TestFirstOfEquals(t *testing.T) {
+	require.Equal(t, "; did you mean wea?", nearest.DidYouMean("web", []string{"wea", "wec"}))
+}
+
+// An ID of the same name but another kind is close if that is misspelled, or if both
+// are in one namespace.
+func TestIDDistance(t *testing.T) {
+	web := object.ID{Kind: "Service", Namespace: "shop", Name: "web"}
+	for _, c := range []struct {
+		other object.ID
+		close bool
+	}{
+		{object.ID{Kind: "Service", Namespace: "shop", Name: "webs"}, true},
+		{object.ID{Kind: "Service", Namespace: "other", Name: "web"}, true},
+		{object.ID{Kind: "Secret", Namespace: "shop", Name: "web"}, true},
+		{object.ID{Kind: "Secret", Namespace: "other", Name: "web"}, false},
+		{object.ID{Kind: "Secret", Namespace: "shop", Name: "webs"}, false},
+	} {
+		_, close := nearest.IDDistance(web, c.other)
+		require.Equal(t, c.close, close, c.other)
+	}
+}

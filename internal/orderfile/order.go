@@ -1,0 +1,88 @@
+// Package orderfile reads the files that order a stream: the file of --order, with a
+// SortOrder, stacks or both, and the Chart.yaml of Helm charts.
+//
+//	file, err := orderfile.Read(ctx, "order.yaml")
+//	options.Stacks = file.Stacks
+package orderfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/sortorder"
+)
+
+// File is the content of --order: a SortOrder, stacks, or both.
+type File struct {
+	Order *sortorder.Order // nil if the file has only stacks
+	stackFile
+}
+
+// Read reads the file of --order.
+func Read(ctx context.Context, name string) (*File, error) {
+	text, err := abortable.ReadFile(ctx, name, "--order")
+	if err != nil {
+		return nil, fmt.Errorf("read the order: %w", err)
+	}
+	return Parse(name, text)
+}
+
+// Parse parses the text of such a file; name is for messages. Unknown
+// or misspelt fields are errors, so that a file is never applied in part.
+func Parse(name string, text []byte) (*File, error) {
+	order, malformed := sortorder.Parse(text)
+	file := &File{Order: order}
+	ordered, err := file.readStacksOf(text)
+	if err := joinErrors(malformed, err); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s is not valid", name), err)
+	}
+	if !ordered {
+		file.Order = nil
+	}
+	return file, nil
+}
+
+// joinErrors joins syntax errors of a file with errors in its meaning, without
+// repeating fields.
+func joinErrors(malformed, wrong error) error {
+	if malformed == nil || wrong == nil {
+		return errors.Join(malformed, wrong)
+	}
+	named := map[string]bool{}
+	for line := range strings.Lines(malformed.Error()) {
+		field, _, _ := strings.Cut(line, ":")
+		named[field] = true
+	}
+	errs := []error{malformed}
+	for line := range strings.Lines(wrong.Error()) {
+		if field, _, _ := strings.Cut(line, ":"); !named[field] {
+			errs = append(errs, errors.New(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ParseStored parses the order file stored in a revision. It was validated
+// when it was applied, so only the stacks are read.
+func ParseStored(name string, text []byte) (*File, error) {
+	file := &File{}
+	if _, err := file.readStacksOf(text); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s is not valid", name), err)
+	}
+	return file, nil
+}
+
+// ReadSortOrder reads the SortOrder of --order.
+func ReadSortOrder(ctx context.Context, name string) (*sortorder.Order, error) {
+	file, err := Read(ctx, name)
+	if err == nil && file.Order == nil {
+		err = fmt.Errorf("%s has stacks but no sortOrder: nothing to sort by", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return file.Order, nil
+}

@@ -1,0 +1,124 @@
+package orderfile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/health"
+)
+
+// healthTree holds the health rules of a file of --order: its own, those of
+// stacks and those of applications, in the syntax of a rules file. For a
+// resource, the rules of its application take precedence, then its stack's,
+// then the file's.
+type healthTree struct {
+	written map[string][]json.RawMessage // by "stack/application", "stack", or "" for the file
+	field   map[string]string            // field of each list, for messages
+	order   []string                     // the keys, in file order
+	rules   map[string]*health.Rules     // by application; "" for other resources
+}
+
+func (h *healthTree) add(name, field string, rules []json.RawMessage) {
+	if h.written == nil {
+		h.written, h.field = map[string][]json.RawMessage{}, map[string]string{}
+	}
+	if field != "" {
+		field += "."
+	}
+	h.written[name], h.field[name] = rules, field+"health"
+	h.order = append(h.order, name)
+}
+
+// readFile reads the rules of the file itself.
+func (h *healthTree) readFile(raw json.RawMessage) error {
+	var rules []json.RawMessage
+	if raw != nil {
+		if err := json.Unmarshal(raw, &rules); err != nil {
+			return errors.New("health: must be a list of rules, such as [{kind: Store, readyWhen: self.status.open}]")
+		}
+	}
+	h.add("", "", rules)
+	return nil
+}
+
+// compile compiles, for each application, the rules that apply to its
+// resources.
+func (h *healthTree) compile() error {
+	h.rules = map[string]*health.Rules{}
+	var errs []error
+	for _, name := range h.order {
+		if _, err := readRules(h.written[name]); err != nil {
+			errs = append(errs, h.located(name, err))
+		}
+		stack, _, _ := strings.Cut(name, "/")
+		all := append([]json.RawMessage{}, h.written[name]...)
+		if stack != name {
+			all = append(all, h.written[stack]...)
+		}
+		if name != "" {
+			all = append(all, h.written[""]...)
+		}
+		if rules, err := readRules(all); err == nil {
+			h.rules[name] = rules
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// located adds the field to the errors of a list of rules.
+func (h *healthTree) located(name string, err error) error {
+	var errs []error
+	place := regexp.MustCompile(`^rules(\[\d+\])`)
+	for fault := range strings.Lines(err.Error()) {
+		fault = strings.TrimSuffix(fault, "\n")
+		if place.MatchString(fault) {
+			errs = append(errs, errors.New(place.ReplaceAllString(fault, h.field[name]+"$1")))
+		} else {
+			errs = append(errs, fmt.Errorf("%s: %s", h.field[name], fault))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// readRules parses rules like those of a rules file; nil if there are none.
+func readRules(rules []json.RawMessage) (*health.Rules, error) {
+	if len(rules) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(map[string]any{"apiVersion": "ordapply.dev/v1alpha1", "kind": "HealthRules", "rules": rules})
+	if err != nil {
+		return nil, err
+	}
+	return health.ParseRules(text)
+}
+
+// RulesOf returns the rules for an object, by its application.
+func (f *File) RulesOf(obj *unstructured.Unstructured) *health.Rules {
+	if application, ok := f.externalOf[apply.Meta(obj).ID]; ok {
+		return f.health.rules[application]
+	}
+	if f.ApplicationOf == nil {
+		return f.health.rules[""]
+	}
+	return f.health.rules[f.ApplicationOf(apply.Meta(obj))]
+}
+
+// UseHealthRules adds the health rules of a file of --order; "" means no file.
+func UseHealthRules(ctx context.Context, assessor *health.Assessor, order string) error {
+	if order == "" {
+		return nil
+	}
+	file, err := Read(ctx, order)
+	if err != nil {
+		return err
+	}
+	assessor.RulesOf = file.RulesOf
+	return nil
+}

@@ -1,0 +1,129 @@
+package ownership
+
+import (
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/kube"
+)
+
+// isPreviousManager reports whether the fields that a manager owns by an operation
+// are migrated to this run's manager. Other managers of this set are earlier
+// runs.
+func (o Owner) isPreviousManager(manager string, op metav1.ManagedFieldsOperationType) bool {
+	if op == metav1.ManagedFieldsOperationUpdate {
+		return kube.ClientSideManagers().Has(manager)
+	}
+	return manager != o.Manager && (applyset.IsManager(manager, o.Set) || slices.Contains(o.PreviousManagers, manager) || o.Adopt == AdoptAny && o.isOtherSetManager(manager))
+}
+
+// isOtherSetManager reports whether a field manager is the one that this program
+// uses for members of another set.
+func (o Owner) isOtherSetManager(manager string) bool {
+	base, _, ok := strings.Cut(o.Manager, ":")
+	return ok && strings.HasPrefix(manager, base+":")
+}
+
+// HasPreviousManagerFields reports whether a live object has fields of a previous manager
+// to migrate. It is called for every answer, so it parses no more of
+// managedFields than necessary.
+func (o Owner) HasPreviousManagerFields(live *unstructured.Unstructured) bool {
+	candidate := len(o.otherSetManagers(live)) > 0
+	for w := range managedFieldsWriters(live) {
+		candidate = candidate || w.subresource == "" && o.isPreviousManager(w.manager, w.operation)
+	}
+	return candidate && o.migratedOwnership(live).Changes
+}
+
+// migratedOwnership returns the managedFields of a live object after the fields of
+// previous managers were migrated.
+func (o Owner) migratedOwnership(live *unstructured.Unstructured) applyset.OwnershipMigration {
+	return kube.InheritFields(live, o.PreviousManagersOf(live), applyset.MembershipManagers(live), o.Manager)
+}
+
+// otherSetManagers returns the field managers that made a live object a member of
+// another set, if it may be taken over.
+func (o Owner) otherSetManagers(live *unstructured.Unstructured) []string {
+	if o.Adopt != AdoptAny {
+		return nil
+	}
+	return slices.DeleteFunc(applyset.MembershipManagers(live), func(manager string) bool { return manager == o.Manager })
+}
+
+// PreviousManagersOf returns the managers whose fields of a live object are
+// migrated.
+func (o Owner) PreviousManagersOf(live *unstructured.Unstructured) []string {
+	owners := o.otherSetManagers(live)
+	for _, entry := range live.GetManagedFields() {
+		if entry.Subresource == "" && o.isPreviousManager(entry.Manager, entry.Operation) {
+			owners = append(owners, entry.Manager)
+		}
+	}
+	return owners
+}
+
+// ConflictsOnlyWithPrevious reports whether all conflicts are with previous managers, or
+// with the manager of another set whose members may be taken over: their
+// fields are migrated once instead of forced. A conflict about membership
+// itself counts only with AdoptAny.
+func (o Owner) ConflictsOnlyWithPrevious(err error) bool {
+	if kubeerr.IsMembershipConflict(err) && o.Adopt != AdoptAny {
+		return false
+	}
+	found := kubeerr.Conflicts(err)
+	owners := map[string]bool{}
+	for _, c := range found {
+		if c.IsAboutMembership() && o.Adopt == AdoptAny {
+			owners[c.Manager] = true
+		}
+	}
+	for _, c := range found {
+		if !owners[c.Manager] && !o.isPreviousManager(c.Manager, metav1.ManagedFieldsOperationUpdate) && !o.isPreviousManager(c.Manager, metav1.ManagedFieldsOperationApply) {
+			return false
+		}
+	}
+	return len(found) > 0
+}
+
+// MayForce reports whether force may resolve a conflict: never one about
+// membership.
+func (o Owner) MayForce(err error) bool {
+	return o.ForceConflicts && apierrors.IsConflict(err) && kubeerr.IsFieldConflict(err) && !kubeerr.IsMembershipConflict(err)
+}
+
+// Applied reports whether runs of this set, or without a set, have applied a
+// live object, as opposed to one that would be adopted.
+func (o Owner) Applied(live *unstructured.Unstructured) bool {
+	base, _, _ := strings.Cut(o.Manager, ":")
+	owner := applyset.Owner(live)
+	return (owner == "" || owner == o.Set) && slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" &&
+			(entry.Manager == o.Manager || entry.Manager == base || applyset.IsManager(entry.Manager, o.Set))
+	})
+}
+
+// ConflictsOnlyWithPlaceholder reports whether all fields in conflict belong to the
+// API server's placeholder manager for fields from before the first apply, so
+// that no real manager is known, and the object may become a member.
+func (o Owner) ConflictsOnlyWithPlaceholder(err error) bool {
+	found := kubeerr.Conflicts(err)
+	free := o.Adopt == AdoptAny || !kubeerr.IsMembershipConflict(err)
+	return len(found) > 0 && free && !slices.ContainsFunc(found, func(c kubeerr.Conflict) bool { return c.Manager != applyset.BeforeFirstApply })
+}
+
+// IsOwn reports whether a live object is a member of the run's set, or,
+// without a set, was ever applied by this manager.
+func (o Owner) IsOwn(live *unstructured.Unstructured) bool {
+	if o.Set != "" {
+		return applyset.Owner(live) == o.Set
+	}
+	return slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == o.Manager && entry.Operation == metav1.ManagedFieldsOperationApply
+	})
+}

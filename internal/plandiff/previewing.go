@@ -1,0 +1,96 @@
+package plandiff
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/planning"
+	"github.com/ordapply/ordapply/internal/setflags"
+	"github.com/ordapply/ordapply/internal/source"
+	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/preview"
+)
+
+// previewFlags are the flags of plan and diff: those of apply's flags that
+// affect the result.
+type previewFlags struct {
+	source.InputFlags
+	planning.PlanFlags
+	setflags.SetFlags
+	cluster        *genericclioptions.ConfigFlags
+	fieldManager   string
+	forceConflicts bool
+}
+
+func (f *previewFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.cluster = genericclioptions.NewConfigFlags(true)
+	f.InputFlags.Register(flags)
+	f.PlanFlags.Register(flags)
+	f.RegisterMembership(flags)
+	RegisterServerSide(flags)
+	setflags.AddClusterFlags(flags, f.cluster)
+	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name of the field manager that would own the applied fields")
+	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "show the result of taking fields that other field managers own")
+	flags.Bool("ordering", true, "in waves; false: everything at once")
+}
+
+// previewed is a plan with its preview.
+type previewed struct {
+	target  *connect.Target
+	plan    *ordering.Plan
+	preview *preview.Preview
+	hooks   []ordering.Resource // the hooks of the stream
+}
+
+// preview reads the manifests and runs server-side dry runs of applying them.
+func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
+	if err := errors.Join(f.Check(), f.CheckSet(f.Set)); err != nil {
+		return nil, err
+	}
+	inputs, options, err := planning.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, f.Set))
+	if err != nil {
+		return nil, err
+	}
+	p := &previewed{}
+	if p.target, err = connect.To(cmd.Context(), f.cluster); err != nil {
+		return nil, offerOffline(err)
+	}
+	if f.Set != "" {
+		p.target.Scope.Enforce = false // --namespace is the set's; members may be in other namespaces
+	}
+	stream, plan, err := f.PlanStream(inputs, p.target.Scope, &options, p.target)
+	if err != nil {
+		return nil, err
+	}
+	p.plan, p.hooks = plan, stream.Hooks
+	if _, err := planning.Gates(p.plan, stream, true); err != nil {
+		return nil, err
+	}
+	p.plan.Notes = append(p.plan.Notes, p.target.UndiscoveredNotes(stream)...)
+	applier := apply.Applier{
+		Cluster:        p.target.Cluster,
+		Manager:        f.fieldManager,
+		ForceConflicts: f.forceConflicts,
+		Health:         &health.Assessor{},
+	}
+	if p.preview, err = f.SetFlags.Preview(cmd.Context(), setflags.Job{Target: p.target, Stream: stream, Plan: p.plan}, applier, cmd.ErrOrStderr()); err == nil {
+		p.plan.Notes = append(p.plan.Notes, p.preview.Notes...)
+	}
+	return p, err
+}
+
+// offerOffline adds a hint how to plan without a cluster.
+func offerOffline(err error) error {
+	if errors.Is(err, connect.ErrNoCluster) {
+		return errNoClusterToAsk
+	}
+	return err
+}
+
+var errNoClusterToAsk = errors.New("no cluster: kubeconfig not found, or it names no cluster; set KUBECONFIG or --kubeconfig, or see the waves without a cluster with ordapply plan --dry-run=client")

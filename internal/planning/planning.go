@@ -1,0 +1,137 @@
+// Package planning builds the stream and the plan that the flags of a command ask for,
+// and collects everything that is wrong with them into one error.
+//
+//	inputs, options, err := planning.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, scope)
+//	stream, plan, err := f.PlanStream(inputs, target.Scope, &options, target)
+package planning
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/celcondition"
+	"github.com/ordapply/ordapply/internal/orderfile"
+	"github.com/ordapply/ordapply/internal/source"
+	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// PlanFlags control how the plan is built.
+type PlanFlags struct {
+	frame             string
+	Hooks             string
+	prerequisites     bool
+	prerequisiteKinds []string
+	charts            []string
+	flags             *pflag.FlagSet // the command's flags; those on the command line take precedence over annotations
+}
+
+// Register defines the flags.
+func (f *PlanFlags) Register(flags *pflag.FlagSet) {
+	f.flags = flags
+	flags.StringVar(&f.frame, "frame", "", "which order to use for a stream that has several: argocd, helm or none; the stamps of a SortOrder take precedence")
+	flags.StringVar(&f.Hooks, "hooks", "run", `what to do with Helm hooks: "run" them as Helm does, around the apply; "skip" or "refuse" them. Argo CD hooks that a sync does not create are refused unless skipped`)
+	flags.BoolVar(&f.prerequisites, "prerequisites", true, "apply CRDs and Namespaces before everything else, unless something else places them")
+	flags.StringSliceVar(&f.prerequisiteKinds, "prerequisite-kinds", nil, "further kinds to apply before everything else, such as StorageClass or Issuer.cert-manager.io")
+	flags.StringSliceVar(&f.charts, "chart", nil, "folder of the Helm chart that the stream was rendered from; preserves the order of its subcharts")
+}
+
+// options returns the options for package ordering. order is the file of
+// --order, or ""; it may group resources into stacks.
+func (f *PlanFlags) options(ctx context.Context, order string) (ordering.Options, error) {
+	for i, kind := range f.prerequisiteKinds {
+		f.prerequisiteKinds[i] = strings.TrimSpace(kind)
+	}
+	options := ordering.Options{NoPrerequisites: !f.prerequisites, PrerequisiteKinds: f.prerequisiteKinds, SkipHooks: f.Hooks == "skip", RunHooks: f.Hooks == "run", Condition: celcondition.MatchConditions()}
+	var err error
+	if options.OrderSource, err = ordering.ParseOrderSource(f.frame); err != nil {
+		return options, usage.Errorf("--frame: %w", err)
+	}
+	if f.Hooks != "run" && f.Hooks != "refuse" && f.Hooks != "skip" {
+		return options, usage.Errorf("--hooks=%s: write run, skip or refuse", f.Hooks)
+	}
+	for _, folder := range f.charts {
+		charts, err := orderfile.ReadCharts(ctx, folder)
+		if err != nil {
+			return options, err
+		}
+		options.Charts = append(options.Charts, charts...)
+	}
+	if order == "" {
+		return options, nil
+	}
+	file, err := orderfile.Read(ctx, order)
+	if err != nil {
+		return options, err
+	}
+	options.Stacks, options.ApplicationOf, options.KindTimeouts = file.Stacks, file.ApplicationOf, file.Timeouts
+	options.IdleApplications = file.Idle
+	return options, nil
+}
+
+// Offline holds the flags of commands that plan without a cluster.
+type Offline struct {
+	source.InputFlags
+	PlanFlags
+	Namespace string
+}
+
+// Register defines the flags.
+func (o *Offline) Register(cmd *cobra.Command) {
+	o.InputFlags.Register(cmd.Flags())
+	o.PlanFlags.Register(cmd.Flags())
+	cmd.Flags().StringVarP(&o.Namespace, "namespace", "n", "default", "namespace of objects without one")
+}
+
+// Load reads the manifests and the planning options.
+func (o *Offline) Load(cmd *cobra.Command) ([]apply.Input, ordering.Options, error) {
+	return ReadAll(cmd, &o.InputFlags, &o.PlanFlags, func(context.Context) apply.Scope { return o.Scope() })
+}
+
+// Scope returns the scope of a stream without a cluster.
+func (o *Offline) Scope() apply.Scope { return apply.Scope{Namespace: o.Namespace} }
+
+// LoadPlan reads and plans the manifests.
+func (o *Offline) LoadPlan(cmd *cobra.Command) (*apply.Stream, []apply.Input, *ordering.Plan, error) {
+	inputs, options, err := o.Load(cmd)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	stream, plan, err := o.PlanStream(inputs, o.Scope(), &options, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	_, err = Gates(plan, stream, true)
+	return stream, inputs, plan, err
+}
+
+// Plan reads the manifests and returns their plan.
+func (o *Offline) Plan(cmd *cobra.Command) (*ordering.Plan, error) {
+	_, _, plan, err := o.LoadPlan(cmd)
+	return plan, err
+}
+
+// Same returns the flags that produce the same plan from the same manifests.
+func (f *PlanFlags) Same() []string {
+	var flags []string
+	if f.frame != "" {
+		flags = append(flags, "--frame", usage.ShellQuote(f.frame))
+	}
+	if f.Hooks != "run" {
+		flags = append(flags, "--hooks", usage.ShellQuote(f.Hooks))
+	}
+	if !f.prerequisites {
+		flags = append(flags, "--prerequisites=false")
+	}
+	for _, kind := range f.prerequisiteKinds {
+		flags = append(flags, "--prerequisite-kinds", usage.ShellQuote(kind))
+	}
+	for _, folder := range f.charts {
+		flags = append(flags, "--chart", usage.ShellQuote(folder))
+	}
+	return flags
+}

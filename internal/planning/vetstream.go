@@ -1,0 +1,54 @@
+package planning
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/internal/kindnames"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Vet returns all findings about a stream, problems first.
+func (o *Offline) Vet(cmd *cobra.Command) ([]ordering.Finding, error) {
+	o.Findings = &fn.Findings{}
+	inputs, options, wrong := readParts(cmd, &o.InputFlags, &o.PlanFlags)
+	if wrong != nil && (len(inputs) == 0 || cmd.Context().Err() != nil) {
+		return nil, wrong
+	}
+	stream, err := apply.NewStream(MarkHooks(inputs, options), o.Scope())
+	var problems, remarks []ordering.Finding
+	for _, fault := range slices.Concat(ordering.FlattenErrors(wrong), ordering.FlattenErrors(err)) {
+		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+	}
+	for _, fault := range ordering.FlattenErrors(checkHooks(stream)) {
+		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+	}
+	faults, unused := checkAnnotations(stream)
+	for _, fault := range faults {
+		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+	}
+	ordered, notes, err := o.switches(stream, &options)
+	for _, fault := range ordering.FlattenErrors(errors.Join(err, o.checkAtomic(options.Stacks, ordered))) {
+		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+	}
+	wrongKinds, idleKinds := kindnames.Check(stream.Resources, options, nil)
+	_, dropped := hooks.Read(stream.Hooks)
+	for _, fault := range slices.Concat(wrongKinds, dropped) {
+		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+	}
+	for _, text := range slices.Concat(unused, notes, idleKinds) {
+		remarks = append(remarks, ordering.Finding{Text: text})
+	}
+	for _, f := range *o.Findings {
+		if f.Severity == fn.Warning {
+			remarks = append(remarks, ordering.Finding{Text: strings.TrimPrefix(f.String(), "warning: ")})
+		}
+	}
+	return slices.Concat(problems, stream.Vet(options), remarks), nil
+}

@@ -1,0 +1,43 @@
+package rbac
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/access"
+	"github.com/ordapply/ordapply/internal/hookrun"
+	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+)
+
+// HookPermissions returns the permissions for the hooks of an apply, or of a
+// rollback, and of additional events.
+func HookPermissions(stream *apply.Stream, kinds kube.Kinds, diagnosis, rollback bool, more ...hooks.Event) kube.Permissions {
+	all, _ := hooks.Read(stream.Hooks)
+	events := append(more, hooks.PreInstall, hooks.PostInstall, hooks.PreUpgrade, hooks.PostUpgrade)
+	if rollback {
+		events = append(more, hooks.PreRollback, hooks.PostRollback)
+	}
+	p := hookrun.Permissions(all, kinds, diagnosis, events...)
+	if !rollback && all.OfApply() {
+		p.Add(hookrun.OperationPermissions(stream.Resources, kinds))
+	}
+	return p
+}
+
+// CreationPermissions returns the permissions for deleting objects that a run
+// creates, and for distinguishing them from existing ones.
+func CreationPermissions(objects map[object.ID]*unstructured.Unstructured, kinds kube.Kinds) kube.Permissions {
+	all := access.RemovalPermissions(objects, kinds)
+	lists := slices.DeleteFunc(slices.Clone(all.Optional), func(p kube.Permission) bool { return p.Verb != "list" || p.Namespace == "" })
+	for id, obj := range objects {
+		if kind, known := kinds(obj.GroupVersionKind()); known && id.Namespace == "" {
+			lists = append(lists, kube.Permission{Verb: "list", Resource: kind.Resource})
+		}
+	}
+	all.Add(kube.Permissions{Required: lists})
+	return all
+}

@@ -1,0 +1,134 @@
+package rbac
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state"
+)
+
+// rbacSetFlags select what the account may do with an apply set.
+type rbacSetFlags struct {
+	set       string
+	prune     bool
+	remove    bool
+	takeOver  bool
+	onFailure bool
+	rollback  bool
+	status    bool
+}
+
+func (f *rbacSetFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.set, "applyset", "", "also allow managing this apply set: NAME of its parent Secret, or KIND/NAME")
+	flags.BoolVar(&f.prune, "prune", false, "also allow pruning members that the stream no longer contains")
+	flags.BoolVar(&f.remove, "delete", false, "also allow deleting the objects of the manifests")
+	flags.BoolVar(&f.takeOver, "take-over", false, "also allow taking over the apply set from another tool")
+	flags.BoolVar(&f.onFailure, "rollback-on-failure", false, "also allow undoing a failed run: deleting what it created, and applying the revision that is deployed now")
+	flags.BoolVar(&f.rollback, "rollback", false, "also allow the rollback command: applying any stored revision of the apply set, and pruning")
+	flags.BoolVar(&f.status, "status", false, "also allow the status and history commands")
+}
+
+// check returns an error for flags that require an apply set.
+func (f *rbacSetFlags) check() error {
+	for flag, given := range map[string]bool{
+		"prune": f.prune, "take-over": f.takeOver, "rollback-on-failure": f.onFailure, "rollback": f.rollback, "status": f.status,
+	} {
+		if given && f.set == "" {
+			return usage.Errorf("--%s requires an apply set: name it with --applyset", flag)
+		}
+	}
+	return nil
+}
+
+// setPermissions returns the permissions for the apply set and the selected
+// actions.
+func (f *rbacSetFlags) setPermissions(ctx context.Context, w rbacRequest, applier apply.Applier) (kube.Permissions, []string, error) {
+	var all kube.Permissions
+	parent, kind, err := w.parent(ctx, f.set)
+	if err != nil {
+		return all, nil, err
+	}
+	home := w.scope.Namespace
+	if w.target != nil {
+		home = w.target.Home
+	}
+	all.Add(state.Permissions(parent, kind, home, false))
+	if f.remove {
+		all.Add(state.SetDeletionPermissions(parent, kind, home))
+	}
+	promise := w.servedSetKinds(ctx, parent, kind).WithMembers(slices.Collect(maps.Keys(w.stream.Objects)))
+	if f.takeOver {
+		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "patch"))
+	}
+	back, notes, err := f.backPermissions(ctx, w, applier, parent, home, &promise)
+	if err != nil {
+		return all, nil, err
+	}
+	all.Add(byKind(back))
+	if f.prune || f.remove || f.rollback { // a deletion also removes the label from kept objects, with PATCH as apply set it
+		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "watch", "delete"))
+	}
+	if f.status {
+		all.Add(state.ViewPermissions(promise, kind, home, w.kinds))
+	}
+	return all, notes, nil
+}
+
+// backPermissions returns the permissions for rolling back to revisions of the
+// set. It adds the kinds of the revisions to promise.
+func (f *rbacSetFlags) backPermissions(ctx context.Context, w rbacRequest, applier apply.Applier, parent object.ID, home string, promise *applyset.Parent) (kube.Permissions, []string, error) {
+	var all kube.Permissions
+	if !f.onFailure && !f.rollback {
+		return all, nil, nil
+	}
+	if f.onFailure {
+		all.Add(CreationPermissions(w.stream.Objects, w.kinds))
+	}
+	if w.target == nil {
+		return all, []string{"A rollback applies a revision of the apply set: without a cluster, no Role allows kinds that only a revision contains."}, nil
+	}
+	revisions, err := f.revisions(ctx, state.History{Cluster: w.target.Cluster, Parent: applyset.Parent{ID: parent}, Namespace: home})
+	if err != nil {
+		return all, nil, err
+	}
+	for _, r := range revisions {
+		kinds := kube.StreamKinds(r.Objects()).Or(w.kinds)
+		all.Add(applier.Permissions(r.Plan, r.Objects(), kinds))
+		*promise = promise.WithMembers(slices.Collect(maps.Keys(r.Objects())))
+	}
+	return all, nil, nil
+}
+
+// revisions returns the revisions to which a rollback may go: all, or the
+// deployed one.
+func (f *rbacSetFlags) revisions(ctx context.Context, history state.History) ([]*state.Revision, error) {
+	if !f.rollback {
+		r, err := history.Last(ctx, state.Deployed)
+		if r == nil || err != nil {
+			return nil, err
+		}
+		return []*state.Revision{r}, nil
+	}
+	entries, err := history.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []*state.Revision
+	for _, e := range entries {
+		r, err := history.Read(ctx, e.Number)
+		if err != nil {
+			return nil, fmt.Errorf("--rollback: %w", err)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}

@@ -1,0 +1,63 @@
+package rbac
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ordapply/ordapply/internal/plain"
+)
+
+// writeRoles returns the YAML of Roles with these rules and, unless subject is
+// "", their bindings.
+func writeRoles(name string, rules map[string][]rule, subject string) string {
+	var out strings.Builder
+	for _, namespace := range slices.Sorted(maps.Keys(rules)) {
+		kind := "Role"
+		metadata := "{name: " + scalar(name) + ", namespace: " + scalar(namespace) + "}"
+		if namespace == "" {
+			kind, metadata = "ClusterRole", "{name: "+scalar(name)+"}"
+		}
+		fmt.Fprintf(&out, "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata: %s\nrules:\n", kind, metadata)
+		for _, r := range rules[namespace] {
+			out.WriteString(r.yaml())
+		}
+		if subject != "" {
+			fmt.Fprintf(&out, "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata: %s\n", kind, metadata)
+			fmt.Fprintf(&out, "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %s, name: %s}\nsubjects:\n- %s\n", kind, scalar(name), subject)
+		}
+	}
+	return out.String()
+}
+
+// yaml returns the rule as one line of YAML.
+func (r rule) yaml() string {
+	line := fmt.Sprintf("- {apiGroups: [%s], resources: [%s], ", scalar(r.group), scalars(r.resources))
+	if len(r.names) > 0 {
+		line += "resourceNames: [" + scalars(r.names) + "], "
+	}
+	return line + "verbs: [" + scalars(r.verbs) + "]}\n"
+}
+
+func scalars(list []string) string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = scalar(s)
+	}
+	return strings.Join(out, ", ")
+}
+
+// scalar returns a string as a YAML scalar: quoted unless it is a plain word,
+// and with control characters escaped.
+func scalar(s string) string {
+	words := regexp.MustCompile(`^[a-z][a-z0-9]*([-./][a-z0-9]+)*$`)
+	switch {
+	case !words.MatchString(s), slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, s):
+		quoted, _ := json.Marshal(s) // marshaling a string cannot fail
+		return string(plain.JSON(quoted))
+	}
+	return s
+}

@@ -1,0 +1,33 @@
+package references
+
+import (
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/object"
+)
+
+// ingress adds edges from the IngressClass and the Services that an Ingress
+// names.
+func (refs *references) ingress(r Resource) {
+	if r.Kind != "Ingress" || r.Group != "networking.k8s.io" && r.Group != "extensions" {
+		return
+	}
+	if class := String(r.Object, "spec", "ingressClassName"); class != "" {
+		refs.need(object.ID{Group: "networking.k8s.io", Kind: "IngressClass", Name: class}, graph.Helps, "ingress", "ingressClassName names")
+	}
+	backend := func(b any, where string) {
+		name := String(b, "service", "name")
+		if name == "" {
+			name = String(b, "serviceName")
+		}
+		if name != "" {
+			refs.need(object.ID{Kind: "Service", Namespace: r.Namespace, Name: name}, graph.Helps, "ingress", where+" names")
+		}
+	}
+	backend(Field(r.Object, "spec", "defaultBackend"), "defaultBackend")
+	backend(Field(r.Object, "spec", "backend"), "backend")
+	for _, rule := range List(r.Object, "spec", "rules") {
+		for _, path := range List(rule, "http", "paths") {
+			backend(Field(path, "backend"), "a path")
+		}
+	}
+}

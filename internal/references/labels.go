@@ -1,0 +1,118 @@
+package references
+
+import (
+	"maps"
+	"slices"
+)
+
+// selector is a metav1.LabelSelector read from a manifest.
+type selector struct {
+	labels      map[string]string
+	expressions []labelExpression
+}
+
+type labelExpression struct {
+	key, operator string
+	values        []string
+}
+
+func readSelector(v any) selector {
+	s := selector{labels: stringMap(Field(v, "matchLabels"))}
+	for _, e := range List(v, "matchExpressions") {
+		expression := labelExpression{key: String(e, "key"), operator: String(e, "operator")}
+		for _, value := range List(e, "values") {
+			if text, ok := value.(string); ok {
+				expression.values = append(expression.values, text)
+			}
+		}
+		s.expressions = append(s.expressions, expression)
+	}
+	return s
+}
+
+func (s selector) empty() bool { return len(s.labels) == 0 && len(s.expressions) == 0 }
+
+// about returns the requirements of a selector on one label.
+func (s selector) about(key string) selector {
+	part := selector{labels: map[string]string{}}
+	if value, ok := s.labels[key]; ok {
+		part.labels[key] = value
+	}
+	for _, e := range s.expressions {
+		if e.key == key {
+			part.expressions = append(part.expressions, e)
+		}
+	}
+	return part
+}
+
+// matches implements metav1.LabelSelector: NotIn also matches an absent key.
+func (s selector) matches(labels map[string]string) bool {
+	for key, value := range s.labels {
+		if have, ok := labels[key]; !ok || have != value {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(s.expressions, func(e labelExpression) bool { return !e.matches(labels) })
+}
+
+func (e labelExpression) matches(labels map[string]string) bool {
+	value, present := labels[e.key]
+	switch e.operator {
+	case "In":
+		return present && slices.Contains(e.values, value)
+	case "NotIn":
+		return !present || !slices.Contains(e.values, value)
+	case "Exists":
+		return present
+	case "DoesNotExist":
+		return !present
+	}
+	return false
+}
+
+// addWorkload indexes a workload by its Pod labels.
+func (ix *Index) addWorkload(i int, r Resource) {
+	if PodSpec(r.Object) == nil {
+		return
+	}
+	byLabel := ix.workloads[r.Namespace]
+	if byLabel == nil {
+		byLabel = map[string][]int{}
+		ix.workloads[r.Namespace] = byLabel
+	}
+	byLabel[""] = append(byLabel[""], i)
+	for key, value := range podLabels(r) {
+		pair := key + "=" + value
+		byLabel[pair] = append(byLabel[pair], i)
+	}
+}
+
+// selected returns the workloads of a namespace whose Pods a selector matches.
+// It tests only those with the rarest of the required labels.
+func (ix *Index) selected(namespace string, s selector) []int {
+	byLabel := ix.workloads[namespace]
+	candidates := byLabel[""]
+	for _, key := range slices.Sorted(maps.Keys(s.labels)) {
+		if with := byLabel[key+"="+s.labels[key]]; len(with) < len(candidates) {
+			candidates = with
+		}
+	}
+	var out []int
+	for _, i := range candidates {
+		if s.matches(podLabels(ix.Resources[i])) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// workloadsBehind returns the workloads of the stream that a Service selects.
+func (ix *Index) workloadsBehind(service int) []int {
+	r := ix.Resources[service]
+	labels := stringMap(Field(r.Object, "spec", "selector"))
+	if len(labels) == 0 {
+		return nil
+	}
+	return ix.selected(r.Namespace, selector{labels: labels})
+}

@@ -1,0 +1,17 @@
+package references
+
+import (
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/object"
+)
+
+// token adds the edge from the ServiceAccount that a token Secret is for. The token
+// controller deletes such a Secret when it finds no account.
+func (refs *references) token(r Resource) {
+	if r.Group != "" || r.Kind != "Secret" || String(r.Object, "type") != "kubernetes.io/service-account-token" {
+		return
+	}
+	if name := r.Annotations["kubernetes.io/service-account.name"]; name != "" {
+		refs.need(object.ID{Kind: "ServiceAccount", Namespace: r.Namespace, Name: name}, graph.Required, "token", "annotation kubernetes.io/service-account.name names")
+	}
+}

@@ -1,0 +1,160 @@
+package references
+
+import (
+	"slices"
+
+	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/object"
+)
+
+func isWebhookConfiguration(id object.ID) bool {
+	return id.Group == "admissionregistration.k8s.io" &&
+		(id.Kind == "MutatingWebhookConfiguration" || id.Kind == "ValidatingWebhookConfiguration")
+}
+
+// service adds edges from the Service and workloads behind a webhook
+// configuration or an APIService, which is useless until they serve.
+func (refs *references) service(r Resource) {
+	switch {
+	case isWebhookConfiguration(r.ID):
+		for _, webhook := range List(r.Object, "webhooks") {
+			refs.backend(Field(webhook, "clientConfig", "service"), "webhook "+String(webhook, "name"))
+		}
+	case r.Group == "apiregistration.k8s.io" && r.Kind == "APIService":
+		refs.backend(Field(r.Object, "spec", "service"), "spec.service")
+	}
+}
+
+func (refs *references) backend(v any, where string) {
+	id := object.ID{Kind: "Service", Namespace: String(v, "namespace"), Name: String(v, "name")}
+	if id.Name == "" {
+		return
+	}
+	refs.need(id, graph.Required, "backend", where+" names")
+	service, ok := refs.ByID[id]
+	if !ok {
+		return
+	}
+	for _, workload := range refs.workloadsBehind(service) {
+		refs.edge(workload, graph.Ready, graph.Required, "backend", where+" is served by")
+	}
+}
+
+// intercepted adds edges from the webhooks that default or validate a custom
+// resource.
+func (refs *references) intercepted(r Resource) {
+	if !refs.IsCustom(r.ID) {
+		return
+	}
+	for _, hook := range refs.Webhooks {
+		if hook.Matches(refs.Index, r) {
+			refs.edge(hook.At, graph.Ready, graph.Helps, "webhook", "is intercepted by")
+		}
+	}
+}
+
+// Webhook is a webhook of a configuration in the stream.
+type Webhook struct {
+	At                 int
+	matchesExactly     bool // matchPolicy Exact: it does not see other versions of a kind
+	failsClosed        bool // failurePolicy Fail: requests are rejected while it does not answer
+	rules              []webhookRule
+	namespaces, labels selector
+	conditions         []string // CEL expressions; a request is intercepted if all are true
+}
+
+type webhookRule struct {
+	groups, versions, resources, operations []string
+	scope                                   string
+}
+
+// addWebhooks indexes the webhooks of a configuration.
+func (ix *Index) addWebhooks(i int, r Resource) {
+	if isWebhookConfiguration(r.ID) {
+		for _, w := range List(r.Object, "webhooks") {
+			hook := readWebhook(i, w)
+			ix.Webhooks = append(ix.Webhooks, hook)
+			if hook.takesPods() {
+				ix.podWebhooks = append(ix.podWebhooks, hook)
+			}
+		}
+	}
+}
+
+func readWebhook(configuration int, v any) Webhook {
+	w := Webhook{
+		At: configuration, matchesExactly: String(v, "matchPolicy") == "Exact", failsClosed: String(v, "failurePolicy") != "Ignore",
+		namespaces: readSelector(Field(v, "namespaceSelector")),
+		labels:     readSelector(Field(v, "objectSelector")),
+	}
+	for _, condition := range List(v, "matchConditions") {
+		w.conditions = append(w.conditions, String(condition, "expression"))
+	}
+	for _, rule := range List(v, "rules") {
+		w.rules = append(w.rules, webhookRule{
+			groups: Texts(rule, "apiGroups"), versions: Texts(rule, "apiVersions"),
+			resources: Texts(rule, "resources"), operations: Texts(rule, "operations"), scope: String(rule, "scope"),
+		})
+	}
+	return w
+}
+
+// Texts returns the strings of a list field.
+func Texts(v any, field string) []string {
+	var out []string
+	for _, item := range List(v, field) {
+		if text, ok := item.(string); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// names reports whether a rule's list contains one of the values, or "*".
+func names(list []string, values ...string) bool {
+	return slices.Contains(list, "*") || slices.ContainsFunc(values, func(v string) bool { return slices.Contains(list, v) })
+}
+
+// Matches reports whether a webhook intercepts the creation or update of a resource.
+func (w Webhook) Matches(ix *Index, r Resource) bool {
+	return slices.ContainsFunc(w.rules, func(rule webhookRule) bool { return rule.matches(ix, r, w.matchesExactly) }) &&
+		w.labels.matches(r.Labels) && w.watches(ix, r.Namespace)
+}
+
+func (rule webhookRule) matches(ix *Index, r Resource, exact bool) bool {
+	return names(rule.groups, r.Group) &&
+		(!exact || names(rule.versions, r.Version)) &&
+		names(rule.resources, ix.plural(r.ID), "*/*") &&
+		names(rule.operations, "CREATE", "UPDATE") &&
+		(rule.scope == "" || rule.scope == "*" || (rule.scope == "Namespaced") == (r.Namespace != ""))
+}
+
+// watches reports whether a webhook's namespaceSelector matches a namespace. Of
+// a Namespace that is not in the stream only the name is known; it is assumed
+// to have the other required labels.
+func (w Webhook) watches(ix *Index, namespace string) bool {
+	if namespace == "" || w.namespaces.empty() {
+		return true
+	}
+	labels := map[string]string{namespaceNameLabel: namespace}
+	i, ok := ix.ByID[object.ID{Kind: "Namespace", Name: namespace}]
+	if !ok {
+		return w.namespaces.about(namespaceNameLabel).matches(labels)
+	}
+	for key, value := range ix.Resources[i].Labels {
+		labels[key] = value
+	}
+	labels[namespaceNameLabel] = namespace
+	return w.namespaces.matches(labels)
+}
+
+// namespaceNameLabel is a label that the API server sets on every Namespace.
+const namespaceNameLabel = "kubernetes.io/metadata.name"
+
+// takesPods reports whether a webhook intercepts the creation of Pods.
+func (w Webhook) takesPods() bool {
+	return slices.ContainsFunc(w.rules, func(rule webhookRule) bool {
+		return names(rule.groups, "") && names(rule.versions, "v1") && names(rule.resources, "pods", "*/*") &&
+			names(rule.operations, "CREATE") && rule.scope != "Cluster"
+	})
+}

@@ -1,0 +1,63 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/settings"
+)
+
+// reportedError is the error of a run that -o json and --metrics-file have
+// already reported.
+type reportedError struct{ error }
+
+func (e *reportedError) Unwrap() error { return e.error }
+
+// Reported marks an error as reported; InvalidRun then leaves it alone.
+func Reported(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &reportedError{err}
+}
+
+// reportTimeout limits the time for reading the config file and the kubeconfig
+// when reporting an invalid command, since one of them may be what it was
+// waiting for.
+const reportTimeout = time.Second
+
+// InvalidRun reports a run that failed before it started, because of its flags
+// or a file that they name, so that consumers of events or metrics always see
+// an end. It returns the error, joined with errors of reporting.
+func InvalidRun(cmd *cobra.Command, args []string, err error) error {
+	var told *reportedError
+	if err == nil || cmd.Flags().Lookup("metrics-file") == nil || errors.As(err, &told) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), reportTimeout)
+	defer cancel()
+	measured := &Metrics{}
+	if file := settings.FlagValue(ctx, cmd, args, "metrics-file"); file != "" {
+		if m, refused := NewMetrics(file, refusedLabels(ctx, cmd, args)); refused == nil {
+			measured = m
+		}
+	}
+	return Unstarted(cmd.OutOrStdout(), settings.FlagValue(ctx, cmd, args, "output"), measured, err)
+}
+
+// Unstarted reports the end of a run without a plan: an error, or nil if there
+// was nothing to do. It returns the error joined with that of writing metrics.
+func Unstarted(w io.Writer, output string, measured *Metrics, err error) error {
+	err = measured.Ended(err)
+	if output == "json" {
+		events.NewLog(w, events.RunStart{}).End(exit.Outcome(apply.Summary{}, nil, err))
+	}
+	return err
+}

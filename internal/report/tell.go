@@ -1,0 +1,148 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/asyncwriter"
+	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/events"
+	"github.com/ordapply/ordapply/internal/liveview"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/track"
+	"github.com/ordapply/ordapply/internal/verbose"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Reporters follows a run, and calls several reporters in turn.
+type Reporters struct {
+	run  *track.Tracker
+	all  []reporter
+	live *live // one of them, which draws on a terminal; else nil
+}
+
+// NewReporters returns reporters of a run of a plan, which are called in this order.
+func NewReporters(plan *ordering.Plan, all ...reporter) *Reporters {
+	return &Reporters{run: track.New(plan, time.Now()), all: all}
+}
+
+// add adds a reporter, which is called after those before it.
+func (t *Reporters) add(one reporter) *Reporters {
+	t.all = append(t.all, one)
+	return t
+}
+
+// Begin reports the beginning of the run.
+func (t *Reporters) Begin() {
+	for _, one := range t.all {
+		one.Begin(t.run)
+	}
+}
+
+// Event reports an event. It never blocks.
+func (t *Reporters) Event(e apply.Event) {
+	change := t.run.Take(e)
+	for _, one := range t.all {
+		one.Event(change)
+	}
+}
+
+// Extend reports that a prune adds waves to the plan.
+func (t *Reporters) Extend(plan *ordering.Plan) {
+	more := t.run.Extend(plan)
+	for _, one := range t.all {
+		one.Extend(more)
+	}
+}
+
+// RollBack reports that the run failed and that plan undoes it, by applying a revision, or
+// for revision 0 by deleting what the run created.
+func (t *Reporters) RollBack(revision int, plan *ordering.Plan) {
+	t.run = track.New(plan, time.Now())
+	for _, one := range t.all {
+		one.RollBack(revision, t.run)
+	}
+}
+
+// End reports the outcome.
+func (t *Reporters) End(o events.Outcome) {
+	for _, one := range t.all {
+		one.End(o)
+	}
+}
+
+// NotifyInterrupt reports at once that an interrupt was received, until stop is called,
+// since pending requests may take a while. The live view reports it itself.
+func (t *Reporters) NotifyInterrupt(ctx context.Context, stderr io.Writer) (stop func() bool) {
+	if l := t.live; l != nil {
+		abortable.SetSlowNotice(ctx, func(text string) { l.later(func() { plain.Fprintln(l.stays, text) }) })
+		return func() bool { return true }
+	}
+	return onInterrupt(ctx, func() { plain.Fprintln(stderr, liveview.Interrupted) })
+}
+
+// Outputs are the two output streams of a command. Slow readers and closed
+// pipes do not block the command.
+type Outputs struct{ Out, Err *asyncwriter.Writer }
+
+// OpenOutputs buffers a command's output until close. From then on a closed
+// pipe does not terminate the process with SIGPIPE.
+func OpenOutputs(cmd *cobra.Command) Outputs {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	out, err := asyncwriter.Pair(cmd.OutOrStdout(), cmd.ErrOrStderr())
+	abortable.SetSlowNotice(cmd.Context(), func(text string) { plain.Fprintln(err, text) })
+	verbose.Of(cmd.Context()).Redirect(err)
+	return Outputs{out, err}
+}
+
+// Close waits until the readers have read everything, as long as they make
+// progress.
+func (o Outputs) Close(ctx context.Context) {
+	unread := new(asyncwriter.UnreadError)
+	if err := o.Out.Close(ctx); errors.As(err, &unread) && o.Out != o.Err {
+		plain.Fprintf(o.Err, "standard output: %v\n", err)
+	} // checkedOutput has any other error
+	_ = o.Err.Close(ctx) // errors of standard error cannot be reported
+}
+
+// Options say how a run is reported.
+type Options struct {
+	Output      string // of -o: text, name or json
+	Schedule    apply.Schedule
+	DryRun      bool // by the API server
+	WaveTimeout time.Duration
+	NoLive      bool // lines on a terminal too
+	Deletion    bool
+}
+
+// Report returns the reporters for -o, in addition to metrics and to progress on
+// standard error. Reporters that may block on a slow reader at the end come last.
+func (o Outputs) Report(cmd *cobra.Command, on *connect.Target, plan *ordering.Plan, measured *Metrics, how Options) *Reporters {
+	p := newPrinter(on, o, how.DryRun)
+	var lines logReporter = p
+	if how.Deletion {
+		lines = &deletionPrinter{p}
+	}
+	told := NewReporters(plan, measured.reporters()...)
+	switch how.Output {
+	case "name":
+		p.results = namesOnly
+	case "json":
+		p.results = noResults
+		told.add(events.NewLog(o.Out, events.RunStart{Server: on.Server, Context: on.Context, DryRun: how.DryRun, Schedule: how.Schedule.String()}))
+	}
+	if at := liveTerminal(cmd, how.Output); at != nil && !how.NoLive && !verbose.IsOn(cmd) {
+		told.live = newLive(cmd, lines, p, liveview.Options{Graph: how.Schedule == apply.Graph, WaveTimeout: how.WaveTimeout}, at)
+		return told.add(told.live)
+	}
+	return told.add(lines)
+}

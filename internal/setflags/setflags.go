@@ -1,0 +1,168 @@
+// Package setflags finds the apply set that a command works on, and makes the run that
+// applies a stream to it:
+//
+//	set, err := setflags.OpenExisting(ctx, target, "configmap/shop")
+//	run, err := f.SetFlags.Open(ctx, setflags.Job{Target: target, Stream: stream, Plan: plan}, applier, os.Stderr)
+package setflags
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/preview"
+	"github.com/ordapply/ordapply/state"
+)
+
+// SetFlags select the apply set (KEP-3659) of the resources.
+type SetFlags struct {
+	Set         string
+	Adopt       string
+	TakeOver    bool
+	Prune       bool
+	pruneSpaces bool
+	lockTimeout time.Duration
+	Limit       int
+	Rollback    bool
+}
+
+// Register defines the flags of a run on a set.
+func (f *SetFlags) Register(flags *pflag.FlagSet) {
+	f.RegisterMembership(flags)
+	flags.BoolVar(&f.Rollback, "rollback-on-failure", false, "when the run fails, apply the last deployed revision of the apply set again and delete what the run created; on a first install, only delete what it created. The exit code is still that of the failure")
+	f.RegisterHistory(flags)
+	f.RegisterLock(flags)
+}
+
+// AddClusterFlags registers kubectl's flags for a command that supports apply
+// sets, which change the meaning of -n.
+func AddClusterFlags(flags *pflag.FlagSet, cluster *genericclioptions.ConfigFlags) {
+	cluster.AddFlags(flags)
+	flags.Lookup("namespace").Usage = "namespace of resources without one. Without --applyset, a resource with another namespace is refused; with it, this is the namespace of the parent, and resources may name any"
+}
+
+// RegisterMembership registers the flags that affect a preview.
+func (f *SetFlags) RegisterMembership(flags *pflag.FlagSet) {
+	f.Limit = state.DefaultLimit
+	flags.StringVar(&f.Set, "applyset", "", "apply set (KEP-3659) that the resources become members of: NAME of its parent Secret, in the namespace of -n, or KIND/NAME")
+	flags.StringVar(&f.Adopt, "adopt", "unowned", `which existing objects may become members: "never": none; "unowned": those in no set; "any": also members of other sets`)
+	flags.BoolVar(&f.TakeOver, "take-over", false, "take over a set that another tool managed, with all fields that the tool owns on its members; implies --adopt=any")
+	flags.BoolVar(&f.Prune, "prune", false, "when the whole stream is ready, delete members of the apply set that it no longer contains, in reverse order")
+	f.RegisterPruneNamespaces(flags)
+}
+
+// RegisterPruneNamespaces defines --prune-namespaces.
+func (f *SetFlags) RegisterPruneNamespaces(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.pruneSpaces, "prune-namespaces", false, "prune Namespaces even if they contain objects outside the apply set")
+}
+
+// RegisterHistory defines --history-limit.
+func (f *SetFlags) RegisterHistory(flags *pflag.FlagSet) {
+	flags.IntVar(&f.Limit, "history-limit", state.DefaultLimit, "number of revisions of an apply set to keep; the last deployed one is always kept")
+}
+
+// RegisterLock defines --lock-timeout.
+func (f *SetFlags) RegisterLock(flags *pflag.FlagSet) { RegisterLockTimeout(flags, &f.lockTimeout) }
+
+// RegisterLockTimeout defines --lock-timeout, whose value goes to d.
+func RegisterLockTimeout(flags *pflag.FlagSet, d *time.Duration) {
+	flags.DurationVar(d, "lock-timeout", 30*time.Second, "how long to wait for another run on the same apply set; 0: do not wait")
+}
+
+// WaitingFor returns a function that prints that another run holds the lock.
+func WaitingFor(set string, said io.Writer) func(*state.HeldError) {
+	return func(held *state.HeldError) {
+		plain.Fprintf(said, "waiting for another run on apply set %s: %s\n", set, held.Holder)
+	}
+}
+
+// Check returns an error for flags that require an apply set.
+func (f *SetFlags) Check() error {
+	if err := usage.OneOf("adopt", f.Adopt, "never", "unowned", "any"); err != nil {
+		return err
+	}
+	if err := f.CheckHistory(); err != nil {
+		return err
+	}
+	switch {
+	case f.TakeOver && f.Adopt == "never":
+		return usage.Errorf("--take-over adopts the members of the other tool, and --adopt=never forbids that: leave one of them out")
+	case f.Set == "" && f.Rollback:
+		return usage.Errorf("--rollback-on-failure requires an apply set: name it with --applyset")
+	case f.Set == "" && f.TakeOver:
+		return usage.Errorf("--take-over requires an apply set: name it with --applyset")
+	case f.Set == "" && (f.Prune || f.pruneSpaces):
+		return usage.Errorf("--prune requires an apply set: name it with --applyset")
+	case f.pruneSpaces && !f.Prune:
+		return usage.Errorf("--prune-namespaces requires --prune")
+	}
+	return nil
+}
+
+// CheckHistory refuses a --history-limit below 1.
+func (f *SetFlags) CheckHistory() error {
+	if f.Limit < 1 {
+		return usage.Errorf("--history-limit=%d: must be at least 1", f.Limit)
+	}
+	return nil
+}
+
+// Memory returns what the history stores about a run in addition to its plan
+// and stream: how the plan was built. order is the file of --order, or "".
+func (f *SetFlags) Memory(ctx context.Context, options ordering.Options, order string) (state.RevisionMetadata, error) {
+	m := state.RevisionMetadata{Revision: state.Revision{Options: options}, Limit: f.Limit}
+	if order == "" {
+		return m, nil
+	}
+	text, err := abortable.ReadFile(ctx, order, "--order")
+	m.Revision.OrderFile = string(text)
+	return m, err
+}
+
+// Job is what a run applies to its apply set.
+type Job struct {
+	Target   *connect.Target
+	Stream   *apply.Stream
+	Plan     *ordering.Plan
+	Metadata state.RevisionMetadata // what the history stores about it
+}
+
+// Open returns a run of the apply set, which reports to no one yet.
+func (f *SetFlags) Open(ctx context.Context, j Job, applier apply.Applier, said io.Writer) (state.Run, error) {
+	gvk, id, err := ParentOf(ctx, j.Target, f.Set)
+	applier.Membership.Adopt = apply.Adopt(f.Adopt)
+	return state.Run{
+		SetRef: state.SetRef{
+			Cluster: j.Target.Cluster, Parent: id, Kind: gvk, Namespace: j.Target.Home,
+			LockTimeout: f.lockTimeout, OnWaiting: WaitingFor(f.Set, said),
+		},
+		Applier: applier, Plan: j.Plan, Stream: j.Stream,
+		TakeOver: f.TakeOver, Metadata: j.Metadata, Prune: f.Prune,
+		Remover: apply.Remover{
+			Cluster: applier.Cluster, Workers: applier.Workers, Timeout: applier.Timeout, WaveTimeout: applier.WaveTimeout,
+			PruneNamespaces: f.pruneSpaces,
+		},
+		Callbacks: state.Callbacks{OnNote: func(text string) { plain.Fprintf(said, "note: %s\n", text) }},
+	}, err
+}
+
+// Preview returns the preview of a job, of an apply set if one is given. Notes go to said.
+func (f *SetFlags) Preview(ctx context.Context, j Job, applier apply.Applier, said io.Writer) (*preview.Preview, error) {
+	if f.Set == "" {
+		return applier.Preview(ctx, j.Plan, j.Stream.Objects)
+	}
+	run, err := f.Open(ctx, j, applier, said)
+	if err != nil {
+		return nil, err
+	}
+	return run.Preview(ctx)
+}

@@ -1,0 +1,81 @@
+package settings
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ordapply/ordapply/internal/nearest"
+	"github.com/ordapply/ordapply/internal/usage"
+)
+
+// FlagError adds a suggestion to the error for an unknown flag. If the verb
+// before it is unknown, that is the error.
+func FlagError(cmd *cobra.Command, err error) error {
+	if verb := cmd.Flags().Arg(0); verb != "" && !cmd.HasParent() {
+		return noVerb(cmd, verb)
+	}
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return usage.Wrap(err)
+	}
+	near := ""
+	switch name := unknown.GetSpecifiedName(); {
+	case slices.Contains([]string{"debug", "loglevel", "log-level", "trace", "verbose"}, name):
+		near = "; -v 2 logs decisions and retries, -v 3 also requests"
+	case !cmd.HasParent() && isFlagOfApply(cmd, name):
+		near = "; flags follow a command: " + cmd.CommandPath() + " apply -f FILE"
+	case len(name) > 1: // one letter is close to any
+		near = nearest.DidYouMean(name, slices.Sorted(maps.Keys(flagsOf(cmd))))
+	}
+	return usage.Errorf("%w%s (%s --help lists all)", err, near, cmd.CommandPath())
+}
+
+// isFlagOfApply reports whether the command apply has a flag, or a flag of one letter.
+func isFlagOfApply(root *cobra.Command, name string) bool {
+	apply, _, err := root.Find([]string{"apply"})
+	return err == nil && (apply.Flags().Lookup(name) != nil || len(name) == 1 && apply.Flags().ShorthandLookup(name) != nil)
+}
+
+// noVerb returns the error for an unknown verb.
+func noVerb(root *cobra.Command, verb string) error {
+	var verbs []string
+	for _, sub := range root.Commands() {
+		verbs = append(verbs, sub.Name())
+	}
+	return usage.Errorf("unknown command %q%s (%s --help lists all)", verb, nearest.DidYouMean(verb, verbs), root.CommandPath())
+}
+
+// KnownVerb rejects arguments of the root command, which are unknown verbs.
+func KnownVerb(root *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return noVerb(root, args[0])
+	}
+	return nil
+}
+
+// CheckArguments turns argument errors of a command into usage errors.
+func CheckArguments(cmd *cobra.Command) {
+	if args := cmd.Args; args != nil {
+		cmd.Args = func(c *cobra.Command, given []string) error {
+			err := args(c, given)
+			var said *usage.Error
+			switch {
+			case err == nil, errors.As(err, &said):
+				return err
+			case len(given) == 1 && c.Flags().Lookup("filename") != nil && !c.HasSubCommands():
+				return usage.Errorf("%s takes no argument %q: name files and folders with -f", c.CommandPath(), given[0])
+			case len(given) == 0:
+				return usage.Errorf("an argument is missing: %s (%s --help explains it)", c.UseLine(), c.CommandPath())
+			default:
+				return usage.Wrap(errors.New(err.Error() + "; see " + c.CommandPath() + " --help"))
+			}
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		CheckArguments(sub)
+	}
+}

@@ -1,0 +1,270 @@
+// Package snapshot reads the live objects of a stream, with one LIST for each kind and
+// namespace, and proves which of them a PATCH would not change.
+//
+//	reader := snapshot.Reader{Cluster: cluster, Owner: owner, Bodies: bodies, Health: assessor, Workers: 32, Manifests: manifests}
+//	objects := reader.Read(ctx, 0)
+//	if objects[0].Live != nil && reader.IsUnchanged(0, objects[0].Live) { // need not be sent
+//
+// The lists have no label selector, although watches select by the set's label: objects to
+// adopt, of other sets, or without their label must be found as well. Without a label, a list
+// of all namespaces would contain everything in the cluster.
+package snapshot
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/internal/desired"
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/ownership"
+	"github.com/ordapply/ordapply/kube"
+)
+
+// Cluster is what a snapshot reads; kube.Cluster is one.
+type Cluster interface {
+	kube.Discovery
+	Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error)
+	List(ctx context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error)
+}
+
+// Reader reads the live objects of manifests. It is not changed by that, and may be used
+// by several goroutines.
+type Reader struct {
+	Cluster   Cluster
+	Owner     ownership.Owner
+	Bodies    desired.Stream
+	Health    *health.Assessor
+	Workers   int // bounds the concurrent requests of Read
+	Manifests []*unstructured.Unstructured
+}
+
+// Object is what was read of one manifest's object. The zero value was not read.
+type Object struct {
+	Live     *unstructured.Unstructured // nil when it does not exist or is not known
+	Known    bool                       // it is known whether it exists
+	Metadata bool                       // only its metadata was read
+	Err      error                      // why it could not be read
+	Epoch    int                        // when it was read, as the caller counts, from 1; 0: not read
+}
+
+// Timeout bounds the reading of the whole snapshot. An API server that is too
+// slow for it may still answer a PATCH.
+const Timeout = 30 * time.Second
+
+// Read reads the live objects whose kinds are served, by position of their manifests,
+// within a limit if that is positive. Objects that it may not or cannot read are not known:
+// they are sent.
+func (r Reader) Read(ctx context.Context, limit time.Duration) []Object {
+	if limit <= 0 || limit > Timeout {
+		limit = Timeout
+	}
+	ctx, cancel := context.WithTimeout(activity.For(ctx, "to find existing objects"), limit)
+	defer cancel()
+	all := make([]int, len(r.Manifests))
+	for i := range all {
+		all[i] = i
+	}
+	objects := make([]Object, len(r.Manifests))
+	var group sync.WaitGroup
+	places := make(chan struct{}, r.Workers)
+	for _, l := range r.Lists(all) {
+		group.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			seen := r.readForComparison(ctx, l)
+			for _, i := range l.Members { // no other list has them
+				objects[i] = r.Object(l, seen, i, 1)
+			}
+		})
+	}
+	group.Wait()
+	return objects
+}
+
+// List is one LIST: the objects of a kind in a namespace.
+type List struct {
+	gvk       schema.GroupVersionKind
+	namespace string
+	kind      kube.Kind
+	Members   []int // positions of manifests
+	metadata  bool  // only metadata is needed
+}
+
+// Lists groups manifests by kind and namespace.
+func (r Reader) Lists(manifests []int) []*List {
+	type key struct {
+		gvk       schema.GroupVersionKind
+		namespace string
+	}
+	byKey := map[key]*List{}
+	var lists []*List
+	for _, i := range manifests {
+		obj := r.Manifests[i]
+		gvk := obj.GroupVersionKind()
+		kind, served := kube.KindsOf(r.Cluster)(gvk)
+		if !served || kind.Namespaced && obj.GetNamespace() == "" {
+			continue
+		}
+		k := key{gvk, obj.GetNamespace()}
+		l := byKey[k]
+		if l == nil {
+			l = &List{gvk: gvk, namespace: obj.GetNamespace(), kind: kind, metadata: true}
+			byKey[k] = l
+			lists = append(lists, l)
+		}
+		l.Members = append(l.Members, i)
+		l.metadata = l.metadata && r.isReadyWhenCreated(obj)
+	}
+	return lists
+}
+
+// isReadyWhenCreated reports whether an object is ready when it exists, or, for a
+// CustomResourceDefinition, when its kinds are served.
+func (r Reader) isReadyWhenCreated(obj *unstructured.Unstructured) bool {
+	return r.Health.Assess(obj).Rule == health.Exists || len(kube.DefinedKinds(obj)) > 0
+}
+
+// Object returns what was read of one manifest's object in an epoch.
+func (r Reader) Object(l *List, seen Result, i, epoch int) Object {
+	name := r.Manifests[i].GetName()
+	if err := seen.failed[name]; err != nil {
+		return Object{Err: err, Epoch: epoch}
+	}
+	return Object{Live: seen.objects[name], Known: true, Metadata: l.metadata && !seen.each, Epoch: epoch}
+}
+
+// MembershipError returns an error when an object may not become a member of the run's
+// apply set; nil when it may. named describes the set that owns it.
+func (r Reader) MembershipError(o Object, named func(set, namespace string) string) error {
+	if o.Live != nil {
+		return r.Owner.MembershipError(o.Live, named)
+	}
+	return r.Owner.UnreadMembershipError(o.Err)
+}
+
+// IsUnchanged reports whether an object, as it was read, is proven unchanged since its
+// manifest was last applied.
+func (r Reader) IsUnchanged(i int, live *unstructured.Unstructured) bool {
+	return live != nil && r.compare(i, live) == applyset.Same
+}
+
+// compare compares a manifest with its live object.
+func (r Reader) compare(i int, live *unstructured.Unstructured) applyset.Proof {
+	wanted, err := r.Bodies.Body(r.Manifests[i])
+	if err != nil || r.Owner.HasPreviousManagerFields(live) {
+		return applyset.Differs
+	}
+	if applyset.DropUnownedNulls(wanted, live, r.Owner.Manager) && desired.SetFingerprint(wanted) != nil { // the server refused them
+		return applyset.Differs
+	}
+	return applyset.Prove(wanted, live, r.Owner.Manager)
+}
+
+// readForComparison reads the live objects of a list. Where readiness needs only
+// metadata, it reads that first, and the whole objects only when metadata
+// cannot prove that all of them are unchanged.
+func (r Reader) readForComparison(ctx context.Context, l *List) Result {
+	seen := r.ReadList(ctx, l)
+	if !l.metadata || !r.needsWholeObjects(l, seen) {
+		return seen
+	}
+	l.metadata = false
+	whole := r.ReadList(ctx, l)
+	if len(whole.failed) > 0 {
+		l.metadata = true
+		return seen // what is not proven unchanged is sent
+	}
+	return whole
+}
+
+// needsWholeObjects reports whether some object can only be proven unchanged by its
+// body.
+func (r Reader) needsWholeObjects(l *List, seen Result) bool {
+	return slices.ContainsFunc(l.Members, func(i int) bool {
+		live := seen.objects[r.Manifests[i].GetName()]
+		return live != nil && r.compare(i, live) == applyset.NeedsBody
+	})
+}
+
+// Result holds the objects of a list by name. An object that is in
+// neither map does not exist.
+type Result struct {
+	objects map[string]*unstructured.Unstructured
+	failed  map[string]error // why an object could not be read
+	each    bool             // each was read with a GET of its own, whole
+}
+
+// ReadList sends one LIST, with a field selector where it is for a single object.
+// Where that fails and the resources become members of an apply set, it sends
+// a GET for each object: its owner must be known before it is written.
+func (r Reader) ReadList(ctx context.Context, l *List) Result {
+	query := kube.Query{Metadata: l.metadata}
+	if len(l.Members) == 1 {
+		query.Fields = "metadata.name=" + r.Manifests[l.Members[0]].GetName()
+	}
+	seen := Result{objects: map[string]*unstructured.Unstructured{}, failed: map[string]error{}}
+	objects, err := r.Cluster.List(ctx, l.kind, l.namespace, query)
+	switch {
+	case err == nil:
+		for _, obj := range objects {
+			obj.SetGroupVersionKind(l.gvk)
+			seen.objects[obj.GetName()] = obj
+		}
+	case r.Owner.MustKnowOwner():
+		r.readEach(ctx, l, &seen)
+	default:
+		for _, i := range l.Members {
+			seen.failed[r.Manifests[i].GetName()] = err
+		}
+	}
+	return seen
+}
+
+// readsAtATime bounds the concurrent GETs of one list.
+const readsAtATime = 8
+
+func (r Reader) readEach(ctx context.Context, l *List, seen *Result) {
+	seen.each = true
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	places := make(chan struct{}, readsAtATime)
+	for _, i := range l.Members {
+		places <- struct{}{}
+		group.Go(func() {
+			defer func() { <-places }()
+			name := r.Manifests[i].GetName()
+			live, err := r.Cluster.Get(ctx, l.kind, l.namespace, name)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case kubeerr.IsMissing(err):
+			case err != nil:
+				seen.failed[name] = err
+			default:
+				seen.objects[name] = live
+			}
+		})
+	}
+	group.Wait()
+}
+
+// MembershipErrors returns which of the objects that were read may not become
+// members, with the reason, by name.
+func (r Reader) MembershipErrors(ctx context.Context, seen Result) map[string]error {
+	named := ownership.NameSets(ctx, r.Cluster)
+	refused := map[string]error{}
+	for name, live := range seen.objects {
+		if err := r.Owner.MembershipError(live, named); err != nil {
+			refused[name] = err
+		}
+	}
+	return refused
+}

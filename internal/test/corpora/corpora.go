@@ -1,0 +1,42 @@
+// Package corpora finds the real manifest streams that some tests and benchmarks
+// read. They are not part of the repository: ORDAPPLY_CORPORA names their folder.
+//
+//	ORDAPPLY_CORPORA=/srv/corpora go test ./fn
+package corpora
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Variable is the environment variable that names the folder. It has no default.
+const Variable = "ORDAPPLY_CORPORA"
+
+// ErrUnset is the error of Dir when the variable is not set.
+var ErrUnset = errors.New(Variable + " is not set: it names the folder of the real streams")
+
+// Dir returns the folder, as an absolute path. It returns an error if the variable is not
+// set, or names no folder.
+func Dir() (string, error) {
+	dir := os.Getenv(Variable)
+	if dir == "" {
+		return "", ErrUnset
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s=%s is not a folder", Variable, dir)
+	}
+	return filepath.Abs(dir)
+}
+
+// Need returns the folder, and skips a test that has none.
+func Need(t testing.TB) string {
+	t.Helper()
+	dir, err := Dir()
+	if err != nil {
+		t.Skipf("%s is skipped: %v", t.Name(), err)
+	}
+	return dir
+}

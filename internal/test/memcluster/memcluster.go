@@ -1,0 +1,428 @@
+// Package memcluster is a cluster in memory, for tests of behaviour that depends only
+// on the order and time of requests.
+//
+//	cluster := memcluster.New()
+//	cluster.Refuse = func(verb string, kind kube.Kind, namespace, name string) error { … }
+package memcluster
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+)
+
+// Store is a cluster without a server, for behaviour that depends only on the
+// order and time of our own requests: it stores objects, and checks after
+// each write whether every member is in the kinds and namespaces of its set.
+// Behaviour of an API server is tested on a real one.
+type Store struct {
+	kube.Cluster // only the methods below are called
+	Discovery
+	// Refuse returns the error of a request; nil: none fails.
+	Refuse func(verb string, kind kube.Kind, namespace, name string) error
+
+	Mu        sync.Mutex                                // guards what follows
+	Objects   map[string]*unstructured.Unstructured     // by Key
+	Created   map[string]*unstructured.Unstructured     // as Create stored them
+	Writes    map[string]int                            // number of writes; it continues when a name is used again
+	Log       []string                                  // of writes
+	Uncovered []string                                  // members that were not covered by their set after a write
+	Changed   chan struct{}                             // closed at the next write
+	seen      map[*unstructured.Unstructured]membership // results of membershipOf; the objects do not change
+}
+
+// membership is what an object says about sets.
+type membership struct {
+	id     object.ID
+	parent *applyset.Parent // set when it is a parent
+	owner  string           // the set that it is a member of; "": none
+	member bool
+}
+
+// membershipOf returns the membership of an object, cached.
+func (s *Store) membershipOf(obj *unstructured.Unstructured) membership {
+	known, ok := s.seen[obj]
+	if ok {
+		return known
+	}
+	known = membership{id: kube.Meta(obj).ID, owner: applyset.Owner(obj), member: len(applyset.MembershipManagers(obj)) > 0}
+	if obj.GetLabels()[applyset.IDLabel] != "" {
+		parent, _ := applyset.ReadParent(obj)
+		known.parent = &parent
+	}
+	s.seen[obj] = known
+	return known
+}
+
+// Discovery is what a Store does not serve.
+type Discovery struct {
+	Gone             map[schema.GroupKind]bool // kinds that are not served
+	Late             map[schema.GroupKind]bool // of these, those that discovery lists when it is refreshed
+	UnreadableGroups map[string]bool           // groups whose server does not answer
+}
+
+// New returns an empty store.
+func New() *Store {
+	return &Store{
+		Objects: map[string]*unstructured.Unstructured{}, Created: map[string]*unstructured.Unstructured{},
+		Writes: map[string]int{}, Changed: make(chan struct{}), seen: map[*unstructured.Unstructured]membership{},
+	}
+}
+
+// Key returns the key of an object in Objects.
+func Key(kind kube.Kind, namespace, name string) string {
+	return strings.Join([]string{kind.Resource.GroupResource().String(), namespace, name}, "/")
+}
+
+// Kind returns how a kind is served: its plural is the kind with an s.
+func (s *Store) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	resource := gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s")
+	return kube.Kind{Resource: resource, Namespaced: gvk.Kind != "Namespace" && gvk.Kind != "CustomResourceDefinition", Stored: true}, !s.Gone[gvk.GroupKind()] && !s.UnreadableGroups[gvk.Group]
+}
+
+// Versions implements kube.Cluster: every kind is served as v1.
+func (s *Store) Versions(gk schema.GroupKind) []string {
+	if _, served := s.Kind(gk.WithVersion("v1")); !served {
+		return nil
+	}
+	return []string{"v1"}
+}
+
+// Unreadable implements kube.Cluster.
+func (s *Store) Unreadable(gv schema.GroupVersion) error {
+	if s.UnreadableGroups[gv.Group] {
+		return fmt.Errorf("what serves %s does not answer", gv)
+	}
+	return nil
+}
+
+// AllUnreadable implements kube.Cluster.
+func (s *Store) AllUnreadable() []schema.GroupVersion {
+	var all []schema.GroupVersion
+	for group := range s.UnreadableGroups {
+		all = append(all, schema.GroupVersion{Group: group, Version: "v1"})
+	}
+	return all
+}
+
+// Refresh makes the kinds of Late served.
+func (s *Store) Refresh(_ context.Context, versions ...schema.GroupVersion) error {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	s.Log = append(s.Log, "discover")
+	for gk := range s.Late {
+		if slices.ContainsFunc(versions, func(gv schema.GroupVersion) bool { return gv.Group == gk.Group }) {
+			delete(s.Gone, gk)
+		}
+	}
+	return nil
+}
+
+// NamespacedKinds implements kube.Cluster: none.
+func (s *Store) NamespacedKinds() []schema.GroupVersionKind { return nil }
+
+// StoredKinds returns the kinds of the stored objects.
+func (s *Store) StoredKinds() []schema.GroupVersionKind {
+	s.Mu.Lock()
+	var kinds []schema.GroupVersionKind
+	for _, obj := range s.Objects {
+		if gvk := obj.GroupVersionKind(); gvk.Kind != "" && !slices.Contains(kinds, gvk) {
+			kinds = append(kinds, gvk)
+		}
+	}
+	s.Mu.Unlock()
+	return slices.DeleteFunc(kinds, func(gvk schema.GroupVersionKind) bool { _, served := s.Kind(gvk); return !served })
+}
+
+// Watch implements kube.Cluster: nothing changes.
+func (s *Store) Watch(ctx context.Context, _ kube.Kind, _ string, _ kube.Query, _ func(kube.WatchEvent)) {
+	<-ctx.Done()
+}
+
+// begin starts a request; end must be called when it is done.
+func (s *Store) begin(verb string, kind kube.Kind, namespace, name string) (end func(), err error) {
+	if s.Refuse != nil {
+		if err := s.Refuse(verb, kind, namespace, name); err != nil {
+			return nil, err
+		}
+	}
+	s.Mu.Lock()
+	if verb != "get" && verb != "list" {
+		s.Log = append(s.Log, verb+" "+kind.Resource.Resource+"/"+name)
+		return func() {
+			s.Check()
+			close(s.Changed)
+			s.Changed = make(chan struct{})
+			s.Mu.Unlock()
+		}, nil
+	}
+	return s.Mu.Unlock, nil
+}
+
+// Check records members that are not covered by their set.
+func (s *Store) Check() {
+	parents := map[string]applyset.Parent{}
+	for _, obj := range s.Objects {
+		if parent := s.membershipOf(obj).parent; parent != nil {
+			parents[parent.SetID()] = *parent
+		}
+	}
+	for _, obj := range s.Objects {
+		one := s.membershipOf(obj)
+		parent, kept := parents[one.owner]
+		if one.member && (!kept || !parent.WithMembers([]object.ID{one.id}).Equal(parent)) {
+			s.Uncovered = append(s.Uncovered, one.id.String()+" after "+s.Log[len(s.Log)-1])
+		}
+	}
+}
+
+func (s *Store) put(kind kube.Kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	at := Key(kind, obj.GetNamespace(), obj.GetName())
+	s.Writes[at]++
+	obj = obj.DeepCopy()
+	obj.SetResourceVersion(strconv.Itoa(s.Writes[at]))
+	if obj.GetUID() == "" {
+		obj.SetUID(types.UID(at + "#" + strconv.Itoa(s.Writes[at])))
+	}
+	s.Objects[at] = obj
+	return obj.DeepCopy()
+}
+
+// Apply stores an object with its manager as the owner of the membership label.
+func (s *Store) Apply(_ context.Context, kind kube.Kind, obj *unstructured.Unstructured, o kube.PatchOptions) (*unstructured.Unstructured, error) {
+	end, err := s.begin("apply", kind, obj.GetNamespace(), obj.GetName())
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	obj = obj.DeepCopy()
+	at := Key(kind, obj.GetNamespace(), obj.GetName())
+	before := s.Objects[at]
+	if !met(obj, before) {
+		return nil, apierrors.NewConflict(kind.Resource.GroupResource(), obj.GetName(), nil)
+	}
+	if before != nil {
+		obj.SetUID(before.GetUID())
+	}
+	if base := s.Created[at]; base != nil {
+		wanted := obj.GetLabels()
+		obj = base.DeepCopy()
+		all := obj.GetLabels()
+		maps.Copy(all, wanted)
+		obj.SetLabels(all)
+	}
+	fields := `{}`
+	if applyset.Owner(obj) != "" {
+		fields = `{"f:metadata":{"f:labels":{"f:` + applyset.PartOfLabel + `":{}}}}`
+	}
+	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
+		Manager: o.Manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: obj.GetAPIVersion(),
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields),
+	}})
+	return s.put(kind, obj), nil
+}
+
+// met reports whether an object fulfils the uid and resourceVersion
+// preconditions of a PATCH.
+func met(patch, before *unstructured.Unstructured) bool {
+	if before == nil {
+		return patch.GetUID() == "" && patch.GetResourceVersion() == ""
+	}
+	return (patch.GetUID() == "" || patch.GetUID() == before.GetUID()) &&
+		(patch.GetResourceVersion() == "" || patch.GetResourceVersion() == before.GetResourceVersion())
+}
+
+// Create stores a new object.
+func (s *Store) Create(_ context.Context, kind kube.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	end, err := s.begin("create", kind, obj.GetNamespace(), obj.GetName())
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if s.Objects[Key(kind, obj.GetNamespace(), obj.GetName())] != nil {
+		return nil, apierrors.NewAlreadyExists(kind.Resource.GroupResource(), obj.GetName())
+	}
+	live := s.put(kind, obj)
+	s.Created[Key(kind, obj.GetNamespace(), obj.GetName())] = live
+	return live, nil
+}
+
+// Update replaces an object of the same resourceVersion.
+func (s *Store) Update(_ context.Context, kind kube.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	end, err := s.begin("update", kind, obj.GetNamespace(), obj.GetName())
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	before := s.Objects[Key(kind, obj.GetNamespace(), obj.GetName())]
+	if before == nil || before.GetResourceVersion() != obj.GetResourceVersion() {
+		return nil, apierrors.NewConflict(kind.Resource.GroupResource(), obj.GetName(), nil)
+	}
+	return s.put(kind, obj), nil
+}
+
+// Delete deletes an object at once.
+func (s *Store) Delete(_ context.Context, kind kube.Kind, live *unstructured.Unstructured, o kube.DeleteOptions) error {
+	end, err := s.begin("delete", kind, live.GetNamespace(), live.GetName())
+	if err != nil {
+		return err
+	}
+	defer end()
+	at := Key(kind, live.GetNamespace(), live.GetName())
+	switch now := s.Objects[at]; {
+	case now == nil:
+		return apierrors.NewNotFound(kind.Resource.GroupResource(), live.GetName())
+	case now.GetUID() != live.GetUID(), o.Unchanged && now.GetResourceVersion() != live.GetResourceVersion():
+		return apierrors.NewConflict(kind.Resource.GroupResource(), live.GetName(), nil)
+	}
+	delete(s.Objects, at)
+	delete(s.Created, at)
+	return nil
+}
+
+// edit changes an object whose resourceVersion is the one that was read.
+func (s *Store) edit(verb string, kind kube.Kind, live *unstructured.Unstructured, change func(*unstructured.Unstructured)) error {
+	end, err := s.begin(verb, kind, live.GetNamespace(), live.GetName())
+	if err != nil {
+		return err
+	}
+	defer end()
+	before := s.Objects[Key(kind, live.GetNamespace(), live.GetName())]
+	if before == nil {
+		return apierrors.NewNotFound(kind.Resource.GroupResource(), live.GetName())
+	}
+	if before.GetResourceVersion() != live.GetResourceVersion() {
+		return apierrors.NewConflict(kind.Resource.GroupResource(), live.GetName(), nil)
+	}
+	after := before.DeepCopy()
+	change(after)
+	s.put(kind, after)
+	return nil
+}
+
+// Migrate makes manager the owner of all fields.
+func (s *Store) Migrate(_ context.Context, kind kube.Kind, live *unstructured.Unstructured, _ []string, manager string) error {
+	return s.edit("migrate", kind, live, func(obj *unstructured.Unstructured) {
+		entries := obj.GetManagedFields()
+		for i := range entries {
+			entries[i].Manager = manager
+		}
+		obj.SetManagedFields(entries)
+	})
+}
+
+// RemoveLabel removes a label with its owners.
+func (s *Store) RemoveLabel(_ context.Context, kind kube.Kind, live *unstructured.Unstructured, label, _ string) error {
+	return s.edit("unlabel", kind, live, func(obj *unstructured.Unstructured) {
+		labels := obj.GetLabels()
+		delete(labels, label)
+		obj.SetLabels(labels)
+		obj.SetManagedFields(nil)
+	})
+}
+
+// SetManagedFields replaces the managedFields of an object.
+func (s *Store) SetManagedFields(_ context.Context, kind kube.Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, _ string) error {
+	return s.edit("managedFields", kind, live, func(obj *unstructured.Unstructured) { obj.SetManagedFields(entries) })
+}
+
+// Get returns a copy of an object.
+func (s *Store) Get(_ context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	end, err := s.begin("get", kind, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if live := s.Objects[Key(kind, namespace, name)]; live != nil {
+		return live.DeepCopy(), nil
+	}
+	return nil, apierrors.NewNotFound(kind.Resource.GroupResource(), name)
+}
+
+// List returns copies of the objects with these labels.
+func (s *Store) List(_ context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error) {
+	end, err := s.begin("list", kind, namespace, "")
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	selector, err := labels.Parse(query.Labels)
+	if err != nil {
+		return nil, err
+	}
+	var found []*unstructured.Unstructured
+	for _, at := range slices.Sorted(maps.Keys(s.Objects)) {
+		obj := s.Objects[at]
+		here := strings.HasPrefix(at, kind.Resource.GroupResource().String()+"/"+namespace)
+		if here && selector.Matches(labels.Set(obj.GetLabels())) {
+			found = append(found, obj.DeepCopy())
+		}
+	}
+	return found, nil
+}
+
+// At returns a copy of the object under a key, nil without one. Tests must
+// not use objects directly: a Lease may be renewed at the same time.
+func (s *Store) At(key string) *unstructured.Unstructured {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	return s.Objects[key].DeepCopy()
+}
+
+// Drop deletes an object, as another client might.
+func (s *Store) Drop(key string) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	delete(s.Objects, key)
+}
+
+// Add stores an object, as another client might.
+func (s *Store) Add(kind kube.Kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	return s.put(kind, obj)
+}
+
+// Members lists the objects with the label of a set, as resource/name.
+func (s *Store) Members() []string {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	out := []string{}
+	for at, obj := range s.Objects {
+		if applyset.Owner(obj) != "" {
+			out = append(out, strings.Split(at, "/")[0]+"/"+obj.GetName())
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Watched returns what a watch reports now, and a channel that is closed at
+// the next change.
+func (s *Store) Watched(kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, <-chan struct{}) {
+	s.Mu.Lock()
+	next := s.Changed
+	s.Mu.Unlock()
+	objects, _ := s.List(context.Background(), kind, namespace, query)
+	return slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool {
+		name, one := strings.CutPrefix(query.Fields, "metadata.name=")
+		return one && obj.GetName() != name
+	}), next
+}

@@ -1,0 +1,63 @@
+package state
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/object"
+)
+
+// acquireInRecordsNamespace takes the lock in the namespace of the set's records.
+func (r *Run) acquireInRecordsNamespace(ctx context.Context) (context.Context, func(), error) {
+	for {
+		held, release, err := r.acquireLock(ctx)
+		if err != nil || r.Parent.Namespace != "" {
+			return held, release, err
+		}
+		set, err := r.open(held, r.TakeOver)
+		home := r.Namespace
+		if err == nil {
+			home, err = set.ClaimRecordsNamespace(held, r.Namespace)
+		}
+		if err == nil && home == r.Namespace {
+			return held, release, nil
+		}
+		release()
+		if err != nil {
+			return nil, nil, err
+		}
+		r.Namespace = home
+	}
+}
+
+// acquireLock takes the lock in the namespace of the records as far as it is known. If
+// that Namespace is in the stream and does not exist yet, it is applied first: by then
+// all other checks have passed.
+func (r *Run) acquireLock(ctx context.Context) (context.Context, func(), error) {
+	lock := r.lock()
+	held, release, err := lock.Acquire(ctx, r.LockTimeout)
+	if kubeerr.MissingNamespace(err) == "" && !kubeerr.IsNamespaceTerminating(err) {
+		return held, release, err
+	}
+	id := object.ID{Kind: "Namespace", Name: r.Namespace}
+	if _, ours := r.Stream.Objects[id]; !ours {
+		return nil, nil, r.recordsNamespaceError(kubeerr.IsNamespaceTerminating(err))
+	}
+	if err := r.Applier.MembershipErrors(ctx, r.Plan, r.Stream.Objects); err != nil {
+		return nil, nil, err
+	}
+	if err := r.check(ctx); err != nil {
+		return nil, nil, err
+	}
+	if kubeerr.IsNamespaceTerminating(err) {
+		if err := awaitGone(ctx, r.Cluster, r.Namespace, r.Applier.WaveTimeout); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := r.Applier.Send(ctx, r.Stream.Objects[id]); err != nil {
+		return nil, nil, fmt.Errorf("apply %s, which holds the apply set: %w", id, err)
+	}
+	r.Applier.Sent = []object.ID{id}
+	return lock.Acquire(ctx, r.LockTimeout)
+}

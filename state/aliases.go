@@ -1,0 +1,54 @@
+package state
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/internal/history"
+	"github.com/ordapply/ordapply/internal/lease"
+	"github.com/ordapply/ordapply/internal/liveset"
+	"github.com/ordapply/ordapply/object"
+)
+
+// Set is an apply set on a cluster.
+type Set = liveset.Set
+
+// Members are the live members of a set.
+type Members = liveset.Members
+
+// Open reads the parent of a set, which need not exist; gvk is its kind. It returns
+// an error for a parent of another tool, unless takeOver is set, for an object
+// that is used for something else, and when the API server does not serve gvk.
+func Open(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id object.ID, takeOver bool) (*Set, error) {
+	return liveset.Open(ctx, cluster, gvk, id, takeOver)
+}
+
+// History is the revisions of an apply set.
+type History = history.History
+
+// Revision is a stream that was applied, with the order in which it was applied.
+type Revision = history.Revision
+
+// Entry is one revision of a listing.
+type Entry = history.Entry
+
+// Status is the outcome of the run that applied a revision.
+type Status = history.Status
+
+// The statuses of a revision.
+const (
+	Pending    = history.Pending    // its run is in progress, or was killed
+	Deployed   = history.Deployed   // all of it became ready
+	Failed     = history.Failed     // its run ended in any other way
+	Superseded = history.Superseded // it was deployed, and so was a later one
+)
+
+// DefaultLimit is the number of revisions that are kept by default.
+const DefaultLimit = history.DefaultLimit
+
+// HeldError reports which run holds the lock of a set.
+type HeldError = lease.HeldError
+
+// LockLostError is the error of a run that lost its lock.
+type LockLostError = lease.LostError

@@ -1,0 +1,238 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/lease"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/preview"
+)
+
+// memberDeletion deletes members of a set in the reverse of the order in which they
+// were applied.
+type memberDeletion struct {
+	set     *Set
+	history History
+	remover apply.Remover
+	// keepReason returns why a member must be kept for the set's own sake; "" when
+	// it may be deleted.
+	keepReason func(object.ID) string
+	// applyPlan is the plan of the apply that ends with this deletion, if any.
+	applyPlan *ordering.Plan
+	// onPlanned is called with the order of the deletion.
+	onPlanned func(*ordering.Deletion)
+	// notes are added to the notes of the order.
+	notes []string
+	// beforeDelete is called after planned, before anything is deleted; optional.
+	beforeDelete func(context.Context) error
+	// alsoDeleted reports objects that are deleted right after the members,
+	// such as those that hooks left: they do not keep a Namespace. Optional.
+	alsoDeleted func(found *unstructured.Unstructured) bool
+}
+
+// run deletes these live members and nothing else.
+func (r memberDeletion) run(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (apply.Summary, error) {
+	if len(live) == 0 && len(r.notes) == 0 {
+		return apply.Summary{}, nil
+	}
+	order, defined, err := r.order(ctx, live)
+	if err != nil {
+		return apply.Summary{}, err
+	}
+	order.FollowsPlan = r.applyPlan
+	r.onPlanned(order)
+	if r.beforeDelete != nil && !r.remover.DryRun {
+		if err := r.beforeDelete(ctx); err != nil {
+			return apply.Summary{}, err
+		}
+	}
+	if len(live) == 0 {
+		return apply.Summary{}, nil
+	}
+	remover := r.remover
+	remover.KeepReason, remover.Ignore, remover.Set = r.mustKeep, r.isIgnored, r.set.Parent.SetID()
+	if !remover.DryRun {
+		leaving := crdDeletions{set: r.set, defined: defined}
+		remover.Before = leaving.before
+	}
+	return remover.Run(ctx, order, live)
+}
+
+// preview adds to a preview what run would delete, in that order.
+func (r memberDeletion) preview(ctx context.Context, live map[object.ID]*unstructured.Unstructured, preview *preview.Preview) error {
+	if len(live) == 0 {
+		return nil
+	}
+	order, _, err := r.order(ctx, live)
+	if err != nil {
+		return err
+	}
+	stays := r.kept(ctx, order, live)
+	for _, step := range order.Steps {
+		whole, err := r.readFull(ctx, step.ID, live[step.ID])
+		if err != nil {
+			return err
+		}
+		preview.AddPruned(whole, ordering.Reason{Rule: "prune", Detail: "in the apply set but not in the stream"}, stays[step.ID])
+	}
+	return nil
+}
+
+// outline returns the plan that run would follow.
+func (r memberDeletion) outline(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (*ordering.Plan, error) {
+	if len(live) == 0 && len(r.notes) == 0 {
+		return r.applyPlan, nil
+	}
+	order, _, err := r.order(ctx, live)
+	if err != nil {
+		return nil, err
+	}
+	stays := r.kept(ctx, order, live)
+	goes := order.Filter(func(id object.ID) bool { return stays[id] == "" })
+	for _, step := range order.Steps {
+		if why := stays[step.ID]; why != "" {
+			goes.Notes = append(goes.Notes, fmt.Sprintf("%s is kept although the stream no longer contains it: %s", step.ID, why))
+		}
+	}
+	goes.FollowsPlan = r.applyPlan
+	return goes.Plan(), nil
+}
+
+// kept returns the members that would be kept, with the reasons.
+func (r memberDeletion) kept(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) map[object.ID]string {
+	remover := r.remover
+	remover.KeepReason, remover.Ignore = r.mustKeep, r.isIgnored
+	return remover.Kept(ctx, order, live)
+}
+
+// mustKeep returns why a live object that was a member must not be deleted.
+func (r memberDeletion) mustKeep(live *unstructured.Unstructured) string {
+	if !r.set.IsMember(live) {
+		return "it is no longer a member of the set"
+	}
+	return r.keepReason(apply.Meta(live).ID)
+}
+
+// isIgnored reports whether an object in a Namespace does not keep it.
+func (r memberDeletion) isIgnored(found *unstructured.Unstructured) bool {
+	return r.isRecord(found) || r.alsoDeleted != nil && r.alsoDeleted(found)
+}
+
+// isRecord reports whether an object is one of the set's own records.
+func (r memberDeletion) isRecord(found *unstructured.Unstructured) bool {
+	id, own := apply.Meta(found).ID, lease.Of(r.set.Parent.ID, cmp.Or(r.history.Namespace, r.set.Parent.ID.Namespace))
+	return id == r.set.Parent.ID || id == own || r.history.IsRecord(found)
+}
+
+// order plans the deletion of live members from the newest revisions that
+// contain them, and from the live objects for members in no revision. It also
+// returns the kinds that the CRDs among them define.
+func (r memberDeletion) order(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (*ordering.Deletion, map[object.ID]schema.GroupKind, error) {
+	past, err := r.pastRevision(ctx, live)
+	if err != nil {
+		return nil, nil, err
+	}
+	defined := map[object.ID]schema.GroupKind{}
+	for _, resource := range past.Resources {
+		if gk, ok := definedKind(resource); ok {
+			defined[resource.ID] = gk
+		}
+	}
+	past.Options.KeepHooks = true
+	deletion, err := ordering.DeletionOrder(past.Resources, past.Options)
+	if err != nil { // the rules of different revisions may contradict each other
+		for i := range past.Resources {
+			past.Resources[i] = withoutAnnotations(past.Resources[i])
+		}
+		if deletion, err = ordering.DeletionOrder(past.Resources, ordering.Options{KeepHooks: true}); err != nil {
+			return nil, nil, fmt.Errorf("plan the deletion: %w", err)
+		}
+	}
+	deletion = deletion.Filter(func(id object.ID) bool { return live[id] != nil }).WithRemaining(slices.Collect(maps.Keys(live)))
+	deletion.Notes = append(deletion.Notes, r.notes...)
+	return deletion, defined, nil
+}
+
+// pastRevision returns the newest revision that contains one of the live
+// members, extended by the members that are only in older revisions or in
+// none.
+func (r memberDeletion) pastRevision(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (Revision, error) {
+	missing := maps.Clone(live)
+	past, err := r.history.Containing(ctx, missing)
+	if err != nil {
+		return past, err
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(missing), object.Compare) {
+		full, err := r.readFull(ctx, id, missing[id])
+		if err != nil {
+			return past, err
+		}
+		past.Resources = append(past.Resources, ordering.Resource{Meta: apply.Meta(full), Object: full.Object, Source: "the cluster"})
+	}
+	return past, nil
+}
+
+// readFull reads the whole object of a member, if possible: its references may
+// decide its place.
+func (r memberDeletion) readFull(ctx context.Context, id object.ID, known *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	gvk := known.GroupVersionKind()
+	kind, _ := r.remover.Cluster.Kind(gvk)
+	full, err := r.remover.Cluster.Get(ctx, kind, id.Namespace, id.Name)
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		return known, nil
+	case err != nil:
+		return nil, fmt.Errorf("read %s, which is to be deleted: %w", id, err)
+	}
+	full.SetGroupVersionKind(gvk)
+	return full, nil
+}
+
+// withoutAnnotations returns a resource without annotations, so that only its kind
+// and its references decide the order.
+func withoutAnnotations(resource ordering.Resource) ordering.Resource {
+	bare := &unstructured.Unstructured{Object: resource.Object}
+	bare = bare.DeepCopy()
+	bare.SetAnnotations(nil)
+	resource.Object, resource.Annotations = bare.Object, nil
+	return resource
+}
+
+// definedKind returns the kind that a CustomResourceDefinition defines.
+func definedKind(resource ordering.Resource) (schema.GroupKind, bool) {
+	if resource.GroupKind() != "CustomResourceDefinition.apiextensions.k8s.io" {
+		return schema.GroupKind{}, false
+	}
+	group, _, _ := unstructured.NestedString(resource.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(resource.Object, "spec", "names", "kind")
+	return schema.GroupKind{Group: group, Kind: kind}, kind != ""
+}
+
+// crdDeletions removes a kind from the set before its CRD is deleted: kubectl
+// rejects a set with kinds that are not served.
+type crdDeletions struct {
+	set     *Set
+	defined map[object.ID]schema.GroupKind
+	mu      sync.Mutex
+}
+
+func (d *crdDeletions) before(ctx context.Context, id object.ID) error {
+	gk, ok := d.defined[id]
+	if !ok {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.set.RemoveKind(ctx, gk)
+}

@@ -1,0 +1,84 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+)
+
+// isTerminating reports whether a Namespace is terminating, if it can be read.
+func isTerminating(ctx context.Context, cluster Cluster, name string) bool {
+	live, err := cluster.Get(ctx, kube.NamespaceKind(), "", name)
+	return err == nil && live.GetDeletionTimestamp() != nil
+}
+
+// awaitGone waits until a terminating Namespace is gone, at most limit: 0 is
+// five minutes, negative is no limit. When that expires, the error is an
+// *apply.TimeoutError.
+func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Duration) error {
+	waiting, cancel := context.WithCancel(ctx)
+	if limit >= 0 {
+		limit = cmp.Or(limit, 5*time.Minute)
+		waiting, cancel = context.WithTimeout(ctx, limit)
+	}
+	defer cancel()
+	last := "waiting until it is gone"
+	for {
+		live, err := cluster.Get(waiting, kube.NamespaceKind(), "", name)
+		if kube.IsGone(err) || err == nil && live.GetDeletionTimestamp() == nil {
+			return nil
+		}
+		if err == nil {
+			last = "waiting until it is gone" + cmp.Or(kube.DeletionBlockers(live), "; find out what blocks it (kubectl describe namespace "+name+")")
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-waiting.Done():
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return fmt.Errorf("namespace %q, which holds the apply set, is being deleted: %w", name, &apply.TimeoutError{After: limit, Scope: "wave", Last: last, Deletion: true})
+		}
+	}
+}
+
+// timeoutSummary returns the summary of a run that ended with the error of such a
+// wait, or any other error.
+func timeoutSummary(err error) apply.Summary {
+	_, late := errors.AsType[*apply.TimeoutError](err)
+	return apply.Summary{OutOfTime: late}
+}
+
+// recordsNamespaceError returns the error for a set whose home Namespace does not exist or
+// is terminating.
+func (r Run) recordsNamespaceError(going bool) error {
+	if going {
+		return fmt.Errorf("namespace %q, which holds apply set %s, is being deleted: wait until it is gone, then recreate it or add it to the stream", r.Namespace, r.Parent)
+	}
+	return fmt.Errorf("namespace %q, which is to hold apply set %s, does not exist and is not in the stream: create it, add it to the stream, or name another with -n", r.Namespace, r.Parent)
+}
+
+// checkRecordsNamespace returns an error when the set's home Namespace can be read, and is
+// missing or terminating.
+func (r Run) checkRecordsNamespace(ctx context.Context) error {
+	if _, ours := r.Stream.Objects[object.ID{Kind: "Namespace", Name: r.Namespace}]; ours {
+		return nil
+	}
+	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
+	kind, _ := r.Cluster.Kind(gvk)
+	live, err := r.Cluster.Get(ctx, kind, "", r.Namespace)
+	going := err == nil && live.GetDeletionTimestamp() != nil
+	if going || apierrors.IsNotFound(err) {
+		return r.recordsNamespaceError(going)
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/lease"
+	"github.com/ordapply/ordapply/object"
+)
+
+// SetRef names an apply set on a cluster, which need not exist, and says where its
+// records are.
+type SetRef struct {
+	Cluster Cluster                 // required
+	Parent  object.ID               // required: the parent object of the set
+	Kind    schema.GroupVersionKind // of the parent
+	// Namespace is where the Lease and the history are; default the parent's.
+	Namespace string
+	// LockTimeout bounds the wait for another run to end; default 0.
+	LockTimeout time.Duration
+	// OnWaiting is called once when another run is waited for; optional.
+	OnWaiting func(*HeldError)
+}
+
+func (s SetRef) withDefaults() SetRef {
+	s.Namespace = cmp.Or(s.Namespace, s.Parent.Namespace)
+	return s
+}
+
+// open reads the parent of the set.
+func (s SetRef) open(ctx context.Context, takeOver bool) (*Set, error) {
+	return Open(ctx, s.Cluster, s.Kind, s.Parent, takeOver)
+}
+
+// lock returns the lock of the set.
+func (s SetRef) lock() lease.Lock {
+	return lease.Lock{Cluster: s.Cluster, Lease: lease.Of(s.Parent, s.Namespace), OnWaiting: s.OnWaiting}
+}
+
+// history returns the history of the set.
+func (s SetRef) history() History {
+	return History{Cluster: s.Cluster, Parent: applyset.Parent{ID: s.Parent}, Namespace: s.Namespace}
+}
