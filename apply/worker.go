@@ -30,6 +30,9 @@ func (r *run) handleReply(answer reply) {
 	r.recordSent(answer)
 	switch {
 	case errors.Is(answer.err, kube.ErrFenced): // the run may no longer write: it ends now
+		if kube.IsLate(answer.err) {
+			r.steps[answer.step].retryCause = answer.err
+		}
 		r.FencedOff(answer.err)
 	case r.steps[answer.step].state.Final():
 	case answer.Op == sending.Get:

@@ -18,7 +18,10 @@ import (
 // so late that only the kernel comes between the check and the request: when
 // the transport gets a request, and again before each write to a connection
 // while such a request is being sent. In between, a request may wait for a
-// connection or a stream, and the process may be suspended.
+// connection or a stream, and the process may be suspended. Between the last
+// check and the system call it may be suspended as well: the fence is therefore
+// called again for each answer, and a request that may have been late is
+// reported as such.
 
 // Fence is called before a request that writes is sent. It returns nil when
 // the request may be sent, and an error that wraps ErrFenced when nothing may
@@ -142,6 +145,20 @@ func whenWritten(ctx context.Context, written func()) context.Context {
 			}
 		},
 	})
+}
+
+// ifStillAllowed returns the response to a request whose fence still allows
+// it, and a LateError otherwise.
+func ifStillAllowed(request *http.Request, response *http.Response) (*http.Response, error) {
+	fence := fenceOf(request)
+	if fence == nil {
+		return response, nil
+	}
+	if err := fence(request.Context()); errors.Is(err, ErrFenced) {
+		_ = response.Body.Close()
+		return nil, LateError{err}
+	}
+	return response, nil
 }
 
 // check calls the fences of all requests that are being sent.

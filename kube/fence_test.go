@@ -90,6 +90,38 @@ func TestAFenceStandsRightBeforeTheSend(t *testing.T) {
 	}
 }
 
+// A write that is answered when the fence refuses already may have been late,
+// and its error says so. A read is answered as always.
+func TestAnAnswerAfterTheLockWasLost(t *testing.T) {
+	var lost atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { lost.Store(true) }))
+	defer server.Close()
+	client, err := httpClient(&rest.Config{Host: server.URL})
+	require.NoError(t, err)
+	stolen := errors.Join(errors.New("stolen"), ErrFenced)
+	ctx := WithFence(t.Context(), func(context.Context) error {
+		if lost.Load() {
+			return stolen
+		}
+		return nil
+	})
+	request, err := http.NewRequestWithContext(ctx, http.MethodPatch, server.URL, strings.NewReader("body"))
+	require.NoError(t, err)
+	_, err = client.Do(request) //nolint:bodyclose // there is none
+	require.ErrorIs(t, err, ErrFenced)
+	require.True(t, IsLate(err))
+	require.False(t, IsNotSent(err), "it was sent")
+	_, err = client.Do(request.Clone(ctx)) //nolint:bodyclose // there is none
+	require.ErrorIs(t, err, ErrFenced)
+	require.False(t, IsLate(err))
+	require.True(t, IsNotSent(err), "the transport refused it")
+	request, err = http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+	require.NoError(t, err)
+	response, err := client.Do(request)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+}
+
 // Requests with a connection of their own do not queue behind others.
 func TestAConnectionOfItsOwn(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -35,11 +35,31 @@ func (e NotSentError) Timeout() bool {
 // Temporary is true: nothing was sent, and the request can be sent again.
 func (e NotSentError) Temporary() bool { return true }
 
+// LateError is the error of a request that passed its fence and was answered
+// when the fence refused already. It wraps the fence's error. The process may
+// have been suspended between the check and the system call that sends: nobody
+// can tell whether the API server carried the request out in time.
+type LateError struct{ Err error }
+
+// Error says what may have happened, and what to do.
+func (e LateError) Error() string {
+	return "it was sent, and answered after the lock was lost: it may have replaced what another run applied; apply that run's manifests again"
+}
+
+// Unwrap returns the error of the fence.
+func (e LateError) Unwrap() error { return e.Err }
+
+// IsLate reports whether an error is a LateError.
+func IsLate(err error) bool {
+	var late LateError
+	return errors.As(err, &late)
+}
+
 // IsNotSent reports whether nothing of a failed request was sent: its error is a
 // NotSentError, or a fence refused it.
 func IsNotSent(err error) bool {
 	var unconnected NotSentError
-	return errors.Is(err, ErrFenced) || errors.As(err, &unconnected)
+	return errors.Is(err, ErrFenced) && !IsLate(err) || errors.As(err, &unconnected)
 }
 
 // sendMarked sends a request that writes, and marks its error when nothing

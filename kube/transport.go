@@ -60,6 +60,9 @@ func (n attemptTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	response, err := send(admitted)
 	end()
 	if err == nil {
+		response, err = ifStillAllowed(request, response)
+	}
+	if err == nil {
 		reportThrottling(request, response)
 	}
 	if tried, ok := request.Context().Value(attemptKey{}).(func(error)); ok && request.Context().Err() == nil {

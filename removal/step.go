@@ -101,6 +101,9 @@ func (r *removal) handleDelete(i int, err error) {
 	switch {
 	case s.state.Final(): // a watch reported it first, or the step timed out
 	case errors.Is(err, kube.ErrFenced): // the run may no longer write: it ends now
+		if kube.IsLate(err) {
+			s.retryCause = err
+		}
 		r.FencedOff(err)
 	case err == nil && r.DryRun:
 		r.finish(i, progress.Deleted, "")
