@@ -1,6 +1,7 @@
 package htmlreport
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -17,76 +18,99 @@ type Segment struct {
 	// that its wave opened.
 	Why string
 	// Without is how long the run would have taken without that edge, by the times that
-	// were measured; 0 where it would not have been shorter, and for a wave.
+	// were measured; 0 where it would not have been shorter, for a wave, and for short
+	// segments of a very long path.
 	Without time.Duration
 }
 
-// timeline is what the calculation needs of a part: the times of resources since the
-// part began.
-type timeline struct {
-	part      *Part
-	index     map[events.ID]int
-	order     []int // resources by wave, what is needed first
-	fromStart []span
-	waves     bool // waves open one after the other
-}
-
-// span is when a resource could start, was applied and was done.
-type span struct{ start, applied, done time.Duration }
+// maxVisits limits the work of the calculation of Segment.Without: the resources and
+// needs that are looked at. It suffices for each segment of a path of 2,000.
+const maxVisits = 20_000_000
 
 // CriticalPath returns the chain of resources that made the part as long as it was, from
 // the first to the last; none when nothing was applied.
 func (p *Part) CriticalPath(schedule string) []Segment {
 	t := newTimeline(p, schedule)
-	last := t.latest()
-	if last < 0 {
+	path, edges := t.path()
+	if len(path) == 0 {
 		return nil
 	}
-	var path []Segment
-	end := t.fromStart[last].done
-	whole := t.length(t.simulate(noEdge()))
-	for at := last; at >= 0; {
-		before, edge, why := t.released(at)
-		from := time.Duration(0)
-		if before >= 0 {
-			from = t.passed(before, edge.gate)
+	whole := t.lengthWithout(noEdge())
+	visits := 0
+	for _, n := range byCost(path) {
+		if edges[n].to < 0 {
+			continue
 		}
-		segment := Segment{Of: at, From: from, Cost: end - from, Why: why}
-		if edge.to >= 0 {
-			if without := t.length(t.simulate(edge)); without < whole {
-				segment.Without = without
-			}
+		if visits += t.size; visits > maxVisits {
+			break
 		}
-		path = append(path, segment)
-		end, at = from, before
+		if without := t.lengthWithout(edges[n]); without < whole {
+			path[n].Without = without
+		}
 	}
-	slices.Reverse(path)
 	return path
 }
 
-// edge is the need number of resource to; to is -1 for none.
-type edge struct {
-	to, need int
-	gate     string
+// byCost returns the indices of segments, the most expensive first.
+func byCost(path []Segment) []int {
+	indices := make([]int, len(path))
+	for n := range path {
+		indices[n] = n
+	}
+	slices.SortStableFunc(indices, func(a, b int) int { return cmp.Compare(path[b].Cost, path[a].Cost) })
+	return indices
 }
 
-func noEdge() edge { return edge{to: -1} }
+// timeline is what the calculation needs of a part: the times of resources since the
+// part began.
+type timeline struct {
+	part     *Part
+	waves    bool // waves open one after the other
+	order    []int
+	measured []span
+	began    []time.Duration // when each resource could start, by what it waited for
+	needs    [][]edge        // of each resource; only resources that come before it in order
+	opener   []int           // by wave: the resource of earlier waves that passed last; -1 for none
+	size     int             // resources and needs
+}
+
+// span is when a resource was sent, applied and done.
+type span struct{ start, applied, done time.Duration }
+
+// edge is a need of resource to for resource from; to is -1 for none.
+type edge struct {
+	from, to int
+	gate     string
+	reason   string
+}
+
+func noEdge() edge { return edge{from: -1, to: -1} }
 
 func newTimeline(p *Part, schedule string) *timeline {
-	t := &timeline{part: p, index: map[events.ID]int{}, waves: schedule != "graph", fromStart: make([]span, len(p.Resources))}
+	t := &timeline{part: p, waves: schedule != "graph"}
 	for i, r := range p.Resources {
-		t.index[r.ID] = i
+		t.measured = append(t.measured, p.measured(r))
 		t.order = append(t.order, i)
 	}
-	for i, r := range p.Resources {
-		t.fromStart[i] = t.measured(r)
+	slices.SortStableFunc(t.order, func(a, b int) int {
+		if t.waves && p.Resources[a].Planned.Wave != p.Resources[b].Planned.Wave {
+			return cmp.Compare(p.Resources[a].Planned.Wave, p.Resources[b].Planned.Wave)
+		}
+		return cmp.Compare(t.measured[a].start, t.measured[b].start)
+	})
+	t.findNeeds()
+	t.findOpeners()
+	t.began = make([]time.Duration, len(p.Resources))
+	for i := range p.Resources {
+		if by := t.released(i); by.from >= 0 {
+			t.began[i] = min(t.measured[by.from].passed(by.gate), t.measured[i].applied)
+		}
 	}
-	slices.SortStableFunc(t.order, func(a, b int) int { return int(t.fromStart[a].start - t.fromStart[b].start) })
 	return t
 }
 
 // measured returns the times of one resource. What was not sent took no time.
-func (t *timeline) measured(r *Resource) span {
+func (p *Part) measured(r *Resource) span {
 	since := func(at, otherwise time.Time) time.Duration {
 		if at.IsZero() {
 			at = otherwise
@@ -94,116 +118,160 @@ func (t *timeline) measured(r *Resource) span {
 		if at.IsZero() {
 			return 0
 		}
-		return max(0, at.Sub(t.part.Began))
+		return max(0, at.Sub(p.Began))
 	}
 	done := since(r.Done, r.Applied)
 	start := since(r.Sent, r.Done)
 	return span{start: min(start, done), applied: min(max(start, since(r.Applied, r.Done)), done), done: done}
 }
 
-// latest returns the resource that was done last, of those that something was sent for.
+// passed returns when a gate was passed.
+func (s span) passed(gate string) time.Duration {
+	if gate == "applied" {
+		return s.applied
+	}
+	return s.done
+}
+
+// findNeeds resolves the needs. A need for a resource that comes later is left out: no
+// run has one, and a cycle of them would have no end.
+func (t *timeline) findNeeds() {
+	index, place := map[events.ID]int{}, make([]int, len(t.order))
+	for i, r := range t.part.Resources {
+		index[r.ID] = i
+	}
+	for n, i := range t.order {
+		place[i] = n
+	}
+	t.needs, t.size = make([][]edge, len(t.order)), len(t.order)
+	for i, r := range t.part.Resources {
+		for _, need := range r.Needs {
+			if from, ok := index[need.ID]; ok && place[from] < place[i] {
+				t.needs[i] = append(t.needs[i], edge{from, i, need.Gate, need.Reason})
+				t.size++
+			}
+		}
+	}
+}
+
+// findOpeners finds what each wave waited for.
+func (t *timeline) findOpeners() {
+	t.opener = make([]int, t.part.lastWave()+2)
+	for n := range t.opener {
+		t.opener[n] = -1
+	}
+	if !t.waves {
+		return
+	}
+	take := func(wave, i int) {
+		if held := t.opener[wave]; held < 0 || t.pass(i) > t.pass(held) {
+			t.opener[wave] = i
+		}
+	}
+	for _, i := range t.order {
+		if r := t.part.Resources[i]; !r.Sent.IsZero() {
+			take(r.next(), i)
+		}
+	}
+	for n := 1; n < len(t.opener); n++ {
+		if before := t.opener[n-1]; before >= 0 {
+			take(n, before)
+		}
+	}
+}
+
+// lastWave returns the highest number of a wave.
+func (p *Part) lastWave() int {
+	last := len(p.Waves)
+	for _, r := range p.Resources {
+		last = max(last, r.Planned.Wave, r.ReadyBy)
+	}
+	return last
+}
+
+// next returns the wave that opens only after the resource has passed its gate.
+func (r *Resource) next() int { return max(r.Planned.Wave, r.ReadyBy, 0) + 1 }
+
+// pass returns when a resource passed the gate that later waves wait for.
+func (t *timeline) pass(i int) time.Duration {
+	return t.measured[i].passed(t.part.Resources[i].Gate)
+}
+
+// released returns what the start of a resource waited for last: an edge from what it
+// needs, or one without a target from the last of an earlier wave; noEdge for nothing.
+func (t *timeline) released(at int) edge {
+	by, latest, end := noEdge(), time.Duration(-1), t.measured[at].done
+	for _, need := range t.needs[at] {
+		if passed := t.measured[need.from].passed(need.gate); passed > latest && passed <= end {
+			by, latest = need, passed
+		}
+	}
+	if before := t.opener[t.wave(at)]; before >= 0 && t.pass(before) > max(latest, 0) && t.pass(before) <= end {
+		by = edge{from: before, to: -1, gate: t.part.Resources[before].Gate, reason: "its wave opened"}
+	}
+	return by
+}
+
+// wave returns the number of a resource's wave, from 0.
+func (t *timeline) wave(i int) int { return max(t.part.Resources[i].Planned.Wave, 0) }
+
+// path returns the critical path, and the edge that each segment waited for.
+func (t *timeline) path() (path []Segment, edges []edge) {
+	at := t.latest()
+	if at < 0 {
+		return nil, nil
+	}
+	for end := t.measured[at].done; at >= 0; {
+		by, from := t.released(at), time.Duration(0)
+		if by.from >= 0 {
+			from = t.measured[by.from].passed(by.gate)
+		}
+		path = append(path, Segment{Of: at, From: from, Cost: end - from, Why: by.reason})
+		edges = append(edges, by)
+		end, at = from, by.from
+	}
+	slices.Reverse(path)
+	slices.Reverse(edges)
+	return path, edges
+}
+
+// latest returns the resource that was done last, of those that something was sent for;
+// -1 when there is none.
 func (t *timeline) latest() int {
 	last := -1
 	for i, r := range t.part.Resources {
-		if !r.Sent.IsZero() && !r.Done.IsZero() && (last < 0 || t.fromStart[i].done > t.fromStart[last].done) {
+		if !r.Sent.IsZero() && !r.Done.IsZero() && (last < 0 || t.measured[i].done > t.measured[last].done) {
 			last = i
 		}
 	}
 	return last
 }
 
-// passed returns when a resource passed a gate.
-func (t *timeline) passed(i int, gate string) time.Duration {
-	if gate == "applied" {
-		return t.fromStart[i].applied
-	}
-	return t.fromStart[i].done
-}
-
-// released returns the resource that the start of another waited for last: one that it
-// needs, or the last of an earlier wave; -1 for none.
-func (t *timeline) released(at int) (before int, by edge, why string) {
-	before, by = -1, noEdge()
-	latest := time.Duration(0)
-	for n, need := range t.part.Resources[at].Needs {
-		i, ok := t.index[need.ID]
-		if !ok || i == at || t.passed(i, need.Gate) > t.fromStart[at].done {
-			continue
-		}
-		if passed := t.passed(i, need.Gate); before < 0 || passed > latest {
-			before, by, why, latest = i, edge{to: at, need: n, gate: need.Gate}, need.Reason, passed
-		}
-	}
-	if !t.waves {
-		return before, by, why
-	}
-	for i, r := range t.part.Resources {
-		if r.ReadyBy >= t.part.Resources[at].Planned.Wave || r.Sent.IsZero() {
-			continue
-		}
-		if passed := t.passed(i, r.Gate); passed > latest && passed <= t.fromStart[at].done {
-			before, by, why, latest = i, edge{to: -1, gate: r.Gate}, "its wave opened", passed
-		}
-	}
-	return before, by, why
-}
-
-// simulate returns when each resource would have been applied and done without an edge,
-// had each step taken the time that it took.
-func (t *timeline) simulate(without edge) []span {
-	out := make([]span, len(t.fromStart))
-	opened := make([]time.Duration, len(t.part.Waves)+2) // by number of the wave
+// lengthWithout returns how long the part would have been without an edge, had each step
+// taken the time that it took.
+func (t *timeline) lengthWithout(left edge) time.Duration {
+	spans := make([]span, len(t.measured))
+	passed := make([]time.Duration, len(t.opener)) // by wave: when all that it waits for has passed
+	longest, opened := time.Duration(0), 0
 	for _, i := range t.order {
-		r := t.part.Resources[i]
-		start := time.Duration(0)
-		if t.waves && !t.floats(i, without) {
-			start = opened[min(max(r.Planned.Wave, 0), len(opened)-1)]
-		}
-		for n, need := range r.Needs {
-			before, ok := t.index[need.ID]
-			if !ok || without.to == i && without.need == n {
-				continue
+		r, start := t.part.Resources[i], time.Duration(0)
+		if t.waves {
+			for ; opened < t.wave(i); opened++ {
+				passed[opened+1] = max(passed[opened+1], passed[opened])
 			}
-			if need.Gate == "applied" {
-				start = max(start, out[before].applied)
-			} else {
-				start = max(start, out[before].done)
+			if left.to != i || r.Layer != "" { // else its wave follows from the edge, and goes with it
+				start = passed[t.wave(i)]
 			}
 		}
-		began := t.began(i)
-		was := t.fromStart[i]
-		out[i] = span{start: start, applied: start + was.applied - began, done: start + was.done - began}
-		pass := out[i].done
-		if r.Gate == "applied" {
-			pass = out[i].applied
+		for _, need := range t.needs[i] {
+			if need != left {
+				start = max(start, spans[need.from].passed(need.gate))
+			}
 		}
-		for w := max(r.ReadyBy, 0) + 1; w < len(opened); w++ {
-			opened[w] = max(opened[w], pass)
-		}
-	}
-	return out
-}
-
-// began returns when a resource could start, by what it waited for.
-func (t *timeline) began(i int) time.Duration {
-	before, by, _ := t.released(i)
-	if before < 0 {
-		return 0
-	}
-	return min(t.passed(before, by.gate), t.fromStart[i].applied)
-}
-
-// floats reports whether a resource's wave follows from the edge that is left out: then
-// it need not wait for its wave.
-func (t *timeline) floats(i int, without edge) bool {
-	return without.to == i && t.part.Resources[i].Layer == ""
-}
-
-// length returns when the last is done.
-func (t *timeline) length(spans []span) time.Duration {
-	longest := time.Duration(0)
-	for _, s := range spans {
-		longest = max(longest, s.done)
+		was, shift := t.measured[i], start-t.began[i]
+		spans[i] = span{start, was.applied + shift, was.done + shift}
+		passed[r.next()] = max(passed[r.next()], spans[i].passed(r.Gate))
+		longest = max(longest, spans[i].done)
 	}
 	return longest
 }

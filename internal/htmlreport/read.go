@@ -164,6 +164,7 @@ func (run *Run) fail(line events.Error) {
 func newPart(began time.Time, waves []events.Wave) *Part {
 	p := &Part{Began: began, byID: map[events.ID]*Resource{}}
 	for _, w := range waves {
+		w.Wave = len(p.Waves) + 1
 		p.Waves = append(p.Waves, Wave{Wave: w})
 	}
 	return p
@@ -175,14 +176,12 @@ func (p *Part) take(kind string, text []byte) error {
 	case events.TypePlan:
 		return decode(text, func(line events.Plan) {
 			for _, planned := range line.Resources {
+				planned.Wave, planned.ReadyBy = bounded(planned.Wave), bounded(planned.ReadyBy)
 				p.resource(planned.ID).Planned = planned
 			}
 		})
 	case events.TypeWaveStart:
-		return decode(text, func(line events.WaveStart) {
-			w := p.wave(line.Wave)
-			w.Opened = line.Timestamp
-		})
+		return decode(text, func(line events.WaveStart) { p.wave(line.Wave).Opened = line.Timestamp })
 	case events.TypeWaveEnd:
 		return decode(text, func(line events.WaveEnd) {
 			w := p.wave(line.Wave)
@@ -196,8 +195,16 @@ func (p *Part) take(kind string, text []byte) error {
 	return nil
 }
 
+// maxWave is the highest number of a wave that is believed: no plan has as many, and a
+// file may say anything.
+const maxWave = 20_000
+
+// bounded returns a wave's number between 1 and maxWave.
+func bounded(wave int) int { return min(max(wave, 1), maxWave) }
+
 // wave returns the wave of a line; a prune adds waves to those of the first line.
 func (p *Part) wave(line events.Wave) *Wave {
+	line.Wave = bounded(line.Wave)
 	for len(p.Waves) < line.Wave {
 		p.Waves = append(p.Waves, Wave{Wave: events.Wave{Wave: len(p.Waves) + 1}})
 	}
@@ -219,8 +226,8 @@ func (p *Part) resource(id events.ID) *Resource {
 // transition records the transition of a resource.
 func (p *Part) transition(line events.Resource) {
 	r := p.resource(line.ID)
-	r.Planned.Wave, r.Layer = line.Wave, line.Layer
-	if n := line.Wave - 1; n >= 0 && n < len(p.Waves) && !p.Waves[n].Opened.IsZero() {
+	r.Planned.Wave, r.Layer = bounded(line.Wave), line.Layer
+	if n := r.Planned.Wave - 1; n < len(p.Waves) && !p.Waves[n].Opened.IsZero() {
 		r.Queued = p.Waves[n].Opened
 	}
 	r.Health, r.Unchanged, r.Assumed = line.Health, line.Unchanged, line.Assumed

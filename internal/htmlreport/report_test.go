@@ -108,3 +108,65 @@ func TestPageIsText(t *testing.T) {
 		require.NotContains(t, page.String(), outside)
 	}
 }
+
+// chain returns the events of n resources, each of which needs the one before it and
+// takes a second. The last of them needs the first, for which all others wait too.
+func chain(n int, schedule string) string {
+	var b strings.Builder
+	id := func(i int) string { return fmt.Sprintf(`"group":"","kind":"ConfigMap","namespace":"x","name":"c%d"`, i) }
+	at := func(seconds int) string {
+		return time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC).Add(time.Duration(seconds) * time.Second).Format(time.RFC3339Nano)
+	}
+	fmt.Fprintf(&b, `{"version":1,"type":"runStart","timestamp":%q,"schedule":%q}`+"\n", at(0), schedule)
+	fmt.Fprintf(&b, `{"version":1,"type":"plan","timestamp":%q,"resources":[`, at(0))
+	for i := range n {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		before := (i + n - 1) % n // the first needs the last: such a plan is refused, a file may say it
+		fmt.Fprintf(&b, `{%s,"wave":%d,"readyBy":%d,"gate":"ready","needs":[{%s,"gate":"ready","reason":"r"},{%s,"gate":"ready","reason":"r"}]}`, id(i), i+1, i+1, id(before), id(i))
+	}
+	b.WriteString("]}\n")
+	for i := range n {
+		fmt.Fprintf(&b, `{"version":1,"type":"resource","timestamp":%q,%s,"wave":%d,"state":"applying"}`+"\n", at(i), id(i), i+1)
+		fmt.Fprintf(&b, `{"version":1,"type":"resource","timestamp":%q,%s,"wave":%d,"state":"ready","final":true,"seconds":1}`+"\n", at(i+1), id(i), i+1)
+	}
+	return b.String()
+}
+
+// A long chain whose needs form a cycle takes no long calculation.
+func TestLongChain(t *testing.T) {
+	for _, schedule := range []string{"waves", "graph"} {
+		run, err := Read(strings.NewReader(chain(5000, schedule)))
+		require.NoError(t, err)
+		began := time.Now()
+		path := run.Parts[0].CriticalPath(schedule)
+		require.Less(t, time.Since(began), 10*time.Second) // some 0.2 s
+		require.Len(t, path, 5000, schedule)
+		require.Equal(t, Segment{Of: 4999, From: 4999 * time.Second, Cost: time.Second, Why: "r"}, without(path[4999]))
+	}
+}
+
+func without(s Segment) Segment {
+	s.Without = 0
+	return s
+}
+
+// Whatever a file says, there is a page or an error.
+func FuzzPage(f *testing.F) {
+	f.Add(lines())
+	f.Add(chain(3, "graph"))
+	f.Add(`{"version":1,"type":"runStart","timestamp":"2026-01-02T03:00:00Z","waves":[{"wave":-4}]}` + "\n" +
+		`{"version":1,"type":"waveEnd","timestamp":"2025-01-02T03:00:00Z","wave":-1}` + "\n" +
+		`{"version":1,"type":"waveStart","timestamp":"2026-01-02T03:00:00Z","wave":99999999999}` + "\n" +
+		`{"version":1,"type":"resource","timestamp":"2027-01-02T03:00:00Z","name":"</script>","wave":-7,"state":"ready","final":true,"seconds":1e300}` + "\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		run, err := Read(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		var page bytes.Buffer
+		require.NoError(t, Write(&page, run))
+		require.Equal(t, 2, strings.Count(page.String(), "</script>"))
+	})
+}
