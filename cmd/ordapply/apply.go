@@ -81,8 +81,8 @@ func newApply() *cobra.Command {
 			if err := f.checkWait(); err != nil {
 				return err
 			}
-			return f.run(cmd, func(cmd *cobra.Command, measured *report.Metrics) (session, error) {
-				j, err := f.prepare(cmd, measured)
+			return f.run(cmd, func(cmd *cobra.Command, files *report.Files) (session, error) {
+				j, err := f.prepare(cmd, files)
 				j.planned = planned
 				if err == nil && planned != nil {
 					if err := planned.CheckHooks(j.stream.Hooks); err != nil {
@@ -136,18 +136,18 @@ func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 }
 
 // run runs the job that prepare returns.
-func (f *applyFlags) run(cmd *cobra.Command, prepare func(*cobra.Command, *report.Metrics) (session, error)) error {
+func (f *applyFlags) run(cmd *cobra.Command, prepare func(*cobra.Command, *report.Files) (session, error)) error {
 	if err := usage.OneOf("output", f.output, "text", "name", "json"); err != nil {
 		return err
 	}
-	measured, err := report.NewMetrics(f.MetricsFile, report.SeriesLabels(cmd.Context(), f.cluster, f.Set, f.MetricsLabels))
+	files, err := report.OpenFiles(f.ViewFlags, report.SeriesLabels(cmd.Context(), f.cluster, f.Set, f.MetricsLabels))
 	if err != nil {
 		return err
 	}
-	j, err := prepare(cmd, measured)
+	j, err := prepare(cmd, files)
 	switch {
 	case err != nil:
-		err = report.Unstarted(cmd.OutOrStdout(), f.output, measured, err)
+		err = report.Unstarted(cmd.OutOrStdout(), f.output, files, err)
 	case f.dryRun == "client":
 		err = f.printClientDryRun(cmd, j)
 	default:
@@ -165,7 +165,7 @@ type session struct {
 	schedule apply.Schedule
 	assessor *health.Assessor
 	ungated  func(object.ID) bool
-	measured *report.Metrics
+	files    *report.Files
 	atomic   []state.AtomicStack
 	planned  *plandiff.File // the plan that must still be valid; nil without one
 	// precondition is checked under the lock, before the first write; nil means no
@@ -186,8 +186,8 @@ func (f *applyFlags) readPlan(cmd *cobra.Command) (*plandiff.File, error) {
 }
 
 // newSession returns a job with the settings that depend on flags only.
-func (f *applyFlags) newSession(ctx context.Context, measured *report.Metrics) (j session, err error) {
-	j.measured = measured
+func (f *applyFlags) newSession(ctx context.Context, files *report.Files) (j session, err error) {
+	j.files = files
 	if f.dryRun != "none" && f.dryRun != "client" && f.dryRun != "server" {
 		return j, usage.Errorf("--dry-run=%s: write none, client or server", f.dryRun)
 	}
@@ -199,15 +199,15 @@ func (f *applyFlags) newSession(ctx context.Context, measured *report.Metrics) (
 }
 
 // prepare does everything that comes before the first write.
-func (f *applyFlags) prepare(cmd *cobra.Command, measured *report.Metrics) (session, error) {
-	j, err := f.newSession(cmd.Context(), measured)
+func (f *applyFlags) prepare(cmd *cobra.Command, files *report.Files) (session, error) {
+	j, err := f.newSession(cmd.Context(), files)
 	if err != nil {
 		return j, err
 	}
 	f.DropText = true
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
-	connecting := abortable.Start(ctx, func() (*connect.Target, error) { return connect.To(ctx, f.cluster, measured.Watch) })
+	connecting := abortable.Start(ctx, func() (*connect.Target, error) { return connect.To(ctx, f.cluster, files.Watch) })
 	inputs, options, err := planning.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, f.Set))
 	if err != nil {
 		return j, err
@@ -287,12 +287,12 @@ func (f *applyFlags) execute(cmd *cobra.Command, j session) error {
 	j.plan.Notes = append(j.plan.Notes, append(j.target.UndiscoveredNotes(j.stream), f.unknownKindNotes(j)...)...)
 	outputs := report.OpenOutputs(cmd)
 	defer outputs.Close(cmd.Context())
-	told := outputs.Report(cmd, j.target, j.plan, j.measured, f.reportOptions(j))
+	told := outputs.Report(cmd, j.target, j.plan, j.files, f.reportOptions(j))
 	told.Begin()
 	verbose.Of(cmd.Context()).Plan(j.plan)
 	defer told.NotifyInterrupt(cmd.Context(), outputs.Err)()
 	applier := apply.Applier{
-		Cluster:        j.measured.Of(j.target.Cluster),
+		Cluster:        j.files.Of(j.target.Cluster),
 		Manager:        f.fieldManager,
 		ForceConflicts: f.forceConflicts,
 		DryRun:         f.dryRun == "server",
@@ -308,8 +308,8 @@ func (f *applyFlags) execute(cmd *cobra.Command, j session) error {
 		Events:         told.Event,
 	}
 	summary, err := f.apply(cmd, j, applier, told)
-	err = j.measured.Ended(exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
-	told.End(exit.Outcome(summary, j.target.Warnings.List(), err))
+	ended, err := j.files.Ended(summary, j.target.Warnings.List(), exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
+	told.End(ended)
 	return err
 }
 

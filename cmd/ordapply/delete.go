@@ -96,24 +96,24 @@ func (f *deleteFlags) run(cmd *cobra.Command) error {
 			return usage.Errorf("--wait=false: an apply set is deleted only when its members are gone")
 		}
 	}
-	measured, err := report.NewMetrics(f.MetricsFile, report.SeriesLabels(cmd.Context(), f.cluster, f.set, f.MetricsLabels))
+	files, err := report.OpenFiles(f.ViewFlags, report.SeriesLabels(cmd.Context(), f.cluster, f.set, f.MetricsLabels))
 	if err != nil {
 		return err
 	}
 	if f.set != "" {
-		err = f.deleteSet(cmd, measured)
+		err = f.deleteSet(cmd, files)
 	} else {
-		err = f.deleteManifests(cmd, measured)
+		err = f.deleteManifests(cmd, files)
 	}
 	return report.Reported(err)
 }
 
-func (f *deleteFlags) deleteManifests(cmd *cobra.Command, measured *report.Metrics) error {
-	d, err := f.prepare(cmd, measured)
+func (f *deleteFlags) deleteManifests(cmd *cobra.Command, files *report.Files) error {
+	d, err := f.prepare(cmd, files)
 	if err == nil {
 		return f.execute(cmd, d)
 	}
-	return report.Unstarted(cmd.OutOrStdout(), f.output, measured, err)
+	return report.Unstarted(cmd.OutOrStdout(), f.output, files, err)
 }
 
 // deletion is a prepared deletion.
@@ -124,12 +124,12 @@ type deletion struct {
 	keep   func(live *unstructured.Unstructured) string
 	hooks  []ordering.Resource // run before and after the deletion
 
-	measured *report.Metrics
+	files *report.Files
 }
 
 // prepare reads the manifests and the live objects that they name.
-func (f *deleteFlags) prepare(cmd *cobra.Command, measured *report.Metrics) (d deletion, err error) {
-	d.measured = measured
+func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deletion, err error) {
+	d.files = files
 	f.DropText = true
 	inputs, options, err := planning.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, ""))
 	if errors.Is(err, source.ErrNoResources) {
@@ -138,7 +138,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, measured *report.Metrics) (d d
 	if err != nil {
 		return d, err
 	}
-	if d.target, err = connect.To(cmd.Context(), f.cluster, measured.Watch); err != nil {
+	if d.target, err = connect.To(cmd.Context(), f.cluster, files.Watch); err != nil {
 		return d, err
 	}
 	scope := d.target.Scope
@@ -179,8 +179,8 @@ func (f *deleteFlags) execute(cmd *cobra.Command, d deletion) error {
 	verbose.Of(cmd.Context()).Plan(d.order.Plan())
 	defer told.NotifyInterrupt(cmd.Context(), outputs.Err)()
 	summary, err := f.deleteAround(cmd.Context(), d, told)
-	err = d.measured.Ended(exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
-	told.End(exit.Outcome(summary, d.target.Warnings.List(), err))
+	ended, err := d.files.Ended(summary, d.target.Warnings.List(), exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
+	told.End(ended)
 	return err
 }
 
@@ -203,7 +203,7 @@ func protectedIn(stream *apply.Stream) func(*unstructured.Unstructured) string {
 // remover returns a Remover configured by the flags.
 func (f *deleteFlags) remover(d deletion, told func(apply.Event)) apply.Remover {
 	return apply.Remover{
-		Cluster:         d.measured.Of(d.target.Cluster),
+		Cluster:         d.files.Of(d.target.Cluster),
 		Timeout:         f.timeout,
 		WaveTimeout:     orNone(f.waveTimeout),
 		DryRun:          f.dryRun == "server",
@@ -239,7 +239,7 @@ func (f *deleteFlags) show(w io.Writer, d deletion) error {
 
 // report returns the reporters of a deletion.
 func (f *deleteFlags) report(cmd *cobra.Command, d deletion, o report.Outputs) *report.Reporters {
-	return o.Report(cmd, d.target, d.order.Plan(), d.measured, report.Options{
+	return o.Report(cmd, d.target, d.order.Plan(), d.files, report.Options{
 		Output: f.output, DryRun: f.dryRun == "server", WaveTimeout: f.waveTimeout, NoLive: f.NoLive || f.dryRun != "none", Deletion: true,
 	})
 }

@@ -20,11 +20,11 @@ import (
 
 // deleteSet deletes an apply set with all its members, in reverse of the order
 // stored in its history.
-func (f *deleteFlags) deleteSet(cmd *cobra.Command, measured *report.Metrics) error {
+func (f *deleteFlags) deleteSet(cmd *cobra.Command, files *report.Files) error {
 	outputs := report.OpenOutputs(cmd)
 	defer outputs.Close(cmd.Context())
 	var told *report.Reporters // nil until the order is known
-	summary, warned, err := f.runSetDeletion(cmd, measured, outputs, &told)
+	summary, warned, err := f.runSetDeletion(cmd, files, outputs, &told)
 	if f.dryRun == "client" && err == nil {
 		return nil
 	}
@@ -34,8 +34,7 @@ func (f *deleteFlags) deleteSet(cmd *cobra.Command, measured *report.Metrics) er
 		err = nil
 		plain.Fprintf(outputs.Err, "apply set %s not found\n", f.set)
 	}
-	err = measured.Ended(exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
-	ended := exit.Outcome(summary, warned, err)
+	ended, err := files.Ended(summary, warned, exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
 	switch {
 	case told != nil:
 		told.End(ended)
@@ -50,8 +49,8 @@ func (f *deleteFlags) deleteSet(cmd *cobra.Command, measured *report.Metrics) er
 
 // runSetDeletion deletes the set, or prints the order of deletion. It returns the
 // API server's warnings.
-func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, measured *report.Metrics, outputs report.Outputs, told **report.Reporters) (apply.Summary, []string, error) {
-	t, err := connect.To(cmd.Context(), f.cluster, measured.Watch)
+func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, files *report.Files, outputs report.Outputs, told **report.Reporters) (apply.Summary, []string, error) {
+	t, err := connect.To(cmd.Context(), f.cluster, files.Watch)
 	if err != nil {
 		return apply.Summary{}, nil, err
 	}
@@ -59,7 +58,7 @@ func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, measured *report.Metric
 	if err != nil {
 		return apply.Summary{}, nil, err
 	}
-	known := deletion{target: t, measured: measured}
+	known := deletion{target: t, files: files}
 	d := state.SetDeletion{
 		SetRef: state.SetRef{
 			Cluster: t.Cluster, Parent: id, Kind: gvk, Namespace: t.Home, LockTimeout: f.lockTimeout,
@@ -75,7 +74,7 @@ func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, measured *report.Metric
 		},
 	}
 	if f.Hooks == "run" {
-		applier := f.hookApplier(t, measured, func(e apply.Event) { (*told).Event(e) })
+		applier := f.hookApplier(t, files, func(e apply.Event) { (*told).Event(e) })
 		d.Hooks = &applier
 	}
 	order, live, err := d.Order(cmd.Context())

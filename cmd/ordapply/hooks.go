@@ -38,7 +38,7 @@ func (f *deleteFlags) deleteAround(ctx context.Context, d deletion, told *report
 	if len(all) == 0 || f.dryRun == "server" {
 		return remover.Run(ctx, d.order, d.live)
 	}
-	runner := hookrun.Runner{Applier: f.hookApplier(d.target, d.measured, told.Event), Events: told.Event}
+	runner := hookrun.Runner{Applier: f.hookApplier(d.target, d.files, told.Event), Events: told.Event}
 	ran, err := runner.Run(ctx, hooks.PreDelete, all)
 	if err != nil {
 		return apply.Summary{Hooks: ran}, err
@@ -59,8 +59,8 @@ func (f *deleteFlags) deleteAround(ctx context.Context, d deletion, told *report
 }
 
 // hookApplier returns the Applier for the hooks of a deletion.
-func (f *deleteFlags) hookApplier(t *connect.Target, measured *report.Metrics, told func(apply.Event)) apply.Applier {
+func (f *deleteFlags) hookApplier(t *connect.Target, files *report.Files, told func(apply.Event)) apply.Applier {
 	return apply.Applier{
-		Cluster: measured.Of(t.Cluster), Timeout: f.timeout, WaveTimeout: orNone(f.waveTimeout), NoDiagnosis: !f.diagnosis, Events: told,
+		Cluster: files.Of(t.Cluster), Timeout: f.timeout, WaveTimeout: orNone(f.waveTimeout), NoDiagnosis: !f.diagnosis, Events: told,
 	}
 }

@@ -44,8 +44,8 @@ failed, it resumes that. A revision of another cluster is refused.
 			if err := errors.Join(f.CheckHistory(), f.checkWait()); err != nil {
 				return err
 			}
-			return f.run(cmd, func(cmd *cobra.Command, measured *report.Metrics) (session, error) {
-				return f.prepareRollback(cmd.Context(), measured, to)
+			return f.run(cmd, func(cmd *cobra.Command, files *report.Files) (session, error) {
+				return f.prepareRollback(cmd.Context(), files, to)
 			})
 		},
 	}
@@ -60,12 +60,12 @@ failed, it resumes that. A revision of another cluster is refused.
 
 // prepareRollback returns the job that applies an earlier revision; 0 means the
 // previous one.
-func (f *applyFlags) prepareRollback(ctx context.Context, measured *report.Metrics, number int) (session, error) {
-	j, err := f.newSession(ctx, measured)
+func (f *applyFlags) prepareRollback(ctx context.Context, files *report.Files, number int) (session, error) {
+	j, err := f.newSession(ctx, files)
 	if err != nil {
 		return j, err
 	}
-	if j.target, err = connect.To(ctx, f.cluster, measured.Watch); err != nil {
+	if j.target, err = connect.To(ctx, f.cluster, files.Watch); err != nil {
 		return j, err
 	}
 	set, err := setflags.OpenExisting(ctx, j.target, f.Set)

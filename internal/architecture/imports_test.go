@@ -38,7 +38,7 @@ type pkgRow struct {
 func importTable() []tier {
 	return []tier{
 		{title: "programs: flags, streams, exit codes", packages: []pkgRow{
-			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/connect", "internal/drawing", "internal/events", "internal/exit", "internal/healthfiles", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/orderfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "kube", "manifest", "object", "ordering", "preview", "state"}},
+			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/connect", "internal/drawing", "internal/events", "internal/exit", "internal/healthfiles", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/nearest", "internal/orderfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "kube", "manifest", "object", "ordering", "preview", "state"}},
 			{"examples/library", "applies a stream, in 30 lines", []string{"apply", "kube", "manifest", "ordering"}},
 			{"cmd/sortorder", "the KRM function", []string{"fn", "internal/plain", "sortorder"}},
 		}},
@@ -48,8 +48,10 @@ func importTable() []tier {
 			{"internal/setstatus", "the health of an apply set, once or as it changes", []string{"apply", "health", "internal/asyncwriter", "internal/connect", "internal/exit", "internal/healthfiles", "internal/orderfile", "internal/plain", "internal/setflags", "internal/terminal", "kube", "object", "ordering", "state"}},
 		}},
 		{title: "reports of a run", packages: []pkgRow{
+			{"internal/report", "a run as lines, live view, results, metrics and page", []string{"apply", "internal/abortable", "internal/asyncwriter", "internal/connect", "internal/diagnose", "internal/events", "internal/exit", "internal/htmlreport", "internal/kubeerr", "internal/liveview", "internal/metrics", "internal/outfile", "internal/plain", "internal/settings", "internal/terminal", "internal/track", "internal/usage", "internal/verbose", "kube", "object", "ordering"}},
+		}},
+		{title: "the page of a run", packages: []pkgRow{
 			{"internal/htmlreport", "a run as an HTML page", []string{"internal/events", "object"}},
-			{"internal/report", "a run as lines, live view, results and metrics", []string{"apply", "internal/abortable", "internal/asyncwriter", "internal/connect", "internal/diagnose", "internal/events", "internal/exit", "internal/kubeerr", "internal/liveview", "internal/metrics", "internal/outfile", "internal/plain", "internal/settings", "internal/terminal", "internal/track", "internal/usage", "internal/verbose", "kube", "object", "ordering"}},
 		}},
 		{title: "frame of a command", packages: []pkgRow{
 			{"internal/exit", "exit codes, and the outcome of a run that is reported", []string{"apply", "internal/abortable", "internal/events", "internal/usage", "state"}},

@@ -113,7 +113,9 @@ func TestPageIsText(t *testing.T) {
 // takes a second. The last of them needs the first, for which all others wait too.
 func chain(n int, schedule string) string {
 	var b strings.Builder
-	id := func(i int) string { return fmt.Sprintf(`"group":"","kind":"ConfigMap","namespace":"x","name":"c%d"`, i) }
+	id := func(i int) string {
+		return fmt.Sprintf(`"group":"","kind":"ConfigMap","namespace":"x","name":"c%d"`, i)
+	}
 	at := func(seconds int) string {
 		return time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC).Add(time.Duration(seconds) * time.Second).Format(time.RFC3339Nano)
 	}

@@ -10,11 +10,10 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/events"
-	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/settings"
 )
 
-// reportedError is the error of a run that -o json and --metrics-file have
+// reportedError is the error of a run that -o json, --metrics-file and --report have
 // already reported.
 type reportedError struct{ error }
 
@@ -34,8 +33,8 @@ func Reported(err error) error {
 const reportTimeout = time.Second
 
 // InvalidRun reports a run that failed before it started, because of its flags
-// or a file that they name, so that consumers of events or metrics always see
-// an end. It returns the error, joined with errors of reporting.
+// or a file that they name, so that consumers of events, metrics or pages always
+// see an end. It returns the error, joined with errors of reporting.
 func InvalidRun(cmd *cobra.Command, args []string, err error) error {
 	var told *reportedError
 	if err == nil || cmd.Flags().Lookup("metrics-file") == nil || errors.As(err, &told) {
@@ -43,21 +42,21 @@ func InvalidRun(cmd *cobra.Command, args []string, err error) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), reportTimeout)
 	defer cancel()
-	measured := &Metrics{}
-	if file := settings.FlagValue(ctx, cmd, args, "metrics-file"); file != "" {
-		if m, refused := NewMetrics(file, refusedLabels(ctx, cmd, args)); refused == nil {
-			measured = m
-		}
+	named := ViewFlags{MetricsFile: settings.FlagValue(ctx, cmd, args, "metrics-file"), Report: settings.FlagValue(ctx, cmd, args, "report")}
+	var labels map[string]string
+	if named.MetricsFile != "" {
+		labels = refusedLabels(ctx, cmd, args)
 	}
-	return Unstarted(cmd.OutOrStdout(), settings.FlagValue(ctx, cmd, args, "output"), measured, err)
+	files, _ := OpenFiles(named, labels) // those that can be written
+	return Unstarted(cmd.OutOrStdout(), settings.FlagValue(ctx, cmd, args, "output"), files, err)
 }
 
 // Unstarted reports the end of a run without a plan: an error, or nil if there
-// was nothing to do. It returns the error joined with that of writing metrics.
-func Unstarted(w io.Writer, output string, measured *Metrics, err error) error {
-	err = measured.Ended(err)
+// was nothing to do. It returns the error joined with those of writing files.
+func Unstarted(w io.Writer, output string, files *Files, err error) error {
+	ended, err := files.Ended(apply.Summary{}, nil, err)
 	if output == "json" {
-		events.NewLog(w, events.RunStart{}).End(exit.Outcome(apply.Summary{}, nil, err))
+		events.NewLog(w, events.RunStart{}).End(ended)
 	}
 	return err
 }

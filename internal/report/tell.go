@@ -124,21 +124,22 @@ type Options struct {
 	Deletion    bool
 }
 
-// Report returns the reporters for -o, in addition to metrics and to progress on
+// Report returns the reporters for -o, in addition to files and to progress on
 // standard error. Reporters that may block on a slow reader at the end come last.
-func (o Outputs) Report(cmd *cobra.Command, on *connect.Target, plan *ordering.Plan, measured *Metrics, how Options) *Reporters {
+func (o Outputs) Report(cmd *cobra.Command, on *connect.Target, plan *ordering.Plan, files *Files, how Options) *Reporters {
 	p := newPrinter(on, o, how.DryRun)
 	var lines logReporter = p
 	if how.Deletion {
 		lines = &deletionPrinter{p}
 	}
-	told := NewReporters(plan, measured.reporters()...)
+	start := events.RunStart{Server: on.Server, Context: on.Context, DryRun: how.DryRun, Schedule: how.Schedule.String()}
+	told := NewReporters(plan, files.reporters(start)...)
 	switch how.Output {
 	case "name":
 		p.results = namesOnly
 	case "json":
 		p.results = noResults
-		told.add(events.NewLog(o.Out, events.RunStart{Server: on.Server, Context: on.Context, DryRun: how.DryRun, Schedule: how.Schedule.String()}))
+		told.add(events.NewLog(o.Out, start))
 	}
 	if at := liveTerminal(cmd, how.Output); at != nil && !how.NoLive && !verbose.IsOn(cmd) {
 		told.live = newLive(cmd, lines, p, liveview.Options{Graph: how.Schedule == apply.Graph, WaveTimeout: how.WaveTimeout}, at)
