@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -30,9 +31,7 @@ func (r *run) handleReply(answer reply) {
 	r.recordSent(answer)
 	switch {
 	case errors.Is(answer.err, kube.ErrFenced): // the run may no longer write: it ends now
-		if kube.IsLate(answer.err) {
-			r.steps[answer.step].retryCause = answer.err
-		}
+		r.steps[answer.step].retryCause = cmp.Or(kube.Late(answer.err), r.steps[answer.step].retryCause)
 		r.FencedOff(answer.err)
 	case r.steps[answer.step].state.Final():
 	case answer.Op == sending.Get:

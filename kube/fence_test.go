@@ -109,11 +109,11 @@ func TestAnAnswerAfterTheLockWasLost(t *testing.T) {
 	require.NoError(t, err)
 	_, err = client.Do(request) //nolint:bodyclose // there is none
 	require.ErrorIs(t, err, ErrFenced)
-	require.True(t, IsLate(err))
+	require.Equal(t, LateError{stolen}, Late(err))
 	require.False(t, IsNotSent(err), "it was sent")
 	_, err = client.Do(request.Clone(ctx)) //nolint:bodyclose // there is none
 	require.ErrorIs(t, err, ErrFenced)
-	require.False(t, IsLate(err))
+	require.NoError(t, Late(err))
 	require.True(t, IsNotSent(err), "the transport refused it")
 	request, err = http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
 	require.NoError(t, err)

@@ -49,17 +49,20 @@ func (e LateError) Error() string {
 // Unwrap returns the error of the fence.
 func (e LateError) Unwrap() error { return e.Err }
 
-// IsLate reports whether an error is a LateError.
-func IsLate(err error) bool {
-	var late LateError
-	return errors.As(err, &late)
+// Late returns the LateError in an error's chain, without what was said around
+// it; nil when there is none.
+func Late(err error) error {
+	if late := (LateError{}); errors.As(err, &late) {
+		return late
+	}
+	return nil
 }
 
 // IsNotSent reports whether nothing of a failed request was sent: its error is a
 // NotSentError, or a fence refused it.
 func IsNotSent(err error) bool {
 	var unconnected NotSentError
-	return errors.Is(err, ErrFenced) && !IsLate(err) || errors.As(err, &unconnected)
+	return errors.Is(err, ErrFenced) && Late(err) == nil || errors.As(err, &unconnected)
 }
 
 // sendMarked sends a request that writes, and marks its error when nothing

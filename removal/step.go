@@ -1,6 +1,7 @@
 package removal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -101,9 +102,7 @@ func (r *removal) handleDelete(i int, err error) {
 	switch {
 	case s.state.Final(): // a watch reported it first, or the step timed out
 	case errors.Is(err, kube.ErrFenced): // the run may no longer write: it ends now
-		if kube.IsLate(err) {
-			s.retryCause = err
-		}
+		s.retryCause = cmp.Or(kube.Late(err), s.retryCause)
 		r.FencedOff(err)
 	case err == nil && r.DryRun:
 		r.finish(i, progress.Deleted, "")
