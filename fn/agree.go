@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 // checkAgreement reports an error if stamps of one layer differ in rank, gate,
 // timeout or needs: two configurations used the same name.
-func checkAgreement(metas []object.Meta, stamps []ordering.Stamp, findings *Findings) {
+func checkAgreement(metas []object.Meta, stamps []stamp.Stamp, findings *Findings) {
 	first := map[string]int{}
 	for i, s := range stamps {
 		if s.Order == "" {
@@ -32,7 +32,7 @@ func checkAgreement(metas []object.Meta, stamps []ordering.Stamp, findings *Find
 
 // disagreement names the first difference of two stamps of a layer, with the
 // second one's value; "" if they agree.
-func disagreement(a, b ordering.Stamp) string {
+func disagreement(a, b stamp.Stamp) string {
 	switch {
 	case a.Wave != b.Wave:
 		return fmt.Sprintf("wave %d", b.Wave)

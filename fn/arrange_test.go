@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
@@ -41,7 +42,7 @@ func TestOneOrderOnCorpora(t *testing.T) {
 			}
 			checked := 0
 			for _, s := range plan.Steps {
-				if resources[place[s.ID]].Annotations[ordering.UnmatchedAnnotation] != "" {
+				if resources[place[s.ID]].Annotations[stamp.UnmatchedAnnotation] != "" {
 					continue
 				}
 				for _, need := range s.Needs {

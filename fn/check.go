@@ -3,8 +3,8 @@ package fn
 import (
 	"fmt"
 
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/internal/yamledit"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 // Check reports, as errors, resources whose stamps differ from those that Run
@@ -21,7 +21,7 @@ func (f Function) Check(in []byte) Output {
 	absent := 0
 	var stale Findings
 	for i, change := range out.decision.Changes {
-		switch before := out.metas[i].Annotations[ordering.LayerAnnotation]; {
+		switch before := out.metas[i].Annotations[stamp.LayerAnnotation]; {
 		case !out.decision.Stamped[i] || change.IsNoop(out.metas[i]):
 		case before == "":
 			absent++

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/annotations"
 	"github.com/ordapply/ordapply/internal/emit"
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/internal/textorder"
 	"github.com/ordapply/ordapply/internal/yamledit"
 	"github.com/ordapply/ordapply/object"
@@ -57,7 +58,7 @@ func (d Planner) Plan(metas []object.Meta) Decision {
 		out.Findings.add(Finding{Severity: Info, Field: field, Message: "has no effect in a build: pass this file to ordapply too, with --order"})
 	}
 	stream := textorder.Stream{
-		Order: d.Order, Metas: metas, Placements: out.Placements, Stamps: make([]ordering.Stamp, len(metas)),
+		Order: d.Order, Metas: metas, Placements: out.Placements, Stamps: make([]stamp.Stamp, len(metas)),
 		Ours: out.Stamped, Excluded: make([]bool, len(metas)), Objects: d.Objects,
 	}
 	for i, m := range metas {
@@ -110,8 +111,8 @@ func (d Planner) isExcluded(m object.Meta, findings *Findings) bool {
 // stamp returns the resource's stamp, and whether it is from this order. The
 // stamp of another order is kept unless one of our selectors matches the
 // resource: the later run belongs to the outer build, which takes precedence.
-func (d Planner) stamp(m object.Meta, p sortorder.Placement, findings *Findings) (ordering.Stamp, bool) {
-	before, stamped, err := ordering.ReadStamp(m.Annotations)
+func (d Planner) stamp(m object.Meta, p sortorder.Placement, findings *Findings) (stamp.Stamp, bool) {
+	before, stamped, err := stamp.Read(m.Annotations)
 	switch {
 	case err != nil:
 		findings.add(Finding{Severity: Error, Object: &m, Message: err.Error() + "; remove the stamps (sortorder strip) or correct them"})
@@ -125,8 +126,8 @@ func (d Planner) stamp(m object.Meta, p sortorder.Placement, findings *Findings)
 }
 
 // Stamp converts a placement by the order of this name to a stamp.
-func Stamp(order string, p sortorder.Placement) ordering.Stamp {
-	s := ordering.Stamp{
+func Stamp(order string, p sortorder.Placement) stamp.Stamp {
+	s := stamp.Stamp{
 		Order: order, Layer: p.Layer.Name, Wave: p.Layer.Rank,
 		Needs: p.Layer.Needs, Timeout: p.Layer.Timeout, Unmatched: p.Layer.Unmatched,
 	}
@@ -160,7 +161,7 @@ func (d *Decision) setChanges(stream textorder.Stream, plan *textorder.Plan) {
 
 // change returns the change that leaves exactly this stamp and these
 // annotations for other tools, without those of an earlier run.
-func change(m object.Meta, s ordering.Stamp, emitted map[string]string) Change {
+func change(m object.Meta, s stamp.Stamp, emitted map[string]string) Change {
 	c := Change{Set: s.Annotations()}
 	maps.Copy(c.Set, emitted)
 	for _, key := range annotations.Written(m) {

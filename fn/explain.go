@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
@@ -48,8 +48,8 @@ func (o Output) explain(i int) string {
 		}
 		return fmt.Sprintf("%s: %s, wave %d: %s", m.ID, layer, p.Layer.Rank, o.order.Describe(p.Selector))
 	}
-	if layer, ok := m.Annotations[ordering.LayerAnnotation]; ok {
-		if wave, ok := m.Annotations[ordering.WaveAnnotation]; ok {
+	if layer, ok := m.Annotations[stamp.LayerAnnotation]; ok {
+		if wave, ok := m.Annotations[stamp.WaveAnnotation]; ok {
 			layer += ", wave " + wave
 		}
 		return fmt.Sprintf("%s: %s: stamped by another order", m.ID, layer)

@@ -16,9 +16,9 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/internal/yamledit"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
@@ -351,7 +351,7 @@ func withoutStamps(object any) any {
 	resource, _ := object.(map[string]any)
 	metadata, _ := resource["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
-	for _, key := range ordering.StampAnnotations() {
+	for _, key := range stamp.Keys() {
 		delete(annotations, key)
 	}
 	if len(annotations) == 0 {

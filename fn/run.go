@@ -3,10 +3,10 @@ package fn
 import (
 	"errors"
 
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/internal/yamledit"
 	"github.com/ordapply/ordapply/internal/yamltext"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
@@ -164,8 +164,8 @@ func problemFindings(err error) Findings {
 func layersOf(metas []object.Meta, decision Decision) []string {
 	out := make([]string, 0, len(metas))
 	for _, i := range decision.Sorted {
-		layer := metas[i].Annotations[ordering.LayerAnnotation]
-		if changed, ok := decision.Changes[i].Set[ordering.LayerAnnotation]; ok {
+		layer := metas[i].Annotations[stamp.LayerAnnotation]
+		if changed, ok := decision.Changes[i].Set[stamp.LayerAnnotation]; ok {
 			layer = changed
 		}
 		if decision.HoistReasons[i] != "" {

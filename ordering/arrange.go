@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/ordapply/ordapply/internal/references"
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -51,7 +52,7 @@ func firstOfEach(resources []references.Resource) []references.Resource {
 // annotations declare.
 func withStampsOnly(r references.Resource) references.Resource {
 	kept := map[string]string{}
-	for _, key := range append(StampAnnotations(), references.ProvidesAnnotation) {
+	for _, key := range append(stamp.Keys(), references.ProvidesAnnotation) {
 		if value, has := r.Annotations[key]; has {
 			kept[key] = value
 		}

@@ -47,10 +47,7 @@ func (p *Plan) unsafeStacks(stacks []Stack) error {
 
 func (p *Plan) earlyUses(stack string) []error {
 	in := p.InStack(stack)
-	w := stackWaiters{plan: p, stack: "stack " + stack, layers: map[int]bool{}, steps: map[object.ID]bool{}, byID: map[object.ID]int{}}
-	for i, s := range p.Steps {
-		w.byID[s.ID] = i
-	}
+	w := stackWaiters{plan: p, stack: "stack " + stack, layers: map[int]bool{}, steps: map[object.ID]bool{}, positions: p.Positions()}
 	var errs []error
 	for _, s := range p.Steps {
 		if in[s.ID] {
@@ -69,11 +66,11 @@ func (p *Plan) earlyUses(stack string) []error {
 
 // stackWaiters computes which steps and layers wait for a stack. It caches results.
 type stackWaiters struct {
-	plan   *Plan
-	stack  string // the layer's name
-	layers map[int]bool
-	steps  map[object.ID]bool
-	byID   map[object.ID]int
+	plan      *Plan
+	stack     string // the layer's name
+	layers    map[int]bool
+	steps     map[object.ID]bool
+	positions Positions
 }
 
 // step reports whether a resource waits for the whole stack.
@@ -82,7 +79,7 @@ func (w stackWaiters) step(id object.ID) bool {
 		return known
 	}
 	w.steps[id] = false
-	s := w.plan.Steps[w.byID[id]]
+	s := w.plan.Steps[w.positions[id]]
 	for _, b := range s.After {
 		w.steps[id] = w.steps[id] || w.layer(b.Layer)
 	}

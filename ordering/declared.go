@@ -7,6 +7,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/references"
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -92,5 +93,5 @@ func annotationsOf(r references.Resource, key string) []string {
 // emitted reports whether a tool's annotations on a resource were written by us
 // as a copy of its stamp.
 func emitted(r references.Resource, tool string) bool {
-	return slices.Contains(references.SplitList(r.Annotations[EmittedAnnotation]), tool)
+	return slices.Contains(references.SplitList(r.Annotations[stamp.EmittedAnnotation]), tool)
 }

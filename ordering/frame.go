@@ -7,6 +7,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/references"
+	"github.com/ordapply/ordapply/internal/stamp"
 )
 
 // OrderSource selects where the order of a stream comes from.
@@ -180,7 +181,7 @@ func framesShown(resources []references.Resource) []usedOrderSource {
 
 // stampKey, argoKey and helmKey return the annotation that assigns a resource
 // to a frame, or "".
-func stampKey(r references.Resource) string { return firstKey(r, LayerAnnotation) }
+func stampKey(r references.Resource) string { return firstKey(r, stamp.LayerAnnotation) }
 
 func firstKey(r references.Resource, keys ...string) string {
 	for _, key := range keys {

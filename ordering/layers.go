@@ -11,6 +11,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/references"
+	"github.com/ordapply/ordapply/internal/stamp"
 )
 
 // layer holds what the stamps of its resources say about one layer.
@@ -42,22 +43,22 @@ func (d *declarations) placeByStamps(s scope) {
 		}
 		d.addSet(s)
 	}
-	for i, stamp := range of {
+	for i, at := range of {
 		switch {
-		case stamp.layer < 0:
+		case at.layer < 0:
 			continue
 		case i >= len(d.Resources):
-			if at := first + stamp.layer; !stamp.unmatched {
-				d.addSetExternal(at, all[i].ID, excludedReason(d.sets[at]))
+			if set := first + at.layer; !at.unmatched {
+				d.addSetExternal(set, all[i].ID, excludedReason(d.sets[set]))
 			}
 			continue
-		case stamp.unmatched:
+		case at.unmatched:
 			d.placements[i] = unmatched
 		default:
 			d.placements[i] = placed
-			d.join(i, first+stamp.layer, graph.Hard, graph.Hard)
+			d.join(i, first+at.layer, graph.Hard, graph.Hard)
 		}
-		d.layerOf[i] = first + stamp.layer
+		d.layerOf[i] = first + at.layer
 	}
 }
 
@@ -76,14 +77,14 @@ func readLayers(resources []references.Resource) ([]layer, []stamped, error) {
 	of := make([]stamped, len(resources))
 	for i, r := range resources {
 		of[i].layer = -1
-		stamp, ok, err := ReadStamp(r.Annotations)
+		s, ok, err := stamp.Read(r.Annotations)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", located(r), err))
 		}
 		if !ok {
 			continue
 		}
-		l := layerOf(stamp, i)
+		l := layerOf(s, i)
 		at, seen := byName[l.name]
 		if !seen {
 			at = len(layers)
@@ -92,7 +93,7 @@ func readLayers(resources []references.Resource) ([]layer, []stamped, error) {
 		} else if why := differingField(layers[at], l); why != "" {
 			errs = append(errs, fmt.Errorf("layer %s: %s and %s have stamps with different %s; run sortorder on the whole stream again", l.name, resources[layers[at].first].ID, r.ID, why))
 		}
-		of[i] = stamped{layer: at, unmatched: stamp.Unmatched}
+		of[i] = stamped{layer: at, unmatched: s.Unmatched}
 	}
 	return sortLayers(layers, of), of, errors.Join(errs...)
 }
@@ -114,7 +115,7 @@ func sortLayers(layers []layer, of []stamped) []layer {
 	return sorted
 }
 
-func layerOf(s Stamp, resource int) layer {
+func layerOf(s stamp.Stamp, resource int) layer {
 	return layer{
 		name: s.LayerName(), short: s.Layer, order: s.Order, wave: s.Wave,
 		gate: s.Gate, timeout: s.Timeout, needs: s.Needs, first: resource,
@@ -124,7 +125,7 @@ func layerOf(s Stamp, resource int) layer {
 // differingField names the first field in which two stamps of a layer differ.
 func differingField(a, b layer) string {
 	switch {
-	case a.wave != b.wave && max(a.wave, b.wave) < LastWave: // earlier versions of sortorder stamped a wave on unmatched resources
+	case a.wave != b.wave && max(a.wave, b.wave) < stamp.LastWave: // earlier versions of sortorder stamped a wave on unmatched resources
 		return fmt.Sprintf("waves (%d and %d)", a.wave, b.wave)
 	case a.gate != b.gate:
 		return fmt.Sprintf("gates (%s and %s)", a.gate, b.gate)

@@ -32,15 +32,6 @@ type Plan struct {
 	Notes []string
 }
 
-// Index returns the position of each step in Steps, by ID.
-func (p *Plan) Index() map[object.ID]int {
-	index := make(map[object.ID]int, len(p.Steps))
-	for i, s := range p.Steps {
-		index[s.ID] = i
-	}
-	return index
-}
-
 // PlannedHook is a Helm hook that runs on an event.
 type PlannedHook struct {
 	Event  string // "pre-install"

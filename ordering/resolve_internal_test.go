@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/references"
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -58,9 +59,9 @@ func layered(apiVersion, kind, name, layer, wave, gate string, spec map[string]a
 	group, version := object.SplitAPIVersion(apiVersion)
 	r := references.Resource{Object: map[string]any{"apiVersion": apiVersion, "kind": kind, "spec": spec}}
 	r.Group, r.Version, r.Kind, r.Namespace, r.Name = group, version, kind, "shop", name
-	r.Annotations = map[string]string{LayerAnnotation: "app/" + layer, WaveAnnotation: wave}
+	r.Annotations = map[string]string{stamp.LayerAnnotation: "app/" + layer, stamp.WaveAnnotation: wave}
 	if gate != "" {
-		r.Annotations[GateAnnotation] = gate
+		r.Annotations[stamp.GateAnnotation] = gate
 	}
 	return r
 }

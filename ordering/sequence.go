@@ -9,7 +9,7 @@ import (
 // everything it needs, for writing them down: by wave; within a wave by layer
 // where needs allow, steps without a layer first.
 func (p *Plan) Sequence() []int {
-	index := p.Index()
+	index := p.Positions()
 	waiting := make([]int, len(p.Steps))
 	then := make([][]int, len(p.Steps))
 	next := &sequenceHeap{plan: p, layer: p.layerNumbers()}

@@ -61,7 +61,7 @@ var keys = sync.OnceValue(func() []key {
 		{name: "timeout", check: duration, also: Stream},
 		{name: "wait", check: oneOf("none", "applied", "ready"), onHook: "the run waits until Jobs and Pods end, and until other kinds are applied"},
 
-		// Stamps are validated together by ordering.ReadStamp.
+		// Stamps are validated together by stamp.Read.
 		{name: "emitted", use: stamps},
 		{name: "gate", use: stamps},
 		{name: "layer", use: stamps},

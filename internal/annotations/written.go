@@ -5,31 +5,31 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/internal/toolkeys"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 // IsWritten reports whether sortorder writes annotations with this key. Other
 // ordapply.dev/ keys belong to the author.
 func IsWritten(key string) bool {
-	return slices.Contains(ordering.StampAnnotations(), key) || key == toolkeys.Index || key == toolkeys.LegacyIndex ||
+	return slices.Contains(stamp.Keys(), key) || key == toolkeys.Index || key == toolkeys.LegacyIndex ||
 		slices.ContainsFunc(toolkeys.Tools(), func(tool string) bool { return toolkeys.Belongs(tool, key) })
 }
 
 // Written returns the keys of the stamp and of the annotations for other tools that an
 // earlier run of sortorder wrote on a resource, sorted.
 func Written(m object.Meta) []string {
-	tools, stamp := EmittedFor(m), ordering.StampAnnotations()
+	tools, keys := EmittedFor(m), stamp.Keys()
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.Annotations)), func(key string) bool {
-		return !slices.Contains(stamp, key) && !slices.ContainsFunc(tools, func(tool string) bool { return toolkeys.Belongs(tool, key) })
+		return !slices.Contains(keys, key) && !slices.ContainsFunc(tools, func(tool string) bool { return toolkeys.Belongs(tool, key) })
 	})
 }
 
 // EmittedFor returns the tools for which an earlier run wrote annotations on a resource.
 func EmittedFor(m object.Meta) []string {
-	if m.Annotations[ordering.EmittedAnnotation] == "" {
+	if m.Annotations[stamp.EmittedAnnotation] == "" {
 		return nil
 	}
-	return strings.Split(m.Annotations[ordering.EmittedAnnotation], ",")
+	return strings.Split(m.Annotations[stamp.EmittedAnnotation], ",")
 }

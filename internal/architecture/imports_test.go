@@ -57,10 +57,10 @@ func importTable() []tier {
 			{"internal/exit", "exit codes, and the outcome of a run that is reported", []string{"apply", "internal/abortable", "internal/events", "internal/usage", "state"}},
 		}},
 		{title: "from flags to a plan", packages: []pkgRow{
-			{"internal/planning", "the stream and the plan that flags ask for", []string{"apply", "fn", "internal/annotations", "internal/celcondition", "internal/connect", "internal/hooks", "internal/kindnames", "internal/orderfile", "internal/plain", "internal/settings", "internal/source", "internal/usage", "object", "ordering"}},
+			{"internal/planning", "the stream and the plan that flags ask for", []string{"apply", "fn", "internal/annotations", "internal/celcondition", "internal/connect", "internal/hooks", "internal/kindnames", "internal/orderfile", "internal/plain", "internal/settings", "internal/source", "internal/stamp", "internal/usage", "object", "ordering"}},
 		}},
 		{title: "manifests", packages: []pkgRow{
-			{"internal/source", "reads manifests: files, folders, URLs, kustomizations", []string{"apply", "fn", "internal/abortable", "internal/activity", "internal/orderfile", "internal/plain", "internal/usage", "internal/verbose", "internal/yamltext", "manifest", "object", "ordering"}},
+			{"internal/source", "reads manifests: files, folders, URLs, kustomizations", []string{"apply", "fn", "internal/abortable", "internal/activity", "internal/orderfile", "internal/plain", "internal/stamp", "internal/usage", "internal/verbose", "internal/yamltext", "manifest", "object"}},
 		}},
 		{title: "apply sets that flags name", packages: []pkgRow{
 			{"internal/setflags", "the apply set of a command", []string{"apply", "internal/abortable", "internal/connect", "internal/liveset", "internal/plain", "internal/usage", "object", "ordering", "preview", "state"}},
@@ -87,7 +87,7 @@ func importTable() []tier {
 		}},
 		{title: "engines", packages: []pkgRow{
 			{"apply", "applies and deletes on a cluster: waves, waits, retries", []string{"applyset", "health", "internal/access", "internal/desired", "internal/diagnose", "internal/endpoints", "internal/external", "internal/invalid", "internal/kinds", "internal/kubeerr", "internal/loop", "internal/ownership", "internal/plain", "internal/podwatch", "internal/readiness", "internal/redact", "internal/sending", "internal/snapshot", "internal/stream", "kube", "manifest", "object", "ordering", "preview", "progress", "removal"}},
-			{"fn", "applies a SortOrder to a ResourceList or a stream, byte for byte", []string{"internal/annotations", "internal/emit", "internal/plain", "internal/textorder", "internal/toolkeys", "internal/yamledit", "internal/yamlnode", "internal/yamltext", "object", "ordering", "sortorder"}},
+			{"fn", "applies a SortOrder to a ResourceList or a stream, byte for byte", []string{"internal/annotations", "internal/emit", "internal/plain", "internal/stamp", "internal/textorder", "internal/toolkeys", "internal/yamledit", "internal/yamlnode", "internal/yamltext", "object", "ordering", "sortorder"}},
 		}},
 		{title: "deletions, previews, requests", packages: []pkgRow{
 			{"removal", "deletes live objects wave by wave", []string{"applyset", "internal/contents", "internal/diagnose", "internal/kubeerr", "internal/loop", "internal/plain", "internal/redact", "kube", "object", "ordering", "progress"}},
@@ -115,7 +115,7 @@ func importTable() []tier {
 		}},
 		{title: "around the client", packages: []pkgRow{
 			{"internal/loop", "the event loop that an apply and a deletion share", []string{"applyset", "internal/kubeerr", "kube", "object", "progress"}},
-			{"internal/desired", "the object that is sent for a manifest", []string{"applyset", "internal/kubeerr", "kube", "object", "ordering"}},
+			{"internal/desired", "the object that is sent for a manifest", []string{"applyset", "internal/kubeerr", "internal/stamp", "kube", "object", "ordering"}},
 			{"internal/lease", "the lock of an apply set", []string{"applyset", "internal/activity", "internal/kubeerr", "internal/plain", "kube", "object"}},
 			{"internal/ownership", "which live objects a run may write, by apply set and field manager", []string{"applyset", "internal/kubeerr", "kube", "progress"}},
 			{"internal/history", "the revisions of an apply set, stored in Secrets", []string{"applyset", "internal/hooks", "kube", "object", "ordering"}},
@@ -123,11 +123,11 @@ func importTable() []tier {
 			{"internal/fieldset", "changes values by the field paths of managedFields", []string{"applyset"}},
 		}},
 		{title: "what fn writes", packages: []pkgRow{
-			{"internal/emit", "writes an order in the annotations of other tools", []string{"internal/annotations", "internal/textorder", "internal/toolkeys", "object", "ordering"}},
+			{"internal/emit", "writes an order in the annotations of other tools", []string{"internal/annotations", "internal/stamp", "internal/textorder", "internal/toolkeys", "object", "ordering"}},
 			{"internal/yamledit", "changes annotations and keeps every other byte", []string{"internal/annotations", "internal/plain", "internal/yamlnode", "internal/yamltext", "object", "ordering"}},
 		}},
 		{title: "where resources stand in the text", packages: []pkgRow{
-			{"internal/textorder", "layers as blocks, and what goes before its dependents", []string{"internal/annotations", "object", "ordering", "sortorder"}},
+			{"internal/textorder", "layers as blocks, and what goes before its dependents", []string{"internal/annotations", "internal/stamp", "object", "ordering", "sortorder"}},
 		}},
 		{title: "client of the API server", packages: []pkgRow{
 			{"kube", "requests, discovery, watches, the fence of a lock", []string{"applyset", "internal/activity", "internal/kubeerr", "internal/statusreader", "object"}},
@@ -139,7 +139,7 @@ func importTable() []tier {
 			{"progress", "states, events, results and errors of a run", []string{"health", "internal/kubeerr", "internal/plain", "object"}},
 		}},
 		{title: "readers and checks", packages: []pkgRow{
-			{"internal/annotations", "known ordapply.dev/ keys and their values", []string{"health", "internal/nearest", "internal/plain", "internal/references", "internal/toolkeys", "object", "ordering"}},
+			{"internal/annotations", "known ordapply.dev/ keys and their values", []string{"health", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "internal/toolkeys", "object", "ordering"}},
 			{"internal/hooks", "which objects are Helm hooks, and their order", []string{"object", "ordering"}},
 			{"internal/kubeerr", "classifies errors of an API server, and says what to do", []string{"applyset", "internal/redact", "object"}},
 			{"manifest", "reads streams of manifests, with the position of each object", []string{"internal/jsonstream", "internal/redact", "internal/yamltext"}},
@@ -152,10 +152,13 @@ func importTable() []tier {
 			{"internal/kindnames", "the kinds that options name, checked for misspellings", []string{"internal/nearest", "internal/references", "ordering"}},
 		}},
 		{title: "decisions: pure, without I/O, clock, goroutine or client", packages: []pkgRow{
-			{"ordering", "stream in, plan out: edges, waves, reasons", []string{"internal/graph", "internal/nearest", "internal/plain", "internal/references", "object"}},
+			{"ordering", "stream in, plan out: edges, waves, reasons", []string{"internal/graph", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "object"}},
 			{"health", "live object in, verdict out", []string{"internal/celcondition", "internal/jsonpath", "internal/statusreader", "object"}},
 			{"sortorder", "selectors and kinds in, layer and rank out", []string{"internal/nearest", "internal/toolkeys", "object"}},
 			{"applyset", "ownership: member, unchanged, to be pruned (KEP-3659)", []string{"object"}},
+		}},
+		{title: "what orders a stream", packages: []pkgRow{
+			{"internal/stamp", "a SortOrder's decision about a resource as annotations", []string{"internal/graph", "internal/references"}},
 		}},
 		{title: "inside planning", packages: []pkgRow{
 			{"internal/references", "which resource needs which, from their manifests", []string{"internal/graph", "internal/nearest", "object"}},
@@ -204,7 +207,7 @@ func importTable() []tier {
 			{"internal/test/standin", "answers for the programs in Pods", nil},
 			{"internal/test/testcluster", "a control plane for one test or many", nil},
 			{"internal/test/vt", "emulates a terminal", nil},
-			{"internal/test/plancase", "reads and generates streams with options for tests of plans", []string{"internal/test/bigstream", "object", "ordering"}},
+			{"internal/test/plancase", "reads and generates streams with options for tests of plans", []string{"internal/stamp", "internal/test/bigstream", "object", "ordering"}},
 		}},
 		{title: "test support: leaves", packages: []pkgRow{
 			{"internal/test/auditlog", "reads an API server's audit log", nil},

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -121,8 +122,8 @@ func desired(obj *unstructured.Unstructured, fields map[string]any, scaled bool)
 		for _, key := range ordering.IllegalAnnotations() {
 			delete(annotations, key)
 		}
-		for _, key := range ordering.StampAnnotations() {
-			if key != ordering.LayerAnnotation {
+		for _, key := range stamp.Keys() {
+			if key != stamp.LayerAnnotation {
 				delete(annotations, key)
 			}
 		}

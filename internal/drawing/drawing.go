@@ -71,7 +71,7 @@ type link struct {
 // drawnLinks returns the edges to draw, one for each pair of steps, grouped by
 // dependent.
 func drawnLinks(p *ordering.Plan) [][]link {
-	index := p.Index()
+	index := p.Positions()
 	out := make([][]link, len(p.Steps))
 	for i, s := range p.Steps {
 		best := map[int]link{}

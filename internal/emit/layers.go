@@ -3,9 +3,9 @@ package emit
 import (
 	"slices"
 
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/internal/textorder"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 // dependents lists the resources that need each of n resources.
@@ -101,7 +101,7 @@ func (e *Emitter) needsOf(name string) []string {
 			return e.allNeeds(layer.Rank)
 		}
 	}
-	if s, ok, err := ordering.ReadStamp(e.stream.Metas[e.members[name][0]].Annotations); ok && err == nil {
+	if s, ok, err := stamp.Read(e.stream.Metas[e.members[name][0]].Annotations); ok && err == nil {
 		return s.Needs
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/ordapply/ordapply/internal/annotations"
 	"github.com/ordapply/ordapply/internal/connect"
 	"github.com/ordapply/ordapply/internal/kindnames"
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -35,7 +36,7 @@ func checkAnnotations(stream *apply.Stream) (faults []error, remarks []string) {
 		remarks = append(remarks, annotationText(found, stream.Hooks, hooked))
 	}
 	for _, hook := range stream.Hooks {
-		if _, _, err := ordering.ReadStamp(hook.Annotations); err != nil {
+		if _, _, err := stamp.Read(hook.Annotations); err != nil {
 			faults = append(faults, fmt.Errorf("%s%s: %w", hook.ID, at(hook.Source), err))
 		}
 	}

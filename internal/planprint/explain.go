@@ -17,7 +17,7 @@ import (
 // if the plan knows none of this ID. The error is that of w.
 func Explain(w io.Writer, p *ordering.Plan, id object.ID) (ok bool, err error) {
 	var b strings.Builder
-	index := p.Index()
+	index := p.Positions()
 	at, ok := index[id]
 	if !ok {
 		return explainSkipped(w, p, id)

@@ -8,8 +8,8 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
 	"github.com/ordapply/ordapply/internal/orderfile"
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 // stamp writes the stamps of a SortOrder on every object, as the function does
@@ -50,6 +50,6 @@ func (f *InputFlags) stamp(ctx context.Context, inputs []apply.Input, stderr io.
 }
 
 func isStamped(in apply.Input) bool {
-	_, ok := in.Object.GetAnnotations()[ordering.LayerAnnotation]
+	_, ok := in.Object.GetAnnotations()[stamp.LayerAnnotation]
 	return ok
 }

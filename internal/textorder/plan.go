@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/annotations"
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
@@ -16,9 +17,9 @@ type Stream struct {
 	Order      *sortorder.Order
 	Metas      []object.Meta
 	Placements []sortorder.Placement
-	Stamps     []ordering.Stamp // zero for resources without one
-	Ours       []bool           // whether this order made the stamp
-	Excluded   []bool           // whether the order ignores the resource, which comes first in the text
+	Stamps     []stamp.Stamp // zero for resources without one
+	Ours       []bool        // whether this order made the stamp
+	Excluded   []bool        // whether the order ignores the resource, which comes first in the text
 	// Objects returns the manifest of a resource by index, or is nil. Its references
 	// determine where unmatched resources go. It is not called for every resource.
 	Objects func(i int) map[string]any

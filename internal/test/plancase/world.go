@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -255,8 +256,8 @@ func (w *World) stamp() {
 			continue
 		}
 		wave := w.rand.IntN(4)
-		stamp := ordering.Stamp{Order: "o", Layer: fmt.Sprint("l", wave), Wave: wave, Gate: gates[wave], Unmatched: wave == rest}
-		for k, v := range stamp.Annotations() {
+		s := stamp.Stamp{Order: "o", Layer: fmt.Sprint("l", wave), Wave: wave, Gate: gates[wave], Unmatched: wave == rest}
+		for k, v := range s.Annotations() {
 			w.Resources[i].Annotations[k] = v
 		}
 	}

@@ -1,4 +1,9 @@
-package ordering
+// Package stamp writes a SortOrder's decision about a resource as annotations, and reads
+// it back: the whole contract between package fn and package ordering.
+//
+//	annotations := stamp.Stamp{Order: "shop", Layer: "data", Wave: 1}.Annotations()
+//	s, stamped, err := stamp.Read(annotations) // s.LayerName() is "shop/data"
+package stamp
 
 import (
 	"fmt"
@@ -13,9 +18,7 @@ import (
 	"github.com/ordapply/ordapply/internal/references"
 )
 
-// The annotations that pass the decisions of a SortOrder from the build to the
-// applier: the whole contract between package fn, which writes them, and Build,
-// which reads them.
+// The annotations that pass the decisions of a SortOrder from the build to the applier.
 const (
 	// LayerAnnotation is the layer as "order/layer". It is the only stamp that
 	// is sent to the cluster.
@@ -41,8 +44,8 @@ const (
 	EmittedAnnotation = "ordapply.dev/emitted"
 )
 
-// StampAnnotations returns the keys of the contract, sorted.
-func StampAnnotations() []string {
+// Keys returns the annotation keys of a stamp, sorted.
+func Keys() []string {
 	return []string{
 		EmittedAnnotation, GateAnnotation, LayerAnnotation, LayerNeedsAnnotation,
 		LayerTimeoutAnnotation, UnmatchedAnnotation, WaveAnnotation,
@@ -94,10 +97,10 @@ func (s Stamp) Annotations() map[string]string {
 	return out
 }
 
-// ReadStamp reads a stamp from a resource's annotations. ok is false if there
+// Read returns the stamp in a resource's annotations. ok is false if there
 // is none. An incomplete or malformed stamp is an error that names the
 // annotation; ok is then false, too.
-func ReadStamp(annotations map[string]string) (s Stamp, ok bool, err error) {
+func Read(annotations map[string]string) (s Stamp, ok bool, err error) {
 	layer, has := annotations[LayerAnnotation]
 	if !has {
 		return s, false, incompleteStamp(annotations)
