@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/help"
 	"github.com/ordapply/ordapply/internal/plandiff"
 	"github.com/ordapply/ordapply/internal/rbac"
 	"github.com/ordapply/ordapply/internal/setstatus"
@@ -54,6 +55,13 @@ first, then layer by layer, each when the one before it is ready.
 	root.SetGlobalNormalizationFunc(verbose.LongNames)
 	root.AddCommand(newApply(), plandiff.NewPlan(), plandiff.NewDiff(), newGraph(), newSort(), newVet(), newExplain(), newConsolidate(), newHealth(), newReport(), rbac.NewCommand(), newVersion())
 	root.AddCommand(newApplySet(), newDelete(), setstatus.NewHistory(), newRollback(), setstatus.NewCommand())
+	help.Install(root,
+		help.Task{Title: "Apply and delete:", Verbs: []string{"apply", "delete", "rollback"}},
+		help.Task{Title: "See what would happen, and why:", Verbs: []string{"plan", "diff", "explain", "graph", "vet"}},
+		help.Task{Title: "Look at what was applied:", Verbs: []string{"status", "history", "report", "applyset"}},
+		help.Task{Title: "Work on streams and their order:", Verbs: []string{"sort", "consolidate"}},
+		help.Task{Title: "Others:"},
+	)
 	settings.CheckArguments(root)
 	return root
 }

@@ -1,0 +1,175 @@
+// Package help writes the help of commands: verbs by task, flags by topic, and
+// what few people need by name only, with a command that explains it. kubectl's
+// flags are apart, as in kubectl.
+//
+//	help.Install(root, map[string][]string{"Apply and delete:": {"apply", "delete"}})
+package help
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+)
+
+// Task is a group of verbs.
+type Task struct {
+	Title string
+	Verbs []string
+}
+
+// Install gives a tree of commands this help, and the command options. Verbs
+// that no task names stand under the last one.
+func Install(root *cobra.Command, tasks ...Task) {
+	root.AddCommand(newOptions())
+	for _, task := range tasks {
+		root.AddGroup(&cobra.Group{ID: task.Title, Title: task.Title})
+	}
+	for _, cmd := range root.Commands() {
+		cmd.GroupID = taskOf(tasks, cmd.Name())
+	}
+	last := tasks[len(tasks)-1].Title
+	root.SetHelpCommandGroupID(last)
+	root.SetCompletionCommandGroupID(last)
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		_, err := io.WriteString(cmd.OutOrStderr(), usageOf(cmd, columns()))
+		return err
+	})
+}
+
+func taskOf(tasks []Task, verb string) string {
+	for _, task := range tasks {
+		if slices.Contains(task.Verbs, verb) {
+			return task.Title
+		}
+	}
+	return tasks[len(tasks)-1].Title
+}
+
+// columns returns the width to wrap at; 0: not at all.
+func columns() int {
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// usageOf returns what a command's help says after its description.
+func usageOf(cmd *cobra.Command, columns int) string {
+	var out strings.Builder
+	out.WriteString("Usage:\n")
+	if cmd.Runnable() && cmd.HasParent() {
+		fmt.Fprintf(&out, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&out, "  %s [command]\n", cmd.CommandPath())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(&out, "\nExamples:\n%s\n", cmd.Example)
+	}
+	writeVerbs(&out, cmd)
+	writeFlags(&out, cmd, columns)
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&out, "\n\"%s [command] --help\" explains a command.\n", cmd.CommandPath())
+	}
+	return out.String()
+}
+
+// writeVerbs lists a command's subcommands, by task at the root.
+func writeVerbs(out *strings.Builder, cmd *cobra.Command) {
+	groups := cmd.Groups()
+	if len(groups) == 0 && cmd.HasAvailableSubCommands() {
+		groups = []*cobra.Group{{Title: "Commands:"}}
+	}
+	for _, group := range groups {
+		fmt.Fprintf(out, "\n%s\n", group.Title)
+		for _, sub := range cmd.Commands() {
+			if sub.GroupID == group.ID && (sub.IsAvailableCommand() || sub.Name() == "help") {
+				fmt.Fprintf(out, "  %-12s %s\n", sub.Name(), sub.Short)
+			}
+		}
+	}
+}
+
+// writeFlags lists a command's own flags by topic.
+func writeFlags(out *strings.Builder, cmd *cobra.Command, columns int) {
+	own, further, kubectl := flagsOf(cmd)
+	for _, topic := range topics() {
+		if flags := own[topic.title]; flags != nil {
+			fmt.Fprintf(out, "\n%s\n%s", topic.title, flags.FlagUsagesWrapped(columns))
+		}
+	}
+	var more []string
+	further.VisitAll(func(flag *pflag.Flag) { more = append(more, "--"+flag.Name) })
+	options := cmd.Root().CommandPath() + " options"
+	switch name := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()); {
+	case len(more) > 0:
+		fmt.Fprintf(out, "\nFurther flags, explained by \"%s%s\":\n%s\n", options, name, wrapped(more, 100))
+	case cmd == cmd.Root():
+		return
+	}
+	if kubectl {
+		fmt.Fprintf(out, "\nFlags of kubectl, such as --context, and of every command: \"%s\"\n", options)
+	} else {
+		fmt.Fprintf(out, "\nFlags of every command: \"%s\"\n", options)
+	}
+}
+
+// wrapped returns words in indented lines of a width.
+func wrapped(words []string, width int) string {
+	var lines []string
+	line := " "
+	for _, word := range words {
+		if len(line)+1+len(word) > width {
+			lines = append(lines, line)
+			line = " "
+		}
+		line += " " + word
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
+// flagsOf returns a command's own flags by topic, those that few need, and
+// whether it has kubectl's.
+func flagsOf(cmd *cobra.Command) (own map[string]*pflag.FlagSet, further *pflag.FlagSet, kubectl bool) {
+	own, further = map[string]*pflag.FlagSet{}, pflag.NewFlagSet("", pflag.ContinueOnError)
+	shared := kubectlFlags()
+	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+		known := shared.Lookup(flag.Name)
+		topic := topicOf(flag.Name)
+		switch {
+		case flag.Hidden || flag.Name == "help":
+		case known != nil && known.Usage == flag.Usage:
+			kubectl = true
+		case topic.isFurther(flag.Name) && topicsOf(cmd) > 1:
+			further.AddFlag(flag)
+		default:
+			if own[topic.title] == nil {
+				own[topic.title] = pflag.NewFlagSet("", pflag.ContinueOnError)
+			}
+			own[topic.title].AddFlag(flag)
+		}
+	})
+	return own, further, kubectl
+}
+
+// topicsOf returns to how many topics a command's flags belong.
+func topicsOf(cmd *cobra.Command) int {
+	seen := map[string]bool{}
+	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) { seen[topicOf(flag.Name).title] = true })
+	return len(seen)
+}
+
+// kubectlFlags are the flags of every command of kubectl.
+func kubectlFlags() *pflag.FlagSet {
+	set := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
+	genericclioptions.NewConfigFlags(true).AddFlags(set)
+	return set
+}

@@ -1,0 +1,49 @@
+package help
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/internal/usage"
+)
+
+// newOptions returns the command that explains the flags that a command's help
+// only names, and without a command those of kubectl and of every command.
+func newOptions() *cobra.Command {
+	return &cobra.Command{
+		Use:   "options [COMMAND]",
+		Short: "Explain the flags that help does not: further ones of a command, and kubectl's",
+		Example: `  ordapply options
+  ordapply options apply`,
+		Args: cobra.ArbitraryArgs,
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var verbs []string
+			for _, sub := range cmd.Root().Commands() {
+				verbs = append(verbs, sub.Name())
+			}
+			return verbs, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usage.Errorf("unknown command %q (%s --help lists all)", strings.Join(args, " "), cmd.Root().CommandPath())
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), optionsOf(about, columns()))
+			return err
+		},
+	}
+}
+
+func optionsOf(cmd *cobra.Command, columns int) string {
+	if !cmd.HasParent() {
+		return "Flags of every command:\n" + cmd.PersistentFlags().FlagUsagesWrapped(columns) +
+			"\nFlags of kubectl, for commands with a cluster:\n" + kubectlFlags().FlagUsagesWrapped(columns)
+	}
+	_, further, _ := flagsOf(cmd)
+	if !further.HasAvailableFlags() {
+		return fmt.Sprintf("%s --help explains all its flags.\n", cmd.CommandPath())
+	}
+	return fmt.Sprintf("Further flags of %s:\n%s", cmd.CommandPath(), further.FlagUsagesWrapped(columns))
+}
