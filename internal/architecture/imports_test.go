@@ -38,7 +38,7 @@ type pkgRow struct {
 func importTable() []tier {
 	return []tier{
 		{title: "programs: flags, streams, exit codes", packages: []pkgRow{
-			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/connect", "internal/drawing", "internal/events", "internal/exit", "internal/healthfiles", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/nearest", "internal/orderfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "kube", "manifest", "object", "ordering", "preview", "state"}},
+			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/connect", "internal/drawing", "internal/events", "internal/exit", "internal/healthfiles", "internal/help", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/nearest", "internal/orderfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "kube", "manifest", "object", "ordering", "preview", "state"}},
 			{"examples/library", "applies a stream, in 30 lines", []string{"apply", "kube", "manifest", "ordering"}},
 			{"cmd/sortorder", "the KRM function", []string{"fn", "internal/plain", "sortorder"}},
 		}},
@@ -69,6 +69,7 @@ func importTable() []tier {
 			{"internal/healthfiles", "files with rules of health", []string{"health", "internal/abortable", "internal/usage"}},
 			{"internal/connect", "the cluster that kubectl would use", []string{"apply", "internal/abortable", "internal/access", "internal/activity", "internal/kubeerr", "internal/plain", "internal/verbose", "kube"}},
 			{"internal/orderfile", "the files that order a stream: SortOrder, stacks, charts", []string{"apply", "health", "internal/abortable", "object", "ordering", "sortorder"}},
+			{"internal/help", "the help of commands", []string{"internal/usage"}},
 			{"internal/settings", "values of flags: command line, environment, file", []string{"internal/abortable", "internal/nearest", "internal/plain", "internal/usage", "internal/verbose"}},
 		}},
 		{title: "between runs", packages: []pkgRow{

@@ -2,6 +2,7 @@ package help
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,7 @@ func newOptions() *cobra.Command {
 			if err != nil || len(rest) > 0 {
 				return usage.Errorf("unknown command %q (%s --help lists all)", strings.Join(args, " "), cmd.Root().CommandPath())
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), optionsOf(about, columns()))
+			_, err = io.WriteString(cmd.OutOrStdout(), optionsOf(about, columns()))
 			return err
 		},
 	}

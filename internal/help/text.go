@@ -1,15 +1,8 @@
-// Package help writes the help of commands: verbs by task, flags by topic, and
-// what few people need by name only, with a command that explains it. kubectl's
-// flags are apart, as in kubectl.
-//
-//	help.Install(root, map[string][]string{"Apply and delete:": {"apply", "delete"}})
 package help
 
 import (
 	"fmt"
-	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,40 +10,6 @@ import (
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 )
-
-// Task is a group of verbs.
-type Task struct {
-	Title string
-	Verbs []string
-}
-
-// Install gives a tree of commands this help, and the command options. Verbs
-// that no task names stand under the last one.
-func Install(root *cobra.Command, tasks ...Task) {
-	root.AddCommand(newOptions())
-	for _, task := range tasks {
-		root.AddGroup(&cobra.Group{ID: task.Title, Title: task.Title})
-	}
-	for _, cmd := range root.Commands() {
-		cmd.GroupID = taskOf(tasks, cmd.Name())
-	}
-	last := tasks[len(tasks)-1].Title
-	root.SetHelpCommandGroupID(last)
-	root.SetCompletionCommandGroupID(last)
-	root.SetUsageFunc(func(cmd *cobra.Command) error {
-		_, err := io.WriteString(cmd.OutOrStderr(), usageOf(cmd, columns()))
-		return err
-	})
-}
-
-func taskOf(tasks []Task, verb string) string {
-	for _, task := range tasks {
-		if slices.Contains(task.Verbs, verb) {
-			return task.Title
-		}
-	}
-	return tasks[len(tasks)-1].Title
-}
 
 // columns returns the width to wrap at; 0: not at all.
 func columns() int {
@@ -66,18 +25,18 @@ func usageOf(cmd *cobra.Command, columns int) string {
 	var out strings.Builder
 	out.WriteString("Usage:\n")
 	if cmd.Runnable() && cmd.HasParent() {
-		fmt.Fprintf(&out, "  %s\n", cmd.UseLine())
+		out.WriteString("  " + cmd.UseLine() + "\n")
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&out, "  %s [command]\n", cmd.CommandPath())
+		out.WriteString("  " + cmd.CommandPath() + " [command]\n")
 	}
 	if cmd.HasExample() {
-		fmt.Fprintf(&out, "\nExamples:\n%s\n", cmd.Example)
+		out.WriteString("\nExamples:\n" + cmd.Example + "\n")
 	}
 	writeVerbs(&out, cmd)
 	writeFlags(&out, cmd, columns)
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&out, "\n\"%s [command] --help\" explains a command.\n", cmd.CommandPath())
+		out.WriteString("\n\"" + cmd.CommandPath() + " [command] --help\" explains a command.\n")
 	}
 	return out.String()
 }
@@ -89,10 +48,10 @@ func writeVerbs(out *strings.Builder, cmd *cobra.Command) {
 		groups = []*cobra.Group{{Title: "Commands:"}}
 	}
 	for _, group := range groups {
-		fmt.Fprintf(out, "\n%s\n", group.Title)
+		out.WriteString("\n" + group.Title + "\n")
 		for _, sub := range cmd.Commands() {
 			if sub.GroupID == group.ID && (sub.IsAvailableCommand() || sub.Name() == "help") {
-				fmt.Fprintf(out, "  %-12s %s\n", sub.Name(), sub.Short)
+				out.WriteString(fmt.Sprintf("  %-12s %s\n", sub.Name(), sub.Short))
 			}
 		}
 	}
@@ -103,7 +62,7 @@ func writeFlags(out *strings.Builder, cmd *cobra.Command, columns int) {
 	own, further, kubectl := flagsOf(cmd)
 	for _, topic := range topics() {
 		if flags := own[topic.title]; flags != nil {
-			fmt.Fprintf(out, "\n%s\n%s", topic.title, flags.FlagUsagesWrapped(columns))
+			out.WriteString("\n" + topic.title + "\n" + flags.FlagUsagesWrapped(columns))
 		}
 	}
 	var more []string
@@ -111,14 +70,14 @@ func writeFlags(out *strings.Builder, cmd *cobra.Command, columns int) {
 	options := cmd.Root().CommandPath() + " options"
 	switch name := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()); {
 	case len(more) > 0:
-		fmt.Fprintf(out, "\nFurther flags, explained by \"%s%s\":\n%s\n", options, name, wrapped(more, 100))
+		out.WriteString("\nFurther flags, explained by \"" + options + name + "\":\n" + wrapped(more, 100) + "\n")
 	case cmd == cmd.Root():
 		return
 	}
 	if kubectl {
-		fmt.Fprintf(out, "\nFlags of kubectl, such as --context, and of every command: \"%s\"\n", options)
+		out.WriteString("\nFlags of kubectl, such as --context, and of every command: \"" + options + "\"\n")
 	} else {
-		fmt.Fprintf(out, "\nFlags of every command: \"%s\"\n", options)
+		out.WriteString("\nFlags of every command: \"" + options + "\"\n")
 	}
 }
 
