@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/ordapply/ordapply/internal/abortable"
 	"github.com/ordapply/ordapply/internal/help"
@@ -55,7 +56,7 @@ first, then layer by layer, each when the one before it is ready.
 	root.SetGlobalNormalizationFunc(verbose.LongNames)
 	root.AddCommand(newApply(), plandiff.NewPlan(), plandiff.NewDiff(), newGraph(), newSort(), newVet(), newExplain(), newConsolidate(), newHealth(), newReport(), rbac.NewCommand(), newVersion())
 	root.AddCommand(newApplySet(), newDelete(), setstatus.NewHistory(), newRollback(), setstatus.NewCommand())
-	help.Install(root,
+	help.Install(root, columns,
 		help.Task{Title: "Apply and delete:", Verbs: []string{"apply", "delete", "rollback"}},
 		help.Task{Title: "See what would happen, and why:", Verbs: []string{"plan", "diff", "explain", "graph", "vet"}},
 		help.Task{Title: "Look at what was applied:", Verbs: []string{"status", "history", "report", "applyset"}},
@@ -73,4 +74,14 @@ func displayName(file string) string {
 		return "kubectl ordapply"
 	}
 	return ""
+}
+
+// columns returns the width of the terminal to which help is printed; 0 when it
+// is none.
+func columns() int {
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }

@@ -2,7 +2,7 @@
 // what few people need by name only, with a command that explains it. kubectl's
 // flags are apart, as in kubectl.
 //
-//	help.Install(root, map[string][]string{"Apply and delete:": {"apply", "delete"}})
+//	help.Install(root, columns, help.Task{Title: "Apply and delete:", Verbs: []string{"apply", "delete"}})
 package help
 
 import (
@@ -18,10 +18,11 @@ type Task struct {
 	Verbs []string
 }
 
-// Install gives a tree of commands this help, and the command options. Verbs
-// that no task names stand under the last one.
-func Install(root *cobra.Command, tasks ...Task) {
-	root.AddCommand(newOptions())
+// Install gives a tree of commands this help, and the command options. Texts are
+// wrapped at a number of columns, or not at all if it is 0. Verbs that no task
+// names stand under the last one.
+func Install(root *cobra.Command, columns func() int, tasks ...Task) {
+	root.AddCommand(newOptions(columns))
 	for _, task := range tasks {
 		root.AddGroup(&cobra.Group{ID: task.Title, Title: task.Title})
 	}

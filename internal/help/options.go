@@ -12,7 +12,7 @@ import (
 
 // newOptions returns the command that explains the flags that a command's help
 // only names, and without a command those of kubectl and of every command.
-func newOptions() *cobra.Command {
+func newOptions(columns func() int) *cobra.Command {
 	return &cobra.Command{
 		Use:   "options [COMMAND]",
 		Short: "Explain the flags that help does not: further ones of a command, and kubectl's",

@@ -2,23 +2,12 @@ package help
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 )
-
-// columns returns the width to wrap at; 0: not at all.
-func columns() int {
-	width, _, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
-}
 
 // usageOf returns what a command's help says after its description.
 func usageOf(cmd *cobra.Command, columns int) string {

@@ -20,7 +20,7 @@ func tree() (root, apply *cobra.Command) {
 	apply.Flags().Int("depth", 0, "a flag of its own")
 	genericclioptions.NewConfigFlags(true).AddFlags(apply.Flags())
 	root.AddCommand(apply, &cobra.Command{Use: "version", Short: "Print the version", Run: do})
-	Install(root, Task{"Apply:", []string{"apply"}}, Task{Title: "Others:"})
+	Install(root, func() int { return 0 }, Task{"Apply:", []string{"apply"}}, Task{Title: "Others:"})
 	return root, apply
 }
 
