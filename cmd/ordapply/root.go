@@ -16,6 +16,7 @@ import (
 	"github.com/ordapply/ordapply/internal/settings"
 	"github.com/ordapply/ordapply/internal/usage"
 	"github.com/ordapply/ordapply/internal/verbose"
+	"github.com/ordapply/ordapply/internal/version"
 )
 
 func newRoot() *cobra.Command {
@@ -50,6 +51,8 @@ first, then layer by layer, each when the one before it is ready.
 	if name := displayName(os.Args[0]); name != "" {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
 	}
+	root.Version = version.Own("ordapply").Version
+	root.SetVersionTemplate("ordapply {{.Version}}\n")
 	root.SetFlagErrorFunc(settings.FlagError)
 	root.PersistentFlags().String("config", "", "file with values for flags, one per line; environment variables ORDAPPLY_… take precedence")
 	verbose.Register(root.PersistentFlags())

@@ -1,23 +1,12 @@
 package main
 
 import (
-	"encoding/json"
-	"runtime"
-	"runtime/debug"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/internal/version"
 )
-
-// programVersion is the version of the program.
-type programVersion struct {
-	Version  string `json:"version"`
-	Commit   string `json:"commit,omitempty"`
-	Go       string `json:"goVersion"`
-	Platform string `json:"platform"`
-}
 
 func newVersion() *cobra.Command {
 	var output string
@@ -29,32 +18,14 @@ func newVersion() *cobra.Command {
 			if err := usage.OneOf("output", output, "text", "json"); err != nil {
 				return err
 			}
-			v := ownVersion()
+			own := version.Own("ordapply")
 			if output == "json" {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(v)
+				return own.JSON(cmd.OutOrStdout())
 			}
-			_, err := plain.Fprintln(cmd.OutOrStdout(), "ordapply", v.Version)
+			_, err := plain.Fprintln(cmd.OutOrStdout(), own)
 			return err
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	return cmd
-}
-
-// ownVersion reads the build information.
-func ownVersion() programVersion {
-	v := programVersion{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
-	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			v.Commit = setting.Value
-		}
-	}
-	return v
 }

@@ -9,13 +9,16 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/ordapply/ordapply/fn"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/version"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
@@ -34,7 +37,7 @@ As a filter it reads any YAML stream:
   sortorder carry FILE  print FILE as two passes, so that kustomize build prints resources in order
   sortorder strip       remove all stamps from the stream on stdin
   sortorder schema      print the JSON Schema of a SortOrder
-  sortorder version     print the version
+  sortorder version     print the version, with -o json also commit and platform
 
 Exit codes: 0 success, 1 failure, 2 usage error.
 `
@@ -67,8 +70,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return carry(args[1:], stdout, stderr)
 	case "schema":
 		return printText(sortorder.Schema(), stdout, stderr)
-	case "version":
-		return printText([]byte(version()+"\n"), stdout, stderr)
+	case "version", "--version":
+		return printVersion(args[1:], stdout, stderr)
 	case "help", "--help", "-h":
 		return printText([]byte(usage), stdout, stderr)
 	}
@@ -86,13 +89,22 @@ func isTerminal(stdin io.Reader) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// version returns the module version from the build information.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "sortorder (devel)"
+// printVersion prints the version as text, or with -o json as JSON.
+func printVersion(args []string, stdout, stderr io.Writer) int {
+	own := version.Own("sortorder")
+	var text bytes.Buffer
+	switch strings.Join(args, " ") {
+	case "":
+		plain.Fprintln(&text, own)
+	case "-o json", "-o=json", "--output json", "--output=json":
+		if err := own.JSON(&text); err != nil {
+			return exitCode(err, stderr)
+		}
+	default:
+		plain.Fprintf(stderr, "sortorder version: unexpected argument %q: only -o json is known\n", strings.Join(args, " "))
+		return 2
 	}
-	return "sortorder " + info.Main.Version
+	return printText(text.Bytes(), stdout, stderr)
 }
 
 // write prints the findings and, only if it is complete, the stream: kustomize

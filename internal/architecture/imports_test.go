@@ -38,9 +38,9 @@ type pkgRow struct {
 func importTable() []tier {
 	return []tier{
 		{title: "programs: flags, streams, exit codes", packages: []pkgRow{
-			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/connect", "internal/drawing", "internal/events", "internal/exit", "internal/healthfiles", "internal/help", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/nearest", "internal/orderfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "kube", "manifest", "object", "ordering", "preview", "state"}},
+			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/connect", "internal/drawing", "internal/events", "internal/exit", "internal/healthfiles", "internal/help", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/nearest", "internal/orderfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "internal/version", "kube", "manifest", "object", "ordering", "preview", "state"}},
 			{"examples/library", "applies a stream, in 30 lines", []string{"apply", "kube", "manifest", "ordering"}},
-			{"cmd/sortorder", "the KRM function", []string{"fn", "internal/plain", "sortorder"}},
+			{"cmd/sortorder", "the KRM function", []string{"fn", "internal/plain", "internal/version", "sortorder"}},
 		}},
 		{title: "verbs", packages: []pkgRow{
 			{"internal/plandiff", "what an apply would change: plan, diff, plan files", []string{"apply", "health", "internal/abortable", "internal/asyncwriter", "internal/connect", "internal/fielddiff", "internal/outfile", "internal/plain", "internal/planning", "internal/planprint", "internal/setflags", "internal/source", "internal/usage", "kube", "object", "ordering", "preview"}},
@@ -67,7 +67,7 @@ func importTable() []tier {
 		}},
 		{title: "what flags name", packages: []pkgRow{
 			{"internal/healthfiles", "files with rules of health", []string{"health", "internal/abortable", "internal/usage"}},
-			{"internal/connect", "the cluster that kubectl would use", []string{"apply", "internal/abortable", "internal/access", "internal/activity", "internal/kubeerr", "internal/plain", "internal/verbose", "kube"}},
+			{"internal/connect", "the cluster that kubectl would use", []string{"apply", "internal/abortable", "internal/access", "internal/activity", "internal/kubeerr", "internal/plain", "internal/verbose", "internal/version", "kube"}},
 			{"internal/orderfile", "the files that order a stream: SortOrder, stacks, charts", []string{"apply", "health", "internal/abortable", "object", "ordering", "sortorder"}},
 			{"internal/help", "the help of commands", []string{"internal/usage"}},
 			{"internal/settings", "values of flags: command line, environment, file", []string{"internal/abortable", "internal/nearest", "internal/plain", "internal/usage", "internal/verbose"}},
@@ -151,6 +151,9 @@ func importTable() []tier {
 			{"internal/drawing", "a plan as boxes and arrows, in DOT and Mermaid", []string{"internal/graph", "internal/plain", "object", "ordering"}},
 			{"internal/planprint", "a plan as JSON, and one resource of it in words", []string{"internal/graph", "internal/plain", "object", "ordering"}},
 			{"internal/kindnames", "the kinds that options name, checked for misspellings", []string{"internal/nearest", "internal/references", "ordering"}},
+		}},
+		{title: "about the program", packages: []pkgRow{
+			{"internal/version", "which build of a program runs", []string{"internal/plain"}},
 		}},
 		{title: "decisions: pure, without I/O, clock, goroutine or client", packages: []pkgRow{
 			{"ordering", "stream in, plan out: edges, waves, reasons", []string{"internal/graph", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "object"}},

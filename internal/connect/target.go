@@ -25,6 +25,7 @@ import (
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/verbose"
+	"github.com/ordapply/ordapply/internal/version"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -52,7 +53,7 @@ func To(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust ...fun
 	}
 	config := known.config
 	t := &Target{Server: config.Host, Context: known.Context, Warnings: &warnings{}}
-	config.WarningHandler = t.Warnings
+	config.WarningHandler, config.UserAgent = t.Warnings, version.Own("ordapply").UserAgent()
 	for _, do := range adjust {
 		do(config)
 	}
