@@ -6,12 +6,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/crdcheck"
 	"github.com/ordapply/ordapply/internal/desired"
 	"github.com/ordapply/ordapply/internal/kinds"
 	"github.com/ordapply/ordapply/internal/ownership"
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/internal/stream"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 // preflight fails the steps that are known to fail, before anything is written: foreign
@@ -72,11 +73,11 @@ func (r *run) customResourceErrors() func(i int) error {
 	if !slices.ContainsFunc(r.steps, r.awaitsOwnKind) {
 		return func(int) error { return nil }
 	}
-	var resources []ordering.Resource
+	var resources []references.Resource
 	for i := range r.steps {
-		resources = append(resources, ordering.Resource{Meta: Meta(r.steps[i].manifest), Object: r.steps[i].manifest.Object})
+		resources = append(resources, references.Resource{Meta: Meta(r.steps[i].manifest), Object: r.steps[i].manifest.Object})
 	}
-	invalid := ordering.ValidateCustomResources(resources)
+	invalid := crdcheck.Rejected(references.NewIndex(resources, nil))
 	return func(i int) error {
 		if s := r.steps[i]; r.awaitsOwnKind(s) {
 			return invalid[s.ID]

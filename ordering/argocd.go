@@ -114,10 +114,10 @@ func (d *declarations) placeByPhases(s scope) {
 func (d *declarations) argoPlace(r references.Resource) argoPlace {
 	p, phases, err := parseArgoPlace(r)
 	if err != nil {
-		d.notes = append(d.notes, fmt.Sprintf("%s: %v; Argo CD reads it as 0", located(r), err))
+		d.notes = append(d.notes, fmt.Sprintf("%s: %v; Argo CD reads it as 0", r.Located(), err))
 	}
 	if phases > 1 {
-		d.notes = append(d.notes, fmt.Sprintf("%s is a hook of several phases; ordapply applies it once, in %s", located(r), p.phase))
+		d.notes = append(d.notes, fmt.Sprintf("%s is a hook of several phases; ordapply applies it once, in %s", r.Located(), p.phase))
 	}
 	return p
 }

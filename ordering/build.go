@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ordapply/ordapply/internal/crdcheck"
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
@@ -76,7 +77,7 @@ type KindTimeout struct {
 // *CycleError for each cycle. The plan is then nil.
 func Build(resources []references.Resource, options Options) (*Plan, error) {
 	b, err := newBuilder(resources, options)
-	if err = errors.Join(options.idle(resources), err, b.unserved()); err != nil {
+	if err = errors.Join(options.idle(resources), err, crdcheck.Unserved(b.Index, options.Excluded, options.Serves)); err != nil {
 		return nil, err
 	}
 	plan := b.plan()

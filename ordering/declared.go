@@ -66,15 +66,7 @@ func (d *declarations) fail(i int, format string, args ...any) {
 
 // failOf records an error about a resource, which need not be part of the plan.
 func (d *declarations) failOf(r references.Resource, format string, args ...any) {
-	d.errs = append(d.errs, fmt.Errorf("%s: %w", located(r), fmt.Errorf(format, args...)))
-}
-
-// located returns a resource's ID with the source of its manifest.
-func located(r references.Resource) string {
-	if r.Source == "" {
-		return r.ID.String()
-	}
-	return r.ID.String() + " (" + r.Source + ")"
+	d.errs = append(d.errs, fmt.Errorf("%s: %w", r.Located(), fmt.Errorf(format, args...)))
 }
 
 // annotationsOf returns the annotation keys that equal key or start with key

@@ -266,7 +266,7 @@ func (d *declarations) checkGroups(s scope, chart string, byName map[string]*hel
 			if near := nearest.DidYouMean(need, named); near != "" {
 				d.failOf(r, "annotation %s: no resource%s is in group %s%s", key, s.where()+ofChart(chart), need, near)
 			} else {
-				d.notes = append(d.notes, fmt.Sprintf("%s: annotation %s: no resource%s is in group %s: nothing waits for it", located(r), key, s.where()+ofChart(chart), need))
+				d.notes = append(d.notes, fmt.Sprintf("%s: annotation %s: no resource%s is in group %s: nothing waits for it", r.Located(), key, s.where()+ofChart(chart), need))
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func withoutHooks(resources []references.Resource, options Options) (kept []refe
 		case options.SkipHooks:
 			skipped = append(skipped, Skipped{r.ID, graph.Reason{Rule: "hook", Detail: why, Where: r.Source}})
 		default:
-			errs = append(errs, fmt.Errorf("%s: %s: remove it from the stream, or skip all such objects with --hooks=skip", located(r), why))
+			errs = append(errs, fmt.Errorf("%s: %s: remove it from the stream, or skip all such objects with --hooks=skip", r.Located(), why))
 		}
 	}
 	return kept, skipped, errors.Join(errs...)

@@ -79,7 +79,7 @@ func readLayers(resources []references.Resource) ([]layer, []stamped, error) {
 		of[i].layer = -1
 		s, ok, err := stamp.Read(r.Annotations)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", located(r), err))
+			errs = append(errs, fmt.Errorf("%s: %w", r.Located(), err))
 		}
 		if !ok {
 			continue

@@ -187,7 +187,7 @@ func (d *declarations) placeInApp(s scope, framed bool) OrderSource {
 func (d *declarations) addAppExternals(s scope, app App) {
 	for _, id := range app.External {
 		if i, ok := d.ByID[id]; ok {
-			d.errs = append(d.errs, fmt.Errorf("application %s: external lists %s, which is in the stream: select it instead, or remove it from the stream", s.application, located(d.Resources[i])))
+			d.errs = append(d.errs, fmt.Errorf("application %s: external lists %s, which is in the stream: select it instead, or remove it from the stream", s.application, d.Resources[i].Located()))
 			continue
 		}
 		d.addSetExternal(s.parentSet, id, graph.Reason{Rule: graph.RuleExternal, Detail: "application " + s.application + " lists it as external"})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/crdcheck"
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -28,7 +29,7 @@ type Finding struct {
 // sync waves on Argo CD's Applications. Problems come first.
 func Vet(resources []references.Resource, options Options) []Finding {
 	b, err := newBuilder(resources, options)
-	err = errors.Join(options.idle(resources), err, b.unserved())
+	err = errors.Join(options.idle(resources), err, crdcheck.Unserved(b.Index, options.Excluded, options.Serves))
 	var found []Finding
 	for _, fault := range FlattenErrors(err) {
 		found = append(found, Finding{true, fault.Error()})
@@ -64,11 +65,11 @@ func Vet(resources []references.Resource, options Options) []Finding {
 
 // vetSchemas reports custom resources that their own CRDs reject.
 func (b *builder) vetSchemas() []Finding {
-	unfit := schemaErrors(b.Index)
+	unfit := crdcheck.Rejected(b.Index)
 	var found []Finding
 	for _, r := range b.Resources {
 		if err := unfit[r.ID]; err != nil {
-			found = append(found, Finding{true, located(r) + ": " + err.Error()})
+			found = append(found, Finding{true, r.Located() + ": " + err.Error()})
 		}
 	}
 	return found
@@ -123,7 +124,7 @@ func (b *builder) vetReferences() []Finding {
 // vetReference reports one such reference. worth is false for optional
 // dependencies that may well be in the cluster, unless the name looks misspelt.
 func (b *builder) vetReference(d *unresolvedReference, search bool) (f Finding, worth bool) {
-	who := located(b.Resources[d.At])
+	who := b.Resources[d.At].Located()
 	if d.others > 0 {
 		who += fmt.Sprintf(" and %s", plain.Count(d.others, "other"))
 	}
@@ -209,7 +210,7 @@ func (b *builder) vetLast(plan *Plan) []Finding {
 	for _, s := range plan.Steps {
 		at := b.placements[b.ByID[s.ID]]
 		if s.Wave == len(plan.Waves)-1 && !s.PlacedByDependents() && (at == unmatched || at == unplaced) && references.PodSpec(b.Resources[b.ByID[s.ID]].Object) != nil {
-			found = append(found, Finding{Text: located(b.Resources[b.ByID[s.ID]]) + " goes last: no selector matches it and no known resource depends on it; if one does, select it in an earlier layer"})
+			found = append(found, Finding{Text: b.Resources[b.ByID[s.ID]].Located() + " goes last: no selector matches it and no known resource depends on it; if one does, select it in an earlier layer"})
 		}
 	}
 	return found

@@ -87,7 +87,7 @@ func importTable() []tier {
 			{"fn/kptsdk", "fn for programs on kpt's SDK", []string{"fn", "internal/yamledit", "internal/yamlnode"}},
 		}},
 		{title: "engines", packages: []pkgRow{
-			{"apply", "applies and deletes on a cluster: waves, waits, retries", []string{"applyset", "health", "internal/access", "internal/desired", "internal/diagnose", "internal/endpoints", "internal/external", "internal/invalid", "internal/kinds", "internal/kubeerr", "internal/loop", "internal/ownership", "internal/plain", "internal/podwatch", "internal/readiness", "internal/redact", "internal/sending", "internal/snapshot", "internal/stream", "kube", "manifest", "object", "ordering", "preview", "progress", "removal"}},
+			{"apply", "applies and deletes on a cluster: waves, waits, retries", []string{"applyset", "health", "internal/access", "internal/crdcheck", "internal/desired", "internal/diagnose", "internal/endpoints", "internal/external", "internal/invalid", "internal/kinds", "internal/kubeerr", "internal/loop", "internal/ownership", "internal/plain", "internal/podwatch", "internal/readiness", "internal/redact", "internal/references", "internal/sending", "internal/snapshot", "internal/stream", "kube", "manifest", "object", "ordering", "preview", "progress", "removal"}},
 			{"fn", "applies a SortOrder to a ResourceList or a stream, byte for byte", []string{"internal/annotations", "internal/emit", "internal/plain", "internal/stamp", "internal/textorder", "internal/toolkeys", "internal/yamledit", "internal/yamlnode", "internal/yamltext", "object", "ordering", "sortorder"}},
 		}},
 		{title: "deletions, previews, requests", packages: []pkgRow{
@@ -156,12 +156,13 @@ func importTable() []tier {
 			{"internal/version", "which build of a program runs", []string{"internal/plain"}},
 		}},
 		{title: "decisions: pure, without I/O, clock, goroutine or client", packages: []pkgRow{
-			{"ordering", "stream in, plan out: edges, waves, reasons", []string{"internal/graph", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "object"}},
+			{"ordering", "stream in, plan out: edges, waves, reasons", []string{"internal/crdcheck", "internal/graph", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "object"}},
 			{"health", "live object in, verdict out", []string{"internal/celcondition", "internal/jsonpath", "internal/statusreader", "object"}},
 			{"sortorder", "selectors and kinds in, layer and rank out", []string{"internal/nearest", "internal/toolkeys", "object"}},
 			{"applyset", "ownership: member, unchanged, to be pruned (KEP-3659)", []string{"object"}},
 		}},
 		{title: "what orders a stream", packages: []pkgRow{
+			{"internal/crdcheck", "custom resources that the stream's own CRDs do not serve, or reject", []string{"internal/nearest", "internal/plain", "internal/references", "object"}},
 			{"internal/stamp", "a SortOrder's decision about a resource as annotations", []string{"internal/graph", "internal/references"}},
 		}},
 		{title: "inside planning", packages: []pkgRow{

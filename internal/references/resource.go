@@ -20,6 +20,14 @@ type Resource struct {
 	RenameGroup  string // what the build did to the name, such as its prefix and suffix
 }
 
+// Located returns the ID with the position of the manifest, if it is known.
+func (r Resource) Located() string {
+	if r.Source == "" {
+		return r.ID.String()
+	}
+	return r.ID.String() + " (" + r.Source + ")"
+}
+
 // Condition evaluates a CEL expression over variables. known is false if the
 // expression cannot be evaluated, for example because it uses other variables.
 type Condition func(expression string, variables map[string]any) (holds, known bool)

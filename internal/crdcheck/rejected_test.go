@@ -1,13 +1,14 @@
-package ordering_test
+package crdcheck_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"sigs.k8s.io/yaml"
 
+	"github.com/ordapply/ordapply/internal/crdcheck"
+	"github.com/ordapply/ordapply/internal/references"
+	"github.com/ordapply/ordapply/internal/test/plancase"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 const storeCRD = `
@@ -65,8 +66,8 @@ func TestCustomResourcesThatTheirCRDRefuses(t *testing.T) {
 		"inside maps":      {"spec: {provider: {aws: eu}}", "spec.provider.aws must be of type object"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := resourceOf(t, "apiVersion: shop.example/v1\nkind: Store\nmetadata: {name: a, namespace: shop, labels: 7}\n"+c.spec)
-			unfit := ordering.ValidateCustomResources([]ordering.Resource{resourceOf(t, storeCRD), store})
+			store := plancase.Parse(t, []byte("apiVersion: shop.example/v1\nkind: Store\nmetadata: {name: a, namespace: shop, labels: 7}\n"+c.spec))[0]
+			unfit := rejected([]references.Resource{plancase.Parse(t, []byte(storeCRD))[0], store})
 			if c.want == "" {
 				require.Empty(t, unfit)
 				return
@@ -79,30 +80,21 @@ func TestCustomResourcesThatTheirCRDRefuses(t *testing.T) {
 // A mutating webhook of the stream may fix any custom resource that it
 // intercepts.
 func TestWebhooksMayMakeCustomResourcesFit(t *testing.T) {
-	store := resourceOf(t, "apiVersion: shop.example/v1\nkind: Store\nmetadata: {name: a, namespace: shop}\nspec: {size: 9}")
-	hook := func(kind, resource string) ordering.Resource {
-		return resourceOf(t, "apiVersion: admissionregistration.k8s.io/v1\nkind: "+kind+`
+	store := plancase.Parse(t, []byte("apiVersion: shop.example/v1\nkind: Store\nmetadata: {name: a, namespace: shop}\nspec: {size: 9}"))[0]
+	hook := func(kind, resource string) references.Resource {
+		return plancase.Parse(t, []byte("apiVersion: admissionregistration.k8s.io/v1\nkind: "+kind+`
 metadata: {name: hook}
 webhooks:
 - name: hook.shop.example
   clientConfig: {service: {namespace: shop, name: hook}}
   rules: [{apiGroups: [shop.example], apiVersions: [v1], operations: [CREATE], resources: [`+resource+`]}]
-`)
+`))[0]
 	}
-	require.Empty(t, ordering.ValidateCustomResources([]ordering.Resource{resourceOf(t, storeCRD), store, hook("MutatingWebhookConfiguration", "stores")}))
-	require.Len(t, ordering.ValidateCustomResources([]ordering.Resource{resourceOf(t, storeCRD), store, hook("MutatingWebhookConfiguration", "others")}), 1)
-	require.Len(t, ordering.ValidateCustomResources([]ordering.Resource{resourceOf(t, storeCRD), store, hook("ValidatingWebhookConfiguration", "stores")}), 1)
+	require.Empty(t, rejected([]references.Resource{plancase.Parse(t, []byte(storeCRD))[0], store, hook("MutatingWebhookConfiguration", "stores")}))
+	require.Len(t, rejected([]references.Resource{plancase.Parse(t, []byte(storeCRD))[0], store, hook("MutatingWebhookConfiguration", "others")}), 1)
+	require.Len(t, rejected([]references.Resource{plancase.Parse(t, []byte(storeCRD))[0], store, hook("ValidatingWebhookConfiguration", "stores")}), 1)
 }
 
-func resourceOf(t *testing.T, text string) ordering.Resource {
-	t.Helper()
-	var obj map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(text), &obj))
-	metadata := obj["metadata"].(map[string]any)
-	group, version := object.SplitAPIVersion(obj["apiVersion"].(string))
-	namespace, _ := metadata["namespace"].(string)
-	return ordering.Resource{Object: obj, Meta: object.Meta{
-		ID:      object.ID{Group: group, Kind: obj["kind"].(string), Namespace: namespace, Name: metadata["name"].(string)},
-		Version: version,
-	}}
+func rejected(resources []references.Resource) map[object.ID]error {
+	return crdcheck.Rejected(references.NewIndex(resources, nil))
 }

@@ -1,4 +1,10 @@
-package ordering
+// Package crdcheck compares the custom resources of a stream with the stream's own
+// CustomResourceDefinitions: which of them the API server will not serve, and which it
+// will reject.
+//
+//	err := crdcheck.Unserved(index, nil, nil) // shop.example/v2 where the CRD serves v1
+//	invalid := crdcheck.Rejected(index)[id]   // spec.size must be of type integer
+package crdcheck
 
 import (
 	"fmt"
@@ -18,15 +24,11 @@ import (
 // alone. Only errors count that no default and no additional field can fix:
 // wrong types, values and sizes. CEL rules are left to the API server.
 
-// ValidateCustomResources returns, for each custom resource that a CRD of the
-// same stream rejects, an error that lists the violations: wrong types, values
-// and sizes, not missing fields and CEL rules. It skips resources that a mutating
-// webhook of the stream intercepts, because the webhook may change them.
-func ValidateCustomResources(resources []references.Resource) map[object.ID]error {
-	return schemaErrors(references.NewIndex(resources, nil))
-}
-
-func schemaErrors(ix *references.Index) map[object.ID]error {
+// Rejected returns, for each custom resource that a CRD of the same stream rejects, an
+// error that lists the violations: wrong types, values and sizes, not missing fields and
+// CEL rules. It skips resources that a mutating webhook of the stream intercepts, because
+// the webhook may change them.
+func Rejected(ix *references.Index) map[object.ID]error {
 	found := map[object.ID]error{}
 	for _, r := range ix.Resources {
 		at, defined := ix.CRDs[references.GroupKind{Group: r.Group, Kind: r.Kind}]
