@@ -1,6 +1,7 @@
 package ordering
 
 import (
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/references"
 )
@@ -44,3 +45,62 @@ type Resource = references.Resource
 // Condition evaluates a CEL expression over variables. known is false if the
 // expression cannot be evaluated, for example because it uses other variables.
 type Condition = references.Condition
+
+// Options configure how a plan is built. The zero value is the documented default.
+type Options = declared.Options
+
+// KindTimeout limits how long a resource of a kind may take to become ready.
+type KindTimeout = declared.KindTimeout
+
+// OrderSource selects where the order of a stream comes from.
+type OrderSource = declared.OrderSource
+
+// Values of OrderSource. What places no resource leaves only the edges and the prerequisites.
+const (
+	OrderSourceAuto   = declared.OrderSourceAuto   // stamps if any resource has them, else the only frame whose annotations are in the stream
+	OrderSourceStamps = declared.OrderSourceStamps // a SortOrder's annotations
+	OrderSourceArgoCD = declared.OrderSourceArgoCD // Argo CD's phases and waves
+	OrderSourceHelm   = declared.OrderSourceHelm   // groups of Helm's HIP-0025, and the order of charts
+	OrderSourceNone   = declared.OrderSourceNone   // no layers
+)
+
+// DependsOnAnnotation lists the resources that must be ready before the one that has it.
+const DependsOnAnnotation = declared.DependsOnAnnotation
+
+// Chart holds what a Chart.yaml says about the order of its dependencies (HIP-0025).
+type Chart = declared.Chart
+
+// Dependency is an entry of a Chart.yaml's dependencies.
+type Dependency = declared.Dependency
+
+// Stack is a set of applications that others wait for as a whole (RFC-DEPLOY-0001).
+type Stack = declared.Stack
+
+// App is an application of a stack: a set of resources of a stream.
+type App = declared.App
+
+// Need is an edge to a resource, as seen by its dependent.
+type Need = declared.Need
+
+// Barrier is an edge to a whole layer, as seen by a dependent: every resource of the layer
+// must have passed its gate. Its Layer is an index into Plan.Layers.
+type Barrier = declared.Barrier
+
+// Skipped is a resource of the stream that is not part of an apply, such as a hook.
+type Skipped = declared.Skipped
+
+// LayerKind says where a layer comes from.
+type LayerKind = declared.LayerKind
+
+// Values of LayerKind.
+const (
+	Prerequisites = declared.Prerequisites // CRDs and Namespaces that nothing else placed
+	Stamped       = declared.Stamped       // by a SortOrder's stamps
+	ArgoWave      = declared.ArgoWave      // a phase and wave of Argo CD
+	HelmGroup     = declared.HelmGroup     // a group of a chart (HIP-0025), or its resources without a group
+	HelmChart     = declared.HelmChart     // a chart with its subcharts, or only its own resources
+	StackLayer    = declared.StackLayer    // a stack of applications (RFC-DEPLOY-0001)
+	Application   = declared.Application   // of a stack
+	ChangeGroup   = declared.ChangeGroup   // a change group of kapp
+	AllPlaced     = declared.AllPlaced     // all placed resources
+)

@@ -3,6 +3,8 @@ package ordering
 import (
 	"fmt"
 	"slices"
+
+	"github.com/ordapply/ordapply/internal/declared"
 )
 
 // vetAppOfApps reports sync waves on Argo CD's Applications. RFC-DEPLOY-0001
@@ -16,13 +18,13 @@ func (b *builder) vetAppOfApps() []Finding {
 		if r.Group != "argoproj.io" || r.Kind != "Application" && r.Kind != "ApplicationSet" {
 			continue
 		}
-		if emitted(r, "argocd") {
+		if declared.Emitted(r, "argocd") {
 			continue
 		}
-		at, _, _ := parseArgoPlace(r)
-		if _, known := waves[at.wave]; !known {
-			waves[at.wave] = i
-			numbers = append(numbers, at.wave)
+		at, _, _ := declared.ParseArgoPlace(r)
+		if _, known := waves[at.Wave]; !known {
+			waves[at.Wave] = i
+			numbers = append(numbers, at.Wave)
 		}
 	}
 	if len(numbers) < 2 {

@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/graph"
 )
 
 // why returns the reason for a resource's wave.
 func (b *builder) why(v int32) graph.Reason {
-	at := b.placements[v]
+	at := b.Placements[v]
 	switch {
 	case b.floating[v]:
 		return b.whyFloating(v)
-	case at == early:
+	case at == declared.Early:
 		if pushed := b.pushedBy(v); pushed != nil && !b.isPrerequisites(pushed.From) {
 			return b.whyPushed(*pushed)
 		}
@@ -24,20 +25,20 @@ func (b *builder) why(v int32) graph.Reason {
 	}
 	pushed := b.pushedBy(v)
 	switch {
-	case pushed != nil && b.allPlaced >= 0 && pushed.From == b.exit(b.allPlaced):
+	case pushed != nil && b.allPlaced >= 0 && pushed.From == b.Exit(b.allPlaced):
 		return graph.Reason{Rule: "unplaced", Detail: b.unplacedReason() + " and nothing depends on it: it goes last"}
 	case pushed != nil:
 		return b.whyPushed(*pushed)
-	case at == unmatched:
-		return graph.Reason{Rule: "unmatched", Detail: "no selector matches it and nothing depends on it: it goes to layer " + b.sets[b.layerOf[v]].name}
-	case at == placed || at == byDefault:
-		return b.sets[b.layerOf[v]].because(at)
+	case at == declared.Unmatched:
+		return graph.Reason{Rule: "unmatched", Detail: "no selector matches it and nothing depends on it: it goes to layer " + b.Sets[b.LayerOf[v]].Name}
+	case at == declared.Placed || at == declared.ByDefault:
+		return because(b.Sets[b.LayerOf[v]], at)
 	}
 	return graph.Reason{Rule: "references", Detail: "no dependencies in this stream"}
 }
 
 func (b *builder) unplacedReason() string {
-	if b.orderSource == OrderSourceStamps {
+	if b.OrderSource == OrderSourceStamps {
 		return "it has no stamp"
 	}
 	return "nothing places it"
@@ -55,8 +56,8 @@ func (b *builder) whyFloating(v int32) graph.Reason {
 	id := b.Resources[v].ID
 	how := strings.TrimSuffix(e.Why.Detail, " names "+id.Kind+" "+id.Name)
 	detail := fmt.Sprintf("before %s, which uses it (%s)", b.vertexName(e.To), how)
-	if b.placements[v] == byDefault {
-		detail += "; " + b.sets[b.layerOf[v]].name + " is only its default place"
+	if b.Placements[v] == declared.ByDefault {
+		detail += "; " + b.Sets[b.LayerOf[v]].Name + " is only its default place"
 	}
 	return graph.Reason{Rule: graph.RuleNeeded, Detail: detail}
 }
@@ -67,7 +68,7 @@ func (b *builder) whyFloating(v int32) graph.Reason {
 // For an edge from a change group it returns the edge that moved the group.
 func (b *builder) pushedBy(v int32) *graph.Edge {
 	var best *graph.Edge
-	if b.isResource(v) && b.layerOf[v] >= 0 && b.rank[v] <= b.startOf(v) {
+	if b.isResource(v) && b.LayerOf[v] >= 0 && b.rank[v] <= b.startOf(v) {
 		return nil
 	}
 	for _, i := range b.graph.In.Of(v) {
@@ -92,7 +93,7 @@ func (b *builder) startOf(v int32) int {
 	start := 0
 	for _, i := range b.graph.In.Of(v) {
 		e := &b.edges[i]
-		if !b.isResource(e.From) && b.sets[b.setOf(e.From)].kind != ChangeGroup {
+		if !b.isResource(e.From) && b.Sets[b.SetOf(e.From)].Kind != ChangeGroup {
 			start = max(start, b.rank[e.From]+int(e.Weight))
 		}
 	}
@@ -100,12 +101,12 @@ func (b *builder) startOf(v int32) int {
 }
 
 func (b *builder) isPrerequisites(v int32) bool {
-	return !b.isResource(v) && b.sets[b.setOf(v)].kind == Prerequisites
+	return !b.isResource(v) && b.Sets[b.SetOf(v)].Kind == Prerequisites
 }
 
 // isEntry reports whether a vertex is the entry of a set of the given kind.
 func (b *builder) isEntry(v int32, kind LayerKind) bool {
-	return !b.isResource(v) && v == b.entry(b.setOf(v)) && b.sets[b.setOf(v)].kind == kind
+	return !b.isResource(v) && v == b.Entry(b.SetOf(v)) && b.Sets[b.SetOf(v)].Kind == kind
 }
 
 func (b *builder) whyPushed(e graph.Edge) graph.Reason {
@@ -116,15 +117,15 @@ func (b *builder) whyPushed(e graph.Edge) graph.Reason {
 	return why
 }
 
-// because returns the reason of a resource that the set placed.
-func (s set) because(at placement) graph.Reason {
+// because returns the reason of a resource that a set placed.
+func because(s declared.Set, at declared.Placement) graph.Reason {
 	switch {
-	case s.kind == HelmChart:
-		return graph.Reason{Rule: graph.Rule(s.kind), Detail: s.short}
-	case s.kind == ArgoWave && at == byDefault:
-		return graph.Reason{Rule: graph.Rule(s.kind), Detail: s.name + ", by default"}
+	case s.Kind == HelmChart:
+		return graph.Reason{Rule: graph.Rule(s.Kind), Detail: s.Short}
+	case s.Kind == ArgoWave && at == declared.ByDefault:
+		return graph.Reason{Rule: graph.Rule(s.Kind), Detail: s.Name + ", by default"}
 	}
-	return graph.Reason{Rule: graph.Rule(s.kind), Detail: s.name}
+	return graph.Reason{Rule: graph.Rule(s.Kind), Detail: s.Name}
 }
 
 func (b *builder) isResource(v int32) bool {

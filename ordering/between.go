@@ -4,8 +4,8 @@ import "github.com/ordapply/ordapply/internal/graph"
 
 // membersOf returns the resources that each set places.
 func (b *builder) membersOf() [][]int {
-	members := make([][]int, len(b.sets))
-	for i, l := range b.layerOf {
+	members := make([][]int, len(b.Sets))
+	for i, l := range b.LayerOf {
 		if l >= 0 && !b.floating[i] {
 			members[l] = append(members[l], i)
 		}
@@ -25,7 +25,7 @@ type pathEnds struct{ first, last *graph.Edge }
 // examined.
 func (b *builder) pathsBetween() map[[2]int]pathEnds {
 	between := map[[2]int]pathEnds{}
-	g := graph.New(len(b.Resources)+2*len(b.sets)+len(b.readyOf), b.edges)
+	g := graph.New(len(b.Resources)+2*len(b.Sets)+len(b.readyOf), b.edges)
 	_, order := g.Ranks()
 	reach := make([]map[int]pathEnds, g.Size) // per vertex between sets: a path from each set
 	for _, v := range order {
@@ -74,12 +74,12 @@ const notBetween = -2
 func (b *builder) placedIn(v int32) int {
 	r, ok := b.resourceOf(v)
 	switch {
-	case !ok && b.sets[b.setOf(v)].kind == ChangeGroup:
+	case !ok && b.Sets[b.SetOf(v)].Kind == ChangeGroup:
 		return -1
 	case !ok:
 		return notBetween
 	case b.floating[r]:
 		return -1
 	}
-	return b.layerOf[r]
+	return b.LayerOf[r]
 }

@@ -3,71 +3,13 @@ package ordering
 import (
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/ordapply/ordapply/internal/crdcheck"
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
-
-// Options configure how a plan is built. The zero value is the documented
-// default.
-type Options struct {
-	// OrderSource selects what places resources. OrderSourceAuto detects it.
-	OrderSource OrderSource
-	// SkipHooks moves Helm hooks, and Argo CD hooks that no sync creates, to
-	// Plan.Skipped. By default they are errors.
-	SkipHooks bool
-	// RunHooks means that the caller took Helm's hooks out of the stream to run
-	// them around the plan. Hooks that are still in the stream are treated as
-	// by default.
-	RunHooks bool
-	// KeepHooks plans hooks like any other resource. Deletions use it, because
-	// a cluster may hold hooks from any source.
-	KeepHooks bool
-	// Incomplete means that parts of the stream could not be read. References
-	// to resources that are not in the stream are then not errors.
-	Incomplete bool
-	// NoPrerequisites stops CRDs and Namespaces that nothing places from being
-	// applied first.
-	NoPrerequisites bool
-	// PrerequisiteKinds are applied first, together with CRDs and Namespaces:
-	// "Kind" of any group, or "Kind.group".
-	PrerequisiteKinds []string
-	// Charts describe how the charts of a rendered stream depend on each other.
-	Charts []Chart
-	// Stacks group applications.
-	Stacks []Stack
-	// ApplicationOf returns the application of a resource as
-	// "stack/application", or "" if it has none. It is required with Stacks.
-	ApplicationOf func(object.Meta) string
-	// IdleApplications returns, given all resources of a stream, an error for
-	// each application that must select a resource and selects none. Build and
-	// Vet return these errors; DeletionOrder does not, since resources may be
-	// gone already. Nil means no check.
-	IdleApplications func([]object.Meta) []error
-	// KindTimeouts limit how long resources of a kind may take to become ready.
-	// The first entry that names the kind is used.
-	KindTimeouts []KindTimeout
-	// Condition evaluates the matchConditions of webhooks. If it is nil, all
-	// conditions hold.
-	Condition references.Condition
-	// Serves reports whether the cluster serves a resource's kind and version.
-	// Such a kind is not taken for a misspelling of one that the stream's CRDs
-	// define. Nil without a cluster.
-	Serves func(object.Meta) bool
-	// Excluded are resources that belong to the stream but are not part of the
-	// plan. Dependents wait for them in the cluster, as they do for external
-	// resources.
-	Excluded []references.Resource
-}
-
-// KindTimeout limits how long a resource of a kind may take to become ready.
-type KindTimeout struct {
-	Kind    string        // "Kind" of any group, or "Kind.group"
-	Timeout time.Duration // for each resource, once its dependencies are met
-}
 
 // Build plans a stream. Resources must have distinct IDs; their order does not
 // matter, and they are not changed. The error is for the author of the manifests
@@ -77,7 +19,7 @@ type KindTimeout struct {
 // *CycleError for each cycle. The plan is then nil.
 func Build(resources []references.Resource, options Options) (*Plan, error) {
 	b, err := newBuilder(resources, options)
-	if err = errors.Join(options.idle(resources), err, crdcheck.Unserved(b.Index, options.Excluded, options.Serves)); err != nil {
+	if err = errors.Join(options.Idle(resources), err, crdcheck.Unserved(b.Index, options.Excluded, options.Serves)); err != nil {
 		return nil, err
 	}
 	plan := b.plan()
@@ -89,7 +31,7 @@ func Build(resources []references.Resource, options Options) (*Plan, error) {
 
 // builder is the state of one planning run.
 type builder struct {
-	*declarations
+	*declared.Declarations
 	edges         []graph.Edge // the edges that are kept
 	dropped       []graph.Contradiction
 	searched      int // edges visited by searches for contradictions
@@ -113,20 +55,20 @@ type builder struct {
 func newBuilder(resources []references.Resource, options Options) (*builder, error) {
 	sorted := slices.Clone(resources)
 	slices.SortFunc(sorted, func(a, b references.Resource) int { return object.Compare(a.ID, b.ID) })
-	sorted, skipped, err := withoutHooks(sorted, options)
+	sorted, skipped, err := declared.WithoutHooks(sorted, options)
 	ix := references.NewIndex(sorted, options.Condition)
 	soft := ix.SoftEdges()
-	b := &builder{declarations: declare(ix, options, skipped), skipped: skipped}
-	soft = append(soft, ix.PodWebhookEdges(soft, b.declarations.edges)...)
+	b := &builder{Declarations: declared.Read(ix, options, skipped), skipped: skipped}
+	soft = append(soft, ix.PodWebhookEdges(soft, b.Declarations.Edges)...)
 	b.neededOutside = b.neededByLeftOut()
 	b.hasDependents = b.neededBy(soft)
 	b.placeUnplaced()
 	b.splitPrerequisites(soft)
-	edges := slices.Concat(b.declarations.edges, b.setEdges(), b.prerequisiteEdges(), b.lastEdges(), soft)
+	edges := slices.Concat(b.Declarations.Edges, b.SetEdges(), b.prerequisiteEdges(), b.lastEdges(), soft)
 	b.relaxClaims(edges)
 	resolved := b.resolveEdges(edges)
 	b.edges, b.dropped, b.searched = resolved.Kept, resolved.Dropped, resolved.Searched
-	errs := append([]error{err}, b.errs...)
+	errs := append([]error{err}, b.Errs...)
 	for _, cycle := range resolved.Cycles {
 		errs = append(errs, b.cycleError(cycle))
 	}
@@ -135,23 +77,23 @@ func newBuilder(resources []references.Resource, options Options) (*builder, err
 
 // neededByLeftOut reports, per resource, whether a resource that a selection leaves
 // out needs it, directly or through others.
-func (d *declarations) neededByLeftOut() []bool {
-	needed := make([]bool, len(d.Resources))
-	if len(d.excludedResources) == 0 {
+func (b *builder) neededByLeftOut() []bool {
+	needed := make([]bool, len(b.Resources))
+	if len(b.ExcludedResources) == 0 {
 		return needed
 	}
-	all := slices.SortedFunc(slices.Values(slices.Concat(d.Resources, d.excludedResources)), func(a, b references.Resource) int { return object.Compare(a.ID, b.ID) })
+	all := slices.SortedFunc(slices.Values(slices.Concat(b.Resources, b.ExcludedResources)), func(a, b references.Resource) int { return object.Compare(a.ID, b.ID) })
 	needs := map[object.ID][]object.ID{}
-	for _, e := range references.NewIndex(all, d.options.Condition).SoftEdges() {
+	for _, e := range references.NewIndex(all, b.Options.Condition).SoftEdges() {
 		needs[all[e.To].ID] = append(needs[all[e.To].ID], all[e.From].ID)
 	}
 	var users []object.ID
-	for _, r := range d.excludedResources {
+	for _, r := range b.ExcludedResources {
 		users = append(users, r.ID)
 	}
 	for ; len(users) > 0; users = users[1:] {
 		for _, id := range needs[users[0]] {
-			if i, planned := d.ByID[id]; planned && !needed[i] {
+			if i, planned := b.ByID[id]; planned && !needed[i] {
 				needed[i] = true
 				users = append(users, id)
 			}
@@ -162,18 +104,18 @@ func (d *declarations) neededByLeftOut() []bool {
 
 // neededBy reports, per resource, whether another resource depends on it.
 func (b *builder) neededBy(soft []graph.Edge) []bool {
-	d := b.declarations
+	d := b.Declarations
 	needed := slices.Clone(b.neededOutside)
-	for _, edges := range [][]graph.Edge{soft, d.edges} {
+	for _, edges := range [][]graph.Edge{soft, d.Edges} {
 		for _, e := range edges {
 			if int(e.From) < len(needed) {
 				needed[e.From] = true
 			}
 		}
 	}
-	for _, m := range d.members {
-		if d.sets[m.set].kind == ChangeGroup {
-			needed[m.resource] = true
+	for _, m := range d.Members {
+		if d.Sets[m.Set].Kind == ChangeGroup {
+			needed[m.Resource] = true
 		}
 	}
 	return needed
@@ -188,37 +130,37 @@ func (b *builder) placeUnplaced() {
 	framed := b.placingSets()
 	b.allPlaced = -1
 	for i := range b.Resources {
-		switch at := b.placements[i]; {
-		case at == unmatched && !b.hasDependents[i]:
-			b.join(i, b.layerOf[i], graph.Hard, graph.DefaultPlace)
-		case at == unplaced && !b.hasDependents[i] && len(framed) > 0:
+		switch at := b.Placements[i]; {
+		case at == declared.Unmatched && !b.hasDependents[i]:
+			b.Join(i, b.LayerOf[i], graph.Hard, graph.DefaultPlace)
+		case at == declared.Unplaced && !b.hasDependents[i] && len(framed) > 0:
 			if b.allPlaced < 0 {
 				b.allPlaced = b.addEverything(framed)
 			}
 			b.appliedLast = append(b.appliedLast, i)
-		case at == unmatched, at == unplaced && len(framed) > 0:
+		case at == declared.Unmatched, at == declared.Unplaced && len(framed) > 0:
 			b.floating[i] = true
 		}
 	}
 }
 
 // placingSets returns the outermost sets that place resources.
-func (d *declarations) placingSets() []int {
+func (b *builder) placingSets() []int {
 	var out []int
-	for s, set := range d.sets {
-		if set.within < 0 && set.kind != Prerequisites && set.kind != ChangeGroup {
+	for s, set := range b.Sets {
+		if set.Within < 0 && set.Kind != Prerequisites && set.Kind != ChangeGroup {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-func (d *declarations) addEverything(sets []int) int {
-	s := set{name: "all that is placed", short: "the rest", kind: AllPlaced, within: -1}
+func (b *builder) addEverything(sets []int) int {
+	s := declared.Set{Name: "all that is placed", Short: "the rest", Kind: AllPlaced, Within: -1}
 	for _, placing := range sets {
-		s.after = append(s.after, Barrier{placing, graph.Reason{Rule: "unplaced", Detail: "resources without a place come last"}})
+		s.After = append(s.After, Barrier{Layer: placing, Why: graph.Reason{Rule: "unplaced", Detail: "resources without a place come last"}})
 	}
-	return d.addSet(s)
+	return b.AddSet(s)
 }
 
 // lastEdges make unplaced resources without dependents wait for everything that
@@ -227,13 +169,13 @@ func (b *builder) lastEdges() []graph.Edge {
 	var edges []graph.Edge
 	for _, i := range b.appliedLast {
 		why := graph.Reason{Rule: "unplaced", Detail: "it has no place, and nothing depends on it"}
-		edges = append(edges, graph.Edge{From: b.exit(b.allPlaced), To: int32(i), Strength: graph.DefaultPlace, Why: why})
+		edges = append(edges, graph.Edge{From: b.Exit(b.allPlaced), To: int32(i), Strength: graph.DefaultPlace, Why: why})
 	}
 	return edges
 }
 
 func (b *builder) plan() *Plan {
-	b.graph = graph.New(len(b.Resources)+2*len(b.sets)+len(b.readyOf), b.edges)
+	b.graph = graph.New(len(b.Resources)+2*len(b.Sets)+len(b.readyOf), b.edges)
 	rank, order := b.graph.Ranks()
 	b.rank = rank
 	b.floatMoved()
@@ -241,7 +183,7 @@ func (b *builder) plan() *Plan {
 	waves := b.numberWaves()
 	b.gates()
 	plan := &Plan{
-		Steps: b.steps(), Waves: make([]Wave, waves), Layers: b.layers(), OrderSource: b.orderSource,
+		Steps: b.steps(), Waves: make([]Wave, waves), Layers: b.layers(), OrderSource: b.OrderSource,
 		Skipped: b.skipped, Dropped: b.droppedEdges(), Notes: b.planNotes(),
 	}
 	plan.Notes = append(plan.Notes, b.notesOfLeftOut(plan.Steps)...)
@@ -254,7 +196,7 @@ func (b *builder) plan() *Plan {
 func (b *builder) floatMoved() {
 	for _, c := range b.dropped {
 		e := c.Edge
-		if e.Strength == graph.DefaultPlace && int(e.To) < len(b.Resources) && int(e.From) >= len(b.Resources) && b.placements[e.To] == byDefault {
+		if e.Strength == graph.DefaultPlace && int(e.To) < len(b.Resources) && int(e.From) >= len(b.Resources) && b.Placements[e.To] == declared.ByDefault {
 			b.floating[e.To] = true
 		}
 	}

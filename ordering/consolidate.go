@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
@@ -119,16 +120,16 @@ type consolidator struct {
 // applications.
 type phaseOf struct {
 	within int // the application's set, or -1
-	phase  phase
+	phase  declared.Phase
 }
 
-func (c *consolidator) phaseOf(s int) phaseOf { return phaseOf{c.sets[s].within, c.sets[s].at.phase} }
+func (c *consolidator) phaseOf(s int) phaseOf { return phaseOf{c.Sets[s].Within, c.Sets[s].At.Phase} }
 
 // phases returns the wave sets of each application and phase, in order.
 func (c *consolidator) phases() [][]int {
 	byPhase := map[phaseOf][]int{}
-	for s, set := range c.sets {
-		if set.kind == ArgoWave {
+	for s, set := range c.Sets {
+		if set.Kind == ArgoWave {
 			byPhase[c.phaseOf(s)] = append(byPhase[c.phaseOf(s)], s)
 		}
 	}
@@ -161,11 +162,11 @@ func (c *consolidator) consolidate(sets []int) ([]ConsolidatedWave, error) {
 		}
 		group, c.to[s] = append(group, s), number
 		wave := ConsolidatedWave{
-			Phase: c.sets[s].at.phase.String(), Wave: c.sets[s].at.wave, Resources: len(c.members[s]),
+			Phase: c.Sets[s].At.Phase.String(), Wave: c.Sets[s].At.Wave, Resources: len(c.members[s]),
 			NewWave: number, Boundary: boundary, Because: because,
 		}
-		if w := c.sets[s].within; w >= 0 {
-			wave.Application = c.sets[w].name
+		if w := c.Sets[s].Within; w >= 0 {
+			wave.Application = c.Sets[w].Name
 		}
 		waves = append(waves, wave)
 	}
@@ -212,7 +213,7 @@ func (c *consolidator) before(sets []int, begins []bool) int {
 		if i > 0 && begins[i] {
 			number++
 		}
-		if c.sets[s].at.wave >= 0 {
+		if c.Sets[s].At.Wave >= 0 {
 			return number
 		}
 	}
@@ -266,16 +267,16 @@ func (c *consolidator) renumber(out *Consolidation) {
 		lowest[c.phaseOf(s)] = min(lowest[c.phaseOf(s)], number)
 	}
 	for i, r := range c.Resources {
-		s := c.layerOf[i]
-		if s < 0 || c.sets[s].kind != ArgoWave || firstKey(r, syncWaveAnnotation, hookWeightAnnotation) == "" {
+		s := c.LayerOf[i]
+		if s < 0 || c.Sets[s].Kind != ArgoWave || !declared.HasWave(r) {
 			continue
 		}
-		written, _, _ := parseArgoPlace(r)
+		written, _, _ := declared.ParseArgoPlace(r)
 		number := c.to[s]
-		if c.sets[s].at.phase != written.phase { // it is applied in an earlier phase, whatever its number
-			number = lowest[phaseOf{c.sets[s].within, written.phase}]
+		if c.Sets[s].At.Phase != written.Phase { // it is applied in an earlier phase, whatever its number
+			number = lowest[phaseOf{c.Sets[s].Within, written.Phase}]
 		}
-		if number != written.wave {
+		if number != written.Wave {
 			out.Renumbered[r.ID] = number
 		}
 	}

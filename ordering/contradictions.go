@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
@@ -75,20 +76,7 @@ func (b *builder) vertexName(v int32) string {
 	if r, ok := b.resourceOf(v); ok {
 		return b.Resources[r].ID.String()
 	}
-	return b.sets[b.setOf(v)].title()
-}
-
-func (d *declarations) setOf(v int32) int { return (int(v) - len(d.Resources)) / 2 }
-
-// title returns the set's name for use in a sentence.
-func (s set) title() string {
-	switch s.kind {
-	case Stamped, Application:
-		return string(s.kind) + " " + s.name
-	case HelmGroup:
-		return "group " + s.name
-	}
-	return s.name
+	return b.Sets[b.SetOf(v)].Title()
 }
 
 // contradiction explains why an inferred edge cannot be kept, and how to fix
@@ -104,15 +92,15 @@ func (b *builder) contradiction(c graph.Contradiction) string {
 		return fmt.Sprintf("%s needs %s (%s) and would wait forever, because %s; remove one of these edges", needer, needed, c.Edge.Why.Located(), strings.Join(steps, ", and "))
 	}
 	return fmt.Sprintf("%s (%s) needs %s (%s), which %s places after it: %s; %s",
-		needer, early.title(), needed, c.Edge.Why, late.title(), outcome(c.Edge, early), b.fix(early, needed.String()))
+		needer, early.Title(), needed, c.Edge.Why, late.Title(), outcome(c.Edge, early), b.fix(early, needed.String()))
 }
 
 // outcome describes what would happen if an edge were dropped.
-func outcome(e graph.Edge, early set) string {
+func outcome(e graph.Edge, early declared.Set) string {
 	if e.Strength == graph.Exists {
 		return "the API server would reject it"
 	}
-	return early.title() + " would wait forever"
+	return early.Title() + " would wait forever"
 }
 
 // ends returns the two resources of an edge.
@@ -124,39 +112,39 @@ func (b *builder) ends(e graph.Edge) (needer, needed object.ID) {
 
 // layersBetween returns the layers that place the ends of an edge in the wrong
 // order; ok is false if the cause is something else.
-func (b *builder) layersBetween(e graph.Edge) (early, late set, ok bool) {
+func (b *builder) layersBetween(e graph.Edge) (early, late declared.Set, ok bool) {
 	from, _ := b.resourceOf(e.From)
 	to, _ := b.resourceOf(e.To)
-	if b.layerOf[from] < 0 || b.layerOf[to] < 0 || b.layerOf[from] == b.layerOf[to] || b.placements[from] != placed || b.placements[to] != placed {
+	if b.LayerOf[from] < 0 || b.LayerOf[to] < 0 || b.LayerOf[from] == b.LayerOf[to] || b.Placements[from] != declared.Placed || b.Placements[to] != declared.Placed {
 		return early, late, false
 	}
-	return b.sets[b.layerOf[to]], b.sets[b.layerOf[from]], true
+	return b.Sets[b.LayerOf[to]], b.Sets[b.LayerOf[from]], true
 }
 
 // fix suggests how to place a resource before its dependent.
-func (b *builder) fix(early set, needed string) string {
-	switch early.kind {
+func (b *builder) fix(early declared.Set, needed string) string {
+	switch early.Kind {
 	case ArgoWave:
-		return fmt.Sprintf("give %s the hook and wave of %s or of an earlier one", needed, early.name)
+		return fmt.Sprintf("give %s the hook and wave of %s or of an earlier one", needed, early.Name)
 	case HelmGroup:
-		return fmt.Sprintf("put %s into group %s, into a group that it depends on, or into no group, so that it goes before its dependents", needed, early.short)
+		return fmt.Sprintf("put %s into group %s, into a group that it depends on, or into no group, so that it goes before its dependents", needed, early.Short)
 	case Application:
-		return fmt.Sprintf("make application %s or one that it depends on select %s, or make none select it, so that it goes before its dependents", early.name, needed)
+		return fmt.Sprintf("make application %s or one that it depends on select %s, or make none select it, so that it goes before its dependents", early.Name, needed)
 	}
-	return fmt.Sprintf("make a selector of %s or of an earlier layer match %s, or make none match it, so that it goes before its dependents", early.short, needed)
+	return fmt.Sprintf("make a selector of %s or of an earlier layer match %s, or make none match it, so that it goes before its dependents", early.Short, needed)
 }
 
 // planNotes returns the notes of a plan: about declarations, and about resources
 // that are applied before something that they need.
 func (b *builder) planNotes() []string {
-	return slices.Concat(b.notes, b.earlyNotes())
+	return slices.Concat(b.Notes, b.earlyNotes())
 }
 
 func (b *builder) describeEarly(c graph.Contradiction) string {
 	needer, needed := b.ends(c.Edge)
 	if early, late, ok := b.layersBetween(c.Edge); ok {
 		return fmt.Sprintf("%[1]s is applied before %[2]s, which it needs (%[3]s): %[4]s comes before %[5]s, which waits only until %[4]s is applied",
-			needer, needed, c.Edge.Why, early.title(), late.title())
+			needer, needed, c.Edge.Why, early.Title(), late.Title())
 	}
 	return fmt.Sprintf("%s is applied before %s, which it needs (%s): %s", needer, needed, c.Edge.Why, b.readable(c.Path)[0])
 }

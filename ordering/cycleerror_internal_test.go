@@ -3,18 +3,20 @@ package ordering
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/references"
-	"github.com/stretchr/testify/require"
 )
 
 // Every cycle has at least one edge, even that of a resource that waits for
 // itself.
 func TestNoCycleIsWithoutAnEdge(t *testing.T) {
-	b := &builder{declarations: &declarations{Index: &references.Index{}}}
-	s := b.addSet(set{name: "stack a", kind: StackLayer, within: -1})
+	b := &builder{Declarations: &declared.Declarations{Index: &references.Index{}}}
+	s := b.AddSet(declared.Set{Name: "stack a", Kind: StackLayer, Within: -1})
 	why := graph.Reason{Rule: "stack", Detail: "dependsOn of stack a names a"}
-	inside, back := graph.Edge{From: b.entry(s), To: b.exit(s), Strength: graph.Hard}, graph.Edge{From: b.exit(s), To: b.entry(s), Weight: 1, Strength: graph.Hard, Why: why}
+	inside, back := graph.Edge{From: b.Entry(s), To: b.Exit(s), Strength: graph.Hard}, graph.Edge{From: b.Exit(s), To: b.Entry(s), Weight: 1, Strength: graph.Hard, Why: why}
 	for _, cycle := range [][]graph.Edge{{inside, back}, {back, inside}} {
 		require.EqualError(t, b.cycleError(cycle), "a cycle of 1: none of these can be first; remove one of the edges\n  stack a waits for stack a (stack: dependsOn of stack a names a)")
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
@@ -88,8 +89,8 @@ func DeletionOrder(resources []references.Resource, options Options) (*Deletion,
 	if err != nil {
 		return nil, err
 	}
-	edges := slices.Concat(b.deleteEdges(), b.reversedEdges(), b.customResourceEdges(), b.apiServiceEdges())
-	resolved := graph.Resolve(len(b.Resources)+2*len(b.sets), edges, b.isSetVertex)
+	edges := slices.Concat(b.DeleteEdges(), b.reversedEdges(), b.customResourceEdges(), b.apiServiceEdges())
+	resolved := graph.Resolve(len(b.Resources)+2*len(b.Sets), edges, b.IsSetVertex)
 	var errs []error
 	for _, cycle := range resolved.Cycles {
 		errs = append(errs, b.cycleError(cycle))
@@ -98,35 +99,13 @@ func DeletionOrder(resources []references.Resource, options Options) (*Deletion,
 		return nil, errors.Join(errs...)
 	}
 	b.edges, b.readyVertex, b.readyOf = resolved.Kept, nil, nil // a deletion has only one event per resource: it is gone
-	b.graph = graph.New(len(b.Resources)+2*len(b.sets), b.edges)
+	b.graph = graph.New(len(b.Resources)+2*len(b.Sets), b.edges)
 	b.rank, _ = b.graph.Ranks()
 	out := &Deletion{Waves: b.numberWaves(), Notes: b.overruledNotes(resolved.Dropped)}
 	for _, i := range b.byWave() {
 		out.Steps = append(out.Steps, DeletionStep{ID: b.Resources[i].ID, Wave: b.wave[i], After: b.needsOf(int32(i))})
 	}
 	return out, nil
-}
-
-// deleteEdges returns the edges of kapp's delete rules.
-func (b *builder) deleteEdges() []graph.Edge {
-	var edges []graph.Edge
-	for _, rule := range b.deleteRules {
-		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": " + rule.String(), Where: b.Resources[rule.resource].Source}
-		group := b.changed[rule.group]
-		if group == nil {
-			continue
-		}
-		for _, member := range group.members {
-			switch {
-			case member == rule.resource:
-			case rule.before:
-				edges = append(edges, graph.NewEdge(rule.resource, member, graph.Ready, graph.Hard, why))
-			default:
-				edges = append(edges, graph.NewEdge(member, rule.resource, graph.Ready, graph.Hard, why))
-			}
-		}
-	}
-	return edges
 }
 
 // reversedEdges returns the edges of an apply with both ends swapped. Declared edges
@@ -176,19 +155,19 @@ func (b *builder) customResourceEdges() []graph.Edge {
 		case b.IsCustom(r.ID):
 			group, seen := groups[r.Group]
 			if !seen {
-				group = b.addSet(set{name: "custom resources of " + r.Group, kind: AllPlaced, within: -1})
+				group = b.AddSet(declared.Set{Name: "custom resources of " + r.Group, Kind: AllPlaced, Within: -1})
 				groups[r.Group] = group
 			}
 			// If edges conflict, the workload's edge is dropped, not the
 			// membership.
-			edges = append(edges, graph.Edge{From: int32(i), To: b.exit(group), Gate: graph.Ready, Strength: graph.Hard, Why: why})
+			edges = append(edges, graph.Edge{From: int32(i), To: b.Exit(group), Gate: graph.Ready, Strength: graph.Hard, Why: why})
 		case references.PodSpec(r.Object) != nil:
 			workloads = append(workloads, i)
 		}
 	}
 	for _, group := range slices.Sorted(maps.Values(groups)) {
 		for _, i := range workloads {
-			edges = append(edges, graph.Edge{From: b.exit(group), To: int32(i), Gate: graph.Ready, Weight: 1, Strength: graph.DefaultPlace, Why: why})
+			edges = append(edges, graph.Edge{From: b.Exit(group), To: int32(i), Gate: graph.Ready, Weight: 1, Strength: graph.DefaultPlace, Why: why})
 		}
 	}
 	return edges

@@ -30,7 +30,7 @@ func (b *builder) byLayers(all []graph.Contradiction, wanted func(graph.Strength
 			continue
 		}
 		early, late, ok := b.layersBetween(c.Edge)
-		pair := layerPair{early.title(), late.title(), c.Edge.Strength}
+		pair := layerPair{early.Title(), late.Title(), c.Edge.Strength}
 		n, seen := at[pair]
 		if !ok || !seen {
 			n = len(groups)
@@ -63,7 +63,7 @@ func (b *builder) planErrors() []error {
 func (b *builder) contradictions(group []graph.Contradiction) string {
 	early, late, _ := b.layersBetween(group[0].Edge)
 	return fmt.Sprintf("%s has %d references to %s, which is placed after it: %s; %s; %s",
-		early.title(), len(group), late.title(), b.examples(group), outcome(group[0].Edge, early), b.fix(early, "each needed resource"))
+		early.Title(), len(group), late.Title(), b.examples(group), outcome(group[0].Edge, early), b.fix(early, "each needed resource"))
 }
 
 // examples names the first references of a group and counts the others.
@@ -84,7 +84,7 @@ func (b *builder) earlyNotes() []string {
 		if len(group) > maxEach {
 			early, late, _ := b.layersBetween(group[0].Edge)
 			notes = append(notes, fmt.Sprintf("%s has %d references to %s: their targets are applied later, because %s waits only until %s is applied: %s",
-				early.title(), len(group), late.title(), late.title(), early.title(), b.examples(group)))
+				early.Title(), len(group), late.Title(), late.Title(), early.Title(), b.examples(group)))
 			continue
 		}
 		for _, c := range group {

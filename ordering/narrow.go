@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
@@ -71,7 +72,7 @@ func (c *consolidator) holdsDefault(sets []int, i int) bool {
 		return false
 	}
 	for _, r := range c.members[sets[i]] {
-		if firstKey(c.Resources[r], syncWaveAnnotation, hookWeightAnnotation) == "" {
+		if !declared.HasWave(c.Resources[r]) {
 			return true
 		}
 	}
@@ -87,7 +88,7 @@ type narrowing struct {
 // zero returns the position of the old wave 0, or of the first wave above it.
 func (n narrowing) zero() int {
 	for i, s := range n.sets {
-		if n.consolidator.sets[s].at.wave >= 0 {
+		if n.consolidator.Sets[s].At.Wave >= 0 {
 			return i
 		}
 	}
@@ -112,7 +113,7 @@ func (n narrowing) cost(at int) int {
 	if n.isInert(n.members[before]) && n.isInert(n.members[s]) {
 		return 0
 	}
-	return 1 + n.consolidator.sets[s].at.wave - n.consolidator.sets[before].at.wave
+	return 1 + n.consolidator.Sets[s].At.Wave - n.consolidator.Sets[before].At.Wave
 }
 
 // best divides the waves at positions from..to-1 into at most most groups with
@@ -228,10 +229,10 @@ func count(begins []bool) int {
 // tooFew returns an error that names one edge for each boundary that is needed,
 // which proves that fewer waves are impossible.
 func (n narrowing) tooFew(asked int) error {
-	at := n.consolidator.sets[n.sets[0]]
-	e := &TooFewWavesError{Phase: at.at.phase.String(), Limit: asked, Fewest: 1}
-	if at.within >= 0 {
-		e.Application = n.consolidator.sets[at.within].name
+	at := n.consolidator.Sets[n.sets[0]]
+	e := &TooFewWavesError{Phase: at.At.Phase.String(), Limit: asked, Fewest: 1}
+	if at.Within >= 0 {
+		e.Application = n.consolidator.Sets[at.Within].Name
 	}
 	if r := n.target.Range; r != nil {
 		e.Range = fmt.Sprintf("%d..%d", r.Low, r.High)
@@ -239,7 +240,7 @@ func (n narrowing) tooFew(asked int) error {
 	first := 0
 	for i := range n.sets {
 		if way, apart := n.linked(first, i); apart {
-			wave := n.consolidator.sets[n.sets[i]].at.wave
+			wave := n.consolidator.Sets[n.sets[i]].At.Wave
 			e.Because = append(e.Because, fmt.Sprintf("wave %d comes after wave %d: %s", wave, n.waveOf(way, first, i), n.keptReason(way)))
 			e.Fewest, first = e.Fewest+1, i
 		}
@@ -251,8 +252,8 @@ func (n narrowing) tooFew(asked int) error {
 func (n narrowing) waveOf(way pathEnds, first, at int) int {
 	for i := first; i < at; i++ {
 		if found, ok := n.between[[2]int{n.sets[i], n.sets[at]}]; ok && found == way {
-			return n.consolidator.sets[n.sets[i]].at.wave
+			return n.consolidator.Sets[n.sets[i]].At.Wave
 		}
 	}
-	return n.consolidator.sets[n.sets[first]].at.wave
+	return n.consolidator.Sets[n.sets[first]].At.Wave
 }

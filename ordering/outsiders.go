@@ -15,16 +15,6 @@ import (
 // that wait for the layer wait for these in the cluster, as for external
 // entries of depends-on.
 
-func excludedReason(s set) graph.Reason {
-	return graph.Reason{Rule: graph.RuleExcluded, Detail: s.title() + " comes first, and the selection excludes this part of it"}
-}
-
-// addSetExternal records that a set contains a resource that is not part of the
-// plan.
-func (d *declarations) addSetExternal(set int, id object.ID, why graph.Reason) {
-	d.setExternals[set] = append(d.setExternals[set], Need{ID: id, Gate: d.sets[set].gate, Why: why, Hard: true})
-}
-
 // externalNeeds computes the resources outside the plan that steps wait for.
 type externalNeeds struct {
 	*builder
@@ -34,14 +24,14 @@ type externalNeeds struct {
 }
 
 func newExternalNeeds(b *builder) *externalNeeds {
-	o := &externalNeeds{builder: b, inner: make([][]int, len(b.sets)), planned: make([]bool, len(b.sets)), before: map[int][]Need{}}
-	for s, set := range b.sets {
-		if set.within >= 0 {
-			o.inner[set.within] = append(o.inner[set.within], s)
+	o := &externalNeeds{builder: b, inner: make([][]int, len(b.Sets)), planned: make([]bool, len(b.Sets)), before: map[int][]Need{}}
+	for s, set := range b.Sets {
+		if set.Within >= 0 {
+			o.inner[set.Within] = append(o.inner[set.Within], s)
 		}
 	}
-	for _, m := range b.members {
-		for s := m.set; s >= 0; s = b.sets[s].within {
+	for _, m := range b.Members {
+		for s := m.Set; s >= 0; s = b.Sets[s].Within {
 			o.planned[s] = true
 		}
 	}
@@ -51,8 +41,8 @@ func newExternalNeeds(b *builder) *externalNeeds {
 // of returns the resources outside the plan that a resource waits for: those
 // its annotations name, then those in earlier layers.
 func (o *externalNeeds) of(v int32) []Need {
-	named := o.external[int(v)]
-	if len(o.setExternals) == 0 {
+	named := o.External[int(v)]
+	if len(o.SetExternals) == 0 {
 		return named
 	}
 	var held []Need
@@ -61,7 +51,7 @@ func (o *externalNeeds) of(v int32) []Need {
 		if o.isResource(from) || o.edges[i].Strength == graph.DefaultPlace && o.isResource(v) && o.neededOutside[v] {
 			continue
 		}
-		if s := o.setOf(from); from == o.entry(s) {
+		if s := o.SetOf(from); from == o.Entry(s) {
 			held = append(held, o.beforeSet(s)...)
 		} else {
 			held = append(held, o.upTo(s)...)
@@ -78,8 +68,8 @@ func (o *externalNeeds) beforeSet(s int) []Need {
 		return known
 	}
 	var out []Need
-	for at := s; at >= 0; at = o.sets[at].within {
-		for _, b := range o.sets[at].after {
+	for at := s; at >= 0; at = o.Sets[at].Within {
+		for _, b := range o.Sets[at].After {
 			out = append(out, o.upTo(b.Layer)...)
 		}
 	}
@@ -100,7 +90,7 @@ func (o *externalNeeds) upTo(s int) []Need {
 
 // holds returns the resources outside the plan in a set and the sets within it.
 func (o *externalNeeds) holds(s int) []Need {
-	out := slices.Clone(o.setExternals[s])
+	out := slices.Clone(o.SetExternals[s])
 	for _, inner := range o.inner[s] {
 		out = append(out, o.holds(inner)...)
 	}
@@ -108,12 +98,12 @@ func (o *externalNeeds) holds(s int) []Need {
 }
 
 // notesOfLeftOut lists what a selection leaves out and steps wait for in the cluster.
-func (d *declarations) notesOfLeftOut(steps []Step) []string {
+func (b *builder) notesOfLeftOut(steps []Step) []string {
 	const examples = 3
 	waitedFor := map[object.ID]bool{}
 	for _, s := range steps {
 		for _, need := range s.External {
-			if d.excludedIDs[need.ID] {
+			if b.ExcludedIDs[need.ID] {
 				waitedFor[need.ID] = true
 			}
 		}

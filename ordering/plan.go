@@ -78,23 +78,6 @@ type Step struct {
 // of its first dependent.
 func (s Step) PlacedByDependents() bool { return s.Why.Rule == graph.RuleNeeded }
 
-// Need is an edge to a resource, as seen by its dependent.
-type Need struct {
-	ID   object.ID    // the resource waited for
-	Gate graph.Gate   // the state that it must reach
-	Why  graph.Reason // what in the manifests makes the dependent need it
-	// Hard reports whether the author declared the edge; otherwise it was
-	// inferred.
-	Hard bool
-}
-
-// Barrier is an edge to a whole layer, as seen by a dependent: every resource
-// of the layer must have passed its gate.
-type Barrier struct {
-	Layer int // index into Plan.Layers
-	Why   graph.Reason
-}
-
 // Layer is a set of resources that others wait for as a whole.
 type Layer struct {
 	Name    string        // "platform/data", "Sync wave 2", "stack storage"
@@ -105,22 +88,6 @@ type Layer struct {
 	Timeout time.Duration // how long it may take; 0 if not set
 }
 
-// LayerKind says where a layer comes from.
-type LayerKind string
-
-// Values of LayerKind.
-const (
-	Prerequisites LayerKind = "prerequisites" // CRDs and Namespaces that nothing else placed
-	Stamped       LayerKind = "layer"         // by a SortOrder's stamps
-	ArgoWave      LayerKind = "argocd"        // a phase and wave of Argo CD
-	HelmGroup     LayerKind = "helm"          // a group of a chart (HIP-0025), or its resources without a group
-	HelmChart     LayerKind = "chart"         // a chart with its subcharts, or only its own resources
-	StackLayer    LayerKind = "stack"         // a stack of applications (RFC-DEPLOY-0001)
-	Application   LayerKind = "application"   // of a stack
-	ChangeGroup   LayerKind = "kapp"          // a change group of kapp
-	AllPlaced     LayerKind = "all"           // all placed resources
-)
-
 // Wave is a set of resources between two gates.
 type Wave struct {
 	// Name joins the names of the wave's layers, in order; it is
@@ -128,12 +95,6 @@ type Wave struct {
 	Name string
 	// Timeout is the longest timeout of the wave's layers; 0 if none has one.
 	Timeout time.Duration
-}
-
-// Skipped is a resource of the stream that is not part of an apply, such as a hook.
-type Skipped struct {
-	ID  object.ID
-	Why graph.Reason
 }
 
 // Dropped is an inferred edge that contradicts other edges.

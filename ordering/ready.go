@@ -3,6 +3,7 @@ package ordering
 import (
 	"slices"
 
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/references"
 )
@@ -15,12 +16,12 @@ import (
 
 // resolveEdges decides which edges are kept.
 func (b *builder) resolveEdges(edges []graph.Edge) graph.Resolution {
-	size := len(b.Resources) + 2*len(b.sets)
-	out := graph.Resolve(size, edges, b.isSetVertex)
+	size := len(b.Resources) + 2*len(b.Sets)
+	out := graph.Resolve(size, edges, b.IsSetVertex)
 	early := slices.ContainsFunc(out.Dropped, func(c graph.Contradiction) bool { return c.Edge.Strength == graph.Required })
 	if early && len(out.Cycles) == 0 {
 		size, edges = b.splitReadiness(edges, size)
-		split := graph.Resolve(size, edges, b.isSetVertex)
+		split := graph.Resolve(size, edges, b.IsSetVertex)
 		split.Searched += out.Searched
 		return split
 	}
@@ -74,7 +75,7 @@ func (b *builder) relaxClaims(edges []graph.Edge) {
 		e.Gate = graph.Applied
 		if int(e.To) < len(b.Resources) {
 			e.Weight = 0
-			b.notes = append(b.notes, b.Resources[e.To].ID.String()+" waits only until "+b.Resources[e.From].ID.String()+" is applied ("+e.Why.String()+"): the claim may not bind before a Pod uses it")
+			b.Notes = append(b.Notes, b.Resources[e.To].ID.String()+" waits only until "+b.Resources[e.From].ID.String()+" is applied ("+e.Why.String()+"): the claim may not bind before a Pod uses it")
 		}
 	}
 }
@@ -88,9 +89,9 @@ func (b *builder) gates() {
 			b.gate[i] = graph.Applied
 		}
 	}
-	for _, m := range b.members {
-		if b.sets[m.set].gate == graph.Applied && m.out != noEdge {
-			b.gate[m.resource] = graph.Applied
+	for _, m := range b.Members {
+		if b.Sets[m.Set].Gate == graph.Applied && m.Out != declared.NoEdge {
+			b.gate[m.Resource] = graph.Applied
 		}
 	}
 }

@@ -2,7 +2,8 @@ package ordering
 
 import (
 	"container/heap"
-	"strings"
+
+	"github.com/ordapply/ordapply/internal/declared"
 )
 
 // Sequence returns the indices of the steps in an order in which each follows
@@ -88,7 +89,7 @@ func (p *Plan) LayerMark(s Step) string {
 		case Stamped, ArgoWave, Application:
 			return layer.Name
 		case HelmGroup:
-			if layer.Name != helmUnsequenced && !strings.HasSuffix(layer.Name, " "+helmUnsequenced) {
+			if !declared.IsUnsequenced(layer.Name) {
 				return layer.Name
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/references"
 )
@@ -19,8 +20,8 @@ func (b *builder) steps() []Step {
 			ID: r.ID, Source: r.Source, Wave: b.wave[i], ReadyBy: b.readyWave(int32(i)), Gate: b.gate[i], Timeout: b.kindTimeout(r),
 			External: outside.of(int32(i)), ProvidedBy: b.ProvidersOf(r), Why: b.why(int32(i)), After: barriers.before(int32(i)),
 		}
-		if l := b.layerOf[i]; l >= 0 {
-			s.Layer = b.sets[b.placedBy(l)].name
+		if l := b.LayerOf[i]; l >= 0 {
+			s.Layer = b.Sets[b.placedBy(l)].Name
 		}
 		s.Layers = b.blockedLayers(int32(i))
 		s.Needs = b.needsOf(int32(i))
@@ -31,9 +32,9 @@ func (b *builder) steps() []Step {
 
 // placedBy returns the set to name for a resource: within an application, the
 // application.
-func (d *declarations) placedBy(s int) int {
-	for at := s; at >= 0; at = d.sets[at].within {
-		if d.sets[at].kind == Application {
+func (b *builder) placedBy(s int) int {
+	for at := s; at >= 0; at = b.Sets[at].Within {
+		if b.Sets[at].Kind == Application {
 			return at
 		}
 	}
@@ -75,8 +76,8 @@ func (b *builder) blockedLayers(v int32) []int {
 	var layers []int
 	for _, i := range edges {
 		to := b.edges[i].To
-		if _, ok := b.resourceOf(to); !ok && to == b.exit(b.setOf(to)) {
-			layers = append(layers, b.setOf(to))
+		if _, ok := b.resourceOf(to); !ok && to == b.Exit(b.SetOf(to)) {
+			layers = append(layers, b.SetOf(to))
 		}
 	}
 	return layers
@@ -91,7 +92,7 @@ func (b *builder) readyWave(v int32) int {
 }
 
 func (b *builder) kindTimeout(r references.Resource) time.Duration {
-	for _, k := range b.options.KindTimeouts {
+	for _, k := range b.Options.KindTimeouts {
 		if k.Kind == r.Kind || k.Kind == r.GroupKind() {
 			return k.Timeout
 		}
@@ -122,16 +123,16 @@ func (c *barrierCache) before(v int32) []Barrier {
 		if _, ok := c.resourceOf(e.From); ok {
 			continue
 		}
-		s := c.setOf(e.From)
-		switch isEntry := e.From == c.entry(s); {
+		s := c.SetOf(e.From)
+		switch isEntry := e.From == c.Entry(s); {
 		case isEntry && key.set < 0:
 			key.set = s
 		case isEntry:
 			others = append(others, c.barriersOf(s)...)
-		case s == c.prerequisites:
+		case s == c.Prerequisites:
 			key.prerequisites = true
 		default:
-			others = append(others, Barrier{s, e.Why})
+			others = append(others, Barrier{Layer: s, Why: e.Why})
 		}
 	}
 	shared, ok := c.of[key]
@@ -151,7 +152,7 @@ func (c *barrierCache) list(key barrierKey) []Barrier {
 		out = c.barriersOf(key.set)
 	}
 	if key.prerequisites {
-		out = append(out, Barrier{c.prerequisites, prerequisitesReason()})
+		out = append(out, Barrier{Layer: c.Prerequisites, Why: prerequisitesReason()})
 	}
 	return distinct(out)
 }
@@ -159,8 +160,8 @@ func (c *barrierCache) list(key barrierKey) []Barrier {
 // barriersOf returns the layers that a set and the sets around it wait for.
 func (c *barrierCache) barriersOf(s int) []Barrier {
 	var out []Barrier
-	for ; s >= 0; s = c.sets[s].within {
-		out = append(out, c.sets[s].after...)
+	for ; s >= 0; s = c.Sets[s].Within {
+		out = append(out, c.Sets[s].After...)
 	}
 	return out
 }
@@ -177,8 +178,8 @@ func distinct(barriers []Barrier) []Barrier {
 // layers converts the sets for the plan.
 func (b *builder) layers() []Layer {
 	var out []Layer
-	for _, set := range b.sets {
-		out = append(out, Layer{Name: set.name, Kind: set.kind, Within: set.within, Gate: set.gate, After: set.after, Timeout: set.timeout})
+	for _, set := range b.Sets {
+		out = append(out, Layer{Name: set.Name, Kind: set.Kind, Within: set.Within, Gate: set.Gate, After: set.After, Timeout: set.Timeout})
 	}
 	return out
 }
@@ -188,11 +189,11 @@ func (b *builder) layers() []Layer {
 func (b *builder) nameWaves(waves []Wave) {
 	holds := make([][]int, len(waves))
 	for i := range b.Resources {
-		l := b.layerOf[i]
-		switch b.placements[i] {
-		case early:
-			l = max(b.prerequisites, b.latePrerequisites) // both sets have the same name
-		case unplaced:
+		l := b.LayerOf[i]
+		switch b.Placements[i] {
+		case declared.Early:
+			l = max(b.Prerequisites, b.latePrerequisites) // both sets have the same name
+		case declared.Unplaced:
 			continue
 		}
 		if l >= 0 && !b.floating[i] {
@@ -203,10 +204,10 @@ func (b *builder) nameWaves(waves []Wave) {
 		slices.Sort(holds[w])
 		var names []string
 		for _, s := range slices.Compact(holds[w]) {
-			if b.sets[s].kind == Prerequisites {
-				names = append([]string{b.sets[s].short}, names...)
+			if b.Sets[s].Kind == Prerequisites {
+				names = append([]string{b.Sets[s].Short}, names...)
 			} else {
-				names = append(names, b.sets[s].short)
+				names = append(names, b.Sets[s].Short)
 			}
 			waves[w].Timeout = max(waves[w].Timeout, b.timeoutOf(s))
 		}
@@ -216,10 +217,10 @@ func (b *builder) nameWaves(waves []Wave) {
 
 // timeoutOf returns a set's timeout, or that of the nearest set around it that
 // has one.
-func (d *declarations) timeoutOf(s int) time.Duration {
-	for ; s >= 0; s = d.sets[s].within {
-		if d.sets[s].timeout > 0 {
-			return d.sets[s].timeout
+func (b *builder) timeoutOf(s int) time.Duration {
+	for ; s >= 0; s = b.Sets[s].Within {
+		if b.Sets[s].Timeout > 0 {
+			return b.Sets[s].Timeout
 		}
 	}
 	return 0

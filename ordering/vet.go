@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/crdcheck"
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -29,7 +30,7 @@ type Finding struct {
 // sync waves on Argo CD's Applications. Problems come first.
 func Vet(resources []references.Resource, options Options) []Finding {
 	b, err := newBuilder(resources, options)
-	err = errors.Join(options.idle(resources), err, crdcheck.Unserved(b.Index, options.Excluded, options.Serves))
+	err = errors.Join(options.Idle(resources), err, crdcheck.Unserved(b.Index, options.Excluded, options.Serves))
 	var found []Finding
 	for _, fault := range FlattenErrors(err) {
 		found = append(found, Finding{true, fault.Error()})
@@ -114,7 +115,7 @@ func (b *builder) vetReferences() []Finding {
 	}
 	var found []Finding
 	for n, d := range all {
-		if f, worth := b.vetReference(d, n < maxSuggestions); worth {
+		if f, worth := b.vetReference(d, n < declared.MaxSuggestions); worth {
 			found = append(found, f)
 		}
 	}
@@ -203,13 +204,13 @@ func (d Dropped) describe() string {
 // vetLast reports workloads that come after all layers because no selector
 // matches them and they have no known dependents. Usually this is an oversight.
 func (b *builder) vetLast(plan *Plan) []Finding {
-	if b.orderSource != OrderSourceStamps || len(plan.Waves) < 2 {
+	if b.OrderSource != OrderSourceStamps || len(plan.Waves) < 2 {
 		return nil
 	}
 	var found []Finding
 	for _, s := range plan.Steps {
-		at := b.placements[b.ByID[s.ID]]
-		if s.Wave == len(plan.Waves)-1 && !s.PlacedByDependents() && (at == unmatched || at == unplaced) && references.PodSpec(b.Resources[b.ByID[s.ID]].Object) != nil {
+		at := b.Placements[b.ByID[s.ID]]
+		if s.Wave == len(plan.Waves)-1 && !s.PlacedByDependents() && (at == declared.Unmatched || at == declared.Unplaced) && references.PodSpec(b.Resources[b.ByID[s.ID]].Object) != nil {
 			found = append(found, Finding{Text: b.Resources[b.ByID[s.ID]].Located() + " goes last: no selector matches it and no known resource depends on it; if one does, select it in an earlier layer"})
 		}
 	}
@@ -222,17 +223,17 @@ func (b *builder) vetLayers() []Finding {
 	members := b.membersOf()
 	between := b.pathsBetween()
 	var found []Finding
-	for s, set := range b.sets {
-		if set.kind != Stamped && set.kind != ArgoWave && set.kind != HelmGroup {
+	for s, set := range b.Sets {
+		if set.Kind != Stamped && set.Kind != ArgoWave && set.Kind != HelmGroup {
 			continue
 		}
-		for _, barrier := range set.after {
+		for _, barrier := range set.After {
 			before := barrier.Layer
 			if _, linked := between[[2]int{before, s}]; linked || len(members[s]) == 0 || len(members[before]) == 0 {
 				continue
 			}
 			if b.isInert(members[s]) && b.isInert(members[before]) {
-				found = append(found, Finding{Text: fmt.Sprintf("%s and %s could be merged: their resources are inert, and nothing in the second refers to anything in the first", b.sets[before].title(), set.title())})
+				found = append(found, Finding{Text: fmt.Sprintf("%s and %s could be merged: their resources are inert, and nothing in the second refers to anything in the first", b.Sets[before].Title(), set.Title())})
 			}
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/references"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 // use says who writes a key.
@@ -50,7 +50,7 @@ const byWeight = "hooks run in the order of helm.sh/hook-weight"
 // keys returns the keys of all annotations.
 var keys = sync.OnceValue(func() []key {
 	return []key{
-		{name: "depends-on", check: ordering.CheckDependsOn, also: Plan, onHook: byWeight},
+		{name: "depends-on", check: declared.CheckDependsOn, also: Plan, onHook: byWeight},
 		{name: "failed-when", check: health.CheckCondition},
 		{name: lifecycle, check: oneOf("keep"), onHook: "helm.sh/hook-delete-policy determines when it is deleted"},
 		{name: "on-immutable", check: oneOf("recreate")},
@@ -106,8 +106,8 @@ func foreign(name string) *key {
 		return &key{name: name, check: health.CheckHelmConditions}
 	case helmTimeout:
 		return &key{name: name, check: duration, also: Stream}
-	case ordering.KptDependsOnAnnotation:
-		return &key{name: name, check: ordering.CheckKptDependsOn, also: Plan, onHook: byWeight}
+	case declared.KptDependsOnAnnotation:
+		return &key{name: name, check: declared.CheckKptDependsOn, also: Plan, onHook: byWeight}
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func importTable() []tier {
 			{"internal/exit", "exit codes, and the outcome of a run that is reported", []string{"apply", "internal/abortable", "internal/events", "internal/usage", "state"}},
 		}},
 		{title: "from flags to a plan", packages: []pkgRow{
-			{"internal/planning", "the stream and the plan that flags ask for", []string{"apply", "fn", "internal/annotations", "internal/celcondition", "internal/connect", "internal/hooks", "internal/kindnames", "internal/orderfile", "internal/plain", "internal/settings", "internal/source", "internal/stamp", "internal/usage", "object", "ordering"}},
+			{"internal/planning", "the stream and the plan that flags ask for", []string{"apply", "fn", "internal/annotations", "internal/celcondition", "internal/connect", "internal/declared", "internal/hooks", "internal/kindnames", "internal/orderfile", "internal/plain", "internal/settings", "internal/source", "internal/stamp", "internal/usage", "object", "ordering"}},
 		}},
 		{title: "manifests", packages: []pkgRow{
 			{"internal/source", "reads manifests: files, folders, URLs, kustomizations", []string{"apply", "fn", "internal/abortable", "internal/activity", "internal/orderfile", "internal/plain", "internal/stamp", "internal/usage", "internal/verbose", "internal/yamltext", "manifest", "object"}},
@@ -116,7 +116,7 @@ func importTable() []tier {
 		}},
 		{title: "around the client", packages: []pkgRow{
 			{"internal/loop", "the event loop that an apply and a deletion share", []string{"applyset", "internal/kubeerr", "kube", "object", "progress"}},
-			{"internal/desired", "the object that is sent for a manifest", []string{"applyset", "internal/kubeerr", "internal/stamp", "kube", "object", "ordering"}},
+			{"internal/desired", "the object that is sent for a manifest", []string{"applyset", "internal/declared", "internal/kubeerr", "internal/stamp", "kube", "object"}},
 			{"internal/lease", "the lock of an apply set", []string{"applyset", "internal/activity", "internal/kubeerr", "internal/plain", "kube", "object"}},
 			{"internal/ownership", "which live objects a run may write, by apply set and field manager", []string{"applyset", "internal/kubeerr", "kube", "progress"}},
 			{"internal/history", "the revisions of an apply set, stored in Secrets", []string{"applyset", "internal/hooks", "kube", "object", "ordering"}},
@@ -140,7 +140,7 @@ func importTable() []tier {
 			{"progress", "states, events, results and errors of a run", []string{"health", "internal/kubeerr", "internal/plain", "object"}},
 		}},
 		{title: "readers and checks", packages: []pkgRow{
-			{"internal/annotations", "known ordapply.dev/ keys and their values", []string{"health", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "internal/toolkeys", "object", "ordering"}},
+			{"internal/annotations", "known ordapply.dev/ keys and their values", []string{"health", "internal/declared", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "internal/toolkeys", "object"}},
 			{"internal/hooks", "which objects are Helm hooks, and their order", []string{"object", "ordering"}},
 			{"internal/kubeerr", "classifies errors of an API server, and says what to do", []string{"applyset", "internal/redact", "object"}},
 			{"manifest", "reads streams of manifests, with the position of each object", []string{"internal/jsonstream", "internal/redact", "internal/yamltext"}},
@@ -156,12 +156,15 @@ func importTable() []tier {
 			{"internal/version", "which build of a program runs", []string{"internal/plain"}},
 		}},
 		{title: "decisions: pure, without I/O, clock, goroutine or client", packages: []pkgRow{
-			{"ordering", "stream in, plan out: edges, waves, reasons", []string{"internal/crdcheck", "internal/graph", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "object"}},
+			{"ordering", "stream in, plan out: edges, waves, reasons", []string{"internal/crdcheck", "internal/declared", "internal/graph", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "object"}},
 			{"health", "live object in, verdict out", []string{"internal/celcondition", "internal/jsonpath", "internal/statusreader", "object"}},
 			{"sortorder", "selectors and kinds in, layer and rank out", []string{"internal/nearest", "internal/toolkeys", "object"}},
 			{"applyset", "ownership: member, unchanged, to be pruned (KEP-3659)", []string{"object"}},
 		}},
 		{title: "what orders a stream", packages: []pkgRow{
+			{"internal/declared", "the order that authors declared: annotations, stamps, frames, stacks", []string{"internal/graph", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "object"}},
+		}},
+		{title: "stamps and CRDs", packages: []pkgRow{
 			{"internal/crdcheck", "custom resources that the stream's own CRDs do not serve, or reject", []string{"internal/nearest", "internal/plain", "internal/references", "object"}},
 			{"internal/stamp", "a SortOrder's decision about a resource as annotations", []string{"internal/graph", "internal/references"}},
 		}},

@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 // Stream is what one object of a stream needs to know of the others. It is not
@@ -119,7 +119,7 @@ func desired(obj *unstructured.Unstructured, fields map[string]any, scaled bool)
 		unstructured.RemoveNestedField(out.Object, "metadata", field)
 	}
 	if annotations := out.GetAnnotations(); annotations != nil {
-		for _, key := range ordering.IllegalAnnotations() {
+		for _, key := range declared.IllegalAnnotations() {
 			delete(annotations, key)
 		}
 		for _, key := range stamp.Keys() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
@@ -21,13 +22,13 @@ func MarkHooks(inputs []apply.Input, options ordering.Options) []apply.Input {
 	for i, in := range inputs {
 		metas[i] = ordering.Resource{Meta: object.Meta{Annotations: in.Object.GetAnnotations()}}
 	}
-	if ordering.ArgoCDRunsHooks(metas, options.OrderSource) {
+	if declared.ArgoCDRunsHooks(metas, options.OrderSource) {
 		return inputs
 	}
 	out := make([]apply.Input, len(inputs))
 	for i, in := range inputs {
 		annotations := metas[i].Annotations
-		in.Hook = hooks.IsHook(annotations) && !ordering.IsArgoHook(annotations) && !in.CRDFolder
+		in.Hook = hooks.IsHook(annotations) && !declared.IsArgoHook(annotations) && !in.CRDFolder
 		out[i] = in
 	}
 	return out

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/celcondition"
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/orderfile"
 	"github.com/ordapply/ordapply/internal/source"
 	"github.com/ordapply/ordapply/internal/usage"
@@ -48,7 +49,7 @@ func (f *PlanFlags) options(ctx context.Context, order string) (ordering.Options
 	}
 	options := ordering.Options{NoPrerequisites: !f.prerequisites, PrerequisiteKinds: f.prerequisiteKinds, SkipHooks: f.Hooks == "skip", RunHooks: f.Hooks == "run", Condition: celcondition.MatchConditions()}
 	var err error
-	if options.OrderSource, err = ordering.ParseOrderSource(f.frame); err != nil {
+	if options.OrderSource, err = declared.ParseOrderSource(f.frame); err != nil {
 		return options, usage.Errorf("--frame: %w", err)
 	}
 	if f.Hooks != "run" && f.Hooks != "refuse" && f.Hooks != "skip" {

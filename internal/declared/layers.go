@@ -1,4 +1,4 @@
-package ordering
+package declared
 
 import (
 	"cmp"
@@ -28,20 +28,20 @@ type layer struct {
 
 // placeByStamps places each resource in the layer of its stamp. Unmatched
 // resources are placed later, when their dependents are known.
-func (d *declarations) placeByStamps(s scope) {
+func (d *Declarations) placeByStamps(s scope) {
 	all := slices.Concat(d.Resources, s.excluded)
 	layers, of, err := readLayers(all)
 	if err != nil {
-		d.errs = append(d.errs, err)
+		d.Errs = append(d.Errs, err)
 	}
-	first := len(d.sets)
+	first := len(d.Sets)
 	for l, earlier := range reduce(before(layers)) {
-		s := set{name: layers[l].name, short: layers[l].short, kind: Stamped, within: -1, gate: layers[l].gate, timeout: layers[l].timeout}
+		s := Set{Name: layers[l].name, Short: layers[l].short, Kind: Stamped, Within: -1, Gate: layers[l].gate, Timeout: layers[l].timeout}
 		for _, e := range earlier {
 			why := graph.Reason{Rule: "layer", Detail: layers[l].name + " comes after " + layers[e].name, Where: all[layers[l].first].Source}
-			s.after = append(s.after, Barrier{first + e, why})
+			s.After = append(s.After, Barrier{first + e, why})
 		}
-		d.addSet(s)
+		d.AddSet(s)
 	}
 	for i, at := range of {
 		switch {
@@ -49,16 +49,16 @@ func (d *declarations) placeByStamps(s scope) {
 			continue
 		case i >= len(d.Resources):
 			if set := first + at.layer; !at.unmatched {
-				d.addSetExternal(set, all[i].ID, excludedReason(d.sets[set]))
+				d.addSetExternal(set, all[i].ID, excludedReason(d.Sets[set]))
 			}
 			continue
 		case at.unmatched:
-			d.placements[i] = unmatched
+			d.Placements[i] = Unmatched
 		default:
-			d.placements[i] = placed
-			d.join(i, first+at.layer, graph.Hard, graph.Hard)
+			d.Placements[i] = Placed
+			d.Join(i, first+at.layer, graph.Hard, graph.Hard)
 		}
-		d.layerOf[i] = first + at.layer
+		d.LayerOf[i] = first + at.layer
 	}
 }
 
@@ -225,3 +225,7 @@ func reduce(before [][]int) [][]int {
 	}
 	return out
 }
+
+// stampKey, argoKey and helmKey return the annotation that assigns a resource
+// to a frame, or "".
+func stampKey(r references.Resource) string { return firstKey(r, stamp.LayerAnnotation) }

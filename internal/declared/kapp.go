@@ -1,4 +1,4 @@
-package ordering
+package declared
 
 import (
 	"fmt"
@@ -37,6 +37,12 @@ type changeRule struct {
 // outsidePlan stands for the index of a resource that is no part of the plan.
 const outsidePlan = -1
 
+// changes are the groups that delete rules order, and those rules.
+type changes struct {
+	deletes []changeRule
+	groups  map[string]*changeGroup
+}
+
 // changeGroup holds the resources of a change group: those of the plan, and those
 // that a selection leaves out.
 type changeGroup struct {
@@ -62,9 +68,9 @@ func (r changeRule) String() string {
 // changeGroups reads kapp's groups and rules. Only groups that an apply rule
 // names become sets, and only these must exist in the stream: the group of a
 // delete rule may be in the cluster only.
-func (d *declarations) changeGroups() {
+func (d *Declarations) changeGroups() {
 	rules, groups := d.readChanges()
-	d.changed = groups
+	d.changes.groups = groups
 	sets := map[string]int{}
 	for _, rule := range rules {
 		if rule.deletes != rule.deleting {
@@ -73,7 +79,7 @@ func (d *declarations) changeGroups() {
 		set, ok := sets[rule.group]
 		switch group := groups[rule.group]; {
 		case rule.deletes && rule.resource != outsidePlan:
-			d.deleteRules = append(d.deleteRules, rule)
+			d.changes.deletes = append(d.changes.deletes, rule)
 		case rule.resource == outsidePlan && (rule.deletes || !rule.before): // nothing of the plan waits for it
 		case group == nil:
 			d.noSuchGroup(rule, slices.Sorted(maps.Keys(groups)))
@@ -88,20 +94,20 @@ func (d *declarations) changeGroups() {
 }
 
 // noSuchGroup refuses a rule of the plan that names a group without a resource.
-func (d *declarations) noSuchGroup(rule changeRule, known []string) {
-	if d.options.Incomplete || rule.resource == outsidePlan || strings.HasPrefix(rule.group, builtinGroups) {
+func (d *Declarations) noSuchGroup(rule changeRule, known []string) {
+	if d.Options.Incomplete || rule.resource == outsidePlan || strings.HasPrefix(rule.group, builtinGroups) {
 		return
 	}
-	d.failOf(rule.of, "annotation %s: no resource in the stream is in change group %s%s", rule.key, rule.group, nearest.DidYouMean(rule.group, known))
+	d.fail(rule.of, "annotation %s: no resource in the stream is in change group %s%s", rule.key, rule.group, nearest.DidYouMean(rule.group, known))
 }
 
 // readChanges reads the rules, and which resources are in which group; those too
 // that a selection leaves out: others may wait for them.
-func (d *declarations) readChanges() (rules []changeRule, groups map[string]*changeGroup) {
+func (d *Declarations) readChanges() (rules []changeRule, groups map[string]*changeGroup) {
 	groups = map[string]*changeGroup{}
-	all := slices.Concat(d.Resources, d.excludedResources)
+	all := slices.Concat(d.Resources, d.ExcludedResources)
 	for at, r := range all {
-		if emitted(r, "kapp") {
+		if Emitted(r, "kapp") {
 			continue
 		}
 		i := d.indexOf(at)
@@ -122,7 +128,7 @@ func (d *declarations) readChanges() (rules []changeRule, groups map[string]*cha
 
 // indexOf returns the index of a resource in the plan, given that in the list of these
 // followed by the excluded ones; outsidePlan for the latter.
-func (d *declarations) indexOf(at int) int {
+func (d *Declarations) indexOf(at int) int {
 	if at < len(d.Resources) {
 		return at
 	}
@@ -143,46 +149,46 @@ func join(groups map[string]*changeGroup, name string, i int, r references.Resou
 	}
 }
 
-func (d *declarations) addChangeGroup(name string, group *changeGroup) int {
-	s := d.addSet(set{name: "change group " + name, short: name, kind: ChangeGroup, within: -1})
+func (d *Declarations) addChangeGroup(name string, group *changeGroup) int {
+	s := d.AddSet(Set{Name: "change group " + name, Short: name, Kind: ChangeGroup, Within: -1})
 	slices.Sort(group.members)
 	for _, i := range slices.Compact(group.members) {
-		d.join(i, s, graph.Hard, graph.Hard)
+		d.Join(i, s, graph.Hard, graph.Hard)
 	}
 	for _, r := range group.leftOut {
-		d.addSetExternal(s, r.ID, excludedReason(d.sets[s]))
+		d.addSetExternal(s, r.ID, excludedReason(d.Sets[s]))
 	}
 	return s
 }
 
 // addRule makes a resource wait for a group, or a group wait for the set of all
 // resources that have to go before it.
-func (d *declarations) addRule(rule changeRule, group int) {
+func (d *Declarations) addRule(rule changeRule, group int) {
 	r := rule.of
 	if !rule.before {
 		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": upsert after upserting " + rule.group, Where: r.Source}
-		d.edges = append(d.edges, graph.Edge{From: d.exit(group), To: int32(rule.resource), Weight: 1, Strength: graph.Hard, Why: why})
+		d.Edges = append(d.Edges, graph.Edge{From: d.Exit(group), To: int32(rule.resource), Weight: 1, Strength: graph.Hard, Why: why})
 		return
 	}
-	if len(d.sets[group].after) == 0 {
-		before := d.addSet(set{name: "what goes before " + d.sets[group].name, kind: ChangeGroup, within: -1})
+	if len(d.Sets[group].After) == 0 {
+		before := d.AddSet(Set{Name: "what goes before " + d.Sets[group].Name, Kind: ChangeGroup, Within: -1})
 		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + " of " + r.ID.String() + ": upsert before upserting " + rule.group, Where: r.Source}
-		d.sets[group].after = []Barrier{{before, why}}
+		d.Sets[group].After = []Barrier{{before, why}}
 	}
-	before := d.sets[group].after[0].Layer
+	before := d.Sets[group].After[0].Layer
 	if rule.resource == outsidePlan {
-		d.addSetExternal(before, r.ID, excludedReason(d.sets[before]))
+		d.addSetExternal(before, r.ID, excludedReason(d.Sets[before]))
 		return
 	}
-	d.join(rule.resource, before, graph.Hard, graph.Hard)
+	d.Join(rule.resource, before, graph.Hard, graph.Hard)
 }
 
-func (d *declarations) groupsOf(r references.Resource) []string {
+func (d *Declarations) groupsOf(r references.Resource) []string {
 	var groups []string
 	for _, key := range annotationsOf(r, changeGroupAnnotation) {
 		group, err := fillPlaceholders(r.Annotations[key], r)
 		if err != nil {
-			d.failOf(r, "annotation %s: %w", key, err)
+			d.fail(r, "annotation %s: %w", key, err)
 			continue
 		}
 		groups = append(groups, group)
@@ -190,17 +196,17 @@ func (d *declarations) groupsOf(r references.Resource) []string {
 	return groups
 }
 
-func (d *declarations) rulesOf(i int, r references.Resource) []changeRule {
+func (d *Declarations) rulesOf(i int, r references.Resource) []changeRule {
 	var rules []changeRule
 	for _, key := range annotationsOf(r, changeRuleAnnotation) {
 		text, err := fillPlaceholders(r.Annotations[key], r)
 		if err != nil {
-			d.failOf(r, "annotation %s: %w", key, err)
+			d.fail(r, "annotation %s: %w", key, err)
 			continue
 		}
 		words := strings.Split(text, " ")
 		if !isChangeRule(words) {
-			d.failOf(r, "annotation %s: %q is not (upsert|delete) (before|after) (upserting|deleting) GROUP", key, text)
+			d.fail(r, "annotation %s: %q is not (upsert|delete) (before|after) (upserting|deleting) GROUP", key, text)
 			continue
 		}
 		rules = append(rules, changeRule{r, i, key, words[0] == "delete", words[1] == "before", words[2] == "deleting", words[3]})
@@ -261,4 +267,26 @@ func builtinGroupsOf(r references.Resource) []string {
 		return []string{"pod-related"}
 	}
 	return nil
+}
+
+// DeleteEdges returns the edges of kapp's delete rules.
+func (d *Declarations) DeleteEdges() []graph.Edge {
+	var edges []graph.Edge
+	for _, rule := range d.changes.deletes {
+		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": " + rule.String(), Where: d.Resources[rule.resource].Source}
+		group := d.changes.groups[rule.group]
+		if group == nil {
+			continue
+		}
+		for _, member := range group.members {
+			switch {
+			case member == rule.resource:
+			case rule.before:
+				edges = append(edges, graph.NewEdge(rule.resource, member, graph.Ready, graph.Hard, why))
+			default:
+				edges = append(edges, graph.NewEdge(member, rule.resource, graph.Ready, graph.Hard, why))
+			}
+		}
+	}
+	return edges
 }

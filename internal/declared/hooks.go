@@ -1,4 +1,4 @@
-package ordering
+package declared
 
 import (
 	"errors"
@@ -15,9 +15,9 @@ const (
 	helmHookAnnotation = "helm.sh/hook"
 )
 
-// withoutHooks removes hooks that Argo CD or Helm do not create during an
+// WithoutHooks removes hooks that Argo CD or Helm do not create during an
 // apply. They are errors unless options skip or keep them.
-func withoutHooks(resources []references.Resource, options Options) (kept []references.Resource, skipped []Skipped, err error) {
+func WithoutHooks(resources []references.Resource, options Options) (kept []references.Resource, skipped []Skipped, err error) {
 	if options.KeepHooks {
 		return resources, nil, nil
 	}

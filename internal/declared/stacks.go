@@ -1,9 +1,7 @@
-package ordering
+package declared
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -44,14 +42,14 @@ func (a App) title(stack Stack) string { return stack.Name + "/" + a.Name }
 // placeByStack adds the sets of stacks and applications and puts resources into
 // them. framed means that frames order the resources within applications. CRDs
 // and Namespaces still come first.
-func (d *declarations) placeByStack(framed bool) {
-	if len(d.options.Stacks) == 0 {
+func (d *Declarations) placeByStack(framed bool) {
+	if len(d.Options.Stacks) == 0 {
 		return
 	}
 	apps := d.addStacks()
 	members, leftOut := d.resourcesOfApps()
 	frames := map[OrderSource]bool{}
-	for _, stack := range d.options.Stacks {
+	for _, stack := range d.Options.Stacks {
 		for _, app := range stack.Applications {
 			title := app.title(stack)
 			s := scope{application: title, parentSet: apps[title], resources: members[title], excluded: leftOut[title]}
@@ -61,29 +59,27 @@ func (d *declarations) placeByStack(framed bool) {
 			}
 		}
 	}
-	if framed && d.orderSource == OrderSourceNone && len(frames) == 1 {
+	if framed && d.OrderSource == OrderSourceNone && len(frames) == 1 {
 		for frame := range frames {
-			d.orderSource = frame
+			d.OrderSource = frame
 		}
 	}
 }
 
 // addStacks adds the sets of stacks and applications. It returns those of
 // applications, by "stack/application".
-func (d *declarations) addStacks() map[string]int {
-	stacks, apps := map[string]int{}, map[string]int{}
-	var names, appNames []string
-	for _, stack := range d.options.Stacks {
-		stacks[stack.Name] = d.addSet(set{name: "stack " + stack.Name, short: stack.Name, kind: StackLayer, within: -1, timeout: stack.Timeout})
-		names = append(names, stack.Name)
+func (d *Declarations) addStacks() map[string]int {
+	stacks, apps := namedSets{what: "stack", sets: map[string]int{}}, namedSets{what: "application", sets: map[string]int{}}
+	for _, stack := range d.Options.Stacks {
+		around := d.AddSet(Set{Name: "stack " + stack.Name, Short: stack.Name, Kind: StackLayer, Within: -1, Timeout: stack.Timeout})
+		stacks.add(stack.Name, around)
 		for _, app := range stack.Applications {
 			title := app.title(stack)
-			apps[title] = d.addSet(set{name: title, short: title, kind: Application, within: stacks[stack.Name], timeout: app.Timeout})
-			appNames = append(appNames, title)
+			apps.add(title, d.AddSet(Set{Name: title, Short: title, Kind: Application, Within: around, Timeout: app.Timeout}))
 		}
 	}
-	for _, stack := range d.options.Stacks {
-		d.afterNamed(stacks[stack.Name], "stack", stack.Name, stack.DependsOn, stacks, names)
+	for _, stack := range d.Options.Stacks {
+		d.afterNamed(stacks, stack.Name, stack.DependsOn)
 		for _, app := range stack.Applications {
 			needs := make([]string, len(app.DependsOn))
 			for i, need := range app.DependsOn {
@@ -91,39 +87,52 @@ func (d *declarations) addStacks() map[string]int {
 					needs[i] = stack.Name + "/" + need
 				}
 			}
-			d.afterNamed(apps[app.title(stack)], "application", app.title(stack), needs, apps, appNames)
+			d.afterNamed(apps, app.title(stack), needs)
 		}
 	}
-	return apps
+	return apps.sets
 }
 
-func (d *declarations) afterNamed(waits int, what, name string, needs []string, sets map[string]int, known []string) {
-	for _, need := range needs {
-		on, ok := sets[need]
-		if !ok {
-			d.errs = append(d.errs, fmt.Errorf("%s %s: dependsOn: there is no %s %s%s", what, name, what, need, nearest.DidYouMean(need, known)))
-			continue
+// namedSets are the sets of stacks, or those of applications.
+type namedSets struct {
+	what  string         // "stack"
+	sets  map[string]int // by name
+	names []string       // in the order of the file
+}
+
+func (n *namedSets) add(name string, set int) {
+	n.sets[name] = set
+	n.names = append(n.names, name)
+}
+
+// afterNamed makes the set of a name wait for those that dependsOn names.
+func (d *Declarations) afterNamed(of namedSets, name string, dependsOn []string) {
+	for _, need := range dependsOn {
+		on, ok := of.sets[need]
+		switch {
+		case !ok:
+			d.Errs = append(d.Errs, fmt.Errorf("%s %s: dependsOn: there is no %s %s%s", of.what, name, of.what, need, nearest.DidYouMean(need, of.names)))
+		case need == name:
+			d.Errs = append(d.Errs, fmt.Errorf("%s %s depends on itself: remove it from dependsOn", of.what, name))
+		default:
+			why := graph.Reason{Rule: graph.Rule(of.what), Detail: "dependsOn of " + of.what + " " + name + " names " + need}
+			waits := of.sets[name]
+			d.Sets[waits].After = append(d.Sets[waits].After, Barrier{on, why})
 		}
-		if on == waits {
-			d.errs = append(d.errs, fmt.Errorf("%s %s depends on itself: remove it from dependsOn", what, name))
-			continue
-		}
-		why := graph.Reason{Rule: graph.Rule(what), Detail: "dependsOn of " + what + " " + name + " names " + need}
-		d.sets[waits].after = append(d.sets[waits].after, Barrier{on, why})
 	}
 }
 
 // resourcesOfApps returns the resources of each application, and those that are
 // not part of the plan. CRDs and Namespaces belong to none, since they come
 // first.
-func (d *declarations) resourcesOfApps() (members map[string][]int, leftOut map[string][]references.Resource) {
+func (d *Declarations) resourcesOfApps() (members map[string][]int, leftOut map[string][]references.Resource) {
 	members, leftOut = map[string][]int{}, map[string][]references.Resource{}
 	for i, r := range d.Resources {
 		if app := d.appOf(r); app != "" {
 			members[app] = append(members[app], i)
 		}
 	}
-	for _, r := range d.excludedResources {
+	for _, r := range d.ExcludedResources {
 		if app := d.appOf(r); app != "" {
 			leftOut[app] = append(leftOut[app], r)
 		}
@@ -132,25 +141,25 @@ func (d *declarations) resourcesOfApps() (members map[string][]int, leftOut map[
 }
 
 // appOf returns the application of a resource, or "".
-func (d *declarations) appOf(r references.Resource) string {
-	if !d.options.NoPrerequisites && d.isPrerequisite(r) {
+func (d *Declarations) appOf(r references.Resource) string {
+	if !d.Options.NoPrerequisites && d.Options.isPrerequisite(r) {
 		return ""
 	}
-	return d.options.ApplicationOf(r.Meta)
+	return d.Options.ApplicationOf(r.Meta)
 }
 
 // outsideStacks returns the scope of resources that no application selects. A
 // CRD that an application selects is in no scope: its wave would order
 // applications.
-func (d *declarations) outsideStacks() scope {
+func (d *Declarations) outsideStacks() scope {
 	s := scope{parentSet: -1}
 	for i, r := range d.Resources {
-		if d.options.ApplicationOf(r.Meta) == "" {
+		if d.Options.ApplicationOf(r.Meta) == "" {
 			s.resources = append(s.resources, i)
 		}
 	}
-	for _, r := range d.excludedResources {
-		if d.options.ApplicationOf(r.Meta) == "" {
+	for _, r := range d.ExcludedResources {
+		if d.Options.ApplicationOf(r.Meta) == "" {
 			s.excluded = append(s.excluded, r)
 		}
 	}
@@ -159,11 +168,11 @@ func (d *declarations) outsideStacks() scope {
 
 // placeInApp puts the resources of an application into its set, or into the
 // sets of its frame.
-func (d *declarations) placeInApp(s scope, framed bool) OrderSource {
+func (d *Declarations) placeInApp(s scope, framed bool) OrderSource {
 	for _, i := range s.resources {
-		d.placements[i] = placed
-		if d.layerOf[i] < 0 {
-			d.layerOf[i] = s.parentSet
+		d.Placements[i] = Placed
+		if d.LayerOf[i] < 0 {
+			d.LayerOf[i] = s.parentSet
 		}
 	}
 	frame := OrderSourceNone
@@ -172,37 +181,24 @@ func (d *declarations) placeInApp(s scope, framed bool) OrderSource {
 	}
 	if frame != OrderSourceHelm && frame != OrderSourceArgoCD {
 		for _, i := range s.resources {
-			d.join(i, s.parentSet, graph.Hard, graph.Hard)
+			d.Join(i, s.parentSet, graph.Hard, graph.Hard)
 		}
 	}
 	if frame != OrderSourceArgoCD { // which has placed them more precisely
 		for _, r := range s.excluded {
-			d.addSetExternal(s.parentSet, r.ID, excludedReason(d.sets[s.parentSet]))
+			d.addSetExternal(s.parentSet, r.ID, excludedReason(d.Sets[s.parentSet]))
 		}
 	}
 	return frame
 }
 
 // addAppExternals records the external resources of an application.
-func (d *declarations) addAppExternals(s scope, app App) {
+func (d *Declarations) addAppExternals(s scope, app App) {
 	for _, id := range app.External {
 		if i, ok := d.ByID[id]; ok {
-			d.errs = append(d.errs, fmt.Errorf("application %s: external lists %s, which is in the stream: select it instead, or remove it from the stream", s.application, d.Resources[i].Located()))
+			d.Errs = append(d.Errs, fmt.Errorf("application %s: external lists %s, which is in the stream: select it instead, or remove it from the stream", s.application, d.Resources[i].Located()))
 			continue
 		}
 		d.addSetExternal(s.parentSet, id, graph.Reason{Rule: graph.RuleExternal, Detail: "application " + s.application + " lists it as external"})
 	}
-}
-
-// idle returns an error for each application that selects nothing among all
-// resources of the stream, including those that a selection leaves out.
-func (o Options) idle(resources []references.Resource) error {
-	if o.IdleApplications == nil {
-		return nil
-	}
-	var metas []object.Meta
-	for _, r := range slices.Concat(resources, o.Excluded) {
-		metas = append(metas, r.Meta)
-	}
-	return errors.Join(o.IdleApplications(metas)...)
 }

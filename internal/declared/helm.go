@@ -1,4 +1,4 @@
-package ordering
+package declared
 
 import (
 	"encoding/json"
@@ -50,7 +50,7 @@ type helmGroup struct {
 // placeByCharts places resources by the order of charts and by the groups of
 // each chart. A resource without a group is applied after all groups, unless a
 // resource of a group requires it.
-func (d *declarations) placeByCharts(s scope) {
+func (d *Declarations) placeByCharts(s scope) {
 	own := d.addCharts(s)
 	parts := map[string]*chartPart{}
 	for _, i := range s.resources {
@@ -87,21 +87,21 @@ func partOf(parts map[string]*chartPart, r references.Resource) *chartPart {
 // of the chart's own resources; if nothing is known of the chart, the set of
 // the application, or -1. A chart without groups gets a set of its own, so that
 // the groups of other charts do not order it.
-func (d *declarations) placeInChart(s scope, part chartPart, around int) {
+func (d *Declarations) placeInChart(s scope, part chartPart, around int) {
 	chart, resources := part.chart, part.resources
 	groups := d.readGroups(s, part)
 	d.holdUngrouped(around, part.leftOut)
 	grouped := map[int]bool{}
 	for _, g := range groups {
 		title := s.title(groupTitle(chart, g.name))
-		g.set = d.addSet(set{name: title, short: title, kind: HelmGroup, within: around})
+		g.set = d.AddSet(Set{Name: title, Short: title, Kind: HelmGroup, Within: around})
 		for _, i := range g.members {
 			grouped[i] = true
-			d.placements[i], d.layerOf[i] = placed, g.set
-			d.join(i, g.set, graph.Hard, graph.Hard)
+			d.Placements[i], d.LayerOf[i] = Placed, g.set
+			d.Join(i, g.set, graph.Hard, graph.Hard)
 		}
 		for _, r := range g.leftOut {
-			d.addSetExternal(g.set, r.ID, excludedReason(d.sets[g.set]))
+			d.addSetExternal(g.set, r.ID, excludedReason(d.Sets[g.set]))
 		}
 	}
 	d.orderGroups(groups)
@@ -111,50 +111,56 @@ func (d *declarations) placeInChart(s scope, part chartPart, around int) {
 		last = d.addUnsequenced(s.title(groupTitle(chart, helmUnsequenced)), around, groups)
 	case len(groups) == 0 && len(resources) > 0 && around == s.parentSet && chart != "":
 		title := s.title(chartTitle(chart))
-		last = d.addSet(set{name: "chart " + title, short: title, kind: HelmChart, within: around})
+		last = d.AddSet(Set{Name: "chart " + title, Short: title, Kind: HelmChart, Within: around})
 	}
 	for _, i := range resources {
-		if grouped[i] || last < 0 || d.isPrerequisite(d.Resources[i]) && !d.options.NoPrerequisites {
+		if grouped[i] || last < 0 || d.Options.isPrerequisite(d.Resources[i]) && !d.Options.NoPrerequisites {
 			continue
 		}
 		if s.parentSet >= 0 && last == s.parentSet {
-			d.join(i, last, graph.Hard, graph.Hard)
+			d.Join(i, last, graph.Hard, graph.Hard)
 			continue
 		}
-		d.placements[i], d.layerOf[i] = byDefault, last
-		d.join(i, last, graph.DefaultPlace, graph.Hard)
+		d.Placements[i], d.LayerOf[i] = ByDefault, last
+		d.Join(i, last, graph.DefaultPlace, graph.Hard)
 		if last != around && around >= 0 && around != s.parentSet {
-			d.join(i, around, graph.DefaultPlace, noEdge)
+			d.Join(i, around, graph.DefaultPlace, NoEdge)
 		}
 		if s.parentSet >= 0 {
-			d.join(i, s.parentSet, graph.Hard, noEdge)
+			d.Join(i, s.parentSet, graph.Hard, NoEdge)
 		}
 	}
 }
 
 // holdUngrouped notes what a selection leaves out of a chart's own resources and is in
 // no group of it.
-func (d *declarations) holdUngrouped(around int, resources []references.Resource) {
+func (d *Declarations) holdUngrouped(around int, resources []references.Resource) {
 	if around < 0 {
 		return
 	}
 	for _, r := range resources {
-		if helmKey(r) == "" && (d.options.NoPrerequisites || !d.isPrerequisite(r)) {
-			d.addSetExternal(around, r.ID, excludedReason(d.sets[around]))
+		if helmKey(r) == "" && (d.Options.NoPrerequisites || !d.Options.isPrerequisite(r)) {
+			d.addSetExternal(around, r.ID, excludedReason(d.Sets[around]))
 		}
 	}
 }
 
-func (d *declarations) addUnsequenced(title string, around int, groups []*helmGroup) int {
-	s := set{name: title, short: title, kind: HelmGroup, within: around}
+// IsUnsequenced reports whether a layer is that of a chart's resources without a group,
+// given its name.
+func IsUnsequenced(layer string) bool {
+	return layer == helmUnsequenced || strings.HasSuffix(layer, " "+helmUnsequenced)
+}
+
+func (d *Declarations) addUnsequenced(title string, around int, groups []*helmGroup) int {
+	s := Set{Name: title, Short: title, Kind: HelmGroup, Within: around}
 	for _, g := range groups {
-		s.after = append(s.after, Barrier{g.set, graph.Reason{Rule: "helm", Detail: "resources without a group come after all groups"}})
+		s.After = append(s.After, Barrier{g.set, graph.Reason{Rule: "helm", Detail: "resources without a group come after all groups"}})
 	}
-	return d.addSet(s)
+	return d.AddSet(s)
 }
 
 // readGroups returns the groups of a chart, sorted by name.
-func (d *declarations) readGroups(s scope, part chartPart) []*helmGroup {
+func (d *Declarations) readGroups(s scope, part chartPart) []*helmGroup {
 	byName := map[string]*helmGroup{}
 	for _, i := range part.resources {
 		if g := d.readGroup(d.Resources[i], byName); g != nil {
@@ -177,7 +183,7 @@ func (d *declarations) readGroups(s scope, part chartPart) []*helmGroup {
 
 // readGroup finds or makes the group that a resource is in, and adds the groups that
 // it needs; nil for a resource in none.
-func (d *declarations) readGroup(r references.Resource, byName map[string]*helmGroup) *helmGroup {
+func (d *Declarations) readGroup(r references.Resource, byName map[string]*helmGroup) *helmGroup {
 	name, needs := d.groupOf(r)
 	if name == "" {
 		return nil
@@ -197,12 +203,12 @@ func (d *declarations) readGroup(r references.Resource, byName map[string]*helmG
 
 // groupOf reads the name of a resource's group and the groups that it needs. One that
 // needs groups and names none of its own is in a group with those that need the same.
-func (d *declarations) groupOf(r references.Resource) (name string, needs []string) {
+func (d *Declarations) groupOf(r references.Resource) (name string, needs []string) {
 	name = r.Annotations[helmGroupAnnotation]
 	if layer := r.Annotations[helmLayerAnnotation]; name == "" {
 		name = layer
 	} else if layer != "" && layer != name {
-		d.failOf(r, "annotations %s and %s name two groups, %s and %s: a resource belongs to one", helmGroupAnnotation, helmLayerAnnotation, name, layer)
+		d.fail(r, "annotations %s and %s name two groups, %s and %s: a resource belongs to one", helmGroupAnnotation, helmLayerAnnotation, name, layer)
 	}
 	for _, key := range []string{helmDependsOnGroups, helmDependsOnLayers} {
 		value, ok := r.Annotations[key]
@@ -211,7 +217,7 @@ func (d *declarations) groupOf(r references.Resource) (name string, needs []stri
 		}
 		list, err := helmList(value)
 		if err != nil {
-			d.failOf(r, "annotation %s: %w", key, err)
+			d.fail(r, "annotation %s: %w", key, err)
 		}
 		needs = append(needs, list...)
 	}
@@ -242,7 +248,7 @@ func helmList(value string) ([]string, error) {
 // chart does not have. It is an error if a similar group exists. Otherwise it
 // is a note and nothing waits, as in the proposal's example, because values may
 // disable all templates of a group.
-func (d *declarations) checkGroups(s scope, chart string, byName map[string]*helmGroup) {
+func (d *Declarations) checkGroups(s scope, chart string, byName map[string]*helmGroup) {
 	names := slices.Sorted(maps.Keys(byName))
 	named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return byName[name].unnamed })
 	for _, name := range names {
@@ -251,22 +257,22 @@ func (d *declarations) checkGroups(s scope, chart string, byName map[string]*hel
 			if need == name {
 				r := g.first[need]
 				key := firstKey(r, helmDependsOnGroups, helmDependsOnLayers)
-				d.failOf(r, "annotation %s: group %s depends on itself: remove it", key, need)
+				d.fail(r, "annotation %s: group %s depends on itself: remove it", key, need)
 				continue
 			}
 			if _, ok := byName[need]; ok {
 				g.needs = append(g.needs, need)
 				continue
 			}
-			if d.options.Incomplete || len(g.members) == 0 {
+			if d.Options.Incomplete || len(g.members) == 0 {
 				continue
 			}
 			r := g.first[need]
 			key := firstKey(r, helmDependsOnGroups, helmDependsOnLayers)
 			if near := nearest.DidYouMean(need, named); near != "" {
-				d.failOf(r, "annotation %s: no resource%s is in group %s%s", key, s.where()+ofChart(chart), need, near)
+				d.fail(r, "annotation %s: no resource%s is in group %s%s", key, s.where()+ofChart(chart), need, near)
 			} else {
-				d.notes = append(d.notes, fmt.Sprintf("%s: annotation %s: no resource%s is in group %s: nothing waits for it", r.Located(), key, s.where()+ofChart(chart), need))
+				d.Notes = append(d.Notes, fmt.Sprintf("%s: annotation %s: no resource%s is in group %s: nothing waits for it", r.Located(), key, s.where()+ofChart(chart), need))
 			}
 		}
 	}
@@ -274,7 +280,7 @@ func (d *declarations) checkGroups(s scope, chart string, byName map[string]*hel
 
 // noteIsolated notes groups without any relation to other groups of the chart:
 // they are only ordered before resources without a group.
-func (d *declarations) noteIsolated(chart string, byName map[string]*helmGroup) {
+func (d *Declarations) noteIsolated(chart string, byName map[string]*helmGroup) {
 	linked := map[string]bool{}
 	for name, g := range byName {
 		for _, need := range g.needs {
@@ -283,12 +289,12 @@ func (d *declarations) noteIsolated(chart string, byName map[string]*helmGroup) 
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		if len(byName) > 1 && !linked[name] && len(byName[name].first) == 0 {
-			d.notes = append(d.notes, fmt.Sprintf("group %s%s has no dependencies and no dependents: its resources are applied with the first groups", name, ofChart(chart)))
+			d.Notes = append(d.Notes, fmt.Sprintf("group %s%s has no dependencies and no dependents: its resources are applied with the first groups", name, ofChart(chart)))
 		}
 	}
 }
 
-func (d *declarations) orderGroups(groups []*helmGroup) {
+func (d *Declarations) orderGroups(groups []*helmGroup) {
 	sets := map[string]int{}
 	for _, g := range groups {
 		sets[g.name] = g.set
@@ -298,7 +304,7 @@ func (d *declarations) orderGroups(groups []*helmGroup) {
 			r := g.first[need]
 			key := firstKey(r, helmDependsOnGroups, helmDependsOnLayers)
 			why := graph.Reason{Rule: "helm", Detail: fmt.Sprintf("annotation %s of %s names %s", key, r.ID, need), Where: r.Source}
-			d.sets[g.set].after = append(d.sets[g.set].after, Barrier{sets[need], why})
+			d.Sets[g.set].After = append(d.Sets[g.set].After, Barrier{sets[need], why})
 		}
 	}
 }
@@ -318,7 +324,3 @@ func ofChart(chart string) string {
 	}
 	return " of chart " + chartTitle(chart)
 }
-
-// chartTitle returns the path of a chart without the charts folders: "foo/bar"
-// for "foo/charts/bar".
-func chartTitle(path string) string { return strings.ReplaceAll(path, "/charts/", "/") }

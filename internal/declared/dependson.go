@@ -1,4 +1,4 @@
-package ordering
+package declared
 
 import (
 	"fmt"
@@ -30,9 +30,9 @@ type dependency struct {
 }
 
 // dependsOn adds the edges that a resource's depends-on annotations declare.
-func (d *declarations) dependsOn(i int, r references.Resource) {
+func (d *Declarations) dependsOn(i int, r references.Resource) {
 	keys := []string{DependsOnAnnotation, KptDependsOnAnnotation}
-	if emitted(r, "kpt") {
+	if Emitted(r, "kpt") {
 		keys = keys[:1]
 	}
 	for _, key := range keys {
@@ -42,7 +42,7 @@ func (d *declarations) dependsOn(i int, r references.Resource) {
 		}
 		entries, err := parseDependencies(value, key == DependsOnAnnotation)
 		if err != nil {
-			d.fail(i, "annotation %s: %w", key, err)
+			d.fail(d.Resources[i], "annotation %s: %w", key, err)
 			continue
 		}
 		for _, entry := range entries {
@@ -51,28 +51,28 @@ func (d *declarations) dependsOn(i int, r references.Resource) {
 	}
 }
 
-func (d *declarations) depend(i int, key string, entry dependency) {
+func (d *Declarations) depend(i int, key string, entry dependency) {
 	why := graph.Reason{Rule: "depends-on", Detail: "annotation " + key + " names " + entry.id.String(), Where: d.Resources[i].Source}
 	from, ok := d.ByID[entry.id]
 	switch {
 	case ok && from == i:
-		d.fail(i, "annotation %s: the resource depends on itself: remove the entry", key)
+		d.fail(d.Resources[i], "annotation %s: the resource depends on itself: remove the entry", key)
 	case ok:
-		d.edges = append(d.edges, graph.NewEdge(from, i, entry.gate, graph.Hard, why))
-	case entry.external, d.excludedIDs[entry.id]:
-		d.external[i] = append(d.external[i], Need{ID: entry.id, Gate: entry.gate, Why: why, Hard: true})
-	case d.options.Incomplete:
+		d.Edges = append(d.Edges, graph.NewEdge(from, i, entry.gate, graph.Hard, why))
+	case entry.external, d.ExcludedIDs[entry.id]:
+		d.External[i] = append(d.External[i], Need{ID: entry.id, Gate: entry.gate, Why: why, Hard: true})
+	case d.Options.Incomplete:
 	default:
-		d.fail(i, "annotation %s: %s is not in the stream%s", key, formatReference(entry.id), d.suggestion(i, key, entry.id))
+		d.fail(d.Resources[i], "annotation %s: %s is not in the stream%s", key, formatReference(entry.id), d.suggestion(i, key, entry.id))
 	}
 }
 
 // suggestion suggests what to do about a reference to a missing resource.
-func (d *declarations) suggestion(i int, key string, id object.ID) string {
+func (d *Declarations) suggestion(i int, key string, id object.ID) string {
 	if why, ok := d.skipped[id]; ok {
 		return ": it is left out (" + why.String() + ")"
 	}
-	if d.suggestions++; d.suggestions <= maxSuggestions {
+	if d.suggestions++; d.suggestions <= MaxSuggestions {
 		if near, ok := d.Nearest(id, d.Resources[i].ID); ok {
 			return "; did you mean " + formatReference(near) + "?"
 		}
@@ -83,9 +83,9 @@ func (d *declarations) suggestion(i int, key string, id object.ID) string {
 	return "; if it is created outside the stream, list it in " + DependsOnAnnotation + " instead, as external:" + formatReference(id)
 }
 
-// maxSuggestions limits the number of suggestions, since each one scans the
+// MaxSuggestions limits the number of suggestions, since each one scans the
 // whole stream.
-const maxSuggestions = 20
+const MaxSuggestions = 20
 
 func parseDependencies(value string, ours bool) ([]dependency, error) {
 	var out []dependency

@@ -1,4 +1,4 @@
-package ordering
+package declared
 
 import (
 	"fmt"
@@ -47,15 +47,15 @@ func (c Chart) path(d Dependency) string { return c.Path + "/charts/" + d.Title(
 // addCharts adds a set for each chart of a scope. It contains the sets of its
 // subcharts and a set of its own resources. addCharts returns the latter, by
 // path.
-func (d *declarations) addCharts(s scope) map[string]int {
+func (d *Declarations) addCharts(s scope) map[string]int {
 	whole, own := map[string]int{}, map[string]int{}
 	add := func(path string, within int) {
 		if _, ok := whole[path]; ok {
 			return
 		}
 		title := s.title(chartTitle(path))
-		whole[path] = d.addSet(set{name: "chart " + title, short: title, kind: HelmChart, within: within})
-		own[path] = d.addSet(set{name: "chart " + title + " itself", short: title, kind: HelmChart, within: whole[path]})
+		whole[path] = d.AddSet(Set{Name: "chart " + title, Short: title, Kind: HelmChart, Within: within})
+		own[path] = d.AddSet(Set{Name: "chart " + title + " itself", Short: title, Kind: HelmChart, Within: whole[path]})
 	}
 	charts := slices.SortedFunc(slices.Values(d.chartsOf(s)), func(a, b Chart) int { return len(a.Path) - len(b.Path) })
 	for _, c := range charts {
@@ -80,11 +80,11 @@ func (d *declarations) addCharts(s scope) map[string]int {
 
 // chartsOf returns the charts that have resources in a scope; for the scope
 // outside applications, all charts.
-func (d *declarations) chartsOf(s scope) []Chart {
+func (d *Declarations) chartsOf(s scope) []Chart {
 	if s.application == "" {
-		return d.options.Charts
+		return d.Options.Charts
 	}
-	return slices.DeleteFunc(slices.Clone(d.options.Charts), func(c Chart) bool {
+	return slices.DeleteFunc(slices.Clone(d.Options.Charts), func(c Chart) bool {
 		return !slices.ContainsFunc(d.chartPaths(s), func(path string) bool {
 			return path == c.Path || strings.HasPrefix(path, c.Path+"/charts/")
 		})
@@ -93,7 +93,7 @@ func (d *declarations) chartsOf(s scope) []Chart {
 
 // chartPaths returns the charts from which the resources of a scope come, including
 // the excluded ones.
-func (d *declarations) chartPaths(s scope) []string {
+func (d *Declarations) chartPaths(s scope) []string {
 	paths := map[string]bool{}
 	for _, i := range s.resources {
 		paths[d.Resources[i].Chart] = true
@@ -120,7 +120,7 @@ func nearestChart(whole map[string]int, path string) (set int, ok bool) {
 }
 
 // after makes a set wait for those dependencies of a chart that names lists.
-func (d *declarations) after(waits int, c Chart, names []string, whole map[string]int, where string) {
+func (d *Declarations) after(waits int, c Chart, names []string, whole map[string]int, where string) {
 	var known []string
 	for _, dependency := range c.Dependencies {
 		known = append(known, dependency.Title())
@@ -131,15 +131,19 @@ func (d *declarations) after(waits int, c Chart, names []string, whole map[strin
 			if dependency.called(name) {
 				found = true
 				if whole[c.path(dependency)] == waits {
-					d.errs = append(d.errs, fmt.Errorf("%s refers to itself: remove it", where))
+					d.Errs = append(d.Errs, fmt.Errorf("%s refers to itself: remove it", where))
 					continue
 				}
 				why := graph.Reason{Rule: "chart", Detail: where + " names " + name}
-				d.sets[waits].after = append(d.sets[waits].after, Barrier{whole[c.path(dependency)], why})
+				d.Sets[waits].After = append(d.Sets[waits].After, Barrier{whole[c.path(dependency)], why})
 			}
 		}
 		if !found {
-			d.errs = append(d.errs, fmt.Errorf("%s: the chart has no dependency %s%s", where, name, nearest.DidYouMean(name, known)))
+			d.Errs = append(d.Errs, fmt.Errorf("%s: the chart has no dependency %s%s", where, name, nearest.DidYouMean(name, known)))
 		}
 	}
 }
+
+// chartTitle returns the path of a chart without the charts folders: "foo/bar"
+// for "foo/charts/bar".
+func chartTitle(path string) string { return strings.ReplaceAll(path, "/charts/", "/") }
