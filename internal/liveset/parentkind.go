@@ -11,9 +11,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// parentType is the label, "true", of a CustomResourceDefinition whose
+// ParentTypeLabel is the label, "true", of a CustomResourceDefinition whose
 // objects are meant to be parents (KEP-3659).
-const parentType = "applyset.kubernetes.io/is-parent-type"
+const ParentTypeLabel = "applyset.kubernetes.io/is-parent-type"
 
 // CheckParentKind rejects kinds whose objects are not meant to be parents of
 // apply sets, as kubectl does: a set is deleted with its parent. Secrets,
@@ -29,7 +29,7 @@ func CheckParentKind(ctx context.Context, cluster Cluster, gvk schema.GroupVersi
 	name := kind.Resource.GroupResource().String()
 	definition, err := cluster.Get(ctx, kube.DefinitionKind("customresourcedefinitions"), "", name)
 	switch {
-	case err == nil && definition.GetLabels()[parentType] == "true":
+	case err == nil && definition.GetLabels()[ParentTypeLabel] == "true":
 		return nil
 	case err == nil:
 		return &UnfitParentError{gvk.GroupKind(), name}
@@ -51,7 +51,7 @@ type UnfitParentError struct {
 func (e *UnfitParentError) Error() string {
 	text := fmt.Sprintf("%s cannot be the parent of an apply set, because the parent is deleted with the set: use NAME for a Secret, configmap/NAME, or a kind intended for parents (ordapply applyset crd)", e.kind)
 	if e.definition != "" {
-		text += fmt.Sprintf("; if %s is intended for parents, label it: kubectl label customresourcedefinition %s %s=true", e.kind.Kind, e.definition, parentType)
+		text += fmt.Sprintf("; if %s is intended for parents, label it: kubectl label customresourcedefinition %s %s=true", e.kind.Kind, e.definition, ParentTypeLabel)
 	}
 	return text
 }

@@ -1,0 +1,110 @@
+package setstatus
+
+import (
+	"cmp"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/setflags"
+	"github.com/ordapply/ordapply/internal/setlist"
+)
+
+// NewList returns the command list.
+func NewList() *cobra.Command {
+	var v setflags.Command
+	var all bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the apply sets of a namespace, and what was applied to each last",
+		Long: `list lists the apply sets (KEP-3659) whose parents are in the namespace or
+cluster-scoped, whatever tool keeps them, with the newest revision of those that
+ordapply keeps.
+
+  ordapply list -n shop
+  ordapply list -A`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t, err := v.Connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			namespace := t.Scope.Namespace
+			if all {
+				namespace = ""
+			}
+			sets, notes, err := setlist.Find(cmd.Context(), t.Cluster, namespace)
+			if err != nil {
+				return err
+			}
+			for _, note := range notes {
+				plain.Fprintln(cmd.ErrOrStderr(), "note: "+note)
+			}
+			if v.Output == "json" {
+				return WriteJSON(cmd.OutOrStdout(), setsInJSON(sets))
+			}
+			if len(sets) == 0 {
+				plain.Fprintln(cmd.ErrOrStderr(), "no apply sets found"+placeOf(namespace))
+				return nil
+			}
+			return printSets(cmd.OutOrStdout(), sets)
+		},
+	}
+	v.Register(cmd)
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "list the apply sets of all namespaces")
+	return cmd
+}
+
+func placeOf(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " in namespace " + namespace + "; -A lists all"
+}
+
+// printSets prints a line for each set.
+func printSets(out io.Writer, sets []setlist.Set) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	plain.Fprintf(w, "NAMESPACE\tNAME\tTOOL\tREVISION\tSTATUS\tRESOURCES\tAGE\n")
+	for _, s := range sets {
+		plain.Fprintf(w, "%s\t%s\t%s", s.Parent.ID.Namespace, nameOf(s.Parent), cmp.Or(s.Parent.Tooling, "unknown"))
+		if e := s.Newest; e != nil {
+			plain.Fprintf(w, "\t%d\t%s\t%d\t%s", e.Number, e.Status, e.Resources, duration.HumanDuration(time.Since(e.Created)))
+		}
+		plain.Fprintf(w, "\n")
+	}
+	return w.Flush()
+}
+
+// nameOf returns how commands name a set: NAME of a Secret, else KIND/NAME.
+func nameOf(p applyset.Parent) string {
+	switch {
+	case p.ID.Group == "" && p.ID.Kind == "Secret":
+		return p.ID.Name
+	case p.ID.Group == "":
+		return p.ID.Kind + "/" + p.ID.Name
+	}
+	return p.ID.Kind + "." + p.ID.Group + "/" + p.ID.Name
+}
+
+// setJSON is the JSON form of a set.
+type setJSON struct {
+	Namespace string         `json:"namespace,omitempty"`
+	Name      string         `json:"name"` // as commands take it
+	Tool      string         `json:"tool,omitempty"`
+	Newest    *setlist.Entry `json:"newest,omitempty"`
+}
+
+func setsInJSON(sets []setlist.Set) []setJSON {
+	out := []setJSON{}
+	for _, s := range sets {
+		out = append(out, setJSON{s.Parent.ID.Namespace, nameOf(s.Parent), s.Parent.Tooling, s.Newest})
+	}
+	return out
+}
