@@ -45,7 +45,6 @@ func importTable() []tier {
 		{title: "verbs", packages: []pkgRow{
 			{"internal/plandiff", "what an apply would change: plan, diff, plan files", []string{"apply", "health", "internal/abortable", "internal/asyncwriter", "internal/connect", "internal/fielddiff", "internal/outfile", "internal/plain", "internal/planning", "internal/planprint", "internal/setflags", "internal/source", "internal/usage", "kube", "object", "ordering", "preview"}},
 			{"internal/rbac", "the Roles that a run needs", []string{"apply", "applyset", "internal/access", "internal/connect", "internal/healthfiles", "internal/hookrun", "internal/hooks", "internal/plain", "internal/planning", "internal/setflags", "internal/source", "internal/usage", "kube", "object", "ordering", "state"}},
-			{"internal/setlist", "the apply sets of a cluster", []string{"applyset", "internal/history", "internal/liveset", "kube", "object"}},
 			{"internal/setstatus", "the health of an apply set, once or as it changes", []string{"apply", "applyset", "health", "internal/asyncwriter", "internal/connect", "internal/exit", "internal/healthfiles", "internal/orderfile", "internal/plain", "internal/setflags", "internal/setlist", "internal/terminal", "kube", "object", "ordering", "state"}},
 		}},
 		{title: "reports of a run", packages: []pkgRow{
@@ -65,6 +64,7 @@ func importTable() []tier {
 		}},
 		{title: "apply sets that flags name", packages: []pkgRow{
 			{"internal/setflags", "the apply set of a command", []string{"apply", "internal/abortable", "internal/connect", "internal/liveset", "internal/plain", "internal/usage", "object", "ordering", "preview", "state"}},
+			{"internal/setlist", "the apply sets of a cluster", []string{"applyset", "internal/history", "internal/liveset", "kube", "object"}},
 		}},
 		{title: "what flags name", packages: []pkgRow{
 			{"internal/healthfiles", "files with rules of health", []string{"health", "internal/abortable", "internal/usage"}},
