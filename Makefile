@@ -62,12 +62,23 @@ $(BIN)/helm-referee: $(HELM_MODULE)/go.mod
 	@$(GO) -C $(HELM_MODULE) build -trimpath -ldflags '-s -w' -o $@ helm.sh/helm/v4/cmd/helm
 	@touch $@
 
+# Debian's Chromium, in which the page of a run is tested. Another one can be named.
+ORDAPPLY_CHROMIUM ?= chromium
+test: export ORDAPPLY_CHROMIUM := $(ORDAPPLY_CHROMIUM)
+
+.PHONY: browser
+browser: ## install the Chromium that tests use, with apt; ORDAPPLY_CHROMIUM names another
+	@command -v $(ORDAPPLY_CHROMIUM) >/dev/null || { \
+		root=$$([ $$(id -u) = 0 ] || echo sudo); \
+		$$root apt-get update -q && $$root apt-get install -qy --no-install-recommends chromium fonts-dejavu-core; } || { \
+		echo "install Chromium, and name it with ORDAPPLY_CHROMIUM=..."; exit 1; }
+
 .PHONY: demo
 demo: build kustomize $(if $(filter local,$(CLUSTER)),localcluster) ## apply examples/shop to a real control plane and prove its order; CLUSTER=current uses your kubeconfig
 	@$(GO) run ./internal/test/demo -cluster=$(CLUSTER)
 
 .PHONY: test
-test: build kustomize localcluster emit-peers helm-referee ## run every test, including those on real control planes
+test: build kustomize localcluster emit-peers helm-referee browser ## run every test, including those on real control planes
 	$(GO) test $(addprefix ./,$(SEQUENTIAL))
 	$(GO) test -run '^TestEveryHistory$$' ./state
 	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 60m $(CONCURRENT)

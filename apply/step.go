@@ -12,6 +12,7 @@ import (
 	"github.com/ordapply/ordapply/internal/stream"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // start sends a resource's PATCH, once its kind is served and its
@@ -199,7 +200,7 @@ func (r *run) move(i int, state State, detail string) {
 	}
 	op := opOf(s.state, state)
 	s.state, s.detail = state, detail
-	r.emit(Event{Op: op, ID: s.ID, Layer: s.Layer, Wave: s.Wave, State: state, Unchanged: s.unchanged, Assumed: s.assumed && state == Ready, Health: s.grade, Detail: detail, Err: s.err})
+	r.emit(Event{Op: op, ID: s.ID, Layer: s.Layer, Wave: s.Wave, State: state, Change: progress.Change{Unchanged: s.unchanged, Created: s.createdUID != ""}, Assumed: s.assumed && state == Ready, Health: s.grade, Detail: detail, Err: s.err})
 }
 
 // finish moves a step to a final state.

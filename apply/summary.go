@@ -71,8 +71,7 @@ func (r *run) recordExistence() {
 
 // recordCreated records whether the PATCH with this answer created the object.
 func (r *run) recordCreated(i int, live *unstructured.Unstructured) {
-	s := &r.steps[i]
-	if s.answeredAt.IsZero() && r.wasAbsent(i) && ownership.WasCreatedBy(live, r.applier.Manager) {
+	if s := &r.steps[i]; s.answeredAt.IsZero() && r.wasAbsent(i) && ownership.WasCreatedBy(live, r.applier.Manager) {
 		s.createdUID = live.GetUID()
 	}
 }

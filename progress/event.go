@@ -59,9 +59,7 @@ type Event struct {
 	Layer string // the layer that the resource is in; "" for none
 	Wave  int    // index into the plan's waves
 	State State  // the new state
-	// Unchanged is set when nothing was sent: the object is as it was applied
-	// last, or did not exist when it was to be deleted.
-	Unchanged bool
+	Change
 	// Assumed is set for Ready when nothing in the object's status says so.
 	Assumed bool
 	// Health is the health of the object; GradeUnset where the run has not judged it.
@@ -71,6 +69,15 @@ type Event struct {
 	// Hook is set in the events of a hook, which belongs to no wave; nil for a resource of
 	// the plan.
 	Hook *Hook
+}
+
+// Change is what is known so far of how the run changes an object.
+type Change struct {
+	// Unchanged is set when nothing was sent: the object is as it was applied
+	// last, or did not exist when it was to be deleted.
+	Unchanged bool
+	// Created is set when the run is proven to have created the object.
+	Created bool
 }
 
 // Hook is about the hooks that run around a plan.

@@ -260,7 +260,7 @@ func (r *removal) move(i int, state progress.State, detail string) {
 		return
 	}
 	s.state, s.detail = state, detail
-	r.emit(progress.Event{Op: progress.OpDelete, ID: s.ID, Wave: s.Wave, State: state, Unchanged: s.absent, Detail: detail, Err: s.err})
+	r.emit(progress.Event{Op: progress.OpDelete, ID: s.ID, Wave: s.Wave, State: state, Change: progress.Change{Unchanged: s.absent}, Detail: detail, Err: s.err})
 }
 
 // finish moves a step to a final state.

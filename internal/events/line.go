@@ -96,16 +96,22 @@ type ID struct {
 type Resource struct {
 	Head
 	ID
-	Wave      int     `json:"wave" doc:"number of its wave, from 1"`
-	Layer     string  `json:"layer" doc:"layer of the resource; empty without one"`
-	Operation string  `json:"operation" doc:"what the run does with it" enum:"apply,wait,delete"`
-	State     string  `json:"state" doc:"current state" enum:"applying,waiting,applied,ready,deferred,deleting,deleted,kept,failed,timedOut,skipped,notStarted,unsettled"`
-	Final     bool    `json:"final" doc:"the state does not change any more; each resource has exactly one final line"`
-	Unchanged bool    `json:"unchanged,omitempty" doc:"nothing was sent: it has not changed since the last apply, or did not exist when it was to be deleted"`
-	Assumed   bool    `json:"assumed,omitempty" doc:"ready, although nothing in the object says so"`
-	Health    string  `json:"health,omitempty" doc:"health of the object, if the run has assessed it" enum:"Healthy,Suspended,Progressing,Missing,Degraded,Unknown,Failed"`
-	Message   string  `json:"message,omitempty" doc:"what it waits for, or the reason for its final state"`
-	Seconds   float64 `json:"seconds" doc:"since it was first sent; 0 if it was not sent"`
+	Wave      int    `json:"wave" doc:"number of its wave, from 1"`
+	Layer     string `json:"layer" doc:"layer of the resource; empty without one"`
+	Operation string `json:"operation" doc:"what the run does with it" enum:"apply,wait,delete"`
+	State     string `json:"state" doc:"current state" enum:"applying,waiting,applied,ready,deferred,deleting,deleted,kept,failed,timedOut,skipped,notStarted,unsettled"`
+	Final     bool   `json:"final" doc:"the state does not change any more; each resource has exactly one final line"`
+	Change
+	Assumed bool    `json:"assumed,omitempty" doc:"ready, although nothing in the object says so"`
+	Health  string  `json:"health,omitempty" doc:"health of the object, if the run has assessed it" enum:"Healthy,Suspended,Progressing,Missing,Degraded,Unknown,Failed"`
+	Message string  `json:"message,omitempty" doc:"what it waits for, or the reason for its final state"`
+	Seconds float64 `json:"seconds" doc:"since it was first sent; 0 if it was not sent"`
+}
+
+// Change is how the run changes an object.
+type Change struct {
+	Unchanged bool `json:"unchanged,omitempty" doc:"nothing was sent: it has not changed since the last apply, or did not exist when it was to be deleted"`
+	Created   bool `json:"created,omitempty" doc:"the run created the object"`
 }
 
 // Hook is one transition of a Helm hook, which is not a resource of the plan.

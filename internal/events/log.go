@@ -117,7 +117,7 @@ func line(t track.Transition) any {
 	}
 	return Resource{
 		Head: head(TypeResource, t.Time), ID: id(t.ID), Wave: t.Wave + 1, Layer: t.Layer,
-		Operation: operation(t.Op), State: state(t.State), Final: t.State.Final(), Unchanged: t.Unchanged,
+		Operation: operation(t.Op), State: state(t.State), Final: t.State.Final(), Change: Change(t.Change),
 		Assumed: t.Assumed, Health: t.Health.String(), Message: t.Detail, Seconds: t.Took().Seconds(),
 	}
 }

@@ -11,13 +11,21 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-//go:embed page.html
+//go:embed page/page.html
 var pageText string
 
-//go:embed page.css
+//go:embed page/page.css
 var pageStyle string
 
-//go:embed page.js
+// The parts of the script; each uses those before it.
+//
+//go:embed page/tools.js
+var toolsScript string
+
+//go:embed page/graph.js
+var graphScript string
+
+//go:embed page/page.js
 var pageScript string
 
 // Write writes the page of a run. Everything that manifests and the cluster say is shown
@@ -31,8 +39,9 @@ func Write(w io.Writer, run *Run) error {
 	if err != nil {
 		return err
 	}
+	script := "(() => {\n\"use strict\";\n" + toolsScript + graphScript + pageScript + "})();\n"
 	return page.Execute(w, map[string]any{
-		"Title": title(run), "Style": template.CSS(pageStyle), "Script": template.JS(pageScript), "Data": template.JS(data),
+		"Title": title(run), "Style": template.CSS(pageStyle), "Script": template.JS(script), "Data": template.JS(data),
 	})
 }
 
@@ -63,6 +72,7 @@ type pagePart struct {
 
 type pageWave struct {
 	Number        int
+	Resources     int
 	Name, State   string
 	Opened, Ended *float64
 }
@@ -80,7 +90,8 @@ type pageResource struct {
 
 type pageState struct {
 	State, Health, Message string
-	Unchanged, Assumed     bool
+	Change                 string // created, configured, deleted, unchanged, absent, kept or none
+	Assumed                bool
 }
 
 type pageTimes struct {
@@ -145,7 +156,7 @@ func (p *Part) shown(name, schedule string, ended time.Time) pagePart {
 	}
 	out := pagePart{Name: name, Seconds: ended.Sub(p.Began).Seconds()}
 	for _, w := range p.Waves {
-		out.Waves = append(out.Waves, pageWave{w.Wave.Wave, w.Name, w.State, p.since(w.Opened), p.since(w.Ended)})
+		out.Waves = append(out.Waves, pageWave{w.Wave.Wave, w.Resources, w.Name, w.State, p.since(w.Opened), p.since(w.Ended)})
 	}
 	for _, r := range p.Resources {
 		out.Resources = append(out.Resources, p.row(r, index))
@@ -175,7 +186,7 @@ func (p *Part) since(at time.Time) *float64 {
 func (p *Part) row(r *Resource, index map[events.ID]int) pageResource {
 	out := pageResource{
 		Label: label(r.ID), Wave: r.Planned.Wave, Layer: r.Layer, Event: r.Event,
-		pageState: pageState{r.State, r.Health, r.Message, r.Unchanged, r.Assumed},
+		pageState: pageState{r.State, r.Health, r.Message, r.change(), r.Assumed},
 		pageTimes: pageTimes{p.since(r.Queued), p.since(r.Sent), p.since(r.Applied), p.since(r.Done)},
 	}
 	for _, need := range r.Needs {
@@ -189,6 +200,23 @@ func (p *Part) row(r *Resource, index map[events.ID]int) pageResource {
 		out.Notes = append(out.Notes, pageNote{*p.since(note.At), note.State, note.Text})
 	}
 	return out
+}
+
+// change returns what the run did to an object.
+func (r *Resource) change() string {
+	switch {
+	case r.State == "deleted" && r.Unchanged:
+		return "absent"
+	case r.State == "deleted" || r.State == "kept":
+		return r.State
+	case r.Created:
+		return "created"
+	case r.Unchanged:
+		return "unchanged"
+	case r.State == "ready" || r.State == "applied" || !r.Applied.IsZero():
+		return "configured"
+	}
+	return "none"
 }
 
 func failure(e events.Error, index map[events.ID]int) pageFailure {

@@ -48,9 +48,10 @@ type Wave struct {
 // that far.
 type Resource struct {
 	events.Planned
-	Event                       string // of a hook
-	State, Health, Message      string
-	Unchanged, Assumed          bool
+	Event                  string // of a hook
+	State, Health, Message string
+	events.Change
+	Assumed                     bool
 	Queued, Sent, Applied, Done time.Time
 	Notes                       []Note // what it said, in order
 }
@@ -230,7 +231,7 @@ func (p *Part) transition(line events.Resource) {
 	if n := r.Planned.Wave - 1; n < len(p.Waves) && !p.Waves[n].Opened.IsZero() {
 		r.Queued = p.Waves[n].Opened
 	}
-	r.Health, r.Unchanged, r.Assumed = line.Health, line.Unchanged, line.Assumed
+	r.Health, r.Change, r.Assumed = line.Health, line.Change, line.Assumed
 	r.move(line.Timestamp, line.State, line.Message, line.Final)
 	if line.Final && line.Seconds > 0 { // the lines of a resource that nothing was said about in between
 		r.Sent = line.Timestamp.Add(-seconds(line.Seconds))
