@@ -9,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/completion"
 	"github.com/ordapply/ordapply/internal/help"
 	"github.com/ordapply/ordapply/internal/plandiff"
 	"github.com/ordapply/ordapply/internal/rbac"
@@ -66,6 +67,7 @@ first, then layer by layer, each when the one before it is ready.
 		help.Task{Title: "Work on streams and their order:", Verbs: []string{"sort", "consolidate"}},
 		help.Task{Title: "Others:"},
 	)
+	completion.Install(root)
 	settings.CheckArguments(root)
 	return root
 }

@@ -3,7 +3,9 @@ package connect
 import (
 	"cmp"
 	"context"
+	"maps"
 	"os"
+	"slices"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
@@ -54,6 +56,17 @@ func ReadContext(ctx context.Context, flags *genericclioptions.ConfigFlags) (Kub
 		raw, err := loader.RawConfig()
 		namespace, enforce, _ := loader.Namespace()
 		return Kubeconfig{Context: cmp.Or(deref(flags.Context), raw.CurrentContext), Namespace: namespace, enforce: enforce}, err
+	})
+}
+
+// Names are what a kubeconfig defines, sorted.
+type Names struct{ Contexts, Clusters, Users []string }
+
+// ReadNames reads what a kubeconfig defines.
+func ReadNames(ctx context.Context, flags *genericclioptions.ConfigFlags) (Names, error) {
+	return abortable.Run(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (Names, error) {
+		raw, err := flags.ToRawKubeConfigLoader().RawConfig()
+		return Names{slices.Sorted(maps.Keys(raw.Contexts)), slices.Sorted(maps.Keys(raw.Clusters)), slices.Sorted(maps.Keys(raw.AuthInfos))}, err
 	})
 }
 

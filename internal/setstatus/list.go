@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/setflags"
 	"github.com/ordapply/ordapply/internal/setlist"
@@ -73,24 +72,13 @@ func printSets(out io.Writer, sets []setlist.Set) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	plain.Fprintf(w, "NAMESPACE\tNAME\tTOOL\tREVISION\tSTATUS\tRESOURCES\tAGE\n")
 	for _, s := range sets {
-		plain.Fprintf(w, "%s\t%s\t%s", s.Parent.ID.Namespace, nameOf(s.Parent), cmp.Or(s.Parent.Tooling, "unknown"))
+		plain.Fprintf(w, "%s\t%s\t%s", s.Parent.ID.Namespace, s.Argument(), cmp.Or(s.Parent.Tooling, "unknown"))
 		if e := s.Newest; e != nil {
 			plain.Fprintf(w, "\t%d\t%s\t%d\t%s", e.Number, e.Status, e.Resources, duration.HumanDuration(time.Since(e.Created)))
 		}
 		plain.Fprintf(w, "\n")
 	}
 	return w.Flush()
-}
-
-// nameOf returns how commands name a set: NAME of a Secret, else KIND/NAME.
-func nameOf(p applyset.Parent) string {
-	switch {
-	case p.ID.Group == "" && p.ID.Kind == "Secret":
-		return p.ID.Name
-	case p.ID.Group == "":
-		return p.ID.Kind + "/" + p.ID.Name
-	}
-	return p.ID.Kind + "." + p.ID.Group + "/" + p.ID.Name
 }
 
 // setJSON is the JSON form of a set.
@@ -104,7 +92,7 @@ type setJSON struct {
 func setsInJSON(sets []setlist.Set) []setJSON {
 	out := []setJSON{}
 	for _, s := range sets {
-		out = append(out, setJSON{s.Parent.ID.Namespace, nameOf(s.Parent), s.Parent.Tooling, s.Newest})
+		out = append(out, setJSON{s.Parent.ID.Namespace, s.Argument(), s.Parent.Tooling, s.Newest})
 	}
 	return out
 }
