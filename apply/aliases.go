@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/internal/gates"
 	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/internal/snapshot"
 	"github.com/ordapply/ordapply/internal/stream"
@@ -38,6 +39,33 @@ const (
 	Deleted    = progress.Deleted    // final: it is gone, or did not exist
 	Kept       = progress.Kept       // final: it must not be deleted
 )
+
+// WaitReason is what keeps a resource from its next state.
+type WaitReason = progress.WaitReason
+
+// The reasons for which a resource waits.
+const (
+	WaitNone      = progress.WaitNone      // it waits for nothing, or for the answer to a request
+	WaitOrder     = progress.WaitOrder     // an earlier wave, or a resource that it depends on
+	WaitKind      = progress.WaitKind      // the API server does not serve its kind, or one that it needs
+	WaitExternal  = progress.WaitExternal  // an object outside the stream does not exist, or is not ready
+	WaitDeletion  = progress.WaitDeletion  // the old object is being deleted
+	WaitRetry     = progress.WaitRetry     // its request failed, and is sent again
+	WaitReadiness = progress.WaitReadiness // it is applied, and does not report ready
+	WaitEndpoints = progress.WaitEndpoints // it is applied, and a Service that it calls has no ready endpoint
+)
+
+// Schedule selects how a plan's order is enforced. Each keeps all edges and layers.
+type Schedule = gates.Schedule
+
+// The schedules.
+const (
+	Waves = gates.Waves    // opens one wave after the other; the default
+	Graph = gates.EachNode // starts each resource as soon as its own dependencies are met; waves are only labels
+)
+
+// ParseSchedule parses "waves" or "graph"; anything else is an error.
+func ParseSchedule(s string) (Schedule, error) { return gates.ParseSchedule(s) }
 
 // Op is the operation of a run on a resource.
 type Op = progress.Op

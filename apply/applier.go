@@ -18,7 +18,9 @@
 package apply
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,6 +31,7 @@ import (
 	"github.com/ordapply/ordapply/internal/desired"
 	"github.com/ordapply/ordapply/internal/invalid"
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/ownership"
 	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/internal/sending"
 	"github.com/ordapply/ordapply/kube"
@@ -38,7 +41,8 @@ import (
 )
 
 // Applier applies plans by server-side apply. The zero value of each optional
-// field selects the documented default. Its methods do not change it.
+// field selects the documented default. Its methods do not change it. The fields
+// are many because each is an option of its own.
 type Applier struct {
 	Cluster kube.Cluster // required
 	// Manager is the field manager; default "ordapply".
@@ -49,21 +53,15 @@ type Applier struct {
 	// Membership makes the resources members of an apply set; default: no
 	// set.
 	Membership Membership
-	// Sent lists the resources that Send has just applied for this run. They
-	// count as changed by it.
-	Sent []object.ID
-	// Begin is called once, after the live objects of the stream were read
-	// and before anything is written. Its error ends the run; default:
-	// nothing.
-	Begin func(context.Context) error
-	// First is called after Begin, before the first write of the plan, unless
-	// DryRun is set. It may change the cluster and reports whether it did;
-	// the live objects are then read again. Its error ends the run; default:
-	// nothing.
-	First func(context.Context) (changed bool, err error)
+	Enclosing
 	// DryRun makes the API server validate every resource and store none. The
 	// run waits for nothing.
 	DryRun bool
+	// OnePass makes Run return instead of waiting, for a controller that calls it again. Run
+	// sends what can be sent now, and judges each resource once. Waiting is no error:
+	// Result.Waiting says what each resource that is Applied, Unsettled or NotStarted waits
+	// for. The next Run continues there, and sends nothing for what is unchanged.
+	OnePass bool
 	// Schedule selects how the plan's order is enforced; default Waves.
 	Schedule Schedule
 	// Workers bounds the concurrent requests; default 32.
@@ -90,15 +88,32 @@ type Applier struct {
 	// NoDiagnosis turns off the requests that find out why a resource did not
 	// become ready.
 	NoDiagnosis bool
-	// Secrets are those beside the plan's whose values no message and no log
-	// shows, such as the Secrets of hooks.
-	Secrets []*unstructured.Unstructured
 	// SkipWait reports which resources are applied without waiting for their
 	// readiness, in addition to those whose layer says so; default none.
 	SkipWait func(object.ID) bool
 	// Events is called with every transition, always from one goroutine. The
 	// run stands still until it returns. Default: discard.
 	Events func(Event)
+}
+
+// Enclosing is what a run needs to know of a larger one that it is part of, such as that of an
+// apply set. It is empty for a run of its own.
+type Enclosing struct {
+	// Sent lists the resources that Send has just applied for this run. They
+	// count as changed by it.
+	Sent []object.ID
+	// Begin is called once, after the live objects of the stream were read
+	// and before anything is written. Its error ends the run; default:
+	// nothing.
+	Begin func(context.Context) error
+	// First is called after Begin, before the first write of the plan, unless
+	// DryRun is set. It may change the cluster and reports whether it did;
+	// the live objects are then read again. Its error ends the run; default:
+	// nothing.
+	First func(context.Context) (changed bool, err error)
+	// Secrets are those beside the plan's whose values no message and no log
+	// shows, such as the Secrets of hooks.
+	Secrets []*unstructured.Unstructured
 }
 
 // Run applies the plan and returns when every resource is in a final state.
@@ -141,27 +156,15 @@ func (a Applier) Preview(ctx context.Context, plan *ordering.Plan, objects map[o
 }
 
 func (a Applier) withDefaults() Applier {
-	if a.Manager == "" {
-		a.Manager = "ordapply"
-	}
 	if a.Workers <= 0 {
 		a.Workers = 32
 	}
-	if a.WaveTimeout == 0 {
-		a.WaveTimeout = 5 * time.Minute
-	}
-	if a.KindTimeout == 0 {
-		a.KindTimeout = 30 * time.Second
-	}
-	if a.CRDTimeout == 0 {
-		a.CRDTimeout = 30 * time.Second
-	}
-	if a.StatusGrace == 0 {
-		a.StatusGrace = 15 * time.Second
-	}
-	if a.Health == nil {
-		a.Health = &health.Assessor{}
-	}
+	a.Manager = cmp.Or(a.Manager, "ordapply")
+	a.WaveTimeout = cmp.Or(a.WaveTimeout, 5*time.Minute)
+	a.KindTimeout = cmp.Or(a.KindTimeout, 30*time.Second)
+	a.CRDTimeout = cmp.Or(a.CRDTimeout, 30*time.Second)
+	a.StatusGrace = cmp.Or(a.StatusGrace, 15*time.Second)
+	a.Health = cmp.Or(a.Health, &health.Assessor{})
 	if a.Begin == nil {
 		a.Begin = func(context.Context) error { return nil }
 	}
@@ -180,4 +183,20 @@ func (a Applier) Permissions(plan *ordering.Plan, objects map[object.ID]*unstruc
 	a = a.withDefaults()
 	run := access.Run{DryRun: a.DryRun, NoDiagnosis: a.NoDiagnosis, SkipWait: a.SkipWait, Recreates: invalid.MayRecreate, Health: a.Health}
 	return run.Permissions(plan, objects, kinds)
+}
+
+// MembershipErrors returns the errors that Run would return because objects belong to
+// other sets or to none. It reads the live objects as Run does and writes
+// nothing.
+func (a Applier) MembershipErrors(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) error {
+	a = a.withDefaults()
+	reader, named := a.reader(plan, objects), ownership.NameSets(ctx, a.Cluster)
+	var errs []error
+	for i, read := range reader.Read(ctx, a.Timeout) {
+		if err := reader.MembershipError(read, named); err != nil {
+			s := plan.Steps[i]
+			errs = append(errs, &Error{Wave: plan.WaveTitle(s.Wave), Op: OpApply, ID: s.ID, Err: err})
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ordapply/ordapply/internal/readiness"
 	"github.com/ordapply/ordapply/internal/sending"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // The API server accepts PATCHes of a terminating object with code 200 and
@@ -27,35 +28,18 @@ func (r *run) awaitDeletion(i int, live *unstructured.Unstructured) {
 		r.fail(i, Failed, invalid.CRDTerminating(live))
 		return
 	}
-	s.terminating = true
-	r.move(i, Applying, "the old object is being deleted"+kube.DeletionBlockers(live)+"; the new one is applied when it is gone")
-	r.watch(i)
+	s.phase = awaitingGone
+	r.wait(i, Applying, progress.WaitDeletion, "the old object is being deleted"+kube.DeletionBlockers(live)+"; the new one is applied when it is gone")
+	r.watches.Follow(i)
 	r.After(loop.PollEvery, func() { r.readAgain(i) }) // an open watch may have reported the deletion already
 }
 
 // readTerminating reads an object that the API server reported as terminating.
 func (r *run) readTerminating(i int) {
 	s := &r.steps[i]
-	s.terminating, s.applied = true, readiness.Identity{}
-	r.move(i, Applying, "the old object is being deleted")
+	s.phase, s.applied = readingOld, readiness.Identity{}
+	r.wait(i, Applying, progress.WaitDeletion, "the old object is being deleted")
 	r.send(sending.Get, i)
-}
-
-// handleTerminating waits until the terminating object is gone, if it is not
-// gone already.
-func (r *run) handleTerminating(answer reply) {
-	i := answer.step
-	if kubeerr.IsMissing(answer.err) || answer.err == nil && answer.live.GetDeletionTimestamp() == nil {
-		r.handleGone(i)
-		return
-	}
-	if answer.err != nil {
-		r.retryOrFail(i, answer)
-		return
-	}
-	r.steps[i].applied = readiness.Identity{UID: string(answer.live.GetUID())}
-	r.updateWatchLabel(i, answer.live)
-	r.awaitDeletion(i, answer.live)
 }
 
 // checkNamespaces reads the Namespaces that the stream uses and does not
@@ -66,28 +50,29 @@ func (r *run) checkNamespaces() {
 	if !ok || r.applier.DryRun {
 		return
 	}
+	members := map[string][]int{}
 	for i := range r.steps {
 		name := r.steps[i].ID.Namespace
 		if name == "" || r.byID.HasNamespace(name) {
 			continue
 		}
-		if r.stepsByNamespace[name] == nil {
+		if members[name] == nil {
 			read := func(ctx context.Context) (*unstructured.Unstructured, error) {
 				return r.applier.Cluster.Get(ctx, kind, "", name)
 			}
-			loop.Ask(&r.Loop, read, func(live *unstructured.Unstructured, err error) { r.handleNamespace(name, live, err) })
+			loop.Ask(&r.Loop, read, func(live *unstructured.Unstructured, err error) { r.handleNamespace(name, members[name], live, err) })
 		}
-		r.stepsByNamespace[name] = append(r.stepsByNamespace[name], i)
-		r.waitCounts[i]++
+		members[name] = append(members[name], i)
+		r.order.Hold(i)
 	}
 }
 
 // handleNamespace releases the steps in a Namespace, or fails them when the
 // Namespace is terminating. A Namespace that does not exist or may not be
 // read is found out by the first apply to it.
-func (r *run) handleNamespace(name string, live *unstructured.Unstructured, err error) {
+func (r *run) handleNamespace(name string, members []int, live *unstructured.Unstructured, err error) {
 	going := err == nil && live.GetDeletionTimestamp() != nil
-	for _, i := range r.stepsByNamespace[name] {
+	for _, i := range members {
 		if going && !r.steps[i].state.Final() {
 			r.fail(i, Failed, &kubeerr.NamespaceTerminatingError{Namespace: name, BlockedBy: kube.DeletionBlockers(live)})
 		}

@@ -65,16 +65,9 @@ func (r *run) blockedBy(i int) []object.ID {
 			blocked = append(blocked, s.ID)
 		}
 	}
-	for queue := []int{i}; len(queue) > 0; queue = queue[1:] {
-		for _, w := range r.edges[queue[0]] {
-			if seen[w.to] {
-				continue
-			}
-			seen[w.to] = true
-			queue = append(queue, w.to)
-			if w.to < len(r.steps) {
-				add(w.to)
-			}
+	for _, node := range r.order.Dependents(i) {
+		if seen[node] = true; node < len(r.steps) {
+			add(node)
 		}
 	}
 	for n := range r.steps {

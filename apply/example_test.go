@@ -131,6 +131,25 @@ func ExampleRemover_Run() {
 	fmt.Println(summary.Count(apply.Deleted), "deleted,", summary.Count(apply.Kept), "kept")
 }
 
+// A controller calls Run again and again, and each call returns at once.
+func ExampleApplier_Run_onePass() {
+	var (
+		ctx     = context.Background()
+		cluster kube.Cluster   // of kube.Connect
+		stream  *apply.Stream  // of apply.NewStream
+		plan    *ordering.Plan // of stream.Plan
+	)
+	summary, err := apply.Applier{Cluster: cluster, OnePass: true}.Run(ctx, plan, stream.Objects)
+	if err != nil {
+		log.Fatal(err) // of resources that failed; waiting is no error
+	}
+	for _, r := range summary.Results {
+		if r.State == apply.Unsettled || r.State == apply.NotStarted {
+			fmt.Println(r.ID, "waits:", r.Waiting, r.Detail) // Deployment shop/web waits: Readiness 1 of 3 replicas are ready
+		}
+	}
+}
+
 // The error of a run joins one Error for each resource that failed.
 func ExampleError() {
 	database := object.ID{Group: "apps", Kind: "StatefulSet", Namespace: "shop", Name: "db"}

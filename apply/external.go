@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/internal/external"
-	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // newExternals returns the objects outside the stream that steps wait for: none yet.
@@ -37,7 +37,7 @@ func (r *run) awaitExternals(i int) bool {
 		}
 		if !o.Passed(need.Gate) {
 			o.AddWaiter(i)
-			r.move(i, Applying, o.Detail(need))
+			r.wait(i, Applying, progress.WaitExternal, o.Detail(need))
 			return true
 		}
 	}
@@ -69,12 +69,6 @@ func (r *run) onExternalChange(waiters []int, wasUnready bool) {
 		if wasUnready {
 			r.requireFreshRead(i)
 		}
-		r.start(i)
+		r.restart(i)
 	}
-}
-
-// kind returns how a kind is served, without a version in the version that
-// the API server prefers.
-func (r *run) kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
-	return kube.KindsOf(r.applier.Cluster)(gvk)
 }

@@ -39,7 +39,7 @@ func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 	case health.Deleting:
 		r.fail(i, Failed, progress.WithCode(progress.CodeTerminating, errors.New("it was deleted while the run waited for it"+kube.DeletionBlockers(live))))
 	default:
-		s.reason = a.Reason
+		s.unready = a.Reason
 		r.reportWaiting(i)
 	}
 }
@@ -114,11 +114,11 @@ func (r *run) newPodWatcher() *podwatch.Watcher {
 
 // reportWaiting reports what a step waits for, and the problem of its Pods.
 func (r *run) reportWaiting(i int) {
-	detail := r.steps[i].reason
+	detail := r.steps[i].unready
 	if problem := r.podWatcher.Problem(i); problem != "" {
 		detail += "; " + problem
 	}
-	r.move(i, Waiting, detail)
+	r.wait(i, Waiting, progress.WaitReadiness, detail)
 }
 
 // newEndpointWaiter returns what waits for the Services of webhook configurations, one
@@ -137,20 +137,11 @@ func (r *run) newEndpointWaiter() *endpoints.Waiter {
 			}
 			r.endpoints.Await(i, s.backends[0])
 		},
-		OnUnready: func(i int, detail string) { r.move(i, Waiting, detail) },
+		OnUnready: func(i int, detail string) { r.wait(i, Waiting, progress.WaitEndpoints, detail) },
 	})
 }
 
 // judge returns what judges live objects.
 func (r *run) judge() readiness.Judge {
 	return readiness.Judge{Health: r.applier.Health, Grace: r.applier.StatusGrace}
-}
-
-// onColumnsRead judges a step that waited for printer columns.
-func (r *run) onColumnsRead(i int) {
-	if s := &r.steps[i]; s.state == Waiting && s.lastSeen != nil {
-		live := s.lastSeen
-		r.evaluate(i, live)
-		r.keepWaiting(i, live)
-	}
 }

@@ -36,15 +36,15 @@ func (r *run) reportKindWait(i int, kind schema.GroupVersionKind) {
 	s := &r.steps[i]
 	switch own := s.manifest.GroupVersionKind() == kind; {
 	case s.state == Waiting:
-		r.move(i, Waiting, "its kind is not served yet")
+		r.wait(i, Waiting, progress.WaitKind, "its kind is not served yet")
 	case own && len(s.ProvidedBy) > 0:
-		r.move(i, Applying, "its kind, which "+s.ProvidedBy[0].String()+" defines, is not served yet")
+		r.wait(i, Applying, progress.WaitKind, "its kind, which "+s.ProvidedBy[0].String()+" defines, is not served yet")
 	default:
 		detail := "its kind is not served yet"
 		if !own {
 			detail = "it needs an object of kind " + kind.GroupKind().String() + ", which is not served yet"
 		}
-		r.move(i, Applying, detail)
+		r.wait(i, Applying, progress.WaitKind, detail)
 		if s.ownTimeout == 0 { // otherwise the resource's own timeout bounds this wait too
 			r.After(r.applier.KindTimeout, func() { r.onKindTimeout(i, kind) })
 		}
@@ -69,7 +69,7 @@ func (r *run) onKindsServed(i int) {
 	}
 	r.invalidateReads()
 	r.requireFreshRead(i)
-	r.start(i)
+	r.restart(i)
 }
 
 // onKindTimeout fails a step whose kind is defined by nothing in the stream and

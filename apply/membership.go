@@ -1,9 +1,6 @@
 package apply
 
 import (
-	"context"
-	"errors"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/desired"
@@ -32,22 +29,6 @@ type Membership = ownership.Membership
 // owner returns what a run writes as.
 func (a Applier) owner() ownership.Owner {
 	return ownership.Owner{Membership: a.Membership, Manager: a.Manager, ForceConflicts: a.ForceConflicts}
-}
-
-// MembershipErrors returns the errors that Run would return because objects belong to
-// other sets or to none. It reads the live objects as Run does and writes
-// nothing.
-func (a Applier) MembershipErrors(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) error {
-	a = a.withDefaults()
-	reader, named := a.reader(plan, objects), ownership.NameSets(ctx, a.Cluster)
-	var errs []error
-	for i, read := range reader.Read(ctx, a.Timeout) {
-		if err := reader.MembershipError(read, named); err != nil {
-			s := plan.Steps[i]
-			errs = append(errs, &Error{Wave: plan.WaveTitle(s.Wave), Op: OpApply, ID: s.ID, Err: err})
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // reader returns a reader of the live objects of a plan's steps. It teaches Health the

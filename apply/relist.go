@@ -8,69 +8,14 @@ import (
 
 	"github.com/ordapply/ordapply/internal/readiness"
 	"github.com/ordapply/ordapply/internal/snapshot"
-	"github.com/ordapply/ordapply/ordering"
 )
-
-// What was read before a run is up to date when the run begins. Once the run
-// has sent something, or waited for something, the resources of a later wave
-// are judged by what they are when their wave opens: their objects are read
-// again, with one LIST for each kind and namespace of that wave. A resource
-// that starts later than its wave because it had to wait is read again by
-// itself, and so is, with schedule Graph, one that starts after something
-// became ready. A run that sends nothing and waits for nothing reads
-// everything once.
-//
-// Reads are ordered by epochs. A new epoch begins when earlier reads may be
-// outdated.
-
-// invalidateReads begins a new epoch: something was sent, or changed during a
-// wait.
-func (r *run) invalidateReads() {
-	r.hasActed = true
-	r.epoch++
-}
-
-// requireFreshRead makes a step ignore reads of earlier epochs.
-func (r *run) requireFreshRead(i int) { r.steps[i].minEpoch = r.epoch }
-
-// requireFreshReads makes the members of a wave that opens ignore earlier
-// reads, if the run has sent or waited for anything.
-func (r *run) requireFreshReads(members []int) {
-	if r.hasActed {
-		r.epoch++
-	}
-	for _, i := range members {
-		r.requireFreshRead(i)
-	}
-}
-
-// inheritFreshness makes a step that waited for another one require a read as
-// fresh as the other did, or a new one where it waited for the other to be
-// ready.
-func (r *run) inheritFreshness(i, held int, gate ordering.Gate) {
-	if held < len(r.steps) && gate == ordering.Applied {
-		r.steps[i].minEpoch = max(r.steps[i].minEpoch, r.steps[held].minEpoch)
-		return
-	}
-	r.requireFreshRead(i)
-}
-
-// requireAllFresh makes all steps that have not started ignore what was read
-// before: a terminating object is gone by now, and its contents and
-// dependents with it.
-func (r *run) requireAllFresh() {
-	r.invalidateReads()
-	for i := range r.steps {
-		r.requireFreshRead(i)
-	}
-}
 
 // sendOrSkip sends a step whose kind is served and that waits for nothing else,
 // unless its object is unchanged.
 func (r *run) sendOrSkip(i int) {
 	s := &r.steps[i]
 	if r.mustReadAgain(i) {
-		s.rereading = true
+		s.phase = rereading
 		r.toRelist = append(r.toRelist, i)
 		r.expectAnswer(i)
 		return
@@ -156,8 +101,8 @@ func (r *run) handleRelist(l *snapshot.List, epoch int, seen snapshot.Result, re
 		}
 	}
 	for _, i := range l.Members {
-		if s := &r.steps[i]; s.state == Applying && s.rereading && !r.Stopping {
-			s.rereading = false
+		if s := &r.steps[i]; s.state == Applying && s.phase == rereading && !r.Stopping {
+			s.phase = patching
 			r.sendOrSkip(i)
 		}
 	}

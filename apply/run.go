@@ -1,25 +1,30 @@
 package apply
 
 import (
+	"cmp"
 	"context"
-	"slices"
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/endpoints"
 	"github.com/ordapply/ordapply/internal/external"
+	"github.com/ordapply/ordapply/internal/gates"
 	"github.com/ordapply/ordapply/internal/kinds"
+	"github.com/ordapply/ordapply/internal/layerclock"
 	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/internal/podwatch"
+	"github.com/ordapply/ordapply/internal/preflight"
 	"github.com/ordapply/ordapply/internal/readiness"
+	"github.com/ordapply/ordapply/internal/sending"
 	"github.com/ordapply/ordapply/internal/snapshot"
+	"github.com/ordapply/ordapply/internal/watching"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // run is the state of one Run.
@@ -31,10 +36,7 @@ type run struct {
 	byID    ordering.Positions
 	counts
 	waveState
-	graph
 	freshness
-	outage
-	watching
 	waiters
 }
 
@@ -48,17 +50,12 @@ type counts struct {
 
 // waveState is how far the waves and the layers are.
 type waveState struct {
-	wave        int // the open wave; -1 before the first
-	waveOpen    time.Time
-	waves       []waveProgress
-	timed       bool                // a layer has a timeout
-	layerClocks map[int]*layerClock // of layers with a timeout, by index
-}
-
-// graph is what waits for what. Its nodes are steps, then layers.
-type graph struct {
-	edges      [][]edge // per node, its dependents
-	waitCounts []int    // per node, the number of nodes that it still waits for
+	wave     int // the open wave; -1 before the first
+	waveOpen time.Time
+	waves    []waveProgress
+	clocks   *layerclock.Clocks
+	order    *gates.Graph // of the steps, then the layers
+	toStart  gates.Queue  // steps that wait for nothing any more
 }
 
 // freshness is how old the reads of the steps' objects may be, see relist.go.
@@ -69,102 +66,18 @@ type freshness struct {
 	toRelist []int // steps whose objects must be read again
 }
 
-// outage is what was reported of an unreachable API server.
-type outage struct {
-	outageStep         int    // the step for which it was reported; -1: none
-	detailBeforeOutage string // the detail of that step before
-}
-
-// watching is which watches report the steps' objects.
-type watching struct {
-	watches      loop.WatchSelector
-	stepsByWatch map[loop.WatchKey][]int // the steps that each watch reports
-}
-
-// waiters are what steps wait for beside their own status.
+// waiters are the requests of the steps, and what these wait for.
 type waiters struct {
-	externals        *external.Objects
-	endpoints        *endpoints.Waiter
-	columns          *readiness.Columns
-	podWatcher       *podwatch.Watcher
-	kindWaiter       *kinds.Waiter
-	crdSteps         map[schema.GroupVersion][]int // the CRDs that define kinds of a group-version
-	stepsByNamespace map[string][]int              // the steps in each Namespace that is not in the stream
-	madeWorkload     bool                          // this run created an object that runs Pods, which may be a controller
-}
-
-// step is the state of one step of the plan.
-type step struct {
-	ordering.Step
-	manifest *unstructured.Unstructured // as in the manifest
-	kind     kube.Kind
-	outcome
-	times
-	existing
-	attempts
-	awaited
-}
-
-// outcome is the state of a step as it is reported.
-type outcome struct {
-	state      State
-	detail     string
-	err        error
-	gatePassed bool         // no wave waits for it any longer
-	unchanged  bool         // nothing had to be sent
-	grade      health.Grade // of the live object as last judged
-	assumed    bool         // ready, though nothing in its status says so
-}
-
-// times are when a step reached what. They are zero before that.
-type times struct {
-	startedAt  time.Time // when its dependencies in the stream were met
-	sentAt     time.Time // when its PATCH was first handed to a worker; zero when it got no connection
-	answeredAt time.Time // when its PATCH succeeded
-	doneAt     time.Time
-	ownTimeout time.Duration // the timeout of this resource or its kind; 0: none
-}
-
-// existing is what is known of the live object before the PATCH.
-type existing struct {
-	read            snapshot.Object
-	membershipError error              // why the object that was read may not be written
-	minEpoch        int                // a read from an earlier epoch is outdated
-	rereading       bool               // it is being read again
-	before          readiness.Identity // the object that was read before the PATCH; zero when none was
-	listedBefore    bool               // a list before the run showed whether it existed
-	absent          bool               // it did not exist
-	member          bool               // it existed, as a member of the set
-	adopted         bool               // it existed, and was not a member of the set
-	createdUID      types.UID          // of the object that this run is proven to have created, see recordCreated
-}
-
-// attempts is how far the PATCH of a step is.
-type attempts struct {
-	requestPending  bool      // a request is in flight or due
-	mayHaveReached  bool      // a PATCH may have reached the API server
-	force           bool      // its PATCH may take fields from other managers
-	migrationTried  bool      // migrating previous managers' fields was tried
-	repairTried     bool      // repair was tried
-	immutableFields []string  // immutable fields, because of which it is deleted
-	terminating     bool      // the live object is terminating; applied again when it is gone
-	retries         int       // number of failed attempts
-	firstFailureAt  time.Time // time of the first failed attempt
-	retryCause      error     // why its PATCH will be retried
-}
-
-// awaited is the object of a step that waits to be ready, and what it waits for.
-type awaited struct {
-	applied      readiness.Identity         // the object that the PATCH returned
-	judged       readiness.Applied          // what its readiness is judged by
-	fromRead     bool                       // it is judged by a read, not by the answer to a PATCH
-	lastSeen     *unstructured.Unstructured // the live object as last seen
-	buffered     *bufferedEvent             // a change reported while the PATCH was in flight
-	reason       string                     // what its status says it waits for
-	graceTimerAt time.Time                  // when it will be judged again because its status grace ends
-	backends     []object.ID                // Services that must have ready endpoints before it is ready
-	watch        loop.WatchKey              // the watch that reports it
-	unlabelled   bool                       // it does not carry the set's label
+	requests     *sending.Queue
+	watches      *watching.Watches
+	outages      *loop.Outages
+	externals    *external.Objects
+	endpoints    *endpoints.Waiter
+	columns      *readiness.Columns
+	podWatcher   *podwatch.Watcher
+	kindWaiter   *kinds.Waiter
+	crdSteps     map[schema.GroupVersion][]int // the CRDs that define kinds of a group-version
+	madeWorkload bool                          // this run created an object that runs Pods, which may be a controller
 }
 
 func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) *run {
@@ -173,28 +86,43 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 		steps: make([]step, len(plan.Steps)),
 		byID:  plan.Positions(),
 		waveState: waveState{
-			wave: -1, waves: make([]waveProgress, max(1, len(plan.Waves))), layerClocks: map[int]*layerClock{},
-			timed: slices.ContainsFunc(plan.Layers, func(l ordering.Layer) bool { return l.Timeout > 0 }),
+			wave: -1, waves: make([]waveProgress, max(1, len(plan.Waves))), order: gates.New(len(plan.Steps) + len(plan.Layers)),
 		},
 		freshness: freshness{snapshot: a.reader(plan, objects)},
-		watching:  watching{watches: loop.NewWatchSelector(a.Membership.Set), stepsByWatch: map[loop.WatchKey][]int{}},
-		waiters:   waiters{crdSteps: map[schema.GroupVersion][]int{}, stepsByNamespace: map[string][]int{}},
+		waiters:   waiters{crdSteps: map[schema.GroupVersion][]int{}},
 	}
+	r.OnePass = a.OnePass
+	r.wire()
 	for i, s := range plan.Steps {
 		r.steps[i] = step{Step: s, manifest: objects[s.ID], outcome: outcome{state: Pending}, awaited: awaited{judged: readiness.Applied{Manifest: objects[s.ID]}}}
-		r.watches.Count(s.ID)
+		r.watches.Count(i, s.ID)
 		for _, kind := range kube.DefinedKinds(r.steps[i].manifest) {
 			r.crdSteps[kind.GroupVersion()] = append(r.crdSteps[kind.GroupVersion()], i)
 		}
 		r.waves[s.Wave].add(i)
 		r.waves[s.ReadyBy].gatesPending++
 	}
-	r.unfinished, r.outageStep = len(r.steps), -1
-	r.Connectivity.OnDisconnect, r.Connectivity.OnReconnect = r.reportOutage, r.reportRecovery
-	r.kindWaiter, r.podWatcher, r.endpoints = r.newKindWaiter(), r.newPodWatcher(), r.newEndpointWaiter()
-	r.externals, r.columns = r.newExternals(), readiness.NewColumns(&r.Loop, a.Cluster, a.Health, r.onColumnsRead)
+	r.unfinished, r.podWatcher = len(r.steps), r.newPodWatcher()
 	r.addStepEdges()
 	return r
+}
+
+// wire connects the run to what it waits for.
+func (r *run) wire() {
+	a := r.applier
+	r.requests = &sending.Queue{Loop: &r.Loop, Sender: a.sender(), OnStart: r.recordStarted, OnReply: r.handleReply}
+	r.watches = watching.New(&r.Loop, a.Cluster, a.Membership.Set, watching.Run{
+		Object:    func(i int) (kube.Kind, object.ID, bool) { s := &r.steps[i]; return s.kind, s.ID, s.unlabelled },
+		IsAwaited: func(i int) bool { return r.steps[i].isAwaited() },
+		UID:       func(i int) string { return r.steps[i].applied.UID },
+		OnChange:  r.handleChange,
+		Read:      func(i int) { r.send(sending.Get, i) },
+	})
+	r.outages = &loop.Outages{Loop: &r.Loop, First: r.firstAwaited, Detail: r.awaitedDetail, Report: r.reportDetail}
+	r.outages.Start()
+	r.clocks = layerclock.New(&r.Loop, r.plan, r.onLayerTimeout)
+	r.kindWaiter, r.endpoints = r.newKindWaiter(), r.newEndpointWaiter()
+	r.externals, r.columns = r.newExternals(), readiness.NewColumns(&r.Loop, a.Cluster, a.Health, r.onColumnsRead)
 }
 
 // execute opens one wave after the other and returns when nothing is left to
@@ -222,8 +150,7 @@ func (r *run) execute(ctx context.Context) (Summary, error) {
 // startIfAllowed starts the schedule, unless an error is found before anything is
 // written.
 func (r *run) startIfAllowed(ctx context.Context) error {
-	r.preflight(ctx)
-	if r.Finished {
+	if r.preflight(ctx); r.Finished {
 		return nil
 	}
 	if r.applier.Timeout > 0 && time.Since(r.startedAt) >= r.applier.Timeout || ctx.Err() != nil && loop.EndOf(ctx) == loop.ByRunTimeout {
@@ -249,4 +176,56 @@ func (r *run) startIfAllowed(ctx context.Context) error {
 	r.beginSchedule()
 	r.advance()
 	return nil
+}
+
+// preflight fails the steps that are known to fail, which ends the run before anything is
+// written.
+func (r *run) preflight(ctx context.Context) {
+	checks := preflight.Checks{Cluster: r.applier.Cluster, Reader: r.snapshot, Plan: r.plan, KindTimeout: r.applier.KindTimeout, DryRun: r.applier.DryRun}
+	for i := range r.steps {
+		checks.Reads = append(checks.Reads, r.steps[i].read)
+	}
+	checks.Each(ctx, func(i int) bool { return r.steps[i].state.Final() }, func(i int, err error) {
+		r.fail(i, Failed, err)
+		r.Finished = true
+	})
+}
+
+// summary returns the outcome of every step, and joins the errors.
+func (r *run) summary(took time.Duration, begun error) (Summary, error) {
+	s := Summary{Took: took}
+	for i := range r.steps {
+		st := &r.steps[i]
+		s.Results = append(s.Results, Result{
+			ID: st.ID, Layer: st.Layer, Wave: st.Wave, State: st.state, Waiting: st.reason, Detail: st.detail, Err: st.err,
+			Unchanged: st.unchanged, Assumed: st.assumed, FailedAttempts: st.Failed,
+			Origin: r.originOf(i),
+			Times:  progress.Times{Sent: st.sentAt, Applied: st.answeredAt, Done: st.doneAt},
+		})
+	}
+	err := r.Join(&s, r.applier.Timeout)
+	return s, errors.Join(begun, err)
+}
+
+// finishOpen ends one step that the run left open. A PATCH that the API server
+// may still carry out does not count as "not started".
+func (r *run) finishOpen(i int) {
+	s := &r.steps[i]
+	sent := s.state == Applying && s.patch != loop.NotSent
+	held := s.state == Applying && s.reason != progress.WaitNone
+	switch {
+	case s.state.Final():
+	case r.EndedBy == loop.ByRunTimeout && (s.state == Waiting || sent || held):
+		r.failTimeout(i, r.applier.Timeout, "run")
+	case s.state == Waiting && s.gatePassed:
+		r.leave(i, Applied, s.reason, s.detail)
+	case s.state == Waiting:
+		r.leave(i, Unsettled, s.reason, s.detail)
+	case sent:
+		r.leave(i, Unsettled, s.reason, r.notAppliedReason(i))
+	case held && r.OnePass:
+		r.leave(i, NotStarted, s.reason, s.detail)
+	default:
+		r.leave(i, NotStarted, cmp.Or(s.reason, progress.WaitOrder), "")
+	}
 }

@@ -1,67 +1,33 @@
 package apply
 
 import (
-	"fmt"
+	"time"
 
 	"github.com/ordapply/ordapply/internal/loop"
+	"github.com/ordapply/ordapply/internal/plain"
 )
-
-// Schedule selects how a plan's order is enforced. Each keeps all edges and layers.
-type Schedule int
-
-// Values of Schedule.
-const (
-	// Waves opens one wave after the other; the default.
-	Waves Schedule = iota
-	// Graph starts each resource as soon as its own dependencies are met;
-	// waves are only labels then. Resources that do not depend on a failed
-	// one are still applied.
-	Graph
-)
-
-// ParseSchedule parses "waves" or "graph"; anything else is an error.
-func ParseSchedule(s string) (Schedule, error) {
-	switch s {
-	case "waves":
-		return Waves, nil
-	case "graph":
-		return Graph, nil
-	}
-	return Waves, fmt.Errorf("%q is not a schedule: write waves or graph", s)
-}
-
-// String returns the schedule as flags accept it.
-func (s Schedule) String() string {
-	if s == Graph {
-		return "graph"
-	}
-	return "waves"
-}
 
 // beginSchedule starts the steps that wait for nothing.
 func (r *run) beginSchedule() {
 	if r.applier.Schedule == Waves {
 		for i := range r.steps {
-			r.waitCounts[i]++ // until its wave opens
+			r.order.Hold(i) // until its wave opens
 		}
 		r.openWave(0)
 		return
 	}
 	r.addLayerEdges()
-	for n := range r.plan.Layers {
-		r.waitCounts[len(r.steps)+n]++
-	}
-	for i := range r.steps {
-		r.waitCounts[i]++
-	}
-	for node := range r.waitCounts {
+	r.order.HoldAll()
+	for node := range r.order.Len() {
 		r.release(node)
+		r.toStart.Drain(r.start)
 	}
 }
 
 // advance opens the next wave, or ends the run, when there is nothing left to
 // wait for.
 func (r *run) advance() {
+	r.toStart.Drain(r.start)
 	switch {
 	case r.Finished:
 	case r.Stopping:
@@ -71,13 +37,16 @@ func (r *run) advance() {
 	default:
 		r.advanceWave()
 	}
-	r.relist()
+	if r.relist(); r.OnePass && !r.Stopping && !r.Finished && r.IsIdle() {
+		r.Stop(loop.ByWaiting)
+		r.Finished = true
+	}
 }
 
 // hasOpenRequests reports whether requests are unanswered. After a failure the run
 // waits only for these, so that it reports all errors.
 func (r *run) hasOpenRequests() bool {
-	return r.pendingRequests > 0 || len(r.Queue) > 0 || r.InFlight > 0
+	return r.pendingRequests > 0 || !r.IsIdle()
 }
 
 // advanceWave closes the open wave, and the waves after it that have nothing
@@ -97,4 +66,28 @@ func (r *run) advanceWave() {
 		}
 		r.closeWave()
 	}
+}
+
+// openWave starts the resources of a wave that wait for no other one.
+func (r *run) openWave(wave int) {
+	if wave == len(r.plan.Waves) {
+		r.Finished = true
+		return
+	}
+	r.wave, r.waveOpen = wave, time.Now()
+	members := r.waves[wave].members
+	r.requireFreshReads(members)
+	r.emit(Event{Wave: wave, State: Applying, Detail: plain.Count(len(members), "resource")})
+	if limit := r.waveTimeout(wave); limit > 0 {
+		r.After(limit, func() { r.onWaveTimeout(wave, limit) })
+	}
+	for _, i := range members {
+		r.release(i)
+		r.toStart.Drain(r.start)
+	}
+}
+
+func (r *run) closeWave() {
+	r.emit(Event{Wave: r.wave, State: Ready, Detail: time.Since(r.waveOpen).Round(time.Millisecond).String()})
+	r.openWave(r.wave + 1)
 }

@@ -10,62 +10,56 @@ import (
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/internal/sending"
-	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // retryOrFail retries a failed PATCH as long as the failure may be transient,
 // then fails the step.
-func (r *run) retryOrFail(i int, answer reply) {
+func (r *run) retryOrFail(i int, answer sending.Reply) {
 	s := &r.steps[i]
-	answer.err = redact.Error(s.manifest, answer.err)
-	if s.retries++; s.retries == 1 {
-		s.firstFailureAt = time.Now()
-	}
-	missing := kubeerr.MissingNamespace(answer.err)
+	answer.Err = redact.Error(s.manifest, answer.Err)
+	pause := s.Fail(r.Ctx(), answer.Err)
+	missing := kubeerr.MissingNamespace(answer.Err)
 	if r.applier.DryRun && missing != "" && r.byID.HasNamespace(missing) {
 		r.deferred(i, "its Namespace is created earlier in this run")
 		return
 	}
-	if r.applier.DryRun && r.byID.HasServiceAccount(kubeerr.MissingServiceAccount(answer.err)) {
+	if r.applier.DryRun && r.byID.HasServiceAccount(kubeerr.MissingServiceAccount(answer.Err)) {
 		r.deferred(i, "its ServiceAccount is created earlier in this run")
 		return
 	}
-	if r.resolveConflict(i, answer.err) {
+	if r.resolveConflict(i, answer.Err) {
 		return
 	}
-	pause := max(kubeerr.Backoff(r.Ctx(), s.retries), kubeerr.RetryAfter(answer.err))
-	oldSchema := r.mayUseOldSchema(i, answer.err) && time.Since(s.firstFailureAt)+pause <= schemaPropagation
-	if !oldSchema && r.recreate(i, invalid.ImmutableFields(answer.err)) {
+	oldSchema := r.mayUseOldSchema(i, answer.Err) && !s.Last(pause, schemaPropagation)
+	if !oldSchema && r.recreate(i, invalid.ImmutableFields(answer.Err)) {
 		return
 	}
-	if !oldSchema && r.repair(i, answer.err) {
+	if !oldSchema && r.repair(i, answer.Err) {
 		return
 	}
-	if kubeerr.IsBeingDeleted(answer.err) && !r.applier.DryRun {
+	if kubeerr.IsBeingDeleted(answer.Err) && !r.applier.DryRun {
 		r.readTerminating(i)
 		return
 	}
-	limit := kubeerr.RetryBudget(answer.err)
+	limit := kubeerr.RetryBudget(answer.Err)
 	if missing != "" && r.byID.HasNamespace(missing) {
 		limit = 10 * time.Second
 	}
 	if oldSchema {
 		limit = schemaPropagation
 	}
-	if time.Since(s.firstFailureAt)+pause > limit {
-		r.fail(i, Failed, kubeerr.AfterAttempts(invalid.Explain(answer.err, r.byID.HasNamespace), s.retries, s.firstFailureAt))
+	if s.Last(pause, limit) {
+		r.fail(i, Failed, s.Final(invalid.Explain(answer.Err, r.byID.HasNamespace)))
 		return
 	}
-	s.retryCause = answer.err
 	r.invalidateReads()
 	r.requireFreshRead(i)
-	cause := kubeerr.TimeoutInWords(answer.err)
-	kube.ReportRetry(r.Ctx(), kube.Retry{Of: "apply " + s.ID.String(), Attempt: s.retries, Pause: pause, Cause: cause})
-	r.move(i, Applying, "retrying: "+cause.Error())
+	r.wait(i, Applying, progress.WaitRetry, s.Retry(r.Ctx(), "apply "+s.ID.String(), answer.Err, pause))
 	r.After(pause, func() {
 		if !r.steps[i].state.Final() {
-			r.submit(answer.request)
+			r.requests.Submit(i, answer.Request)
 		}
 	})
 }
@@ -114,10 +108,27 @@ func (r *run) repair(i int, refusal error) bool {
 	}
 	s.repairTried = true
 	if r.mayUseOldSchema(i, refusal) {
-		s.retries-- // the search for blockers does not count as an attempt
+		s.Failed-- // the search for blockers does not count as an attempt
 	} else {
-		s.retries = 0
+		s.Failed = 0
 	}
 	r.sendRefused(sending.Repair, i, refusal)
+	return true
+}
+
+// recreate deletes a live object to create it again, if its manifest allows
+// that. It reports whether it handled the error.
+func (r *run) recreate(i int, fields []string) bool {
+	s := &r.steps[i]
+	if len(fields) == 0 {
+		return false
+	}
+	if !invalid.MayRecreate(s.manifest) || r.applier.DryRun {
+		r.fail(i, Failed, invalid.ImmutableError(fields, s.ID.Kind))
+		return true
+	}
+	s.immutableFields = fields
+	r.wait(i, Applying, progress.WaitDeletion, "deleting it to recreate it: "+invalid.JoinFields(fields)+" cannot be changed")
+	r.send(sending.Delete, i)
 	return true
 }

@@ -1,10 +1,12 @@
 package removal
 
 import (
-	"context"
+	"cmp"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/contents"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/object"
@@ -40,30 +42,6 @@ func (r *removal) keptBecause(i int) string {
 		return ""
 	}
 	return "it contains protected objects: " + progress.JoinNames(inside)
-}
-
-// inspect reads the contents of a Namespace or CustomResourceDefinition, and
-// deletes it when nothing else would be deleted with it.
-func (r *removal) inspect(i int) {
-	s := &r.steps[i]
-	look, id := r.contents(), s.ID
-	r.Enqueue(func(ctx context.Context) func() {
-		found, err := look.OnlyDeletedWith(ctx, id)
-		return func() { r.handleInspection(i, found, err) }
-	})
-}
-
-func (r *removal) handleInspection(i int, found []object.ID, err error) {
-	s := &r.steps[i]
-	switch {
-	case s.state.Final():
-	case err != nil && kubeerr.RetryBudget(err) > 0:
-		r.retryOrFail(i, err, func() { r.inspect(i) })
-	case err != nil || len(found) > 0:
-		r.finish(i, progress.Kept, contentsReason(found, err, r.anyway(s.ID)))
-	default:
-		r.delete(i)
-	}
 }
 
 // contentsReason returns why an object is kept that has contents, or whose contents
@@ -103,4 +81,13 @@ func (r *removal) contents() contents.Search {
 		}
 	}
 	return c
+}
+
+// protection returns why a live object must not be deleted; "" when it may be.
+func (m Remover) protection(live *unstructured.Unstructured) string {
+	why := ""
+	if protection := applyset.Protection(live); protection != "" && !m.Unprotected {
+		why = "its annotation " + protection + " protects it"
+	}
+	return cmp.Or(why, m.KeepReason(live))
 }

@@ -22,7 +22,7 @@ func (r *removal) diagnose(ctx context.Context) {
 	for i := range r.steps {
 		s := &r.steps[i]
 		failure := &progress.Error{}
-		if !s.accepted || !errors.As(s.err, &failure) || !turns.Left() {
+		if !s.request.accepted() || !errors.As(s.err, &failure) || !turns.Left() {
 			continue
 		}
 		turns.Go(ctx, func(ctx context.Context) {

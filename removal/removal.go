@@ -6,8 +6,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/gates"
 	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/watching"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -21,13 +24,12 @@ type removal struct {
 	plan      *ordering.Plan // the deletion as a plan, for the titles of its waves
 	first     int            // its first wave there
 	steps     []removeStep
-	byID      map[object.ID]int
 	startedAt time.Time
-
-	outageStep int // the step for which an unreachable API server was reported; -1: none
+	toStart   gates.Queue  // steps that wait for nothing any more
+	order     *gates.Graph // of the requests of the steps
+	watches   *watching.Watches
 
 	waveState
-	watching
 }
 
 // waveState is how far the waves are.
@@ -38,74 +40,37 @@ type waveState struct {
 	failures int
 }
 
-// watching is which watches report the objects.
-type watching struct {
-	watches     loop.WatchSelector
-	openWatches map[loop.WatchKey]*sharedWatch
-}
-
-// removeStep is the deletion of one resource.
-type removeStep struct {
-	ordering.DeletionStep
-	live *unstructured.Unstructured // as last seen; nil when it did not exist
-	kind kube.Kind
-	outcome
-	deletion
-	watch      loop.WatchKey // the watch that reports it
-	waitCount  int           // the number of requests that its own waits for
-	dependents []int         // steps whose requests wait for this one's
-}
-
-// outcome is the state of a step as it is reported.
-type outcome struct {
-	state      progress.State
-	detail     string
-	err        error
-	absent     bool // there was nothing to delete
-	sentAt     time.Time
-	acceptedAt time.Time // its deletion was accepted
-	doneAt     time.Time
-}
-
-// deletion is how far the DELETE of a step is.
-type deletion struct {
-	deleteSent     bool // its DELETE is in flight, or may have reached the API server
-	mayHaveReached bool // a DELETE may have reached the API server
-	accepted       bool // the API server has accepted the deletion
-	deleteSettled  bool // nothing waits any longer for its DELETE
-	retries        int
-	firstFailureAt time.Time // time of the first failed attempt
-	retryCause     error     // why it will be retried
-}
-
-// removeWave counts the progress of one wave.
-type removeWave struct {
-	members        []int
-	deletesPending int // DELETE neither accepted nor given up
-	unfinished     int // in no final state
-}
-
 func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) *removal {
 	r := &removal{
-		Remover: m, plan: order.Plan(), first: order.FirstWave(), outageStep: -1,
-		steps: make([]removeStep, len(order.Steps)), byID: make(map[object.ID]int, len(order.Steps)),
+		Remover: m, plan: order.Plan(), first: order.FirstWave(), order: gates.New(len(order.Steps)),
+		steps:     make([]removeStep, len(order.Steps)),
 		waveState: waveState{wave: -1, waves: make([]removeWave, order.Waves)},
-		watching:  watching{watches: loop.NewWatchSelector(m.Set), openWatches: map[loop.WatchKey]*sharedWatch{}},
 	}
-	r.Connectivity.OnDisconnect, r.Connectivity.OnReconnect = r.reportOutage, r.reportRecovery
+	r.watches = watching.New(&r.Loop, m.Cluster, m.Set, watching.Run{
+		Object: func(i int) (kube.Kind, object.ID, bool) {
+			s := &r.steps[i]
+			return s.kind, s.ID, applyset.Owner(s.live) != m.Set
+		},
+		IsAwaited: func(i int) bool { return !r.steps[i].state.Final() },
+		UID:       func(i int) string { return string(r.steps[i].live.GetUID()) },
+		OnChange:  r.handleChange,
+		Read:      r.reread,
+	})
+	outages := &loop.Outages{Loop: &r.Loop, First: r.firstAwaited, Detail: r.awaitedDetail, Report: func(i int, detail string) { r.move(i, progress.Deleting, detail) }}
+	outages.Start()
+	byID := make(map[object.ID]int, len(order.Steps))
 	for i, s := range order.Steps {
-		r.steps[i] = removeStep{DeletionStep: s, live: live[s.ID], outcome: outcome{state: progress.Pending}, waitCount: 1} // its wave
-		r.byID[s.ID] = i
-		r.watches.Count(s.ID)
+		r.steps[i] = removeStep{DeletionStep: s, live: live[s.ID], outcome: outcome{state: progress.Pending}}
+		byID[s.ID] = i
+		r.order.Hold(i) // until its wave opens
+		r.watches.Count(i, s.ID)
 		w := &r.waves[s.Wave]
 		w.members, w.deletesPending, w.unfinished = append(w.members, i), w.deletesPending+1, w.unfinished+1
 	}
 	for i := range r.steps {
 		for _, need := range r.steps[i].After {
-			n, ok := r.byID[need.ID]
-			if ok && r.steps[n].Wave == r.steps[i].Wave {
-				r.steps[n].dependents = append(r.steps[n].dependents, i)
-				r.steps[i].waitCount++
+			if n, ok := byID[need.ID]; ok && r.steps[n].Wave == r.steps[i].Wave {
+				r.order.Add(n, i, ordering.Applied)
 			}
 		}
 	}
@@ -135,6 +100,7 @@ func (r *removal) execute(ctx context.Context) (progress.Summary, error) {
 // wait for. After a failure the wave's other deletions are still requested,
 // and no later wave opens.
 func (r *removal) advance() {
+	r.toStart.Drain(r.start)
 	for !r.Finished {
 		if r.Stopping {
 			r.Finished = r.InFlight == 0
@@ -167,6 +133,7 @@ func (r *removal) openWave(wave int) {
 	}
 	for _, i := range members {
 		r.release(i)
+		r.toStart.Drain(r.start)
 	}
 }
 
@@ -189,9 +156,9 @@ func (r *removal) finishOpen(i int) {
 	case s.state.Final():
 	case r.EndedBy == loop.ByRunTimeout && s.state == progress.Deleting:
 		r.failTimeout(i, r.Timeout, "run")
-	case s.accepted:
+	case s.request.accepted():
 		r.finish(i, progress.Unsettled, s.detail)
-	case s.deleteSent:
+	case s.request.delivery != loop.NotSent:
 		r.finish(i, progress.Unsettled, r.notDeletedReason(i))
 	default:
 		r.finish(i, progress.NotStarted, "")
@@ -205,7 +172,7 @@ func (r *removal) summary(took time.Duration) (progress.Summary, error) {
 		st := &r.steps[i]
 		s.Results = append(s.Results, progress.Result{
 			ID: st.ID, Wave: r.first + st.Wave, State: st.state, Err: st.err, Detail: st.detail,
-			Unchanged: st.absent, FailedAttempts: st.retries, Times: progress.Times{Sent: st.sentAt, Applied: st.acceptedAt, Done: st.doneAt},
+			Unchanged: st.absent, FailedAttempts: st.Failed, Times: progress.Times{Sent: st.sentAt, Applied: st.request.acceptedAt, Done: st.doneAt},
 		})
 	}
 	err := r.Join(&s, r.Timeout)

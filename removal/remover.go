@@ -7,13 +7,11 @@
 package removal
 
 import (
-	"cmp"
 	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -24,7 +22,7 @@ import (
 // the one before are gone. It deletes only what was read: an object that has
 // changed since is read again first, and one that replaced another under its
 // name is kept. The zero value of each optional field selects the documented
-// default.
+// default. The fields are many because each is an option of its own.
 type Remover struct {
 	Cluster kube.Cluster // required
 	// Workers bounds the concurrent requests; default 32.
@@ -98,13 +96,4 @@ func (m Remover) withDefaults() Remover {
 		m.Events = func(progress.Event) {}
 	}
 	return m
-}
-
-// protection returns why a live object must not be deleted; "" when it may be.
-func (m Remover) protection(live *unstructured.Unstructured) string {
-	why := ""
-	if protection := applyset.Protection(live); protection != "" && !m.Unprotected {
-		why = "its annotation " + protection + " protects it"
-	}
-	return cmp.Or(why, m.KeepReason(live))
 }

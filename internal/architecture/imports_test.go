@@ -89,16 +89,21 @@ func importTable() []tier {
 			{"fn/kptsdk", "fn for programs on kpt's SDK", []string{"fn", "internal/yamledit", "internal/yamlnode"}},
 		}},
 		{title: "engines", packages: []pkgRow{
-			{"apply", "applies and deletes on a cluster: waves, waits, retries", []string{"applyset", "health", "internal/access", "internal/crdcheck", "internal/desired", "internal/diagnose", "internal/endpoints", "internal/external", "internal/invalid", "internal/kinds", "internal/kubeerr", "internal/loop", "internal/ownership", "internal/plain", "internal/podwatch", "internal/readiness", "internal/redact", "internal/references", "internal/sending", "internal/snapshot", "internal/stream", "kube", "manifest", "object", "ordering", "preview", "progress", "removal"}},
+			{"apply", "applies and deletes on a cluster: waves, waits, retries", []string{"applyset", "health", "internal/access", "internal/desired", "internal/diagnose", "internal/endpoints", "internal/external", "internal/gates", "internal/invalid", "internal/kinds", "internal/kubeerr", "internal/layerclock", "internal/loop", "internal/ownership", "internal/plain", "internal/podwatch", "internal/preflight", "internal/readiness", "internal/redact", "internal/sending", "internal/snapshot", "internal/stream", "internal/watching", "kube", "manifest", "object", "ordering", "preview", "progress", "removal"}},
 			{"fn", "applies a SortOrder to a ResourceList or a stream, byte for byte", []string{"internal/annotations", "internal/emit", "internal/plain", "internal/stamp", "internal/textorder", "internal/toolkeys", "internal/yamledit", "internal/yamlnode", "internal/yamltext", "object", "ordering", "sortorder"}},
 		}},
+		{title: "before a run", packages: []pkgRow{
+			{"internal/preflight", "finds the errors that a run is known to meet", []string{"internal/crdcheck", "internal/desired", "internal/kinds", "internal/ownership", "internal/references", "internal/snapshot", "internal/stream", "kube", "object", "ordering"}},
+		}},
 		{title: "deletions, previews, requests", packages: []pkgRow{
-			{"removal", "deletes live objects wave by wave", []string{"applyset", "internal/contents", "internal/diagnose", "internal/kubeerr", "internal/loop", "internal/plain", "internal/redact", "kube", "object", "ordering", "progress"}},
+			{"removal", "deletes live objects wave by wave", []string{"applyset", "internal/contents", "internal/diagnose", "internal/gates", "internal/kubeerr", "internal/loop", "internal/plain", "internal/redact", "internal/watching", "kube", "object", "ordering", "progress"}},
 			{"preview", "what a run would do, found out without writing", []string{"applyset", "internal/desired", "internal/fieldset", "internal/invalid", "internal/kinds", "internal/kubeerr", "internal/ownership", "internal/redact", "internal/snapshot", "kube", "object", "ordering", "progress"}},
-			{"internal/sending", "sends PATCHes, and what makes room for them", []string{"internal/desired", "internal/invalid", "internal/kubeerr", "internal/ownership", "internal/readiness", "kube"}},
+			{"internal/sending", "sends PATCHes, and what makes room for them", []string{"internal/desired", "internal/invalid", "internal/kubeerr", "internal/loop", "internal/ownership", "internal/readiness", "kube"}},
 			{"internal/stream", "resolves the namespaces of manifests, and rejects duplicates", []string{"internal/plain", "kube", "manifest", "object", "ordering"}},
 		}},
 		{title: "what a run waits for", packages: []pkgRow{
+			{"internal/watching", "reports the changes of the objects that a run waits for", []string{"internal/loop", "kube", "object"}},
+			{"internal/layerclock", "measures the timeouts of layers", []string{"internal/loop", "ordering"}},
 			{"internal/kinds", "waits for kinds that are not served yet, and says why they are not", []string{"internal/kubeerr", "internal/loop", "internal/nearest", "kube", "object", "progress"}},
 			{"internal/endpoints", "waits for ready endpoints of Services", []string{"internal/kubeerr", "internal/loop", "kube", "object"}},
 			{"internal/external", "waits for objects outside the stream", []string{"health", "internal/kubeerr", "internal/loop", "internal/readiness", "kube", "object", "ordering"}},
@@ -150,6 +155,7 @@ func importTable() []tier {
 			{"internal/svg", "draws a plan", []string{"internal/drawing", "ordering"}},
 		}},
 		{title: "about plans", packages: []pkgRow{
+			{"internal/gates", "when a step may start: what it waits for has passed its gates", []string{"ordering"}},
 			{"internal/drawing", "a plan as boxes and arrows, in DOT and Mermaid", []string{"internal/graph", "internal/plain", "object", "ordering"}},
 			{"internal/planprint", "a plan as JSON, and one resource of it in words", []string{"internal/graph", "internal/plain", "object", "ordering"}},
 			{"internal/kindnames", "the kinds that options name, checked for misspellings", []string{"internal/nearest", "internal/references", "ordering"}},

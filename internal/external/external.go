@@ -95,7 +95,7 @@ func (o *Object) Detail(need ordering.Need) string {
 // Get returns an object that is watched; nil when it is not.
 func (s *Objects) Get(id object.ID) *Object { return s.byID[id] }
 
-// Watch starts to watch an object. The error says that the scope of its kind is another
+// Watch starts to watch an object; with loop.Loop.OnePass it is read once instead. The error says that the scope of its kind is another
 // than the dependency says.
 func (s *Objects) Watch(id object.ID, kind kube.Kind) (*Object, error) {
 	switch {
@@ -106,6 +106,10 @@ func (s *Objects) Watch(id object.ID, kind kube.Kind) (*Object, error) {
 	}
 	o := &Object{id: id, kind: kind, reason: missing}
 	s.byID[id] = o
+	if s.loop.OnePass {
+		s.read(o)
+		return o, nil
+	}
 	key := loop.WatchKey{Resource: kind.Resource, Namespace: id.Namespace, Name: id.Name}
 	s.loop.StartWatch(s.cluster, key, kind, func(c loop.KeyedWatchEvent) { s.handleChange(o, c.WatchEvent) })
 	return o, nil
@@ -130,11 +134,16 @@ func (s *Objects) poll(o *Object) {
 	if o.ready {
 		return
 	}
+	s.read(o)
+	s.loop.After(loop.PollEvery, func() { s.poll(o) })
+}
+
+// read reads an object.
+func (s *Objects) read(o *Object) {
 	read := func(ctx context.Context) (*unstructured.Unstructured, error) {
 		return s.cluster.Get(ctx, o.kind, o.id.Namespace, o.id.Name)
 	}
 	loop.Ask(s.loop, read, func(live *unstructured.Unstructured, err error) { s.handleRead(o, live, err) })
-	s.loop.After(loop.PollEvery, func() { s.poll(o) })
 }
 
 // handleRead handles the answer of such a read.

@@ -32,6 +32,7 @@ type Loop struct {
 	notifications chan func() // of watches and timers
 
 	Connectivity Connectivity
+	OnePass      bool // the run ends instead of waiting: nothing is watched
 
 	Ctx     func() context.Context // for requests and watches; outlives an interrupt by grace
 	cancel  context.CancelFunc
@@ -61,7 +62,8 @@ const (
 	ByFailure
 	ByRunTimeout
 	ByInterrupt
-	ByFence // the run may no longer write, see kube.ErrFenced
+	ByFence   // the run may no longer write, see kube.ErrFenced
+	ByWaiting // it only waits, and is one pass of several, see Loop.OnePass
 )
 
 // shutdownGrace is how long requests in flight may take to finish once the run stops.
@@ -179,9 +181,15 @@ func (l *Loop) After(d time.Duration, fire func()) {
 	time.AfterFunc(d, func() { tell(fire) })
 }
 
+// IsIdle reports whether no request is in flight or queued: the run waits.
+func (l *Loop) IsIdle() bool { return l.InFlight == 0 && len(l.Queue) == 0 }
+
 // StartWatch starts a watch and makes the loop call see with its changes until
-// end is called.
+// end is called. It does nothing with OnePass.
 func (l *Loop) StartWatch(cluster kube.Cluster, key WatchKey, kind kube.Kind, see func(KeyedWatchEvent)) (end context.CancelFunc) {
+	if l.OnePass {
+		return func() {}
+	}
 	ctx, cancel := context.WithCancel(l.Ctx())
 	tell := l.notifier(ctx)
 	go cluster.Watch(ctx, kind, key.Namespace, key.query(), func(c kube.WatchEvent) {

@@ -7,6 +7,7 @@ package memcluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,6 +34,9 @@ import (
 type Store struct {
 	kube.Cluster // only the methods below are called
 	Discovery
+	// TracksFields makes Apply record the owner of every field, which proves later that an
+	// object is unchanged.
+	TracksFields bool
 	// Refuse returns the error of a request; nil: none fails.
 	Refuse func(verb string, kind kube.Kind, namespace, name string) error
 
@@ -229,7 +233,12 @@ func (s *Store) Apply(_ context.Context, kind kube.Kind, obj *unstructured.Unstr
 		obj.SetLabels(all)
 	}
 	fields := `{}`
-	if applyset.Owner(obj) != "" {
+	if s.TracksFields {
+		fields = fieldsOf(obj)
+		if before != nil && before.Object["status"] != nil {
+			obj.Object["status"] = before.Object["status"]
+		}
+	} else if applyset.Owner(obj) != "" {
 		fields = `{"f:metadata":{"f:labels":{"f:` + applyset.PartOfLabel + `":{}}}}`
 	}
 	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
@@ -237,6 +246,30 @@ func (s *Store) Apply(_ context.Context, kind kube.Kind, obj *unstructured.Unstr
 		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields),
 	}})
 	return s.put(kind, obj), nil
+}
+
+// fieldsOf returns the fields of an applied object in the format of managedFields. A list is one
+// field.
+func fieldsOf(obj *unstructured.Unstructured) string {
+	var set func(value any) map[string]any
+	set = func(value any) map[string]any {
+		fields := map[string]any{}
+		children, _ := value.(map[string]any)
+		for name, child := range children {
+			fields["f:"+name] = set(child)
+		}
+		return fields
+	}
+	metadata := map[string]any{"annotations": obj.Object["metadata"].(map[string]any)["annotations"], "labels": obj.Object["metadata"].(map[string]any)["labels"]}
+	all := map[string]any{"metadata": metadata}
+	for key, value := range obj.Object {
+		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "status"}, key) {
+			all[key] = value
+		}
+	}
+	maps.DeleteFunc(metadata, func(_ string, value any) bool { return value == nil })
+	text, _ := json.Marshal(set(all))
+	return string(text)
 }
 
 // met reports whether an object fulfils the uid and resourceVersion

@@ -1,0 +1,77 @@
+package apply
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/internal/readiness"
+	"github.com/ordapply/ordapply/internal/sending"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// applied handles the object that a PATCH returned. It starts the steps that
+// waited for it to be applied, and judges its readiness at once: a PATCH that
+// changes nothing causes no watch event.
+func (r *run) applied(i int, live *unstructured.Unstructured) {
+	s := &r.steps[i]
+	s.applied = readiness.Identity{UID: string(live.GetUID()), Generation: live.GetGeneration()}
+	r.updateWatchLabel(i, live)
+	r.recordCreated(i, live)
+	if live.GetDeletionTimestamp() != nil {
+		r.awaitDeletion(i, live)
+		return
+	}
+	if !r.applier.DryRun && !s.migrationTried && r.snapshot.Owner.HasPreviousManagerFields(live) {
+		s.migrationTried, s.force = true, false
+		r.move(i, Applying, "taking over fields of another manager")
+		r.send(sending.Migrate, i)
+		return
+	}
+	if !s.fromRead {
+		r.invalidateReads()
+	}
+	s.answeredAt = time.Now()
+	s.judged.Start(live, s.unchanged && !r.madeWorkload)
+	r.recordChange(i, live)
+	r.move(i, Waiting, "")
+	r.onGatePassed(i, ordering.Applied)
+	ungated := r.applier.DryRun || r.applier.SkipWait(s.ID)
+	if ungated || s.Gate == ordering.Applied {
+		r.pass(i)
+	}
+	if ungated || s.gatePassed && !r.order.HoldsUntil(i, ordering.Ready) {
+		r.finish(i, Applied, "")
+		r.onGatePassed(i, ordering.Ready)
+		return
+	}
+	if kinds := kube.DefinedKinds(s.manifest); s.unchanged && len(kinds) > 0 {
+		r.waitForKinds(i, kinds...) // only its metadata was read
+	} else {
+		r.evaluate(i, live)
+	}
+	if !r.columns.IsAwaiting(i, r.steps[i].kind) {
+		r.keepWaiting(i, live)
+	}
+}
+
+// keepWaiting watches a step's object, unless the step has ended.
+func (r *run) keepWaiting(i int, live *unstructured.Unstructured) {
+	r.replayBuffered(i, live)
+	if s := &r.steps[i]; s.state == Waiting && !r.kindWaiter.IsWaiting(i) {
+		r.watches.Follow(i)
+		if !r.applier.NoDiagnosis && !r.applier.DryRun && !r.OnePass {
+			r.podWatcher.Start(i, s.ID)
+		}
+	}
+}
+
+// onColumnsRead judges a step that waited for printer columns.
+func (r *run) onColumnsRead(i int) {
+	if s := &r.steps[i]; s.state == Waiting && s.lastSeen != nil {
+		live := s.lastSeen
+		r.evaluate(i, live)
+		r.keepWaiting(i, live)
+	}
+}

@@ -1,0 +1,174 @@
+package apply
+
+import (
+	"time"
+
+	"github.com/ordapply/ordapply/internal/invalid"
+	"github.com/ordapply/ordapply/internal/kinds"
+	"github.com/ordapply/ordapply/internal/loop"
+	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
+)
+
+// pass records that the wave by which a step must be ready waits for it no
+// longer.
+func (r *run) pass(i int) {
+	if s := &r.steps[i]; !s.gatePassed {
+		s.gatePassed = true
+		r.waves[s.ReadyBy].gatesPending--
+	}
+}
+
+// deferred ends a step of a dry run that depends on objects that the dry run
+// does not create.
+func (r *run) deferred(i int, why string) {
+	r.finish(i, Deferred, why)
+	r.pass(i)
+	r.onGatePassed(i, ordering.Applied)
+	r.onGatePassed(i, ordering.Ready)
+}
+
+// finishReady ends a step with success and starts its dependents. why is the reason
+// where readiness is assumed.
+func (r *run) finishReady(i int, why string) {
+	if !r.steps[i].fromRead {
+		r.invalidateReads()
+	}
+	r.finish(i, Ready, why)
+	r.pass(i)
+	r.onGatePassed(i, ordering.Ready)
+}
+
+// move records a step's state and emits an event when it is new. Without a detail, one about
+// the same state is kept.
+func (r *run) move(i int, state State, detail string) { r.wait(i, state, progress.WaitNone, detail) }
+
+// wait is move for a step that waits.
+func (r *run) wait(i int, state State, reason WaitReason, detail string) {
+	s := &r.steps[i]
+	if s.state == state && (s.detail == detail || detail == "") {
+		return
+	}
+	if s.state != state {
+		if s.requestPending {
+			s.requestPending = false
+			r.pendingRequests--
+		}
+		r.waves[s.Wave].shift(s.state, state)
+		switch {
+		case isActive(state) && !isActive(s.state):
+			r.clocks.Start(i)
+		case isActive(s.state) && !isActive(state):
+			r.clocks.Stop(i)
+		}
+	}
+	if state.Final() {
+		r.unfinished--
+	}
+	op := opOf(s.state, state)
+	s.state, s.reason, s.detail = state, reason, detail
+	r.emit(Event{Op: op, ID: s.ID, Layer: s.Layer, Wave: s.Wave, State: state, Change: progress.Change{Unchanged: s.unchanged, Created: s.origin.Created != ""}, Assumed: s.assumed && state == Ready, Health: s.grade, Detail: detail, Err: s.err})
+}
+
+// finish moves a step to a final state.
+func (r *run) finish(i int, state State, detail string) {
+	r.leave(i, state, progress.WaitNone, detail)
+}
+
+// leave is finish for a step that still waits for something.
+func (r *run) leave(i int, state State, reason WaitReason, detail string) {
+	s := &r.steps[i]
+	s.doneAt = time.Now()
+	if state.Succeeded() {
+		s.lastSeen = nil
+	}
+	r.wait(i, state, reason, detail)
+}
+
+// fail ends a step with an error, and skips its dependents.
+func (r *run) fail(i int, state State, cause error) {
+	s := &r.steps[i]
+	applied := s.state == Waiting
+	r.failures++
+	s.err = &Error{Wave: r.plan.WaveTitle(s.Wave), Op: opOf(s.state, state), ID: s.ID, Err: cause}
+	r.finish(i, state, cause.Error())
+	r.skipDependents(i, applied)
+}
+
+// failTimeout ends a step because a timeout expired.
+func (r *run) failTimeout(i int, after time.Duration, scope string) {
+	s := &r.steps[i]
+	e := &TimeoutError{After: after, Scope: scope, Last: r.lastDetail(i), NotApplied: s.state != Waiting}
+	if e.NotApplied {
+		e.Last = r.notAppliedReason(i)
+	}
+	r.fail(i, TimedOut, e)
+}
+
+// notAppliedReason returns why a step is not applied.
+func (r *run) notAppliedReason(i int) string {
+	switch s := &r.steps[i]; {
+	case s.Cause != nil:
+		return invalid.Explain(s.Cause, r.byID.HasNamespace).Error()
+	case r.kindWaiter.IsWaiting(i) && len(s.External) == 0 && len(s.ProvidedBy) == 0:
+		return kinds.Unserved(r.applier.Cluster, s.manifest.GroupVersionKind(), 0).Error()
+	case s.detail != "":
+		return r.lastDetail(i)
+	case s.patch == loop.NotSent:
+		return "its PATCH was not sent yet"
+	}
+	return "its PATCH was sent, and the API server has not answered it"
+}
+
+// skipDependents skips the dependents of step i, which failed, directly and
+// indirectly. Those that waited only for it to be applied are started if it
+// was.
+func (r *run) skipDependents(i int, applied bool) {
+	why := "it needs " + r.steps[i].ID.String() + ", which " + r.steps[i].outcomeInWords()
+	r.order.EachBlocked(i, applied, func(node int) bool {
+		if node < len(r.steps) {
+			if r.steps[node].state != Pending {
+				return false
+			}
+			r.finish(node, Skipped, why)
+		}
+		return true
+	})
+}
+
+// outcomeInWords describes the outcome of a step that others depend on.
+func (s *step) outcomeInWords() string {
+	switch {
+	case s.state == TimedOut:
+		return "was not ready in time"
+	case s.answeredAt.IsZero():
+		return "could not be applied"
+	}
+	return "failed"
+}
+
+// lastDetail returns the last known detail of a step that is given up, and why
+// there is nothing newer.
+func (r *run) lastDetail(i int) string {
+	s := &r.steps[i]
+	if r.podWatcher.Problem(i) != "" && s.state == Waiting { // the diagnosis says more about that
+		return r.outages.LastDetail(i, s.unready)
+	}
+	return r.outages.LastDetail(i, s.detail)
+}
+
+func (r *run) emit(e Event) {
+	e.Time = time.Now()
+	r.applier.Events(e)
+}
+
+// isActive reports whether a resource in this state is being applied or waited for.
+func isActive(state State) bool { return state == Applying || state == Waiting }
+
+// opOf returns the operation that a transition between two states belongs to.
+func opOf(from, to State) Op {
+	if from == Waiting || to == Waiting || to == Ready {
+		return OpWait
+	}
+	return OpApply
+}

@@ -1,0 +1,144 @@
+package apply
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/loop"
+	"github.com/ordapply/ordapply/internal/readiness"
+	"github.com/ordapply/ordapply/internal/sending"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/progress"
+)
+
+// handleReply handles a reply.
+func (r *run) handleReply(answer sending.Reply) {
+	r.recordSent(answer)
+	switch {
+	case errors.Is(answer.Err, kube.ErrFenced): // the run may no longer write: it ends now
+		r.steps[answer.Step].Cause = cmp.Or(kube.Late(answer.Err), r.steps[answer.Step].Cause)
+		r.FencedOff(answer.Err)
+	case r.steps[answer.Step].state.Final():
+	case answer.Op == sending.Get:
+		r.handleRead(answer)
+	case answer.Op == sending.Delete:
+		r.handleRecreateDelete(answer)
+	case answer.Op == sending.Migrate:
+		// The PATCH removes fields that the manifest no longer has. If the migration failed, the
+		// next run tries again.
+		r.send(sending.Patch, answer.Step)
+	case answer.Err != nil:
+		r.retryOrFail(answer.Step, answer)
+	default:
+		r.applied(answer.Step, answer.Live)
+	}
+}
+
+// recordSent records whether a failed PATCH may have reached the API server.
+func (r *run) recordSent(answer sending.Reply) {
+	if answer.Op != sending.Patch || answer.Err == nil {
+		return
+	}
+	s := &r.steps[answer.Step]
+	if s.patch.Answered(answer.Err); s.patch == loop.NotSent {
+		s.sentAt = time.Time{}
+	}
+}
+
+// recordStarted records that a worker has started a request.
+func (r *run) recordStarted(op sending.Op, i int) {
+	if op != sending.Patch {
+		return
+	}
+	s := &r.steps[i]
+	if s.patch == loop.NotSent {
+		s.sentAt = time.Now()
+	}
+	s.patch.Start()
+	if s.Cause == nil {
+		s.reason, s.detail = progress.WaitNone, "" // what it waited for is there
+	}
+}
+
+// handleRead handles the read of an object that a list did not contain or that a
+// watch no longer reports.
+func (r *run) handleRead(answer sending.Reply) {
+	i := answer.Step
+	switch s := &r.steps[i]; {
+	case s.phase == readingOld:
+		r.handleTerminating(answer)
+	case answer.Err != nil && !kubeerr.IsMissing(answer.Err):
+		if !r.watches.IsPolled(i) { // otherwise polling reads it again anyway
+			r.After(loop.PollEvery, func() { r.readAgain(i) })
+		}
+	case kubeerr.IsMissing(answer.Err), answer.Err == nil && string(answer.Live.GetUID()) != r.steps[i].applied.UID:
+		r.handleGone(i)
+	default:
+		r.handleStillExists(i, answer.Live)
+	}
+}
+
+// handleStillExists handles an object that still exists, and switches to another
+// watch when it no longer carries the set's label.
+func (r *run) handleStillExists(i int, live *unstructured.Unstructured) {
+	r.updateWatchLabel(i, live)
+	if r.steps[i].state == Waiting {
+		r.evaluate(i, live)
+	}
+	if r.steps[i].isAwaited() {
+		r.watches.Follow(i)
+	}
+}
+
+// handleTerminating waits until the terminating object is gone, if it is not
+// gone already.
+func (r *run) handleTerminating(answer sending.Reply) {
+	i := answer.Step
+	if kubeerr.IsMissing(answer.Err) || answer.Err == nil && answer.Live.GetDeletionTimestamp() == nil {
+		r.handleGone(i)
+		return
+	}
+	if answer.Err != nil {
+		r.retryOrFail(i, answer)
+		return
+	}
+	r.steps[i].applied = readiness.Identity{UID: string(answer.Live.GetUID())}
+	r.updateWatchLabel(i, answer.Live)
+	r.awaitDeletion(i, answer.Live)
+}
+
+// handleRecreateDelete waits until the deleted object is gone, and then applies it again.
+func (r *run) handleRecreateDelete(answer sending.Reply) {
+	i := answer.Step
+	switch err := answer.Err; {
+	case err == nil, kubeerr.IsMissing(err):
+	case errors.As(err, &sending.RecreateError{}):
+		r.fail(i, Failed, err)
+		return
+	case apierrors.IsConflict(err): // another object has the name by now
+		r.send(sending.Patch, i)
+		return
+	case kubeerr.RetryBudget(err) > 0:
+		r.retryOrFail(i, answer)
+		return
+	default:
+		r.fail(i, Failed, fmt.Errorf("delete it to recreate it: %w", err))
+		return
+	}
+	s := &r.steps[i]
+	s.phase = awaitingGone
+	if answer.Live == nil {
+		r.handleGone(i)
+		return
+	}
+	s.applied = readiness.Identity{UID: string(answer.Live.GetUID())}
+	r.updateWatchLabel(i, answer.Live)
+	r.wait(i, Applying, progress.WaitDeletion, "waiting until the old object is gone"+kube.DeletionBlockers(answer.Live))
+	r.watches.Follow(i)
+}

@@ -1,0 +1,37 @@
+package sending
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/internal/loop"
+)
+
+// Reply is the answer to a request about a step.
+type Reply struct {
+	Request
+	Step int
+	Live *unstructured.Unstructured
+	Err  error
+}
+
+// Queue sends the requests of a run's steps by the workers of its loop.
+type Queue struct {
+	Loop   *loop.Loop
+	Sender Sender
+	// OnStart is called when a worker has started a request, OnReply with its answer.
+	OnStart func(op Op, step int)
+	OnReply func(Reply)
+}
+
+// Submit queues a request.
+func (q *Queue) Submit(step int, request Request) {
+	q.Loop.Queue = append(q.Loop.Queue, loop.Task{
+		Do: func(ctx context.Context) func() {
+			live, err := q.Sender.Send(ctx, request)
+			return func() { q.OnReply(Reply{request, step, live, err}) }
+		},
+		Started: func() { q.OnStart(request.Op, step) },
+	})
+}
