@@ -25,7 +25,7 @@ type Around struct {
 	prerequisites []apply.Result // of resources of the stream that were applied before the hooks
 }
 
-// Pre runs the hooks before the apply, as apply.Applier.First. Their
+// Pre runs the hooks before the apply, as apply.Enclosing.First. Their
 // dependencies in the stream, and the definitions in the chart's crds
 // folder, are applied before them.
 func (a *Around) Pre(ctx context.Context) (changed bool, err error) {
