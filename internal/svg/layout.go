@@ -10,12 +10,14 @@ import (
 // layout holds the positions of everything. Each wave has as many columns as
 // its longest chain of boxes; an arrow across several columns has a passage, a
 // node without a box, in each column between. Connected boxes are drawn
-// together; those without arrows below all others.
+// together; those without arrows below all others. Columns that do not fit side by side
+// continue in a band below, as lines of text do.
 type layout struct {
 	drawing  *drawing.Drawing
 	nodes    []node   // the boxes, then the passages
 	columns  []column // from the left
-	waves    []span   // by number
+	bands    []band   // from the top
+	areas    []area   // of waves, in order
 	passages [][]int  // nodes, by arrow
 	out, in  [][]int  // neighbours in the next and the previous column, by node
 	width    float64
@@ -32,6 +34,7 @@ func (n *node) middle() float64 { return n.y + n.height/2 }
 
 type column struct {
 	wave  int
+	band  int
 	nodes []int // from the top
 	span
 }

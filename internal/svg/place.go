@@ -16,10 +16,6 @@ func (l *layout) align() {
 			l.settle(l.columns[c].nodes, neighbours)
 		}
 	}
-	for i := range l.nodes {
-		l.height = max(l.height, l.nodes[i].y+l.nodes[i].height)
-	}
-	l.height += padding + margin
 }
 
 // settle moves each node of a column to its preferred height as far as the
@@ -42,32 +38,4 @@ func (l *layout) settle(nodes []int, neighbours [][]int) {
 		}
 		above = n.y + n.height + gap
 	}
-}
-
-// place assigns columns and waves their positions and widths.
-func (l *layout) place() {
-	l.waves = make([]span, len(l.drawing.Waves))
-	x := float64(margin)
-	for c := range l.columns {
-		column := &l.columns[c]
-		wave := &l.waves[column.wave]
-		if c == 0 || l.columns[c-1].wave != column.wave {
-			x += waveGap / 2
-			wave.left = x
-			x += padding
-		}
-		column.span = span{x, x}
-		for _, i := range column.nodes {
-			l.nodes[i].x = x
-			column.right = max(column.right, x+l.nodes[i].width)
-		}
-		x = column.right
-		if c+1 == len(l.columns) || l.columns[c+1].wave != column.wave {
-			title := textWidth(l.drawing.Waves[column.wave].Title, fontSize, true)
-			wave.right = max(x, wave.left+title) + padding
-			x = wave.right + waveGap/2
-		}
-		x += columnGap
-	}
-	l.width = max(x-columnGap, margin+textWidth(l.drawing.Title+legend, titleSize, false)) + margin
 }

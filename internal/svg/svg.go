@@ -1,5 +1,6 @@
 // Package svg draws a plan: columns from left to right, one or more for each
-// wave, with boxes, and arrows that never point back.
+// wave, with boxes, and arrows that never point back. What is too wide for a page
+// continues below, as lines of text do.
 //
 //	err := svg.Write(w, drawing.Draw(plan))
 //
@@ -77,10 +78,11 @@ const heads = `<defs>
 `
 
 func (l *layout) writeWaves(b *strings.Builder) {
-	for w, wave := range l.drawing.Waves {
-		area := l.waves[w]
-		fmt.Fprintf(b, `<rect x="%.1f" y="%d" width="%.1f" height="%.1f" rx="6" fill="#f4f6f9" stroke="#d5dae3"/>`+"\n", area.left, titleSpace-18, area.right-area.left, l.height-titleSpace-margin+18)
-		fmt.Fprintf(b, `<text x="%.1f" y="%d" font-weight="bold">%s</text>`+"\n", area.left+padding, titleSpace-4, escape(wave.Title))
+	for _, a := range l.areas {
+		of := l.bands[a.band]
+		y := of.shift + titleSpace - 18
+		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="6" fill="#f4f6f9" stroke="#d5dae3"/>`+"\n", a.left, y, a.right-a.left, of.bottom-y)
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" font-weight="bold">%s</text>`+"\n", a.left+padding, y+14, escape(l.areaTitle(a)))
 	}
 }
 
@@ -119,7 +121,8 @@ func (l *layout) writeArrows(b *strings.Builder) {
 	}
 }
 
-// path returns an arrow's line: horizontal within columns, curved between them.
+// path returns an arrow's line: horizontal within columns, curved between them, and
+// around from one band to the next.
 func (l *layout) path(a int) string {
 	arrow := l.drawing.Arrows[a]
 	from := &l.nodes[arrow.From]
@@ -132,7 +135,18 @@ func (l *layout) path(a int) string {
 			x = toX
 		}
 	}
-	curve := func(toX, toY float64) {
+	at := from.column
+	next := func(to int, toX, toY float64) {
+		if in := l.columns[at].band; in != l.columns[to].band {
+			around, left := l.around(in, arrow.From, toY)
+			d.WriteString(around)
+			x, y = left, toY
+			line(toX)
+		}
+		at = to
+		if x == toX {
+			return
+		}
 		half := (x + toX) / 2
 		fmt.Fprintf(&d, "C%.1f %.1f %.1f %.1f %.1f %.1f", half, y, half, toY, toX, toY)
 		x, y = toX, toY
@@ -140,11 +154,11 @@ func (l *layout) path(a int) string {
 	line(l.columns[from.column].right)
 	for _, p := range l.passages[a] {
 		passage := &l.nodes[p]
-		curve(l.columns[passage.column].left, passage.middle())
+		next(passage.column, l.columns[passage.column].left, passage.middle())
 		line(l.columns[passage.column].right)
 	}
 	to := &l.nodes[arrow.To]
-	curve(to.x, to.middle())
+	next(to.column, to.x, to.middle())
 	return d.String()
 }
 
