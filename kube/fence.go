@@ -147,18 +147,30 @@ func whenWritten(ctx context.Context, written func()) context.Context {
 	})
 }
 
-// ifStillAllowed returns the response to a request whose fence still allows
-// it, and a LateError otherwise.
+// lateWait is how long an answer that came is held back until it is known whether
+// it came in time.
+const lateWait = 5 * time.Second
+
+// ifStillAllowed returns the response to a request unless its fence is known to
+// refuse by now. The error is a LateError if the request may have changed
+// something.
 func ifStillAllowed(request *http.Request, response *http.Response) (*http.Response, error) {
 	fence := fenceOf(request)
 	if fence == nil {
 		return response, nil
 	}
-	if err := fence(request.Context()); errors.Is(err, ErrFenced) {
-		_ = response.Body.Close()
-		return nil, LateError{err}
+	ctx, cancel := context.WithTimeout(request.Context(), lateWait)
+	defer cancel()
+	err := fence(ctx)
+	if !errors.Is(err, ErrFenced) {
+		return response, nil
 	}
-	return response, nil
+	_ = response.Body.Close()
+	refused := response.StatusCode >= 400 && response.StatusCode < 500
+	if refused || request.URL.Query().Get("dryRun") == "All" {
+		return nil, err
+	}
+	return nil, LateError{err}
 }
 
 // check calls the fences of all requests that are being sent.

@@ -122,6 +122,40 @@ func TestAnAnswerAfterTheLockWasLost(t *testing.T) {
 	require.NoError(t, response.Body.Close())
 }
 
+// What the API server refused, and a dry run, changed nothing, however late.
+func TestARefusalIsNotLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		path string
+		code int
+	}{
+		"conflict of the precondition": {"/", http.StatusConflict}, "forbidden": {"/", http.StatusForbidden},
+		"throttled": {"/", http.StatusTooManyRequests}, "dry run": {"/?dryRun=All", http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lost atomic.Bool
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				lost.Store(true)
+				w.WriteHeader(c.code)
+			}))
+			defer server.Close()
+			client, err := httpClient(&rest.Config{Host: server.URL})
+			require.NoError(t, err)
+			ctx := WithFence(t.Context(), func(context.Context) error {
+				if lost.Load() {
+					return errors.Join(errors.New("stolen"), ErrFenced)
+				}
+				return nil
+			})
+			request, err := http.NewRequestWithContext(ctx, http.MethodPatch, server.URL+c.path, strings.NewReader("body"))
+			require.NoError(t, err)
+			_, err = client.Do(request) //nolint:bodyclose // there is none
+			require.ErrorIs(t, err, ErrFenced)
+			require.NoError(t, Late(err))
+			require.True(t, IsNotSent(err), "it had no effect")
+		})
+	}
+}
+
 // Requests with a connection of their own do not queue behind others.
 func TestAConnectionOfItsOwn(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -43,7 +43,7 @@ type LateError struct{ Err error }
 
 // Error says what may have happened, and what to do.
 func (e LateError) Error() string {
-	return "it was sent, and answered after the lock was lost: it may have replaced what another run applied; apply that run's manifests again"
+	return "it was sent, and answered after the lock was lost: it may have changed what another run applied; apply that run's manifests again"
 }
 
 // Unwrap returns the error of the fence.

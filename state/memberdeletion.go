@@ -34,6 +34,8 @@ type memberDeletion struct {
 	onPlanned func(*ordering.Deletion)
 	// notes are added to the notes of the order.
 	notes []string
+	// reportsEmpty reports a deletion of nothing too, because more follows it.
+	reportsEmpty bool
 	// beforeDelete is called after planned, before anything is deleted; optional.
 	beforeDelete func(context.Context) error
 	// alsoDeleted reports objects that are deleted right after the members,
@@ -43,7 +45,7 @@ type memberDeletion struct {
 
 // run deletes these live members and nothing else.
 func (r memberDeletion) run(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (apply.Summary, error) {
-	if len(live) == 0 && len(r.notes) == 0 {
+	if len(live) == 0 && len(r.notes) == 0 && !r.reportsEmpty {
 		return apply.Summary{}, nil
 	}
 	order, defined, err := r.order(ctx, live)

@@ -200,6 +200,7 @@ func (d SetDeletion) removal(set *Set, members Members, hooked *hookedDeletion) 
 	return memberDeletion{
 		set: set, history: d.history(), remover: d.Remover, keepReason: keep, onPlanned: d.OnPlanned,
 		notes: slices.Concat(set.WithRecoveryNote(members.Remarks()), hooked.remarks()), beforeDelete: hooked.before, alsoDeleted: hooked.made,
+		reportsEmpty: len(hooked.all) > 0,
 	}
 }
 

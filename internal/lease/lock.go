@@ -45,8 +45,9 @@ func Of(parent object.ID, namespace string) object.ID {
 	return object.ID{Group: coordinationv1.GroupName, Kind: "Lease", Namespace: namespace, Name: "ordapply." + strings.ToLower(parent.GroupKind()) + "." + applyset.ShortName(parent.Name)}
 }
 
-// OrLost returns the error of an operation under a lock. If the lock was
-// lost, that comes first, followed only by errors with other causes.
+// OrLost returns the error of an operation under a lock. If the lock was lost, that
+// comes first, followed only by errors with other causes, and by those of requests
+// that may have been late.
 func OrLost(held context.Context, err error) error {
 	lost := context.Cause(held)
 	if !errors.Is(lost, ErrLost) {
@@ -54,7 +55,7 @@ func OrLost(held context.Context, err error) error {
 	}
 	kept := []error{lost}
 	for _, fault := range joinedErrors(err) {
-		if !errors.Is(fault, kube.ErrFenced) && !errors.Is(fault, context.Canceled) {
+		if kube.Late(fault) != nil || !errors.Is(fault, kube.ErrFenced) && !errors.Is(fault, context.Canceled) {
 			kept = append(kept, fault)
 		}
 	}
