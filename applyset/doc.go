@@ -6,7 +6,7 @@
 //	parent := applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"}}
 //	parent.SetID()                        // "applyset-…-v1", the value of the label on each member
 //	manager := parent.Manager("ordapply") // the field manager that applies them
-//	if applyset.Unchanged(desired, live, manager) {
+//	if applyset.Prove(desired, live, manager) == applyset.Same {
 //		// a server-side apply would change nothing: it need not be sent
 //	}
 //

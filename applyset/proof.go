@@ -20,12 +20,6 @@ const (
 	Same                   // the PATCH changes nothing
 )
 
-// Unchanged reports whether a server-side apply of desired by manager is proven
-// to change nothing in a live object. False may also mean that it is not known.
-func Unchanged(desired, live *unstructured.Unstructured, manager string) bool {
-	return Prove(desired, live, manager) == Same
-}
-
 // Prove compares a live object with desired, which includes its fingerprint, as
 // a server-side apply by manager would. Same requires both that this very
 // object is what manager applied last, and that manager still owns every field

@@ -15,10 +15,15 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
+// consolidateFlags are the flags of consolidate.
+type consolidateFlags struct {
+	planning.Offline
+	target consolidateTarget
+	output string
+}
+
 func newConsolidate() *cobra.Command {
-	var in planning.Offline
-	var target consolidateTarget
-	var output string
+	var f consolidateFlags
 	cmd := &cobra.Command{
 		Use:   "consolidate -f FILE",
 		Short: "Renumber Argo CD sync waves into as few as the dependencies need",
@@ -30,54 +35,56 @@ for --into or --range. -o stream prints the manifests with the new numbers. With
 		Example: `  ordapply consolidate -f platform.yaml --range -3..3
   ordapply consolidate -f platform.yaml --into 7 -o stream > renumbered.yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := usage.OneOf("output", output, "text", "stream"); err != nil {
-				return err
-			}
-			wanted, err := target.read(cmd)
-			if err != nil {
-				return err
-			}
-			inputs, options, err := in.Load(cmd)
-			if err != nil {
-				return err
-			}
-			stream, err := planning.CheckedStream(inputs, in.Scope())
-			if err != nil {
-				return err
-			}
-			consolidation, err := ordering.Consolidate(stream.Resources, options, wanted)
-			if err != nil {
-				return err
-			}
-			if output == "text" {
-				return printConsolidation(cmd.OutOrStdout(), consolidation, wanted)
-			}
-			texts, err := documents(stream, inputs)
-			if err != nil {
-				return err
-			}
-			var out bytes.Buffer
-			for i, r := range stream.Resources {
-				text := texts[r.ID]
-				if wave, ok := consolidation.Renumbered[r.ID]; ok {
-					if text, err = renumber(text, wave); err != nil {
-						return fmt.Errorf("%s: %w", r.ID, err)
-					}
-				}
-				if i > 0 {
-					out.WriteString("---\n")
-				}
-				out.Write(text)
-			}
-			_, err = cmd.OutOrStdout().Write(out.Bytes())
-			return err
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	in.Register(cmd)
-	target.register(cmd)
-	cmd.Flags().StringVarP(&output, "output", "o", "text", `"text": the new number of each wave; "stream": the manifests with the new numbers`)
+	f.Register(cmd)
+	f.target.register(cmd)
+	cmd.Flags().StringVarP(&f.output, "output", "o", "text", `"text": the new number of each wave; "stream": the manifests with the new numbers`)
 	return cmd
+}
+
+func (f *consolidateFlags) run(cmd *cobra.Command) error {
+	if err := usage.OneOf("output", f.output, "text", "stream"); err != nil {
+		return err
+	}
+	wanted, err := f.target.read(cmd)
+	if err != nil {
+		return err
+	}
+	inputs, options, err := f.Load(cmd)
+	if err != nil {
+		return err
+	}
+	stream, err := planning.CheckedStream(inputs, f.Scope())
+	if err != nil {
+		return err
+	}
+	consolidation, err := ordering.Consolidate(stream.Resources, options, wanted)
+	if err != nil {
+		return err
+	}
+	if f.output == "text" {
+		return printConsolidation(cmd.OutOrStdout(), consolidation, wanted)
+	}
+	texts, err := documents(stream, inputs)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	for i, r := range stream.Resources {
+		text := texts[r.ID]
+		if wave, ok := consolidation.Renumbered[r.ID]; ok {
+			if text, err = renumber(text, wave); err != nil {
+				return fmt.Errorf("%s: %w", r.ID, err)
+			}
+		}
+		if i > 0 {
+			out.WriteString("---\n")
+		}
+		out.Write(text)
+	}
+	_, err = cmd.OutOrStdout().Write(out.Bytes())
+	return err
 }
 
 // consolidateTarget holds the flags that limit the number of waves.

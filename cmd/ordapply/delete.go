@@ -2,33 +2,18 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/access"
-	"github.com/ordapply/ordapply/internal/connect"
 	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/hookrun"
-	"github.com/ordapply/ordapply/internal/hooks"
-	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/planprint"
 	"github.com/ordapply/ordapply/internal/report"
 	"github.com/ordapply/ordapply/internal/setflags"
 	"github.com/ordapply/ordapply/internal/source"
 	"github.com/ordapply/ordapply/internal/usage"
 	"github.com/ordapply/ordapply/internal/verbose"
-	"github.com/ordapply/ordapply/kube"
-	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 // deleteFlags are the flags of delete.
@@ -41,9 +26,13 @@ type deleteFlags struct {
 	wait            bool
 	diagnosis       bool
 	pruneNamespaces bool
-	timeout         time.Duration
-	waveTimeout     time.Duration
+	limits
 	report.ViewFlags
+	setDeletionFlags
+}
+
+// setDeletionFlags select an apply set to delete.
+type setDeletionFlags struct {
 	set            string
 	ignoreNotFound bool
 	lockTimeout    time.Duration
@@ -116,57 +105,6 @@ func (f *deleteFlags) deleteManifests(cmd *cobra.Command, files *report.Files) e
 	return report.Unstarted(cmd.OutOrStdout(), f.output, files, err)
 }
 
-// deletion is a prepared deletion.
-type deletion struct {
-	target *connect.Target
-	order  *ordering.Deletion
-	live   map[object.ID]*unstructured.Unstructured // at least their metadata
-	keep   func(live *unstructured.Unstructured) string
-	hooks  []ordering.Resource // run before and after the deletion
-
-	files *report.Files
-}
-
-// prepare reads the manifests and the live objects that they name.
-func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deletion, err error) {
-	d.files = files
-	f.DropText = true
-	inputs, options, err := planning.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, ""))
-	if errors.Is(err, source.ErrNoResources) {
-		return d, fmt.Errorf("%w: nothing was deleted", source.ErrNoResources)
-	}
-	if err != nil {
-		return d, err
-	}
-	if d.target, err = connect.To(cmd.Context(), f.cluster, files.Watch); err != nil {
-		return d, err
-	}
-	scope := d.target.Scope
-	scope.Deletion = true
-	stream, err := apply.NewStream(planning.MarkHooks(inputs, options), scope)
-	options.Excluded, d.keep, d.hooks = stream.Excluded, protectedIn(stream), stream.Hooks
-	remarks, wrong := planning.CheckDeletion(stream, options, d.target)
-	order, unordered := ordering.DeletionOrder(stream.Resources, options)
-	if err := errors.Join(err, wrong, unordered); err != nil {
-		return d, err
-	}
-	d.order = order
-	d.order.Notes = slices.Concat(d.order.Notes, stream.Notes(), remarks)
-	d.order.Notes = append(d.order.Notes, d.target.UndiscoveredNotes(stream)...)
-	if d.live, err = apply.Find(cmd.Context(), d.target.Cluster, stream.Resources); err != nil || f.dryRun == "client" {
-		return d, err
-	}
-	required := func() []kube.Permission {
-		all := access.RemovalPermissions(d.live, kube.KindsOf(d.target.Cluster))
-		if f.dryRun == "none" {
-			running, _ := hooks.Read(d.hooks)
-			all.Add(hookrun.Permissions(running, kube.KindsOf(d.target.Cluster), f.diagnosis, hooks.PreDelete, hooks.PostDelete))
-		}
-		return all.Required
-	}
-	return d, d.target.CheckPermissions(cmd.Context(), required, append(f.InputFlags.Same(), "--delete")...)
-}
-
 // execute deletes, or prints the order of deletion, and reports events.
 func (f *deleteFlags) execute(cmd *cobra.Command, d deletion) error {
 	outputs := report.OpenOutputs(cmd)
@@ -182,64 +120,4 @@ func (f *deleteFlags) execute(cmd *cobra.Command, d deletion) error {
 	ended, err := d.files.Ended(summary, d.target.Warnings.List(), exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
 	told.End(ended)
 	return err
-}
-
-// protectedIn keeps objects whose manifest protects them, even if the live
-// object does not have the annotation yet.
-func protectedIn(stream *apply.Stream) func(*unstructured.Unstructured) string {
-	return func(live *unstructured.Unstructured) string {
-		manifest := stream.Objects[apply.Meta(live).ID]
-		if manifest == nil {
-			return ""
-		}
-		protection := applyset.Protection(manifest)
-		if protection == "" {
-			return ""
-		}
-		return fmt.Sprintf("the annotation %s of its manifest keeps it", protection)
-	}
-}
-
-// remover returns a Remover configured by the flags.
-func (f *deleteFlags) remover(d deletion, told func(apply.Event)) apply.Remover {
-	return apply.Remover{
-		Cluster:         d.files.Of(d.target.Cluster),
-		Timeout:         f.timeout,
-		WaveTimeout:     orNone(f.waveTimeout),
-		DryRun:          f.dryRun == "server",
-		NoWait:          !f.wait,
-		PruneNamespaces: f.pruneNamespaces,
-		KeepReason:      d.keep,
-		NoDiagnosis:     !f.diagnosis,
-		Events:          told,
-	}
-}
-
-// show prints the order of a deletion.
-func (f *deleteFlags) show(w io.Writer, d deletion) error {
-	plan := d.order.Plan()
-	switch f.output {
-	case "json":
-		return planprint.JSON(w, plan)
-	case "name":
-		for _, s := range plan.Steps {
-			if d.live[s.ID] != nil {
-				plain.Fprintln(w, report.ResourceName(s.ID))
-			}
-		}
-		return nil
-	}
-	for i, s := range plan.Steps {
-		if d.live[s.ID] == nil {
-			plan.Steps[i].Why.Rule, plan.Steps[i].Why.Detail = "does not exist", ""
-		}
-	}
-	return plan.WriteText(w)
-}
-
-// report returns the reporters of a deletion.
-func (f *deleteFlags) report(cmd *cobra.Command, d deletion, o report.Outputs) *report.Reporters {
-	return o.Report(cmd, d.target, d.order.Plan(), d.files, report.Options{
-		Output: f.output, DryRun: f.dryRun == "server", WaveTimeout: f.waveTimeout, NoLive: f.NoLive || f.dryRun != "none", Deletion: true,
-	})
 }

@@ -8,14 +8,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/connect"
-	"github.com/ordapply/ordapply/internal/planning"
 	"github.com/ordapply/ordapply/internal/report"
 	"github.com/ordapply/ordapply/internal/setflags"
-	"github.com/ordapply/ordapply/internal/setstatus"
 	"github.com/ordapply/ordapply/internal/usage"
-	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/state"
 )
 
@@ -103,36 +99,4 @@ func checkPreviousRevision(ctx context.Context, history state.History, number in
 		return err
 	}
 	return fmt.Errorf("another run ended in the meantime: the rollback was to go to revision %d, but the one before the latest is now %d; nothing was changed. Choose one with --to-revision", number, now.Number)
-}
-
-// revisionSession returns the job that applies a revision; flag is the flag with which
-// rbac prints its permissions.
-func (f *applyFlags) revisionSession(ctx context.Context, j session, r *state.Revision, flag string) (session, error) {
-	if err := sameCluster(ctx, j.target, r); err != nil {
-		return j, err
-	}
-	if err := setstatus.UseRulesOf(j.assessor, r); err != nil {
-		return j, err
-	}
-	j.planned = nil
-	j.stream, j.plan = &apply.Stream{Resources: r.Resources, Objects: r.Objects(), Hooks: r.Hooks}, r.Plan
-	j.memory = state.RevisionMetadata{Limit: f.Limit, Revision: state.Revision{
-		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number,
-	}}
-	var err error
-	if j.ungated, err = planning.Gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
-		return j, err
-	}
-	return j, j.target.CheckPermissions(ctx, func() []kube.Permission { return f.permissions(ctx, j) },
-		"-f", "MANIFESTS", "-n", j.target.Scope.Namespace, "--applyset", f.Set, flag)
-}
-
-// sameCluster returns an error if a revision was applied to another cluster, as
-// after restoring a backup.
-func sameCluster(ctx context.Context, t *connect.Target, r *state.Revision) error {
-	id, err := kube.ClusterID(ctx, t.Cluster)
-	if err != nil || r.Cluster == "" || id == "" || r.Cluster == id {
-		return err
-	}
-	return fmt.Errorf("revision %d was applied to another cluster (its kube-system namespace has uid %s, that of %s has %s): apply the stream itself to this one", r.Number, r.Cluster, t, id)
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/rbac"
-	"github.com/ordapply/ordapply/internal/report"
 	"github.com/ordapply/ordapply/internal/setflags"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -19,29 +17,28 @@ import (
 )
 
 // enableRollback makes a run roll back when it fails.
-func (f *applyFlags) enableRollback(run *state.Run, cmd *cobra.Command, j session, applier apply.Applier, told *report.Reporters) {
-	run.Undo = func(ctx context.Context, r *state.Revision) (state.Run, error) {
-		return f.undo(ctx, cmd, j, applier, told, r)
-	}
-	run.OnRemoving = func(plan *ordering.Plan) { told.RollBack(0, plan) }
+func (f *applyFlags) enableRollback(run *state.Run, e execution) {
+	run.Undo = func(ctx context.Context, r *state.Revision) (state.Run, error) { return f.undo(ctx, e, r) }
+	run.OnRemoving = func(plan *ordering.Plan) { e.told.RollBack(0, plan) }
 }
 
 // enableStackRollback makes a run roll back its atomic stacks when it fails.
-func enableStackRollback(run *state.Run, j session, told *report.Reporters) {
-	run.Atomic, run.OnRestoring = j.atomic, told.RollBack
-	run.OnRemoving = func(plan *ordering.Plan) { told.RollBack(0, plan) }
+func enableStackRollback(run *state.Run, e execution) {
+	run.Atomic, run.OnRestoring = e.atomic, e.told.RollBack
+	run.OnRemoving = func(plan *ordering.Plan) { e.told.RollBack(0, plan) }
 }
 
 // undo returns the run that rolls back to a revision. It prunes only if the
 // failed run would have pruned.
-func (f *applyFlags) undo(ctx context.Context, cmd *cobra.Command, j session, applier apply.Applier, told *report.Reporters, r *state.Revision) (state.Run, error) {
-	j, err := f.revisionSession(ctx, j, r, "--rollback-on-failure")
+func (f *applyFlags) undo(ctx context.Context, e execution, r *state.Revision) (state.Run, error) {
+	j, err := f.revisionSession(ctx, e.session, r, "--rollback-on-failure")
 	if err != nil {
 		return state.Run{}, err
 	}
-	told.RollBack(r.Number, j.plan)
-	applier.SkipWait, applier.Begin = j.ungated, nil
-	return f.openSet(ctx, j, applier, told, cmd.ErrOrStderr())
+	e.session = j
+	e.told.RollBack(r.Number, j.plan)
+	e.applier.SkipWait, e.applier.Begin = j.ungated, nil
+	return f.openSet(ctx, e)
 }
 
 // undoTarget returns the revision that --rollback-on-failure would roll back

@@ -16,7 +16,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/ordapply/ordapply/fn"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/version"
 	"github.com/ordapply/ordapply/sortorder"
@@ -43,9 +42,6 @@ Exit codes: 0 success, 1 failure, 2 usage error.
 `
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(150) // a run produces little long-lived data: collect less often
-	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(512 << 20) // with 100,000 resources uncollected garbage would exceed that
 	}
@@ -105,29 +101,4 @@ func printVersion(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	return printText(text.Bytes(), stdout, stderr)
-}
-
-// write prints the findings and, only if it is complete, the stream: kustomize
-// and kpt would take empty output as a request to delete everything.
-func write(out fn.Output, stdout, stderr io.Writer) int {
-	fmt.Fprint(stderr, out.Findings.Lines())
-	_, err := out.WriteTo(stdout)
-	if code := exitCode(err, stderr); code != 0 || !out.Findings.Failed() {
-		return code
-	}
-	return 1
-}
-
-// printText prints output that is not a stream.
-func printText(text []byte, stdout, stderr io.Writer) int {
-	_, err := stdout.Write(text)
-	return exitCode(err, stderr)
-}
-
-func exitCode(err error, stderr io.Writer) int {
-	if err == nil {
-		return 0
-	}
-	plain.Fprintf(stderr, "sortorder: write stdout: %v\n", err)
-	return 1
 }

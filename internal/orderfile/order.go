@@ -11,6 +11,10 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/abortable"
 	"github.com/ordapply/ordapply/sortorder"
 )
@@ -85,4 +89,28 @@ func ReadSortOrder(ctx context.Context, name string) (*sortorder.Order, error) {
 		return nil, err
 	}
 	return file.Order, nil
+}
+
+// RulesOf returns the rules for an object, by its application.
+func (f *File) RulesOf(obj *unstructured.Unstructured) *health.Rules {
+	if application, ok := f.externalOf[apply.Meta(obj).ID]; ok {
+		return f.health.rules[application]
+	}
+	if f.ApplicationOf == nil {
+		return f.health.rules[""]
+	}
+	return f.health.rules[f.ApplicationOf(apply.Meta(obj))]
+}
+
+// UseHealthRules adds the health rules of a file of --order; "" means no file.
+func UseHealthRules(ctx context.Context, assessor *health.Assessor, order string) error {
+	if order == "" {
+		return nil
+	}
+	file, err := Read(ctx, order)
+	if err != nil {
+		return err
+	}
+	assessor.RulesOf = file.RulesOf
+	return nil
 }

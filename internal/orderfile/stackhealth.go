@@ -1,16 +1,12 @@
 package orderfile
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/health"
 )
 
@@ -97,28 +93,4 @@ func readRules(rules []json.RawMessage) (*health.Rules, error) {
 		return nil, err
 	}
 	return health.ParseRules(text)
-}
-
-// RulesOf returns the rules for an object, by its application.
-func (f *File) RulesOf(obj *unstructured.Unstructured) *health.Rules {
-	if application, ok := f.externalOf[apply.Meta(obj).ID]; ok {
-		return f.health.rules[application]
-	}
-	if f.ApplicationOf == nil {
-		return f.health.rules[""]
-	}
-	return f.health.rules[f.ApplicationOf(apply.Meta(obj))]
-}
-
-// UseHealthRules adds the health rules of a file of --order; "" means no file.
-func UseHealthRules(ctx context.Context, assessor *health.Assessor, order string) error {
-	if order == "" {
-		return nil
-	}
-	file, err := Read(ctx, order)
-	if err != nil {
-		return err
-	}
-	assessor.RulesOf = file.RulesOf
-	return nil
 }

@@ -127,10 +127,6 @@ func checkPlanFileResources(resources []planFileResource) error {
 	return nil
 }
 
-func (id planID) id() object.ID {
-	return object.ID{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
-}
-
 // Check returns an error unless a new preview equals the plan, except for
 // objects in made, which were created since an earlier check. The error lists
 // all differences.

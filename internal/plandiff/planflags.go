@@ -27,6 +27,13 @@ func StoredFlags() []string {
 	}
 }
 
+// previewFlagSet returns the flags of a preview with their defaults.
+func previewFlagSet() *pflag.FlagSet {
+	var cmd cobra.Command
+	new(previewFlags).register(&cmd)
+	return cmd.Flags()
+}
+
 // buildFlags returns the flags that start a build or let it run programs. A
 // plan file stores them only for messages.
 func buildFlags() []string { return []string{"kustomize", "enable-alpha-plugins", "enable-exec"} }
@@ -69,7 +76,7 @@ func flagValues(flag *pflag.Flag) []string {
 
 // checkPlannedFlags returns an error for flags that a plan file cannot set.
 func checkPlannedFlags(flags map[string][]string) error {
-	known := NewPlan().Flags()
+	known := previewFlagSet()
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		if !slices.Contains(StoredFlags(), name) {
 			return fmt.Errorf("it sets --%s, which a plan file cannot set", name)
@@ -92,7 +99,7 @@ func (file *File) RestoreFlags(cmd *cobra.Command) error {
 	if err := file.needsBuild(cmd); err != nil {
 		return err
 	}
-	planned := NewPlan().Flags()
+	planned := previewFlagSet()
 	for _, name := range StoredFlags() {
 		flag := cmd.Flags().Lookup(name)
 		was, recorded := file.Flags[name]

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ordapply/ordapply/internal/fielddiff"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/preview"
 )
 
@@ -25,13 +24,6 @@ type PlanDocument struct {
 
 type planWave struct {
 	Name string `json:"name,omitempty"`
-}
-
-type planID struct {
-	Group     string `json:"group,omitempty"`
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
 }
 
 type planResource struct {
@@ -100,5 +92,3 @@ func resourceInJSON(row preview.Row) planResource {
 	}
 	return out
 }
-
-func idInJSON(id object.ID) planID { return planID{id.Group, id.Kind, id.Namespace, id.Name} }

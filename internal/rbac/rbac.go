@@ -17,7 +17,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/access"
 	"github.com/ordapply/ordapply/internal/connect"
 	"github.com/ordapply/ordapply/internal/healthfiles"
@@ -26,11 +25,8 @@ import (
 	"github.com/ordapply/ordapply/internal/planning"
 	"github.com/ordapply/ordapply/internal/setflags"
 	"github.com/ordapply/ordapply/internal/source"
-	"github.com/ordapply/ordapply/internal/usage"
 	"github.com/ordapply/ordapply/kube"
-	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/state"
 )
 
 // rbacFlags are the flags of rbac.
@@ -101,15 +97,6 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 	return err
 }
 
-// rbacRequest is the stream and plan for which Roles are printed.
-type rbacRequest struct {
-	stream *apply.Stream
-	plan   *ordering.Plan
-	kinds  kube.Kinds
-	target *connect.Target // nil without a cluster
-	scope  apply.Scope
-}
-
 // load reads and plans the stream, for the cluster if there is one. guess is
 // used for kinds that neither the cluster nor Kubernetes defines.
 func (f *rbacFlags) load(cmd *cobra.Command, guess kube.Kinds) (w rbacRequest, err error) {
@@ -166,43 +153,6 @@ func (f *rbacFlags) permissions(ctx context.Context, w rbacRequest) (kube.Permis
 	}
 	all.Add(more)
 	return all, notes, nil
-}
-
-// parent returns a set's parent; without a cluster it must be a Secret or
-// ConfigMap.
-func (w rbacRequest) parent(ctx context.Context, text string) (object.ID, kube.Kind, error) {
-	if w.target != nil {
-		gvk, id, err := setflags.ParentOf(ctx, w.target, text)
-		kind, _ := w.kinds(gvk)
-		return id, kind, err
-	}
-	word, name, found := strings.Cut(text, "/")
-	if !found {
-		word, name = "secret", text
-	}
-	for _, kind := range []string{"Secret", "ConfigMap"} {
-		if id := (object.ID{Kind: kind, Namespace: w.scope.Namespace, Name: name}); planning.IsKind(id, word) && name != "" {
-			served, _ := kube.OwnKinds(schema.GroupVersionKind{Version: "v1", Kind: kind})
-			return id, served, nil
-		}
-	}
-	return object.ID{}, kube.Kind{}, usage.Errorf("--applyset=%s: without a cluster write NAME, secret/NAME or configmap/NAME", text)
-}
-
-// servedSetKinds returns the group-kinds that the set's parent lists and the cluster
-// serves; empty without a cluster or permission to read the parent.
-func (w rbacRequest) servedSetKinds(ctx context.Context, parent object.ID, kind kube.Kind) applyset.Parent {
-	if w.target == nil {
-		return applyset.Parent{ID: parent}
-	}
-	set, err := state.Open(ctx, w.target.Cluster, kind.Resource.GroupVersion().WithKind(parent.Kind), parent, true)
-	if err != nil {
-		return applyset.Parent{ID: parent}
-	}
-	set.Parent.Kinds = slices.DeleteFunc(set.Parent.Kinds, func(gk schema.GroupKind) bool {
-		return len(w.target.Cluster.Versions(gk)) == 0
-	})
-	return set.Parent
 }
 
 // notes returns what else the user should know about the Roles.

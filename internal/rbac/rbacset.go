@@ -69,11 +69,17 @@ func (f *rbacSetFlags) setPermissions(ctx context.Context, w rbacRequest, applie
 	if f.takeOver {
 		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "patch"))
 	}
-	back, notes, err := f.backPermissions(ctx, w, applier, parent, home, &promise)
+	if f.onFailure {
+		all.Add(byKind(CreationPermissions(w.stream.Objects, w.kinds)))
+	}
+	revisions, notes, err := f.revisions(ctx, w, parent, home)
 	if err != nil {
 		return all, nil, err
 	}
-	all.Add(byKind(back))
+	for _, r := range revisions {
+		all.Add(byKind(applier.Permissions(r.Plan, r.Objects(), kube.StreamKinds(r.Objects()).Or(w.kinds))))
+		promise = promise.WithMembers(slices.Collect(maps.Keys(r.Objects())))
+	}
 	if f.prune || f.remove || f.rollback { // a deletion also removes the label from kept objects, with PATCH as apply set it
 		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "watch", "delete"))
 	}
@@ -83,52 +89,34 @@ func (f *rbacSetFlags) setPermissions(ctx context.Context, w rbacRequest, applie
 	return all, notes, nil
 }
 
-// backPermissions returns the permissions for rolling back to revisions of the
-// set. It adds the kinds of the revisions to promise.
-func (f *rbacSetFlags) backPermissions(ctx context.Context, w rbacRequest, applier apply.Applier, parent object.ID, home string, promise *applyset.Parent) (kube.Permissions, []string, error) {
-	var all kube.Permissions
-	if !f.onFailure && !f.rollback {
-		return all, nil, nil
+// revisions returns the revisions to which a rollback may go: all, or with
+// --rollback-on-failure alone the deployed one.
+func (f *rbacSetFlags) revisions(ctx context.Context, w rbacRequest, parent object.ID, home string) ([]*state.Revision, []string, error) {
+	switch {
+	case !f.onFailure && !f.rollback:
+		return nil, nil, nil
+	case w.target == nil:
+		return nil, []string{"A rollback applies a revision of the apply set: without a cluster, no Role allows kinds that only a revision contains."}, nil
 	}
-	if f.onFailure {
-		all.Add(CreationPermissions(w.stream.Objects, w.kinds))
-	}
-	if w.target == nil {
-		return all, []string{"A rollback applies a revision of the apply set: without a cluster, no Role allows kinds that only a revision contains."}, nil
-	}
-	revisions, err := f.revisions(ctx, state.History{Cluster: w.target.Cluster, Parent: applyset.Parent{ID: parent}, Namespace: home})
-	if err != nil {
-		return all, nil, err
-	}
-	for _, r := range revisions {
-		kinds := kube.StreamKinds(r.Objects()).Or(w.kinds)
-		all.Add(applier.Permissions(r.Plan, r.Objects(), kinds))
-		*promise = promise.WithMembers(slices.Collect(maps.Keys(r.Objects())))
-	}
-	return all, nil, nil
-}
-
-// revisions returns the revisions to which a rollback may go: all, or the
-// deployed one.
-func (f *rbacSetFlags) revisions(ctx context.Context, history state.History) ([]*state.Revision, error) {
+	history := state.History{Cluster: w.target.Cluster, Parent: applyset.Parent{ID: parent}, Namespace: home}
 	if !f.rollback {
 		r, err := history.Last(ctx, state.Deployed)
 		if r == nil || err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return []*state.Revision{r}, nil
+		return []*state.Revision{r}, nil, nil
 	}
 	entries, err := history.List(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var out []*state.Revision
 	for _, e := range entries {
 		r, err := history.Read(ctx, e.Number)
 		if err != nil {
-			return nil, fmt.Errorf("--rollback: %w", err)
+			return nil, nil, fmt.Errorf("--rollback: %w", err)
 		}
 		out = append(out, r)
 	}
-	return out, nil
+	return out, nil, nil
 }

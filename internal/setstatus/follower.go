@@ -2,6 +2,8 @@ package setstatus
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,14 +38,11 @@ type setSnapshot struct {
 // it. It polls what cannot be watched. All state belongs to one goroutine, to
 // which the watches send.
 type statusFollower struct {
-	read  func(ctx context.Context, whole bool) (*setSnapshot, error)
-	watch func(ctx context.Context, v kube.View, changed func(kube.WatchEvent))
-	show  renderer
+	read    func(ctx context.Context, whole bool) (*setSnapshot, error)
+	watches *watchSet
+	show    renderer
 
 	scene     *setSnapshot
-	open      map[kube.View]*activeWatch
-	forbidden map[kube.View]bool
-	events    chan keyedWatchEvent
 	services  map[object.ID]bool // cached results: whether a Service has endpoints
 	again     earliestTimer      // when to read the set
 	whole     bool               // and all of its members
@@ -58,14 +57,13 @@ type statusFollower struct {
 func (f *statusFollower) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f.open, f.forbidden, f.services = map[kube.View]*activeWatch{}, map[kube.View]bool{}, map[object.ID]bool{}
-	f.events, f.again, f.redraw = make(chan keyedWatchEvent), newEarliestTimer(), newEarliestTimer()
+	f.services, f.again, f.redraw = map[object.ID]bool{}, newEarliestTimer(), newEarliestTimer()
 	f.whole = true
 	err := f.refresh(ctx)
 	for err == nil && ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case s := <-f.events:
+		case s := <-f.watches.events:
 			f.handleEvent(ctx, s)
 		case <-f.again.C:
 			err = f.refresh(ctx)
@@ -111,6 +109,14 @@ func (f *statusFollower) refresh(ctx context.Context) error {
 	return f.show.show(s.now)
 }
 
+// arrange watches the set as it is now. If it cannot be watched completely, it is
+// polled instead.
+func (f *statusFollower) arrange(ctx context.Context) {
+	if !f.watches.arrange(ctx, f.scene, slices.Collect(maps.Keys(f.services))) {
+		f.scheduleRefresh(f.refreshed.Add(pollInterval), true)
+	}
+}
+
 // scheduleRefresh schedules a read of the set at or before a time.
 func (f *statusFollower) scheduleRefresh(at time.Time, whole bool) {
 	f.whole = f.whole || whole
@@ -119,16 +125,16 @@ func (f *statusFollower) scheduleRefresh(at time.Time, whole bool) {
 
 // handleEvent handles an event of a watch.
 func (f *statusFollower) handleEvent(ctx context.Context, s keyedWatchEvent) {
-	if f.open[s.from.View] != s.from {
-		return // that watch was closed
+	if !f.watches.has(s.from) {
+		return // it was closed
 	}
 	switch {
 	case s.Reconnected:
 	case s.Disconnected != nil: // watches retry with increasing backoff
-		f.close()
+		f.watches.close()
 		f.scheduleRefresh(f.refreshed.Add(pollInterval), true)
 	case s.Forbidden != nil:
-		f.forbidden[s.from.View] = true
+		f.watches.forbidden[s.from.View] = true
 		f.arrange(ctx)
 	case s.from.sign:
 		f.scheduleRefresh(f.refreshed.Add(minShowInterval), false)
@@ -142,7 +148,7 @@ func (f *statusFollower) handleEvent(ctx context.Context, s keyedWatchEvent) {
 // draw shows the objects that the watches received, once all have listed.
 func (f *statusFollower) draw(ctx context.Context) error {
 	f.redraw.off()
-	live, all := f.objects()
+	live, all := f.watches.objects()
 	if !all {
 		return nil
 	}

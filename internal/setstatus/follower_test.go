@@ -57,7 +57,7 @@ func newStage() *stage {
 			return setStatusOf(len(live))
 		},
 	}
-	s.statusFollower = &statusFollower{show: s, read: s.read, watch: s.watch}
+	s.statusFollower = &statusFollower{show: s, read: s.read, watches: newWatchSet(s.watch)}
 	return s
 }
 

@@ -367,3 +367,12 @@ func (s *setStatus) members() []member {
 	}
 	return out
 }
+
+// verdicts returns all members by ID.
+func (s *setStatus) verdicts() map[object.ID]member {
+	out := map[object.ID]member{}
+	for _, m := range s.members() {
+		out[m.ID] = m
+	}
+	return out
+}

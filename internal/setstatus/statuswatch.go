@@ -28,9 +28,9 @@ func (f *statusFlags) follow(cmd *cobra.Command, o *observer) error {
 	reader := &setPoller{observer: o}
 	return (&statusFollower{
 		read: reader.read, show: show,
-		watch: func(ctx context.Context, v kube.View, changed func(kube.WatchEvent)) {
+		watches: newWatchSet(func(ctx context.Context, v kube.View, changed func(kube.WatchEvent)) {
 			o.Target.Cluster.Watch(ctx, v.Kind, v.Namespace, v.Query, changed)
-		},
+		}),
 	}).follow(cmd.Context())
 }
 

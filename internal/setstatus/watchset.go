@@ -10,6 +10,22 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
+// watchSet is the watches that are open. Its methods belong to one goroutine, to which
+// the watches send their events.
+type watchSet struct {
+	watch     func(ctx context.Context, v kube.View, changed func(kube.WatchEvent))
+	open      map[kube.View]*activeWatch
+	forbidden map[kube.View]bool
+	events    chan keyedWatchEvent
+}
+
+func newWatchSet(watch func(context.Context, kube.View, func(kube.WatchEvent))) *watchSet {
+	return &watchSet{watch: watch, open: map[kube.View]*activeWatch{}, forbidden: map[kube.View]bool{}, events: make(chan keyedWatchEvent)}
+}
+
+// has reports whether a watch is still open.
+func (w *watchSet) has(o *activeWatch) bool { return w.open[o.View] == o }
+
 // activeWatch is a watched view and the objects it has shown.
 type activeWatch struct {
 	kube.View
@@ -48,12 +64,12 @@ func (o *activeWatch) record(c kube.WatchEvent) {
 
 // objects returns all objects in the views of members; false if one of them has
 // not been listed yet, or there are none.
-func (f *statusFollower) objects() ([]*unstructured.Unstructured, bool) {
-	if len(f.open) == 0 {
+func (w *watchSet) objects() ([]*unstructured.Unstructured, bool) {
+	if len(w.open) == 0 {
 		return nil, false
 	}
 	var live []*unstructured.Unstructured
-	for _, o := range f.open {
+	for _, o := range w.open {
 		if o.ofMembers() && !o.listed {
 			return nil, false
 		}
@@ -65,18 +81,18 @@ func (f *statusFollower) objects() ([]*unstructured.Unstructured, bool) {
 }
 
 // neededWatches returns the views to watch; false if they cannot show the whole set.
-func (f *statusFollower) neededWatches() ([]activeWatch, bool) {
+func (w *watchSet) neededWatches(scene *setSnapshot, services []object.ID) ([]activeWatch, bool) {
 	var views []activeWatch
-	whole := !f.scene.incomplete
+	whole := !scene.incomplete
 	add := func(o activeWatch) {
-		whole = whole && !f.forbidden[o.View]
+		whole = whole && !w.forbidden[o.View]
 		views = append(views, o)
 	}
-	for _, v := range f.scene.changeSignals {
+	for _, v := range scene.changeSignals {
 		add(activeWatch{View: v, sign: true})
 	}
-	for _, v := range f.scene.members {
-		if apart := f.scene.perNamespace(v); f.forbidden[v] && len(apart) > 0 {
+	for _, v := range scene.members {
+		if apart := scene.perNamespace(v); w.forbidden[v] && len(apart) > 0 {
 			for _, v := range apart {
 				add(activeWatch{View: v})
 			}
@@ -84,42 +100,42 @@ func (f *statusFollower) neededWatches() ([]activeWatch, bool) {
 		}
 		add(activeWatch{View: v})
 	}
-	for service := range f.services {
-		add(activeWatch{View: f.scene.backends(service), service: service})
+	for _, service := range services {
+		add(activeWatch{View: scene.backends(service), service: service})
 	}
 	return views, whole
 }
 
-// arrange opens the wanted views and closes the others. If the set cannot be
-// watched completely, it is polled instead.
-func (f *statusFollower) arrange(ctx context.Context) {
-	views, whole := f.neededWatches()
+// arrange opens the views that a set and its Services need and closes the others. If
+// they cannot show the whole set, it closes all and returns false.
+func (w *watchSet) arrange(ctx context.Context, scene *setSnapshot, services []object.ID) bool {
+	views, whole := w.neededWatches(scene, services)
 	if !whole {
-		f.close()
-		f.scheduleRefresh(f.refreshed.Add(pollInterval), true)
-		return
+		w.close()
+		return false
 	}
 	wanted := map[kube.View]bool{}
 	for _, v := range views {
-		if wanted[v.View] = true; f.open[v.View] == nil {
-			f.begin(ctx, v)
+		if wanted[v.View] = true; w.open[v.View] == nil {
+			w.begin(ctx, v)
 		}
 	}
-	for view, o := range f.open {
+	for view, o := range w.open {
 		if !wanted[view] {
 			o.end()
-			delete(f.open, view)
+			delete(w.open, view)
 		}
 	}
+	return true
 }
 
 // begin opens a view.
-func (f *statusFollower) begin(ctx context.Context, v activeWatch) {
+func (w *watchSet) begin(ctx context.Context, v activeWatch) {
 	ctx, v.end = context.WithCancel(ctx)
 	v.objects = map[object.ID]*unstructured.Unstructured{}
-	o, news := &v, f.events
-	f.open[o.View] = o
-	go f.watch(ctx, o.View, func(c kube.WatchEvent) {
+	o, news := &v, w.events
+	w.open[o.View] = o
+	go w.watch(ctx, o.View, func(c kube.WatchEvent) {
 		select {
 		case news <- keyedWatchEvent{o, c}:
 		case <-ctx.Done():
@@ -128,9 +144,9 @@ func (f *statusFollower) begin(ctx context.Context, v activeWatch) {
 }
 
 // close closes all watches.
-func (f *statusFollower) close() {
-	for view, o := range f.open {
+func (w *watchSet) close() {
+	for view, o := range w.open {
 		o.end()
-		delete(f.open, view)
+		delete(w.open, view)
 	}
 }

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/access"
+	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/hookrun"
+	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/planning"
+	"github.com/ordapply/ordapply/internal/planprint"
+	"github.com/ordapply/ordapply/internal/report"
+	"github.com/ordapply/ordapply/internal/source"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// deletion is a prepared deletion.
+type deletion struct {
+	target *connect.Target
+	order  *ordering.Deletion
+	live   map[object.ID]*unstructured.Unstructured // at least their metadata
+	keep   func(live *unstructured.Unstructured) string
+	hooks  []ordering.Resource // run before and after the deletion
+
+	files *report.Files
+}
+
+// prepare reads the manifests and the live objects that they name.
+func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deletion, err error) {
+	d.files = files
+	f.DropText = true
+	inputs, options, err := planning.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, ""))
+	if errors.Is(err, source.ErrNoResources) {
+		return d, fmt.Errorf("%w: nothing was deleted", source.ErrNoResources)
+	}
+	if err != nil {
+		return d, err
+	}
+	if d.target, err = connect.To(cmd.Context(), f.cluster, files.Watch); err != nil {
+		return d, err
+	}
+	scope := d.target.Scope
+	scope.Deletion = true
+	stream, err := apply.NewStream(planning.MarkHooks(inputs, options), scope)
+	options.Excluded, d.keep, d.hooks = stream.Excluded, protectedIn(stream), stream.Hooks
+	remarks, wrong := planning.CheckDeletion(stream, options, d.target)
+	order, unordered := ordering.DeletionOrder(stream.Resources, options)
+	if err := errors.Join(err, wrong, unordered); err != nil {
+		return d, err
+	}
+	d.order = order
+	d.order.Notes = slices.Concat(d.order.Notes, stream.Notes(), remarks)
+	d.order.Notes = append(d.order.Notes, d.target.UndiscoveredNotes(stream)...)
+	if d.live, err = apply.Find(cmd.Context(), d.target.Cluster, stream.Resources); err != nil || f.dryRun == "client" {
+		return d, err
+	}
+	required := func() []kube.Permission {
+		all := access.RemovalPermissions(d.live, kube.KindsOf(d.target.Cluster))
+		if f.dryRun == "none" {
+			running, _ := hooks.Read(d.hooks)
+			all.Add(hookrun.Permissions(running, kube.KindsOf(d.target.Cluster), f.diagnosis, hooks.PreDelete, hooks.PostDelete))
+		}
+		return all.Required
+	}
+	return d, d.target.CheckPermissions(cmd.Context(), required, append(f.InputFlags.Same(), "--delete")...)
+}
+
+// protectedIn keeps objects whose manifest protects them, even if the live
+// object does not have the annotation yet.
+func protectedIn(stream *apply.Stream) func(*unstructured.Unstructured) string {
+	return func(live *unstructured.Unstructured) string {
+		manifest := stream.Objects[apply.Meta(live).ID]
+		if manifest == nil {
+			return ""
+		}
+		protection := applyset.Protection(manifest)
+		if protection == "" {
+			return ""
+		}
+		return fmt.Sprintf("the annotation %s of its manifest keeps it", protection)
+	}
+}
+
+// remover returns a Remover configured by the flags.
+func (f *deleteFlags) remover(d deletion, told func(apply.Event)) apply.Remover {
+	return apply.Remover{
+		Cluster:         d.files.Of(d.target.Cluster),
+		Timeout:         f.timeout,
+		WaveTimeout:     orNone(f.waveTimeout),
+		DryRun:          f.dryRun == "server",
+		NoWait:          !f.wait,
+		PruneNamespaces: f.pruneNamespaces,
+		KeepReason:      d.keep,
+		NoDiagnosis:     !f.diagnosis,
+		Events:          told,
+	}
+}
+
+// show prints the order of a deletion.
+func (f *deleteFlags) show(w io.Writer, d deletion) error {
+	plan := d.order.Plan()
+	switch f.output {
+	case "json":
+		return planprint.JSON(w, plan)
+	case "name":
+		for _, s := range plan.Steps {
+			if d.live[s.ID] != nil {
+				plain.Fprintln(w, report.ResourceName(s.ID))
+			}
+		}
+		return nil
+	}
+	for i, s := range plan.Steps {
+		if d.live[s.ID] == nil {
+			plan.Steps[i].Why.Rule, plan.Steps[i].Why.Detail = "does not exist", ""
+		}
+	}
+	return plan.WriteText(w)
+}
+
+// report returns the reporters of a deletion.
+func (f *deleteFlags) report(cmd *cobra.Command, d deletion, o report.Outputs) *report.Reporters {
+	return o.Report(cmd, d.target, d.order.Plan(), d.files, report.Options{
+		Output: f.output, DryRun: f.dryRun == "server", WaveTimeout: f.waveTimeout, NoLive: f.NoLive || f.dryRun != "none", Deletion: true,
+	})
+}
+
+// hookApplier returns the Applier for the hooks of a deletion.
+func (f *deleteFlags) hookApplier(t *connect.Target, files *report.Files, told func(apply.Event)) apply.Applier {
+	return apply.Applier{
+		Cluster: files.Of(t.Cluster), Timeout: f.timeout, WaveTimeout: orNone(f.waveTimeout), NoDiagnosis: !f.diagnosis, Events: told,
+	}
+}
+
+// deleteAround deletes the objects of manifests, runs their delete hooks before
+// and after, and then deletes objects that hooks left behind.
+func (f *deleteFlags) deleteAround(ctx context.Context, d deletion, told *report.Reporters) (apply.Summary, error) {
+	remover := f.remover(d, told.Event)
+	all, _ := hooks.Read(d.hooks)
+	if len(all) == 0 || f.dryRun == "server" {
+		return remover.Run(ctx, d.order, d.live)
+	}
+	runner := hookrun.Runner{Applier: f.hookApplier(d.target, d.files, told.Event), Events: told.Event}
+	ran, err := runner.Run(ctx, hooks.PreDelete, all)
+	if err != nil {
+		return apply.Summary{Hooks: ran}, err
+	}
+	summary, err := remover.Run(ctx, d.order, d.live)
+	if err == nil {
+		var after []apply.Result
+		after, err = runner.Run(ctx, hooks.PostDelete, all)
+		ran = append(ran, after...)
+	}
+	if err == nil {
+		var left []apply.Result
+		left, err = runner.RemoveLeftovers(ctx, all)
+		ran = append(ran, left...)
+	}
+	summary.Hooks = ran
+	return summary, err
+}

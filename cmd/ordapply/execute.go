@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/hookrun"
+	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/planning"
+	"github.com/ordapply/ordapply/internal/planprint"
+	"github.com/ordapply/ordapply/internal/report"
+	"github.com/ordapply/ordapply/internal/verbose"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/preview"
+)
+
+// execute runs a plan on a cluster and reports its events.
+func (f *applyFlags) execute(cmd *cobra.Command, j session) error {
+	j.plan.Notes = append(j.plan.Notes, j.target.UndiscoveredNotes(j.stream)...)
+	if f.dryRun == "none" {
+		j.plan.Notes = append(j.plan.Notes, planning.UnknownKindNotes(j.target.Cluster, j.stream, j.plan, f.kindTimeout)...)
+	}
+	outputs := report.OpenOutputs(cmd)
+	defer outputs.Close(cmd.Context())
+	told := outputs.Report(cmd, j.target, j.plan, j.files, f.reportOptions(j))
+	told.Begin()
+	verbose.Of(cmd.Context()).Plan(j.plan)
+	defer told.NotifyInterrupt(cmd.Context(), outputs.Err)()
+	summary, err := f.apply(cmd.Context(), execution{j, f.applier(j, told.Event), told, cmd.ErrOrStderr()})
+	ended, err := j.files.Ended(summary, j.target.Warnings.List(), exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
+	told.End(ended)
+	return err
+}
+
+// apply applies the stream, to an apply set if one is given.
+func (f *applyFlags) apply(ctx context.Context, e execution) (apply.Summary, error) {
+	e.applier.Begin = e.precondition
+	if f.Set == "" {
+		if e.planned != nil {
+			e.applier.Begin = func(ctx context.Context) error {
+				preview, err := e.applier.Preview(ctx, e.plan, e.stream.Objects)
+				if err == nil {
+					err = e.planned.Check(ctx, e.target, preview, nil)
+				}
+				return err
+			}
+		}
+		return f.applyAround(ctx, e)
+	}
+	run, err := f.openSet(ctx, e)
+	if err != nil {
+		return apply.Summary{}, err
+	}
+	if e.planned != nil {
+		run.Check = func(ctx context.Context, preview *preview.Preview, made []object.ID) error {
+			return e.planned.Check(ctx, e.target, preview, made)
+		}
+	}
+	switch {
+	case f.Rollback:
+		f.enableRollback(&run, e)
+	case len(e.atomic) > 0:
+		enableStackRollback(&run, e)
+	}
+	return run.Do(ctx)
+}
+
+// printClientDryRun prints the plan for --dry-run=client, with --prune including what
+// would be pruned from the set.
+func (f *applyFlags) printClientDryRun(cmd *cobra.Command, j session) error {
+	plan := j.plan
+	if f.Set != "" && f.Prune {
+		applier := apply.Applier{Cluster: j.target.Cluster, Manager: f.fieldManager, Timeout: f.timeout}
+		run, err := f.SetFlags.Open(cmd.Context(), j.setJob(), applier, cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		if plan, err = run.PlanWithPrune(cmd.Context()); err != nil {
+			return err
+		}
+	}
+	return f.showPlan(cmd.OutOrStdout(), plan)
+}
+
+func (f *applyFlags) showPlan(w io.Writer, plan *ordering.Plan) error {
+	switch f.output {
+	case "json":
+		return planprint.JSON(w, plan)
+	case "name":
+		var b strings.Builder
+		for _, s := range plan.Steps {
+			plain.Fprintln(&b, report.ResourceName(s.ID))
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	return plan.WriteText(w)
+}
+
+// reportOptions returns how a run is reported.
+func (f *applyFlags) reportOptions(j session) report.Options {
+	return report.Options{Output: f.output, Schedule: j.schedule, DryRun: f.dryRun == "server", WaveTimeout: f.waveTimeout, NoLive: f.NoLive}
+}
+
+// applyAround applies a stream without an apply set, with its hooks. It is an
+// install or an upgrade depending on whether its objects exist in the cluster.
+func (f *applyFlags) applyAround(ctx context.Context, e execution) (apply.Summary, error) {
+	all, _ := hooks.Read(e.stream.Hooks)
+	around := &hookrun.Around{
+		Runner: hookrun.Runner{Applier: e.applier, Adopt: f.Adopt == "any", Events: e.told.Event},
+		Hooks:  all, Stream: e.stream,
+		Operation: func(ctx context.Context) (hooks.Operation, error) {
+			operation, _, err := hookrun.OperationOf(ctx, e.applier.Cluster, e.stream)
+			return operation, err
+		},
+	}
+	e.applier.First = around.Pre
+	summary, err := e.applier.Run(ctx, e.plan, e.stream.Objects)
+	if err == nil {
+		err = around.Post(ctx)
+	}
+	return around.WithHookResults(summary), err
+}

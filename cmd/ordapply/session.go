@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/plandiff"
+	"github.com/ordapply/ordapply/internal/planning"
+	"github.com/ordapply/ordapply/internal/report"
+	"github.com/ordapply/ordapply/internal/setflags"
+	"github.com/ordapply/ordapply/internal/setstatus"
+	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state"
+)
+
+// session is a prepared run.
+type session struct {
+	target   *connect.Target
+	stream   *apply.Stream
+	plan     *ordering.Plan
+	memory   state.RevisionMetadata // what the history of an apply set stores about it
+	schedule apply.Schedule
+	assessor *health.Assessor
+	ungated  func(object.ID) bool
+	files    *report.Files
+	atomic   []state.AtomicStack
+	planned  *plandiff.File // the plan that must still be valid; nil without one
+	// precondition is checked under the lock, before the first write; nil means no
+	// check.
+	precondition func(context.Context) error
+}
+
+// newSession returns a job with the settings that depend on flags only.
+func (f *applyFlags) newSession(ctx context.Context, files *report.Files) (j session, err error) {
+	j.files = files
+	if f.dryRun != "none" && f.dryRun != "client" && f.dryRun != "server" {
+		return j, usage.Errorf("--dry-run=%s: write none, client or server", f.dryRun)
+	}
+	if j.schedule, err = apply.ParseSchedule(f.schedule); err != nil {
+		return j, usage.Errorf("--schedule: %w", err)
+	}
+	j.assessor, err = f.Assessor(ctx)
+	return j, err
+}
+
+// setJob returns what is applied to an apply set.
+func (j session) setJob() setflags.Job {
+	return setflags.Job{Target: j.target, Stream: j.stream, Plan: j.plan, Metadata: j.memory}
+}
+
+// execution is a session that runs: what applies it, and where it is reported.
+type execution struct {
+	session
+	applier apply.Applier
+	told    *report.Reporters
+	notes   io.Writer
+}
+
+// openSet returns a run of the apply set that is reported as it goes.
+func (f *applyFlags) openSet(ctx context.Context, e execution) (state.Run, error) {
+	run, err := f.SetFlags.Open(ctx, e.setJob(), e.applier, e.notes)
+	run.OnPruning, run.Remover.Events = e.told.Extend, e.told.Event
+	return run, err
+}
+
+// revisionSession returns the job that applies a revision; flag is the flag with which
+// rbac prints its permissions.
+func (f *applyFlags) revisionSession(ctx context.Context, j session, r *state.Revision, flag string) (session, error) {
+	if err := sameCluster(ctx, j.target, r); err != nil {
+		return j, err
+	}
+	if err := setstatus.UseRulesOf(j.assessor, r); err != nil {
+		return j, err
+	}
+	j.planned = nil
+	j.stream, j.plan = &apply.Stream{Resources: r.Resources, Objects: r.Objects(), Hooks: r.Hooks}, r.Plan
+	j.memory = state.RevisionMetadata{Limit: f.Limit, Revision: state.Revision{
+		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number,
+	}}
+	var err error
+	if j.ungated, err = planning.Gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
+		return j, err
+	}
+	return j, j.target.CheckPermissions(ctx, func() []kube.Permission { return f.permissions(ctx, j) },
+		"-f", "MANIFESTS", "-n", j.target.Scope.Namespace, "--applyset", f.Set, flag)
+}
+
+// sameCluster returns an error if a revision was applied to another cluster, as
+// after restoring a backup.
+func sameCluster(ctx context.Context, t *connect.Target, r *state.Revision) error {
+	id, err := kube.ClusterID(ctx, t.Cluster)
+	if err != nil || r.Cluster == "" || id == "" || r.Cluster == id {
+		return err
+	}
+	return fmt.Errorf("revision %d was applied to another cluster (its kube-system namespace has uid %s, that of %s has %s): apply the stream itself to this one", r.Number, r.Cluster, t, id)
+}
