@@ -58,7 +58,7 @@ func importTable() []tier {
 			{"internal/exit", "exit codes, and the outcome of a run that is reported", []string{"apply", "internal/abortable", "internal/events", "internal/usage", "state"}},
 		}},
 		{title: "from flags to a plan", packages: []pkgRow{
-			{"internal/planning", "the stream and the plan that flags ask for", []string{"apply", "fn", "internal/annotations", "internal/celcondition", "internal/connect", "internal/declared", "internal/hooks", "internal/kindnames", "internal/orderfile", "internal/plain", "internal/settings", "internal/source", "internal/stamp", "internal/usage", "object", "ordering"}},
+			{"internal/planning", "the stream and the plan that flags ask for", []string{"apply", "fn", "internal/annotations", "internal/celcondition", "internal/connect", "internal/declared", "internal/hooks", "internal/kindnames", "internal/orderfile", "internal/plain", "internal/settings", "internal/source", "internal/stamp", "internal/usage", "kube", "object", "ordering"}},
 		}},
 		{title: "manifests", packages: []pkgRow{
 			{"internal/source", "reads manifests: files, folders, URLs, kustomizations", []string{"apply", "fn", "internal/abortable", "internal/activity", "internal/orderfile", "internal/plain", "internal/stamp", "internal/usage", "internal/verbose", "internal/yamltext", "manifest", "object"}},
