@@ -61,7 +61,7 @@ func (d SetDeletion) Do(ctx context.Context) (apply.Summary, error) {
 	held, release, err := lock.Acquire(ctx, d.LockTimeout)
 	switch {
 	case kubeerr.MissingNamespace(err) != "":
-		return apply.Summary{}, d.unknownSetError()
+		return apply.Summary{}, &UnknownError{d.Parent}
 	case kubeerr.IsNamespaceTerminating(err): // an earlier run got that far
 		return d.finish(ctx)
 	case err != nil:
@@ -163,13 +163,9 @@ func (d SetDeletion) openKnown(ctx context.Context) (*Set, error) {
 		err = set.Recover(ctx, d.history())
 	}
 	if err == nil && !set.Known() {
-		err = d.unknownSetError()
+		err = &UnknownError{d.Parent}
 	}
 	return set, err
-}
-
-func (d SetDeletion) unknownSetError() error {
-	return &UnknownError{d.Parent}
 }
 
 // UnknownError reports that a set does not exist.

@@ -90,19 +90,13 @@ func (f *deleteFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if f.set != "" {
-		err = f.deleteSet(cmd, files)
-	} else {
-		err = f.deleteManifests(cmd, files)
+		return report.Reported(f.deleteSet(cmd, files))
 	}
-	return report.Reported(err)
-}
-
-func (f *deleteFlags) deleteManifests(cmd *cobra.Command, files *report.Files) error {
 	d, err := f.prepare(cmd, files)
-	if err == nil {
-		return f.execute(cmd, d)
+	if err != nil {
+		return report.Reported(report.Unstarted(cmd.OutOrStdout(), f.output, files, err))
 	}
-	return report.Unstarted(cmd.OutOrStdout(), f.output, files, err)
+	return report.Reported(f.execute(cmd, d))
 }
 
 // execute deletes, or prints the order of deletion, and reports events.

@@ -16,9 +16,7 @@ import (
 	"github.com/ordapply/ordapply/internal/connect"
 	"github.com/ordapply/ordapply/internal/hookrun"
 	"github.com/ordapply/ordapply/internal/hooks"
-	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/planprint"
 	"github.com/ordapply/ordapply/internal/report"
 	"github.com/ordapply/ordapply/internal/source"
 	"github.com/ordapply/ordapply/kube"
@@ -82,14 +80,10 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deleti
 func protectedIn(stream *apply.Stream) func(*unstructured.Unstructured) string {
 	return func(live *unstructured.Unstructured) string {
 		manifest := stream.Objects[apply.Meta(live).ID]
-		if manifest == nil {
+		if manifest == nil || applyset.Protection(manifest) == "" {
 			return ""
 		}
-		protection := applyset.Protection(manifest)
-		if protection == "" {
-			return ""
-		}
-		return fmt.Sprintf("the annotation %s of its manifest keeps it", protection)
+		return fmt.Sprintf("the annotation %s of its manifest keeps it", applyset.Protection(manifest))
 	}
 }
 
@@ -111,16 +105,8 @@ func (f *deleteFlags) remover(d deletion, told func(apply.Event)) apply.Remover 
 // show prints the order of a deletion.
 func (f *deleteFlags) show(w io.Writer, d deletion) error {
 	plan := d.order.Plan()
-	switch f.output {
-	case "json":
-		return planprint.JSON(w, plan)
-	case "name":
-		for _, s := range plan.Steps {
-			if d.live[s.ID] != nil {
-				plain.Fprintln(w, report.ResourceName(s.ID))
-			}
-		}
-		return nil
+	if f.output != "text" {
+		return printPlan(w, f.output, plan, func(id object.ID) bool { return d.live[id] != nil })
 	}
 	for i, s := range plan.Steps {
 		if d.live[s.ID] == nil {

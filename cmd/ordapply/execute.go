@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,13 +9,10 @@ import (
 	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/hookrun"
 	"github.com/ordapply/ordapply/internal/hooks"
-	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/planprint"
 	"github.com/ordapply/ordapply/internal/report"
 	"github.com/ordapply/ordapply/internal/verbose"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/preview"
 )
 
@@ -29,7 +24,9 @@ func (f *applyFlags) execute(cmd *cobra.Command, j session) error {
 	}
 	outputs := report.OpenOutputs(cmd)
 	defer outputs.Close(cmd.Context())
-	told := outputs.Report(cmd, j.target, j.plan, j.files, f.reportOptions(j))
+	told := outputs.Report(cmd, j.target, j.plan, j.files, report.Options{
+		Output: f.output, Schedule: j.schedule, DryRun: f.dryRun == "server", WaveTimeout: f.waveTimeout, NoLive: f.NoLive,
+	})
 	told.Begin()
 	verbose.Of(cmd.Context()).Plan(j.plan)
 	defer told.NotifyInterrupt(cmd.Context(), outputs.Err)()
@@ -86,27 +83,7 @@ func (f *applyFlags) printClientDryRun(cmd *cobra.Command, j session) error {
 			return err
 		}
 	}
-	return f.showPlan(cmd.OutOrStdout(), plan)
-}
-
-func (f *applyFlags) showPlan(w io.Writer, plan *ordering.Plan) error {
-	switch f.output {
-	case "json":
-		return planprint.JSON(w, plan)
-	case "name":
-		var b strings.Builder
-		for _, s := range plan.Steps {
-			plain.Fprintln(&b, report.ResourceName(s.ID))
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
-	}
-	return plan.WriteText(w)
-}
-
-// reportOptions returns how a run is reported.
-func (f *applyFlags) reportOptions(j session) report.Options {
-	return report.Options{Output: f.output, Schedule: j.schedule, DryRun: f.dryRun == "server", WaveTimeout: f.waveTimeout, NoLive: f.NoLive}
+	return printPlan(cmd.OutOrStdout(), f.output, plan, func(object.ID) bool { return true })
 }
 
 // applyAround applies a stream without an apply set, with its hooks. It is an

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/plandiff"
 	"github.com/ordapply/ordapply/internal/planning"
+	"github.com/ordapply/ordapply/internal/planprint"
 	"github.com/ordapply/ordapply/internal/report"
 	"github.com/ordapply/ordapply/internal/setflags"
 	"github.com/ordapply/ordapply/internal/setstatus"
@@ -100,4 +103,23 @@ func sameCluster(ctx context.Context, t *connect.Target, r *state.Revision) erro
 		return err
 	}
 	return fmt.Errorf("revision %d was applied to another cluster (its kube-system namespace has uid %s, that of %s has %s): apply the stream itself to this one", r.Number, r.Cluster, t, id)
+}
+
+// printPlan prints a plan in a format of --output; as names, those of the resources
+// that named selects.
+func printPlan(w io.Writer, output string, plan *ordering.Plan, named func(object.ID) bool) error {
+	switch output {
+	case "json":
+		return planprint.JSON(w, plan)
+	case "name":
+		var b strings.Builder
+		for _, s := range plan.Steps {
+			if named(s.ID) {
+				plain.Fprintln(&b, report.ResourceName(s.ID))
+			}
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	return plan.WriteText(w)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -80,10 +81,7 @@ func (f *applyFlags) undoPermissions(ctx context.Context, j session, back *state
 
 // notInRevision returns the objects that are not in a revision.
 func notInRevision(r *state.Revision, objects map[object.ID]*unstructured.Unstructured) map[object.ID]*unstructured.Unstructured {
-	out := map[object.ID]*unstructured.Unstructured{}
-	for id, obj := range objects {
-		out[id] = obj
-	}
+	out := maps.Clone(objects)
 	if r != nil {
 		for _, resource := range r.Resources {
 			delete(out, resource.ID)
@@ -94,13 +92,9 @@ func notInRevision(r *state.Revision, objects map[object.ID]*unstructured.Unstru
 
 // inStacks returns the part of a stream that is in atomic stacks.
 func inStacks(objects map[object.ID]*unstructured.Unstructured, stacks []state.AtomicStack) *apply.Stream {
-	out := &apply.Stream{Objects: map[object.ID]*unstructured.Unstructured{}}
-	for id, obj := range objects {
-		if slices.ContainsFunc(stacks, func(s state.AtomicStack) bool { return s.Resources[id] }) {
-			out.Objects[id] = obj
-		}
-	}
-	return out
+	out := maps.Clone(objects)
+	maps.DeleteFunc(out, func(id object.ID, _ *unstructured.Unstructured) bool { return !isInStack(id, stacks) })
+	return &apply.Stream{Objects: out}
 }
 
 // revisionOf returns the part of a revision that is in atomic stacks.
@@ -108,11 +102,12 @@ func revisionOf(r *state.Revision, stacks []state.AtomicStack) *state.Revision {
 	if r == nil {
 		return nil
 	}
-	held := func(id object.ID) bool {
-		return slices.ContainsFunc(stacks, func(s state.AtomicStack) bool { return s.Resources[id] })
-	}
 	part := *r
-	part.Plan = r.Plan.Filter(held)
-	part.Resources = slices.DeleteFunc(slices.Clone(r.Resources), func(resource ordering.Resource) bool { return !held(resource.ID) })
+	part.Plan = r.Plan.Filter(func(id object.ID) bool { return isInStack(id, stacks) })
+	part.Resources = slices.DeleteFunc(slices.Clone(r.Resources), func(resource ordering.Resource) bool { return !isInStack(resource.ID, stacks) })
 	return &part
+}
+
+func isInStack(id object.ID, stacks []state.AtomicStack) bool {
+	return slices.ContainsFunc(stacks, func(s state.AtomicStack) bool { return s.Resources[id] })
 }

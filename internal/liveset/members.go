@@ -127,22 +127,14 @@ func (s *Set) Unlabel(ctx context.Context, id object.ID) error {
 		return errors.New("the API server does not serve its kind now")
 	}
 	kind, _ := s.cluster.Kind(gvk)
-	for {
+	err := retryOnConflict(ctx, func() error {
 		live, err := s.cluster.Get(ctx, kind, id.Namespace, id.Name)
-		if kube.IsGone(err) {
-			return nil
-		}
-		if err != nil {
+		if err != nil || applyset.Owner(live) != s.Parent.SetID() {
 			return err
 		}
-		if applyset.Owner(live) != s.Parent.SetID() {
-			return nil
-		}
-		err = s.cluster.RemoveLabel(ctx, kind, live, applyset.PartOfLabel, s.Parent.Manager("ordapply"))
-		if !apierrors.IsConflict(err) {
-			return err
-		}
-	}
+		return s.cluster.RemoveLabel(ctx, kind, live, applyset.PartOfLabel, s.Parent.Manager("ordapply"))
+	})
+	return ignoreGone(err)
 }
 
 // list lists the members of one kind.

@@ -59,7 +59,7 @@ func (s *Set) MigrateMembers(ctx context.Context, manager string) error {
 // owners.
 func (s *Set) migrateParent(ctx context.Context) error {
 	own := s.Parent.Manager("ordapply")
-	for {
+	return retryOnConflict(ctx, func() error {
 		live, err := s.cluster.Get(ctx, s.kind, s.Parent.ID.Namespace, s.Parent.ID.Name)
 		if err != nil {
 			return ignoreGone(err)
@@ -68,10 +68,8 @@ func (s *Set) migrateParent(ctx context.Context) error {
 		if equality.Semantic.DeepEqual(entries, live.GetManagedFields()) {
 			return nil
 		}
-		if err = s.cluster.SetManagedFields(ctx, s.kind, live, entries, own); !apierrors.IsConflict(err) {
-			return err
-		}
-	}
+		return s.cluster.SetManagedFields(ctx, s.kind, live, entries, own)
+	})
 }
 
 // migrateMember migrates the fields of one member, as long as it is a member.

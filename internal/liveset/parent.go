@@ -22,10 +22,6 @@ import (
 // Server-side apply cannot require that an object does not exist, so only the
 // write that creates the parent has no precondition.
 
-// writeAttempts bounds the attempts to read and write a parent while others
-// change it.
-const writeAttempts = 8
-
 // Write stores the parent. It takes its fields even where another tool wrote
 // them last: Open has checked that. After a conflict the parent is read and
 // sent again: this run holds the lock, so no other run of ordapply should
@@ -124,17 +120,16 @@ func added[T comparable](before, now []T) []T {
 // Delete deletes the parent, with the version that it reads first as
 // precondition. The set must have no members left. No parent is no error.
 func (s *Set) Delete(ctx context.Context) error {
-	for n := 1; ; n++ {
+	err := retryOnConflict(ctx, func() error {
 		live, err := s.cluster.Get(ctx, s.kind, s.Parent.ID.Namespace, s.Parent.ID.Name)
-		if err == nil {
-			err = s.cluster.Delete(ctx, s.kind, live, kube.DeleteOptions{Unchanged: true})
+		if err != nil {
+			return err
 		}
-		if err == nil || kube.IsGone(err) {
-			s.live.exists, s.live.version = false, readVersion{}
-			return nil
-		}
-		if !apierrors.IsConflict(err) || n == writeAttempts {
-			return fmt.Errorf("delete the parent of apply set %s: %w", s.Parent.ID, err)
-		}
+		return s.cluster.Delete(ctx, s.kind, live, kube.DeleteOptions{Unchanged: true})
+	})
+	if err == nil || kube.IsGone(err) {
+		s.live.exists, s.live.version = false, readVersion{}
+		return nil
 	}
+	return fmt.Errorf("delete the parent of apply set %s: %w", s.Parent.ID, err)
 }

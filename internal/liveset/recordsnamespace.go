@@ -3,9 +3,7 @@ package liveset
 import (
 	"context"
 	"fmt"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -46,35 +44,27 @@ func (s *Set) ClaimRecordsNamespace(ctx context.Context, home string) (string, e
 	claim.SetName(s.Parent.ID.Name)
 	claim.SetAnnotations(map[string]string{RecordsNamespaceAnnotation: home})
 	options := kube.PatchOptions{Manager: s.Parent.Manager("ordapply") + "@" + home}
-	for n := 1; ; n++ {
-		live, err := s.cluster.Get(ctx, s.kind, "", s.Parent.ID.Name)
+	var live *unstructured.Unstructured
+	claimed := home
+	err := retryOnConflict(ctx, func() (err error) {
+		live, err = s.cluster.Get(ctx, s.kind, "", s.Parent.ID.Name)
 		switch {
 		case kube.IsGone(err):
 			_, err = s.cluster.Apply(ctx, s.kind, claim, options)
 		case err == nil && live.GetAnnotations()[RecordsNamespaceAnnotation] != "":
-			return live.GetAnnotations()[RecordsNamespaceAnnotation], nil
+			claimed = live.GetAnnotations()[RecordsNamespaceAnnotation]
 		case err == nil:
 			versioned := claim.DeepCopy()
 			versioned.SetResourceVersion(live.GetResourceVersion())
 			_, err = s.cluster.Apply(ctx, s.kind, versioned, options)
 		}
-		switch {
-		case err == nil:
-			return home, nil
-		case !apierrors.IsConflict(err) || n == claimAttempts:
-			return "", s.claimError(live, home, err)
-		}
-		select {
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
-		case <-time.After(time.Duration(n) * 100 * time.Millisecond):
-		}
+		return err
+	})
+	if err != nil {
+		return "", s.claimError(live, home, err)
 	}
+	return claimed, nil
 }
-
-// claimAttempts bounds the attempts of claimRecordsNamespace while others change the
-// parent.
-const claimAttempts = 8
 
 // claimError returns why a set got no home. Where its annotation exists and is
 // empty, another field manager owns it and no run can set it; the error says

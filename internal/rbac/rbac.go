@@ -89,8 +89,11 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 	}
 	rules := rulesByNamespace(needed)
 	var out strings.Builder
-	for _, line := range slices.Concat(f.notes(w.plan, rules), notes, guess.notes(), unboundNote(subject)) {
+	for _, line := range slices.Concat(f.notes(w.plan, rules), notes, guess.notes()) {
 		plain.Fprintln(&out, "#", line)
+	}
+	if subject == "" {
+		plain.Fprintln(&out, "# Not bound to an account: name one with --service-account, --user or --group.")
 	}
 	out.WriteString(writeRoles(f.name, rules, subject))
 	_, err = cmd.OutOrStdout().Write([]byte(out.String()))
@@ -177,14 +180,6 @@ func (f *rbacFlags) notes(plan *ordering.Plan, rules map[string][]rule) []string
 			"permissions that the account lacks: allow them here too, or the verbs escalate (on Roles) and bind (on the Roles of bindings).")
 	}
 	return lines
-}
-
-// unboundNote returns a remark if the Roles are not bound to a subject.
-func unboundNote(subject string) []string {
-	if subject != "" {
-		return nil
-	}
-	return []string{"Not bound to an account: name one with --service-account, --user or --group."}
 }
 
 // guessedPlurals records guessed plural names of kinds.
