@@ -42,12 +42,11 @@ func (d SetDeletion) hooked(ctx context.Context, set *Set) (*hookedDeletion, err
 	if ruling == nil && len(entries) > 0 {
 		ruling = &entries[len(entries)-1]
 	}
-	revisions, err := d.history().WithHooks(ctx, entries)
+	revisions, err := d.history().Hooks(ctx, entries)
 	for _, r := range revisions {
-		own := r.HelmHooks()
-		out.all = append(out.all, own...)
+		out.all = append(out.all, r.Hooks...)
 		if r.Number == ruling.Number {
-			out.hooks = own
+			out.hooks = r.Hooks
 		}
 	}
 	return out, err
@@ -121,13 +120,13 @@ func LeftHooks(ctx context.Context, cluster kube.Cluster, h History) ([]LeftHook
 	if err != nil {
 		return nil, err
 	}
-	revisions, err := h.WithHooks(ctx, entries)
+	revisions, err := h.Hooks(ctx, entries)
 	if err != nil {
 		return nil, err
 	}
 	var all hooks.Hooks
 	for _, r := range revisions {
-		all = append(all, r.HelmHooks()...)
+		all = append(all, r.Hooks...)
 	}
 	runner := hookrun.Runner{Applier: apply.Applier{Cluster: cluster}, Owner: h.Parent.SetID()}
 	left, err := runner.Leftovers(ctx, all)

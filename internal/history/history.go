@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -202,9 +203,16 @@ func (h History) View() kube.View {
 	return kube.View{Kind: kube.CoreKind("secrets"), Namespace: h.namespace(), Query: kube.Query{Labels: labels}}
 }
 
-// WithHooks reads those of the listed revisions that have hooks, newest first.
-func (h History) WithHooks(ctx context.Context, entries []Entry) ([]*Revision, error) {
-	var out []*Revision
+// RevisionHooks are the Helm hooks of a revision.
+type RevisionHooks struct {
+	Number int
+	Hooks  hooks.Hooks
+}
+
+// Hooks reads the hooks of the listed revisions, newest first. It keeps nothing else
+// of them in memory.
+func (h History) Hooks(ctx context.Context, entries []Entry) ([]RevisionHooks, error) {
+	var out []RevisionHooks
 	for _, e := range slices.Backward(entries) {
 		if e.hooks == 0 {
 			continue
@@ -213,7 +221,7 @@ func (h History) WithHooks(ctx context.Context, entries []Entry) ([]*Revision, e
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, r)
+		out = append(out, RevisionHooks{e.Number, r.HelmHooks()})
 	}
 	return out, nil
 }
