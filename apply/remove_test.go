@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/kube"
@@ -292,4 +293,30 @@ func TestSummaryOfRunAndPruneStaysOutOfTime(t *testing.T) {
 	require.True(t, applied.Append(pruned).TimedOutOnly())
 	require.True(t, pruned.Append(applied).TimedOutOnly())
 	require.False(t, applied.Append(applied).TimedOutOnly())
+}
+
+// An error of what precedes a deletion says nothing about the object, not even that
+// something else is gone or was sent late.
+func TestWhatPrecedesADeletionFails(t *testing.T) {
+	id := object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "a"}
+	lost := kube.LateError{Err: kube.ErrFenced}
+	for name, c := range map[string]struct {
+		before error
+		state  apply.State
+	}{
+		"parent gone":   {apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, "shop"), apply.Failed},
+		"lock lost":     {kube.ErrFenced, apply.NotStarted},
+		"sent and lost": {lost, apply.NotStarted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := newMortal(id)
+				remover := apply.Remover{Cluster: cluster, Before: func(context.Context, object.ID) error { return c.before }}
+				summary, err := remover.Run(t.Context(), inWaves(wave(id)), cluster.found())
+				require.Error(t, err)
+				require.Equal(t, c.state, summary.Results[0].State, summary.Results[0].Detail)
+				require.Contains(t, cluster.live, id)
+			})
+		})
+	}
 }

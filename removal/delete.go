@@ -67,19 +67,35 @@ func (r *removal) delete(i int) {
 	r.Queue = append(r.Queue, loop.Task{
 		Started: func() { r.steps[i].request.delivery.Start() },
 		Do: func(ctx context.Context) func() {
-			err := r.Before(ctx, id)
-			if err == nil {
-				err = cluster.Delete(ctx, kind, live, options)
+			if err := r.Before(ctx, id); err != nil {
+				return func() { r.handleUnsent(i, err) }
 			}
-			return func() { r.handleDelete(i, err) }
+			err := cluster.Delete(ctx, kind, live, options)
+			return func() {
+				r.steps[i].request.delivery.Answered(err)
+				r.handleDelete(i, err)
+			}
 		},
 	})
+}
+
+// handleUnsent handles the error of what precedes a DELETE, which says nothing about
+// the object.
+func (r *removal) handleUnsent(i int, err error) {
+	s := &r.steps[i]
+	s.request.delivery.Unsent()
+	switch {
+	case s.state.Final(): // a watch reported it, or the step timed out
+	case errors.Is(err, kube.ErrFenced): // the run may no longer write: it ends now
+		r.FencedOff(err)
+	default:
+		r.retryOrFail(i, err, func() { r.delete(i) })
+	}
 }
 
 // handleDelete handles the answer to a DELETE.
 func (r *removal) handleDelete(i int, err error) {
 	s := &r.steps[i]
-	s.request.delivery.Answered(err)
 	switch {
 	case s.state.Final(): // a watch reported it first, or the step timed out
 	case errors.Is(err, kube.ErrFenced): // the run may no longer write: it ends now

@@ -23,11 +23,19 @@ func (d *Delivery) Start() { *d = max(*d, InFlight) }
 
 // Answered records how the request ended.
 func (d *Delivery) Answered(err error) {
-	if *d != MayHaveArrived && kube.IsNotSent(err) {
-		*d = NotSent
+	if kube.IsNotSent(err) {
+		d.Unsent()
 		return
 	}
 	*d = MayHaveArrived
+}
+
+// Unsent records that the request was not sent after all. An earlier attempt may
+// have arrived.
+func (d *Delivery) Unsent() {
+	if *d != MayHaveArrived {
+		*d = NotSent
+	}
 }
 
 // Attempts are the failed attempts of a request.
