@@ -18,7 +18,7 @@ type Segment struct {
 	// that its wave opened.
 	Why string
 	// Without is how long the run would have taken without that edge, by the times that
-	// were measured; 0 where it would not have been shorter, for a wave, and for short
+	// were measured; 0 where it would not have been shorter by a hundredth, for a wave, and for short
 	// segments of a very long path.
 	Without time.Duration
 }
@@ -44,7 +44,7 @@ func (p *Part) CriticalPath(schedule string) []Segment {
 		if visits += t.size; visits > maxVisits {
 			break
 		}
-		if without := t.lengthWithout(edges[n]); without < whole {
+		if without := t.lengthWithout(edges[n]); whole-without > whole/100 {
 			path[n].Without = without
 		}
 	}

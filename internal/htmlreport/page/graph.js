@@ -59,7 +59,7 @@ const graph = (go) => {
     const by = new Map(waves.map((n) => [n, []]));
     for (const b of boxes.values()) if (by.has(b.wave)) by.get(b.wave).push(b);
     byId("graph-waves").replaceChildren(...waves.map((n) => make("li", null,
-      make("h3", null, "Wave " + n + (part.waveNames.get(n) ? " · " + part.waveNames.get(n) : "")),
+      make("h3", null, "Wave " + n + (part.waveNames.get(n) ? " · " + short(part.waveNames.get(n)) : "")),
       make("div", { class: "boxes" }, ...by.get(n).slice(0, 200).map(element)))));
     connect();
   });

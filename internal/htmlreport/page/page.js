@@ -128,7 +128,7 @@ const drawChanges = () => {
 const wavePages = pager(byId("waves").querySelector(".pager"), 50, (waves) => {
   byId("waves").querySelector("tbody").replaceChildren(...waves.map((w) => {
     const ended = w.Ended === null ? part.Seconds : w.Ended;
-    return make("tr", { class: "row" }, make("td", null, w.Number + (w.Name ? " " + w.Name : "")), make("td", { class: "number" }, String(w.Resources)),
+    return make("tr", { class: "row" }, make("td", { title: w.Name || null }, w.Number + (w.Name ? " " + short(w.Name) : "")), make("td", { class: "number" }, String(w.Resources)),
       make("td", { class: bad(w.State) ? "bad number" : "number" }, w.Opened === null ? "did not open" : took(ended - w.Opened)),
       make("td", { class: "wide" }, make("div", { class: "track" }, bar(bad(w.State) ? "failed" : "waiting", w.Opened, ended))));
   }));

@@ -24,6 +24,12 @@ const took = (s) => {
 };
 const count = (n, noun) => n.toLocaleString("en") + " " + noun + (n === 1 ? "" : "s");
 
+// short returns the name of a wave, of whose layers it lists two.
+const short = (name) => {
+  const layers = name.split(", ");
+  return layers.length > 3 ? layers.slice(0, 2).join(", ") + " and " + (layers.length - 2) + " others" : name;
+};
+
 const bad = (state) => state === "failed" || state === "timedOut";
 const good = (state) => ["ready", "applied", "deleted", "done"].includes(state);
 const stateClass = (state) => bad(state) ? "bad" : good(state) ? "good" : "soft";
