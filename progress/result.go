@@ -14,10 +14,10 @@ import (
 
 // Result is the outcome of one resource.
 type Result struct {
-	ID    object.ID
-	Layer string // the layer that the resource is in; "" for none
-	Wave  int    // index into the plan's waves
-	State State  // a final one
+	ID      object.ID
+	Layer   string     // the layer that the resource is in; "" for none
+	Wave    int        // index into the plan's waves
+	State   State      // a final one
 	Waiting WaitReason // what kept it from its next state when the run ended; none for most
 	// Detail is the reason for the outcome, or what the resource waited for
 	// last.

@@ -23,6 +23,7 @@ type ArgoPlace struct {
 	Wave  int
 }
 
+// Phase is a phase of a sync of Argo CD.
 type Phase int
 
 const (

@@ -1,12 +1,13 @@
 package help
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // usageOf returns what a command's help says after its description.
@@ -40,7 +41,7 @@ func writeVerbs(out *strings.Builder, cmd *cobra.Command) {
 		out.WriteString("\n" + group.Title + "\n")
 		for _, sub := range cmd.Commands() {
 			if sub.GroupID == group.ID && (sub.IsAvailableCommand() || sub.Name() == "help") {
-				out.WriteString(fmt.Sprintf("  %-12s %s\n", sub.Name(), sub.Short))
+				plain.Fprintf(out, "  %-12s %s\n", sub.Name(), sub.Short)
 			}
 		}
 	}

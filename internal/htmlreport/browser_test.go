@@ -25,7 +25,7 @@ import (
 // then must exist; ORDAPPLY_SCREENSHOTS a folder for pictures of the pages.
 type browser struct {
 	t   *testing.T
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // chromedp keeps the page in it
 }
 
 // openPage shows the page of events in a browser.
