@@ -10,7 +10,7 @@ export ORDAPPLY_BIN := $(BIN)
 RACE := $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v $$($(GO) env CC) >/dev/null && echo -race)
 # These packages start no goroutine, which a test in internal/architecture checks: the
 # race detector could find nothing in them, and they would take ten times as long.
-SEQUENTIAL := applyset fn object ordering sortorder
+SEQUENTIAL := applyset fn internal/consolidate internal/vet object ordering sortorder
 CONCURRENT = $(filter-out $(addprefix github.com/ordapply/ordapply/,$(SEQUENTIAL)),$(shell $(GO) list ./...))
 CLUSTER ?= local
 # Tests on a control plane mostly wait for it.
@@ -105,7 +105,7 @@ fmt: ## format the code
 
 .PHONY: golden
 golden: ## rewrite the expected outputs of the golden tests
-	ORDAPPLY_GOLDEN=1 $(GO) test ./apply ./ordering ./sortorder ./fn ./health ./internal/events ./internal/metrics ./internal/liveview ./internal/test/helmreferee ./internal/architecture ./internal/test/cases ./cmd/...
+	ORDAPPLY_GOLDEN=1 $(GO) test ./apply ./ordering ./internal/vet ./internal/consolidate ./sortorder ./fn ./health ./internal/events ./internal/metrics ./internal/liveview ./internal/test/helmreferee ./internal/architecture ./internal/test/cases ./cmd/...
 
 .PHONY: bench
 bench: build localcluster emit-peers ## measure speed and memory against their limits

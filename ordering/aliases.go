@@ -2,6 +2,7 @@ package ordering
 
 import (
 	"github.com/ordapply/ordapply/internal/declared"
+	"github.com/ordapply/ordapply/internal/dependencies"
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/references"
 )
@@ -104,3 +105,9 @@ const (
 	ChangeGroup   = declared.ChangeGroup   // a change group of kapp
 	AllPlaced     = declared.AllPlaced     // all placed resources
 )
+
+// CycleError reports resources or layers that wait for each other in a cycle.
+type CycleError = dependencies.CycleError
+
+// CycleEdge is one edge of a cycle, with display names of its ends.
+type CycleEdge = dependencies.CycleEdge

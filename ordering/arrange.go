@@ -3,6 +3,7 @@ package ordering
 import (
 	"errors"
 
+	"github.com/ordapply/ordapply/internal/dependencies"
 	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/object"
@@ -28,12 +29,12 @@ func Arrange(resources []references.Resource) *Plan {
 
 // arrange is Build without its errors; ok is false if there is a cycle.
 func arrange(resources []references.Resource) (plan *Plan, ok bool) {
-	b, err := newBuilder(resources, Options{OrderSource: OrderSourceStamps, KeepHooks: true})
+	d, err := dependencies.Find(resources, Options{OrderSource: OrderSourceStamps, KeepHooks: true})
 	var cycle *CycleError
 	if errors.As(err, &cycle) {
 		return nil, false
 	}
-	return b.plan(), true
+	return planOf(d), true
 }
 
 func firstOfEach(resources []references.Resource) []references.Resource {
@@ -91,5 +92,5 @@ func ReadyWhenApplied(id object.ID) bool {
 	case "Service", "PersistentVolume", "Ingress.networking.k8s.io", "PodDisruptionBudget.policy", "HorizontalPodAutoscaler.autoscaling", "CustomResourceDefinition.apiextensions.k8s.io":
 		return false
 	}
-	return isInertKind(id.GroupKind())
+	return dependencies.IsInertKind(id.GroupKind())
 }

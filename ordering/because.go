@@ -9,10 +9,10 @@ import (
 )
 
 // why returns the reason for a resource's wave.
-func (b *builder) why(v int32) graph.Reason {
+func (b *planner) why(v int32) graph.Reason {
 	at := b.Placements[v]
 	switch {
-	case b.floating[v]:
+	case b.Floating[v]:
 		return b.whyFloating(v)
 	case at == declared.Early:
 		if pushed := b.pushedBy(v); pushed != nil && !b.isPrerequisites(pushed.From) {
@@ -25,7 +25,7 @@ func (b *builder) why(v int32) graph.Reason {
 	}
 	pushed := b.pushedBy(v)
 	switch {
-	case pushed != nil && b.allPlaced >= 0 && pushed.From == b.Exit(b.allPlaced):
+	case pushed != nil && b.AllPlaced >= 0 && pushed.From == b.Exit(b.AllPlaced):
 		return graph.Reason{Rule: "unplaced", Detail: b.unplacedReason() + " and nothing depends on it: it goes last"}
 	case pushed != nil:
 		return b.whyPushed(*pushed)
@@ -37,7 +37,7 @@ func (b *builder) why(v int32) graph.Reason {
 	return graph.Reason{Rule: "references", Detail: "no dependencies in this stream"}
 }
 
-func (b *builder) unplacedReason() string {
+func (b *planner) unplacedReason() string {
 	if b.OrderSource == OrderSourceStamps {
 		return "it has no stamp"
 	}
@@ -45,9 +45,9 @@ func (b *builder) unplacedReason() string {
 }
 
 // whyFloating names the first dependent of a resource and the reference.
-func (b *builder) whyFloating(v int32) graph.Reason {
+func (b *planner) whyFloating(v int32) graph.Reason {
 	e := b.earliestDependent(v)
-	if e == nil && b.neededOutside[v] {
+	if e == nil && b.NeededOutside[v] {
 		return graph.Reason{Rule: graph.RuleNeeded, Detail: "a resource that the selection excludes uses it"}
 	}
 	if e == nil {
@@ -55,7 +55,7 @@ func (b *builder) whyFloating(v int32) graph.Reason {
 	}
 	id := b.Resources[v].ID
 	how := strings.TrimSuffix(e.Why.Detail, " names "+id.Kind+" "+id.Name)
-	detail := fmt.Sprintf("before %s, which uses it (%s)", b.vertexName(e.To), how)
+	detail := fmt.Sprintf("before %s, which uses it (%s)", b.VertexName(e.To), how)
 	if b.Placements[v] == declared.ByDefault {
 		detail += "; " + b.Sets[b.LayerOf[v]].Name + " is only its default place"
 	}
@@ -66,13 +66,13 @@ func (b *builder) whyFloating(v int32) graph.Reason {
 // or past rank 0 if it has no place; nil if there is none. Edges from resources
 // take precedence over those from layers, and ready edges over applied ones.
 // For an edge from a change group it returns the edge that moved the group.
-func (b *builder) pushedBy(v int32) *graph.Edge {
+func (b *planner) pushedBy(v int32) *graph.Edge {
 	var best *graph.Edge
-	if b.isResource(v) && b.LayerOf[v] >= 0 && b.rank[v] <= b.startOf(v) {
+	if b.IsResource(v) && b.LayerOf[v] >= 0 && b.rank[v] <= b.startOf(v) {
 		return nil
 	}
 	for _, i := range b.graph.In.Of(v) {
-		e := &b.edges[i]
+		e := &b.Kept[i]
 		if b.rank[e.From]+int(e.Weight) != b.rank[v] {
 			continue
 		}
@@ -81,7 +81,7 @@ func (b *builder) pushedBy(v int32) *graph.Edge {
 				continue
 			}
 		}
-		if best == nil || b.isResource(e.From) && (!b.isResource(best.From) || e.Weight > best.Weight) {
+		if best == nil || b.IsResource(e.From) && (!b.IsResource(best.From) || e.Weight > best.Weight) {
 			best = e
 		}
 	}
@@ -89,29 +89,29 @@ func (b *builder) pushedBy(v int32) *graph.Edge {
 }
 
 // startOf returns the rank at which a resource's place starts.
-func (b *builder) startOf(v int32) int {
+func (b *planner) startOf(v int32) int {
 	start := 0
 	for _, i := range b.graph.In.Of(v) {
-		e := &b.edges[i]
-		if !b.isResource(e.From) && b.Sets[b.SetOf(e.From)].Kind != ChangeGroup {
+		e := &b.Kept[i]
+		if !b.IsResource(e.From) && b.Sets[b.SetOf(e.From)].Kind != ChangeGroup {
 			start = max(start, b.rank[e.From]+int(e.Weight))
 		}
 	}
 	return start
 }
 
-func (b *builder) isPrerequisites(v int32) bool {
-	return !b.isResource(v) && b.Sets[b.SetOf(v)].Kind == Prerequisites
+func (b *planner) isPrerequisites(v int32) bool {
+	return !b.IsResource(v) && b.Sets[b.SetOf(v)].Kind == Prerequisites
 }
 
 // isEntry reports whether a vertex is the entry of a set of the given kind.
-func (b *builder) isEntry(v int32, kind LayerKind) bool {
-	return !b.isResource(v) && v == b.Entry(b.SetOf(v)) && b.Sets[b.SetOf(v)].Kind == kind
+func (b *planner) isEntry(v int32, kind LayerKind) bool {
+	return !b.IsResource(v) && v == b.Entry(b.SetOf(v)) && b.Sets[b.SetOf(v)].Kind == kind
 }
 
-func (b *builder) whyPushed(e graph.Edge) graph.Reason {
+func (b *planner) whyPushed(e graph.Edge) graph.Reason {
 	why := e.Why
-	if b.isResource(e.From) {
+	if b.IsResource(e.From) {
 		why.Detail += ", " + e.Gate.String()
 	}
 	return why
@@ -126,9 +126,4 @@ func because(s declared.Set, at declared.Placement) graph.Reason {
 		return graph.Reason{Rule: graph.Rule(s.Kind), Detail: s.Name + ", by default"}
 	}
 	return graph.Reason{Rule: graph.Rule(s.Kind), Detail: s.Name}
-}
-
-func (b *builder) isResource(v int32) bool {
-	_, ok := b.resourceOf(v)
-	return ok
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/declared"
+	"github.com/ordapply/ordapply/internal/dependencies"
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
@@ -85,21 +86,22 @@ func (s DeletionStep) because() graph.Reason {
 // rules.
 func DeletionOrder(resources []references.Resource, options Options) (*Deletion, error) {
 	options.SkipHooks = true
-	b, err := newBuilder(resources, options)
+	found, err := dependencies.Find(resources, options)
 	if err != nil {
 		return nil, err
 	}
+	b := &planner{Dependencies: found}
 	edges := slices.Concat(b.DeleteEdges(), b.reversedEdges(), b.customResourceEdges(), b.apiServiceEdges())
-	resolved := graph.Resolve(len(b.Resources)+2*len(b.Sets), edges, b.IsSetVertex)
+	resolved := graph.Resolve(b.Vertices(), edges, b.IsSetVertex)
 	var errs []error
 	for _, cycle := range resolved.Cycles {
-		errs = append(errs, b.cycleError(cycle))
+		errs = append(errs, b.CycleError(cycle))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	b.edges, b.readyVertex, b.readyOf = resolved.Kept, nil, nil // a deletion has only one event per resource: it is gone
-	b.graph = graph.New(len(b.Resources)+2*len(b.Sets), b.edges)
+	b.Kept, b.ReadyVertex, b.ReadyOf = resolved.Kept, nil, nil // a deletion has only one event per resource: it is gone
+	b.graph = b.Graph()
 	b.rank, _ = b.graph.Ranks()
 	out := &Deletion{Waves: b.numberWaves(), Notes: b.overruledNotes(resolved.Dropped)}
 	for _, i := range b.byWave() {
@@ -110,9 +112,9 @@ func DeletionOrder(resources []references.Resource, options Options) (*Deletion,
 
 // reversedEdges returns the edges of an apply with both ends swapped. Declared edges
 // become weaker than delete rules.
-func (b *builder) reversedEdges() []graph.Edge {
+func (b *planner) reversedEdges() []graph.Edge {
 	var edges []graph.Edge
-	for _, e := range b.edges {
+	for _, e := range b.Kept {
 		from, to := b.ownVertex(e.To), b.ownVertex(e.From)
 		if from == to || e.Strength == graph.Certain { // a certain edge is about becoming ready; another edge of the same reference remains
 			continue
@@ -134,8 +136,8 @@ func (b *builder) reversedEdges() []graph.Edge {
 
 // ownVertex returns the vertex of a resource being applied, given the vertex of
 // it being ready.
-func (b *builder) ownVertex(v int32) int32 {
-	if r, ok := b.readyOf[v]; ok {
+func (b *planner) ownVertex(v int32) int32 {
+	if r, ok := b.ReadyOf[v]; ok {
 		return r
 	}
 	return v
@@ -145,7 +147,7 @@ func (b *builder) ownVertex(v int32) int32 {
 // controller that runs their finalizers is not named in their manifests. A
 // workload that is deleted before a custom resource of a group, because it
 // needs it, does not wait for that group.
-func (b *builder) customResourceEdges() []graph.Edge {
+func (b *planner) customResourceEdges() []graph.Edge {
 	var edges []graph.Edge
 	var workloads []int
 	groups := map[string]int{} // group to the set of its custom resources
@@ -175,7 +177,7 @@ func (b *builder) customResourceEdges() []graph.Edge {
 
 // apiServiceEdges makes Namespaces wait until the APIServices are gone: an
 // APIService whose backend is deleted blocks the deletion of every Namespace.
-func (b *builder) apiServiceEdges() []graph.Edge {
+func (b *planner) apiServiceEdges() []graph.Edge {
 	var services, namespaces []int
 	for i, r := range b.Resources {
 		switch {
@@ -196,12 +198,12 @@ func (b *builder) apiServiceEdges() []graph.Edge {
 }
 
 // overruledNotes returns notes about the edges that delete rules overrule.
-func (b *builder) overruledNotes(dropped []graph.Contradiction) []string {
+func (b *planner) overruledNotes(dropped []graph.Contradiction) []string {
 	var notes []string
 	for _, c := range dropped {
-		if c.Edge.Strength > graph.DefaultPlace && b.isResource(c.Edge.From) && b.isResource(c.Edge.To) {
-			from, to := b.vertexName(c.Edge.From), b.vertexName(c.Edge.To)
-			notes = append(notes, from+" is not deleted before "+to+", although it needs it ("+c.Edge.Why.String()+"): "+b.readable(c.Path)[0].String())
+		if c.Edge.Strength > graph.DefaultPlace && b.IsResource(c.Edge.From) && b.IsResource(c.Edge.To) {
+			from, to := b.VertexName(c.Edge.From), b.VertexName(c.Edge.To)
+			notes = append(notes, from+" is not deleted before "+to+", although it needs it ("+c.Edge.Why.String()+"): "+b.Describe(c.Path)[0].String())
 		}
 	}
 	slices.SortFunc(notes, cmp.Compare[string])

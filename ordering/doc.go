@@ -17,6 +17,5 @@
 //		fmt.Println(step.Wave, step.ID, step.Needs)
 //	}
 //
-// DeletionOrder plans a deletion, Vet reports what is doubtful in a stream, and
-// Consolidate renumbers the sync waves of Argo CD.
+// DeletionOrder plans a deletion, and Arrange the order of a text.
 package ordering

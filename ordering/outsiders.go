@@ -17,14 +17,14 @@ import (
 
 // externalNeeds computes the resources outside the plan that steps wait for.
 type externalNeeds struct {
-	*builder
+	*planner
 	inner   [][]int        // per set: the sets directly within it
 	planned []bool         // per set: it, or a set within it, contains resources of the plan
 	before  map[int][]Need // cache of beforeSet
 }
 
-func newExternalNeeds(b *builder) *externalNeeds {
-	o := &externalNeeds{builder: b, inner: make([][]int, len(b.Sets)), planned: make([]bool, len(b.Sets)), before: map[int][]Need{}}
+func newExternalNeeds(b *planner) *externalNeeds {
+	o := &externalNeeds{planner: b, inner: make([][]int, len(b.Sets)), planned: make([]bool, len(b.Sets)), before: map[int][]Need{}}
 	for s, set := range b.Sets {
 		if set.Within >= 0 {
 			o.inner[set.Within] = append(o.inner[set.Within], s)
@@ -47,8 +47,8 @@ func (o *externalNeeds) of(v int32) []Need {
 	}
 	var held []Need
 	for _, i := range o.graph.In.Of(v) {
-		from := o.edges[i].From
-		if o.isResource(from) || o.edges[i].Strength == graph.DefaultPlace && o.isResource(v) && o.neededOutside[v] {
+		from := o.Kept[i].From
+		if o.IsResource(from) || o.Kept[i].Strength == graph.DefaultPlace && o.IsResource(v) && o.NeededOutside[v] {
 			continue
 		}
 		if s := o.SetOf(from); from == o.Entry(s) {
@@ -98,7 +98,7 @@ func (o *externalNeeds) holds(s int) []Need {
 }
 
 // notesOfLeftOut lists what a selection leaves out and steps wait for in the cluster.
-func (b *builder) notesOfLeftOut(steps []Step) []string {
+func (b *planner) notesOfLeftOut(steps []Step) []string {
 	const examples = 3
 	waitedFor := map[object.ID]bool{}
 	for _, s := range steps {

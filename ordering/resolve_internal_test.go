@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/dependencies"
 	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/object"
@@ -31,15 +32,15 @@ func TestSearchesAreLinear(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			require.Len(t, b.plan().Notes, 1)
-			require.Contains(t, b.plan().Notes[0], "layer app/web has 1000 references to layer app/data")
-			require.Len(t, b.plan().Dropped, 1000)
+			require.Len(t, planOf(b).Notes, 1)
+			require.Contains(t, planOf(b).Notes[0], "layer app/web has 1000 references to layer app/data")
+			require.Len(t, planOf(b).Dropped, 1000)
 		})
 	}
 }
 
 // contradict plans n Deployments, each in a layer before its Secret's.
-func contradict(n int, gate string) (searched int, b *builder, err error) {
+func contradict(n int, gate string) (searched int, b *dependencies.Dependencies, err error) {
 	var stream []references.Resource
 	for i := range n {
 		name := fmt.Sprintf("web-%04d", i)
@@ -51,8 +52,8 @@ func contradict(n int, gate string) (searched int, b *builder, err error) {
 				}}}},
 			}}}))
 	}
-	b, err = newBuilder(stream, Options{})
-	return b.searched, b, err
+	b, err = dependencies.Find(stream, Options{})
+	return b.Searched, b, err
 }
 
 func layered(apiVersion, kind, name, layer, wave, gate string, spec map[string]any) references.Resource {

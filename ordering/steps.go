@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/internal/declared"
+	"github.com/ordapply/ordapply/internal/dependencies"
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/references"
 )
 
 // steps returns the steps of the plan, sorted by wave, then by ID.
-func (b *builder) steps() []Step {
+func (b *planner) steps() []Step {
 	steps := make([]Step, 0, len(b.Resources))
-	barriers, outside := barrierCache{builder: b, of: map[barrierKey][]Barrier{}}, newExternalNeeds(b)
+	barriers, outside := barrierCache{planner: b, of: map[barrierKey][]Barrier{}}, newExternalNeeds(b)
 	for _, i := range b.byWave() {
 		r := b.Resources[i]
 		s := Step{
@@ -32,7 +33,7 @@ func (b *builder) steps() []Step {
 
 // placedBy returns the set to name for a resource: within an application, the
 // application.
-func (b *builder) placedBy(s int) int {
+func (b *planner) placedBy(s int) int {
 	for at := s; at >= 0; at = b.Sets[at].Within {
 		if b.Sets[at].Kind == Application {
 			return at
@@ -42,7 +43,7 @@ func (b *builder) placedBy(s int) int {
 }
 
 // byWave returns the resources sorted by wave, then by ID.
-func (b *builder) byWave() []int {
+func (b *planner) byWave() []int {
 	order := make([]int, len(b.Resources))
 	for i := range order {
 		order[i] = i
@@ -52,31 +53,31 @@ func (b *builder) byWave() []int {
 }
 
 // needsOf returns the resources that a resource waits for.
-func (b *builder) needsOf(v int32) []Need {
+func (b *planner) needsOf(v int32) []Need {
 	var needs []Need
 	for _, i := range b.graph.In.Of(v) {
-		if _, ok := b.resourceOf(b.edges[i].From); ok {
-			needs = append(needs, b.need(b.edges[i]))
+		if _, ok := b.ResourceOf(b.Kept[i].From); ok {
+			needs = append(needs, b.need(b.Kept[i]))
 		}
 	}
 	return needs
 }
 
-func (b *builder) need(e graph.Edge) Need {
-	from, _ := b.resourceOf(e.From)
+func (b *planner) need(e graph.Edge) Need {
+	from, _ := b.ResourceOf(e.From)
 	return Need{ID: b.Resources[from].ID, Gate: e.Gate, Why: e.Why, Hard: e.Strength == graph.Hard}
 }
 
 // blockedLayers returns the layers that wait for a resource, applied or ready.
-func (b *builder) blockedLayers(v int32) []int {
+func (b *planner) blockedLayers(v int32) []int {
 	edges := b.graph.Out.Of(v)
-	if ready, ok := b.readyVertex[v]; ok {
+	if ready, ok := b.ReadyVertex[v]; ok {
 		edges = slices.Concat(edges, b.graph.Out.Of(ready))
 	}
 	var layers []int
 	for _, i := range edges {
-		to := b.edges[i].To
-		if _, ok := b.resourceOf(to); !ok && to == b.Exit(b.SetOf(to)) {
+		to := b.Kept[i].To
+		if _, ok := b.ResourceOf(to); !ok && to == b.Exit(b.SetOf(to)) {
 			layers = append(layers, b.SetOf(to))
 		}
 	}
@@ -84,14 +85,14 @@ func (b *builder) blockedLayers(v int32) []int {
 }
 
 // readyWave returns the wave in which a resource becomes ready.
-func (b *builder) readyWave(v int32) int {
-	if ready, ok := b.readyVertex[v]; ok {
+func (b *planner) readyWave(v int32) int {
+	if ready, ok := b.ReadyVertex[v]; ok {
 		return b.wave[ready]
 	}
 	return b.wave[v]
 }
 
-func (b *builder) kindTimeout(r references.Resource) time.Duration {
+func (b *planner) kindTimeout(r references.Resource) time.Duration {
 	for _, k := range b.Options.KindTimeouts {
 		if k.Kind == r.Kind || k.Kind == r.GroupKind() {
 			return k.Timeout
@@ -103,7 +104,7 @@ func (b *builder) kindTimeout(r references.Resource) time.Duration {
 // barrierCache computes the layers that resources wait for. Resources that wait
 // for the same layers share a slice.
 type barrierCache struct {
-	*builder
+	*planner
 	of map[barrierKey][]Barrier
 }
 
@@ -119,8 +120,8 @@ func (c *barrierCache) before(v int32) []Barrier {
 	key := barrierKey{set: -1}
 	var others []Barrier // not covered by the key
 	for _, i := range c.graph.In.Of(v) {
-		e := &c.edges[i]
-		if _, ok := c.resourceOf(e.From); ok {
+		e := &c.Kept[i]
+		if _, ok := c.ResourceOf(e.From); ok {
 			continue
 		}
 		s := c.SetOf(e.From)
@@ -152,7 +153,7 @@ func (c *barrierCache) list(key barrierKey) []Barrier {
 		out = c.barriersOf(key.set)
 	}
 	if key.prerequisites {
-		out = append(out, Barrier{Layer: c.Prerequisites, Why: prerequisitesReason()})
+		out = append(out, Barrier{Layer: c.Prerequisites, Why: dependencies.PrerequisitesReason()})
 	}
 	return distinct(out)
 }
@@ -176,7 +177,7 @@ func distinct(barriers []Barrier) []Barrier {
 }
 
 // layers converts the sets for the plan.
-func (b *builder) layers() []Layer {
+func (b *planner) layers() []Layer {
 	var out []Layer
 	for _, set := range b.Sets {
 		out = append(out, Layer{Name: set.Name, Kind: set.Kind, Within: set.Within, Gate: set.Gate, After: set.After, Timeout: set.Timeout})
@@ -186,17 +187,17 @@ func (b *builder) layers() []Layer {
 
 // nameWaves names each wave after its layers, and sets its timeout to the
 // longest of theirs.
-func (b *builder) nameWaves(waves []Wave) {
+func (b *planner) nameWaves(waves []Wave) {
 	holds := make([][]int, len(waves))
 	for i := range b.Resources {
 		l := b.LayerOf[i]
 		switch b.Placements[i] {
 		case declared.Early:
-			l = max(b.Prerequisites, b.latePrerequisites) // both sets have the same name
+			l = max(b.Prerequisites, b.LatePrerequisites) // both sets have the same name
 		case declared.Unplaced:
 			continue
 		}
-		if l >= 0 && !b.floating[i] {
+		if l >= 0 && !b.Floating[i] {
 			holds[b.wave[i]] = append(holds[b.wave[i]], l)
 		}
 	}
@@ -217,11 +218,22 @@ func (b *builder) nameWaves(waves []Wave) {
 
 // timeoutOf returns a set's timeout, or that of the nearest set around it that
 // has one.
-func (b *builder) timeoutOf(s int) time.Duration {
+func (b *planner) timeoutOf(s int) time.Duration {
 	for ; s >= 0; s = b.Sets[s].Within {
 		if b.Sets[s].Timeout > 0 {
 			return b.Sets[s].Timeout
 		}
 	}
 	return 0
+}
+
+// droppedEdges returns the inferred edges between resources that were dropped.
+func (b *planner) droppedEdges() []Dropped {
+	var out []Dropped
+	for _, c := range b.Dropped {
+		if needer, ok := b.ResourceOf(c.Edge.To); ok && c.Edge.Strength != graph.DefaultPlace {
+			out = append(out, Dropped{ID: b.Resources[needer].ID, Need: b.need(c.Edge), Because: b.Describe(c.Path)})
+		}
+	}
+	return out
 }

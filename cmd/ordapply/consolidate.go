@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ordapply/ordapply/internal/consolidate"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/planning"
 	"github.com/ordapply/ordapply/internal/usage"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 // consolidateFlags are the flags of consolidate.
@@ -59,7 +59,7 @@ func (f *consolidateFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	consolidation, err := ordering.Consolidate(stream.Resources, options, wanted)
+	consolidation, err := consolidate.Waves(stream.Resources, options, wanted)
 	if err != nil {
 		return err
 	}
@@ -100,8 +100,8 @@ func (t *consolidateTarget) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&t.within, "range", "", "lowest and highest new number, such as -3..3; implies --into with that many waves")
 }
 
-func (t *consolidateTarget) read(cmd *cobra.Command) (ordering.Target, error) {
-	out := ordering.Target{AssumeIndependent: t.assume, Into: t.into}
+func (t *consolidateTarget) read(cmd *cobra.Command) (consolidate.Target, error) {
+	out := consolidate.Target{AssumeIndependent: t.assume, Into: t.into}
 	switch {
 	case cmd.Flags().Changed("into") && t.into < 1:
 		return out, usage.Errorf("--into=%d: must be at least 1", t.into)
@@ -116,12 +116,12 @@ func (t *consolidateTarget) read(cmd *cobra.Command) (ordering.Target, error) {
 	if !found || err != nil || highErr != nil || from > 0 || to < 0 {
 		return out, usage.Errorf("--range=%s: write the lowest and the highest number with 0 between them, such as -3..3", t.within)
 	}
-	out.Range = &ordering.WaveRange{Low: from, High: to}
+	out.Range = &consolidate.WaveRange{Low: from, High: to}
 	return out, nil
 }
 
 // printConsolidation prints the result for each wave.
-func printConsolidation(w io.Writer, c *ordering.Consolidation, target ordering.Target) error {
+func printConsolidation(w io.Writer, c *consolidate.Result, target consolidate.Target) error {
 	var out bytes.Buffer
 	now := map[string]bool{}
 	unproven := 0
@@ -134,7 +134,7 @@ func printConsolidation(w io.Writer, c *ordering.Consolidation, target ordering.
 		if wave.Because != "" {
 			plain.Fprintf(&out, "; %s: %s", boundaryWords(wave.Boundary), wave.Because)
 		}
-		if wave.Boundary == ordering.BoundaryUnproven {
+		if wave.Boundary == consolidate.BoundaryUnproven {
 			unproven++
 		}
 		out.WriteByte('\n')
@@ -148,13 +148,13 @@ func printConsolidation(w io.Writer, c *ordering.Consolidation, target ordering.
 	return err
 }
 
-func boundaryWords(b ordering.Boundary) string {
+func boundaryWords(b consolidate.Boundary) string {
 	switch b {
-	case ordering.BoundaryKept:
+	case consolidate.BoundaryKept:
 		return "not merged"
-	case ordering.BoundaryUnproven:
+	case consolidate.BoundaryUnproven:
 		return "not merged, independence not proven"
-	case ordering.BoundaryAssumed:
+	case consolidate.BoundaryAssumed:
 		return "merged, independence not proven"
 	}
 	return "merged"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/internal/vet"
 )
 
 func newVet() *cobra.Command {
@@ -38,7 +38,7 @@ problem; with --strict, also when there is a remark.`,
 	return cmd
 }
 
-func printFindings(cmd *cobra.Command, found []ordering.Finding, strict bool) error {
+func printFindings(cmd *cobra.Command, found []vet.Finding, strict bool) error {
 	problems := 0
 	for _, f := range found {
 		word := "remark"

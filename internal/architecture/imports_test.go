@@ -38,7 +38,7 @@ type pkgRow struct {
 func importTable() []tier {
 	return []tier{
 		{title: "programs: flags, streams, exit codes", packages: []pkgRow{
-			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/completion", "internal/connect", "internal/drawing", "internal/events", "internal/exit", "internal/healthfiles", "internal/help", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/nearest", "internal/orderfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "internal/version", "kube", "manifest", "object", "ordering", "preview", "state"}},
+			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/completion", "internal/connect", "internal/consolidate", "internal/drawing", "internal/events", "internal/exit", "internal/healthfiles", "internal/help", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/nearest", "internal/orderfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "internal/version", "internal/vet", "kube", "manifest", "object", "ordering", "preview", "state"}},
 			{"examples/library", "applies a stream, in 30 lines", []string{"apply", "kube", "manifest", "ordering"}},
 			{"cmd/sortorder", "the KRM function", []string{"fn", "internal/plain", "internal/version", "sortorder"}},
 		}},
@@ -58,7 +58,7 @@ func importTable() []tier {
 			{"internal/exit", "exit codes, and the outcome of a run that is reported", []string{"apply", "internal/abortable", "internal/events", "internal/usage", "state"}},
 		}},
 		{title: "from flags to a plan", packages: []pkgRow{
-			{"internal/planning", "the stream and the plan that flags ask for", []string{"apply", "fn", "internal/annotations", "internal/celcondition", "internal/connect", "internal/declared", "internal/hooks", "internal/kindnames", "internal/orderfile", "internal/plain", "internal/settings", "internal/source", "internal/stamp", "internal/usage", "kube", "object", "ordering"}},
+			{"internal/planning", "the stream and the plan that flags ask for", []string{"apply", "fn", "internal/annotations", "internal/celcondition", "internal/connect", "internal/declared", "internal/hooks", "internal/kindnames", "internal/orderfile", "internal/plain", "internal/settings", "internal/source", "internal/stamp", "internal/usage", "internal/vet", "kube", "object", "ordering"}},
 		}},
 		{title: "manifests", packages: []pkgRow{
 			{"internal/source", "reads manifests: files, folders, URLs, kustomizations", []string{"apply", "fn", "internal/abortable", "internal/activity", "internal/orderfile", "internal/plain", "internal/stamp", "internal/usage", "internal/verbose", "internal/yamltext", "manifest", "object"}},
@@ -99,7 +99,7 @@ func importTable() []tier {
 			{"removal", "deletes live objects wave by wave", []string{"applyset", "internal/contents", "internal/diagnose", "internal/gates", "internal/kubeerr", "internal/loop", "internal/plain", "internal/redact", "internal/watching", "kube", "object", "ordering", "progress"}},
 			{"preview", "what a run would do, found out without writing", []string{"applyset", "internal/desired", "internal/fieldset", "internal/invalid", "internal/kinds", "internal/kubeerr", "internal/ownership", "internal/redact", "internal/snapshot", "kube", "object", "ordering", "progress"}},
 			{"internal/sending", "sends PATCHes, and what makes room for them", []string{"internal/desired", "internal/invalid", "internal/kubeerr", "internal/loop", "internal/ownership", "internal/readiness", "kube"}},
-			{"internal/stream", "resolves the namespaces of manifests, and rejects duplicates", []string{"internal/plain", "kube", "manifest", "object", "ordering"}},
+			{"internal/stream", "resolves the namespaces of manifests, and rejects duplicates", []string{"internal/plain", "internal/vet", "kube", "manifest", "object", "ordering"}},
 		}},
 		{title: "what a run waits for", packages: []pkgRow{
 			{"internal/watching", "reports the changes of the objects that a run waits for", []string{"internal/loop", "kube", "object"}},
@@ -156,6 +156,8 @@ func importTable() []tier {
 		}},
 		{title: "about plans", packages: []pkgRow{
 			{"internal/gates", "when a step may start: what it waits for has passed its gates", []string{"ordering"}},
+			{"internal/vet", "what is wrong or doubtful in a stream", []string{"internal/crdcheck", "internal/declared", "internal/dependencies", "internal/graph", "internal/nearest", "internal/plain", "internal/references", "object", "ordering"}},
+			{"internal/consolidate", "renumbers sync waves, so that they merge where no edge connects them", []string{"internal/declared", "internal/dependencies", "internal/plain", "internal/references", "object", "ordering"}},
 			{"internal/drawing", "a plan as boxes and arrows, in DOT and Mermaid", []string{"internal/graph", "internal/plain", "object", "ordering"}},
 			{"internal/planprint", "a plan as JSON, and one resource of it in words", []string{"internal/graph", "internal/plain", "object", "ordering"}},
 			{"internal/kindnames", "the kinds that options name, checked for misspellings", []string{"internal/nearest", "internal/references", "ordering"}},
@@ -164,10 +166,13 @@ func importTable() []tier {
 			{"internal/version", "which build of a program runs", []string{"internal/plain"}},
 		}},
 		{title: "decisions: pure, without I/O, clock, goroutine or client", packages: []pkgRow{
-			{"ordering", "stream in, plan out: edges, waves, reasons", []string{"internal/crdcheck", "internal/declared", "internal/graph", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "object"}},
+			{"ordering", "stream in, plan out: edges, waves, reasons", []string{"internal/crdcheck", "internal/declared", "internal/dependencies", "internal/graph", "internal/plain", "internal/references", "internal/stamp", "object"}},
 			{"health", "live object in, verdict out", []string{"internal/celcondition", "internal/jsonpath", "internal/statusreader", "object"}},
 			{"sortorder", "selectors and kinds in, layer and rank out", []string{"internal/nearest", "internal/toolkeys", "object"}},
 			{"applyset", "ownership: member, unchanged, to be pruned (KEP-3659)", []string{"object"}},
+		}},
+		{title: "edges", packages: []pkgRow{
+			{"internal/dependencies", "the edges of a stream that hold together, declared and inferred", []string{"internal/declared", "internal/graph", "internal/plain", "internal/references", "object"}},
 		}},
 		{title: "what orders a stream", packages: []pkgRow{
 			{"internal/declared", "the order that authors declared: annotations, stamps, frames, stacks", []string{"internal/graph", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "object"}},

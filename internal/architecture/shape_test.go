@@ -52,7 +52,7 @@ type call struct{ from, to, name string }
 type bound struct{ lines, files, back, fields, length, parameters int }
 
 // wholeBound is how many lines of code the module may have without tests and test support.
-const wholeBound = 47_490
+const wholeBound = 47_560
 
 // common is the bound of every package without a row in exceptions.
 func common() bound {
@@ -65,7 +65,7 @@ func exceptions() map[string]bound {
 	return map[string]bound{
 		"apply":             {fields: 18},
 		"internal/declared": {fields: 15}, // Options, which programs set
-		"ordering":          {lines: 5652, files: 39, back: 25, fields: 19, parameters: 6},
+		"ordering":          {fields: 13}, // Step, which programs read
 		"removal":           {fields: 15},
 	}
 }

@@ -110,10 +110,12 @@ func (l *Layers) Entry(set int) int32 { return int32(len(l.Placements) + 2*set) 
 // Exit returns the vertex after a set.
 func (l *Layers) Exit(set int) int32 { return l.Entry(set) + 1 }
 
+// Vertices returns the number of vertices of resources and sets.
+func (l *Layers) Vertices() int { return len(l.Placements) + 2*len(l.Sets) }
+
 // IsSetVertex reports whether a vertex is the entry or the exit of a set.
 func (l *Layers) IsSetVertex(v int32) bool {
-	first := len(l.Placements)
-	return int(v) >= first && int(v) < first+2*len(l.Sets)
+	return int(v) >= len(l.Placements) && int(v) < l.Vertices()
 }
 
 // SetEdges returns the edges of the sets and their memberships.

@@ -11,43 +11,44 @@ import (
 	"github.com/ordapply/ordapply/fn"
 	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/kindnames"
+	"github.com/ordapply/ordapply/internal/vet"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 // Vet returns all findings about a stream, problems first.
-func (o *Offline) Vet(cmd *cobra.Command) ([]ordering.Finding, error) {
+func (o *Offline) Vet(cmd *cobra.Command) ([]vet.Finding, error) {
 	o.Findings = &fn.Findings{}
 	inputs, options, wrong := readParts(cmd, &o.InputFlags, &o.PlanFlags)
 	if wrong != nil && (len(inputs) == 0 || cmd.Context().Err() != nil) {
 		return nil, wrong
 	}
 	stream, err := apply.NewStream(MarkHooks(inputs, options), o.Scope())
-	var problems, remarks []ordering.Finding
+	var problems, remarks []vet.Finding
 	for _, fault := range slices.Concat(ordering.FlattenErrors(wrong), ordering.FlattenErrors(err)) {
-		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+		problems = append(problems, vet.Finding{Problem: true, Text: fault.Error()})
 	}
 	for _, fault := range ordering.FlattenErrors(checkHooks(stream)) {
-		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+		problems = append(problems, vet.Finding{Problem: true, Text: fault.Error()})
 	}
 	faults, unused := checkAnnotations(stream)
 	for _, fault := range faults {
-		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+		problems = append(problems, vet.Finding{Problem: true, Text: fault.Error()})
 	}
 	ordered, notes, err := o.switches(stream, &options)
 	for _, fault := range ordering.FlattenErrors(errors.Join(err, o.checkAtomic(options.Stacks, ordered))) {
-		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+		problems = append(problems, vet.Finding{Problem: true, Text: fault.Error()})
 	}
 	wrongKinds, idleKinds := kindnames.Check(stream.Resources, options, nil)
 	_, dropped := hooks.Read(stream.Hooks)
 	for _, fault := range slices.Concat(wrongKinds, dropped) {
-		problems = append(problems, ordering.Finding{Problem: true, Text: fault.Error()})
+		problems = append(problems, vet.Finding{Problem: true, Text: fault.Error()})
 	}
 	for _, text := range slices.Concat(unused, notes, idleKinds) {
-		remarks = append(remarks, ordering.Finding{Text: text})
+		remarks = append(remarks, vet.Finding{Text: text})
 	}
 	for _, f := range *o.Findings {
 		if f.Severity == fn.Warning {
-			remarks = append(remarks, ordering.Finding{Text: strings.TrimPrefix(f.String(), "warning: ")})
+			remarks = append(remarks, vet.Finding{Text: strings.TrimPrefix(f.String(), "warning: ")})
 		}
 	}
 	return slices.Concat(problems, stream.Vet(options), remarks), nil

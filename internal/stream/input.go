@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/vet"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/object"
@@ -89,11 +90,11 @@ func (s *Stream) Plan(options ordering.Options) (*ordering.Plan, error) {
 	return plan, nil
 }
 
-// Vet reports everything that is wrong or doubtful in the stream, as ordering.Vet does.
-func (s *Stream) Vet(options ordering.Options) []ordering.Finding {
-	found := ordering.Vet(s.Resources, s.options(options))
+// Vet reports everything that is wrong or doubtful in the stream, as vet.Check does.
+func (s *Stream) Vet(options ordering.Options) []vet.Finding {
+	found := vet.Check(s.Resources, s.options(options))
 	for _, note := range s.Notes() {
-		found = append(found, ordering.Finding{Text: note})
+		found = append(found, vet.Finding{Text: note})
 	}
 	return found
 }

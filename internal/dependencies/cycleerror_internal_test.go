@@ -1,4 +1,4 @@
-package ordering
+package dependencies
 
 import (
 	"testing"
@@ -13,12 +13,12 @@ import (
 // Every cycle has at least one edge, even that of a resource that waits for
 // itself.
 func TestNoCycleIsWithoutAnEdge(t *testing.T) {
-	b := &builder{Declarations: &declared.Declarations{Index: &references.Index{}}}
-	s := b.AddSet(declared.Set{Name: "stack a", Kind: StackLayer, Within: -1})
+	b := &Dependencies{Declarations: &declared.Declarations{Index: &references.Index{}}}
+	s := b.AddSet(declared.Set{Name: "stack a", Kind: declared.StackLayer, Within: -1})
 	why := graph.Reason{Rule: "stack", Detail: "dependsOn of stack a names a"}
 	inside, back := graph.Edge{From: b.Entry(s), To: b.Exit(s), Strength: graph.Hard}, graph.Edge{From: b.Exit(s), To: b.Entry(s), Weight: 1, Strength: graph.Hard, Why: why}
 	for _, cycle := range [][]graph.Edge{{inside, back}, {back, inside}} {
-		require.EqualError(t, b.cycleError(cycle), "a cycle of 1: none of these can be first; remove one of the edges\n  stack a waits for stack a (stack: dependsOn of stack a names a)")
+		require.EqualError(t, b.CycleError(cycle), "a cycle of 1: none of these can be first; remove one of the edges\n  stack a waits for stack a (stack: dependsOn of stack a names a)")
 	}
 	require.Len(t, new(CycleError).Cycle(), 1)
 }

@@ -1,9 +1,8 @@
-package ordering
+package dependencies
 
 import (
 	"slices"
 
-	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/references"
 )
@@ -14,9 +13,15 @@ import (
 // second, and edges from what the resource needs end there. A cycle through it
 // means that a gate waits for something behind the gate and never opens.
 
+// Readiness has the vertices of resources that are ready only later.
+type Readiness struct {
+	ReadyVertex map[int32]int32 // by resource
+	ReadyOf     map[int32]int32 // the other way
+}
+
 // resolveEdges decides which edges are kept.
-func (b *builder) resolveEdges(edges []graph.Edge) graph.Resolution {
-	size := len(b.Resources) + 2*len(b.Sets)
+func (b *Dependencies) resolveEdges(edges []graph.Edge) graph.Resolution {
+	size := b.Vertices()
 	out := graph.Resolve(size, edges, b.IsSetVertex)
 	early := slices.ContainsFunc(out.Dropped, func(c graph.Contradiction) bool { return c.Edge.Strength == graph.Required })
 	if early && len(out.Cycles) == 0 {
@@ -30,33 +35,36 @@ func (b *builder) resolveEdges(edges []graph.Edge) graph.Resolution {
 
 // splitReadiness adds a ready vertex for every resource that needs others to
 // become ready, and redirects edges to it.
-func (b *builder) splitReadiness(edges []graph.Edge, size int) (int, []graph.Edge) {
-	b.readyVertex, b.readyOf = map[int32]int32{}, map[int32]int32{}
+func (b *Dependencies) splitReadiness(edges []graph.Edge, size int) (int, []graph.Edge) {
+	b.ReadyVertex, b.ReadyOf = map[int32]int32{}, map[int32]int32{}
 	var out []graph.Edge
 	for _, e := range edges {
-		if e.Strength == graph.Required && b.readyVertex[e.To] == 0 {
-			v := int32(size + len(b.readyVertex))
-			b.readyVertex[e.To], b.readyOf[v] = v, e.To
+		if e.Strength == graph.Required && b.ReadyVertex[e.To] == 0 {
+			v := int32(size + len(b.ReadyVertex))
+			b.ReadyVertex[e.To], b.ReadyOf[v] = v, e.To
 			out = append(out, graph.Edge{From: e.To, To: v, Gate: graph.Applied, Strength: graph.Hard, Why: graph.Reason{Rule: "readiness", Detail: "ready only when applied"}})
 		}
 	}
 	for _, e := range edges {
-		if v, ok := b.readyVertex[e.From]; ok && e.Gate == graph.Ready {
+		if v, ok := b.ReadyVertex[e.From]; ok && e.Gate == graph.Ready {
 			e.From = v
 		}
 		out = append(out, e)
 		if e.Strength == graph.Required {
-			e.To, e.Strength, e.Weight = b.readyVertex[e.To], graph.Certain, 0 // both become ready in the same wave
+			e.To, e.Strength, e.Weight = b.ReadyVertex[e.To], graph.Certain, 0 // both become ready in the same wave
 			out = append(out, e)
 		}
 	}
-	return size + len(b.readyOf), out
+	return size + len(b.ReadyOf), out
 }
 
-// resourceOf returns the resource of a vertex, applied or ready; ok is false
+// Graph returns the graph of the edges that are kept.
+func (b *Dependencies) Graph() *graph.Graph { return graph.New(b.Vertices()+len(b.ReadyOf), b.Kept) }
+
+// ResourceOf returns the resource of a vertex, applied or ready; ok is false
 // for vertices of sets.
-func (b *builder) resourceOf(v int32) (resource int32, ok bool) {
-	if r, ok := b.readyOf[v]; ok {
+func (b *Dependencies) ResourceOf(v int32) (resource int32, ok bool) {
+	if r, ok := b.ReadyOf[v]; ok {
 		return r, true
 	}
 	return v, int(v) < len(b.Resources)
@@ -66,7 +74,7 @@ func (b *builder) resourceOf(v int32) (resource int32, ok bool) {
 // claim may bind only when a Pod uses it, so dependents wait until it is
 // applied. Claims of a StorageClass in the stream that binds immediately are
 // unaffected.
-func (b *builder) relaxClaims(edges []graph.Edge) {
+func (b *Dependencies) relaxClaims(edges []graph.Edge) {
 	for i := range edges {
 		e := &edges[i]
 		if int(e.From) >= len(b.Resources) || e.Gate != graph.Ready || !references.IsClaim(b.Resources[e.From].ID) || !b.BindsOnUse(b.Resources[e.From]) {
@@ -80,18 +88,7 @@ func (b *builder) relaxClaims(edges []graph.Edge) {
 	}
 }
 
-// gates sets what a resource's wave waits for: Applied for claims that may bind
-// on first use and for members of layers with that gate, else Ready.
-func (b *builder) gates() {
-	b.gate = make([]graph.Gate, len(b.Resources))
-	for i, r := range b.Resources {
-		if references.IsClaim(r.ID) && b.BindsOnUse(r) {
-			b.gate[i] = graph.Applied
-		}
-	}
-	for _, m := range b.Members {
-		if b.Sets[m.Set].Gate == graph.Applied && m.Out != declared.NoEdge {
-			b.gate[m.Resource] = graph.Applied
-		}
-	}
+func (b *Dependencies) IsResource(v int32) bool {
+	_, ok := b.ResourceOf(v)
+	return ok
 }

@@ -1,4 +1,4 @@
-package ordering
+package dependencies
 
 import (
 	"slices"
@@ -16,8 +16,8 @@ import (
 
 // splitPrerequisites moves the prerequisites that need other resources into a
 // second set.
-func (b *builder) splitPrerequisites(soft []graph.Edge) {
-	b.latePrerequisites = -1
+func (b *Dependencies) splitPrerequisites(soft []graph.Edge) {
+	b.LatePrerequisites = -1
 	if b.Prerequisites < 0 {
 		return
 	}
@@ -28,24 +28,24 @@ func (b *builder) splitPrerequisites(soft []graph.Edge) {
 	case !slices.ContainsFunc(b.Members, isLate):
 		return
 	case !slices.ContainsFunc(b.Members, isFirst):
-		b.Prerequisites, b.latePrerequisites = -1, b.Prerequisites
+		b.Prerequisites, b.LatePrerequisites = -1, b.Prerequisites
 		return
 	}
-	b.latePrerequisites = b.AddSet(declared.Set{Name: "prerequisites that need others", Short: "prerequisites", Kind: Prerequisites, Within: -1})
+	b.LatePrerequisites = b.AddSet(declared.Set{Name: "prerequisites that need others", Short: "prerequisites", Kind: declared.Prerequisites, Within: -1})
 	for i := range b.Members {
 		if isLate(b.Members[i]) {
-			b.Members[i].Set = b.latePrerequisites
+			b.Members[i].Set = b.LatePrerequisites
 		}
 	}
 }
 
 // edgesToPrerequisites returns the edges that end in prerequisites or in change
 // groups, through which they may reach prerequisites.
-func (b *builder) edgesToPrerequisites(soft []graph.Edge) []graph.Edge {
+func (b *Dependencies) edgesToPrerequisites(soft []graph.Edge) []graph.Edge {
 	var out []graph.Edge
 	for _, edges := range [][]graph.Edge{b.Declarations.Edges, b.SetEdges(), soft} {
 		for _, e := range edges {
-			if int(e.To) < len(b.Resources) && b.Placements[e.To] == declared.Early || int(e.To) >= len(b.Resources) && b.Sets[b.SetOf(e.To)].Kind == ChangeGroup {
+			if int(e.To) < len(b.Resources) && b.Placements[e.To] == declared.Early || int(e.To) >= len(b.Resources) && b.Sets[b.SetOf(e.To)].Kind == declared.ChangeGroup {
 				out = append(out, e)
 			}
 		}
@@ -55,8 +55,8 @@ func (b *builder) edgesToPrerequisites(soft []graph.Edge) []graph.Edge {
 
 // dependOnOthers reports, per vertex, whether it waits for a resource that is not
 // a prerequisite.
-func (b *builder) dependOnOthers(edges []graph.Edge) []bool {
-	behind := make([]bool, len(b.Resources)+2*len(b.Sets))
+func (b *Dependencies) dependOnOthers(edges []graph.Edge) []bool {
+	behind := make([]bool, b.Vertices())
 	if len(edges) == 0 {
 		return behind
 	}
@@ -79,22 +79,22 @@ func (b *builder) dependOnOthers(edges []graph.Edge) []bool {
 }
 
 // prerequisiteEdges make all other resources wait for the prerequisites.
-func (b *builder) prerequisiteEdges() []graph.Edge {
+func (b *Dependencies) prerequisiteEdges() []graph.Edge {
 	var edges []graph.Edge
-	for _, s := range []int{b.Prerequisites, b.latePrerequisites} {
+	for _, s := range []int{b.Prerequisites, b.LatePrerequisites} {
 		if s < 0 {
 			continue
 		}
 		for i, r := range b.Resources {
-			if b.Placements[i] == declared.Early || s == b.latePrerequisites && isInertKind(r.ID.GroupKind()) {
+			if b.Placements[i] == declared.Early || s == b.LatePrerequisites && IsInertKind(r.ID.GroupKind()) {
 				continue
 			}
-			edges = append(edges, graph.Edge{From: b.Exit(s), To: int32(i), Weight: 1, Strength: graph.DefaultPlace, Why: prerequisitesReason()})
+			edges = append(edges, graph.Edge{From: b.Exit(s), To: int32(i), Weight: 1, Strength: graph.DefaultPlace, Why: PrerequisitesReason()})
 		}
 	}
 	return edges
 }
 
-func prerequisitesReason() graph.Reason {
+func PrerequisitesReason() graph.Reason {
 	return graph.Reason{Rule: "prerequisites", Detail: "CRDs and Namespaces go first"}
 }

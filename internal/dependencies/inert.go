@@ -1,19 +1,19 @@
-package ordering
+package dependencies
 
-// isInert reports whether no resource has effects of its own and their manifests
+// IsInert reports whether no resource has effects of its own and their manifests
 // show all their dependencies. Two such resources are independent unless an
 // edge connects them. Workloads are not inert: they may call each other, or
 // check what others apply.
-func (b *builder) isInert(resources []int) bool {
+func (b *Dependencies) IsInert(resources []int) bool {
 	for _, i := range resources {
-		if !isInertKind(b.Resources[i].ID.GroupKind()) {
+		if !IsInertKind(b.Resources[i].ID.GroupKind()) {
 			return false
 		}
 	}
 	return true
 }
 
-func isInertKind(kind string) bool {
+func IsInertKind(kind string) bool {
 	switch kind {
 	case "Namespace", "ConfigMap", "Secret", "ServiceAccount", "Service", "LimitRange", "PersistentVolume",
 		"Role.rbac.authorization.k8s.io", "ClusterRole.rbac.authorization.k8s.io",

@@ -1,4 +1,4 @@
-package ordering_test
+package consolidate_test
 
 import (
 	"fmt"
@@ -12,15 +12,16 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/consolidate"
 	"github.com/ordapply/ordapply/internal/test/plancase"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Each testdata/consolidate/*.txtar is a stream with sync waves and the result
+// Each testdata/*.txtar is a stream with sync waves and the result
 // of consolidating it with AssumeIndependent. `make golden` updates it.
 func TestConsolidate(t *testing.T) {
-	cases, err := filepath.Glob("testdata/consolidate/*.txtar")
+	cases, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
 	require.NotEmpty(t, cases)
 	for _, path := range cases {
@@ -28,7 +29,7 @@ func TestConsolidate(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
 			require.NoError(t, err)
 			resources, options := plancase.Input(t, archive)
-			consolidation, err := ordering.Consolidate(resources, options, ordering.Target{AssumeIndependent: true})
+			consolidation, err := consolidate.Waves(resources, options, consolidate.Target{AssumeIndependent: true})
 			require.NoError(t, err)
 			last := &archive.Files[len(archive.Files)-1]
 			got := consolidated(consolidation)
@@ -49,7 +50,7 @@ func TestConsolidateAnyStream(t *testing.T) {
 	for seed := range uint64(2000) {
 		w := plancase.NewWorld(seed)
 		w.Options.OrderSource = ordering.OrderSourceArgoCD
-		c, err := ordering.Consolidate(w.Resources, w.Options, ordering.Target{AssumeIndependent: true})
+		c, err := consolidate.Waves(w.Resources, w.Options, consolidate.Target{AssumeIndependent: true})
 		if err != nil {
 			continue
 		}
@@ -66,7 +67,7 @@ func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
 	for seed := range uint64(500) {
 		w := plancase.NewWorld(seed)
 		w.Options.OrderSource = ordering.OrderSourceArgoCD
-		all, err := ordering.Consolidate(w.Resources, w.Options, ordering.Target{AssumeIndependent: true})
+		all, err := consolidate.Waves(w.Resources, w.Options, consolidate.Target{AssumeIndependent: true})
 		if err != nil {
 			continue
 		}
@@ -75,9 +76,9 @@ func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
 		fewest := most(all)
 		for into := 1; into <= fewest+2; into++ {
 			name := fmt.Sprintf("seed %d, into %d", seed, into)
-			c, err := ordering.Consolidate(w.Resources, w.Options, ordering.Target{Into: into})
+			c, err := consolidate.Waves(w.Resources, w.Options, consolidate.Target{Into: into})
 			if into < fewest {
-				var few *ordering.TooFewWavesError
+				var few *consolidate.TooFewWavesError
 				require.ErrorAs(t, err, &few, name)
 				require.Greater(t, few.Fewest, into, name)
 				require.Len(t, few.Because, few.Fewest-1, name)
@@ -97,7 +98,7 @@ func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
 }
 
 // most returns the largest number of waves of a phase.
-func most(c *ordering.Consolidation) int {
+func most(c *consolidate.Result) int {
 	waves := map[string]map[int]bool{}
 	most := 0
 	for _, w := range c.Waves {
@@ -123,8 +124,8 @@ func TestConsolidateIntoARange(t *testing.T) {
 		docs = append(docs, fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w%d, namespace: shop%s}\n", wave+30, number))
 	}
 	resources := plancase.Parse(t, []byte(strings.Join(docs, "---\n")))
-	seven := ordering.Target{Range: &ordering.WaveRange{Low: -3, High: 3}}
-	c, err := ordering.Consolidate(resources, ordering.Options{}, seven)
+	seven := consolidate.Target{Range: &consolidate.WaveRange{Low: -3, High: 3}}
+	c, err := consolidate.Waves(resources, ordering.Options{}, seven)
 	require.NoError(t, err)
 	require.Equal(t, 7, most(c))
 	for _, w := range c.Waves {
@@ -139,14 +140,14 @@ func TestConsolidateIntoARange(t *testing.T) {
 		}
 		chain[i+1].Annotations["ordapply.dev/depends-on"] = "apps/namespaces/shop/Deployment/" + chain[i].Name
 	}
-	_, err = ordering.Consolidate(chain, ordering.Options{}, seven)
+	_, err = consolidate.Waves(chain, ordering.Options{}, seven)
 	require.ErrorContains(t, err, "Sync: the waves do not fit into -3..3: resources without a wave stay in wave 0")
 	require.ErrorContains(t, err, "\n  wave -25 comes after wave -30: Deployment shop/w5 needs Deployment shop/w0 (depends-on: ")
-	_, err = ordering.Consolidate(chain, ordering.Options{}, ordering.Target{Into: 3})
+	_, err = consolidate.Waves(chain, ordering.Options{}, consolidate.Target{Into: 3})
 	require.ErrorContains(t, err, "Sync: 3 waves are too few: these edges need at least 7; allow 7, or remove some edges\n")
 }
 
-func consolidated(c *ordering.Consolidation) string {
+func consolidated(c *consolidate.Result) string {
 	var b strings.Builder
 	for _, w := range c.Waves {
 		if w.Application != "" {
@@ -163,12 +164,12 @@ func consolidated(c *ordering.Consolidation) string {
 // requireSameOrder plans the stream with its new numbers: all edges still hold,
 // old waves keep their sequence, and consolidating again changes nothing. Edges
 // that the old waves contradicted may hold in addition.
-func requireSameOrder(t *testing.T, resources []ordering.Resource, c *ordering.Consolidation, options ordering.Options, name string) {
+func requireSameOrder(t *testing.T, resources []ordering.Resource, c *consolidate.Result, options ordering.Options, name string) {
 	t.Helper()
 	for i, w := range c.Waves[1:] {
 		if before := c.Waves[i]; before.Phase == w.Phase && before.Application == w.Application {
 			require.LessOrEqual(t, before.NewWave, w.NewWave, name)
-			require.Equal(t, w.Boundary == ordering.BoundaryKept, before.NewWave < w.NewWave, "%s: %s %d", name, w.Phase, w.Wave)
+			require.Equal(t, w.Boundary == consolidate.BoundaryKept, before.NewWave < w.NewWave, "%s: %s %d", name, w.Phase, w.Wave)
 		}
 	}
 	options.OrderSource = ordering.OrderSourceArgoCD
@@ -178,12 +179,12 @@ func requireSameOrder(t *testing.T, resources []ordering.Resource, c *ordering.C
 	now, err := ordering.Build(renumbered, options)
 	require.NoError(t, err, name)
 	require.Subset(t, allNeeds(now), allNeeds(old), name)
-	again, err := ordering.Consolidate(renumbered, options, ordering.Target{AssumeIndependent: true})
+	again, err := consolidate.Waves(renumbered, options, consolidate.Target{AssumeIndependent: true})
 	require.NoError(t, err, name)
 	require.Empty(t, again.Renumbered, name)
 }
 
-func renumber(resources []ordering.Resource, c *ordering.Consolidation) []ordering.Resource {
+func renumber(resources []ordering.Resource, c *consolidate.Result) []ordering.Resource {
 	out := slices.Clone(resources)
 	for i, r := range out {
 		wave, ok := c.Renumbered[r.ID]

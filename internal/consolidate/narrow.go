@@ -1,10 +1,11 @@
-package ordering
+package consolidate
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/declared"
+	"github.com/ordapply/ordapply/internal/dependencies"
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
@@ -97,20 +98,20 @@ func (n narrowing) zero() int {
 
 // linked returns a path from one of the waves at positions from..at-1 to the
 // wave at position at.
-func (n narrowing) linked(from, at int) (way pathEnds, ok bool) {
+func (n narrowing) linked(from, at int) (way dependencies.PathEnds, ok bool) {
 	for i := from; i < at; i++ {
 		if way, ok = n.between[[2]int{n.sets[i], n.sets[at]}]; ok {
 			return way, true
 		}
 	}
-	return pathEnds{}, false
+	return dependencies.PathEnds{}, false
 }
 
 // cost returns how different a wave is from the one before it: 0 if they are
 // proven independent, else the distance of their numbers plus one.
 func (n narrowing) cost(at int) int {
 	before, s := n.sets[at-1], n.sets[at]
-	if n.isInert(n.members[before]) && n.isInert(n.members[s]) {
+	if n.IsInert(n.members[before]) && n.IsInert(n.members[s]) {
 		return 0
 	}
 	return 1 + n.consolidator.Sets[s].At.Wave - n.consolidator.Sets[before].At.Wave
@@ -207,13 +208,13 @@ func (n narrowing) around(zero int, r WaveRange) (begins []bool, before int, ok 
 
 // linkedWithin returns a path from the wave at position at to one of the waves
 // up to position to.
-func (n narrowing) linkedWithin(at, to int) (way pathEnds, ok bool) {
+func (n narrowing) linkedWithin(at, to int) (way dependencies.PathEnds, ok bool) {
 	for i := at + 1; i <= to; i++ {
 		if way, ok = n.between[[2]int{n.sets[at], n.sets[i]}]; ok {
 			return way, true
 		}
 	}
-	return pathEnds{}, false
+	return dependencies.PathEnds{}, false
 }
 
 func count(begins []bool) int {
@@ -249,7 +250,7 @@ func (n narrowing) tooFew(asked int) error {
 }
 
 // waveOf returns the number of the wave at which a path to position at starts.
-func (n narrowing) waveOf(way pathEnds, first, at int) int {
+func (n narrowing) waveOf(way dependencies.PathEnds, first, at int) int {
 	for i := first; i < at; i++ {
 		if found, ok := n.between[[2]int{n.sets[i], n.sets[at]}]; ok && found == way {
 			return n.consolidator.Sets[n.sets[i]].At.Wave

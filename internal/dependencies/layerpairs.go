@@ -1,8 +1,9 @@
-package ordering
+package dependencies
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/graph"
@@ -22,7 +23,7 @@ type layerPair struct {
 // byLayers groups contradictions by the pair of layers that causes them,
 // keeping their order. A contradiction with another cause forms a group of its
 // own.
-func (b *builder) byLayers(all []graph.Contradiction, wanted func(graph.Strength) bool) [][]graph.Contradiction {
+func (b *Dependencies) byLayers(all []graph.Contradiction, wanted func(graph.Strength) bool) [][]graph.Contradiction {
 	var groups [][]graph.Contradiction
 	at := map[layerPair]int{}
 	for _, c := range all {
@@ -45,9 +46,9 @@ func (b *builder) byLayers(all []graph.Contradiction, wanted func(graph.Strength
 }
 
 // planErrors returns the errors of a plan: inferred edges that cannot be dropped.
-func (b *builder) planErrors() []error {
+func (b *Dependencies) planErrors() []error {
 	var errs []error
-	for _, group := range b.byLayers(b.dropped, func(s graph.Strength) bool { return s >= graph.Exists }) {
+	for _, group := range b.byLayers(b.Dropped, func(s graph.Strength) bool { return s >= graph.Exists }) {
 		if len(group) > maxEach {
 			errs = append(errs, errors.New(b.contradictions(group)))
 			continue
@@ -60,14 +61,14 @@ func (b *builder) planErrors() []error {
 }
 
 // contradictions describes many contradicting references between two layers as one.
-func (b *builder) contradictions(group []graph.Contradiction) string {
+func (b *Dependencies) contradictions(group []graph.Contradiction) string {
 	early, late, _ := b.layersBetween(group[0].Edge)
 	return fmt.Sprintf("%s has %d references to %s, which is placed after it: %s; %s; %s",
 		early.Title(), len(group), late.Title(), b.examples(group), outcome(group[0].Edge, early), b.fix(early, "each needed resource"))
 }
 
 // examples names the first references of a group and counts the others.
-func (b *builder) examples(group []graph.Contradiction) string {
+func (b *Dependencies) examples(group []graph.Contradiction) string {
 	var out []string
 	for _, c := range group[:maxEach] {
 		needer, needed := b.ends(c.Edge)
@@ -78,9 +79,9 @@ func (b *builder) examples(group []graph.Contradiction) string {
 
 // earlyNotes returns notes about resources that are applied before something
 // that they need.
-func (b *builder) earlyNotes() []string {
+func (b *Dependencies) earlyNotes() []string {
 	var notes []string
-	for _, group := range b.byLayers(b.dropped, func(s graph.Strength) bool { return s == graph.Required }) {
+	for _, group := range b.byLayers(b.Dropped, func(s graph.Strength) bool { return s == graph.Required }) {
 		if len(group) > maxEach {
 			early, late, _ := b.layersBetween(group[0].Edge)
 			notes = append(notes, fmt.Sprintf("%s has %d references to %s: their targets are applied later, because %s waits only until %s is applied: %s",
@@ -92,4 +93,10 @@ func (b *builder) earlyNotes() []string {
 		}
 	}
 	return notes
+}
+
+// PlanNotes returns the notes of a plan: about declarations, and about resources
+// that are applied before something that they need.
+func (b *Dependencies) PlanNotes() []string {
+	return slices.Concat(b.Notes, b.earlyNotes())
 }

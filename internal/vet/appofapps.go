@@ -1,4 +1,4 @@
-package ordering
+package vet
 
 import (
 	"fmt"
@@ -7,14 +7,14 @@ import (
 	"github.com/ordapply/ordapply/internal/declared"
 )
 
-// vetAppOfApps reports sync waves on Argo CD's Applications. RFC-DEPLOY-0001
+// appOfApps reports sync waves on Argo CD's Applications. RFC-DEPLOY-0001
 // §5.4 limits waves to one application: since Argo CD 1.8 the next wave does
 // not wait for the health of an Application's resources unless argocd-cm has a
 // health check for Applications.
-func (b *builder) vetAppOfApps() []Finding {
+func (s stream) appOfApps() []Finding {
 	waves := map[int]int{} // wave to its first Application
 	var numbers []int
-	for i, r := range b.Resources {
+	for i, r := range s.Resources {
 		if r.Group != "argoproj.io" || r.Kind != "Application" && r.Kind != "ApplicationSet" {
 			continue
 		}
@@ -34,5 +34,5 @@ func (b *builder) vetAppOfApps() []Finding {
 	low, high := numbers[0], numbers[len(numbers)-1]
 	return []Finding{{Text: fmt.Sprintf(
 		"sync waves order Applications, such as %s in wave %d before %s in wave %d: waves are for the resources of one Application, and since Argo CD 1.8 they wait for the health of an Application only if argocd-cm has a health check for argoproj.io_Application; order applications with dependsOn in stacks",
-		b.Resources[waves[low]].ID, low, b.Resources[waves[high]].ID, high)}}
+		s.Resources[waves[low]].ID, low, s.Resources[waves[high]].ID, high)}}
 }
