@@ -13,6 +13,8 @@ func (b *Dependencies) IsInert(resources []int) bool {
 	return true
 }
 
+// IsInertKind reports whether objects of a native kind, "Kind.group", are ready once
+// they are applied.
 func IsInertKind(kind string) bool {
 	switch kind {
 	case "Namespace", "ConfigMap", "Secret", "ServiceAccount", "Service", "LimitRange", "PersistentVolume",

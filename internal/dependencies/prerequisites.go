@@ -95,6 +95,7 @@ func (b *Dependencies) prerequisiteEdges() []graph.Edge {
 	return edges
 }
 
+// PrerequisitesReason returns why a prerequisite goes first.
 func PrerequisitesReason() graph.Reason {
 	return graph.Reason{Rule: "prerequisites", Detail: "CRDs and Namespaces go first"}
 }

@@ -88,6 +88,7 @@ func (b *Dependencies) relaxClaims(edges []graph.Edge) {
 	}
 }
 
+// IsResource reports whether a vertex is a resource, and not an end of a layer.
 func (b *Dependencies) IsResource(v int32) bool {
 	_, ok := b.ResourceOf(v)
 	return ok
