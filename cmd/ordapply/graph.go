@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/internal/drawing"
-	"github.com/ordapply/ordapply/internal/plandiff"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/planning"
 	"github.com/ordapply/ordapply/internal/planprint"
 	"github.com/ordapply/ordapply/internal/svg"
@@ -50,9 +50,9 @@ func draw(cmd *cobra.Command, plan *ordering.Plan, output string) error {
 	case "json":
 		return planprint.JSON(out, plan)
 	case "mermaid":
-		return plandiff.PrintEscaped(out, drawing.Draw(plan).WriteMermaid)
+		return plain.WriteLines(out, drawing.Draw(plan).WriteMermaid)
 	case "svg":
-		return plandiff.PrintEscaped(out, func(w io.Writer) error { return svg.Write(w, drawing.Draw(plan)) })
+		return plain.WriteLines(out, func(w io.Writer) error { return svg.Write(w, drawing.Draw(plan)) })
 	}
-	return plandiff.PrintEscaped(out, drawing.Draw(plan).WriteDOT)
+	return plain.WriteLines(out, drawing.Draw(plan).WriteDOT)
 }

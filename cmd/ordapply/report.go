@@ -9,7 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/abortable"
 	"github.com/ordapply/ordapply/internal/htmlreport"
-	"github.com/ordapply/ordapply/internal/plandiff"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 func newReport() *cobra.Command {
@@ -32,7 +32,7 @@ page needs no network.`,
 			if err != nil {
 				return err
 			}
-			return plandiff.PrintEscaped(cmd.OutOrStdout(), func(w io.Writer) error { return htmlreport.Write(w, run) })
+			return plain.WriteLines(cmd.OutOrStdout(), func(w io.Writer) error { return htmlreport.Write(w, run) })
 		},
 	}
 }

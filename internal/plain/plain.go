@@ -41,6 +41,16 @@ func Lines(text []byte) []byte {
 	}, text)
 }
 
+// WriteLines prints what write writes, as Lines returns it.
+func WriteLines(out io.Writer, write func(io.Writer) error) error {
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
+	}
+	_, err := out.Write(Lines(text.Bytes()))
+	return err
+}
+
 // WriteJSON writes a value as a JSON document, indented by indent.
 func WriteJSON(w io.Writer, value any, indent string) error {
 	var text bytes.Buffer

@@ -74,19 +74,8 @@ type diffPair struct {
 func (p *previewed) pairs() ([]diffPair, error) {
 	var out []diffPair
 	for _, row := range p.preview.Rows {
-		obj := row.Merged
-		if obj == nil {
-			obj = row.Live
-		}
-		if obj == nil || row.Action == preview.ActionError || row.Action == preview.ActionUnchanged {
-			continue
-		}
-		one := diffPair{name: FileName(obj)}
-		var err error
-		if one.live, err = inYAML(row.Live); err != nil {
-			return nil, err
-		}
-		if one.merged, err = inYAML(row.Merged); err != nil {
+		one, err := pairOf(row)
+		if err != nil {
 			return nil, err
 		}
 		if one.live != one.merged {
@@ -94,6 +83,23 @@ func (p *previewed) pairs() ([]diffPair, error) {
 		}
 	}
 	return out, nil
+}
+
+// pairOf returns a resource before and after; without texts if it would not change.
+func pairOf(row preview.Row) (one diffPair, err error) {
+	obj := row.Merged
+	if obj == nil {
+		obj = row.Live
+	}
+	if obj == nil || row.Action == preview.ActionError || row.Action == preview.ActionUnchanged {
+		return one, nil
+	}
+	one.name = FileName(obj)
+	if one.live, err = inYAML(row.Live); err != nil {
+		return one, err
+	}
+	one.merged, err = inYAML(row.Merged)
+	return one, err
 }
 
 // printDetails prints the details of rows and the notes of the plan.
@@ -138,7 +144,7 @@ func (p *previewed) show(cmd *cobra.Command, pairs []diffPair) (different bool, 
 		return runExternalDiff(cmd, pairs)
 	}
 	for _, one := range pairs {
-		if err := PrintEscaped(cmd.OutOrStdout(), one.write); err != nil {
+		if err := plain.WriteLines(cmd.OutOrStdout(), one.write); err != nil {
 			return false, err
 		}
 	}
@@ -150,6 +156,11 @@ func (one diffPair) write(w io.Writer) error {
 	if _, err := plain.Fprintf(w, "diff -u -N LIVE/%[1]s MERGED/%[1]s\n", one.name); err != nil {
 		return err
 	}
+	return one.writeUnified(w)
+}
+
+// writeUnified prints a pair as a unified diff.
+func (one diffPair) writeUnified(w io.Writer) error {
 	return difflib.WriteUnifiedDiff(w, difflib.UnifiedDiff{
 		A: slices.Collect(strings.Lines(one.live)), FromFile: "LIVE/" + one.name,
 		B: slices.Collect(strings.Lines(one.merged)), ToFile: "MERGED/" + one.name,

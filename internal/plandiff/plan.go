@@ -7,9 +7,7 @@
 package plandiff
 
 import (
-	"bytes"
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -45,13 +43,13 @@ no cluster, and shows only the waves.`,
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&f.dryRun, "dry-run", "server", `"server": ask the cluster what would change; "client": plan without a cluster`)
-	cmd.Flags().StringVarP(&f.output, "output", "o", "text", `"text", or "json": one document`)
+	cmd.Flags().StringVarP(&f.output, "output", "o", "text", `"text"; "json": one document; or "markdown": a comment for a pull request`)
 	cmd.Flags().StringVar(&f.out, "out", "", "file to write the plan to, for ordapply apply --plan FILE")
 	return cmd
 }
 
 func (f *planFlags) run(cmd *cobra.Command) error {
-	if err := usage.OneOf("output", f.output, "text", "json"); err != nil {
+	if err := usage.OneOf("output", f.output, "text", "json", "markdown"); err != nil {
 		return err
 	}
 	switch f.dryRun {
@@ -73,9 +71,12 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if f.output == "json" {
+	switch f.output {
+	case "json":
 		err = p.writeJSON(cmd.OutOrStdout())
-	} else {
+	case "markdown":
+		err = p.writeMarkdown(cmd.OutOrStdout())
+	default:
 		plain.Fprintf(cmd.ErrOrStderr(), "planning for %s; nothing is written\n", p.target)
 		err = p.writeText(cmd.OutOrStdout())
 	}
@@ -100,18 +101,11 @@ func (f *planFlags) runOffline(cmd *cobra.Command) error {
 	if f.Prune {
 		plain.Fprintln(cmd.ErrOrStderr(), "note: only the cluster knows what --prune would delete: leave out --dry-run=client to see it")
 	}
-	if f.output == "json" {
+	switch f.output {
+	case "json":
 		return planprint.JSON(cmd.OutOrStdout(), plan)
+	case "markdown":
+		return markdownWaves(cmd.OutOrStdout(), plan)
 	}
 	return plan.WriteText(cmd.OutOrStdout())
-}
-
-// PrintEscaped prints text whose line breaks and tabs are kept.
-func PrintEscaped(out io.Writer, write func(io.Writer) error) error {
-	var text bytes.Buffer
-	if err := write(&text); err != nil {
-		return err
-	}
-	_, err := out.Write(plain.Lines(text.Bytes()))
-	return err
 }
