@@ -4,6 +4,8 @@ BIN := $(CURDIR)/bin
 GO ?= go
 KUSTOMIZE_VERSION := v5.8.1
 GOLANGCI_VERSION := v2.13.0
+GORELEASER_VERSION := v2.14.0
+CYCLONEDX_VERSION := v1.9.0
 export ORDAPPLY_BIN := $(BIN)
 
 # The race detector needs cgo and a C compiler; without them tests run plain.
@@ -153,6 +155,30 @@ image: ## build the container image of the function ($IMAGE)
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(IMAGE_DIR)/sortorder ./cmd/sortorder
 	@printf 'nobody:x:65534:65534:nobody:/:/sbin/nologin\n' > $(IMAGE_DIR)/passwd
 	docker build -q -t $(IMAGE) -f Dockerfile $(IMAGE_DIR)
+
+$(BIN)/goreleaser-$(GORELEASER_VERSION) $(BIN)/cyclonedx-gomod-$(CYCLONEDX_VERSION): $(BIN)/%:
+	@echo "building $*"
+	@tmp=$$(mktemp -d) && GOBIN=$$tmp $(GO) install $(if $(findstring goreleaser,$*),github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION),github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX_VERSION)) && \
+		mkdir -p $(BIN) && mv $$tmp/* $@ && rmdir $$tmp
+	@ln -sf $(notdir $@) $(BIN)/$(if $(findstring goreleaser,$*),goreleaser,cyclonedx-gomod)
+
+RELEASE_TOOLS := $(BIN)/goreleaser-$(GORELEASER_VERSION) $(BIN)/cyclonedx-gomod-$(CYCLONEDX_VERSION)
+
+.PHONY: release-snapshot
+release-snapshot: $(RELEASE_TOOLS) ## build everything a release has into bin/release, and publish nothing
+	@# GoReleaser reads no commit from a checkout without a remote.
+	PATH=$(BIN):$$PATH GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/ordapply/ordapply \
+		$(BIN)/goreleaser release --snapshot --clean
+	$(GO) -C internal/release run . -dist $(BIN)/release
+
+.PHONY: test-release
+test-release: release-snapshot ## install from the results of release-snapshot into an empty home, in each way
+	$(GO) -C internal/release test -count=1 ./...
+
+.PHONY: release
+release: $(RELEASE_TOOLS) ## publish the tag of this commit: a draft on GitHub, and the images (needs GITHUB_TOKEN and docker login)
+	PATH=$(BIN):$$PATH $(BIN)/goreleaser release --clean
+	$(GO) -C internal/release run . -dist $(BIN)/release -push
 
 .PHONY: schema
 schema: ## write the JSON Schema of a SortOrder, and the catalog's function definition with it
