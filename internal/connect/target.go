@@ -117,10 +117,10 @@ func (t *Target) Explain(err error) error {
 		return fmt.Errorf("the API server at %s presents a certificate that the certificate-authority of the kubeconfig does not match: get a new kubeconfig, or check for a proxy between you and the API server (%w)",
 			t, kubeerr.WithoutURL(err))
 	}
-	if errors.As(err, &urlErr) && errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.DeadlineExceeded) { // also while an answer is read
 		return fmt.Errorf("the API server at %s does not answer in time: check that it is up and not overloaded, and that this is the context you mean", t)
 	}
-	if urlErr != nil {
+	if errors.As(err, &urlErr) {
 		return fmt.Errorf("the API server at %s does not answer: %w; check that the cluster is up, and that this is the context you mean", t, urlErr.Err)
 	}
 	if why := refusal(t.Server, err); why != "" {
