@@ -37,8 +37,8 @@ func (e NotSentError) Temporary() bool { return true }
 
 // LateError is the error of a request that passed its fence and was answered
 // when the fence refused already. It wraps the fence's error. The process may
-// have been suspended between the check and the system call that sends: nobody
-// can tell whether the API server carried the request out in time.
+// have been suspended between the check and the system call that sends, so it is
+// not known whether the API server carried the request out in time.
 type LateError struct{ Err error }
 
 // Error says what may have happened, and what to do.

@@ -71,7 +71,7 @@ func importTable() []tier {
 			{"internal/healthfiles", "files with rules of health", []string{"health", "internal/abortable", "internal/usage"}},
 			{"internal/connect", "the cluster that kubectl would use", []string{"apply", "internal/abortable", "internal/access", "internal/activity", "internal/kubeerr", "internal/plain", "internal/verbose", "internal/version", "kube"}},
 			{"internal/orderfile", "the files that order a stream: SortOrder, stacks, charts", []string{"apply", "health", "internal/abortable", "object", "ordering", "sortorder"}},
-			{"internal/help", "the help of commands", []string{"internal/plain", "internal/usage"}},
+			{"internal/help", "the help of commands", []string{"internal/nearest", "internal/plain", "internal/usage"}},
 			{"internal/settings", "values of flags: command line, environment, file", []string{"internal/abortable", "internal/nearest", "internal/plain", "internal/usage", "internal/verbose"}},
 		}},
 		{title: "between runs", packages: []pkgRow{

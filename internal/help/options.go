@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/usage"
 )
 
@@ -20,21 +21,26 @@ func newOptions(columns func() int) *cobra.Command {
   ordapply options apply`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-			var verbs []string
-			for _, sub := range cmd.Root().Commands() {
-				verbs = append(verbs, sub.Name())
-			}
-			return verbs, cobra.ShellCompDirectiveNoFileComp
+			return verbsOf(cmd.Root()), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return usage.Errorf("unknown command %q (%s --help lists all)", strings.Join(args, " "), cmd.Root().CommandPath())
+				wanted := strings.Join(args, " ")
+				return usage.Errorf("unknown command %q%s (%s --help lists all)", wanted, nearest.DidYouMean(wanted, verbsOf(cmd.Root())), cmd.Root().CommandPath())
 			}
 			_, err = io.WriteString(cmd.OutOrStdout(), optionsOf(about, columns()))
 			return err
 		},
 	}
+}
+
+func verbsOf(root *cobra.Command) []string {
+	var verbs []string
+	for _, sub := range root.Commands() {
+		verbs = append(verbs, sub.Name())
+	}
+	return verbs
 }
 
 func optionsOf(cmd *cobra.Command, columns int) string {

@@ -68,6 +68,8 @@ func CheckArguments(cmd *cobra.Command) {
 				return err
 			case len(given) == 1 && c.Flags().Lookup("filename") != nil && !c.HasSubCommands():
 				return usage.Errorf("%s takes no argument %q: name files and folders with -f", c.CommandPath(), given[0])
+			case len(given) > 0 && args(c, given[:1]) != nil && args(c, nil) == nil && !c.HasSubCommands(): // it takes none
+				return usage.Errorf("%s takes no argument %q (%s --help explains it)", c.CommandPath(), given[0], c.CommandPath())
 			case len(given) == 0:
 				return usage.Errorf("an argument is missing: %s (%s --help explains it)", c.UseLine(), c.CommandPath())
 			default:
