@@ -28,7 +28,7 @@ func TestHistory(t *testing.T) {
 	require.NoError(t, err)
 	for name, test := range map[string]func(*testing.T, History){
 		"revisions": testRevisions, "same-content": testSameContent, "limit": testLimit,
-		"killed": testKilled, "large": testLarge, "deleted": testDeleted, "previous": testPrevious, "damaged": testDamaged,
+		"killed": testKilled, "large": testLarge, "deleted": testDeleted, "previous": testPrevious, "damaged": testDamaged, "newest": testNewest,
 	} {
 		t.Run(name, func(t *testing.T) {
 			namespace := "history-" + name
@@ -41,6 +41,24 @@ func TestHistory(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, strings.TrimSpace(cluster.Kubectl(t, "get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}")), id)
 	})
+}
+
+// The newest revision of each set is that of the highest number, whatever the order
+// of the names of its Secrets.
+func testNewest(t *testing.T, h History) {
+	other := h
+	other.Parent.ID.Name = "other"
+	h.Limit = 20
+	for n := range 11 {
+		carriedOut(t, h, numbered(t, n), Deployed)
+	}
+	carriedOut(t, other, numbered(t, 1), Failed)
+	newest, err := NewestOfAll(t.Context(), h.Cluster, h.Parent.ID.Namespace)
+	require.NoError(t, err)
+	require.Len(t, newest, 2)
+	require.Equal(t, 11, newest[h.Parent.SetID()].Number)
+	require.Equal(t, Deployed, newest[h.Parent.SetID()].Status)
+	require.Equal(t, Failed, newest[other.Parent.SetID()].Status)
 }
 
 // numbered returns a revision with unique content.
