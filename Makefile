@@ -64,6 +64,16 @@ $(BIN)/helm-referee: $(HELM_MODULE)/go.mod
 	@$(GO) -C $(HELM_MODULE) build -trimpath -ldflags '-s -w' -o $@ helm.sh/helm/v4/cmd/helm
 	@touch $@
 
+OTLP_MODULE := internal/test/peers/otlp
+
+.PHONY: otlp-receiver
+otlp-receiver: $(BIN)/otlp-receiver ## build the receiver of the OpenTelemetry collector, which traces are tested with
+
+$(BIN)/otlp-receiver: $(OTLP_MODULE)/go.mod $(OTLP_MODULE)/main.go
+	@echo "building $(notdir $@)"
+	@$(GO) -C $(OTLP_MODULE) build -trimpath -ldflags '-s -w' -o $@ .
+	@touch $@
+
 # Debian's Chromium, in which the page of a run is tested. Another one can be named.
 ORDAPPLY_CHROMIUM ?= chromium
 # In CI it must be there; elsewhere tests are skipped by name without it.
@@ -81,11 +91,34 @@ demo: build kustomize $(if $(filter local,$(CLUSTER)),localcluster) ## apply exa
 	@$(GO) run ./internal/test/demo -cluster=$(CLUSTER)
 
 .PHONY: test
-test: build kustomize localcluster emit-peers helm-referee $(if $(CI),browser) ## run every test, including those on real control planes
+test: build kustomize localcluster emit-peers helm-referee otlp-receiver $(if $(CI),browser) ## run every test, including those on real control planes
 	$(GO) test $(addprefix ./,$(SEQUENTIAL))
 	$(GO) test -run '^TestEveryHistory$$' ./state
 	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 60m $(CONCURRENT)
 	$(GO) -C localcluster test -timeout 20m ./...
+
+.PHONY: test-oldest
+test-oldest: build kustomize localcluster emit-peers helm-referee otlp-receiver ## run the tests of commands and pages on the oldest supported Kubernetes
+	$(BIN)/localcluster build --kubernetes oldest
+	LOCALCLUSTER_KUBERNETES=oldest $(GO) test -parallel $(PARALLEL) -timeout 60m ./cmd/ordapply ./internal/readme ./internal/setstatus
+
+# An image that has git, make and Go, and nothing else that this project uses.
+GO_IMAGE ?= golang:1.26
+# What a newcomer does: clone, build, follow the README, the pages and the tutorial, demo.
+define NEWCOMER
+set -eu
+git config --global --add safe.directory '*'
+git clone -q /source /root/ordapply
+cd /root/ordapply
+make build kustomize localcluster helm-referee
+CI=1 go test -count=1 -timeout 30m -v -run '^TestDocumentedCommandsWork$$|^TestTutorialPage$$' ./internal/readme ./cmd/ordapply
+make demo
+endef
+
+.PHONY: test-newcomer
+test-newcomer: export NEWCOMER := $(NEWCOMER)
+test-newcomer: ## run the commands of README, pages and tutorial in a container that has only git, make and Go (GO_IMAGE, DOCKER_FLAGS)
+	docker run --rm --network host $(DOCKER_FLAGS) -v $(CURDIR):/source:ro $(GO_IMAGE) sh -c "$$NEWCOMER"
 
 .PHONY: test-fast
 test-fast: ## run the tests that need no control plane, in a minute, and list the skipped ones
@@ -105,9 +138,14 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## check style and common mistake
 fmt: ## format the code
 	gofmt -w $$(git ls-files '*.go')
 
+.PHONY: share
+share: ## write the man pages and completions of both programs into bin/share
+	rm -rf $(BIN)/share
+	ORDAPPLY_SHARE=$(BIN)/share $(GO) test -count=1 -run 'TestManPages?$$|TestCompletionsOfARelease$$' ./cmd/...
+
 .PHONY: golden
 golden: ## rewrite the expected outputs of the golden tests
-	ORDAPPLY_GOLDEN=1 $(GO) test ./apply ./ordering ./internal/vet ./internal/consolidate ./sortorder ./fn ./health ./internal/events ./internal/metrics ./internal/liveview ./internal/test/helmreferee ./internal/architecture ./internal/test/cases ./cmd/...
+	ORDAPPLY_GOLDEN=1 $(GO) test ./apply ./ordering ./internal/vet ./internal/consolidate ./sortorder ./fn ./health ./internal/annotations ./internal/events ./internal/metrics ./internal/liveview ./internal/test/helmreferee ./internal/architecture ./internal/test/cases ./cmd/...
 
 .PHONY: bench
 bench: build localcluster emit-peers ## measure speed and memory against their limits

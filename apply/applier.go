@@ -47,15 +47,13 @@ type Applier struct {
 	Cluster kube.Cluster // required
 	// Manager is the field manager; default "ordapply".
 	Manager string
-	// ForceConflicts takes over fields that other managers own, once the API
-	// server has reported a conflict.
-	ForceConflicts bool
+	// ForceConflicts takes over fields of others after a conflict; default: none.
+	ForceConflicts Force
 	// Membership makes the resources members of an apply set; default: no
 	// set.
 	Membership Membership
 	Enclosing
-	// DryRun makes the API server validate every resource and store none. The
-	// run waits for nothing.
+	// DryRun makes the API server validate everything and store nothing; nothing is waited for.
 	DryRun bool
 	// OnePass makes Run return instead of waiting, for a controller that calls it again. Run
 	// sends what can be sent now, and judges each resource once. Waiting is no error:
@@ -88,8 +86,7 @@ type Applier struct {
 	// NoDiagnosis turns off the requests that find out why a resource did not
 	// become ready.
 	NoDiagnosis bool
-	// SkipWait reports which resources are applied without waiting for their
-	// readiness, in addition to those whose layer says so; default none.
+	// SkipWait reports which resources are not waited for, besides those of layers; default none.
 	SkipWait func(object.ID) bool
 	// Events is called with every transition, always from one goroutine. The
 	// run stands still until it returns. Default: discard.
@@ -133,7 +130,7 @@ func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error
 	kind, _ := a.Cluster.Kind(obj.GroupVersionKind())
 	live, err := a.sender().Send(ctx, sending.Request{
 		Op: sending.Patch, Kind: kind, Object: obj, Bodies: desired.Stream{Set: a.Membership.Set},
-		Options: kube.PatchOptions{Manager: a.Manager, Force: a.ForceConflicts, DryRun: a.DryRun},
+		Options: kube.PatchOptions{Manager: a.Manager, Force: a.ForceConflicts.All, DryRun: a.DryRun},
 	})
 	if err != nil {
 		return kubeerr.Explain(redact.Error(obj, err))

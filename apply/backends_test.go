@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -29,17 +30,17 @@ func TestRunSeesEndpointsCome(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				plan, stream := planOf(t, guardedBy("one", "guard"), guardedBy("two", "guard"))
 				start := time.Now()
-				cluster := &scripted{
-					backed:      func() bool { return time.Since(start) >= comes },
-					unwatchable: func(namespace string) bool { return c.unwatchable && namespace == "shop" },
+				cluster := &memcluster.Scripted{
+					Backed: func() bool { return time.Since(start) >= comes },
+					Store:  memcluster.Store{Refuse: memcluster.ForbidsWatch(func(namespace string) bool { return c.unwatchable && namespace == "shop" })},
 				}
-				time.AfterFunc(comes/2, func() { cluster.send(endpoints(false)) })
-				time.AfterFunc(comes, func() { cluster.send(endpoints(true)) })
+				time.AfterFunc(comes/2, func() { cluster.Send(endpoints(false)) })
+				time.AfterFunc(comes, func() { cluster.Send(endpoints(true)) })
 				_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 				require.NoError(t, err)
 				require.GreaterOrEqual(t, time.Since(start), comes)
 				require.Less(t, time.Since(start), comes+c.late)
-				require.LessOrEqual(t, cluster.asked, c.asked)
+				require.LessOrEqual(t, cluster.Endpoints, c.asked)
 			})
 		})
 	}
@@ -58,7 +59,7 @@ func guardedBy(name, service string) map[string]any {
 // endpoints returns a change of an EndpointSlice with one endpoint.
 func endpoints(ready bool) kube.WatchEvent {
 	return kube.WatchEvent{Objects: []*unstructured.Unstructured{{Object: map[string]any{
-		"apiVersion": "discovery.k8s.io/v1", "kind": "endpointslices", "metadata": map[string]any{"name": "guard-1", "namespace": "shop"},
+		"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": map[string]any{"name": "guard-1", "namespace": "shop"},
 		"endpoints": []any{map[string]any{"conditions": map[string]any{"ready": ready}}},
 	}}}}
 }

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -31,8 +31,6 @@ type controlled struct {
 	refuse func(*unstructured.Unstructured) error
 	// patched is called when an object was applied.
 	patched func(name string)
-	// unreadable returns the error of a GET.
-	unreadable func(kind string) error
 
 	counts  sync.Mutex
 	lists   map[string]int
@@ -61,7 +59,6 @@ func (c *controlled) add(counts map[string]int, key string) {
 
 func (c *controlled) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 	kind, ok := c.keeping.Kind(gvk)
-	kind.Namespaced = gvk.Kind != "Namespace" && gvk.Kind != "CustomResourceDefinition"
 	kind.HasStatus = isCustom(gvk.Group)
 	return kind, ok
 }
@@ -122,9 +119,9 @@ func condition(kind, status string) map[string]any {
 
 // now returns a copy of an object; nil when it does not exist.
 func (c *controlled) now(id object.ID) *unstructured.Unstructured {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if live := c.live[id]; live != nil {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	if live := c.Live(id); live != nil {
 		return live.DeepCopy()
 	}
 	return nil
@@ -132,9 +129,9 @@ func (c *controlled) now(id object.ID) *unstructured.Unstructured {
 
 // change changes a stored object, without an event.
 func (c *controlled) change(id object.ID, how func(*unstructured.Unstructured)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if live := c.live[id]; live != nil {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	if live := c.Live(id); live != nil {
 		how(live)
 	}
 }
@@ -143,7 +140,7 @@ func (c *controlled) change(id object.ID, how func(*unstructured.Unstructured)) 
 func (c *controlled) write(id object.ID, status map[string]any) {
 	c.change(id, func(live *unstructured.Unstructured) { live.Object["status"] = status })
 	if live := c.now(id); live != nil {
-		c.tell(live)
+		c.Tell(live)
 	}
 }
 
@@ -157,31 +154,22 @@ func (c *controlled) List(ctx context.Context, kind kube.Kind, namespace string,
 
 func (c *controlled) Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	c.add(c.gets, name)
-	if c.unreadable != nil {
-		if err := c.unreadable(kind.Resource.Resource); err != nil {
-			return nil, err
-		}
-	}
 	return c.keeping.Get(ctx, kind, namespace, name)
 }
 
 func (c *controlled) Delete(_ context.Context, _ kube.Kind, live *unstructured.Unstructured, _ kube.DeleteOptions) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.live, apply.Meta(live).ID)
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	delete(c.Objects, memcluster.KeyOf(apply.Meta(live).ID))
 	c.deleted = append(c.deleted, live.GetName())
 	return nil
 }
 
 // deletions returns the names of the deleted objects.
 func (c *controlled) deletions() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
 	return slices.Clone(c.deleted)
-}
-
-func forbidden(string) error {
-	return apierrors.NewForbidden(unstructuredResource("pods"), "", nil)
 }
 
 // shopNamespace is the Namespace of all objects in these tests: a stream that

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -80,7 +81,7 @@ func diagnose(t *testing.T, archive *txtar.Archive) []string {
 
 // observed is a cluster with the objects of a case.
 type observed struct {
-	scripted
+	memcluster.Scripted
 	archive *txtar.Archive
 	live    *unstructured.Unstructured
 	objects []*unstructured.Unstructured
@@ -94,7 +95,7 @@ func (c *observed) Apply(_ context.Context, _ kube.Kind, obj *unstructured.Unstr
 		}
 		return c.live.DeepCopy(), nil
 	}
-	return liveObject(obj, true), nil
+	return memcluster.LiveObject(obj, true), nil
 }
 
 func (c *observed) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
@@ -102,8 +103,8 @@ func (c *observed) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 }
 
 func (c *observed) ask() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
 	c.asked++
 }
 
@@ -210,10 +211,10 @@ func setSection(archive *txtar.Archive, name, data string) {
 }
 
 // mute is a cluster that answers no LIST once something was applied.
-type mute struct{ scripted }
+type mute struct{ memcluster.Scripted }
 
 func (c *mute) List(ctx context.Context, _ kube.Kind, _ string, _ kube.Query) ([]*unstructured.Unstructured, error) {
-	if len(c.happened()) == 0 {
+	if len(c.Happened()) == 0 {
 		return nil, nil
 	}
 	<-ctx.Done()
@@ -225,8 +226,8 @@ func (c *mute) List(ctx context.Context, _ kube.Kind, _ string, _ kube.Query) ([
 // outcome of the run is the same.
 func TestDiagnosisIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := &mute{scripted{scripts: map[object.ID]script{}}}
-		plan, stream := neverReady(t, &cluster.scripted, 20)
+		cluster := &mute{memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{}}}
+		plan, stream := neverReady(t, &cluster.Scripted, 20)
 		start := time.Now()
 		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		require.Error(t, err)
@@ -250,8 +251,8 @@ func TestDiagnosisIsBounded(t *testing.T) {
 func TestDiagnosisIsNotForTheInterrupted(t *testing.T) {
 	for _, when := range []time.Duration{30 * time.Second, 65 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			cluster := &mute{scripted{scripts: map[object.ID]script{}}}
-			plan, stream := neverReady(t, &cluster.scripted, 20)
+			cluster := &mute{memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{}}}
+			plan, stream := neverReady(t, &cluster.Scripted, 20)
 			ctx, cancel := context.WithTimeout(t.Context(), when)
 			defer cancel()
 			start := time.Now()
@@ -262,13 +263,13 @@ func TestDiagnosisIsNotForTheInterrupted(t *testing.T) {
 	}
 }
 
-func neverReady(t *testing.T, cluster *scripted, n int) (*ordering.Plan, *apply.Stream) {
+func neverReady(t *testing.T, cluster *memcluster.Scripted, n int) (*ordering.Plan, *apply.Stream) {
 	t.Helper()
 	var manifests []map[string]any
 	for i := range n {
 		name := fmt.Sprintf("p%d", i)
 		manifests = append(manifests, plainPod(name))
-		cluster.scripts[pod(name)] = script{never: true}
+		cluster.Scripts[pod(name)] = memcluster.Script{Never: true}
 	}
 	return planOf(t, manifests...)
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -20,13 +21,13 @@ import (
 // pulling is a cluster in which the Pod of StatefulSet db fails to pull its
 // image after some time, and retries in vain.
 type pulling struct {
-	scripted
+	memcluster.Scripted
 	after time.Duration
 }
 
 func (c *pulling) Watch(ctx context.Context, kind kube.Kind, namespace string, query kube.Query, changed func(kube.WatchEvent)) {
 	if kind.Resource.Resource != "pods" {
-		c.scripted.Watch(ctx, kind, namespace, query, changed)
+		c.Scripted.Watch(ctx, kind, namespace, query, changed)
 		return
 	}
 	changed(kube.WatchEvent{Listed: true, Objects: []*unstructured.Unstructured{podOf("db", "ContainerCreating")}})
@@ -65,7 +66,7 @@ func TestPodTroubleIsToldWhileWaiting(t *testing.T) {
 	for _, after := range []time.Duration{0, 10 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			id := object.ID{Group: "apps", Kind: "StatefulSet", Namespace: "shop", Name: "db"}
-			cluster := &pulling{scripted: scripted{scripts: map[object.ID]script{id: {never: true}}}, after: after}
+			cluster := &pulling{Scripted: memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{id: {Never: true}}}, after: after}
 			secret := testSecret("s")
 			secret["stringData"] = map[string]any{"password": "hunter2hunter2"}
 			plan, stream := planOf(t, secret, map[string]any{

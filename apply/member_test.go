@@ -13,6 +13,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -57,15 +58,15 @@ func TestMembershipDoesNotMove(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster := newControlled()
 				if c.there != nil {
-					live := liveObject(&unstructured.Unstructured{Object: plainPod("b")}, true)
+					live := memcluster.LiveObject(&unstructured.Unstructured{Object: plainPod("b")}, true)
 					c.there(live)
-					cluster.put(pod("b"), live)
+					cluster.Put(live)
 				}
 				if !c.list {
-					cluster.unlistable = forbidden
+					cluster.Refuse = memcluster.Forbids("list")
 				}
 				if !c.get {
-					cluster.unreadable = forbidden
+					cluster.Refuse = memcluster.Forbids("list", "get")
 				}
 				if c.conflict != "" {
 					cluster.refuse = func(obj *unstructured.Unstructured) error {
@@ -76,7 +77,7 @@ func TestMembershipDoesNotMove(t *testing.T) {
 					}
 				}
 				for _, force := range []bool{false, true} {
-					_, err := cluster.run(t, apply.Applier{Manager: "ordapply:mine", Membership: c.membership, ForceConflicts: force, NoDiagnosis: true}, plainPod("b"))
+					_, err := cluster.run(t, apply.Applier{Manager: "ordapply:mine", Membership: c.membership, ForceConflicts: apply.Force{All: force}, NoDiagnosis: true}, plainPod("b"))
 					require.Equal(t, c.patches, cluster.patches["b"])
 					if c.fails == "" {
 						require.NoError(t, err)
@@ -94,9 +95,9 @@ func TestWhatCameMeanwhileIsNotAdopted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newControlled()
 		cluster.slowly(func() {
-			cluster.mu.Lock()
-			defer cluster.mu.Unlock()
-			cluster.put(pod("b"), liveObject(&unstructured.Unstructured{Object: plainPod("b")}, true))
+			cluster.Mu.Lock()
+			defer cluster.Mu.Unlock()
+			cluster.Put(memcluster.LiveObject(&unstructured.Unstructured{Object: plainPod("b")}, true))
 		})
 		a := apply.Applier{Manager: "ordapply:mine", Membership: apply.Membership{Set: "applyset-mine-v1", Adopt: apply.AdoptNever}, NoDiagnosis: true}
 		_, err := cluster.run(t, a, shopNamespace(), testPod("a", 0, ""), testPod("b", 1, ""))
@@ -177,8 +178,8 @@ func TestRecreateSparesWhatIsNotOursOrProtected(t *testing.T) {
 					return
 				}
 				require.Equal(t, []string{"b"}, cluster.deletions())
-				gone := liveObject(&unstructured.Unstructured{Object: plainPod("b")}, true)
-				cluster.send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{gone}})
+				gone := memcluster.LiveObject(&unstructured.Unstructured{Object: plainPod("b")}, true)
+				cluster.Send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{gone}})
 				require.NoError(t, <-ended)
 			})
 		})

@@ -22,13 +22,15 @@ const (
 	AdoptAny     = ownership.AdoptAny     // objects of other sets, too
 )
 
-// Membership is the apply set (KEP-3659) whose members the resources of a run
-// become. Its zero value is no set.
+// Membership is the apply set (KEP-3659) of a run's resources; the zero value is none.
 type Membership = ownership.Membership
+
+// Force selects the field managers whose fields a run takes over; the zero value is none.
+type Force = ownership.Force
 
 // owner returns what a run writes as.
 func (a Applier) owner() ownership.Owner {
-	return ownership.Owner{Membership: a.Membership, Manager: a.Manager, ForceConflicts: a.ForceConflicts}
+	return ownership.Owner{Membership: a.Membership, Manager: a.Manager, Force: a.ForceConflicts}
 }
 
 // reader returns a reader of the live objects of a plan's steps. It teaches Health the

@@ -48,7 +48,7 @@ func (p *passing) pass() (writes []string, outcome map[string]string) {
 func (p *passing) becomeReady(id object.ID) {
 	live := p.cluster.At("pods/" + id.Namespace + "/" + id.Name)
 	kind, _ := p.cluster.Kind(live.GroupVersionKind())
-	live.Object["status"] = liveObject(live, true).Object["status"]
+	live.Object["status"] = memcluster.LiveObject(live, true).Object["status"]
 	p.cluster.Add(kind, live)
 }
 
@@ -87,7 +87,7 @@ func TestAPassDoesNotWaitForWhatIsOutside(t *testing.T) {
 		require.Empty(t, writes)
 		require.Equal(t, map[string]string{"app": "not started External"}, outcome)
 
-		live := liveObject(p.stream.Objects[pod("app")], true)
+		live := memcluster.LiveObject(p.stream.Objects[pod("app")], true)
 		live.SetName("db")
 		kind, _ := p.cluster.Kind(live.GroupVersionKind())
 		p.cluster.Add(kind, live)

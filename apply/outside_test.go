@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -25,7 +26,7 @@ func needing(name, entries string) map[string]any {
 }
 
 func livePod(name string, ready bool) *unstructured.Unstructured {
-	return liveObject(&unstructured.Unstructured{Object: plainPod(name)}, ready)
+	return memcluster.LiveObject(&unstructured.Unstructured{Object: plainPod(name)}, ready)
 }
 
 // A run waits for dependencies outside the stream: with gate ready until
@@ -35,14 +36,14 @@ func TestRunWaitsForWhatIsOutside(t *testing.T) {
 		t.Run("gate "+gate, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"+gate), plainPod("other"))
-				cluster := &scripted{outside: map[object.ID]*unstructured.Unstructured{pod("db"): nil}}
-				time.AfterFunc(time.Minute, func() { cluster.tell(livePod("db", false)) })
-				time.AfterFunc(90*time.Second, func() { cluster.tell(livePod("db", true)) })
+				cluster := &memcluster.Scripted{Outside: map[object.ID]*unstructured.Unstructured{pod("db"): nil}}
+				time.AfterFunc(time.Minute, func() { cluster.Tell(livePod("db", false)) })
+				time.AfterFunc(90*time.Second, func() { cluster.Tell(livePod("db", true)) })
 				start := time.Now()
 				_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 				require.NoError(t, err)
 				require.Equal(t, want, time.Since(start))
-				require.Equal(t, entry{pod("other"), "sent"}, cluster.happened()[0], "who does not need it does not wait")
+				require.Equal(t, memcluster.Entry{ID: pod("other"), What: "sent"}, cluster.Happened()[0], "who does not need it does not wait")
 			})
 		})
 	}
@@ -57,7 +58,7 @@ func TestRunWaitsForANeutralStatusOutside(t *testing.T) {
 			live := &unstructured.Unstructured{Object: rocket()}
 			live.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-age)))
 			live.Object["status"] = map[string]any{"observedGeneration": int64(1)}
-			summary, err := apply.Applier{Cluster: &scripted{outside: map[object.ID]*unstructured.Unstructured{rocketID(): live}}}.Run(t.Context(), plan, stream.Objects)
+			summary, err := apply.Applier{Cluster: &memcluster.Scripted{Outside: map[object.ID]*unstructured.Unstructured{rocketID(): live}}}.Run(t.Context(), plan, stream.Objects)
 			require.NoError(t, err)
 			require.Equal(t, want, summary.Took)
 		})
@@ -90,7 +91,7 @@ func TestItsOwnTimeBoundsEveryWait(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					plan, stream := planOf(t, c.web)
-					cluster := &scripted{served: func(kind string) bool { return kind == "Pod" }, outside: map[object.ID]*unstructured.Unstructured{pod("db"): nil}}
+					cluster := &memcluster.Scripted{Serves: func(kind string) bool { return kind == "Pod" }, Outside: map[object.ID]*unstructured.Unstructured{pod("db"): nil}}
 					start := time.Now()
 					_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Schedule: schedule}.Run(t.Context(), plan, stream.Objects)
 					require.ErrorContains(t, err, c.says)
@@ -113,10 +114,10 @@ func TestAFailedWaveWaitsForNoOutsider(t *testing.T) {
 		plan, stream := planOf(t, plainPod("bad"), plainPod("slow"), plainPod("worse"), promised("rocket"),
 			needing("web", "external:/namespaces/shop/Pod/db"), needing("behind", "/namespaces/shop/Pod/web?gate=applied"))
 		no, busy := apierrors.NewBadRequest("no"), apierrors.NewServiceUnavailable("busy")
-		cluster := &scripted{
-			served:  func(kind string) bool { return kind == "Pod" },
-			outside: map[object.ID]*unstructured.Unstructured{pod("db"): nil},
-			scripts: map[object.ID]script{pod("bad"): {errs: []error{no}}, pod("slow"): {latency: 4 * time.Second}, pod("worse"): {errs: []error{busy, busy, no}}},
+		cluster := &memcluster.Scripted{
+			Serves:  func(kind string) bool { return kind == "Pod" },
+			Outside: map[object.ID]*unstructured.Unstructured{pod("db"): nil},
+			Scripts: map[object.ID]memcluster.Script{pod("bad"): {Errs: []error{no}}, pod("slow"): {Latency: 4 * time.Second}, pod("worse"): {Errs: []error{busy, busy, no}}},
 		}
 		start := time.Now()
 		summary, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
@@ -134,12 +135,12 @@ func TestAFailedWaveWaitsForNoOutsider(t *testing.T) {
 func TestRunFindsWhatIsOutsideAlready(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"), needing("api", "external:/namespaces/shop/Pod/db?gate=applied"))
-		cluster := &scripted{outside: map[object.ID]*unstructured.Unstructured{pod("db"): livePod("db", true)}}
+		cluster := &memcluster.Scripted{Outside: map[object.ID]*unstructured.Unstructured{pod("db"): livePod("db", true)}}
 		start := time.Now()
 		_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 		require.NoError(t, err)
 		require.Zero(t, time.Since(start))
-		require.Len(t, cluster.watches, 1, "one watch for both who need it")
+		require.Len(t, cluster.Opened(), 1, "one watch for both who need it")
 	})
 }
 
@@ -162,7 +163,7 @@ func TestRunGivesUpOnWhatIsOutside(t *testing.T) {
 					setDeleted(c.live, now)
 				}
 				plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"), dependent("behind", "web"))
-				cluster := &scripted{outside: map[object.ID]*unstructured.Unstructured{pod("db"): c.live}}
+				cluster := &memcluster.Scripted{Outside: map[object.ID]*unstructured.Unstructured{pod("db"): c.live}}
 				summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 				require.EqualError(t, err, "wave 1/2: apply Pod shop/web: not applied after 1m0s (wave timeout): it needs Pod shop/db, which is not in this stream: "+c.says)
 				require.Equal(t, map[string]apply.State{"web": apply.TimedOut, "behind": apply.Skipped}, states(summary))
@@ -178,13 +179,13 @@ func TestRunGivesUpOnWhatIsOutside(t *testing.T) {
 func TestRunBoundsTheWaitForWhatIsOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, needing("web", "external:example.com/namespaces/shop/Rocket/moon"))
-		cluster := &scripted{served: func(kind string) bool { return kind != "Rocket" }}
+		cluster := &memcluster.Scripted{Serves: func(kind string) bool { return kind != "Rocket" }}
 		_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 		require.EqualError(t, err, "wave 1/1: apply Pod shop/web: it needs an object of kind Rocket.example.com, which is not in this stream, and the cluster still does not serve that kind after 30s: install its CustomResourceDefinition or operator, or correct the entry in the annotation ordapply.dev/depends-on")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"))
-		cluster := &scripted{outside: map[object.ID]*unstructured.Unstructured{pod("db"): nil}}
+		cluster := &memcluster.Scripted{Outside: map[object.ID]*unstructured.Unstructured{pod("db"): nil}}
 		_, err := apply.Applier{Cluster: cluster, Schedule: apply.Graph, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		require.ErrorContains(t, err, "not applied after 1m0s (wave timeout): it needs Pod shop/db")
 	})
@@ -202,20 +203,20 @@ func TestRunWaitsForPromisedKinds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			plan, stream := planOf(t, manifests()...)
 			start := time.Now()
-			cluster := &scripted{served: func(kind string) bool { return kind != "Rocket" || time.Since(start) > 2*time.Minute }}
+			cluster := &memcluster.Scripted{Serves: func(kind string) bool { return kind != "Rocket" || time.Since(start) > 2*time.Minute }}
 			_, err := apply.Applier{Cluster: cluster, Schedule: schedule}.Run(t.Context(), plan, stream.Objects)
 			require.NoError(t, err)
 			require.LessOrEqual(t, time.Since(start), 4*time.Minute, "even when nothing tells of it")
 		})
 		synctest.Test(t, func(t *testing.T) {
 			plan, stream := planOf(t, manifests()...)
-			cluster := &scripted{served: func(kind string) bool { return kind != "Rocket" }}
+			cluster := &memcluster.Scripted{Serves: func(kind string) bool { return kind != "Rocket" }}
 			_, err := apply.Applier{Cluster: cluster, Schedule: schedule}.Run(t.Context(), plan, stream.Objects)
 			require.ErrorContains(t, err, "apply Rocket.example.com shop/moon: not applied after 5m0s (wave timeout): its kind, which Pod shop/operator defines, is not served yet")
 		})
 		synctest.Test(t, func(t *testing.T) {
 			plan, stream := planOf(t, manifests()...)
-			cluster := &scripted{served: func(kind string) bool { return kind != "Rocket" }}
+			cluster := &memcluster.Scripted{Serves: func(kind string) bool { return kind != "Rocket" }}
 			summary, err := apply.Applier{Cluster: cluster, Schedule: schedule, DryRun: true}.Run(t.Context(), plan, stream.Objects)
 			require.NoError(t, err)
 			require.Equal(t, map[string]apply.State{"operator": apply.Applied, "moon": apply.Deferred}, states(summary))
@@ -249,19 +250,19 @@ func TestRunSeesAKindCome(t *testing.T) {
 				plan, stream := planOf(t, annotated(plainPod("operator"), "ordapply.dev/provides", "example.com/Rocket"), rocket)
 				start := time.Now()
 				const comes = 130 * time.Second
-				cluster := &scripted{
-					served:      func(kind string) bool { return kind != "Rocket" || time.Since(start) >= comes },
-					unwatchable: func(string) bool { return c.unwatchable },
+				cluster := &memcluster.Scripted{
+					Serves: func(kind string) bool { return kind != "Rocket" || time.Since(start) >= comes },
+					Store:  memcluster.Store{Refuse: memcluster.ForbidsWatch(func(string) bool { return c.unwatchable })},
 				}
 				for n, definition := range c.definitions {
 					time.AfterFunc(comes-time.Duration(n)*c.every, func() {
-						cluster.send(kube.WatchEvent{Objects: []*unstructured.Unstructured{{Object: definition}}})
+						cluster.Send(kube.WatchEvent{Objects: []*unstructured.Unstructured{{Object: definition}}})
 					})
 				}
 				_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 				require.NoError(t, err)
 				require.Less(t, time.Since(start), comes+c.late)
-				require.LessOrEqual(t, cluster.refreshes(), c.looks)
+				require.LessOrEqual(t, cluster.Refreshes(), c.looks)
 			})
 		})
 	}
@@ -276,9 +277,9 @@ func definition(kind, name string) map[string]any {
 func TestRunSeesWhatIsOutsideGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"))
-		cluster := &scripted{outside: map[object.ID]*unstructured.Unstructured{pod("db"): livePod("db", false)}}
+		cluster := &memcluster.Scripted{Outside: map[object.ID]*unstructured.Unstructured{pod("db"): livePod("db", false)}}
 		time.AfterFunc(10*time.Second, func() {
-			cluster.send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{livePod("db", true)}})
+			cluster.Send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{livePod("db", true)}})
 		})
 		_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		require.ErrorContains(t, err, "it needs Pod shop/db, which is not in this stream: it does not exist")

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -47,10 +48,10 @@ func TestEveryRunKeepsItsPlan(t *testing.T) {
 type world struct {
 	plan        *ordering.Plan
 	objects     map[object.ID]*unstructured.Unstructured
-	cluster     *scripted
+	cluster     *memcluster.Scripted
 	interrupted bool
 
-	at     map[entry]int // when something first happened, from 1
+	at     map[memcluster.Entry]int // when something first happened, from 1
 	sends  map[object.ID]int
 	finals map[object.ID][]apply.State
 	states map[object.ID]apply.State
@@ -59,7 +60,7 @@ type world struct {
 
 // randomWorld returns nil when the random declarations contradict each other.
 func randomWorld(rng *rand.Rand) *world {
-	w := &world{cluster: &scripted{scripts: map[object.ID]script{}}, finals: map[object.ID][]apply.State{}, states: map[object.ID]apply.State{}}
+	w := &world{cluster: &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{}}, finals: map[object.ID][]apply.State{}, states: map[object.ID]apply.State{}}
 	layered, trouble := rng.IntN(3) > 0, rng.IntN(3) > 0
 	gates := []string{"ready", "applied", "ready", "applied", "ready"}
 	rng.Shuffle(len(gates), func(i, j int) { gates[i], gates[j] = gates[j], gates[i] })
@@ -68,7 +69,7 @@ func randomWorld(rng *rand.Rand) *world {
 		obj := &unstructured.Unstructured{Object: m}
 		inputs = append(inputs, apply.Input{Object: obj, Source: "test"})
 		id := object.ID{Kind: obj.GetKind(), Namespace: "shop", Name: obj.GetName()}
-		w.cluster.scripts[id] = randomScript(rng, obj.GetKind() == "Pod", trouble)
+		w.cluster.Scripts[id] = randomScript(rng, obj.GetKind() == "Pod", trouble)
 	}
 	layerOf := func(i int) int { return i * 5 / 26 } // ascending, so that edges to earlier Pods fit the layers
 	for i := range 1 + rng.IntN(25) {
@@ -120,28 +121,28 @@ func randomNeeds(rng *rand.Rand, i int) string {
 
 // randomScript is quick or slow, and with trouble sometimes rejected,
 // rejected for a while, or never ready.
-func randomScript(rng *rand.Rand, pod, trouble bool) script {
-	s := script{latency: time.Duration(rng.IntN(50)) * time.Millisecond}
+func randomScript(rng *rand.Rand, pod, trouble bool) memcluster.Script {
+	s := memcluster.Script{Latency: time.Duration(rng.IntN(50)) * time.Millisecond}
 	if pod {
-		s.readyAfter = time.Duration(rng.IntN(3)) * time.Second
-		if s.never = trouble && rng.IntN(8) == 0; s.never && rng.IntN(2) == 0 {
-			s.failsAfter = time.Duration(1+rng.IntN(3000)) * time.Millisecond
+		s.ReadyAfter = time.Duration(rng.IntN(3)) * time.Second
+		if s.Never = trouble && rng.IntN(8) == 0; s.Never && rng.IntN(2) == 0 {
+			s.FailsAfter = time.Duration(1+rng.IntN(3000)) * time.Millisecond
 		}
 	}
 	if trouble {
 		switch rng.IntN(12) {
 		case 0:
-			s.errs = []error{apierrors.NewBadRequest("no")}
+			s.Errs = []error{apierrors.NewBadRequest("no")}
 		case 1:
-			s.errs = slices.Repeat([]error{apierrors.NewServiceUnavailable("busy")}, 1+rng.IntN(3))
+			s.Errs = slices.Repeat([]error{apierrors.NewServiceUnavailable("busy")}, 1+rng.IntN(3))
 		}
 	}
 	return s
 }
 
 // healthy reports whether a script succeeds if its resource is sent.
-func (s script) healthy() bool {
-	return !s.never && !slices.ContainsFunc(s.errs, apierrors.IsBadRequest)
+func healthy(s memcluster.Script) bool {
+	return !s.Never && !slices.ContainsFunc(s.Errs, apierrors.IsBadRequest)
 }
 
 func (w *world) run(t *testing.T, rng *rand.Rand, schedule apply.Schedule) {
@@ -161,10 +162,10 @@ func (w *world) run(t *testing.T, rng *rand.Rand, schedule apply.Schedule) {
 	for _, r := range summary.Results {
 		w.states[r.ID] = r.State
 	}
-	w.at, w.sends = map[entry]int{}, map[object.ID]int{}
-	for i, e := range w.cluster.happened() {
-		if e.what == "sent" {
-			w.sends[e.id]++
+	w.at, w.sends = map[memcluster.Entry]int{}, map[object.ID]int{}
+	for i, e := range w.cluster.Happened() {
+		if e.What == "sent" {
+			w.sends[e.ID]++
 		}
 		if w.at[e] == 0 {
 			w.at[e] = i + 1
@@ -175,9 +176,9 @@ func (w *world) run(t *testing.T, rng *rand.Rand, schedule apply.Schedule) {
 // passed returns when a resource passed a gate; 0 when it did not.
 func (w *world) passed(id object.ID, gate ordering.Gate) int {
 	if gate == ordering.Applied {
-		return w.at[entry{id, "answered"}]
+		return w.at[memcluster.Entry{ID: id, What: "answered"}]
 	}
-	return w.at[entry{id, "ready"}]
+	return w.at[memcluster.Entry{ID: id, What: "ready"}]
 }
 
 func (w *world) check(t *testing.T, schedule apply.Schedule) {
@@ -187,13 +188,13 @@ func (w *world) check(t *testing.T, schedule apply.Schedule) {
 		state := w.states[s.ID]
 		require.Equal(t, []apply.State{state}, w.finals[s.ID], "%s ends in exactly one state", s.ID)
 		require.True(t, state.Final(), "%s: %s", s.ID, state)
-		sc := w.cluster.scripts[s.ID]
-		require.LessOrEqual(t, w.sends[s.ID], 1+len(sc.errs), "%s was sent again without need", s.ID)
+		sc := w.cluster.Scripts[s.ID]
+		require.LessOrEqual(t, w.sends[s.ID], 1+len(sc.Errs), "%s was sent again without need", s.ID)
 		if w.sends[s.ID] > 0 {
 			opened = max(opened, s.Wave)
 			w.checkOrder(t, s, schedule)
 		}
-		if w.sends[s.ID] > 0 && sc.healthy() && !w.interrupted && schedule == apply.Graph {
+		if w.sends[s.ID] > 0 && healthy(sc) && !w.interrupted && schedule == apply.Graph {
 			require.Contains(t, []apply.State{apply.Ready, apply.Applied}, state, "%s was sent, and nothing is wrong with it", s.ID)
 		}
 		if w.answered(s) && s.Gate == ordering.Applied && !w.neededReady(s.ID) && !w.interrupted {
@@ -202,7 +203,7 @@ func (w *world) check(t *testing.T, schedule apply.Schedule) {
 		switch state {
 		case apply.Failed, apply.TimedOut:
 			require.ErrorContains(t, w.err, s.ID.String()+": ")
-			require.False(t, sc.healthy(), "%s failed for no reason: %v", s.ID, w.err)
+			require.False(t, healthy(sc), "%s failed for no reason: %v", s.ID, w.err)
 		case apply.Ready:
 			require.NotZero(t, w.passed(s.ID, ordering.Ready))
 		case apply.Applied:
@@ -214,7 +215,9 @@ func (w *world) check(t *testing.T, schedule apply.Schedule) {
 	}
 }
 
-func (w *world) answered(s ordering.Step) bool { return w.at[entry{s.ID, "answered"}] > 0 }
+func (w *world) answered(s ordering.Step) bool {
+	return w.at[memcluster.Entry{ID: s.ID, What: "answered"}] > 0
+}
 
 // neededReady reports whether a resource waits for another one to be ready.
 func (w *world) neededReady(id object.ID) bool {
@@ -226,7 +229,7 @@ func (w *world) neededReady(id object.ID) bool {
 // checkOrder checks that a step was sent after everything that it waits for.
 func (w *world) checkOrder(t *testing.T, s ordering.Step, schedule apply.Schedule) {
 	t.Helper()
-	sent := w.at[entry{s.ID, "sent"}]
+	sent := w.at[memcluster.Entry{ID: s.ID, What: "sent"}]
 	for _, on := range w.waitsFor(s, schedule) {
 		done := w.passed(on.ID, on.Gate)
 		require.NotZero(t, done, "%s was sent though %s was never %s", s.ID, on.ID, on.Gate)
@@ -281,7 +284,7 @@ func (w *world) checkNothingLeft(t *testing.T, schedule apply.Schedule, opened i
 		default:
 			require.Contains(t, []apply.State{apply.Skipped, apply.NotStarted}, state, "%s", s.ID)
 		}
-		bad = bad || !w.cluster.scripts[s.ID].healthy() && w.sends[s.ID] > 0 && w.states[s.ID] != apply.Applied
+		bad = bad || !healthy(w.cluster.Scripts[s.ID]) && w.sends[s.ID] > 0 && w.states[s.ID] != apply.Applied
 	}
 	require.Equal(t, bad, w.err != nil, "%v", w.err)
 }

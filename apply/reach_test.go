@@ -12,21 +12,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
 // refused returns the error of a watch on a server that does not listen.
 func refused() error { return fmt.Errorf("dial tcp 10.0.0.1:443: %w", syscall.ECONNREFUSED) }
-
-// report sends a change of the connection to all watches.
-func (c *scripted) report(change kube.WatchEvent) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, w := range c.watches {
-		w.changes <- change
-	}
-}
 
 // An API server that becomes unreachable while nothing is sent is reported
 // once, and once more when it is back; a short outage is not reported.
@@ -50,16 +42,16 @@ func TestRunTellsThatTheServerIsSilent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				plan, stream := planOf(t, testPod("a", 0, ""), testPod("b", 0, ""))
-				cluster := &scripted{scripts: map[object.ID]script{pod("a"): {never: true}, pod("b"): {never: true}}}
+				cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("a"): {Never: true}, pod("b"): {Never: true}}}
 				for n := range 3 {
-					time.AfterFunc(10*time.Second+time.Duration(n)*time.Second/2, func() { cluster.report(kube.WatchEvent{Disconnected: refused()}) })
+					time.AfterFunc(10*time.Second+time.Duration(n)*time.Second/2, func() { cluster.Report(kube.WatchEvent{Disconnected: refused()}) })
 				}
 				if c.back > 0 {
-					time.AfterFunc(10*time.Second+c.back, func() { cluster.report(kube.WatchEvent{Reconnected: true}) })
+					time.AfterFunc(10*time.Second+c.back, func() { cluster.Report(kube.WatchEvent{Reconnected: true}) })
 				}
 				if c.sick > 0 {
 					starting := kube.WatchEvent{Disconnected: apierrors.NewServiceUnavailable("the server is starting")}
-					time.AfterFunc(10*time.Second+c.sick, func() { cluster.report(starting) })
+					time.AfterFunc(10*time.Second+c.sick, func() { cluster.Report(starting) })
 				}
 				var told []string
 				_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Events: func(e apply.Event) {
@@ -74,24 +66,4 @@ func TestRunTellsThatTheServerIsSilent(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The same is reported during a deletion.
-func TestRemovalTellsThatTheServerIsSilent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cluster := newMortal(pod("a"))
-		cluster.ends[pod("a")] = end{goneAfter: 40 * time.Second}
-		time.AfterFunc(10*time.Second, func() { cluster.report(kube.WatchEvent{Disconnected: refused()}) })
-		time.AfterFunc(30*time.Second, func() { cluster.report(kube.WatchEvent{Reconnected: true}) })
-		var told []string
-		_, err := apply.Remover{Cluster: cluster, Events: func(e apply.Event) {
-			if strings.Contains(e.Detail, "API server") {
-				told = append(told, e.Detail)
-			}
-		}}.Run(t.Context(), inWaves(wave(pod("a"))), cluster.found())
-		require.NoError(t, err)
-		require.Len(t, told, 2)
-		require.Contains(t, told[0], "the API server has been unreachable since 00:00:10: ")
-		require.Contains(t, told[1], "the API server is reachable again")
-	})
 }

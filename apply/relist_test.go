@@ -11,6 +11,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -54,7 +55,7 @@ func TestLaterWavesAreJudgedByWhatIsTrueWhenTheyOpen(t *testing.T) {
 				live.SetLabels(map[string]string{applyset.PartOfLabel: other.SetID()})
 			})
 		}, apply.Applier{Manager: "ordapply:mine", Membership: apply.Membership{Set: "applyset-mine-v1"}}, 0, 2, "it is a member of another apply set"},
-		"list fails": {func(c *controlled) { c.unlistable = forbidden; c.remove(pod("b")) }, apply.Applier{}, 1, 3, ""},
+		"list fails": {func(c *controlled) { c.Refuse = memcluster.Forbids("list"); c.remove(pod("b")) }, apply.Applier{}, 1, 3, ""},
 	} {
 		for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
 			t.Run(name+", by "+schedule.String(), func(t *testing.T) {
@@ -79,7 +80,7 @@ func TestLaterWavesAreJudgedByWhatIsTrueWhenTheyOpen(t *testing.T) {
 					require.Equal(t, 5, summary.Count(apply.Ready))
 					require.NotNil(t, cluster.now(pod("b")))
 					if schedule == apply.Waves {
-						require.Equal(t, c.lists, cluster.lists["Pod"], "one before the run, and one for each later wave")
+						require.Equal(t, c.lists, cluster.lists["pods"], "one before the run, and one for each later wave")
 					}
 				})
 			})
@@ -88,9 +89,9 @@ func TestLaterWavesAreJudgedByWhatIsTrueWhenTheyOpen(t *testing.T) {
 }
 
 func (c *controlled) remove(id object.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.live, id)
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	delete(c.Objects, memcluster.KeyOf(id))
 }
 
 // An object of a later wave that is terminating when the wave opens is
@@ -107,7 +108,7 @@ func TestLaterObjectsThatAreBeingDeleted(t *testing.T) {
 			time.AfterFunc(time.Minute, func() {
 				live := cluster.now(pod("b"))
 				cluster.remove(pod("b"))
-				cluster.send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{live}})
+				cluster.Send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{live}})
 			})
 		})
 		cluster.mustRun(t, apply.Applier{}, stream("new")...)
@@ -126,7 +127,7 @@ func TestRunThatSendsNothingReadsOnce(t *testing.T) {
 			cluster.mustRun(t, apply.Applier{Schedule: schedule}, stream...)
 			cluster.mustRun(t, apply.Applier{Schedule: schedule}, stream...)
 			require.Empty(t, cluster.patches)
-			require.Equal(t, map[string]int{"Pod": 1, "Secret": 1, "Namespace": 1}, cluster.lists)
+			require.Equal(t, map[string]int{"pods": 1, "secrets": 1, "namespaces": 1}, cluster.lists)
 		})
 	}
 }
@@ -136,7 +137,7 @@ func TestFirstApplyReadsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newControlled()
 		cluster.mustRun(t, apply.Applier{}, shopNamespace(), testPod("a", 0, ""), testPod("b", 1, ""), testPod("c", 2, ""))
-		require.Equal(t, map[string]int{"Pod": 1, "Namespace": 1}, cluster.lists)
+		require.Equal(t, map[string]int{"pods": 1, "namespaces": 1}, cluster.lists)
 	})
 }
 

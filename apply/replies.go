@@ -139,6 +139,6 @@ func (r *run) handleRecreateDelete(answer sending.Reply) {
 	}
 	s.applied = readiness.Identity{UID: string(answer.Live.GetUID())}
 	r.updateWatchLabel(i, answer.Live)
-	r.wait(i, Applying, progress.WaitDeletion, "waiting until the old object is gone"+kube.DeletionBlockers(answer.Live))
+	r.wait(i, Applying, progress.WaitDeletion, "the old object is being deleted"+kube.DeletionBlockers(answer.Live))
 	r.watches.Follow(i)
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -51,7 +52,7 @@ func states(s apply.Summary) map[string]apply.State {
 func TestRunStopsAtAWaveThatDoesNotGetReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("db", 0, ""), testPod("cache", 0, ""), testPod("web", 1, ""))
-		cluster := &scripted{scripts: map[object.ID]script{pod("db"): {never: true}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): {Never: true}}}
 		start := time.Now()
 		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		require.EqualError(t, err, "wave 1/2 (l0): wait for Pod shop/db: not ready after 1m0s (wave timeout): Pod is in the Pending phase")
@@ -64,7 +65,7 @@ func TestRunStopsAtAWaveThatDoesNotGetReady(t *testing.T) {
 func TestRunTimeoutEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("db", 0, ""), testPod("web", 1, ""))
-		cluster := &scripted{scripts: map[object.ID]script{pod("db"): {never: true}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): {Never: true}}}
 		summary, err := apply.Applier{Cluster: cluster, Timeout: 10 * time.Second}.Run(t.Context(), plan, stream.Objects)
 		require.ErrorContains(t, err, "not ready after 10s (run timeout)")
 		require.ErrorContains(t, err, "the run timed out after 10s (run timeout); 1 resource left: Pod shop/web")
@@ -79,8 +80,8 @@ func TestRunTimeoutWhileAPatchIsOut(t *testing.T) {
 		for _, workers := range []int{0, 1} {
 			synctest.Test(t, func(t *testing.T) {
 				plan, stream := planOf(t, testPod("db", 0, ""), testPod("db2", 0, ""), testPod("web", 1, ""))
-				slow := script{latency: 3 * time.Second}
-				cluster := &scripted{scripts: map[object.ID]script{pod("db"): slow, pod("db2"): slow}}
+				slow := memcluster.Script{Latency: 3 * time.Second}
+				cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): slow, pod("db2"): slow}}
 				var waves []apply.State
 				tell := func(e apply.Event) {
 					if e.ID == (object.ID{}) {
@@ -110,9 +111,9 @@ func TestAStoppedRunTellsWhatItSent(t *testing.T) {
 	do := func(t *testing.T, applier apply.Applier, stopAfter time.Duration) (map[string]apply.Result, error) {
 		plan, stream := planOf(t, testPod("silent", 0, ""), testPod("refused", 0, ""), testPod("late", 0, ""), testPod("unconnected", 0, ""), testPod("web", 1, ""))
 		unconnected := slices.Repeat([]error{kube.NotSentError{Err: syscall.ECONNREFUSED}}, 9)
-		applier.Cluster = &scripted{scripts: map[object.ID]script{
-			pod("silent"): {latency: time.Hour}, pod("refused"): {errs: always}, pod("late"): {latency: 4 * time.Second, errs: always},
-			pod("unconnected"): {errs: unconnected},
+		applier.Cluster = &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{
+			pod("silent"): {Latency: time.Hour}, pod("refused"): {Errs: always}, pod("late"): {Latency: 4 * time.Second, Errs: always},
+			pod("unconnected"): {Errs: unconnected},
 		}}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(stopAfter, cancel)
@@ -150,7 +151,7 @@ func TestAStoppedRunTellsWhatItSent(t *testing.T) {
 func TestRunJudgesTheResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("db", 0, ""))
-		_, err := apply.Applier{Cluster: &scripted{}}.Run(t.Context(), plan, stream.Objects)
+		_, err := apply.Applier{Cluster: &memcluster.Scripted{}}.Run(t.Context(), plan, stream.Objects)
 		require.NoError(t, err)
 	})
 }
@@ -160,9 +161,9 @@ func TestRunJudgesTheResponse(t *testing.T) {
 func TestRunRemembersWhatCameEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("first", 0, ""), testPod("rushed", 0, ""), testPod("third", 0, ""))
-		cluster := &scripted{scripts: map[object.ID]script{
-			pod("first"):  {readyAfter: 10 * time.Second}, // opens the watch
-			pod("rushed"): {latency: 4 * time.Second, rushed: true, never: true},
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{
+			pod("first"):  {ReadyAfter: 10 * time.Second}, // opens the watch
+			pod("rushed"): {Latency: 4 * time.Second, Rushed: true, Never: true},
 		}}
 		_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		require.NoError(t, err)
@@ -174,7 +175,7 @@ func TestRunRemembersWhatCameEarly(t *testing.T) {
 func TestRunIgnoresThePast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("db", 0, ""), testPod("web", 1, ""))
-		cluster := &scripted{scripts: map[object.ID]script{pod("db"): {never: true, ghosts: true}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): {Never: true, Ghosts: true}}}
 		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		require.ErrorContains(t, err, "not ready after 1m0s")
 		require.Equal(t, map[string]apply.State{"db": apply.TimedOut, "web": apply.NotStarted}, states(summary))
@@ -187,11 +188,11 @@ func TestRunNamesEveryFaultOfAWave(t *testing.T) {
 			return apierrors.NewForbidden(unstructuredResource("pods"), name, fmt.Errorf("no"))
 		}
 		plan, stream := planOf(t, testPod("a", 0, ""), testPod("b", 0, "s"), testPod("c", 0, ""), testPod("slow", 0, ""), testSecret("s"), testPod("later", 1, ""))
-		cluster := &scripted{scripts: map[object.ID]script{
-			pod("a"):    {errs: []error{refused("a")}},
-			secret("s"): {errs: []error{refused("s")}},
-			pod("c"):    {errs: []error{refused("c")}},
-			pod("slow"): {readyAfter: time.Hour},
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{
+			pod("a"):    {Errs: []error{refused("a")}},
+			secret("s"): {Errs: []error{refused("s")}},
+			pod("c"):    {Errs: []error{refused("c")}},
+			pod("slow"): {ReadyAfter: time.Hour},
 		}}
 		summary, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 		require.ErrorContains(t, err, "apply Pod shop/a: ")
@@ -208,7 +209,7 @@ func TestRunRepeatsWhatMayPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := apierrors.NewServiceUnavailable("busy")
 		plan, stream := planOf(t, testPod("a", 0, ""))
-		cluster := &scripted{scripts: map[object.ID]script{pod("a"): {errs: []error{busy, busy, busy}}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("a"): {Errs: []error{busy, busy, busy}}}}
 		_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 		require.NoError(t, err)
 
@@ -216,7 +217,7 @@ func TestRunRepeatsWhatMayPass(t *testing.T) {
 		for range 1000 {
 			always = append(always, busy)
 		}
-		cluster = &scripted{scripts: map[object.ID]script{pod("a"): {errs: always}}}
+		cluster = &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("a"): {Errs: always}}}
 		start := time.Now()
 		_, err = apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 		require.ErrorContains(t, err, "wave 1/1 (l0): apply Pod shop/a: busy")
@@ -230,16 +231,16 @@ func TestRunBoundsRequestsInFlight(t *testing.T) {
 	for workers, want := range map[int]int{0: 32, 1: 1, 5: 5, 100: 40} {
 		synctest.Test(t, func(t *testing.T) {
 			var pods []map[string]any
-			cluster := &scripted{scripts: map[object.ID]script{}}
+			cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{}}
 			for i := range 40 {
 				name := fmt.Sprintf("p%d", i)
 				pods = append(pods, plainPod(name))
-				cluster.scripts[pod(name)] = script{latency: time.Second}
+				cluster.Scripts[pod(name)] = memcluster.Script{Latency: time.Second}
 			}
 			plan, stream := planOf(t, pods...)
 			_, err := apply.Applier{Cluster: cluster, Workers: workers}.Run(t.Context(), plan, stream.Objects)
 			require.NoError(t, err)
-			require.Equal(t, want, cluster.mostOut)
+			require.Equal(t, want, cluster.MostPatches)
 		})
 	}
 }
@@ -248,7 +249,7 @@ func TestRunBoundsRequestsInFlight(t *testing.T) {
 func TestRunComesBackWhenItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, plainPod("a"))
-		cluster := &scripted{scripts: map[object.ID]script{pod("a"): {errs: []error{apierrors.NewTooManyRequests("slow down", 7), apierrors.NewTooManyRequests("slow down", 9)}}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("a"): {Errs: []error{apierrors.NewTooManyRequests("slow down", 7), apierrors.NewTooManyRequests("slow down", 9)}}}}
 		start := time.Now()
 		_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 		require.NoError(t, err)
@@ -259,7 +260,7 @@ func TestRunComesBackWhenItIsTold(t *testing.T) {
 func TestRunInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("a", 0, ""), testPod("b", 0, ""), testPod("c", 1, ""))
-		cluster := &scripted{scripts: map[object.ID]script{pod("a"): {latency: 5 * time.Second}, pod("b"): {readyAfter: time.Hour}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("a"): {Latency: 5 * time.Second}, pod("b"): {ReadyAfter: time.Hour}}}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		start := time.Now()
@@ -273,7 +274,7 @@ func TestRunInterrupted(t *testing.T) {
 func TestRunAlwaysEmitsOneFinalState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("a", 0, "s"), testPod("b", 1, ""), testSecret("s"))
-		cluster := &scripted{scripts: map[object.ID]script{secret("s"): {errs: []error{apierrors.NewBadRequest("no")}}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{secret("s"): {Errs: []error{apierrors.NewBadRequest("no")}}}}
 		finals := map[object.ID]int{}
 		applier := apply.Applier{Cluster: cluster, Events: func(e apply.Event) {
 			if e.State.Final() {
@@ -292,9 +293,9 @@ func TestGraphGoesOnBesideAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		no := apierrors.NewBadRequest("no")
 		plan, stream := planOf(t, dependent("b", "a"), dependent("chained", "free"), plainPod("free"), withSecret("a", "s"), testSecret("s"))
-		cluster := &scripted{scripts: map[object.ID]script{
-			secret("s"): {errs: []error{no}},
-			pod("free"): {readyAfter: time.Minute},
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{
+			secret("s"): {Errs: []error{no}},
+			pod("free"): {ReadyAfter: time.Minute},
 		}}
 		skipped := map[object.ID]string{}
 		tell := func(e apply.Event) {
@@ -316,15 +317,15 @@ func TestGraphGoesOnBesideAFailure(t *testing.T) {
 func TestGraphStartsEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, plainPod("slow"), plainPod("quick"), dependent("after-quick", "quick"), dependent("after-slow", "slow"))
-		cluster := &scripted{scripts: map[object.ID]script{pod("slow"): {readyAfter: time.Minute}, pod("quick"): {readyAfter: time.Second}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("slow"): {ReadyAfter: time.Minute}, pod("quick"): {ReadyAfter: time.Second}}}
 		_, err := apply.Applier{Cluster: cluster, Schedule: apply.Graph}.Run(t.Context(), plan, stream.Objects)
 		require.NoError(t, err)
-		at := map[entry]int{}
-		for i, e := range cluster.happened() {
+		at := map[memcluster.Entry]int{}
+		for i, e := range cluster.Happened() {
 			at[e] = i
 		}
-		require.Less(t, at[entry{pod("after-quick"), "ready"}], at[entry{pod("slow"), "ready"}])
-		require.Greater(t, at[entry{pod("after-slow"), "sent"}], at[entry{pod("slow"), "ready"}])
+		require.Less(t, at[memcluster.Entry{ID: pod("after-quick"), What: "ready"}], at[memcluster.Entry{ID: pod("slow"), What: "ready"}])
+		require.Greater(t, at[memcluster.Entry{ID: pod("after-slow"), What: "sent"}], at[memcluster.Entry{ID: pod("slow"), What: "ready"}])
 	})
 }
 
@@ -333,7 +334,7 @@ func TestGraphStartsEarly(t *testing.T) {
 func TestRunTellsOfItsWaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("db", 0, ""), testPod("cache", 0, ""), testPod("web", 1, ""))
-		cluster := &scripted{scripts: map[object.ID]script{pod("db"): {readyAfter: 2 * time.Second}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): {ReadyAfter: 2 * time.Second}}}
 		var told []string
 		_, err := apply.Applier{Cluster: cluster, Events: func(e apply.Event) {
 			if e.ID == (object.ID{}) {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -19,21 +20,23 @@ import (
 // keeping is a cluster that stores applied objects as ready, with
 // managedFields.
 type keeping struct {
-	scripted
+	memcluster.Scripted
 	sent int
 	// going is set when the Namespace is terminating, with all its contents.
 	going bool
 }
 
 func (c *keeping) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
-	return kube.Kind{Resource: gvk.GroupVersion().WithResource(gvk.Kind), Namespaced: gvk.Kind != "Namespace"}, true
+	kind, ok := c.Scripted.Kind(gvk)
+	kind.HasStatus = false
+	return kind, ok
 }
 
 func (c *keeping) Apply(_ context.Context, _ kube.Kind, obj *unstructured.Unstructured, o kube.PatchOptions) (*unstructured.Unstructured, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
 	c.sent++
-	live := liveObject(obj, true)
+	live := memcluster.LiveObject(obj, true)
 	owned := map[string]any{}
 	for key := range obj.Object {
 		if key != "apiVersion" && key != "kind" {
@@ -46,11 +49,11 @@ func (c *keeping) Apply(_ context.Context, _ kube.Kind, obj *unstructured.Unstru
 	}}
 	if c.going && obj.GetKind() == "Namespace" {
 		c.going = false
-		clear(c.live)
+		clear(c.Objects)
 		setDeleted(live, time.Now())
 		return live, nil
 	}
-	c.put(apply.Meta(obj).ID, live)
+	c.Put(live)
 	return live.DeepCopy(), nil
 }
 
@@ -63,12 +66,12 @@ func TestWhatGoesWithItsNamespaceIsSentAgain(t *testing.T) {
 		plan, stream := planOf(t, namespace, testPod("a", 0, "s"), testSecret("s"))
 		_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 		require.NoError(t, err)
-		setDeleted(cluster.live[object.ID{Kind: "Namespace", Name: "shop"}], time.Now())
+		setDeleted(cluster.Live(object.ID{Kind: "Namespace", Name: "shop"}), time.Now())
 		cluster.going, cluster.sent = true, 0
 		summary, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 		require.NoError(t, err)
 		require.Zero(t, summary.Unchanged())
-		require.Len(t, cluster.live, 3)
+		require.Len(t, cluster.Objects, 3)
 		require.Equal(t, 4, cluster.sent, "the Namespace twice")
 	})
 }
@@ -84,7 +87,7 @@ func TestSurveyKeepsToTheRunsTimeout(t *testing.T) {
 }
 
 // silent is a cluster that answers nothing.
-type silent struct{ scripted }
+type silent struct{ memcluster.Scripted }
 
 func (c *silent) List(ctx context.Context, _ kube.Kind, _ string, _ kube.Query) ([]*unstructured.Unstructured, error) {
 	<-ctx.Done()
@@ -119,14 +122,14 @@ func TestRunOverWhatIsUnchangedTakesNoTime(t *testing.T) {
 			require.Zero(t, cluster.sent)
 
 			// An object that another client has written is sent.
-			theirs := cluster.live[pod("b")]
+			theirs := cluster.Live(pod("b"))
 			unstructured.RemoveNestedField(theirs.Object, "metadata", "managedFields")
 			require.Equal(t, 4, again().Unchanged())
 			require.Equal(t, 1, cluster.sent)
 
 			// So is one that kubectl's client-side apply still owns: its
 			// fields are migrated.
-			metadata := cluster.live[pod("a")].Object["metadata"].(map[string]any)
+			metadata := cluster.Live(pod("a")).Object["metadata"].(map[string]any)
 			metadata["managedFields"] = append(metadata["managedFields"].([]any), map[string]any{"manager": "kubectl-client-side-apply", "operation": "Update"})
 			require.Equal(t, 4, again().Unchanged())
 			require.Equal(t, 1, cluster.sent)
@@ -146,15 +149,15 @@ func (c *mutes) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 func (c *mutes) Apply(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured, o kube.PatchOptions) (*unstructured.Unstructured, error) {
 	id := apply.Meta(obj).ID
 	made := metav1.Now()
-	if before := c.live[id]; before != nil {
+	if before := c.Live(id); before != nil {
 		made = before.GetCreationTimestamp()
 	}
 	if _, err := c.keeping.Apply(ctx, kind, obj, o); err != nil {
 		return nil, err
 	}
-	delete(c.live[id].Object, "status")
-	c.live[id].SetCreationTimestamp(made)
-	return c.live[id].DeepCopy(), nil
+	delete(c.Live(id).Object, "status")
+	c.Live(id).SetCreationTimestamp(made)
+	return c.Live(id).DeepCopy(), nil
 }
 
 // An object that never gets a status had its grace when it was created: later
@@ -174,7 +177,7 @@ func TestGraceIsNotWaitedForAgain(t *testing.T) {
 		require.Equal(t, 15*time.Second, took("red", 0))
 		require.Zero(t, took("red", 0))
 		require.Zero(t, took("blue", time.Hour))
-		cluster.live[object.ID{Group: "rockets.example", Kind: "Rocket", Namespace: "shop", Name: "rocket"}].SetCreationTimestamp(metav1.NewTime(time.Now().Add(-5 * time.Second)))
+		cluster.Live(object.ID{Group: "rockets.example", Kind: "Rocket", Namespace: "shop", Name: "rocket"}).SetCreationTimestamp(metav1.NewTime(time.Now().Add(-5 * time.Second)))
 		require.Equal(t, 10*time.Second, took("blue", 0), "it is young still")
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -29,7 +30,7 @@ func annotated(m map[string]any, key, value string) map[string]any {
 func runFor(t *testing.T, readyAfter time.Duration, applier apply.Applier, options ordering.Options, manifests ...map[string]any) (time.Duration, error) {
 	t.Helper()
 	plan, stream := planWith(t, options, manifests...)
-	applier.Cluster = &scripted{scripts: map[object.ID]script{pod("slow"): {readyAfter: readyAfter, never: readyAfter == 0}}}
+	applier.Cluster = &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("slow"): {ReadyAfter: readyAfter, Never: readyAfter == 0}}}
 	start := time.Now()
 	_, err := applier.Run(t.Context(), plan, stream.Objects)
 	return time.Since(start), err
@@ -86,7 +87,7 @@ func TestAWaveThatSparesOneBoundsTheRest(t *testing.T) {
 		plan, stream := planOf(t, annotated(plainPod("slow"), "ordapply.dev/timeout", "10m"),
 			annotated(plainPod("behind"), "ordapply.dev/depends-on", "/namespaces/shop/Pod/slow?gate=applied"))
 		require.Len(t, plan.Waves, 1)
-		cluster := &scripted{scripts: map[object.ID]script{pod("slow"): {latency: 150 * time.Second}, pod("behind"): {never: true}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("slow"): {Latency: 150 * time.Second}, pod("behind"): {Never: true}}}
 		start := time.Now()
 		_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		require.ErrorContains(t, err, "wait for Pod shop/behind: not ready after 1m0s (wave timeout)")
@@ -107,7 +108,7 @@ func TestALayerThatSparesOneBoundsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, annotated(inLayer(testPod("slow", 0, "")), "ordapply.dev/timeout", "10m"),
 			annotated(inLayer(testPod("behind", 0, "")), "ordapply.dev/depends-on", "/namespaces/shop/Pod/slow?gate=applied"))
-		cluster := &scripted{scripts: map[object.ID]script{pod("slow"): {latency: 45 * time.Second}, pod("behind"): {never: true}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("slow"): {Latency: 45 * time.Second}, pod("behind"): {Never: true}}}
 		start := time.Now()
 		_, err := apply.Applier{Cluster: cluster, Schedule: apply.Graph}.Run(t.Context(), plan, stream.Objects)
 		require.ErrorContains(t, err, "wait for Pod shop/behind: not ready after 30s (layer app/l0 timeout)")
@@ -121,8 +122,8 @@ func TestALayersTimeIsCountedTogether(t *testing.T) {
 		options := stackOf(90 * time.Second)
 		options.Stacks[1].DependsOn = nil
 		plan, stream := planWith(t, options, plainPod("base"), plainPod("db"), dependent("web", "base"))
-		cluster := &scripted{scripts: map[object.ID]script{
-			pod("base"): {readyAfter: 4 * time.Minute}, pod("db"): {readyAfter: time.Minute}, pod("web"): {readyAfter: time.Minute},
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{
+			pod("base"): {ReadyAfter: 4 * time.Minute}, pod("db"): {ReadyAfter: time.Minute}, pod("web"): {ReadyAfter: time.Minute},
 		}}
 		start := time.Now()
 		_, err := apply.Applier{Cluster: cluster, Schedule: apply.Graph}.Run(t.Context(), plan, stream.Objects)
@@ -146,19 +147,19 @@ func stackOf(shopTimeout time.Duration) ordering.Options {
 }
 
 // runStacks runs Pods with a plan of stacks.
-func runStacks(t *testing.T, applier apply.Applier, options ordering.Options, scripts map[object.ID]script) (apply.Summary, error) {
+func runStacks(t *testing.T, applier apply.Applier, options ordering.Options, scripts map[object.ID]memcluster.Script) (apply.Summary, error) {
 	t.Helper()
 	plan, stream := planWith(t, options, plainPod("base"), plainPod("base2"), plainPod("db"), plainPod("web"))
 	require.Len(t, plan.Waves, 3)
-	applier.Cluster = &scripted{scripts: scripts}
+	applier.Cluster = &memcluster.Scripted{Scripts: scripts}
 	return applier.Run(t.Context(), plan, stream.Objects)
 }
 
 // A stack's timeout counts the time in which any of its resources is in
 // progress, in all waves, but not its wait for other stacks.
 func TestAStacksTimeSpansItsWaves(t *testing.T) {
-	scripts := map[object.ID]script{
-		pod("base"): {readyAfter: 4 * time.Minute}, pod("db"): {readyAfter: time.Minute}, pod("web"): {readyAfter: time.Minute},
+	scripts := map[object.ID]memcluster.Script{
+		pod("base"): {ReadyAfter: 4 * time.Minute}, pod("db"): {ReadyAfter: time.Minute}, pod("web"): {ReadyAfter: time.Minute},
 	}
 	for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
 		synctest.Test(t, func(t *testing.T) {
@@ -178,12 +179,12 @@ func TestAStacksTimeSpansItsWaves(t *testing.T) {
 func TestGraphWaitsForWholeStacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		_, err := runStacks(t, apply.Applier{Schedule: apply.Graph}, stackOf(0), map[object.ID]script{pod("base2"): {readyAfter: time.Minute}, pod("db"): {readyAfter: time.Minute}})
+		_, err := runStacks(t, apply.Applier{Schedule: apply.Graph}, stackOf(0), map[object.ID]memcluster.Script{pod("base2"): {ReadyAfter: time.Minute}, pod("db"): {ReadyAfter: time.Minute}})
 		require.NoError(t, err)
 		require.Equal(t, 2*time.Minute, time.Since(start))
 	})
 	synctest.Test(t, func(t *testing.T) {
-		summary, err := runStacks(t, apply.Applier{Schedule: apply.Graph}, stackOf(0), map[object.ID]script{pod("base2"): {errs: []error{apierrors.NewBadRequest("no")}}})
+		summary, err := runStacks(t, apply.Applier{Schedule: apply.Graph}, stackOf(0), map[object.ID]memcluster.Script{pod("base2"): {Errs: []error{apierrors.NewBadRequest("no")}}})
 		require.EqualError(t, err, "wave 1/3 (base/first, base/second): apply Pod shop/base2: no")
 		require.Equal(t, map[string]apply.State{"base": apply.Ready, "base2": apply.Failed, "db": apply.Skipped, "web": apply.Skipped}, states(summary))
 	})
@@ -198,7 +199,7 @@ func rocket() map[string]any {
 
 // Timeouts can be switched off.
 func TestWithoutTimes(t *testing.T) {
-	took := func(t *testing.T, cluster *scripted, applier apply.Applier, m map[string]any) (time.Duration, error) {
+	took := func(t *testing.T, cluster *memcluster.Scripted, applier apply.Applier, m map[string]any) (time.Duration, error) {
 		plan, stream := planOf(t, m)
 		applier.Cluster = cluster
 		start := time.Now()
@@ -213,13 +214,13 @@ func TestWithoutTimes(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		d, err := took(t, &scripted{served: func(string) bool { return false }}, apply.Applier{KindTimeout: -1}, rocket())
+		d, err := took(t, &memcluster.Scripted{Serves: func(string) bool { return false }}, apply.Applier{KindTimeout: -1}, rocket())
 		require.ErrorContains(t, err, "the cluster does not serve kind Rocket of rockets.example/v1. Either")
 		require.Zero(t, d)
 	})
 	for grace, want := range map[time.Duration]time.Duration{0: 15 * time.Second, -1: 0} {
 		synctest.Test(t, func(t *testing.T) {
-			silent := &scripted{scripts: map[object.ID]script{{Group: "rockets.example", Kind: "Rocket", Namespace: "shop", Name: "rocket"}: {bare: true}}}
+			silent := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{{Group: "rockets.example", Kind: "Rocket", Namespace: "shop", Name: "rocket"}: {Bare: true}}}
 			d, err := took(t, silent, apply.Applier{StatusGrace: grace}, rocket())
 			require.NoError(t, err)
 			require.Equal(t, want, d)

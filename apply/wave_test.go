@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -26,21 +27,21 @@ func TestWaitsForReadinessWhereThePlanSays(t *testing.T) {
 		plan, stream := planOf(t, early()...)
 		require.Equal(t, 1, stepOf(plan, pod("early")).ReadyBy)
 		require.Less(t, stepOf(plan, pod("early")).Wave, 1)
-		cluster := &scripted{scripts: map[object.ID]script{pod("early"): {readyAfter: time.Minute}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("early"): {ReadyAfter: time.Minute}}}
 		summary, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 		require.NoError(t, err)
 		require.Equal(t, 3, summary.Count(apply.Ready))
-		at := map[entry]int{}
-		for i, e := range cluster.happened() {
+		at := map[memcluster.Entry]int{}
+		for i, e := range cluster.Happened() {
 			at[e] = i
 		}
-		require.Less(t, at[entry{secret("s"), "sent"}], at[entry{pod("early"), "ready"}], "the Secret does not wait for who needs it")
-		require.Greater(t, at[entry{pod("last"), "sent"}], at[entry{pod("early"), "ready"}])
+		require.Less(t, at[memcluster.Entry{ID: secret("s"), What: "sent"}], at[memcluster.Entry{ID: pod("early"), What: "ready"}], "the Secret does not wait for who needs it")
+		require.Greater(t, at[memcluster.Entry{ID: pod("last"), What: "sent"}], at[memcluster.Entry{ID: pod("early"), What: "ready"}])
 	})
 	// If it never becomes ready, the wave that waits for it reports that.
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, early()...)
-		cluster := &scripted{scripts: map[object.ID]script{pod("early"): {never: true}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("early"): {Never: true}}}
 		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		require.ErrorContains(t, err, "wait for Pod shop/early: not ready after 1m0s (wave timeout)")
 		require.Equal(t, map[string]apply.State{"early": apply.TimedOut, "s": apply.Ready, "last": apply.Skipped}, states(summary))
@@ -59,7 +60,7 @@ func TestAPassedGateThatSomebodyStillNeeds(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, manifests()...)
-		cluster := &scripted{scripts: map[object.ID]script{pod("db"): {readyAfter: time.Minute}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): {ReadyAfter: time.Minute}}}
 		start := time.Now()
 		_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 		require.NoError(t, err)
@@ -67,7 +68,7 @@ func TestAPassedGateThatSomebodyStillNeeds(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, manifests()...)
-		cluster := &scripted{scripts: map[object.ID]script{pod("db"): {never: true}}}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): {Never: true}}}
 		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		require.ErrorContains(t, err, "wait for Pod shop/db: not ready after 1m0s (wave timeout)")
 		require.Equal(t, map[string]apply.State{"db": apply.TimedOut, "web": apply.Skipped}, states(summary))

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/ignorefields"
 )
 
 // ownedValue is a position in an object with its owners, in the format of
@@ -12,9 +14,10 @@ type ownedValue struct {
 	ours     map[string]any
 	others   []map[string]any // of managers that own something there
 	live     any
-	exists   bool // the live object has a value there, which may be null
-	seen     bool // the live value was read
-	declared bool // the schema is that of a native kind: no free-form fields, no maps of structs
+	exists   bool                // the live object has a value there, which may be null
+	seen     bool                // the live value was read
+	declared bool                // the schema is that of a native kind: no free-form fields, no maps of structs
+	ignored  []ignorefields.Path // below it: fields that no fingerprint covers, so that their values are compared
 }
 
 // at returns the position of an entry below; ok is false if we own nothing
@@ -33,9 +36,16 @@ func (p ownedValue) at(key string) (ownedValue, bool) {
 // field returns the position of a field of a map.
 func (p ownedValue) field(name string) (ownedValue, bool) {
 	next, ok := p.at("f:" + name)
+	next.ignore(ignorefields.BelowField(p.ignored, name))
 	fields, _ := p.live.(map[string]any)
 	next.live, next.exists = fields[name]
 	return next, ok
+}
+
+// ignore records which of the values are not in the fingerprint: all of them, or those
+// at the paths.
+func (p *ownedValue) ignore(paths []ignorefields.Path, whole bool) {
+	p.ignored, p.declared = paths, p.declared && !whole
 }
 
 // prove compares a value with the owners and the live value.
@@ -64,7 +74,7 @@ func (p ownedValue) prove(value any) Proof {
 // its content is.
 func (p ownedValue) proveWhole(value any) Proof {
 	switch {
-	case p.declared:
+	case p.declared && len(p.ignored) == 0:
 		return Same
 	case slices.ContainsFunc(p.others, func(set map[string]any) bool { return len(set) > 0 }) && !isEmpty(value):
 		return Differs
@@ -148,6 +158,7 @@ func (p ownedValue) proveItems(items []any) Proof {
 			return Differs
 		}
 		below, _ := p.at(entry)
+		below.ignore(ignorefields.BelowItem(p.ignored, item))
 		if p.seen {
 			index := p.indexOf(entry)
 			if index <= last {

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/internal/ignorefields"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -31,7 +32,8 @@ const (
 // as a whole or a map entry whose fields another manager took. Therefore the
 // order of list items is compared with the live object, and so are all values
 // of custom resources, and those of a Secret to which another manager applied
-// stringData. Values of native kinds are not compared: the API server
+// stringData, and of fields that the manifest ignores, which the fingerprint does
+// not cover. Other values of native kinds are not compared: the API server
 // normalizes some of them (1000m to 1).
 //
 // live may be a PartialObjectMetadata; the result is NeedsBody if the body is
@@ -51,7 +53,7 @@ func Prove(desired, live *unstructured.Unstructured, manager string) Proof {
 // rootOf reads the owners of a live object's fields; ok is false if manager did
 // not apply it in this version, or the managedFields cannot be parsed.
 func rootOf(desired, live *unstructured.Unstructured, manager string) (ownedValue, bool) {
-	root := ownedValue{live: live.Object, seen: true, declared: object.IsNative(desired.GroupVersionKind().Group)}
+	root := ownedValue{live: live.Object, seen: true, declared: object.IsNative(desired.GroupVersionKind().Group), ignored: ignorefields.Of(desired.GetAnnotations())}
 	mine := false
 	for _, entry := range live.GetManagedFields() {
 		if entry.FieldsV1 == nil {

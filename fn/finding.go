@@ -26,7 +26,7 @@ const (
 type Finding struct {
 	Severity Severity
 	Message  string       // without the subject: "is stale: …"
-	Object   *object.Meta // the resource it is about; nil for the configuration or the stream
+	Object   *object.Meta // the resource or configuration it is about; nil for the stream
 	Field    string       // the field it is about, or ""
 }
 

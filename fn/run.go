@@ -133,29 +133,34 @@ func (f Function) planner(config []byte) (Planner, Findings) {
 	}
 	order, err := sortorder.Parse(config)
 	if err != nil {
-		return Planner{}, problemFindings(err)
+		return Planner{}, problemFindings(configMeta(config), err)
 	}
-	return Planner{Order: order, Config: configID(config)}, nil
+	return Planner{Order: order, Config: configMeta(config).ID}, nil
 }
 
-// configID returns the ID of the functionConfig.
-func configID(config []byte) object.ID {
+// configMeta returns the metadata of the functionConfig.
+func configMeta(config []byte) object.Meta {
 	parsed, err := yamledit.ReadTree(config)
 	if err != nil || len(parsed.Metas()) != 1 {
-		return object.ID{}
+		return object.Meta{}
 	}
-	return parsed.Metas()[0].ID
+	return parsed.Metas()[0]
 }
 
-// problemFindings converts the errors of a configuration to findings.
-func problemFindings(err error) Findings {
+// problemFindings converts the errors of a configuration to findings, which name it if it
+// has a name: a build may have several orders.
+func problemFindings(config object.Meta, err error) Findings {
 	var problems sortorder.Problems
 	if !errors.As(err, &problems) {
 		return Findings{{Severity: Error, Message: err.Error()}}
 	}
+	var about *object.Meta
+	if config.Name != "" {
+		about = &config
+	}
 	var out Findings
 	for _, p := range problems {
-		out.add(Finding{Severity: Error, Field: p.Path, Message: p.Message})
+		out.add(Finding{Severity: Error, Object: about, Field: p.Path, Message: p.Message})
 	}
 	return out
 }

@@ -14,10 +14,10 @@ func (k *Kubernetes) Allowed(ctx context.Context, p Permission) (bool, error) {
 		p.Namespace = p.Name // as the API server authorizes requests on a Namespace
 	}
 	reviews := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"}
-	answer, err := k.review(ctx, reviews, "SelfSubjectAccessReview", map[string]any{"resourceAttributes": map[string]any{
+	answer, err := k.review(ctx, reviews, "SelfSubjectAccessReview", map[string]any{"spec": map[string]any{"resourceAttributes": map[string]any{
 		"verb": p.Verb, "group": p.Resource.Group, "version": p.Resource.Version, "resource": p.Resource.Resource,
 		"subresource": p.Subresource, "namespace": p.Namespace, "name": p.Name,
-	}})
+	}}})
 	if err != nil {
 		return false, err
 	}
@@ -38,7 +38,7 @@ func (k *Kubernetes) User(ctx context.Context) string {
 }
 
 // review creates a review of the user. Nothing is stored.
-func (k *Kubernetes) review(ctx context.Context, reviews schema.GroupVersionResource, kind string, spec map[string]any) (*unstructured.Unstructured, error) {
-	question := &unstructured.Unstructured{Object: map[string]any{"apiVersion": reviews.GroupVersion().String(), "kind": kind, "spec": spec}}
-	return k.client.Resource(reviews).Create(ctx, question, metav1.CreateOptions{})
+func (k *Kubernetes) review(ctx context.Context, reviews schema.GroupVersionResource, kind string, question map[string]any) (*unstructured.Unstructured, error) {
+	question["apiVersion"], question["kind"] = reviews.GroupVersion().String(), kind
+	return k.client.Resource(reviews).Create(ctx, &unstructured.Unstructured{Object: question}, metav1.CreateOptions{})
 }

@@ -22,31 +22,8 @@ import (
 
 // source is the module from which the binaries are built, so that the command works from any folder.
 //
-//go:embed go.mod go.sum cmd/etcd/main.go
+//go:embed go.mod go.sum oldest.mod oldest.sum cmd/etcd/main.go
 var source embed.FS
-
-// The version that the binaries report; without it kubectl cannot read the server's.
-const kubernetesVersion = "v1.36.3"
-
-func packages() []string {
-	return []string{
-		"k8s.io/kubernetes/cmd/kube-apiserver",
-		"k8s.io/kubernetes/cmd/kube-controller-manager",
-		"k8s.io/kubernetes/cmd/kube-scheduler",
-		"k8s.io/kubernetes/cmd/kubectl",
-		"sigs.k8s.io/kwok/cmd/kwok",
-		"./cmd/etcd",
-	}
-}
-
-func buildFlags() []string {
-	minor := strings.Split(kubernetesVersion, ".")[1]
-	return []string{"-trimpath", "-ldflags", "-s -w" +
-		" -X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
-		" -X k8s.io/component-base/version.gitMajor=1" +
-		" -X k8s.io/component-base/version.gitMinor=" + minor +
-		" -X k8s.io/client-go/pkg/version.gitVersion=" + kubernetesVersion}
-}
 
 // buildEnv keeps the caller's GOFLAGS and workspace out of the build: they are about another module.
 func buildEnv() []string {
@@ -55,12 +32,17 @@ func buildEnv() []string {
 
 func buildCommand() *cobra.Command {
 	var printDir bool
+	var name string
 	cmd := &cobra.Command{
 		Use:   "build",
 		Short: "Build all binaries into the cache, or do nothing if they exist",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := binaryDir(cmd.Context())
+			r, err := releaseNamed(name)
+			if err != nil {
+				return err
+			}
+			dir, err := binaryDir(cmd.Context(), r)
 			if err != nil {
 				return err
 			}
@@ -68,20 +50,21 @@ func buildCommand() *cobra.Command {
 				_, err := fmt.Fprintln(cmd.OutOrStdout(), dir)
 				return err
 			}
-			return buildOnce(cmd.Context(), dir, cmd.ErrOrStderr())
+			return buildRelease(cmd.Context(), r, dir, cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().BoolVar(&printDir, "print-dir", false, "only print the folder of the binaries, built or not")
+	releaseFlag(cmd, &name)
 	return cmd
 }
 
 // binaryDir is where the binaries of this source, Go version, platform and flags belong.
-func binaryDir(ctx context.Context) (string, error) {
+func binaryDir(ctx context.Context, r release) (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
 		return "", err
 	}
-	key, err := buildKey(ctx)
+	key, err := buildKey(ctx, r)
 	return filepath.Join(cache, key), err
 }
 
@@ -97,7 +80,7 @@ func cacheDir() (string, error) {
 	return filepath.Join(user, "ordapply-localcluster"), nil
 }
 
-func buildKey(ctx context.Context) (string, error) {
+func buildKey(ctx context.Context, r release) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH")
 	cmd.Dir, cmd.Env = os.TempDir(), buildEnv()
 	version, err := cmd.Output()
@@ -105,32 +88,48 @@ func buildKey(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("go env: %w", withStderr(err))
 	}
 	hash := sha256.New()
-	for _, file := range []string{"go.mod", "go.sum", "cmd/etcd/main.go"} {
+	for _, file := range []string{r.mod, r.sum, "cmd/etcd/main.go"} {
 		text, err := source.ReadFile(file)
 		if err != nil {
 			return "", err
 		}
 		fmt.Fprintf(hash, "%s %d\n%s", file, len(text), text)
 	}
-	fmt.Fprintf(hash, "%s%q%q", version, buildFlags(), packages())
+	fmt.Fprintf(hash, "%s%q%q", version, r.buildFlags(), r.packages)
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
 // builtBinaries is the folder of the binaries; an error says how to make them when they are not there.
-func builtBinaries(ctx context.Context) (string, error) {
-	dir, err := binaryDir(ctx)
+func builtBinaries(ctx context.Context, r release) (string, error) {
+	dir, err := binaryDir(ctx, r)
 	if err != nil {
 		return "", err
 	}
 	if _, err := os.Stat(dir); err != nil {
-		return "", fmt.Errorf("the binaries of this version are not in %s: run `localcluster build` (the first time takes several minutes)", dir)
+		return "", fmt.Errorf("the binaries of Kubernetes %s are not in %s: run `localcluster build --kubernetes %s` (the first time takes several minutes)", r.version, dir, r.name)
 	}
 	return dir, nil
 }
 
+// buildRelease builds a release, and first the latest if it shares binaries with that.
+func buildRelease(ctx context.Context, r release, dir string, progress io.Writer) error {
+	if len(r.shared) == 0 {
+		return buildOnce(ctx, r, dir, "", progress)
+	}
+	shared, err := binaryDir(ctx, latest())
+	if err != nil {
+		return err
+	}
+	if err := buildOnce(ctx, latest(), shared, "", progress); err != nil {
+		return err
+	}
+	return buildOnce(ctx, r, dir, shared, progress)
+}
+
 // buildOnce builds into a folder beside dir and renames it, so that dir is there whole or not at all. Two builds at
-// once: the second waits and then finds everything done. What a killed build left is removed.
-func buildOnce(ctx context.Context, dir string, progress io.Writer) error {
+// once: the second waits and then finds everything done. What a killed build left is removed. What the release shares
+// is linked from the folder shared.
+func buildOnce(ctx context.Context, r release, dir, shared string, progress io.Writer) error {
 	begin := time.Now()
 	cache := filepath.Dir(dir)
 	if err := os.MkdirAll(cache, 0o755); err != nil {
@@ -150,8 +149,13 @@ func buildOnce(ctx context.Context, dir string, progress io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	if err := build(ctx, work, progress); err != nil {
+	if err := r.build(ctx, work, progress); err != nil {
 		return err
+	}
+	for _, name := range r.shared {
+		if err := os.Link(filepath.Join(shared, name), filepath.Join(work, "bin", name)); err != nil {
+			return err
+		}
 	}
 	if err := os.Rename(filepath.Join(work, "bin"), dir); err != nil {
 		return err
@@ -161,15 +165,15 @@ func buildOnce(ctx context.Context, dir string, progress io.Writer) error {
 }
 
 // build compiles into work/bin.
-func build(ctx context.Context, work string, progress io.Writer) error {
-	if err := os.CopyFS(work, source); err != nil {
+func (r release) build(ctx context.Context, work string, progress io.Writer) error {
+	if err := r.writeModule(work); err != nil {
 		return err
 	}
-	total, err := stalePackages(ctx, work, progress)
+	total, err := r.stalePackages(ctx, work, progress)
 	if err != nil {
 		return err
 	}
-	args := slices.Concat([]string{"build", "-v"}, buildFlags(), []string{"-o", filepath.Join(work, "bin") + "/"}, packages())
+	args := slices.Concat([]string{"build", "-v"}, r.buildFlags(), []string{"-o", filepath.Join(work, "bin") + "/"}, r.packages)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = work, buildEnv()
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -184,7 +188,7 @@ func build(ctx context.Context, work string, progress io.Writer) error {
 	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, other)
 	}
-	for _, pkg := range packages() {
+	for _, pkg := range r.packages {
 		if _, err := os.Stat(filepath.Join(work, "bin", path.Base(pkg))); err != nil {
 			return fmt.Errorf("go build left no %s: %w", path.Base(pkg), err)
 		}
@@ -193,9 +197,9 @@ func build(ctx context.Context, work string, progress io.Writer) error {
 }
 
 // stalePackages counts the packages that the build will compile. It downloads the modules, which may take a while.
-func stalePackages(ctx context.Context, work string, progress io.Writer) (int, error) {
+func (r release) stalePackages(ctx context.Context, work string, progress io.Writer) (int, error) {
 	fmt.Fprintln(progress, "reading the modules (the first time downloads about 1 GB)")
-	args := slices.Concat([]string{"list", "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, buildFlags(), packages())
+	args := slices.Concat([]string{"list", "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, r.buildFlags(), r.packages)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = work, buildEnv()
 	out, err := cmd.Output()

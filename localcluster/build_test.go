@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +45,7 @@ func TestBuildOnceWaitsForTheOther(t *testing.T) {
 	require.NoError(t, err)
 	second := make(chan error)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { second <- buildOnce(ctx, dir, &bytes.Buffer{}) }()
+	go func() { second <- buildOnce(ctx, latest(), dir, "", &bytes.Buffer{}) }()
 	select {
 	case err := <-second:
 		t.Fatalf("did not wait: %v", err)
@@ -53,4 +56,26 @@ func TestBuildOnceWaitsForTheOther(t *testing.T) {
 	require.Error(t, <-second)
 	require.NoDirExists(t, dir)
 	require.NoDirExists(t, filepath.Join(filepath.Dir(dir), "building"))
+}
+
+// TestReleases: each release has the binaries of every component, and an unknown one is named.
+func TestReleases(t *testing.T) {
+	t.Setenv("LOCALCLUSTER_KUBERNETES", "oldest")
+	r, err := releaseNamed("")
+	require.NoError(t, err)
+	require.Equal(t, oldest().version, r.version)
+	for _, r := range []release{latest(), oldest()} {
+		have := slices.Clone(r.shared)
+		for _, pkg := range r.packages {
+			have = append(have, path.Base(pkg))
+		}
+		require.ElementsMatch(t, []string{apiServer, controllerManager, scheduler, "kubectl", etcd, kwok}, have, r.name)
+		dir := t.TempDir()
+		require.NoError(t, r.writeModule(dir))
+		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		require.NoError(t, err)
+		require.Contains(t, string(mod), "k8s.io/kubernetes "+r.version+" ")
+	}
+	_, err = releaseNamed("v1.30")
+	require.ErrorContains(t, err, `unknown Kubernetes "v1.30": it is latest (v1.36.3) or oldest (v1.34.4)`)
 }

@@ -16,6 +16,7 @@ import (
 type cluster struct {
 	Dir        string         `json:"-"`   // absolute, without symbolic links: the processes' arguments hold it
 	Bin        string         `json:"bin"` // the folder of the binaries
+	Kubernetes string         `json:"kubernetes"`
 	Light      bool           `json:"light"`
 	Nodes      int            `json:"nodes"`
 	ReadyAfter span           `json:"readyAfter"`

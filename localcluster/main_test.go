@@ -43,7 +43,9 @@ var program = sync.OnceValues(func() (string, error) {
 // built is the program, also in a cleanup, on a machine where the control plane is built.
 func built(t *testing.T) string {
 	t.Helper()
-	if _, err := builtBinaries(context.Background()); err != nil {
+	r, err := releaseNamed("")
+	require.NoError(t, err)
+	if _, err := builtBinaries(context.Background(), r); err != nil {
 		if os.Getenv("CI") == "true" {
 			require.NoError(t, err)
 		}

@@ -27,7 +27,7 @@ func (c *cluster) stages() ([]byte, error) {
 		out.WriteString("---\n")
 		err := parsed.ExecuteTemplate(out, name[len("stages/"):], map[string]any{
 			"LogsPort":    c.Ports[portPodLogs],
-			"Version":     kubernetesVersion,
+			"Version":     c.Kubernetes,
 			"MinMs":       c.ReadyAfter.Min.Milliseconds(),
 			"MaxMs":       c.ReadyAfter.Max.Milliseconds(),
 			"HostNetwork": c.hostNetwork(),

@@ -25,6 +25,7 @@ type upOptions struct {
 	readyAfter span
 	podProxy   string
 	timeout    time.Duration
+	kubernetes string
 }
 
 func upCommand() *cobra.Command {
@@ -58,6 +59,7 @@ func upCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&o.attached, "attached", false, "keep running, and take the cluster down when standard input ends or on SIGINT or SIGTERM")
 	cmd.Flags().Var(&o.readyAfter, "ready-after", "give Pods without the annotation localcluster/ready-after a random delay, as 500ms..2s")
 	cmd.Flags().StringVar(&o.podProxy, "pod-proxy", "", "let the API server reach Pods through the HTTP CONNECT proxy that listens on this Unix socket")
+	releaseFlag(cmd, &o.kubernetes)
 	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "how long the cluster may take to become ready")
 	return cmd
 }
@@ -74,7 +76,11 @@ func up(ctx context.Context, o upOptions) (*cluster, *watch, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	bin, err := builtBinaries(ctx)
+	r, err := releaseNamed(o.kubernetes)
+	if err != nil {
+		return nil, nil, err
+	}
+	bin, err := builtBinaries(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,7 +89,7 @@ func up(ctx context.Context, o upOptions) (*cluster, *watch, error) {
 		return nil, nil, err
 	}
 	for try := 1; ; try++ {
-		c := &cluster{Dir: dir, Bin: bin, Light: o.light, Nodes: o.nodes, ReadyAfter: o.readyAfter, PodProxy: proxy, Token: rand.Text(), Started: time.Now()}
+		c := &cluster{Dir: dir, Bin: bin, Kubernetes: r.version, Light: o.light, Nodes: o.nodes, ReadyAfter: o.readyAfter, PodProxy: proxy, Token: rand.Text(), Started: time.Now()}
 		w := newWatch(c)
 		err := w.launch(ctx, o)
 		if err == nil {

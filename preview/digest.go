@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"reflect"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ordapply/ordapply/internal/ignorefields"
 	"github.com/ordapply/ordapply/internal/redact"
 )
 
@@ -33,6 +36,9 @@ func (r *run) setDigest(i int, row *Row) error {
 			merged = row.Merged.Object
 		}
 	}
+	if paths := ignorefields.Of(r.Snapshot.Manifests[i].GetAnnotations()); len(paths) > 0 {
+		sent, live, merged = withoutIgnored(paths, sent, live, merged)
+	}
 	if row.ID.Kind == "Secret" && row.ID.Group == "" {
 		sent, live, merged = redact.ForDigest(sent, live, merged)
 		if found := r.read[i].Live; found != nil && live != nil {
@@ -46,6 +52,19 @@ func (r *run) setDigest(i int, row *Row) error {
 	text, err := json.Marshal(what)
 	row.digest = sha256.Sum256(text)
 	return err
+}
+
+// withoutIgnored returns the objects without the fields that are left to other managers,
+// so that these may change them in the meantime. Fields that the run would change stay
+// in the live object and the result.
+func withoutIgnored(paths []ignorefields.Path, sent, live, merged map[string]any) (_, _, _ map[string]any) {
+	without := func(obj map[string]any) map[string]any {
+		return ignorefields.Remove(paths, runtime.DeepCopyJSON(obj)).(map[string]any)
+	}
+	if live != nil && reflect.DeepEqual(ignorefields.Values(paths, live), ignorefields.Values(paths, merged)) {
+		live, merged = without(live), without(merged)
+	}
+	return without(sent), live, merged
 }
 
 // specifiedFields returns of two objects the fields that a third has, and those in

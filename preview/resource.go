@@ -65,16 +65,16 @@ func (r *resource) preview(ctx context.Context) Row {
 		return r.failed(err)
 	}
 	r.kind = kind
-	var err error
-	if r.sent, err = r.Snapshot.Bodies.Body(r.manifest); err != nil {
-		return r.failed(err)
-	}
 	if r.Snapshot.IsUnchanged(r.at, r.seen.Live) {
 		r.row.Action = ActionUnchanged
 		return r.row
 	}
+	var err error
 	if r.live, err = r.readLive(ctx); err != nil {
 		return r.failed(r.explain(redact.Error(r.manifest, err)))
+	}
+	if r.sent, err = r.Snapshot.Bodies.BodyFor(r.manifest, r.live, r.Snapshot.Owner.ForeignFields); err != nil {
+		return r.failed(err)
 	}
 	if r.live == nil && h.justCreated { // its default contents may not have been created yet
 		return r.deferred("its Namespace is created earlier in this stream")
@@ -156,7 +156,7 @@ func (r *resource) rejected(ctx context.Context, err error) Row {
 // unblocked returns the row of a PATCH that is rejected because of fields that
 // the run would remove.
 func (r *resource) unblocked(why *invalid.Blocked) Row {
-	if !why.Removable(r.Snapshot.Owner.ForceConflicts) {
+	if !why.Removable(r.Snapshot.Owner.Force.From) {
 		return r.failed(why)
 	}
 	r.row.Action, r.row.Detail = ActionUpdate, "this removes "+why.Fields()+", which cannot be combined with the manifest"
@@ -176,7 +176,10 @@ func (r *resource) recreated(ctx context.Context, why string) Row {
 func (r *resource) recreate(ctx context.Context) *unstructured.Unstructured {
 	const suffix = "-anew"
 	name := r.sent.GetName()
-	other := r.sent.DeepCopy()
+	other, err := r.Snapshot.Bodies.Body(r.manifest) // a new object has no other managers
+	if err != nil {
+		return nil
+	}
 	other.SetName(name[:min(len(name), 63-len(suffix))] + suffix)
 	merged, err := r.dryRun(ctx, other, false)
 	if err != nil {

@@ -23,18 +23,20 @@ type config struct {
 	TypeOrder   typeOrderSpec  `json:"typeOrder" doc:"The order of kinds within a layer: legacy (kustomize's, the default), helm, fifo (as read), or an object with default, first and last." values:"legacy, helm or fifo"`
 	OutputOrder string         `json:"outputOrder" doc:"The order of the output: plan (the default) puts an unmatched resource before the first resource that needs it; precedence puts it at the position of the unmatched layer." values:"plan or precedence"`
 	Layers      []layerSpec    `json:"layers" doc:"Changes to the sequence of layers: the layers that a layer depends on, instead of the one before it in the list."`
-	applierSpec
+	applierFields
 	emitSpec
 	Strict  bool `json:"strict" doc:"Make a selector that matches nothing an error instead of a warning."`
 	Reindex bool `json:"reindex" doc:"With kpt, renumber the resources of each file in the new order."`
 	passSpec
 }
 
-// applierSpec are the fields that only the applier uses.
-type applierSpec struct {
-	Stacks   []stackSpec       `json:"stacks" doc:"Applications, grouped into stacks. Read by ordapply --order."`
+// applierFields are the fields that only the applier uses.
+type applierFields struct {
+	Stacks   []Stack           `json:"stacks" doc:"Applications, grouped into stacks. Read by ordapply --order."`
 	Timeouts map[string]string `json:"timeouts" doc:"How long resources of a kind may take to become ready: Kind or Kind.group, and a duration. Read by ordapply --order."`
-	Health   []healthRule      `json:"health" doc:"When resources of a kind are ready. Read by ordapply --order."`
+	Health   []HealthRule      `json:"health" doc:"When resources of a kind are ready. Read by ordapply --order."`
+
+	IgnoreFields []IgnoreRule `json:"ignoreFields" doc:"Fields that are left to other field managers once they own them. Read by ordapply --order."`
 }
 
 // emitSpec says which other tools the order is written for.

@@ -108,14 +108,38 @@ func (d *decoder) object(target reflect.Value, value any, path string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if !known[name] {
-			d.problems.add(join(path, name), "unknown field%s", didYouMean(name, slices.Sorted(maps.Keys(known))))
+			d.problems.add(join(path, name), "unknown field%s", meant(name, known))
 		}
 	}
+}
+
+// meant returns what an unknown field was probably meant as, in parentheses. In a
+// selector, labels are one level further down than people expect.
+func meant(name string, known map[string]bool) string {
+	switch {
+	case known["labelSelector"] && (name == "matchLabels" || name == "labels"):
+		return " (did you mean labelSelector: {matchLabels: {…}}?)"
+	case known["matchAnnotations"] && name == "annotations":
+		return " (did you mean matchAnnotations?)"
+	}
+	return didYouMean(name, slices.Sorted(maps.Keys(known)))
 }
 
 // fieldsOf returns the fields of a struct, with those of embedded structs in their place.
 func fieldsOf(t reflect.Type) []reflect.StructField {
 	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
+}
+
+// present returns the names of the fields of a struct that the document has.
+func present(fields any) []string {
+	var names []string
+	value := reflect.ValueOf(fields)
+	for _, field := range fieldsOf(value.Type()) {
+		if !value.FieldByIndex(field.Index).IsNil() {
+			names = append(names, field.Tag.Get("json"))
+		}
+	}
+	return names
 }
 
 // yamlReason returns the parser's message without its prefixes.

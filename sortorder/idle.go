@@ -20,7 +20,7 @@ func (o *Order) UnusedSelectorProblems(placements []Placement, metas []object.Me
 		if s.layer != defaultLayer(strings.Split(s.text, " and ")) {
 			selector += " (" + s.text + ")"
 		}
-		idle.add(selectorPath(found.Selector), "order %s, %s matches nothing%s", o.Name, selector, found.Nearest)
+		idle.add(o.path(found.Selector), "order %s, %s matches nothing%s", o.Name, selector, found.Nearest)
 	}
 	return idle
 }

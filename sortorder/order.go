@@ -32,8 +32,9 @@ type Order struct {
 // rules place and sort resources.
 type rules struct {
 	selectors []selector
-	layerOf   []int // selector to layer, as an index into Layers
-	rest      int   // the layer for unmatched resources
+	paths     []string // of the selectors; nil for those of sortOrder
+	layerOf   []int    // selector to layer, as an index into Layers
+	rest      int      // the layer for unmatched resources
 	types     typeOrder
 }
 
@@ -122,7 +123,13 @@ func (o *Order) Describe(selector int) string {
 	if selector < 0 {
 		return unmatchedLayer
 	}
-	return fmt.Sprintf("%s (%s)", selectorPath(selector), cmp.Or(o.selectors[selector].text, unmatchedLayer))
+	return fmt.Sprintf("%s (%s)", o.path(selector), cmp.Or(o.selectors[selector].text, unmatchedLayer))
 }
 
-func selectorPath(i int) string { return fmt.Sprintf("sortOrder[%d]", i) }
+// path returns the field of a selector.
+func (r rules) path(i int) string {
+	if r.paths != nil {
+		return r.paths[i]
+	}
+	return fmt.Sprintf("sortOrder[%d]", i)
+}

@@ -15,7 +15,7 @@ import (
 // Default returns the order without a configuration: no selectors, the legacy
 // order of kinds.
 func Default() *Order {
-	order, _ := compile(config{Metadata: metadata{Name: DefaultName}}, nil)
+	order, _ := compile(config{Metadata: metadata{Name: DefaultName}}, nil, nil)
 	return order
 }
 
@@ -42,7 +42,7 @@ func (d *decoder) parse(tree map[string]any) (*Order, Problems) {
 	var c config
 	d.object(reflect.ValueOf(&c).Elem(), tree, "")
 	note := d.header(&c, tree)
-	order, problems := compile(c, d.problems)
+	order, problems := compile(c, nil, d.problems)
 	if order != nil && note != "" {
 		order.Warnings = append(Problems{{Path: "apiVersion", Message: note}}, order.Warnings...)
 	}
@@ -112,18 +112,19 @@ func (d *decoder) header(c *config, tree map[string]any) (note string) {
 	return note
 }
 
-// compile validates a config as a whole and converts it to an Order. problems
-// are those found while decoding.
-func compile(c config, problems Problems) (*Order, Problems) {
+// compile validates a config as a whole and converts it to an Order. paths are those of the
+// selectors if they are not those of sortOrder; problems were found while decoding.
+func compile(c config, paths []string, problems Problems) (*Order, Problems) {
 	checkName(c.Metadata.Name, &problems)
 	c.checkCarry(&problems)
 	o := &Order{
 		Name: c.Metadata.Name, Carry: Pass(c.Carry), Of: c.Of,
 		Emit: sortedSet(c.Emit), Overwrite: c.Overwrite, Strict: c.Strict, Reindex: c.Reindex,
-		ForApplier: c.forApplier(), OutputOrder: c.outputOrder(&problems),
+		ForApplier: present(c.applierFields), OutputOrder: c.outputOrder(&problems),
+		rules: rules{paths: paths},
 	}
 	for i, spec := range c.SortOrder {
-		o.selectors = append(o.selectors, spec.compile(selectorPath(i), &problems))
+		o.selectors = append(o.selectors, spec.compile(o.path(i), &problems))
 	}
 	o.types = c.TypeOrder.compile("typeOrder", &problems)
 	checkTools(c.Emit, &problems)
@@ -166,7 +167,7 @@ func checkTools(emit []string, problems *Problems) {
 // the rest unless sortOrder lists it.
 func (o *Order) compileLayers(changes []layerSpec, problems *Problems) {
 	entries := slices.Clone(o.selectors)
-	checkEntries(entries, problems)
+	o.checkEntries(entries, problems)
 	if !slices.ContainsFunc(entries, func(s selector) bool { return s.unmatched }) {
 		entries = append(entries, selector{unmatched: true, layer: unmatchedLayer})
 	}
@@ -205,17 +206,17 @@ func (g *layerGraph) restInside(entries []selector, ranks []int) bool {
 
 // checkEntries reports duplicate layer names, including the rest's, and a
 // second entry for the rest.
-func checkEntries(entries []selector, problems *Problems) {
+func (o *Order) checkEntries(entries []selector, problems *Problems) {
 	rest := slices.IndexFunc(entries, func(s selector) bool { return s.unmatched })
 	for i, s := range entries {
 		before := slices.IndexFunc(entries[:i], func(t selector) bool { return t.layer == s.layer })
 		switch {
 		case s.unmatched && rest < i:
-			problems.add(selectorPath(i)+".unmatched", "is already set in %s: only one entry may have it", selectorPath(rest))
+			problems.add(o.path(i)+".unmatched", "is already set in %s: only one entry may have it", o.path(rest))
 		case before >= 0 && s.layer != "":
-			problems.add(selectorPath(i), "has the layer name %q, like %s: give one of them another layer name", s.layer, selectorPath(before))
+			problems.add(o.path(i), "has the layer name %q, like %s: give one of them another layer name", s.layer, o.path(before))
 		case rest < 0 && s.layer == unmatchedLayer:
-			problems.add(selectorPath(i), "has the layer name %q, which unmatched resources have: choose another, or add an unmatched: true entry with another layer name", s.layer)
+			problems.add(o.path(i), "has the layer name %q, which unmatched resources have: choose another, or add an unmatched: true entry with another layer name", s.layer)
 		}
 	}
 }

@@ -87,23 +87,23 @@ func structSchema(t reflect.Type) map[string]any {
 		narrow(properties, "gate", "ready", "applied")
 		pattern(properties, "layer", nameForm)
 		notEmpty(properties, "kind", "name")
-		selecting(properties)
+		notEmptyConditions(properties)
 		out["anyOf"] = anyOf("matchAnnotations", "matchExpressions", "labelSelector", "group", "kind", "namespace", "name", "unmatched")
 	case reflect.TypeFor[layerSpec]():
 		notEmpty(properties, "name")
 		out["required"] = []string{"name"}
-	case reflect.TypeFor[stackSpec]():
+	case reflect.TypeFor[Stack]():
 		notEmpty(properties, "name")
 		out["required"] = []string{"name"}
-	case reflect.TypeFor[applicationSpec]():
+	case reflect.TypeFor[Application]():
 		notEmpty(properties, "name", "kind", "resourceName")
-		selecting(properties)
+		notEmptyConditions(properties)
 		out["required"] = []string{"name"}
 		out["anyOf"] = anyOf("matchAnnotations", "matchExpressions", "labelSelector", "group", "kind", "namespace", "resourceName", "external")
-	case reflect.TypeFor[externalSpec]():
+	case reflect.TypeFor[External]():
 		notEmpty(properties, "apiVersion", "kind", "name")
 		out["required"] = []string{"apiVersion", "kind", "name"}
-	case reflect.TypeFor[healthRule]():
+	case reflect.TypeFor[HealthRule]():
 		notEmpty(properties, "kind")
 		out["required"] = []string{"kind"}
 	}
@@ -117,8 +117,8 @@ const (
 	durationForm = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$`
 )
 
-// selecting requires the conditions of a selector to be non-empty.
-func selecting(properties map[string]any) {
+// notEmptyConditions requires the conditions of a selector to be non-empty.
+func notEmptyConditions(properties map[string]any) {
 	annotations := properties["matchAnnotations"].(map[string]any)
 	annotations["minProperties"] = 1
 	annotations["additionalProperties"] = map[string]any{"type": "string", "minLength": 1}

@@ -23,9 +23,9 @@ func (o *Order) checkShadows(problems *Problems) (undecided Problems) {
 		target := u.within(all[i].choices)
 		switch _, result := f.witness(target, rivals); result {
 		case none:
-			problems.add(selectorPath(i), "%s", o.shadowMessage(f, i, all, rivals))
+			problems.add(o.path(i), "%s", o.shadowMessage(f, i, all, rivals))
 		case gaveUp:
-			undecided.add(selectorPath(i), "is too complex to decide whether earlier selectors leave it anything to match")
+			undecided.add(o.path(i), "is too complex to decide whether earlier selectors leave it anything to match")
 		}
 	}
 	return undecided
@@ -64,13 +64,13 @@ func (o *Order) shadowMessage(f *search, i int, all, rivals []rival) string {
 	if o.selectors[i].unmatched {
 		return fmt.Sprintf("has nothing left to match: %s everything; remove the unmatched entry, or narrow one of them", by)
 	}
-	return fmt.Sprintf("(%s) can never match: %s everything it selects; %s", o.selectors[i].text, by, f.remedy(i, all, rivals))
+	return fmt.Sprintf("(%s) can never match: %s everything it selects; %s", o.selectors[i].text, by, o.remedy(f, i, all, rivals))
 }
 
 // remedy says where selector i would match something, or that only removing it
 // helps: before a selector with the same matches it would only shadow that one
 // instead.
-func (f *search) remedy(i int, all, rivals []rival) string {
+func (o *Order) remedy(f *search, i int, all, rivals []rival) string {
 	target := f.u.within(all[i].choices)
 	// With more selectors before it, less is left. So the last position at
 	// which something is left can be found by binary search.
@@ -80,9 +80,9 @@ func (f *search) remedy(i int, all, rivals []rival) string {
 	}
 	blocker := rivals[at]
 	if f.covers(append(slices.Clone(rivals[:at]), all[i]), f.u.within(blocker.choices)) {
-		return fmt.Sprintf("remove it, or %s", selectorPath(blocker.number))
+		return fmt.Sprintf("remove it, or %s", o.path(blocker.number))
 	}
-	return fmt.Sprintf("move it before %s, or remove it", selectorPath(blocker.number))
+	return fmt.Sprintf("move it before %s, or remove it", o.path(blocker.number))
 }
 
 // Example returns a resource that only this entry of sortOrder would match. It

@@ -26,7 +26,7 @@ func TestShadowAgreesWithBruteForce(t *testing.T) {
 		world := randomWorld(random)
 		c := config{Metadata: metadata{Name: "x"}, SortOrder: world.selectors(random, 1+random.IntN(8))}
 		want := world.shadowed(c)
-		_, problems := compile(c, nil)
+		_, problems := compile(c, nil, nil)
 		var got []string
 		for _, p := range problems {
 			got = append(got, p.Path)
@@ -136,7 +136,7 @@ func TestExampleIsWon(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 2_000 {
 		c := config{Metadata: metadata{Name: "x"}, SortOrder: randomWorld(random).selectors(random, 1+random.IntN(5))}
-		order, problems := compile(c, nil)
+		order, problems := compile(c, nil, nil)
 		if len(problems) > 0 {
 			continue
 		}
@@ -155,7 +155,7 @@ func (w smallWorld) matches(c config) ([]selector, [][]bool) {
 	var selectors []selector
 	var matches [][]bool
 	for i, spec := range c.SortOrder {
-		s := spec.compile(selectorPath(i), &problems)
+		s := spec.compile((rules{}).path(i), &problems)
 		selectors = append(selectors, s)
 		row := []bool{}
 		for _, m := range w.resources {
@@ -182,7 +182,7 @@ func (w smallWorld) shadowed(c config) []string {
 	var out []string
 	for i := range selectors {
 		if wins[i] == 0 {
-			out = append(out, selectorPath(i))
+			out = append(out, (rules{}).path(i))
 		}
 	}
 	return out
@@ -194,7 +194,7 @@ func (w smallWorld) requireIrreducibleCovers(t *testing.T, c config, shadowed []
 	selectors, matches := w.matches(c)
 	u := newUniverse(selectors)
 	for i, s := range selectors {
-		if !slices.Contains(shadowed, selectorPath(i)) {
+		if !slices.Contains(shadowed, (rules{}).path(i)) {
 			continue
 		}
 		var rivals []rival
@@ -234,12 +234,12 @@ func coversAll(cover []rival, without int, matches [][]bool, target []bool) bool
 // TestShadowGivesUpHonestly uses a pigeonhole problem: "these values, all
 // different" exceeds the limit and is reported as undecided.
 func TestShadowGivesUpHonestly(t *testing.T) {
-	order, problems := compile(config{Metadata: metadata{Name: "x"}, SortOrder: pigeons(10)}, nil)
+	order, problems := compile(config{Metadata: metadata{Name: "x"}, SortOrder: pigeons(10)}, nil, nil)
 	require.Empty(t, problems)
-	last := selectorPath(len(pigeons(10)) - 1)
+	last := (rules{}).path(len(pigeons(10)) - 1)
 	require.Equal(t, Problems{{Path: last, Message: "is too complex to decide whether earlier selectors leave it anything to match"}}, order.Warnings)
 
-	_, problems = compile(config{Metadata: metadata{Name: "x"}, SortOrder: pigeons(6)}, nil)
+	_, problems = compile(config{Metadata: metadata{Name: "x"}, SortOrder: pigeons(6)}, nil, nil)
 	require.Len(t, problems, 1, "six pigeons are within the bound")
 }
 
@@ -277,7 +277,7 @@ func BenchmarkShadow(b *testing.B) {
 				c := config{Metadata: metadata{Name: "x"}, SortOrder: wideSelectors(random, operators)}
 				b.StartTimer()
 				start := time.Now()
-				compile(c, nil)
+				compile(c, nil, nil)
 				took = append(took, time.Since(start))
 			}
 			slices.Sort(took)

@@ -8,6 +8,7 @@ import (
 	"github.com/ordapply/ordapply/internal/history"
 	"github.com/ordapply/ordapply/internal/lease"
 	"github.com/ordapply/ordapply/internal/liveset"
+	"github.com/ordapply/ordapply/internal/track"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -29,6 +30,12 @@ type History = history.History
 
 // Revision is a stream that was applied, with the order in which it was applied.
 type Revision = history.Revision
+
+// Origin is who stored a revision, from what, and why.
+type Origin = history.Origin
+
+// RunTimes is how long a run took.
+type RunTimes = track.RunTimes
 
 // Entry is one revision of a listing.
 type Entry = history.Entry

@@ -50,6 +50,7 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 		if err := memory.begin(ctx); err != nil {
 			return err
 		}
+		r.OnLastRun(memory.stored.LastTimes())
 		set.SetRevision(memory.number)
 		if err := set.MigrateMembers(ctx, r.Applier.Manager); err != nil {
 			return err
@@ -60,7 +61,9 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 	}
 	around := r.around(set, &before)
 	r.Applier.First = around.Pre
-	tried.summary, tried.failure = r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
+	applier := r.Applier
+	applier.Events = memory.follow(applier.Events)
+	tried.summary, tried.failure = applier.Run(ctx, r.Plan, r.Stream.Objects)
 	if tried.failure == nil {
 		var deleted apply.Summary
 		deleted, tried.failure = r.deleteObsolete(ctx, set)
@@ -71,7 +74,7 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 	}
 	tried.summary = around.WithHookResults(tried.summary)
 	tried.revision = memory.number
-	return tried, memory.end(ctx, tried.failure)
+	return tried, memory.end(ctx, tried.summary.Took, tried.failure)
 }
 
 // deleteObsolete deletes what is to be deleted when all of the stream is ready.

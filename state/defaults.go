@@ -48,6 +48,9 @@ func (c Callbacks) withDefaults() Callbacks {
 	if c.OnNote == nil {
 		c.OnNote = func(string) {}
 	}
+	if c.OnLastRun == nil {
+		c.OnLastRun = func(RunTimes) {}
+	}
 	if c.OnPruning == nil {
 		c.OnPruning = ignorePlan
 	}

@@ -40,6 +40,9 @@ type Run struct {
 type Callbacks struct {
 	// OnNote is called with remarks on the set for people.
 	OnNote func(string)
+	// OnLastRun is called before anything is written, with the times of the run that
+	// deployed a revision last; they are zero where they are unknown.
+	OnLastRun func(RunTimes)
 	// OnPruning is called before anything is pruned, with the plan followed by
 	// the waves of the prune.
 	OnPruning func(*ordering.Plan)

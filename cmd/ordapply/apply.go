@@ -88,7 +88,7 @@ func (f *applyFlags) run(cmd *cobra.Command, prepare func(*cobra.Command, *repor
 	if err := usage.OneOf("output", f.output, "text", "name", "json"); err != nil {
 		return err
 	}
-	files, err := report.OpenFiles(f.ViewFlags, report.SeriesLabels(cmd.Context(), f.cluster, f.Set, f.MetricsLabels))
+	files, err := report.OpenFiles(cmd, f.ViewFlags, report.SeriesLabels(cmd.Context(), f.cluster, f.Set, f.MetricsLabels))
 	if err != nil {
 		return err
 	}

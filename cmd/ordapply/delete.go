@@ -26,6 +26,7 @@ type deleteFlags struct {
 	wait            bool
 	diagnosis       bool
 	pruneNamespaces bool
+	yes             bool
 	limits
 	report.ViewFlags
 	setDeletionFlags
@@ -64,6 +65,7 @@ objects are reported, not treated as errors.`,
 	setflags.RegisterLockTimeout(flags, &f.lockTimeout)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the order only; "server": let the server check every deletion and delete nothing`)
 	flags.StringVarP(&f.output, "output", "o", "text", `format of standard output: "text": one line per resource, as in kubectl; "name": the names of deleted resources; "json": one event per line`)
+	flags.BoolVarP(&f.yes, "yes", "y", false, "delete without asking; it is asked only on a terminal, and never in a dry run")
 	f.ViewFlags.Register(flags)
 	flags.BoolVar(&f.wait, "wait", true, "wait until resources are gone; with false, others wait only until a deletion is accepted")
 	flags.BoolVar(&f.diagnosis, "diagnosis", true, "report what blocks the deletion of resources that are not gone")
@@ -85,7 +87,7 @@ func (f *deleteFlags) run(cmd *cobra.Command) error {
 			return usage.Errorf("--wait=false: an apply set is deleted only when its members are gone")
 		}
 	}
-	files, err := report.OpenFiles(f.ViewFlags, report.SeriesLabels(cmd.Context(), f.cluster, f.set, f.MetricsLabels))
+	files, err := report.OpenFiles(cmd, f.ViewFlags, report.SeriesLabels(cmd.Context(), f.cluster, f.set, f.MetricsLabels))
 	if err != nil {
 		return err
 	}
@@ -93,6 +95,9 @@ func (f *deleteFlags) run(cmd *cobra.Command) error {
 		return report.Reported(f.deleteSet(cmd, files))
 	}
 	d, err := f.prepare(cmd, files)
+	if err == nil {
+		err = f.confirm(cmd, d, cmd.ErrOrStderr())
+	}
 	if err != nil {
 		return report.Reported(report.Unstarted(cmd.OutOrStdout(), f.output, files, err))
 	}

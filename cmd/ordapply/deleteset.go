@@ -87,6 +87,9 @@ func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, files *report.Files, ou
 	if err := t.CheckPermissions(cmd.Context(), func() []kube.Permission { return d.Permissions(cmd.Context(), order, live, kube.KindsOf(t.Cluster)) }, "-f", "MANIFESTS", "--applyset", f.set, "--delete"); err != nil {
 		return apply.Summary{}, nil, err
 	}
+	if err := f.confirm(cmd, deletion{target: t, order: order, live: live}, outputs.Err); err != nil {
+		return apply.Summary{}, nil, err
+	}
 	summary, err := d.Do(cmd.Context())
 	return summary, t.Warnings.List(), err
 }

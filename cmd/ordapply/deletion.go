@@ -119,7 +119,7 @@ func (f *deleteFlags) show(w io.Writer, d deletion) error {
 // report returns the reporters of a deletion.
 func (f *deleteFlags) report(cmd *cobra.Command, d deletion, o report.Outputs) *report.Reporters {
 	return o.Report(cmd, d.target, d.order.Plan(), d.files, report.Options{
-		Output: f.output, DryRun: f.dryRun == "server", WaveTimeout: f.waveTimeout, NoLive: f.NoLive || f.dryRun != "none", Deletion: true,
+		Output: f.output, DryRun: f.dryRun == "server", WaveTimeout: f.waveTimeout, NoLive: f.NoLive || f.dryRun != "none", Quiet: f.Quiet, Deletion: true,
 	})
 }
 

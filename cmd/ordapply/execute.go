@@ -25,7 +25,7 @@ func (f *applyFlags) execute(cmd *cobra.Command, j session) error {
 	outputs := report.OpenOutputs(cmd)
 	defer outputs.Close(cmd.Context())
 	told := outputs.Report(cmd, j.target, j.plan, j.files, report.Options{
-		Output: f.output, Schedule: j.schedule, DryRun: f.dryRun == "server", WaveTimeout: f.waveTimeout, NoLive: f.NoLive,
+		Output: f.output, Schedule: j.schedule, DryRun: f.dryRun == "server", WaveTimeout: f.waveTimeout, NoLive: f.NoLive, Quiet: f.Quiet,
 	})
 	told.Begin()
 	verbose.Of(cmd.Context()).Plan(j.plan)

@@ -25,12 +25,15 @@ func newExplain() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind, name, ok := strings.Cut(args[0], "/")
-			if !ok || kind == "" || name == "" {
+			if ok && (kind == "" || name == "") {
 				return usage.Errorf("%q is not KIND/NAME, such as deployment/web", args[0])
 			}
 			plan, err := in.Plan(cmd)
 			if err != nil {
 				return err
+			}
+			if !ok {
+				return withoutKind(plan, args[0])
 			}
 			namespace := ""
 			if cmd.Flags().Changed("namespace") {
@@ -48,10 +51,22 @@ func newExplain() *cobra.Command {
 	return cmd
 }
 
-// find returns the resource with a kind and a name. The kind may be lower case,
-// plural, short or qualified by its group. The namespace is required if the
-// name is ambiguous.
-func find(plan *ordering.Plan, kind, name, namespace string) (object.ID, error) {
+// withoutKind returns the error for a name without a kind, with the resources of that name.
+func withoutKind(plan *ordering.Plan, name string) error {
+	var named []string
+	for _, id := range resourcesOf(plan) {
+		if id.Name == name {
+			named = append(named, id.Kind+"/"+id.Name)
+		}
+	}
+	if len(named) == 0 {
+		return usage.Errorf("%q is not KIND/NAME, such as deployment/web", name)
+	}
+	return usage.Errorf("%q is not KIND/NAME: write %s", name, strings.Join(named, " or "))
+}
+
+// resourcesOf returns every resource that a plan knows.
+func resourcesOf(plan *ordering.Plan) []object.ID {
 	var ids []object.ID
 	for _, s := range plan.Steps {
 		ids = append(ids, s.ID)
@@ -64,6 +79,14 @@ func find(plan *ordering.Plan, kind, name, namespace string) (object.ID, error) 
 			ids = append(ids, h.ID)
 		}
 	}
+	return ids
+}
+
+// find returns the resource with a kind and a name. The kind may be lower case,
+// plural, short or qualified by its group. The namespace is required if the
+// name is ambiguous.
+func find(plan *ordering.Plan, kind, name, namespace string) (object.ID, error) {
+	ids := resourcesOf(plan)
 	var all []string
 	for _, id := range ids {
 		all = append(all, id.Kind+"/"+id.Name)

@@ -57,7 +57,7 @@ func TestNoVerbPrintsWhatManifestsForge(t *testing.T) {
 	require.NoError(t, os.WriteFile(order, []byte("apiVersion: ordapply.dev/v1alpha1\nkind: SortOrder\nmetadata: {name: shop}\nsortOrder: [{kind: ConfigMap, layer: first}, {unmatched: true, layer: last}]\n"), 0o600))
 	for _, stream := range []string{hostile, plainly} {
 		for _, args := range []string{
-			"plan --dry-run=client", "plan --dry-run=client -o json", "plan --dry-run=client --order " + order, "vet", "consolidate", "explain Thing/c", "explain Deployment/web",
+			"plan --dry-run=client", "plan --dry-run=client -o json", "plan --dry-run=client --order " + order, "vet", "init", "consolidate", "explain Thing/c", "explain Deployment/web",
 			"health", "health -o json", "graph -o dot", "graph -o mermaid", "graph -o json", "graph -o svg", "rbac", "rbac --user x",
 			"sort --order " + order + " --marks --selector none=none", "apply --dry-run=server --kubeconfig none", "delete --kubeconfig none", "nosuch\x1bverb", "plan --no\x1bflag",
 		} {

@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	said := asyncwriter.New(stderr)
 	report.PrintErrors(said, events.FlattenErrors(err))
 	_ = said.Close(ctx)
-	if code := exit.Code(err); code != exit.Failed || cmd.Name() != "diff" {
+	if code := exit.Code(err); code != exit.Failed || cmd.Name() != "diff" || cmd.Parent() != root { // history diff reports no difference by its exit code
 		return code
 	}
 	return exit.DiffFailed

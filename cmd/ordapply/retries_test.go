@@ -36,7 +36,7 @@ func TestWhatIsNotRepeated(t *testing.T) {
 		"denied":        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: denied, namespace: default, labels: {guarded: deny}}\n", `admission webhook "deny.guard.example" denied the request: not this one`},
 		"invalid":       {"apiVersion: v1\nkind: Service\nmetadata: {name: wrong, namespace: default}\nspec: {ports: [{port: 99999}]}\n", "spec.ports[0].port: Invalid value: 99999"},
 		"unknown field": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: typo, namespace: default}\ndta: {}\n", "the manifest has a field that its kind does not define"},
-		"conflict":      {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: default}\ndata: {a: ours}\n", "take them with --force-conflicts"},
+		"conflict":      {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: default}\ndata: {a: ours}\n", "take these fields with --force-conflicts"},
 		"no namespace":  {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lost, namespace: nowhere}\n", `namespace "nowhere" does not exist, neither in the cluster nor in this stream`},
 	} {
 		t.Run(name, func(t *testing.T) {

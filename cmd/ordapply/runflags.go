@@ -6,13 +6,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/setflags"
 )
 
 // runFlags control a run, whatever it applies.
 type runFlags struct {
 	dryRun         string
 	fieldManager   string
-	forceConflicts bool
+	forceConflicts apply.Force
 	schedule       string
 	output         string
 	wait           bool
@@ -34,7 +35,7 @@ func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 	f.HealthFlags.Register(flags)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the plan only; "server": let the server validate everything and store nothing`)
 	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name of the field manager that owns the applied fields")
-	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "take fields that other field managers own")
+	setflags.RegisterForce(flags, &f.forceConflicts, "take fields that other field managers own: of any, or with =NAME,NAME only of these")
 	flags.StringVar(&f.schedule, "schedule", "waves", `"waves": one wave after the other; "graph": each resource as soon as its own dependencies are met`)
 	flags.Bool("ordering", true, "apply in waves; false applies everything at once and waits for all of it")
 	flags.StringVarP(&f.output, "output", "o", "text", `format of standard output: "text": one line per resource, as in kubectl; "name": their names; "json": one event per line`)

@@ -69,7 +69,7 @@ type execution struct {
 // openSet returns a run of the apply set that is reported as it goes.
 func (f *applyFlags) openSet(ctx context.Context, e execution) (state.Run, error) {
 	run, err := f.SetFlags.Open(ctx, e.setJob(), e.applier, e.notes)
-	run.OnPruning, run.Remover.Events = e.told.Extend, e.told.Event
+	run.OnLastRun, run.OnPruning, run.Remover.Events = e.told.LastRun, e.told.Extend, e.told.Event
 	return run, err
 }
 
@@ -85,7 +85,7 @@ func (f *applyFlags) revisionSession(ctx context.Context, j session, r *state.Re
 	j.planned = nil
 	j.stream, j.plan = &apply.Stream{Resources: r.Resources, Objects: r.Objects(), Hooks: r.Hooks}, r.Plan
 	j.memory = state.RevisionMetadata{Limit: f.Limit, Revision: state.Revision{
-		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number,
+		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number, Origin: state.Origin{Commit: r.Commit, Message: f.Message},
 	}}
 	var err error
 	if j.ungated, err = planning.Gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {

@@ -119,7 +119,7 @@ func testOtherCluster(t *testing.T, cluster *testcluster.Cluster) {
 	last.Cluster = "another"
 	n, err := history.Begin(t.Context(), *last)
 	require.NoError(t, err)
-	require.NoError(t, history.End(t.Context(), n, state.Deployed))
+	require.NoError(t, history.End(t.Context(), n, state.Deployed, state.RunTimes{}))
 
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, said := ordapplyWith(proxy.Kubeconfig, "rollback", "shop", "-n", "set-verbs", "--to-revision", "2")

@@ -36,6 +36,7 @@ func (f *applyFlags) undo(ctx context.Context, e execution, r *state.Revision) (
 	if err != nil {
 		return state.Run{}, err
 	}
+	j.memory.Revision.Message = "" // that of the failed run is no reason for this one
 	e.session = j
 	e.told.RollBack(r.Number, j.plan)
 	e.applier.SkipWait, e.applier.Begin = j.ungated, nil

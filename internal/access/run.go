@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/ignorefields"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -71,6 +72,9 @@ func (d *permissionBuilder) addStep(s ordering.Step, obj *unstructured.Unstructu
 	d.addOptional("get", resource, namespace, name)
 	if d.run.Recreates(obj) && !d.run.DryRun {
 		d.addRequired("delete", resource, namespace, name)
+		d.addRequired("get", resource, namespace, name)
+	}
+	if len(ignorefields.Of(obj.GetAnnotations())) > 0 { // its fields' managers are read
 		d.addRequired("get", resource, namespace, name)
 	}
 	if _, defined := d.streamKinds(obj.GroupVersionKind()); waits && !defined && !object.IsNative(resource.Group) {

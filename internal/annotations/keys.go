@@ -9,6 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/declared"
+	"github.com/ordapply/ordapply/internal/ignorefields"
 	"github.com/ordapply/ordapply/internal/references"
 )
 
@@ -52,6 +53,7 @@ var keys = sync.OnceValue(func() []key {
 	return []key{
 		{name: "depends-on", check: declared.CheckDependsOn, also: Plan, onHook: byWeight},
 		{name: "failed-when", check: health.CheckCondition},
+		{name: "ignore-fields", check: ignorefields.Check, onHook: "the object of a hook is deleted before the next run, and created again"},
 		{name: lifecycle, check: oneOf("keep"), onHook: "helm.sh/hook-delete-policy determines when it is deleted"},
 		{name: "on-immutable", check: oneOf("recreate")},
 		{name: "ordering", check: oneOf("true", "false")},
@@ -76,6 +78,7 @@ var keys = sync.OnceValue(func() []key {
 		{name: "contents-revision", use: live},
 		{name: "home", use: live},
 		{name: "hook-of", use: live},
+		{name: "times", use: live},
 	}
 })
 

@@ -38,20 +38,21 @@ type pkgRow struct {
 func importTable() []tier {
 	return []tier{
 		{title: "programs: flags, streams, exit codes", packages: []pkgRow{
-			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/completion", "internal/connect", "internal/consolidate", "internal/drawing", "internal/events", "internal/exit", "internal/healthfiles", "internal/help", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/nearest", "internal/orderfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "internal/version", "internal/vet", "kube", "manifest", "object", "ordering", "preview", "state"}},
+			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/completion", "internal/connect", "internal/consolidate", "internal/drawing", "internal/events", "internal/exit", "internal/healthfiles", "internal/help", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/initorder", "internal/nearest", "internal/orderfile", "internal/outfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "internal/version", "internal/vet", "kube", "manifest", "object", "ordering", "preview", "sortorder", "state"}},
 			{"examples/library", "applies a stream, in 30 lines", []string{"apply", "kube", "manifest", "ordering"}},
 			{"cmd/sortorder", "the KRM function", []string{"fn", "internal/plain", "internal/version", "sortorder"}},
 		}},
 		{title: "verbs", packages: []pkgRow{
-			{"internal/completion", "what a shell completes", []string{"internal/connect", "internal/setlist", "kube"}},
-			{"internal/plandiff", "what an apply would change: plan, diff, plan files", []string{"apply", "health", "internal/abortable", "internal/asyncwriter", "internal/connect", "internal/fielddiff", "internal/outfile", "internal/plain", "internal/planning", "internal/planprint", "internal/setflags", "internal/source", "internal/usage", "kube", "object", "ordering", "preview"}},
+			{"internal/completion", "what a shell completes", []string{"internal/connect", "internal/plain", "internal/setflags", "internal/setlist", "kube"}},
+			{"internal/plandiff", "what an apply would change: plan, diff, plan files", []string{"apply", "health", "internal/abortable", "internal/asyncwriter", "internal/connect", "internal/fielddiff", "internal/outfile", "internal/plain", "internal/planning", "internal/planprint", "internal/setflags", "internal/source", "internal/terminal", "internal/usage", "internal/verbose", "kube", "object", "ordering", "preview"}},
 			{"internal/rbac", "the Roles that a run needs", []string{"apply", "applyset", "internal/access", "internal/connect", "internal/healthfiles", "internal/hookrun", "internal/hooks", "internal/plain", "internal/planning", "internal/setflags", "internal/source", "internal/usage", "kube", "object", "ordering", "state"}},
-			{"internal/setstatus", "the health of an apply set, once or as it changes", []string{"apply", "health", "internal/asyncwriter", "internal/connect", "internal/exit", "internal/healthfiles", "internal/orderfile", "internal/plain", "internal/setflags", "internal/setlist", "internal/terminal", "kube", "object", "ordering", "state"}},
+			{"internal/setstatus", "the health of an apply set, once or as it changes", []string{"apply", "health", "internal/asyncwriter", "internal/connect", "internal/exit", "internal/fielddiff", "internal/healthfiles", "internal/orderfile", "internal/plain", "internal/redact", "internal/setflags", "internal/setlist", "internal/terminal", "internal/usage", "kube", "object", "ordering", "state"}},
 		}},
 		{title: "reports of a run", packages: []pkgRow{
-			{"internal/report", "a run as lines, live view, results, metrics and page", []string{"apply", "internal/abortable", "internal/asyncwriter", "internal/connect", "internal/diagnose", "internal/events", "internal/exit", "internal/htmlreport", "internal/kubeerr", "internal/liveview", "internal/metrics", "internal/outfile", "internal/plain", "internal/settings", "internal/terminal", "internal/track", "internal/usage", "internal/verbose", "kube", "object", "ordering"}},
+			{"internal/report", "a run as lines, live view, results, metrics and page", []string{"apply", "internal/abortable", "internal/asyncwriter", "internal/connect", "internal/diagnose", "internal/events", "internal/exit", "internal/htmlreport", "internal/kubeerr", "internal/liveview", "internal/metrics", "internal/outfile", "internal/plain", "internal/settings", "internal/terminal", "internal/tracing", "internal/track", "internal/usage", "internal/verbose", "kube", "object", "ordering"}},
 		}},
-		{title: "the page of a run", packages: []pkgRow{
+		{title: "the page and the trace of a run", packages: []pkgRow{
+			{"internal/tracing", "a run as an OpenTelemetry trace", []string{"internal/track", "internal/version", "kube", "object", "ordering", "progress"}},
 			{"internal/htmlreport", "a run as an HTML page", []string{"internal/events", "object"}},
 		}},
 		{title: "frame of a command", packages: []pkgRow{
@@ -61,7 +62,7 @@ func importTable() []tier {
 			{"internal/planning", "the stream and the plan that flags ask for", []string{"apply", "fn", "internal/annotations", "internal/celcondition", "internal/connect", "internal/declared", "internal/hooks", "internal/kindnames", "internal/orderfile", "internal/plain", "internal/settings", "internal/source", "internal/stamp", "internal/usage", "internal/vet", "kube", "object", "ordering"}},
 		}},
 		{title: "manifests", packages: []pkgRow{
-			{"internal/source", "reads manifests: files, folders, URLs, kustomizations", []string{"apply", "fn", "internal/abortable", "internal/activity", "internal/orderfile", "internal/plain", "internal/stamp", "internal/usage", "internal/verbose", "internal/yamltext", "manifest", "object"}},
+			{"internal/source", "reads manifests: files, folders, URLs, kustomizations", []string{"apply", "fn", "internal/abortable", "internal/activity", "internal/ignorefields", "internal/orderfile", "internal/plain", "internal/stamp", "internal/usage", "internal/verbose", "internal/yamltext", "manifest", "object"}},
 		}},
 		{title: "apply sets that flags name", packages: []pkgRow{
 			{"internal/setflags", "the apply set of a command", []string{"apply", "internal/abortable", "internal/connect", "internal/liveset", "internal/plain", "internal/usage", "object", "ordering", "preview", "state"}},
@@ -70,12 +71,12 @@ func importTable() []tier {
 		{title: "what flags name", packages: []pkgRow{
 			{"internal/healthfiles", "files with rules of health", []string{"health", "internal/abortable", "internal/usage"}},
 			{"internal/connect", "the cluster that kubectl would use", []string{"apply", "internal/abortable", "internal/access", "internal/activity", "internal/kubeerr", "internal/plain", "internal/verbose", "internal/version", "kube"}},
-			{"internal/orderfile", "the files that order a stream: SortOrder, stacks, charts", []string{"apply", "health", "internal/abortable", "object", "ordering", "sortorder"}},
+			{"internal/orderfile", "the files that order a stream: SortOrder, stacks, charts", []string{"apply", "health", "internal/abortable", "internal/ignorefields", "object", "ordering", "sortorder"}},
 			{"internal/help", "the help of commands", []string{"internal/nearest", "internal/plain", "internal/usage"}},
 			{"internal/settings", "values of flags: command line, environment, file", []string{"internal/abortable", "internal/nearest", "internal/plain", "internal/usage", "internal/verbose"}},
 		}},
 		{title: "between runs", packages: []pkgRow{
-			{"state", "apply sets: members, lock, revisions, prune, deletion, rollback", []string{"apply", "applyset", "internal/access", "internal/activity", "internal/history", "internal/hookrun", "internal/hooks", "internal/kubeerr", "internal/lease", "internal/liveset", "internal/ownership", "internal/plain", "kube", "object", "ordering", "preview", "progress"}},
+			{"state", "apply sets: members, lock, revisions, prune, deletion, rollback", []string{"apply", "applyset", "internal/access", "internal/activity", "internal/history", "internal/hookrun", "internal/hooks", "internal/kubeerr", "internal/lease", "internal/liveset", "internal/ownership", "internal/plain", "internal/track", "kube", "object", "ordering", "preview", "progress"}},
 		}},
 		{title: "around a run", packages: []pkgRow{
 			{"internal/hookrun", "runs Helm hooks before and after a plan", []string{"apply", "applyset", "health", "internal/access", "internal/diagnose", "internal/hooks", "kube", "object", "ordering", "progress"}},
@@ -97,8 +98,8 @@ func importTable() []tier {
 		}},
 		{title: "deletions, previews, requests", packages: []pkgRow{
 			{"removal", "deletes live objects wave by wave", []string{"applyset", "internal/contents", "internal/diagnose", "internal/gates", "internal/kubeerr", "internal/loop", "internal/plain", "internal/redact", "internal/watching", "kube", "object", "ordering", "progress"}},
-			{"preview", "what a run would do, found out without writing", []string{"applyset", "internal/desired", "internal/fieldset", "internal/invalid", "internal/kinds", "internal/kubeerr", "internal/ownership", "internal/redact", "internal/snapshot", "kube", "object", "ordering", "progress"}},
-			{"internal/sending", "sends PATCHes, and what makes room for them", []string{"internal/desired", "internal/invalid", "internal/kubeerr", "internal/loop", "internal/ownership", "internal/readiness", "kube"}},
+			{"preview", "what a run would do, found out without writing", []string{"applyset", "internal/desired", "internal/fieldset", "internal/ignorefields", "internal/invalid", "internal/kinds", "internal/kubeerr", "internal/ownership", "internal/redact", "internal/snapshot", "kube", "object", "ordering", "progress"}},
+			{"internal/sending", "sends PATCHes, and what makes room for them", []string{"internal/desired", "internal/ignorefields", "internal/invalid", "internal/kubeerr", "internal/loop", "internal/ownership", "internal/readiness", "kube"}},
 			{"internal/stream", "resolves the namespaces of manifests, and rejects duplicates", []string{"internal/plain", "internal/vet", "kube", "manifest", "object", "ordering"}},
 		}},
 		{title: "what a run waits for", packages: []pkgRow{
@@ -110,7 +111,7 @@ func importTable() []tier {
 			{"internal/podwatch", "what keeps Pods from starting, reported during a run", []string{"internal/diagnose", "internal/loop", "internal/plain", "internal/redact", "internal/statusreader", "kube", "object"}},
 		}},
 		{title: "diagnosis and permissions", packages: []pkgRow{
-			{"internal/access", "what a run must be allowed to do, and whether it is", []string{"health", "kube", "object", "ordering"}},
+			{"internal/access", "what a run must be allowed to do, and whether it is", []string{"health", "internal/ignorefields", "kube", "object", "ordering"}},
 			{"internal/diagnose", "why a resource is not ready, or not deleted", []string{"internal/contents", "internal/kubeerr", "internal/plain", "internal/redact", "internal/statusreader", "kube", "object", "progress"}},
 		}},
 		{title: "the live objects beside the manifests", packages: []pkgRow{
@@ -123,12 +124,11 @@ func importTable() []tier {
 		}},
 		{title: "around the client", packages: []pkgRow{
 			{"internal/loop", "the event loop that an apply and a deletion share", []string{"applyset", "internal/kubeerr", "kube", "object", "progress"}},
-			{"internal/desired", "the object that is sent for a manifest", []string{"applyset", "internal/declared", "internal/kubeerr", "internal/stamp", "kube", "object"}},
+			{"internal/desired", "the object that is sent for a manifest", []string{"applyset", "internal/declared", "internal/ignorefields", "internal/kubeerr", "internal/stamp", "kube", "object"}},
 			{"internal/lease", "the lock of an apply set", []string{"applyset", "internal/activity", "internal/kubeerr", "internal/plain", "kube", "object"}},
-			{"internal/ownership", "which live objects a run may write, by apply set and field manager", []string{"applyset", "internal/kubeerr", "kube", "progress"}},
-			{"internal/history", "the revisions of an apply set, stored in Secrets", []string{"applyset", "internal/hooks", "kube", "object", "ordering"}},
+			{"internal/ownership", "which live objects a run may write, by apply set and field manager", []string{"applyset", "internal/fieldset", "internal/kubeerr", "kube", "progress"}},
+			{"internal/history", "the revisions of an apply set, stored in Secrets", []string{"applyset", "internal/hooks", "internal/track", "kube", "object", "ordering"}},
 			{"internal/contents", "what only the deletion of a Namespace or a CRD would delete", []string{"internal/kubeerr", "kube", "object"}},
-			{"internal/fieldset", "changes values by the field paths of managedFields", []string{"applyset"}},
 		}},
 		{title: "what fn writes", packages: []pkgRow{
 			{"internal/emit", "writes an order in the annotations of other tools", []string{"internal/annotations", "internal/stamp", "internal/textorder", "internal/toolkeys", "object", "ordering"}},
@@ -138,6 +138,7 @@ func importTable() []tier {
 			{"internal/textorder", "layers as blocks, and what goes before its dependents", []string{"internal/annotations", "internal/stamp", "object", "ordering", "sortorder"}},
 		}},
 		{title: "client of the API server", packages: []pkgRow{
+			{"internal/fieldset", "changes values by the field paths of managedFields", []string{"applyset"}},
 			{"kube", "requests, discovery, watches, the fence of a lock", []string{"applyset", "internal/activity", "internal/kubeerr", "internal/statusreader", "object"}},
 		}},
 		{title: "the state of a run", packages: []pkgRow{
@@ -147,9 +148,9 @@ func importTable() []tier {
 			{"progress", "states, events, results and errors of a run", []string{"health", "internal/kubeerr", "internal/plain", "object"}},
 		}},
 		{title: "readers and checks", packages: []pkgRow{
-			{"internal/annotations", "known ordapply.dev/ keys and their values", []string{"health", "internal/declared", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "internal/toolkeys", "object"}},
+			{"internal/annotations", "known ordapply.dev/ keys and their values", []string{"health", "internal/declared", "internal/ignorefields", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "internal/toolkeys", "object"}},
 			{"internal/hooks", "which objects are Helm hooks, and their order", []string{"object", "ordering"}},
-			{"internal/kubeerr", "classifies errors of an API server, and says what to do", []string{"applyset", "internal/redact", "object"}},
+			{"internal/kubeerr", "classifies errors of an API server, and says what to do", []string{"applyset", "internal/ignorefields", "internal/redact", "internal/usage", "object"}},
 			{"manifest", "reads streams of manifests, with the position of each object", []string{"internal/jsonstream", "internal/redact", "internal/yamltext"}},
 			{"internal/yamlnode", "manifests as YAML nodes, printed only as what parses back", []string{"internal/jsonstream", "internal/yamltext", "object"}},
 			{"internal/svg", "draws a plan", []string{"internal/drawing", "ordering"}},
@@ -158,6 +159,7 @@ func importTable() []tier {
 			{"internal/gates", "when a step may start: what it waits for has passed its gates", []string{"ordering"}},
 			{"internal/vet", "what is wrong or doubtful in a stream", []string{"internal/crdcheck", "internal/declared", "internal/dependencies", "internal/graph", "internal/nearest", "internal/plain", "internal/references", "object", "ordering"}},
 			{"internal/consolidate", "renumbers sync waves, so that they merge where no edge connects them", []string{"internal/declared", "internal/dependencies", "internal/plain", "internal/references", "object", "ordering"}},
+			{"internal/initorder", "proposes a first SortOrder for a stream", []string{"internal/declared", "internal/dependencies", "internal/graph", "internal/plain", "internal/references", "internal/stamp", "object"}},
 			{"internal/drawing", "a plan as boxes and arrows, in DOT and Mermaid", []string{"internal/graph", "internal/plain", "object", "ordering"}},
 			{"internal/planprint", "a plan as JSON, and one resource of it in words", []string{"internal/graph", "internal/plain", "object", "ordering"}},
 			{"internal/kindnames", "the kinds that options name, checked for misspellings", []string{"internal/nearest", "internal/references", "ordering"}},
@@ -169,7 +171,7 @@ func importTable() []tier {
 			{"ordering", "stream in, plan out: edges, waves, reasons", []string{"internal/crdcheck", "internal/declared", "internal/dependencies", "internal/graph", "internal/plain", "internal/references", "internal/stamp", "object"}},
 			{"health", "live object in, verdict out", []string{"internal/celcondition", "internal/jsonpath", "internal/statusreader", "object"}},
 			{"sortorder", "selectors and kinds in, layer and rank out", []string{"internal/nearest", "internal/toolkeys", "object"}},
-			{"applyset", "ownership: member, unchanged, to be pruned (KEP-3659)", []string{"object"}},
+			{"applyset", "ownership: member, unchanged, to be pruned (KEP-3659)", []string{"internal/ignorefields", "object"}},
 		}},
 		{title: "edges", packages: []pkgRow{
 			{"internal/dependencies", "the edges of a stream that hold together, declared and inferred", []string{"internal/declared", "internal/graph", "internal/plain", "internal/references", "object"}},
@@ -197,6 +199,7 @@ func importTable() []tier {
 			{"internal/jsonstream", "consecutive JSON values", nil},
 			{"internal/outfile", "writes the files that flags name", nil},
 			{"internal/asyncwriter", "an asynchronous writer, which no slow reader blocks", nil},
+			{"internal/ignorefields", "the fields that a manifest leaves to other managers", nil},
 			{"internal/plain", "prints text from elsewhere without control characters", nil},
 			{"internal/redact", "hides the values of Secrets in texts", nil},
 			{"internal/statusreader", "reads the status of a kind that it does not know", nil},
@@ -264,8 +267,6 @@ func isProduct(pkg string) bool {
 }
 
 // The table is exactly what the code imports: no row, no package and no import is
-// missing, and none is invented. Tests may import what those import, test support too and read manifests, and
-// tests outside the programs what they test.
 // missing, and none is invented. Tests may import test support too, and tests of the
 // programs, and outside of them, what they test.
 func TestImportTable(t *testing.T) {

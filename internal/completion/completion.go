@@ -11,6 +11,7 @@ import (
 	"context"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/setflags"
 	"github.com/ordapply/ordapply/internal/setlist"
 	"github.com/ordapply/ordapply/kube"
 )
@@ -37,10 +40,13 @@ func Install(root *cobra.Command) {
 		})
 		if takesSet(cmd) {
 			cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-				if len(args) > 0 {
-					return nil, cobra.ShellCompDirectiveNoFileComp
+				switch {
+				case len(args) == 0:
+					return setNames(cmd, args, typed)
+				case strings.Count(cmd.Use, " REVISION") >= len(args):
+					return revisions(cmd, args[0])
 				}
-				return setNames(cmd, args, typed)
+				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 		}
 		Install(cmd)
@@ -156,5 +162,22 @@ func setNames(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cob
 			names = append(names, set.Argument())
 		}
 		return names
+	})
+}
+
+// revisions completes the revisions of an apply set, with what the history says of each.
+func revisions(cmd *cobra.Command, name string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return ask(cmd, func(ctx context.Context, target *connect.Target) []string {
+		set, err := setflags.OpenExisting(ctx, target, name)
+		if err != nil {
+			return nil
+		}
+		entries, _ := set.History.List(ctx)
+		var numbers []string
+		for _, e := range entries {
+			about := plain.OneLine(string(e.Status) + " " + e.Message)
+			numbers = append(numbers, cobra.CompletionWithDesc(strconv.Itoa(e.Number), plain.Line(about)))
+		}
+		return numbers
 	})
 }

@@ -24,6 +24,7 @@ type Kubeconfig struct {
 	config    *rest.Config
 	empty     bool // no cluster is configured
 	Context   string
+	user      string // that the context names
 	Namespace string
 	enforce   bool // --namespace was given
 }
@@ -41,6 +42,9 @@ func readKubeconfig(ctx context.Context, flags *genericclioptions.ConfigFlags) (
 		}
 		raw, err := loader.RawConfig()
 		k.Context = cmp.Or(deref(flags.Context), raw.CurrentContext)
+		if used := raw.Contexts[k.Context]; used != nil {
+			k.user = used.AuthInfo
+		}
 		if k.empty = len(raw.Clusters) == 0 && k.config.Host == kubectlDefault; k.empty || err != nil {
 			return k, err
 		}

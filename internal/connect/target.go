@@ -5,6 +5,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -37,6 +39,7 @@ type Target struct {
 	Context  string // of the kubeconfig; "" in a Pod
 	Server   string
 	Warnings *warnings
+	user     string // of the kubeconfig; "" in a Pod
 }
 
 // To connects to the cluster that kubectl would use, and runs discovery.
@@ -52,7 +55,7 @@ func To(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust ...fun
 		return nil, ErrNoCluster
 	}
 	config := known.config
-	t := &Target{Server: config.Host, Context: known.Context, Warnings: &warnings{}}
+	t := &Target{Server: config.Host, Context: known.Context, user: known.user, Warnings: &warnings{}}
 	config.WarningHandler, config.UserAgent = t.Warnings, version.Own("ordapply").UserAgent()
 	for _, do := range adjust {
 		do(config)
@@ -230,4 +233,15 @@ func (t *Target) ServedKinds() []string {
 		kinds = append(kinds, gvk.GroupKind().String())
 	}
 	return kinds
+}
+
+// userTimeout is the maximum time that User waits for the API server.
+const userTimeout = 3 * time.Second
+
+// User returns the account as the API server knows it, with one request; if that fails,
+// the user of the kubeconfig, which may be "".
+func (t *Target) User(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, userTimeout)
+	defer cancel()
+	return cmp.Or(t.Cluster.User(ctx), t.user)
 }

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	syncWaveAnnotation   = "argocd.argoproj.io/sync-wave"
+	// SyncWave is Argo CD's annotation with the number of a wave.
+	SyncWave             = "argocd.argoproj.io/sync-wave"
 	hookWeightAnnotation = "helm.sh/hook-weight"
 )
 
@@ -38,7 +39,8 @@ func phaseNamed(name string) Phase { return hookPhases()[name] }
 
 func (p ArgoPlace) String() string { return fmt.Sprintf("%s wave %d", p.Phase, p.Wave) }
 
-func comparePlaces(a, b ArgoPlace) int {
+// ComparePlaces orders places as a sync reaches them.
+func ComparePlaces(a, b ArgoPlace) int {
 	return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Wave, b.Wave))
 }
 
@@ -46,7 +48,7 @@ func argoKey(r references.Resource) string {
 	if Emitted(r, "argocd") {
 		return ""
 	}
-	return firstKey(r, syncWaveAnnotation, argoHookAnnotation)
+	return firstKey(r, SyncWave, ArgoHook)
 }
 
 // hookPhases maps the names of Argo CD's hooks to phases.
@@ -82,7 +84,7 @@ func (d *Declarations) placeByPhases(s scope) {
 		r := d.Resources[i]
 		places[i] = d.argoPlace(r)
 		switch {
-		case firstKey(r, syncWaveAnnotation, argoHookAnnotation, helmHookAnnotation, hookWeightAnnotation) != "":
+		case firstKey(r, SyncWave, ArgoHook, helmHookAnnotation, hookWeightAnnotation) != "":
 			d.Placements[i] = Placed
 		case !d.Options.isPrerequisite(r) || d.Options.NoPrerequisites:
 			d.Placements[i] = ByDefault
@@ -128,14 +130,14 @@ func (d *Declarations) argoPlace(r references.Resource) ArgoPlace {
 // not an integer is an error and read as 0.
 func ParseArgoPlace(r references.Resource) (p ArgoPlace, phases int, err error) {
 	p.Phase = sync
-	named := argoPhases(r.Annotations[argoHookAnnotation], hookPhases())
-	if _, ok := r.Annotations[argoHookAnnotation]; !ok && r.Annotations[helmHookAnnotation] != "crd-install" {
+	named := argoPhases(r.Annotations[ArgoHook], hookPhases())
+	if _, ok := r.Annotations[ArgoHook]; !ok && r.Annotations[helmHookAnnotation] != "crd-install" {
 		named = argoPhases(r.Annotations[helmHookAnnotation], helmPhases())
 	}
 	if len(named) > 0 {
 		p.Phase = named[0]
 	}
-	if key := firstKey(r, syncWaveAnnotation, hookWeightAnnotation); key != "" {
+	if key := firstKey(r, SyncWave, hookWeightAnnotation); key != "" {
 		if p.Wave, err = strconv.Atoi(r.Annotations[key]); err != nil {
 			p.Wave, err = 0, fmt.Errorf("annotation %s: %q is not an integer", key, r.Annotations[key])
 		}
@@ -146,7 +148,7 @@ func ParseArgoPlace(r references.Resource) (p ArgoPlace, phases int, err error) 
 // HasWave reports whether annotations number a resource's wave; without one it is in
 // wave 0.
 func HasWave(r references.Resource) bool {
-	return firstKey(r, syncWaveAnnotation, hookWeightAnnotation) != ""
+	return firstKey(r, SyncWave, hookWeightAnnotation) != ""
 }
 
 // moveBeforeUsers moves placed CRDs and Namespaces to the position of the first
@@ -154,7 +156,7 @@ func HasWave(r references.Resource) bool {
 func (d *Declarations) moveBeforeUsers(s scope, places []ArgoPlace) {
 	first := map[int]ArgoPlace{}
 	need := func(on int, p ArgoPlace) {
-		if have, ok := first[on]; !ok || comparePlaces(p, have) < 0 {
+		if have, ok := first[on]; !ok || ComparePlaces(p, have) < 0 {
 			first[on] = p
 		}
 	}
@@ -175,7 +177,7 @@ func (d *Declarations) moveBeforeUsers(s scope, places []ArgoPlace) {
 		within[i] = true
 	}
 	for _, i := range slices.Sorted(maps.Keys(first)) {
-		if within[i] && d.Placements[i] == Placed && comparePlaces(first[i], places[i]) < 0 {
+		if within[i] && d.Placements[i] == Placed && ComparePlaces(first[i], places[i]) < 0 {
 			d.Notes = append(d.Notes, fmt.Sprintf("%s is applied in %s instead of its %s: a resource there requires it", d.Resources[i].ID, first[i], places[i]))
 			places[i] = first[i]
 		}
@@ -197,7 +199,7 @@ func (d *Declarations) addArgoSets(within scope, places []ArgoPlace) map[ArgoPla
 	}
 	sets := map[ArgoPlace]int{}
 	before, any := ArgoPlace{}, false
-	for _, p := range slices.SortedFunc(maps.Keys(used), comparePlaces) {
+	for _, p := range slices.SortedFunc(maps.Keys(used), ComparePlaces) {
 		name := within.title(p.String())
 		s := Set{Name: name, Short: name, Kind: ArgoWave, Within: within.parentSet, At: p}
 		if any {

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	argoHookAnnotation = "argocd.argoproj.io/hook"
+	// ArgoHook is Argo CD's annotation with the phases of a hook.
+	ArgoHook           = "argocd.argoproj.io/hook"
 	helmHookAnnotation = "helm.sh/hook"
 )
 
@@ -41,7 +42,7 @@ func WithoutHooks(resources []references.Resource, options Options) (kept []refe
 // withoutAnyHooks removes all hooks of Helm and Argo CD, because a hook may be
 // deleted after it has run.
 func withoutAnyHooks(resources []references.Resource) []references.Resource {
-	return slices.DeleteFunc(slices.Clone(resources), func(r references.Resource) bool { return firstKey(r, argoHookAnnotation, helmHookAnnotation) != "" })
+	return slices.DeleteFunc(slices.Clone(resources), func(r references.Resource) bool { return firstKey(r, ArgoHook, helmHookAnnotation) != "" })
 }
 
 // ArgoCDRunsHooks reports whether Helm's hooks are placed in Argo CD's phases,
@@ -53,7 +54,7 @@ func ArgoCDRunsHooks(resources []references.Resource, frame OrderSource) bool {
 // IsArgoHook reports whether annotations, those of an object, make it an Argo CD
 // hook. They take precedence over Helm's.
 func IsArgoHook(annotations map[string]string) bool {
-	_, annotated := annotations[argoHookAnnotation]
+	_, annotated := annotations[ArgoHook]
 	return annotated
 }
 
@@ -65,7 +66,7 @@ func usesArgoCD(resources []references.Resource) bool {
 
 // hookReason returns why a resource is not part of an apply, or "".
 func hookReason(r references.Resource, byArgo bool) string {
-	if hook, ok := r.Annotations[argoHookAnnotation]; ok {
+	if hook, ok := r.Annotations[ArgoHook]; ok {
 		return argoHookReason(hook)
 	}
 	hook, ok := r.Annotations[helmHookAnnotation]
@@ -84,7 +85,7 @@ func hookReason(r references.Resource, byArgo bool) string {
 func argoHookReason(hook string) string {
 	names := references.SplitList(hook)
 	if slices.Contains(names, "Skip") {
-		return fmt.Sprintf("annotation %s: %s: Argo CD never applies it", argoHookAnnotation, hook)
+		return fmt.Sprintf("annotation %s: %s: Argo CD never applies it", ArgoHook, hook)
 	}
 	for _, name := range names {
 		switch name {
@@ -92,8 +93,8 @@ func argoHookReason(hook string) string {
 			return ""
 		case "SyncFail", "PreDelete", "PostDelete":
 		default:
-			return fmt.Sprintf("annotation %s: %s: Argo CD has no such hook", argoHookAnnotation, strings.TrimSpace(name))
+			return fmt.Sprintf("annotation %s: %s: Argo CD has no such hook", ArgoHook, strings.TrimSpace(name))
 		}
 	}
-	return fmt.Sprintf("annotation %s: %s: Argo CD creates it when a sync fails or the application is deleted, not in a sync", argoHookAnnotation, hook)
+	return fmt.Sprintf("annotation %s: %s: Argo CD creates it when a sync fails or the application is deleted, not in a sync", ArgoHook, hook)
 }

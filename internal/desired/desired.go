@@ -13,9 +13,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/declared"
+	"github.com/ordapply/ordapply/internal/ignorefields"
 	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -49,6 +51,17 @@ func (s Stream) Body(manifest *unstructured.Unstructured) (*unstructured.Unstruc
 	return out, SetFingerprint(out)
 }
 
+// BodyFor returns the body of a manifest's PATCH to a live object, nil if there is none:
+// without the fields that the manifest leaves to other managers (ordapply.dev/ignore-fields)
+// and that are in foreign, which returns the fields of other managers.
+func (s Stream) BodyFor(manifest, live *unstructured.Unstructured, foreign func(live *unstructured.Unstructured) *fieldpath.Set) (*unstructured.Unstructured, error) {
+	out := s.WithoutFingerprint(manifest)
+	if paths := ignorefields.Of(manifest.GetAnnotations()); len(paths) > 0 && live != nil {
+		ignorefields.Leave(paths, out.Object, foreign(live))
+	}
+	return out, SetFingerprint(out)
+}
+
 // WithoutFingerprint returns the body of a manifest's PATCH without its fingerprint.
 func (s Stream) WithoutFingerprint(manifest *unstructured.Unstructured) *unstructured.Unstructured {
 	scaled := len(s.autoscaled) > 0 && s.autoscaled[kube.Meta(manifest).ID]
@@ -65,18 +78,24 @@ func (s Stream) WithoutFingerprint(manifest *unstructured.Unstructured) *unstruc
 }
 
 // SetFingerprint adds the fingerprint to an object that is sent. The uid and the
-// resourceVersion that a PATCH may contain do not enter it.
+// resourceVersion that a PATCH may contain do not enter it, and neither do ignored
+// fields: it is the same whether another manager owns them or not.
 func SetFingerprint(body *unstructured.Unstructured) error {
-	uid, version := body.GetUID(), body.GetResourceVersion()
-	body.SetUID("")
-	body.SetResourceVersion("")
-	print, err := applyset.Fingerprint(body)
-	body.SetUID(uid)
-	body.SetResourceVersion(version)
+	annotations := body.GetAnnotations()
+	printed := body
+	if paths := ignorefields.Of(annotations); len(paths) > 0 {
+		printed = body.DeepCopy()
+		ignorefields.Remove(paths, printed.Object)
+	}
+	uid, version := printed.GetUID(), printed.GetResourceVersion()
+	printed.SetUID("")
+	printed.SetResourceVersion("")
+	print, err := applyset.Fingerprint(printed)
+	printed.SetUID(uid)
+	printed.SetResourceVersion(version)
 	if err != nil {
 		return err
 	}
-	annotations := body.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
 	}

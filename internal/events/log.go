@@ -144,6 +144,7 @@ func (l *Log) endWave(n int, how string, at time.Time) {
 type Outcome struct {
 	Summary  progress.Summary
 	Warnings []string  // from the API server
+	Untraced error     // why the trace is incomplete; nil if it is complete or not asked for
 	Err      error     // nil if the run succeeded; each of joined errors gets a line
 	ExitCode int       // of the command
 	State    string    // done, failed, timedOut or interrupted
@@ -166,6 +167,9 @@ func (l *Log) End(o Outcome) {
 	}
 	for _, text := range o.Warnings {
 		l.write(Warning{Head: head(TypeWarning, now), Source: "server", Message: text})
+	}
+	if o.Untraced != nil {
+		l.write(Warning{Head: head(TypeWarning, now), Source: "trace", Message: "the trace is incomplete: " + o.Untraced.Error()})
 	}
 	for _, err := range FlattenErrors(o.Err) {
 		l.write(failure(cmp.Or(l.failed, l.run), err, now))

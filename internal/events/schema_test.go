@@ -32,7 +32,7 @@ func documented() []struct {
 		{TypeHookLog, "The log of a container of a Helm hook, if the hook's annotation `helm.sh/hook-output-log-policy` asks for it.", HookLog{}},
 		{TypeWaveEnd, "A wave ended.", WaveEnd{}},
 		{TypeRollbackStart, "The run failed and is rolled back to the previous revision of its apply set (`--rollback-on-failure`). The lines from here to the end belong to the rollback, which has its own waves and final lines.", RollbackStart{}},
-		{TypeWarning, "A warning that does not end the run: about the plan at the beginning, or from the API server at the end.", Warning{}},
+		{TypeWarning, "A warning that does not end the run: about the plan at the beginning, or at the end from the API server or about the trace.", Warning{}},
 		{TypeError, "One reason why the run failed, or did not begin. There is one line for each error, after the last transition.", Error{}},
 		{TypeRunEnd, "The summary of the run, always the last line.", RunEnd{}},
 	}

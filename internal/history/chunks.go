@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/track"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -53,17 +54,20 @@ type revisionSummary struct {
 	Rollback  int    `json:"rollback,omitempty"`
 	Hooks     int    `json:"hooks,omitempty"`
 	Parent    int    `json:"parent,omitempty"` // see numberAnnotation; 0 in revisions of older versions
+	Origin
 }
 
 // Entry is one revision of a listing.
 type Entry struct {
-	Number    int       `json:"revision"`           // from 1
-	Created   time.Time `json:"created"`            // by the API server's clock
-	Status    Status    `json:"status"`             // the outcome of its run
-	Resources int       `json:"resources"`          // how many it has, without hooks
-	Layers    int       `json:"layers"`             // how many have resources
-	Waves     int       `json:"waves"`              // of its plan
-	Rollback  int       `json:"rollback,omitempty"` // the revision that this one rolled back to
+	Number         int       `json:"revision"`           // from 1
+	Created        time.Time `json:"created"`            // by the API server's clock
+	Status         Status    `json:"status"`             // the outcome of its run
+	Resources      int       `json:"resources"`          // how many it has, without hooks
+	Layers         int       `json:"layers"`             // how many have resources
+	Waves          int       `json:"waves"`              // of its plan
+	Rollback       int       `json:"rollback,omitempty"` // the revision that this one rolled back to
+	Origin                   // its message also says that it is a rollback
+	track.RunTimes           // of the run that gave it its status
 
 	stored
 }
@@ -144,7 +148,7 @@ func readEntry(head *unstructured.Unstructured) (Entry, error) {
 	}
 	return Entry{
 		Number: numberOf(head), Created: head.GetCreationTimestamp().UTC(), Status: Status(head.GetLabels()[StatusLabel]),
-		Resources: a.Resources, Layers: a.Layers, Waves: a.Waves, Rollback: a.Rollback,
+		Resources: a.Resources, Layers: a.Layers, Waves: a.Waves, Rollback: a.Rollback, Origin: a.Origin.ofRollback(a.Rollback), RunTimes: readTimes(head),
 		stored: stored{hooks: a.Hooks, digest: a.Digest, cluster: a.Cluster, chunks: a.Chunks, parent: a.Parent, head: head},
 	}, nil
 }
@@ -159,13 +163,19 @@ func numberOf(secret *unstructured.Unstructured) int {
 	return n
 }
 
-// statusPatch returns a PATCH that changes the status of a head, and nothing else.
-// Its uid keeps it from creating a head that was deleted.
-func statusPatch(head *unstructured.Unstructured, status Status) *unstructured.Unstructured {
+// statusPatch returns a PATCH that changes the status of a head to that of the entry, and
+// nothing else: times that it does not repeat are removed. Its uid keeps it from creating
+// a head that was deleted.
+func (e *Entry) statusPatch(status Status) (*unstructured.Unstructured, error) {
+	head := e.head
 	patch := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
 	patch.SetName(head.GetName())
 	patch.SetNamespace(head.GetNamespace())
 	patch.SetUID(types.UID(head.GetUID()))
 	patch.SetLabels(map[string]string{StatusLabel: string(status)})
-	return patch
+	times, err := timesText(e.RunTimes)
+	if times != "" {
+		patch.SetAnnotations(map[string]string{timesAnnotation: times})
+	}
+	return patch, err
 }

@@ -2,7 +2,7 @@
 //
 //	h := history.History{Cluster: cluster, Parent: applyset.Parent{ID: secret}}
 //	n, err := h.Begin(ctx, revision)   // before the first write of its run
-//	err = h.End(ctx, n, history.Deployed)
+//	err = h.End(ctx, n, history.Deployed, times)
 //	last, err := h.Last(ctx, history.Deployed)
 //
 // The types that are encoded are this package's own (stored*.go, revisionv1.go), not
@@ -23,6 +23,7 @@ import (
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/internal/track"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -55,6 +56,9 @@ type History struct {
 	// ParentNumber is the number that the parent has when the run of the next
 	// revision need not write it before its members; 0: it writes it.
 	ParentNumber int
+	// User returns the account that stores a revision, "" if it is unknown. It is called
+	// only when one is stored; optional.
+	User func(context.Context) string
 }
 
 // Begin stores a revision as pending, before the first write of its run, and
@@ -91,6 +95,10 @@ func (h History) BeginAfter(ctx context.Context, stored Index, r Revision) (int,
 		return 0, h.wrapError("encode a revision", err)
 	}
 	about := r.summary(digest)
+	if h.User != nil {
+		about.Origin = about.by(h.User(ctx))
+	}
+	about.Origin = about.bounded()
 	about.Parent = cmp.Or(h.ParentNumber, n)
 	secrets, err := pack(h.Parent.ID, h.namespace(), n, about, data)
 	if err != nil {
@@ -123,13 +131,13 @@ func (r *Revision) summary(digest string) revisionSummary {
 			layers[step.Layer] = true
 		}
 	}
-	return revisionSummary{Digest: digest, Cluster: r.Cluster, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Rollback: r.Rollback, Hooks: len(r.Hooks)}
+	return revisionSummary{Digest: digest, Cluster: r.Cluster, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Rollback: r.Rollback, Hooks: len(r.Hooks), Origin: r.Origin}
 }
 
-// End records how the run of a revision ended. A deployed revision stays
-// deployed, even when a later run of the same content fails. Earlier deployed
+// End records how the run of a revision ended and how long it took. A deployed revision
+// stays deployed, with its times, even when a later run of the same content fails. Earlier deployed
 // revisions become superseded, and revisions over the limit are deleted.
-func (h History) End(ctx context.Context, n int, status Status) error {
+func (h History) End(ctx context.Context, n int, status Status, times track.RunTimes) error {
 	stored, err := h.ReadIndex(ctx)
 	if err != nil {
 		return err
@@ -139,6 +147,7 @@ func (h History) End(ctx context.Context, n int, status Status) error {
 		return h.wrapError(fmt.Sprintf("mark revision %d as %s", n, status), errGone)
 	}
 	if e := &stored.entries[at]; e.Status != status && e.Status != Deployed {
+		e.RunTimes = times
 		if err := h.mark(ctx, e, status); err != nil {
 			return err
 		}
@@ -322,7 +331,7 @@ func (h History) read(ctx context.Context, e Entry) (*Revision, error) {
 	if err != nil {
 		return nil, h.damagedError(e, err)
 	}
-	r.Number, r.Created, r.Status, r.Rollback = e.Number, e.Created, e.Status, e.Rollback
+	r.Number, r.Created, r.Status, r.Rollback, r.Origin = e.Number, e.Created, e.Status, e.Rollback, e.Origin
 	for i := range r.Resources {
 		r.Resources[i].Source = fmt.Sprintf("revision %d", e.Number)
 	}
@@ -385,7 +394,11 @@ func (h History) trim(ctx context.Context, s Index) error {
 // mark changes the status of a revision.
 func (h History) mark(ctx context.Context, e *Entry, status Status) error {
 	options := kube.PatchOptions{Manager: "ordapply", Force: true}
-	if _, err := h.Cluster.Apply(ctx, kube.CoreKind("secrets"), statusPatch(e.head, status), options); err != nil {
+	patch, err := e.statusPatch(status)
+	if err == nil {
+		_, err = h.Cluster.Apply(ctx, kube.CoreKind("secrets"), patch, options)
+	}
+	if err != nil {
 		return h.wrapError(fmt.Sprintf("mark revision %d as %s", e.Number, status), err)
 	}
 	e.Status = status

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/track"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -77,7 +78,7 @@ func begin(t *testing.T, h History, r Revision) int {
 func carriedOut(t *testing.T, h History, r Revision, status Status) int {
 	t.Helper()
 	n := begin(t, h, r)
-	require.NoError(t, h.End(t.Context(), n, status))
+	require.NoError(t, h.End(t.Context(), n, status, track.RunTimes{}))
 	return n
 }
 
@@ -103,7 +104,7 @@ func testRevisions(t *testing.T, h History) {
 	first := numbered(t, 1)
 	require.Equal(t, 1, begin(t, h, first))
 	require.Equal(t, []string{"1 pending"}, statuses(t, h))
-	require.NoError(t, h.End(t.Context(), 1, Deployed))
+	require.NoError(t, h.End(t.Context(), 1, Deployed, track.RunTimes{}))
 	require.Equal(t, 2, carriedOut(t, h, numbered(t, 2), Failed))
 	require.Equal(t, []string{"1 deployed", "2 failed"}, statuses(t, h))
 	require.Equal(t, 3, carriedOut(t, h, numbered(t, 3), Deployed))
@@ -291,7 +292,7 @@ func testDeleted(t *testing.T, h History) {
 	stored, err := h.ReadIndex(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, h.Drop(t.Context()))
-	err = h.End(t.Context(), n, Deployed)
+	err = h.End(t.Context(), n, Deployed, track.RunTimes{})
 	require.EqualError(t, err, "mark revision 1 as deployed of apply set history-deleted/shop: it was deleted in the meantime")
 	require.Eventually(t, func() bool {
 		secrets, err := h.secrets(t.Context())

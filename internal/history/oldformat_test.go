@@ -9,6 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/test/memcluster"
+	"github.com/ordapply/ordapply/internal/track"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -28,7 +29,7 @@ func TestRevisionsOfAnEarlierVersionAreUsed(t *testing.T) {
 		require.NoError(t, err)
 		_, err = cluster.Create(t.Context(), kube.CoreKind("secrets"), secrets[0])
 		require.NoError(t, err)
-		require.NoError(t, h.End(t.Context(), 1, Deployed))
+		require.NoError(t, h.End(t.Context(), 1, Deployed, track.RunTimes{}))
 
 		require.Equal(t, 1, begin(t, h, old), "the same content is the same revision")
 		require.Equal(t, 2, carriedOut(t, h, sample(t, "stamps", samples()["stamps"]), Deployed))

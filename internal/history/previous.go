@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/ordapply/ordapply/internal/track"
 )
 
 // RollbackTarget is the default target of a rollback.
@@ -97,4 +99,12 @@ func LastDeployed(entries []Entry) *Entry {
 		}
 	}
 	return nil
+}
+
+// LastTimes returns the times of the revision that was deployed last; none if there is none.
+func (s Index) LastTimes() track.RunTimes {
+	if last := LastDeployed(s.entries); last != nil {
+		return last.RunTimes
+	}
+	return track.RunTimes{}
 }

@@ -39,7 +39,10 @@ type Revision struct {
 	// Rollback is the number of the revision that a rollback went back to; 0
 	// for any other run.
 	Rollback int
-	Plan     *ordering.Plan // as it was carried out
+	// Origin is who stored it, from what, and why. As read, its message also says that
+	// it is a rollback.
+	Origin
+	Plan *ordering.Plan // as it was carried out
 	// Resources are the manifests as given, with resolved namespaces and all
 	// stamps, sorted by ID.
 	Resources []ordering.Resource

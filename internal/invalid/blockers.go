@@ -195,10 +195,10 @@ func (e *Blocked) Fields() string {
 }
 
 // Removable reports whether all blockers may be removed: those that no
-// manager owns, and, with force, those that another manager wrote by
-// an update. Fields that another manager applies may not.
-func (e *Blocked) Removable(force bool) bool {
-	return !slices.ContainsFunc(e.blockers, func(b blocker) bool { return b.applied || b.owner != "" && !force })
+// manager owns, and those that a manager with force wrote by an update. Fields that
+// another manager applies may not.
+func (e *Blocked) Removable(force func(manager string) bool) bool {
+	return !slices.ContainsFunc(e.blockers, func(b blocker) bool { return b.applied || b.owner != "" && !force(b.owner) })
 }
 
 // Paths returns the paths of the blocking fields.

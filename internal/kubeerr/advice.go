@@ -63,7 +63,7 @@ func adviceAfterCause(err error) string {
 	case IsMembershipConflict(err):
 		return "it is a member of another apply set: remove it from that set first, or take it over with --take-over"
 	case IsFieldConflict(err):
-		return "another field manager owns these fields: take them with --force-conflicts, or leave them out of the manifest"
+		return conflictAdvice(Conflicts(err))
 	case contains("x509: ") && !contains("webhook"):
 		return "the certificate-authority of the kubeconfig does not match the server's certificate: get a new kubeconfig, or check for a proxy between you and the API server"
 	case isConversionUnreachable(err), isConversionRefusal(err):

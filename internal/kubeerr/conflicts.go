@@ -1,12 +1,15 @@
 package kubeerr
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/ignorefields"
+	"github.com/ordapply/ordapply/internal/usage"
 )
 
 // Conflict is one field that another field manager owns, as a path such as
@@ -28,6 +31,31 @@ func Conflicts(err error) []Conflict {
 		}
 	}
 	return found
+}
+
+// shownFields bounds how many fields the advice on a conflict lists.
+const shownFields = 5
+
+// conflictAdvice returns how to take the fields in conflict, and how to leave them to
+// their managers.
+func conflictAdvice(conflicts []Conflict) string {
+	var managers, fields []string
+	for _, c := range conflicts {
+		managers, fields = append(managers, c.Manager), append(fields, strings.TrimPrefix(c.Field, "."))
+	}
+	slices.Sort(managers)
+	if slices.ContainsFunc(managers, func(name string) bool { return strings.Contains(name, ",") }) {
+		managers = nil // the flag cannot name it
+	}
+	flag := usage.ShellQuote(strings.TrimSuffix("--force-conflicts="+strings.Join(slices.Compact(managers), ","), "="))
+	named := ": " + strings.Join(fields, ", ")
+	switch {
+	case len(fields) > shownFields || len(fields) == 0:
+		named = ""
+	case ignorefields.Check(strings.Join(fields, "\n")) != nil: // such as what ordapply itself needs
+		return fmt.Sprintf("take these fields with %s, or remove them from the manifest", flag)
+	}
+	return fmt.Sprintf("take these fields with %s, leave them to their manager with the annotation ordapply.dev/ignore-fields%s, or remove them from the manifest", flag, named)
 }
 
 // IsMembershipConflict reports whether an error is the refusal to move a member

@@ -36,7 +36,7 @@ func (v *View) Frame(columns, rows int, now time.Time) []terminal.Line {
 	}
 	shown := v.visibleRows(now)
 	folded := len(shown)
-	footer := v.footer(columns)
+	footer := append(v.footer(columns), v.estimate(columns, now)...)
 	if room := min(mostRows, rows-3-len(footer)); len(shown) > room {
 		shown = shown[:max(0, room)]
 	}

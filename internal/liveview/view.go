@@ -31,6 +31,8 @@ type View struct {
 	interrupted bool
 	dependents  [][]dependent     // direct dependents, per resource
 	waiting     map[blocker][]int // what allBlocked returned
+	last        track.RunTimes
+	lastWaves   []time.Duration // of each wave; 0: unknown
 }
 
 // Options describe the run.

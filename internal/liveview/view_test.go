@@ -1,6 +1,7 @@
 package liveview
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -59,6 +60,10 @@ func play(t *testing.T, archive *txtar.Archive) {
 		switch section.Name {
 		case "graph":
 			options.Graph = true
+		case "last run":
+			var last track.RunTimes
+			require.NoError(t, json.Unmarshal(section.Data, &last))
+			v.Compare(last)
 		case "plan":
 			v = New(track.New(parsePlan(t, string(section.Data)), start()), options)
 		case "events":

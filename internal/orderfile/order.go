@@ -39,11 +39,11 @@ func Read(ctx context.Context, name string) (*File, error) {
 func Parse(name string, text []byte) (*File, error) {
 	order, malformed := sortorder.Parse(text)
 	file := &File{Order: order}
-	ordered, err := file.readStacksOf(text)
-	if err := joinErrors(malformed, err); err != nil {
+	fields, _ := sortorder.ReadApplier(text) // its problems are among those of Parse
+	if err := joinErrors(malformed, file.read(fields)); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s is not valid", name), err)
 	}
-	if !ordered {
+	if fields.Alone {
 		file.Order = nil
 	}
 	return file, nil
@@ -73,7 +73,8 @@ func joinErrors(malformed, wrong error) error {
 // when it was applied, so only the stacks are read.
 func ParseStored(name string, text []byte) (*File, error) {
 	file := &File{}
-	if _, err := file.readStacksOf(text); err != nil {
+	fields, err := sortorder.ReadApplier(text)
+	if err := errors.Join(err, file.read(fields)); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s is not valid", name), err)
 	}
 	return file, nil

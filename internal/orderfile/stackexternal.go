@@ -1,30 +1,21 @@
 package orderfile
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/sortorder"
 )
 
-// externalSpec is the reference to an external resource of an application.
-type externalSpec struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace"`
-	Name       string `json:"name"`
-}
-
 // readExternal reads the external resources of an application, which are not
-// applied: fields about applying are errors. selector has the remaining fields,
-// which select resources of the stream.
-func readExternal(field string, spec appSpec, selector map[string]json.RawMessage) ([]object.ID, error) {
+// applied: fields about applying are errors, and so are those that select resources of
+// the stream.
+func readExternal(field string, spec sortorder.Application) ([]object.ID, error) {
 	if spec.External == nil {
 		return nil, nil
 	}
@@ -32,12 +23,12 @@ func readExternal(field string, spec appSpec, selector map[string]json.RawMessag
 		return nil, fmt.Errorf("%s.external: the list is empty: name the resources to wait for, such as {apiVersion: apps/v1, kind: Deployment, namespace: argocd, name: argocd-server}", field)
 	}
 	var errs []error
-	for _, name := range fieldsNotForExternal(spec, selector) {
+	for _, name := range fieldsNotForExternal(spec) {
 		errs = append(errs, fmt.Errorf("%s.%s: the application is external and is not applied here: remove %s or external", field, name, name))
 	}
 	var ids []object.ID
 	for i, ref := range spec.External {
-		id, err := ref.id()
+		id, err := externalID(ref)
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s.external[%d]: %w", field, i, err))
@@ -51,8 +42,8 @@ func readExternal(field string, spec appSpec, selector map[string]json.RawMessag
 
 // fieldsNotForExternal returns the fields that an external application cannot
 // have.
-func fieldsNotForExternal(spec appSpec, selector map[string]json.RawMessage) []string {
-	names := slices.Sorted(maps.Keys(selector))
+func fieldsNotForExternal(spec sortorder.Application) []string {
+	names := spec.Conditions()
 	if len(spec.DependsOn) > 0 {
 		names = append(names, "dependsOn")
 	}
@@ -65,7 +56,7 @@ func fieldsNotForExternal(spec appSpec, selector map[string]json.RawMessage) []s
 	return names
 }
 
-func (s externalSpec) id() (object.ID, error) {
+func externalID(s sortorder.External) (object.ID, error) {
 	gv, err := schema.ParseGroupVersion(s.APIVersion)
 	switch {
 	case s.Kind == "" || s.Name == "":

@@ -2,7 +2,6 @@ package orderfile
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,10 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/sortorder"
 )
 
 // stackFile is the part of a file of --order that groups resources into
@@ -34,6 +32,8 @@ import (
 //	timeouts: {CephCluster.ceph.rook.io: 30m}
 //	health:
 //	- {kind: CephCluster, readyWhen: self.status.phase == "Ready"}
+//	ignoreFields:
+//	- {kind: Deployment, fields: [spec.replicas]}
 //
 // An application selects resources like an entry of sortOrder, or lists
 // external resources that are not in the stream. It and its stack may have
@@ -45,47 +45,20 @@ type stackFile struct {
 	externalOf    map[object.ID]string        // application by external resource
 	Timeouts      []ordering.KindTimeout
 	health        healthTree
+	ignored       []ignoreRule
 }
 
-// stackSpec and appSpec are the YAML form. Fields of an application that are
-// not in appSpec belong to its selector.
-type stackSpec struct {
-	Name         string                       `json:"name"`
-	DependsOn    []string                     `json:"dependsOn"`
-	Timeout      string                       `json:"timeout"`
-	Atomic       bool                         `json:"atomic"`
-	Health       []json.RawMessage            `json:"health"`
-	Applications []map[string]json.RawMessage `json:"applications"`
+// read reads the fields.
+func (f *stackFile) read(fields sortorder.Applier) error {
+	return errors.Join(f.readStacks(fields), f.readTimeouts(fields.Timeouts), f.readHealth(fields.Health), f.readIgnored(fields))
 }
 
-type appSpec struct {
-	Name      string            `json:"name"`
-	DependsOn []string          `json:"dependsOn"`
-	Timeout   string            `json:"timeout"`
-	Health    []json.RawMessage `json:"health"`
-	Optional  bool              `json:"optional"`
-	External  []externalSpec    `json:"external"`
+func (f *stackFile) readHealth(rules []sortorder.HealthRule) error {
+	f.health.add("", "", rules)
+	return f.health.compile()
 }
 
-// readStacksOf reads the stack fields of a file. ordered reports whether the
-// file also has an order of its own.
-func (f *stackFile) readStacksOf(text []byte) (ordered bool, err error) {
-	var fields map[string]json.RawMessage
-	if yaml.Unmarshal(text, &fields) != nil || fields["stacks"] == nil && fields["timeouts"] == nil && fields["health"] == nil {
-		return true, nil
-	}
-	ordered = slices.ContainsFunc([]string{"sortOrder", "layers", "typeOrder"}, func(name string) bool { return fields[name] != nil })
-	return ordered, errors.Join(f.readStacks(fields["stacks"]), f.readTimeouts(fields["timeouts"]), f.health.readFile(fields["health"]), f.health.compile())
-}
-
-func (f *stackFile) readTimeouts(raw json.RawMessage) error {
-	var timeouts map[string]string
-	if raw == nil {
-		return nil
-	}
-	if err := json.Unmarshal(raw, &timeouts); err != nil {
-		return errors.New("timeouts: must map kinds to durations, such as {Job: 10m}")
-	}
+func (f *stackFile) readTimeouts(timeouts map[string]string) error {
 	var errs []error
 	kinds := slices.SortedFunc(maps.Keys(timeouts), func(a, b string) int { // "Kind.group" before "Kind": the first match is used
 		return cmp.Or(cmp.Compare(strings.Count(b, "."), strings.Count(a, ".")), strings.Compare(a, b))
@@ -116,18 +89,14 @@ func parseDuration(field, text string) (time.Duration, error) {
 
 // readStacks reads stacks and combines the selectors of all applications into
 // one SortOrder, which decides the application of a resource.
-func (f *stackFile) readStacks(raw json.RawMessage) error {
-	var specs []stackSpec
-	if raw == nil {
+func (f *stackFile) readStacks(fields sortorder.Applier) error {
+	if fields.Stacks == nil {
 		return nil
-	}
-	if err := yaml.UnmarshalStrict(raw, &specs); err != nil {
-		return fmt.Errorf("stacks: %w", err)
 	}
 	var errs []error
 	var selecting applicationSelectors
 	f.externalOf = map[object.ID]string{}
-	for s, spec := range specs {
+	for s, spec := range fields.Stacks {
 		field := fmt.Sprintf("stacks[%d]", s)
 		timeout, err := readDuration(field+".timeout", spec.Timeout)
 		errs = append(errs, err, checkName(field, spec.Name))
@@ -138,61 +107,28 @@ func (f *stackFile) readStacks(raw json.RawMessage) error {
 			read, err := readApp(field, app)
 			errs = append(errs, err)
 			name := spec.Name + "/" + read.Name
-			f.health.add(name, field, read.Health)
-			stack.Applications = append(stack.Applications, read.App)
+			f.health.add(name, field, app.Health)
+			stack.Applications = append(stack.Applications, read)
 			for _, id := range read.External {
 				f.externalOf[id] = name
 			}
-			if !read.external {
-				selecting.add(name, field, app, read.optional)
+			if app.External == nil {
+				selecting.add(name, field, app)
 			}
 		}
 		f.Stacks = append(f.Stacks, stack)
 	}
-	err := selecting.compile()
+	err := selecting.compile(fields)
 	f.ApplicationOf, f.Idle = selecting.of, selecting.idle
 	return errors.Join(append(errs, checkDuplicateNames("stacks", f.Stacks), err)...)
 }
 
-// application is a parsed application.
-type application struct {
-	ordering.App
-	Health   []json.RawMessage
-	optional bool
-	external bool // its resources are not in the stream
-}
-
-// readApp reads an application's own fields and leaves those of its selector in
-// raw.
-func readApp(field string, raw map[string]json.RawMessage) (application, error) {
-	own := map[string]json.RawMessage{}
-	for _, key := range []string{"name", "dependsOn", "timeout", "health", "optional", "external"} {
-		if value, ok := raw[key]; ok {
-			own[key] = value
-			delete(raw, key)
-		}
-	}
-	for _, key := range []string{"layer", "gate", "unmatched"} {
-		if _, ok := raw[key]; ok {
-			return application{}, fmt.Errorf("%s.%s: not a field of an application, which selects resources by matchAnnotations, matchExpressions, labelSelector, group, kind, namespace or resourceName", field, key)
-		}
-	}
-	if name, ok := raw["resourceName"]; ok { // in raw, "name" is the application's name
-		raw["name"] = name
-		delete(raw, "resourceName")
-	}
-	text, err := json.Marshal(own)
-	if err != nil {
-		return application{}, err
-	}
-	var spec appSpec
-	if err := json.Unmarshal(text, &spec); err != nil {
-		return application{}, fmt.Errorf("%s: %w", field, err)
-	}
+// readApp reads what does not select resources of an application.
+func readApp(field string, spec sortorder.Application) (ordering.App, error) {
 	timeout, err := readDuration(field+".timeout", spec.Timeout)
-	external, externalErr := readExternal(field, spec, raw)
+	external, externalErr := readExternal(field, spec)
 	app := ordering.App{Name: spec.Name, DependsOn: spec.DependsOn, Timeout: timeout, External: external}
-	return application{app, spec.Health, spec.Optional, spec.External != nil}, errors.Join(err, checkName(field, spec.Name), externalErr)
+	return app, errors.Join(err, checkName(field, spec.Name), externalErr)
 }
 
 func checkName(field, name string) error {

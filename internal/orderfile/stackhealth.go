@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/sortorder"
 )
 
 // healthTree holds the health rules of a file of --order: its own, those of
@@ -15,33 +16,21 @@ import (
 // resource, the rules of its application take precedence, then its stack's,
 // then the file's.
 type healthTree struct {
-	written map[string][]json.RawMessage // by "stack/application", "stack", or "" for the file
-	field   map[string]string            // field of each list, for messages
-	order   []string                     // the keys, in file order
-	rules   map[string]*health.Rules     // by application; "" for other resources
+	written map[string][]sortorder.HealthRule // by "stack/application", "stack", or "" for the file
+	field   map[string]string                 // field of each list, for messages
+	order   []string                          // the keys, in file order
+	rules   map[string]*health.Rules          // by application; "" for other resources
 }
 
-func (h *healthTree) add(name, field string, rules []json.RawMessage) {
+func (h *healthTree) add(name, field string, rules []sortorder.HealthRule) {
 	if h.written == nil {
-		h.written, h.field = map[string][]json.RawMessage{}, map[string]string{}
+		h.written, h.field = map[string][]sortorder.HealthRule{}, map[string]string{}
 	}
 	if field != "" {
 		field += "."
 	}
 	h.written[name], h.field[name] = rules, field+"health"
 	h.order = append(h.order, name)
-}
-
-// readFile reads the rules of the file itself.
-func (h *healthTree) readFile(raw json.RawMessage) error {
-	var rules []json.RawMessage
-	if raw != nil {
-		if err := json.Unmarshal(raw, &rules); err != nil {
-			return errors.New("health: must be a list of rules, such as [{kind: Store, readyWhen: self.status.open}]")
-		}
-	}
-	h.add("", "", rules)
-	return nil
 }
 
 // compile compiles, for each application, the rules that apply to its
@@ -54,7 +43,7 @@ func (h *healthTree) compile() error {
 			errs = append(errs, h.located(name, err))
 		}
 		stack, _, _ := strings.Cut(name, "/")
-		all := append([]json.RawMessage{}, h.written[name]...)
+		all := append([]sortorder.HealthRule{}, h.written[name]...)
 		if stack != name {
 			all = append(all, h.written[stack]...)
 		}
@@ -84,7 +73,7 @@ func (h *healthTree) located(name string, err error) error {
 }
 
 // readRules parses rules like those of a rules file; nil if there are none.
-func readRules(rules []json.RawMessage) (*health.Rules, error) {
+func readRules(rules []sortorder.HealthRule) (*health.Rules, error) {
 	if len(rules) == 0 {
 		return nil, nil
 	}

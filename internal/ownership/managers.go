@@ -8,7 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/fieldset"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/kube"
 )
@@ -68,6 +71,15 @@ func (o Owner) PreviousManagersOf(live *unstructured.Unstructured) []string {
 	return owners
 }
 
+// ForeignFields returns the fields of a live object that other managers own: not this run's,
+// and none whose fields are migrated to it.
+func (o Owner) ForeignFields(live *unstructured.Unstructured) *fieldpath.Set {
+	return fieldset.OwnedBy(live, func(e metav1.ManagedFieldsEntry) bool {
+		own := e.Manager == o.Manager && e.Operation == metav1.ManagedFieldsOperationApply || o.isPreviousManager(e.Manager, e.Operation)
+		return !own || e.Subresource != ""
+	})
+}
+
 // ConflictsOnlyWithPrevious reports whether all conflicts are with previous managers, or
 // with the manager of another set whose members may be taken over: their
 // fields are migrated once instead of forced. A conflict about membership
@@ -92,9 +104,10 @@ func (o Owner) ConflictsOnlyWithPrevious(err error) bool {
 }
 
 // MayForce reports whether force may resolve a conflict: never one about
-// membership.
+// membership, and only if all its fields may be taken.
 func (o Owner) MayForce(err error) bool {
-	return o.ForceConflicts && apierrors.IsConflict(err) && kubeerr.IsFieldConflict(err) && !kubeerr.IsMembershipConflict(err)
+	conflicts := apierrors.IsConflict(err) && kubeerr.IsFieldConflict(err) && !kubeerr.IsMembershipConflict(err)
+	return conflicts && !slices.ContainsFunc(kubeerr.Conflicts(err), func(c kubeerr.Conflict) bool { return !o.Force.From(c.Manager) })
 }
 
 // Applied reports whether runs of this set, or without a set, have applied a

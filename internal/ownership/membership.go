@@ -8,6 +8,7 @@ package ownership
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,9 +45,18 @@ type Membership struct {
 type Owner struct {
 	Membership
 	Manager string // the field manager
-	// ForceConflicts takes over fields that other managers own.
-	ForceConflicts bool
+	Force   Force
 }
+
+// Force selects the field managers whose fields a run takes over where they conflict with
+// the manifest. The zero value is none.
+type Force struct {
+	All      bool     // every manager
+	Managers []string // these, by name
+}
+
+// From reports whether the fields of a manager may be taken over.
+func (f Force) From(manager string) bool { return f.All || slices.Contains(f.Managers, manager) }
 
 // MembershipError returns an error when a live object may not become a member; nil
 // when it may. named describes the set that owns the object.

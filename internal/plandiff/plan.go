@@ -78,7 +78,7 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 		err = p.writeMarkdown(cmd.OutOrStdout())
 	default:
 		plain.Fprintf(cmd.ErrOrStderr(), "planning for %s; nothing is written\n", p.target)
-		err = p.writeText(cmd.OutOrStdout())
+		err = p.writeText(toTerminal(cmd))
 	}
 	p.warn(cmd.ErrOrStderr())
 	if err = errors.Join(err, p.preview.Err()); err != nil || f.out == "" {
@@ -107,5 +107,5 @@ func (f *planFlags) runOffline(cmd *cobra.Command) error {
 	case "markdown":
 		return markdownWaves(cmd.OutOrStdout(), plan)
 	}
-	return plan.WriteText(cmd.OutOrStdout())
+	return plan.WriteText(toTerminal(cmd))
 }

@@ -24,7 +24,7 @@ type previewFlags struct {
 	setflags.SetFlags
 	cluster        *genericclioptions.ConfigFlags
 	fieldManager   string
-	forceConflicts bool
+	forceConflicts apply.Force
 }
 
 func (f *previewFlags) register(cmd *cobra.Command) {
@@ -36,7 +36,7 @@ func (f *previewFlags) register(cmd *cobra.Command) {
 	RegisterServerSide(flags)
 	setflags.AddClusterFlags(flags, f.cluster)
 	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name of the field manager that would own the applied fields")
-	flags.BoolVar(&f.forceConflicts, "force-conflicts", false, "show the result of taking fields that other field managers own")
+	setflags.RegisterForce(flags, &f.forceConflicts, "show the result of taking fields that other field managers own: of any, or with =NAME,NAME only of these")
 	flags.Bool("ordering", true, "in waves; false: everything at once")
 }
 

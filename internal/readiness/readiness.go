@@ -13,6 +13,7 @@
 package readiness
 
 import (
+	"fmt"
 	"reflect"
 	"time"
 
@@ -113,10 +114,13 @@ func (j Judge) Assess(applied Applied, live *unstructured.Unstructured) (a healt
 		return a, time.Time{}
 	}
 	switch waits := time.Now().Before(ends); {
-	case waits && stale && a.Verdict == health.Ready:
-		a.Reason += "; it may refer to the spec before the change"
-		fallthrough
 	case waits:
+		switch {
+		case a.NoStatus:
+			a.Reason += fmt.Sprintf("; waiting %s for one, unless annotation ordapply.dev/ready-when says when it is ready", j.Grace)
+		case stale && a.Verdict == health.Ready:
+			a.Reason += "; it may refer to the spec before the change"
+		}
 		a.Verdict = health.Progressing
 		return a, ends
 	case stale:

@@ -107,8 +107,8 @@ func (ix *Index) selected(namespace string, s selector) []int {
 	return out
 }
 
-// workloadsBehind returns the workloads of the stream that a Service selects.
-func (ix *Index) workloadsBehind(service int) []int {
+// WorkloadsBehind returns the workloads of the stream that a Service selects.
+func (ix *Index) WorkloadsBehind(service int) []int {
 	r := ix.Resources[service]
 	labels := stringMap(Field(r.Object, "spec", "selector"))
 	if len(labels) == 0 {

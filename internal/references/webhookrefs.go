@@ -35,7 +35,7 @@ func (refs *references) backend(v any, where string) {
 	if !ok {
 		return
 	}
-	for _, workload := range refs.workloadsBehind(service) {
+	for _, workload := range refs.WorkloadsBehind(service) {
 		refs.edge(workload, graph.Ready, graph.Required, "backend", where+" is served by")
 	}
 }

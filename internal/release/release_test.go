@@ -143,9 +143,15 @@ func TestArchives(t *testing.T) {
 			if strings.HasPrefix(system, "windows") {
 				binary += ".exe"
 			}
-			require.Len(t, files, 4, name)
-			for _, file := range []string{binary, "LICENSE", "README.md", "CHANGELOG.md"} {
+			for _, file := range []string{binary, "LICENSE", "README.md", "CHANGELOG.md", "share/man/man1/" + program + ".1"} {
 				require.NotEmpty(t, files[file], "%s: %s", name, file)
+			}
+			if program == "sortorder" {
+				require.Len(t, files, 5, name)
+				continue
+			}
+			for _, file := range []string{"man/man1/ordapply-apply.1", "bash-completion/completions/ordapply", "zsh/site-functions/_ordapply", "fish/vendor_completions.d/ordapply.fish", "powershell/completions/ordapply.ps1", "kubectl/kubectl_complete-ordapply"} {
+				require.NotEmpty(t, files["share/"+file], "%s: %s", name, file)
 			}
 		}
 	}

@@ -34,6 +34,9 @@ type printer struct {
 	results  results
 	dryRun   bool
 	width    int // of the names
+
+	everyLine bool // also one for each unchanged resource
+	folded    int  // unchanged resources that no line was printed for yet
 }
 
 // results selects what is printed on standard output for each applied resource.
@@ -80,6 +83,9 @@ func (p *printer) notes(notes []string) {
 
 // Event implements reporter.
 func (p *printer) Event(t track.Transition) {
+	if t.Kind == track.WaveOpened || t.Kind == track.WaveEnded || t.Hook != nil {
+		p.unfold()
+	}
 	switch t.Kind {
 	case track.WaveOpened, track.WaveEnded:
 		plain.Fprintf(p.err, "%s: %s\n", p.plan.WaveTitle(t.Wave), p.waveText(t))
@@ -92,9 +98,27 @@ func (p *printer) Event(t track.Transition) {
 			p.line(hookName(t.Event), p.hookText(t))
 			return
 		}
-		p.line(p.padded(t.ID), p.text(t))
+		if p.folds(t) {
+			p.folded++
+		} else {
+			p.line(p.padded(t.ID), p.text(t))
+		}
 		p.result(t)
 	}
+}
+
+// folds reports whether the end of a resource needs no line of its own: it was unchanged,
+// and there is nothing to say about it.
+func (p *printer) folds(t track.Transition) bool {
+	return t.Kind == track.Ended && t.Unchanged && (t.State == apply.Ready || p.dryRun && t.State == apply.Applied) && t.Detail == "" && !p.everyLine
+}
+
+// unfold prints how many unchanged resources had no line.
+func (p *printer) unfold() {
+	if p.folded > 0 {
+		plain.Fprintf(p.err, "  %d unchanged\n", p.folded)
+	}
+	p.folded = 0
 }
 
 // padded returns a resource's name, followed by spaces up to the next column.
@@ -142,6 +166,7 @@ func (p *printer) log(e apply.Event) {
 
 // Extend prints the waves that a prune adds to the run.
 func (p *printer) Extend(more track.Extension) {
+	p.unfold()
 	if p.plan = more.Plan; more.Resources > 0 {
 		plain.Fprintf(p.err, "pruning %s that the stream no longer contains\n", plain.Count(more.Resources, "resource"))
 	}
@@ -150,6 +175,7 @@ func (p *printer) Extend(more track.Extension) {
 
 // RollBack prints that the run failed and which plan follows.
 func (p *printer) RollBack(revision int, run *track.Tracker) {
+	p.unfold()
 	p.plan = run.Plan
 	switch n := len(p.plan.Steps); {
 	case revision == 0:
@@ -169,10 +195,10 @@ func (p *printer) waveText(t track.Transition) string {
 	return t.Detail
 }
 
-// words are the words for states that differ from their names. A dry run deletes nothing.
+// words are the words for states that differ from their names. A dry run writes nothing.
 func (p *printer) words() map[apply.State]string {
 	if p.dryRun {
-		return map[apply.State]string{apply.Deleted: "would be deleted"}
+		return map[apply.State]string{apply.Applied: "would be applied", apply.Deleted: "would be deleted"}
 	}
 	return nil
 }
@@ -247,11 +273,15 @@ func ResourceName(id object.ID) string {
 	return plain.Line(strings.ToLower(id.GroupKind()) + "/" + id.Name)
 }
 
-// End prints the API server's warnings and one line each about the run and its
-// rollback.
+// End prints the API server's warnings, and one line each about a trace that is
+// incomplete, the run and its rollback.
 func (p *printer) End(o events.Outcome) {
+	p.unfold()
 	for _, text := range o.Warnings {
 		plain.Fprintf(p.err, "warning from the server: %s\n", text)
+	}
+	if o.Untraced != nil {
+		plain.Message(p.err, "warning: ", "the trace is incomplete: "+o.Untraced.Error())
 	}
 	if words := p.summarize(o.Summary); words != "" { // otherwise the run did not start; the error says why
 		plain.Fprintln(p.err, words)

@@ -47,7 +47,7 @@ func InvalidRun(cmd *cobra.Command, args []string, err error) error {
 	if named.MetricsFile != "" {
 		labels = refusedLabels(ctx, cmd, args)
 	}
-	files, _ := OpenFiles(named, labels) // those that can be written
+	files, _ := OpenFiles(cmd, named, labels) // those that can be written
 	return Unstarted(cmd.OutOrStdout(), settings.FlagValue(ctx, cmd, args, "output"), files, err)
 }
 

@@ -56,6 +56,13 @@ func (t *Reporters) Event(e apply.Event) {
 	}
 }
 
+// LastRun reports how long the last run of the same apply set took.
+func (t *Reporters) LastRun(times track.RunTimes) {
+	if l := t.live; l != nil {
+		l.later(func() { l.view.Compare(times) })
+	}
+}
+
 // Extend reports that a prune adds waves to the plan.
 func (t *Reporters) Extend(plan *ordering.Plan) {
 	more := t.run.Extend(plan)
@@ -121,13 +128,17 @@ type Options struct {
 	DryRun      bool // by the API server
 	WaveTimeout time.Duration
 	NoLive      bool // lines on a terminal too
+	Quiet       bool // no progress, and no results as text
 	Deletion    bool
 }
 
 // Report returns the reporters for -o, in addition to files and to progress on
-// standard error. Reporters that may block on a slow reader at the end come last.
+// standard error. Where both streams are one file, as with 2>&1, results as text are
+// omitted, since the progress tells them. Reporters that may block on a slow reader at the
+// end come last.
 func (o Outputs) Report(cmd *cobra.Command, on *connect.Target, plan *ordering.Plan, files *Files, how Options) *Reporters {
 	p := newPrinter(on, o, how.DryRun)
+	p.everyLine = verbose.IsOn(cmd)
 	var lines logReporter = p
 	if how.Deletion {
 		lines = &deletionPrinter{p}
@@ -141,9 +152,18 @@ func (o Outputs) Report(cmd *cobra.Command, on *connect.Target, plan *ordering.P
 		p.results = noResults
 		told.add(events.NewLog(o.Out, start))
 	}
+	if how.Quiet {
+		if how.Output == "text" {
+			p.results = noResults
+		}
+		return told.add(quiet{lines})
+	}
 	if at := liveTerminal(cmd, how.Output); at != nil && !how.NoLive && !verbose.IsOn(cmd) {
 		told.live = newLive(cmd, lines, p, liveview.Options{Graph: how.Schedule == apply.Graph, WaveTimeout: how.WaveTimeout}, at)
 		return told.add(told.live)
+	}
+	if o.Out == o.Err && how.Output == "text" {
+		p.results = noResults // the progress above says the same
 	}
 	return told.add(lines)
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/internal/desired"
+	"github.com/ordapply/ordapply/internal/ignorefields"
 	"github.com/ordapply/ordapply/internal/invalid"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/ownership"
@@ -79,7 +80,7 @@ func (s Sender) Send(ctx context.Context, q Request) (*unstructured.Unstructured
 		}
 		return nil, s.Cluster.Migrate(ctx, q.Kind, live, s.Owner.PreviousManagersOf(live), q.Options.Manager)
 	}
-	sent, err := q.Bodies.Body(q.Object)
+	sent, err := s.body(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +88,24 @@ func (s Sender) Send(ctx context.Context, q Request) (*unstructured.Unstructured
 		return s.unblock(ctx, q, sent)
 	}
 	return s.patchWithPrecondition(ctx, q, sent)
+}
+
+// body returns what is sent. An object whose manifest leaves fields to other managers is
+// read first, to see which of them they own now. The PATCH then is for this very object:
+// what is created again gets all fields.
+func (s Sender) body(ctx context.Context, q Request) (*unstructured.Unstructured, error) {
+	if len(ignorefields.Of(q.Object.GetAnnotations())) == 0 {
+		return q.Bodies.Body(q.Object)
+	}
+	live, err := s.Cluster.Get(ctx, q.Kind, q.Object.GetNamespace(), q.Object.GetName())
+	if err != nil && !kubeerr.IsMissing(err) {
+		return nil, err
+	}
+	sent, err := q.Bodies.BodyFor(q.Object, live, s.Owner.ForeignFields)
+	if err == nil && live != nil {
+		sent.SetUID(live.GetUID())
+	}
+	return sent, err
 }
 
 // The first PATCH of an object that was read has that object's uid and
@@ -114,8 +133,9 @@ func (s Sender) patchWithPrecondition(ctx context.Context, q Request, sent *unst
 	if err := kube.MayWrite(ctx); err != nil {
 		return nil, err
 	}
-	sent.SetUID("")
-	sent.SetResourceVersion("")
+	if sent, err = s.body(ctx, q); err != nil {
+		return nil, err
+	}
 	return desired.Apply(ctx, s.Cluster, q.Kind, sent, q.Options)
 }
 
@@ -156,7 +176,7 @@ func (s Sender) unblock(ctx context.Context, q Request, sent *unstructured.Unstr
 	switch {
 	case blocked == nil:
 		return nil, q.Refusal
-	case !blocked.Removable(s.Owner.ForceConflicts):
+	case !blocked.Removable(s.Owner.Force.From):
 		return nil, blocked
 	case q.Options.DryRun:
 		return blocked.Removed(live, sent), nil

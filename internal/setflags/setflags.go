@@ -32,6 +32,7 @@ type SetFlags struct {
 	pruneSpaces bool
 	lockTimeout time.Duration
 	Limit       int
+	Message     string
 	Rollback    bool
 }
 
@@ -65,9 +66,10 @@ func (f *SetFlags) RegisterPruneNamespaces(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.pruneSpaces, "prune-namespaces", false, "prune Namespaces even if they contain objects outside the apply set")
 }
 
-// RegisterHistory defines --history-limit.
+// RegisterHistory defines --history-limit and --message.
 func (f *SetFlags) RegisterHistory(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Limit, "history-limit", state.DefaultLimit, "number of revisions of an apply set to keep; the last deployed one is always kept")
+	flags.StringVarP(&f.Message, "message", "m", "", "reason for the run, which the history of an apply set shows; the first 1000 bytes are stored")
 }
 
 // RegisterLock defines --lock-timeout.
@@ -119,7 +121,7 @@ func (f *SetFlags) CheckHistory() error {
 // Memory returns what the history stores about a run in addition to its plan
 // and stream: how the plan was built. order is the file of --order, or "".
 func (f *SetFlags) Memory(ctx context.Context, options ordering.Options, order string) (state.RevisionMetadata, error) {
-	m := state.RevisionMetadata{Revision: state.Revision{Options: options}, Limit: f.Limit}
+	m := state.RevisionMetadata{Revision: state.Revision{Options: options, Origin: f.origin()}, Limit: f.Limit}
 	if order == "" {
 		return m, nil
 	}
@@ -136,6 +138,13 @@ type Job struct {
 	Metadata state.RevisionMetadata // what the history stores about it
 }
 
+// metadata returns what the history stores, with the account of the run.
+func (j Job) metadata() state.RevisionMetadata {
+	m := j.Metadata
+	m.User = j.Target.User
+	return m
+}
+
 // Open returns a run of the apply set, which reports to no one yet.
 func (f *SetFlags) Open(ctx context.Context, j Job, applier apply.Applier, said io.Writer) (state.Run, error) {
 	gvk, id, err := ParentOf(ctx, j.Target, f.Set)
@@ -146,7 +155,7 @@ func (f *SetFlags) Open(ctx context.Context, j Job, applier apply.Applier, said 
 			LockTimeout: f.lockTimeout, OnWaiting: WaitingFor(f.Set, said),
 		},
 		Applier: applier, Plan: j.Plan, Stream: j.Stream,
-		TakeOver: f.TakeOver, Metadata: j.Metadata, Prune: f.Prune,
+		TakeOver: f.TakeOver, Metadata: j.metadata(), Prune: f.Prune,
 		Remover: apply.Remover{
 			Cluster: applier.Cluster, Workers: applier.Workers, Timeout: applier.Timeout, WaveTimeout: applier.WaveTimeout,
 			PruneNamespaces: f.pruneSpaces,

@@ -60,14 +60,14 @@ func Find(ctx context.Context, cluster Cluster, namespace string) (sets []Set, n
 		return nil, nil, err
 	}
 	for _, gvk := range kinds {
-		found, err := find(ctx, cluster, gvk, namespace)
+		found, faults, err := find(ctx, cluster, gvk, namespace)
 		switch {
 		case apierrors.IsForbidden(err):
 			notes = append(notes, fmt.Sprintf("you may not list %s objects: apply sets with such a parent are left out", gvk.GroupKind()))
 		case err != nil:
 			return nil, nil, fmt.Errorf("list %s objects that are parents of apply sets: %w", gvk.GroupKind(), err)
 		}
-		sets = append(sets, found...)
+		sets, notes = append(sets, found...), append(notes, faults...)
 	}
 	for i := range sets {
 		if e, known := newest[sets[i].Parent.SetID()]; known {
@@ -81,26 +81,28 @@ func Find(ctx context.Context, cluster Cluster, namespace string) (sets []Set, n
 	return sets, notes, nil
 }
 
-// find lists the parents of a kind. An object with the ID of another set is
-// none: its label was copied.
-func find(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, namespace string) ([]Set, error) {
+// find lists the parents of a kind. An object with the ID of another set is none,
+// and a note names it: its label was copied or edited.
+func find(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, namespace string) (sets []Set, notes []string, err error) {
 	kind, served := cluster.Kind(gvk)
 	if !served {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if !kind.Namespaced {
 		namespace = ""
 	}
 	parents, err := cluster.List(ctx, kind, namespace, kube.Query{Labels: applyset.IDLabel, Metadata: true})
-	var sets []Set
 	for _, live := range parents {
 		live.SetGroupVersionKind(gvk)
-		p, _ := applyset.ReadParent(live) // of a damaged one, what can be read
+		p, fault := applyset.ReadParent(live) // of a damaged one, what can be read
+		if fault != nil {
+			notes = append(notes, fault.Error())
+		}
 		if live.GetLabels()[applyset.IDLabel] == p.SetID() {
 			sets = append(sets, Set{Parent: p})
 		}
 	}
-	return sets, err
+	return sets, notes, err
 }
 
 // parentKinds returns the kinds whose objects may be parents.

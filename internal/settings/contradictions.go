@@ -30,7 +30,7 @@ func contradictions(cmd *cobra.Command, given []string) []error {
 	}
 	var errs []error
 	if cmd.Flags().Lookup("applyset") != nil && value("applyset") == "" && value("plan") == "" {
-		for _, name := range []string{"adopt", "lock-timeout", "history-limit"} {
+		for _, name := range []string{"adopt", "lock-timeout", "history-limit", "message"} {
 			if slices.Contains(given, name) {
 				errs = append(errs, usage.Errorf("--%s requires an apply set: name it with --applyset", name))
 			}

@@ -24,14 +24,51 @@ func FlagError(cmd *cobra.Command, err error) error {
 	}
 	near := ""
 	switch name := unknown.GetSpecifiedName(); {
-	case slices.Contains([]string{"debug", "loglevel", "log-level", "trace", "verbose"}, name):
-		near = "; -v 2 logs decisions and retries, -v 3 also requests"
+	case otherTool(name) != "":
+		near = "; " + otherTool(name)
 	case !cmd.HasParent() && isFlagOfApply(cmd, name):
 		near = "; flags follow a command: " + cmd.CommandPath() + " apply -f FILE"
 	case len(name) > 1: // one letter is close to any
-		near = nearest.DidYouMean(name, slices.Sorted(maps.Keys(flagsOf(cmd))))
+		near = similarFlag(cmd, name)
 	}
 	return usage.Errorf("%w%s (%s --help lists all)", err, near, cmd.CommandPath())
+}
+
+// otherTool says what does here what a flag of kubectl, Helm or other tools does there; "" if
+// it is not known as one.
+func otherTool(flag string) string {
+	switch flag {
+	case "debug", "loglevel", "log-level", "trace", "verbose":
+		return "-v 2 logs decisions and retries, -v 3 also requests"
+	case "atomic":
+		return "--rollback-on-failure does that"
+	case "create-namespace":
+		return "add the Namespace to the stream, or create it first"
+	case "history-max":
+		return "--history-limit does that"
+	case "install", "set", "set-string", "set-file", "values":
+		return "render the chart first: helm template NAME CHART | ordapply"
+	case "validate":
+		return "every object is validated by the API server; --dry-run=server does only that"
+	}
+	return ""
+}
+
+// similarFlag suggests the flag that an unknown one was meant as: one of the command, or one
+// of apply, which not all commands have.
+func similarFlag(cmd *cobra.Command, name string) string {
+	similar := func(cmd *cobra.Command) (string, bool) {
+		return nearest.Best(slices.Sorted(maps.Keys(flagsOf(cmd))), func(flag string) (int, bool) { return nearest.Distance(name, flag) })
+	}
+	if flag, ok := similar(cmd); ok {
+		return "; did you mean --" + flag + "?"
+	}
+	if apply, _, err := cmd.Root().Find([]string{"apply"}); err == nil && apply != cmd {
+		if flag, ok := similar(apply); ok {
+			return "; --" + flag + " is a flag of " + apply.CommandPath()
+		}
+	}
+	return ""
 }
 
 // isFlagOfApply reports whether the command apply has a flag, or a flag of one letter.

@@ -176,7 +176,7 @@ func flagText(flag *pflag.Flag, value yaml.Node) (string, error) {
 	switch {
 	case value.Kind == yaml.ScalarNode && value.ShortTag() == "!!null":
 		return "", errors.New("it has no value: write one, or leave the line out")
-	case value.Kind == yaml.ScalarNode && flag.Value.Type() == "bool":
+	case value.Kind == yaml.ScalarNode && flag.NoOptDefVal == "true":
 		var yes bool // YAML has more boolean literals than flags
 		if err := value.Decode(&yes); err == nil {
 			return strconv.FormatBool(yes), nil

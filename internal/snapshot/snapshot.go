@@ -158,7 +158,7 @@ func (r Reader) IsUnchanged(i int, live *unstructured.Unstructured) bool {
 
 // compare compares a manifest with its live object.
 func (r Reader) compare(i int, live *unstructured.Unstructured) applyset.Proof {
-	wanted, err := r.Bodies.Body(r.Manifests[i])
+	wanted, err := r.Bodies.BodyFor(r.Manifests[i], live, r.Owner.ForeignFields)
 	if err != nil || r.Owner.HasPreviousManagerFields(live) {
 		return applyset.Differs
 	}

@@ -4,20 +4,31 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/ignorefields"
 	"github.com/ordapply/ordapply/internal/orderfile"
 	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/object"
 )
 
-// stamp writes the stamps of a SortOrder on every object, as the function does
-// during a build.
+// stamp writes what the file of --order says about each object in its annotations: the
+// stamps of a SortOrder, as the function does during a build, and the fields that are
+// left to other managers.
 func (f *InputFlags) stamp(ctx context.Context, inputs []apply.Input, stderr io.Writer) error {
 	read, err := orderfile.Read(ctx, f.Order)
-	if err != nil || read.Order == nil {
+	if err != nil {
 		return err
+	}
+	for _, in := range inputs {
+		if fields := read.IgnoreFields(in.Object); fields != "" {
+			annotate(in, nil, map[string]string{ignorefields.Annotation: fields})
+		}
+	}
+	if read.Order == nil {
+		return nil
 	}
 	metas := make([]object.Meta, len(inputs))
 	for i, in := range inputs {
@@ -34,19 +45,22 @@ func (f *InputFlags) stamp(ctx context.Context, inputs []apply.Input, stderr io.
 		return decision.Findings.Err()
 	}
 	for i, change := range decision.Changes {
-		annotations := inputs[i].Object.GetAnnotations()
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		for _, key := range change.Remove {
-			delete(annotations, key)
-		}
-		for key, value := range change.Set {
-			annotations[key] = value
-		}
-		inputs[i].Object.SetAnnotations(annotations)
+		annotate(inputs[i], change.Remove, change.Set)
 	}
 	return nil
+}
+
+// annotate changes the annotations of an object.
+func annotate(in apply.Input, remove []string, set map[string]string) {
+	annotations := in.Object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	for _, key := range remove {
+		delete(annotations, key)
+	}
+	maps.Copy(annotations, set)
+	in.Object.SetAnnotations(annotations)
 }
 
 func isStamped(in apply.Input) bool {

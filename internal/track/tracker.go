@@ -38,10 +38,11 @@ type Tracker struct {
 type Resource struct {
 	ID      object.ID
 	State   progress.State
-	Last    Kind      // of its last transition; Unknown before the first
-	Detail  string    // what it waits for, or why it ended; may be ""
-	Assumed bool      // ready, although nothing in the object says so
-	Queued  time.Time // its wave opened, or the run began if none has
+	Last    Kind   // of its last transition; Unknown before the first
+	Detail  string // what it waits for, or why it ended; may be ""
+	Assumed bool   // ready, although nothing in the object says so
+	progress.Change
+	Queued time.Time // its wave opened, or the run began if none has
 	progress.Times
 }
 

@@ -54,7 +54,7 @@ func (t *Tracker) Take(e progress.Event) Transition {
 // take records an event of a resource.
 func (r *Resource) take(e progress.Event) Kind {
 	kind := kindOf(r.State, e.State)
-	r.State, r.Last, r.Detail = e.State, kind, e.Detail
+	r.State, r.Last, r.Detail, r.Change = e.State, kind, e.Detail, e.Change
 	switch {
 	case kind == Sent && r.Sent.IsZero():
 		r.Sent = e.Time

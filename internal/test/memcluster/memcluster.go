@@ -3,6 +3,9 @@
 //
 //	cluster := memcluster.New()
 //	cluster.Refuse = func(verb string, kind kube.Kind, namespace, name string) error { … }
+//
+// A Store answers at once. A Scripted is a Store in which requests take time, resources
+// become ready and objects are deleted as scripts say.
 package memcluster
 
 import (
@@ -37,7 +40,8 @@ type Store struct {
 	// TracksFields makes Apply record the owner of every field, which proves later that an
 	// object is unchanged.
 	TracksFields bool
-	// Refuse returns the error of a request; nil: none fails.
+	// Refuse returns the error of a request, such as "get" or "watch"; nil: none fails. A
+	// Scripted calls it for reads only.
 	Refuse func(verb string, kind kube.Kind, namespace, name string) error
 
 	Mu        sync.Mutex                                // guards what follows
@@ -78,13 +82,22 @@ type Discovery struct {
 	Gone             map[schema.GroupKind]bool // kinds that are not served
 	Late             map[schema.GroupKind]bool // of these, those that discovery lists when it is refreshed
 	UnreadableGroups map[string]bool           // groups whose server does not answer
+	Namespaced       []schema.GroupVersionKind // the answer of NamespacedKinds
 }
 
 // New returns an empty store.
 func New() *Store {
-	return &Store{
-		Objects: map[string]*unstructured.Unstructured{}, Created: map[string]*unstructured.Unstructured{},
-		Writes: map[string]int{}, Changed: make(chan struct{}), seen: map[*unstructured.Unstructured]membership{},
+	s := &Store{}
+	s.start()
+	return s
+}
+
+// start makes the zero value an empty store.
+func (s *Store) start() {
+	if s.Objects == nil {
+		s.Objects, s.Created = map[string]*unstructured.Unstructured{}, map[string]*unstructured.Unstructured{}
+		s.Writes, s.seen = map[string]int{}, map[*unstructured.Unstructured]membership{}
+		s.Changed = make(chan struct{})
 	}
 }
 
@@ -93,12 +106,24 @@ func Key(kind kube.Kind, namespace, name string) string {
 	return strings.Join([]string{kind.Resource.GroupResource().String(), namespace, name}, "/")
 }
 
-// Kind returns how a kind is served: its plural is the kind with an s.
+// KeyOf returns the key of an object in Objects.
+func KeyOf(id object.ID) string { return Key(kindOf(id), id.Namespace, id.Name) }
+
+func kindOf(id object.ID) kube.Kind {
+	return kindNamed(schema.GroupVersionKind{Group: id.Group, Version: "v1", Kind: id.Kind})
+}
+
+// kindNamed returns how a kind is served: its plural is the kind with an s.
+func kindNamed(gvk schema.GroupVersionKind) kube.Kind {
+	clusterScoped := gvk.Kind == "Namespace" || gvk.Kind == "CustomResourceDefinition" || strings.HasSuffix(gvk.Kind, "WebhookConfiguration")
+	return kube.Kind{Resource: gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s"), Namespaced: !clusterScoped, Stored: true}
+}
+
+// Kind implements kube.Cluster.
 func (s *Store) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
-	resource := gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s")
-	return kube.Kind{Resource: resource, Namespaced: gvk.Kind != "Namespace" && gvk.Kind != "CustomResourceDefinition", Stored: true}, !s.Gone[gvk.GroupKind()] && !s.UnreadableGroups[gvk.Group]
+	return kindNamed(gvk), !s.Gone[gvk.GroupKind()] && !s.UnreadableGroups[gvk.Group]
 }
 
 // Versions implements kube.Cluster: every kind is served as v1.
@@ -139,8 +164,8 @@ func (s *Store) Refresh(_ context.Context, versions ...schema.GroupVersion) erro
 	return nil
 }
 
-// NamespacedKinds implements kube.Cluster: none.
-func (s *Store) NamespacedKinds() []schema.GroupVersionKind { return nil }
+// NamespacedKinds implements kube.Cluster.
+func (s *Store) NamespacedKinds() []schema.GroupVersionKind { return s.Namespaced }
 
 // StoredKinds returns the kinds of the stored objects.
 func (s *Store) StoredKinds() []schema.GroupVersionKind {
@@ -168,6 +193,7 @@ func (s *Store) begin(verb string, kind kube.Kind, namespace, name string) (end 
 		}
 	}
 	s.Mu.Lock()
+	s.start()
 	if verb != "get" && verb != "list" {
 		s.Log = append(s.Log, verb+" "+kind.Resource.Resource+"/"+name)
 		return func() {
@@ -198,6 +224,7 @@ func (s *Store) Check() {
 }
 
 func (s *Store) put(kind kube.Kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	s.start()
 	at := Key(kind, obj.GetNamespace(), obj.GetName())
 	s.Writes[at]++
 	obj = obj.DeepCopy()
@@ -226,11 +253,12 @@ func (s *Store) Apply(_ context.Context, kind kube.Kind, obj *unstructured.Unstr
 		obj.SetUID(before.GetUID())
 	}
 	if base := s.Created[at]; base != nil {
-		wanted := obj.GetLabels()
+		labels, annotations := base.GetLabels(), base.GetAnnotations()
+		maps.Copy(labels, obj.GetLabels())
+		maps.Copy(annotations, obj.GetAnnotations())
 		obj = base.DeepCopy()
-		all := obj.GetLabels()
-		maps.Copy(all, wanted)
-		obj.SetLabels(all)
+		obj.SetLabels(labels)
+		obj.SetAnnotations(annotations)
 	}
 	fields := `{}`
 	if s.TracksFields {
@@ -319,14 +347,22 @@ func (s *Store) Delete(_ context.Context, kind kube.Kind, live *unstructured.Uns
 	}
 	defer end()
 	at := Key(kind, live.GetNamespace(), live.GetName())
-	switch now := s.Objects[at]; {
-	case now == nil:
-		return apierrors.NewNotFound(kind.Resource.GroupResource(), live.GetName())
-	case now.GetUID() != live.GetUID(), o.Unchanged && now.GetResourceVersion() != live.GetResourceVersion():
-		return apierrors.NewConflict(kind.Resource.GroupResource(), live.GetName(), nil)
+	if err := deletable(kind, live, s.Objects[at], o); err != nil {
+		return err
 	}
 	delete(s.Objects, at)
 	delete(s.Created, at)
+	return nil
+}
+
+// deletable checks the preconditions of a DELETE of what was read; now is the stored object.
+func deletable(kind kube.Kind, read, now *unstructured.Unstructured, o kube.DeleteOptions) error {
+	switch {
+	case now == nil:
+		return apierrors.NewNotFound(kind.Resource.GroupResource(), read.GetName())
+	case now.GetUID() != read.GetUID(), o.Unchanged && now.GetResourceVersion() != read.GetResourceVersion():
+		return apierrors.NewConflict(kind.Resource.GroupResource(), read.GetName(), nil)
+	}
 	return nil
 }
 
@@ -403,7 +439,7 @@ func (s *Store) List(_ context.Context, kind kube.Kind, namespace string, query 
 	var found []*unstructured.Unstructured
 	for _, at := range slices.Sorted(maps.Keys(s.Objects)) {
 		obj := s.Objects[at]
-		here := strings.HasPrefix(at, kind.Resource.GroupResource().String()+"/"+namespace)
+		here := strings.HasPrefix(at, kind.Resource.GroupResource().String()+"/") && (namespace == "" || namespace == obj.GetNamespace())
 		if here && selector.Matches(labels.Set(obj.GetLabels())) {
 			found = append(found, obj.DeepCopy())
 		}
@@ -451,6 +487,7 @@ func (s *Store) Members() []string {
 // the next change.
 func (s *Store) Watched(kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, <-chan struct{}) {
 	s.Mu.Lock()
+	s.start()
 	next := s.Changed
 	s.Mu.Unlock()
 	objects, _ := s.List(context.Background(), kind, namespace, query)
@@ -458,4 +495,31 @@ func (s *Store) Watched(kind kube.Kind, namespace string, query kube.Query) ([]*
 		name, one := strings.CutPrefix(query.Fields, "metadata.name=")
 		return one && obj.GetName() != name
 	}), next
+}
+
+// Refusal is a Store's Refuse.
+type Refusal = func(verb string, kind kube.Kind, namespace, name string) error
+
+// Forbids returns a Refuse that forbids verbs.
+func Forbids(verbs ...string) Refusal {
+	return func(verb string, kind kube.Kind, _, _ string) error {
+		if slices.Contains(verbs, verb) {
+			return forbidden(kind)
+		}
+		return nil
+	}
+}
+
+// ForbidsWatch returns a Refuse that forbids watches in namespaces; nil: in none.
+func ForbidsWatch(where func(namespace string) bool) Refusal {
+	return func(verb string, kind kube.Kind, namespace, _ string) error {
+		if verb == "watch" && where != nil && where(namespace) {
+			return forbidden(kind)
+		}
+		return nil
+	}
+}
+
+func forbidden(kind kube.Kind) error {
+	return apierrors.NewForbidden(kind.Resource.GroupResource(), "", nil)
 }

@@ -1,4 +1,4 @@
-package apply_test
+package removal_test
 
 import (
 	"context"
@@ -11,10 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/snapshot"
+	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
+	"github.com/ordapply/ordapply/removal"
 )
 
 // bare404 returns client-go's error for "404 page not found".
@@ -32,7 +35,7 @@ func times(n int, err error) (out []error) {
 
 // defining is a cluster with CustomResourceDefinitions.
 type defining struct {
-	*mortal
+	*memcluster.Scripted
 	definitions []*unstructured.Unstructured
 	forbidden   bool // to list them
 }
@@ -53,7 +56,7 @@ func (c defining) Get(ctx context.Context, kind kube.Kind, namespace, name strin
 			return crd.DeepCopy(), nil
 		}
 	}
-	return c.mortal.Get(ctx, kind, namespace, name)
+	return c.Scripted.Get(ctx, kind, namespace, name)
 }
 
 func things() *unstructured.Unstructured {
@@ -86,16 +89,16 @@ func TestBareNotFoundIsNoDeletion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster := tc.cluster
-				cluster.mortal = newMortal(tc.id)
-				cluster.ends[tc.id] = end{errs: times(tc.answers, bare404())}
-				summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(tc.id)), cluster.found())
+				cluster.Scripted = memcluster.Holding(tc.id)
+				cluster.Ends[tc.id] = memcluster.End{Errs: times(tc.answers, bare404())}
+				summary, err := removal.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(tc.id)), cluster.Found())
 				if tc.gone {
 					require.NoError(t, err)
-					require.Equal(t, apply.Deleted, summary.Results[0].State)
+					require.Equal(t, progress.Deleted, summary.Results[0].State)
 					return
 				}
 				require.ErrorContains(t, err, "the API server returned a bare 404")
-				require.Equal(t, apply.Failed, summary.Results[0].State)
+				require.Equal(t, progress.Failed, summary.Results[0].State)
 			})
 		})
 	}
@@ -105,45 +108,45 @@ func TestBareNotFoundIsNoDeletion(t *testing.T) {
 func TestFindOfAnUnservedKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		thing := object.ID{Group: "example.com", Kind: "Thing", Namespace: "shop", Name: "one"}
-		cluster := defining{mortal: newMortal(thing)}
-		cluster.served = func(kind string) bool { return kind != "Thing" }
+		cluster := defining{Scripted: memcluster.Holding(thing)}
+		cluster.Serves = func(kind string) bool { return kind != "Thing" }
 		resources := []ordering.Resource{{Meta: object.Meta{ID: thing, Version: "v1"}}}
-		found, err := apply.Find(t.Context(), cluster, resources)
+		found, err := snapshot.Find(t.Context(), cluster, resources)
 		require.NoError(t, err)
 		require.Empty(t, found)
 
 		cluster.definitions = []*unstructured.Unstructured{things()}
-		_, err = apply.Find(t.Context(), cluster, resources)
+		_, err = snapshot.Find(t.Context(), cluster, resources)
 		require.ErrorContains(t, err, "CustomResourceDefinition things.example.com serves v1, and the API server does not answer for that yet")
 		cluster.definitions, cluster.forbidden = nil, true
-		_, err = apply.Find(t.Context(), cluster, resources)
+		_, err = snapshot.Find(t.Context(), cluster, resources)
 		require.ErrorContains(t, err, "grant get and list on customresourcedefinitions.apiextensions.k8s.io")
 	})
 }
 
 // joining is a Namespace in which another client creates an object, and which
 // it changes, just before the DELETE arrives.
-type joining struct{ full }
+type joining struct{ *memcluster.Scripted }
 
 func (c joining) Delete(ctx context.Context, kind kube.Kind, read *unstructured.Unstructured, o kube.DeleteOptions) error {
 	late := object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "late"}
-	c.mu.Lock()
-	if c.live[late] == nil {
-		c.create(late)
-		c.change(apply.Meta(read).ID, func(obj *unstructured.Unstructured) { obj.SetLabels(map[string]string{"changed": "yes"}) })
+	c.Mu.Lock()
+	if c.Live(late) == nil {
+		c.Make(late)
+		c.Change(kube.Meta(read).ID, func(obj *unstructured.Unstructured) { obj.SetLabels(map[string]string{"changed": "yes"}) })
 	}
-	c.mu.Unlock()
-	return c.full.Delete(ctx, kind, read, o)
+	c.Mu.Unlock()
+	return c.Scripted.Delete(ctx, kind, read, o)
 }
 
 // A Namespace that has changed since it was inspected is inspected again.
 func TestChangedNamespaceIsLookedIntoAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		namespace := object.ID{Kind: "Namespace", Name: "shop"}
-		cluster := joining{full{newMortal(namespace)}}
-		summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), cluster.found())
+		cluster := joining{full(namespace)}
+		summary, err := removal.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), cluster.Found())
 		require.NoError(t, err)
-		require.Equal(t, apply.Kept, summary.Results[0].State)
+		require.Equal(t, progress.Kept, summary.Results[0].State)
 		require.Contains(t, summary.Results[0].Detail, "it contains objects that are not part of this deletion: ConfigMap shop/late")
 	})
 }
@@ -151,7 +154,7 @@ func TestChangedNamespaceIsLookedIntoAgain(t *testing.T) {
 // hiding is a Namespace that contains objects of a kind that discovery does
 // not list.
 type hiding struct {
-	full
+	*memcluster.Scripted
 	definitions []*unstructured.Unstructured
 }
 
@@ -159,11 +162,11 @@ func (c hiding) List(ctx context.Context, kind kube.Kind, namespace string, quer
 	if kind.Resource.Resource == "customresourcedefinitions" {
 		return c.definitions, nil
 	}
-	return c.full.List(ctx, kind, namespace, query)
+	return c.Scripted.List(ctx, kind, namespace, query)
 }
 
 func (c hiding) Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
-	return defining{mortal: c.mortal, definitions: c.definitions}.Get(ctx, kind, namespace, name)
+	return defining{Scripted: c.Scripted, definitions: c.definitions}.Get(ctx, kind, namespace, name)
 }
 
 // The contents of a Namespace are not known while a kind is not served.
@@ -172,11 +175,11 @@ func TestUnservedKindKeepsANamespace(t *testing.T) {
 		namespace := object.ID{Kind: "Namespace", Name: "shop"}
 		crd := things()
 		_ = unstructured.SetNestedSlice(crd.Object, []any{map[string]any{"name": "v1", "served": false}}, "spec", "versions")
-		cluster := hiding{full: full{newMortal(namespace)}, definitions: []*unstructured.Unstructured{crd}}
-		cluster.served = func(kind string) bool { return kind != "Thing" }
-		summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), cluster.found())
+		cluster := hiding{Scripted: full(namespace), definitions: []*unstructured.Unstructured{crd}}
+		cluster.Serves = func(kind string) bool { return kind != "Thing" }
+		summary, err := removal.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), cluster.Found())
 		require.NoError(t, err)
-		require.Equal(t, apply.Kept, summary.Results[0].State)
+		require.Equal(t, progress.Kept, summary.Results[0].State)
 		require.Contains(t, summary.Results[0].Detail, "its contents cannot be read: the API server does not serve Thing.example.com now")
 	})
 }
@@ -186,15 +189,15 @@ func TestUnservedKindKeepsANamespace(t *testing.T) {
 func TestOwnerOfAnUnservedKindMayExist(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		namespace, owned := object.ID{Kind: "Namespace", Name: "shop"}, object.ID{Kind: "Secret", Namespace: "shop", Name: "owned"}
-		cluster := full{newMortal(namespace)}
-		cluster.served = func(kind string) bool { return kind != "Thing" }
-		found := cluster.found()
-		cluster.create(owned)
-		cluster.change(owned, func(obj *unstructured.Unstructured) {
+		cluster := full(namespace)
+		cluster.Serves = func(kind string) bool { return kind != "Thing" }
+		found := cluster.Found()
+		cluster.Make(owned)
+		cluster.Change(owned, func(obj *unstructured.Unstructured) {
 			obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Thing", Name: "one", UID: "uid"}})
 		})
-		summary, err := apply.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), found)
+		summary, err := removal.Remover{Cluster: cluster}.Run(t.Context(), inWaves(wave(namespace)), found)
 		require.NoError(t, err)
-		require.Equal(t, apply.Kept, summary.Results[0].State)
+		require.Equal(t, progress.Kept, summary.Results[0].State)
 	})
 }

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/asyncwriter"
+	"github.com/ordapply/ordapply/internal/plain"
+)
+
+// errNotConfirmed is the answer no.
+var errNotConfirmed = errors.New("not confirmed: nothing was deleted; --yes deletes without asking")
+
+// namesAsked bounds how many names of a kind the question lists.
+const namesAsked = 4
+
+// confirm asks whether to delete what exists, if a person can answer: standard input and
+// output are a terminal, it is not a CI job, and neither --yes nor a dry run is asked for.
+// The question is on standard output where nobody would see it on standard error. It
+// returns errNotConfirmed unless the answer is yes.
+func (f *deleteFlags) confirm(cmd *cobra.Command, d deletion, on io.Writer) error {
+	in, ok := cmd.InOrStdin().(*os.File)
+	out := asyncwriter.FileOf(cmd.OutOrStdout())
+	if f.yes || f.dryRun != "none" || os.Getenv("CI") != "" || !ok || out == nil || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
+		return nil
+	}
+	if screen := asyncwriter.FileOf(cmd.ErrOrStderr()); screen == nil || !term.IsTerminal(int(screen.Fd())) {
+		on = cmd.OutOrStdout()
+	}
+	kinds, names := d.deleted()
+	count := 0
+	for _, of := range names {
+		count += len(of)
+	}
+	if count == 0 {
+		return nil
+	}
+	what := plain.Count(count, "object")
+	if f.set != "" {
+		what = "apply set " + f.set + " with " + what
+	}
+	plain.Fprintf(on, "this deletes %s from %s:\n", what, d.target)
+	for _, kind := range kinds {
+		shown := plain.Sample(names[kind], namesAsked, "and %d more", func(name string) string { return name })
+		plain.Fprintf(on, "  %s %s\n", kind, strings.Join(shown, ", "))
+	}
+	plain.Fprintf(on, "continue? [y/N] ")
+	return readConfirmation(cmd.Context(), in, on)
+}
+
+// readConfirmation returns nil for yes, and errNotConfirmed for everything else.
+func readConfirmation(ctx context.Context, in io.Reader, on io.Writer) error {
+	answer, err := abortable.Start(ctx, func() (string, error) { return bufio.NewReader(in).ReadString('\n') })()
+	if ctx.Err() != nil || err != nil {
+		plain.Fprintln(on) // what follows begins a line of its own
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+		return errNotConfirmed
+	}
+	return nil
+}
+
+// deleted returns the names of the live objects that no annotation protects, by kind, and
+// the kinds, in the order of the deletion.
+func (d deletion) deleted() (kinds []string, names map[string][]string) {
+	names = map[string][]string{}
+	for _, s := range d.order.Plan().Steps {
+		live := d.live[s.ID]
+		if live == nil || applyset.Protection(live) != "" || d.keep != nil && d.keep(live) != "" {
+			continue
+		}
+		kind, name, _ := strings.Cut(s.ID.String(), " ")
+		if names[kind] == nil {
+			kinds = append(kinds, kind)
+		}
+		names[kind] = append(names[kind], name)
+	}
+	return kinds, names
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/initorder"
+	"github.com/ordapply/ordapply/internal/outfile"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/planning"
+	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/sortorder"
+)
+
+// initFlags are the flags of init.
+type initFlags struct {
+	planning.Offline
+	name, output string
+	force        bool
+}
+
+func newInit() *cobra.Command {
+	var f initFlags
+	cmd := &cobra.Command{
+		Use:   "init -f FILE",
+		Short: "Write a first SortOrder for a stream, to correct and keep",
+		Long: `init proposes the layers of a stream, without a cluster: from its edges, the labels
+that group its resources, the addresses that containers are given, and Argo CD's
+sync waves. Comments explain each layer. The order contradicts no edge of the
+stream; where nothing in the manifests tells which group comes first, the comment
+says so.`,
+		Example: `  kustomize build . | ordapply init > order.yaml
+  ordapply init -f app.yaml -o order.yaml
+  ordapply plan -f app.yaml --order order.yaml --dry-run=client`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	f.Register(cmd)
+	cmd.Flags().StringVar(&f.name, "name", "default", "name of the order, which the stamps carry")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "file to write instead of standard output")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace the file of --output if it exists")
+	return cmd
+}
+
+func (f *initFlags) run(cmd *cobra.Command) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	inputs, options, err := f.Load(cmd)
+	if err != nil {
+		return err
+	}
+	frameless := options // Helm's hooks run around the plan of a SortOrder, whatever else is in the stream
+	frameless.OrderSource = ordering.OrderSourceNone
+	stream, err := planning.CheckedStream(planning.MarkHooks(inputs, frameless), f.Scope())
+	if err != nil {
+		return err
+	}
+	order, err := initorder.Propose(asWritten(stream.Resources, inputs), options, f.name)
+	if err != nil {
+		return err
+	}
+	for _, hook := range stream.Hooks {
+		order.Hooks = append(order.Hooks, hook.ID)
+	}
+	text := order.YAML()
+	if _, err := sortorder.Parse(text); err != nil {
+		return usage.Errorf("--name: %w", err) // the rest is valid by construction
+	}
+	if f.output == "" {
+		_, err := cmd.OutOrStdout().Write(text)
+		return err
+	}
+	if err := outfile.Write(cmd.Context(), f.output, 0o644, text); err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	plain.Fprintf(cmd.ErrOrStderr(), "%s written: %s; read it, then try ordapply plan --order %s\n", f.output, plain.Count(len(order.Entries()), "layer"), usage.ShellQuote(f.output))
+	return nil
+}
+
+// asWritten returns resources with their manifests as they were read: selectors do not see
+// the namespace that a stream adds.
+func asWritten(resources []ordering.Resource, inputs []apply.Input) []ordering.Resource {
+	type position struct{ source, kind, name string }
+	objects := map[position]map[string]any{}
+	for _, in := range inputs {
+		objects[position{in.Source, in.Object.GetKind(), in.Object.GetName()}] = in.Object.Object
+	}
+	out := slices.Clone(resources)
+	for i, r := range out {
+		out[i].Object = objects[position{r.Source, r.Kind, r.Name}]
+	}
+	return out
+}
+
+// check rejects flags that contradict each other, and a file that exists.
+func (f *initFlags) check() error {
+	switch {
+	case f.Order != "":
+		return usage.Errorf("--order names an order, and init writes one: leave out --order")
+	case f.force && f.output == "":
+		return usage.Errorf("--force replaces the file of --output: name one")
+	case f.output == "":
+		return nil
+	}
+	if err := outfile.Check(f.output); err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	info, err := os.Stat(f.output)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !info.Mode().IsRegular(), f.force:
+		return nil
+	case err != nil:
+		return fmt.Errorf("--output: %w", err)
+	}
+	return fmt.Errorf("--output: %s exists: name another file, or replace it with --force", f.output)
+}

@@ -1,0 +1,93 @@
+package annotations
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// row is what docs/annotations.md says about a key: the form of its value, what it means,
+// and the page with more.
+type row struct{ value, meaning, see string }
+
+// rows describes every annotation and label.
+func rows() map[string]row {
+	return map[string]row{
+		"depends-on":    {"`group/namespaces/NAMESPACE/Kind/name, …`", "the resources that must be ready first", "[ordering](ordering.md#edges)"},
+		"failed-when":   {"a CEL condition over `self`", "the resource has failed when it holds", "[health](health.md#say-it-on-the-object)"},
+		"ignore-fields": {"paths such as `spec.replicas, …`", "fields that are left to others once they own them", "[apply](apply.md#fields-that-others-may-change)"},
+		"lifecycle":     {"`keep`", "neither prune nor delete removes the resource", "[state](state.md#what-is-pruned)"},
+		"on-immutable":  {"`recreate`", "the resource may be deleted and created again to change an immutable field", "[apply](apply.md#annotations)"},
+		"ordering":      {"`true` or `false`, for the whole stream", "`false`: no order but what is declared", "[ordering](ordering.md#turning-ordering-off)"},
+		"prerequisites": {"`true` or `false`, for the whole stream", "`false`: CRDs and Namespaces get no wave of their own", "[ordering](ordering.md#turning-ordering-off)"},
+		"provides":      {"`group/Kind, …`", "kinds that exist once the resource is ready", "[ordering](ordering.md#edges)"},
+		"ready-when":    {"a CEL condition over `self`", "the resource is ready when it holds", "[health](health.md#say-it-on-the-object)"},
+		"timeout":       {"a duration such as `90s`", "how long the resource may take to become ready", "[apply](apply.md#annotations)"},
+		"wait":          {"`none`, `applied` or `ready`", "what later waves wait for", "[apply](apply.md#annotations)"},
+
+		"emitted":       {"names of tools", "the tools whose annotations were written too, which are not read as declarations", "[emit](emit.md)"},
+		"gate":          {"`applied`", "later layers wait until the layer is applied, not ready", "[sortorder](sortorder.md#the-stamps)"},
+		"layer":         {"`order/layer`", "the layer of the resource", "[sortorder](sortorder.md#the-stamps)"},
+		"layer-needs":   {"`order/layer, …`", "every layer before this one; absent: all of the order with a lower wave", "[sortorder](sortorder.md#the-stamps)"},
+		"layer-timeout": {"a duration", "how long the layer may take", "[sortorder](sortorder.md#the-stamps)"},
+		"unmatched":     {"`true`", "no selector matches the resource", "[sortorder](sortorder.md#the-stamps)"},
+		"wave":          {"a number", "the position of the layer in its order, from 0", "[sortorder](sortorder.md#the-stamps)"},
+
+		"about":             {"JSON", "a revision in short, on its Secret", "[history](history.md)"},
+		"applied":           {"a fingerprint", "what was applied last, so that nothing is sent for what has not changed", "[apply](apply.md)"},
+		"contents-digest":   {"a digest", "of the kinds and namespaces of an apply set, on its parent: shows whether something else changed them", "[state](state.md)"},
+		"contents-revision": {"a number", "the revision whose run wrote the parent last", "[state](state.md)"},
+		"home":              {"a namespace", "where an apply set with a cluster-scoped parent keeps its Lease and its history", "[state](state.md)"},
+		"hook-of":           {"the name of an apply set", "the set whose hook created the object", "[hooks](hooks.md)"},
+		"times":             {"JSON", "how long the run of a revision took, on its Secret", "[history](history.md)"},
+
+		"applyset": {"an identifier", "the apply set of a revision", "[history](history.md)"},
+		"chunk":    {"a number", "the part of a revision that a Secret holds", "[history](history.md)"},
+		"revision": {"a number", "the revision that a Secret holds", "[history](history.md)"},
+		"status":   {"`deployed`, `superseded`, `failed` or `pending`", "how the run of a revision ended", "[history](history.md)"},
+	}
+}
+
+// docs/annotations.md lists every key that the programs know, and no other. `make golden`
+// writes its tables.
+func TestAnnotationsPage(t *testing.T) {
+	file := filepath.Join("..", "..", "docs", "annotations.md")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	page, described := string(text), rows()
+	for name, keys := range map[string][]string{"manifests": names(authors), "stamps": names(stamps), "live": names(live), "labels": labels()} {
+		table := "<!-- keys: " + name + " -->\n\n| key | value | meaning | see |\n|---|---|---|---|\n"
+		for _, key := range keys {
+			r, known := described[key]
+			require.True(t, known, "describe %s in rows", key)
+			table += fmt.Sprintf("| `%s` | %s | %s | %s |\n", key, r.value, r.meaning, r.see)
+			delete(described, key)
+		}
+		table += "\n"
+		block := regexp.MustCompile("<!-- keys: " + name + " -->\n\n(?:(?:\\|.*\n)+\n)?")
+		require.Len(t, block.FindAllString(page, -1), 1, name)
+		page = strings.Replace(page, block.FindString(page), table, 1)
+	}
+	require.Empty(t, described, "no key has this name")
+	if os.Getenv("ORDAPPLY_GOLDEN") != "" {
+		require.NoError(t, os.WriteFile(file, []byte(page), 0o644))
+		return
+	}
+	require.Equal(t, page, string(text), "run `make golden`")
+}
+
+// names returns the names of the keys with a use, in the order of keys.
+func names(of use) []string {
+	var out []string
+	for _, k := range keys() {
+		if k.use == of {
+			out = append(out, k.name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package setstatus
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/redact"
+	"github.com/ordapply/ordapply/internal/setflags"
+	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state"
+)
+
+// newShow returns the command history show.
+func newShow() *cobra.Command {
+	var v setflags.Command
+	cmd := &cobra.Command{
+		Use:   "show NAME REVISION",
+		Short: "Print the manifests of a revision, in the order they were applied",
+		Long: `show prints the manifests of a revision as they were given, in their order, and then
+its hooks. Values of Secrets are masked: to apply a revision, use ordapply rollback.
+
+  ordapply history show shop 3`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			read, err := readRevisions(cmd, &v, args)
+			if err != nil {
+				return err
+			}
+			r := read[0]
+			if v.Output == "json" {
+				return WriteJSON(cmd.OutOrStdout(), manifestsInJSON(r))
+			}
+			return plain.WriteLines(cmd.OutOrStdout(), func(w io.Writer) error { return writeManifests(w, r) })
+		},
+	}
+	v.Register(cmd)
+	return cmd
+}
+
+// readRevisions reads the revisions that the arguments after the name of a set number,
+// with the values of Secrets masked. The same value has the same mask in all of them.
+func readRevisions(cmd *cobra.Command, v *setflags.Command, args []string) ([]*state.Revision, error) {
+	numbers := make([]int, len(args)-1)
+	for i, text := range args[1:] {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return nil, usage.Errorf("%q is no revision: write its number, as ordapply history %s lists it", text, args[0])
+		}
+		numbers[i] = n
+	}
+	t, err := v.Connect(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	set, err := setflags.OpenExisting(cmd.Context(), t, args[0])
+	if err != nil {
+		return nil, err
+	}
+	masker, err := redact.NewMasker()
+	if err != nil {
+		return nil, err
+	}
+	var secrets []*unstructured.Unstructured
+	revisions := make([]*state.Revision, len(numbers))
+	for i, n := range numbers {
+		if revisions[i], err = set.History.Read(cmd.Context(), n); err != nil {
+			return nil, err
+		}
+		secrets = append(secrets, secretsOf(revisions[i])...)
+	}
+	masker.Mask(secrets...)
+	return revisions, nil
+}
+
+// secretsOf returns the Secrets of a revision and its hooks, which share their fields.
+func secretsOf(r *state.Revision) (out []*unstructured.Unstructured) {
+	for _, resource := range manifests(r) {
+		if resource.Kind == "Secret" && resource.Group == "" {
+			out = append(out, &unstructured.Unstructured{Object: resource.Object})
+		}
+	}
+	return out
+}
+
+// manifests returns the resources of a revision in the order of its plan, and then its
+// hooks.
+func manifests(r *state.Revision) []ordering.Resource {
+	place := map[object.ID]int{}
+	for i, step := range r.Plan.Steps {
+		place[step.ID] = i
+	}
+	sorted := slices.SortedStableFunc(slices.Values(r.Resources), func(a, b ordering.Resource) int {
+		return cmp.Compare(place[a.ID], place[b.ID])
+	})
+	return append(sorted, r.Hooks...)
+}
+
+// writeManifests writes the manifests as YAML documents.
+func writeManifests(w io.Writer, r *state.Revision) error {
+	plain.Fprintf(w, "# %s\n", revisionTitle(r))
+	for _, resource := range manifests(r) {
+		text, err := yaml.Marshal(resource.Object)
+		if err != nil {
+			return fmt.Errorf("print %s: %w", resource.ID, err)
+		}
+		if _, err := w.Write(append([]byte("---\n"), text...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shownJSON is a revision with its manifests.
+type shownJSON struct {
+	revisionJSON
+	Manifests []map[string]any `json:"manifests"`
+}
+
+func manifestsInJSON(r *state.Revision) shownJSON {
+	out := shownJSON{revisionJSON: revisionInJSON(r), Manifests: []map[string]any{}}
+	for _, resource := range manifests(r) {
+		out.Manifests = append(out.Manifests, resource.Object)
+	}
+	return out
+}

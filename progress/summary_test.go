@@ -1,0 +1,19 @@
+package progress_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/progress"
+)
+
+// A prune that the run's timeout cut short before its first DELETE leaves nothing
+// but "not started": the command still ends with the exit code of a timeout.
+func TestSummaryOfRunAndPruneStaysOutOfTime(t *testing.T) {
+	applied := progress.Summary{Results: []progress.Result{{State: progress.Ready}}}
+	pruned := progress.Summary{Results: []progress.Result{{State: progress.NotStarted}}, OutOfTime: true}
+	require.True(t, applied.Append(pruned).TimedOutOnly())
+	require.True(t, pruned.Append(applied).TimedOutOnly())
+	require.False(t, applied.Append(applied).TimedOutOnly())
+}

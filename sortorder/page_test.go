@@ -1,0 +1,93 @@
+package sortorder
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// docs/files.md lists every field of the files that people write, from the types into
+// which they are decoded. `make golden` writes it.
+func TestFilesPage(t *testing.T) {
+	rules := fieldTable("rules[].", reflect.TypeFor[HealthRule]())
+	page := "# Files\n\n" +
+		"Every field of the files that you write. An unknown field is an error that suggests the\n" +
+		"nearest known one.\n\n" +
+		"## SortOrder\n\n" +
+		"The order: the configuration of `sortorder`, and the file of `ordapply --order`, which may\n" +
+		"have stacks, timeouts and rules of health too. [schema.json](../sortorder/schema.json) is its\n" +
+		"JSON Schema, for editors: `# yaml-language-server: $schema=schema.json` as the first line.\n" +
+		"[sortorder](sortorder.md) and [ordering](ordering.md#stacks) explain the fields.\n\n" +
+		fieldTable("", reflect.TypeFor[config]()) +
+		"\n## HealthRules\n\n" +
+		"The file of `ordapply --health-rules`: `apiVersion: " + APIVersion + "`, `kind: HealthRules`, and\n" +
+		"`rules`. [Readiness](health.md) explains the conditions.\n\n" + rules +
+		"\n## Configuration\n\n" +
+		"The file of `ordapply --config`: names of [flags](commands.md) without dashes, such as\n" +
+		"`wave-timeout: 10m`. The command line and environment variables take precedence.\n\n" +
+		"## Files that ordapply writes\n\n" +
+		"- `-o json` writes [events](events.md), whose schema is [events.schema.json](events.schema.json).\n" +
+		"- `plan --out FILE` writes a [plan](plan.md) for `apply --plan`. It is not meant to be edited.\n" +
+		"- `--metrics-file` writes [metrics](metrics.md), `--report` a [page](report.md).\n"
+	file := filepath.Join("..", "docs", "files.md")
+	if os.Getenv("ORDAPPLY_GOLDEN") != "" {
+		require.NoError(t, os.WriteFile(file, []byte(page), 0o644))
+	}
+	got, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, page, string(got), "run `make golden`")
+}
+
+// fieldTable returns a table of the fields below a path, and of the fields in them. A type
+// whose fields are in the table already is named instead.
+func fieldTable(path string, of reflect.Type) string {
+	return "| field | type | meaning |\n|---|---|---|\n" + fieldRows(path, of, map[reflect.Type]string{})
+}
+
+func fieldRows(path string, of reflect.Type, seen map[reflect.Type]string) string {
+	var rows strings.Builder
+	for _, field := range fieldsOf(of) {
+		name := path + field.Tag.Get("json")
+		kind, inner, step := describeType(field.Type)
+		meaning := field.Tag.Get("doc")
+		if known := seen[inner]; inner != nil && known != "" {
+			meaning += " Fields as in `" + known + "`."
+			inner = nil
+		}
+		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", name, kind, meaning)
+		if inner != nil {
+			seen[inner] = name
+			rows.WriteString(fieldRows(name+step+".", inner, seen))
+		}
+	}
+	return rows.String()
+}
+
+// describeType returns the word for a type, the struct whose fields it has, and what comes
+// after its name in their paths.
+func describeType(of reflect.Type) (word string, inner reflect.Type, step string) {
+	switch of.Kind() {
+	case reflect.Pointer:
+		return describeType(of.Elem())
+	case reflect.Bool:
+		return "boolean", nil, ""
+	case reflect.Map:
+		return "map of strings", nil, ""
+	case reflect.Slice:
+		if of.Elem().Kind() == reflect.Struct {
+			return "list", of.Elem(), "[]"
+		}
+		return "list of strings", nil, ""
+	case reflect.Struct:
+		if of == reflect.TypeFor[typeOrderSpec]() {
+			return "string or object", of, ""
+		}
+		return "object", of, ""
+	}
+	return "string", nil, ""
+}
