@@ -68,6 +68,7 @@ func (d Planner) Plan(metas []object.Meta) Decision {
 	}
 	plan := stream.Plan()
 	out.setChanges(stream, plan)
+	out.Findings.about(d.Config) // what follows names the order itself
 	d.reportIdle(metas, &out, stream.Excluded)
 	checkAgreement(metas, stream.Stamps, &out.Findings)
 	out.Sorted, out.HoistReasons = stream.Sort(plan)

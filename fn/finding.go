@@ -10,6 +10,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/sortorder"
 )
 
 // Severity is the severity of a finding, as in the results of a KRM function.
@@ -84,6 +85,17 @@ func (fs Findings) Err() error {
 // Remarks returns the findings that are not errors.
 func (fs Findings) Remarks() Findings {
 	return slices.DeleteFunc(slices.Clone(fs), func(f Finding) bool { return f.Severity == Error })
+}
+
+// about names the SortOrder in the findings that are about no object, if it has a name: a
+// build may have several.
+func (fs Findings) about(config object.ID) {
+	_, version := object.SplitAPIVersion(sortorder.APIVersion)
+	for i := range fs {
+		if fs[i].Object == nil && config.Name != "" {
+			fs[i].Object = &object.Meta{ID: config, Version: version}
+		}
+	}
 }
 
 func (fs *Findings) add(f Finding) { *fs = append(*fs, f) }

@@ -32,6 +32,7 @@ func (d Planner) runPass(in []byte) Output {
 	items, findings, err := pass(t)
 	if err != nil {
 		findings = Findings{{Severity: Error, Message: err.Error()}}
+		findings.about(d.Config)
 	}
 	if findings.Failed() {
 		return refused(t, findings)

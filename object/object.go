@@ -48,22 +48,25 @@ func (id ID) GroupKind() string {
 	return id.Kind + "." + id.Group
 }
 
-// String returns the ID for display, "Deployment shop/web". It includes the
-// group, unless that has no dot or ends in .k8s.io: a Service of
-// serving.knative.dev is not confused with a core Service.
+// String returns the ID for display, "Deployment shop/web", with the kind of KindName.
 func (id ID) String() string {
-	kind := id.Kind
-	if !IsKubernetesGroup(id.Group) {
-		kind = id.GroupKind()
-	}
 	if id.Namespace == "" {
-		return kind + " " + id.Name
+		return id.KindName() + " " + id.Name
 	}
-	return kind + " " + id.Namespace + "/" + id.Name
+	return id.KindName() + " " + id.Namespace + "/" + id.Name
+}
+
+// KindName returns the kind for display. It includes the group, unless that has no dot or
+// ends in .k8s.io: a Service of serving.knative.dev is not confused with a core Service.
+func (id ID) KindName() string {
+	if IsKubernetesGroup(id.Group) {
+		return id.Kind
+	}
+	return id.GroupKind()
 }
 
 // IsKubernetesGroup reports whether a group is of the Kubernetes project: groups without
-// a dot (apps, batch) and those below k8s.io, including the Gateway API's. String omits it.
+// a dot (apps, batch) and those below k8s.io, including the Gateway API's. KindName omits it.
 func IsKubernetesGroup(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }

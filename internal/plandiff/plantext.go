@@ -25,13 +25,20 @@ func (p *previewed) writeText(w io.Writer) error {
 	var b strings.Builder
 	width := p.idWidth()
 	wave := -2
-	for _, row := range p.preview.Rows {
+	for i, row := range p.preview.Rows {
 		if row.Wave != wave {
 			wave = row.Wave
 			plain.Fprintln(&b, p.waveTitle(wave))
 		}
 		plain.Fprintf(&b, "  %-9s  %-*s  %s\n", row.Action, width, row.ID, row.Why)
-		for _, line := range details(row) {
+		lines := details(row)
+		switch n := deferredAlike(p.preview.Rows, i); {
+		case n == 0:
+			lines = nil
+		case n > 1:
+			lines[0] = fmt.Sprintf("each of these %d: %s", n, lines[0])
+		}
+		for _, line := range lines {
 			plain.Fprintf(&b, "             %s\n", plain.Clip(line, changeWidth))
 		}
 	}
@@ -45,6 +52,26 @@ func (p *previewed) writeText(w io.Writer) error {
 	plain.Fprintln(&b, p.totals())
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// deferredAlike returns how many rows in a line, of which row i is the last, are deferred
+// for the same reason; 0 if the next row is one more, and 1 if row i is like no other.
+func deferredAlike(rows []preview.Row, i int) int {
+	alike := func(i int) bool { // row i and the next
+		if i < 0 || i+1 >= len(rows) {
+			return false
+		}
+		a, b := rows[i], rows[i+1]
+		return a.Action == preview.ActionDeferred && b.Action == a.Action && b.Wave == a.Wave && b.Detail == a.Detail
+	}
+	if alike(i) {
+		return 0
+	}
+	n := 1
+	for alike(i - n) {
+		n++
+	}
+	return n
 }
 
 func (p *previewed) waveTitle(wave int) string {

@@ -37,6 +37,7 @@ type printer struct {
 
 	everyLine bool // also one for each unchanged resource
 	folded    int  // unchanged resources that no line was printed for yet
+	sharing   sharing
 }
 
 // results selects what is printed on standard output for each applied resource.
@@ -62,12 +63,19 @@ func (p *printer) Begin(run *track.Tracker) {
 
 // begin prints what is done to or from which cluster, and the notes of the plan.
 func (p *printer) begin(doing, preposition string, run *track.Tracker) {
-	p.plan = run.Plan
+	p.setPlan(run.Plan)
 	for _, s := range p.plan.Steps {
 		p.width = min(50, max(p.width, len(s.ID.String())))
 	}
 	plain.Fprintf(p.err, "%s %s %s %s\n", doing, planSize(p.plan), preposition, p.at)
 	p.notes(p.plan.Notes)
+}
+
+// setPlan sets the plan that events are about from now on.
+func (p *printer) setPlan(plan *ordering.Plan) {
+	if p.plan = plan; !p.everyLine {
+		p.sharing = newSharing(plan)
+	}
 }
 
 // planSize returns "3 resources in 2 waves".
@@ -101,10 +109,31 @@ func (p *printer) Event(t track.Transition) {
 		if p.folds(t) {
 			p.folded++
 		} else {
-			p.line(p.padded(t.ID), p.text(t))
+			p.news(t, p.text(t))
 		}
 		p.result(t)
 	}
+}
+
+// news prints these words about a resource, or holds them back to print them for several.
+func (p *printer) news(t track.Transition, words string) {
+	p.sharing.release(t, p.shared)
+	if !p.sharing.hold(t, words) {
+		p.line(p.padded(t.ID), words)
+	}
+}
+
+// shared prints the line of a group.
+func (p *printer) shared(g *group) {
+	if len(g.held) == 1 {
+		p.line(p.padded(g.slowest.ID), g.words)
+		return
+	}
+	words := g.words
+	if g.slowest.Kind == track.Ended && !g.slowest.Unchanged && !p.dryRun {
+		words += ", the slowest: " + g.slowest.ID.Name
+	}
+	p.line(fmt.Sprintf("%-*s", p.width, fmt.Sprintf("%s (%d more)", g.slowest.ID.KindName(), len(g.held))), words)
 }
 
 // folds reports whether the end of a resource needs no line of its own: it was unchanged,
@@ -113,8 +142,10 @@ func (p *printer) folds(t track.Transition) bool {
 	return t.Kind == track.Ended && t.Unchanged && (t.State == apply.Ready || p.dryRun && t.State == apply.Applied) && t.Detail == "" && !p.everyLine
 }
 
-// unfold prints how many unchanged resources had no line.
+// unfold prints what was held back: how many resources did the same as another, and how
+// many were unchanged.
 func (p *printer) unfold() {
+	p.sharing.end(p.shared)
 	if p.folded > 0 {
 		plain.Fprintf(p.err, "  %d unchanged\n", p.folded)
 	}
@@ -167,7 +198,7 @@ func (p *printer) log(e apply.Event) {
 // Extend prints the waves that a prune adds to the run.
 func (p *printer) Extend(more track.Extension) {
 	p.unfold()
-	if p.plan = more.Plan; more.Resources > 0 {
+	if p.setPlan(more.Plan); more.Resources > 0 {
 		plain.Fprintf(p.err, "pruning %s that the stream no longer contains\n", plain.Count(more.Resources, "resource"))
 	}
 	p.notes(more.Notes)
@@ -176,7 +207,7 @@ func (p *printer) Extend(more track.Extension) {
 // RollBack prints that the run failed and which plan follows.
 func (p *printer) RollBack(revision int, run *track.Tracker) {
 	p.unfold()
-	p.plan = run.Plan
+	p.setPlan(run.Plan)
 	switch n := len(p.plan.Steps); {
 	case revision == 0:
 		plain.Fprintf(p.err, "the run failed, and no revision was deployed before: deleting %s that it created\n", plain.Count(n, "resource"))

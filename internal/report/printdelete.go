@@ -25,7 +25,7 @@ func (p *deletionPrinter) Event(t track.Transition) {
 		p.printer.Event(t)
 		return
 	}
-	p.line(p.padded(t.ID), p.text(t))
+	p.news(t, p.text(t))
 	p.result(t)
 }
 
