@@ -38,7 +38,9 @@ func (p *proposal) byKeys() {
 		names, kinds.unspaced = append(names, "namespace"), true
 		for _, ns := range valuesOf(rest, namespace) {
 			s := selector{match: without, namespace: ns}
-			p.add(group{selector: s, title: ns, members: p.matching(s)})
+			if members := p.matching(s); len(members) > 0 {
+				p.add(group{selector: s, title: ns, members: members})
+			}
 		}
 	}
 	if p.byKind(kinds) {
@@ -56,12 +58,17 @@ func (p *proposal) byKind(s selector) bool {
 		}
 		return ""
 	}
-	found := valuesOf(p.active(), kindOf)
-	for _, kind := range found {
+	placed := false
+	for _, kind := range valuesOf(p.active(), kindOf) {
 		s.kind, s.group, _ = strings.Cut(kind, ".")
-		p.add(group{selector: s, title: strings.ToLower(s.kind), members: p.matching(s)})
+		members := p.matching(s) // none, if their labels have the value ""
+		if len(members) == 0 {
+			continue
+		}
+		placed = true
+		p.add(group{selector: s, title: strings.ToLower(s.kind), members: members})
 	}
-	return len(found) > 0
+	return placed
 }
 
 // active returns the resources without a group that may have effects of their own.
