@@ -18,7 +18,6 @@ import (
 	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/planning"
 	"github.com/ordapply/ordapply/internal/report"
-	"github.com/ordapply/ordapply/internal/source"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -38,11 +37,8 @@ type deletion struct {
 // prepare reads the manifests and the live objects that they name.
 func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deletion, err error) {
 	d.files = files
-	f.DropText = true
+	f.DropText, f.Outcome = true, "nothing was deleted"
 	inputs, options, err := planning.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, ""))
-	if errors.Is(err, source.ErrNoResources) {
-		return d, fmt.Errorf("%w: nothing was deleted", source.ErrNoResources)
-	}
 	if err != nil {
 		return d, err
 	}

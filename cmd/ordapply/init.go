@@ -104,7 +104,7 @@ func asWritten(resources []ordering.Resource, inputs []apply.Input) []ordering.R
 func (f *initFlags) check() error {
 	switch {
 	case f.Order != "":
-		return usage.Errorf("--order names an order, and init writes one: leave out --order")
+		return usage.Errorf("--order names an order, and init writes one: leave out --order, or keep that order and try it with ordapply plan")
 	case f.force && f.output == "":
 		return usage.Errorf("--force replaces the file of --output: name one")
 	case f.output == "":

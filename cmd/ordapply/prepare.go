@@ -34,7 +34,7 @@ func (f *applyFlags) prepare(cmd *cobra.Command, files *report.Files) (session, 
 	if err != nil {
 		return j, err
 	}
-	f.DropText = true
+	f.DropText, f.Outcome = true, "nothing was applied"
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	connecting := abortable.Start(ctx, func() (*connect.Target, error) { return connect.To(ctx, f.cluster, files.Watch) })

@@ -47,6 +47,9 @@ type InputFlags struct {
 	// findings receives the findings of stamping; if nil, they are printed.
 	Findings *fn.Findings
 	DropText bool // drop the text of documents and collect garbage early
+	// Outcome ends the error of an empty stream, "nothing was applied"; "" if the
+	// command writes nothing in any case.
+	Outcome string
 }
 
 // Register defines the flags.
@@ -87,7 +90,7 @@ func (f *InputFlags) Read(cmd *cobra.Command) ([]apply.Input, error) {
 		return inputs, err
 	}
 	if len(inputs) == 0 {
-		return nil, fmt.Errorf("%w: nothing was applied", ErrNoResources)
+		return nil, f.withOutcome(ErrNoResources)
 	}
 	if f.Order != "" {
 		if err := f.stamp(cmd.Context(), inputs, cmd.ErrOrStderr()); err != nil {
@@ -98,6 +101,14 @@ func (f *InputFlags) Read(cmd *cobra.Command) ([]apply.Input, error) {
 		return nil, errSkippedFunction
 	}
 	return inputs, f.applySelector(inputs)
+}
+
+// withOutcome adds what became of the command to an error, if it would have written.
+func (f *InputFlags) withOutcome(err error) error {
+	if f.Outcome == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, f.Outcome)
 }
 
 // applySelector marks the resources that the selector does not match.
@@ -113,7 +124,7 @@ func (f *InputFlags) applySelector(inputs []apply.Input) error {
 		}
 	}
 	if left == len(inputs) {
-		return fmt.Errorf("no resource of the stream has labels that match --selector=%s: nothing was applied", f.Selector)
+		return f.withOutcome(fmt.Errorf("no resource of the stream has labels that match --selector=%s", f.Selector))
 	}
 	return nil
 }
