@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/abortable"
 	"github.com/ordapply/ordapply/internal/asyncwriter"
@@ -20,6 +21,14 @@ import (
 
 // errNotConfirmed is the answer no.
 var errNotConfirmed = errors.New("not confirmed: nothing was deleted; --yes deletes without asking")
+
+// unstartedError is an interruption before the question was answered.
+type unstartedError struct{ err error }
+
+func (unstartedError) Error() string { return "interrupted before the answer: nothing was deleted" }
+
+// Unwrap returns the interruption, which decides the exit code.
+func (e unstartedError) Unwrap() error { return e.err }
 
 // namesAsked bounds how many names of a kind the question lists.
 const namesAsked = 4
@@ -63,6 +72,9 @@ func readConfirmation(ctx context.Context, in io.Reader, on io.Writer) error {
 	answer, err := abortable.Start(ctx, func() (string, error) { return bufio.NewReader(in).ReadString('\n') })()
 	if ctx.Err() != nil || err != nil {
 		plain.Fprintln(on) // what follows begins a line of its own
+	}
+	if errors.Is(err, apply.ErrInterrupted) {
+		return unstartedError{err}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err

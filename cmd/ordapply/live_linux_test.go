@@ -121,12 +121,13 @@ func TestLiveOnATerminal(t *testing.T) {
 	t.Run("deletion asks", func(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
 		for answer, code := range map[string]int{"\r": exit.Failed, "n\r": exit.Failed, "\x03": exit.Interrupted} {
+			refusal := map[int]string{exit.Failed: `^error: not confirmed: nothing was deleted`, exit.Interrupted: `^error: interrupted before the answer: nothing was deleted$`}[code]
 			p := onTerminal(t, bin, "delete", "-f", file, "--kubeconfig", cluster.Kubeconfig)
 			p.await(t, "continue? [y/N]")
 			_, err := p.keyboard.Write([]byte(answer))
 			require.NoError(t, err)
 			require.Equal(t, code, p.wait(), answer)
-			p.requireClean(t, `^this deletes 3 objects from `, `^  ConfigMap live/settings$`, `^  Deployment live/stuck$`, `^  Namespace live$`)
+			p.requireClean(t, `^this deletes 3 objects from `, `^  ConfigMap live/settings$`, `^  Deployment live/stuck$`, `^  Namespace live$`, refusal)
 			require.NotContains(t, p.raw.String(), "deleting")
 		}
 		p := prepared(t, bin, "delete", "-f", file, "--kubeconfig", cluster.Kubeconfig)
