@@ -58,13 +58,13 @@ first, then layer by layer, each when the one before it is ready.
 	root.PersistentFlags().String("config", "", "file with values for flags, one per line; environment variables ORDAPPLY_… take precedence")
 	verbose.Register(root.PersistentFlags())
 	root.SetGlobalNormalizationFunc(verbose.LongNames)
-	root.AddCommand(newApply(), plandiff.NewPlan(), plandiff.NewDiff(), newGraph(), newSort(), newVet(), newExplain(), newInit(), newConsolidate(), newHealth(), newReport(), rbac.NewCommand(), newVersion())
+	root.AddCommand(newApply(), plandiff.NewPlan(), plandiff.NewDiff(), newGraph(), newSort(), newVet(), newExplain(), newInit(), newExport(), newConsolidate(), newHealth(), newReport(), rbac.NewCommand(), newVersion())
 	root.AddCommand(newApplySet(), newDelete(), setstatus.NewHistory(), setstatus.NewList(), newRollback(), setstatus.NewCommand())
 	help.Install(root, columns,
 		help.Task{Title: "Apply and delete:", Verbs: []string{"apply", "delete", "rollback"}},
 		help.Task{Title: "See what would happen, and why:", Verbs: []string{"plan", "diff", "explain", "graph", "vet"}},
 		help.Task{Title: "Look at what was applied:", Verbs: []string{"status", "history", "list", "report", "applyset"}},
-		help.Task{Title: "Work on streams and their order:", Verbs: []string{"init", "sort", "consolidate"}},
+		help.Task{Title: "Work on streams and their order:", Verbs: []string{"init", "sort", "consolidate", "export"}},
 		help.Task{Title: "Others:"},
 	)
 	completion.Install(root)

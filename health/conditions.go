@@ -1,0 +1,61 @@
+package health
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/internal/celcondition"
+)
+
+// Conditions are what an object is assessed by, for programs that evaluate it elsewhere:
+// CEL conditions over self, "" where there is none.
+type Conditions struct {
+	Rule   string // "annotation ordapply.dev/ready-when", "rule cert-manager.io/Certificate"
+	Ready  string // ready if it holds, and not before
+	Failed string // failed if it holds; it is evaluated before Ready
+	// Script reports that the rule is not CEL, but a health check in Lua or Helm's
+	// readiness annotations, so that both conditions are empty.
+	Script bool
+}
+
+// Conditions returns what defines when an object is ready: its annotations, the user's
+// rules, the checks of Argo CD, or a built-in rule, the first that there is. ok is false for
+// a kind that only its status explains, and for the native kinds.
+func (a *Assessor) Conditions(obj *unstructured.Unstructured) (c Conditions, ok bool) {
+	annotations := obj.GetAnnotations()
+	if annotations[readyWhen]+annotations[failedWhen] != "" {
+		return Conditions{Rule: "annotation " + readyWhen, Ready: annotations[readyWhen], Failed: annotations[failedWhen]}, true
+	}
+	if annotations[helmSuccess] != "" && annotations[helmFailure] != "" {
+		return Conditions{Rule: "annotation " + helmSuccess, Script: true}, true
+	}
+	var own *Rules
+	if a.RulesOf != nil {
+		own = a.RulesOf(obj)
+	}
+	for _, rules := range []*Rules{own, a.Rules} {
+		if c, ok := rules.conditions(obj); ok {
+			return c, true
+		}
+	}
+	for _, checks := range []*Customizations{a.ArgoCD, a.ArgoCDFolder} {
+		if check, ok := checks.find(obj.GroupVersionKind().Group, obj.GetKind()); ok {
+			return Conditions{Rule: checks.source + " " + check.key, Script: true}, true
+		}
+	}
+	return builtin().conditions(obj)
+}
+
+// conditions returns those of the first rule for the kind of an object.
+func (rs *Rules) conditions(obj *unstructured.Unstructured) (Conditions, bool) {
+	if rs == nil {
+		return Conditions{}, false
+	}
+	for _, r := range rs.rules {
+		if r.isFor(obj.GroupVersionKind().GroupKind()) {
+			// A degraded or unknown object ends a wait as a failed one does.
+			failed := celcondition.AnyOf(r.FailedWhen, r.DegradedWhen, r.UnknownWhen)
+			return Conditions{Rule: "rule " + r.name, Ready: r.ReadyWhen, Failed: failed}, true
+		}
+	}
+	return Conditions{}, false
+}

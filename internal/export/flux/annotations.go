@@ -1,0 +1,65 @@
+package flux
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ordapply/ordapply/internal/export"
+	"github.com/ordapply/ordapply/internal/ignorefields"
+	"github.com/ordapply/ordapply/internal/plain"
+)
+
+// Annotations of a resource that kustomize-controller reads.
+const (
+	pruneAnnotation = "kustomize.toolkit.fluxcd.io/prune" // disabled: never deletes it
+	forceAnnotation = "kustomize.toolkit.fluxcd.io/force" // enabled: recreates it if an immutable field changes
+)
+
+// annotations returns what tells Flux the same as ordapply's own annotations do. A
+// Namespace is kept, as ordapply keeps it: Flux would delete it with all that is in it.
+func (e *exporter) annotations(step int) map[string]string {
+	out := map[string]string{}
+	obj := e.Object(step)
+	own := obj.GetAnnotations()
+	if own["ordapply.dev/lifecycle"] == "keep" || own["helm.sh/resource-policy"] == "keep" || e.Plan.Steps[step].ID.IsNamespace() {
+		out[pruneAnnotation] = "disabled"
+	}
+	if own["ordapply.dev/on-immutable"] == "recreate" {
+		out[forceAnnotation] = "enabled"
+	}
+	for key := range out {
+		if own[key] != "" {
+			delete(out, key) // the author's own
+		}
+	}
+	return out
+}
+
+// remark says what the engine does otherwise than ordapply.
+func (e *exporter) remark() {
+	var lost []export.Lost
+	for i := range e.Plan.Steps {
+		if e.Object(i).GetAnnotations()[ignorefields.Annotation] != "" {
+			lost = append(lost, export.Lost{Step: i, Detail: "leaves no field to others, which " + ignorefields.Annotation + " asks for: Flux takes every field of a manifest"})
+		}
+	}
+	e.tree.AddLost(e.Stream, lost)
+	for _, hook := range e.Plan.Hooks {
+		e.tree.Lost = append(e.tree.Lost, plain.Sprintf("%s is a Helm hook (%s), and Flux's Kustomizations run none", hook.ID, hook.Event))
+	}
+	remarks := &e.tree.Remarks
+	slices.Sort(e.assumed)
+	for _, kind := range slices.Compact(e.assumed) {
+		*remarks = append(*remarks, plain.Sprintf("%s: no rule says when it is ready, so that its layer waits until its status says so; if nothing writes one, give a rule with --health-rules", kind))
+	}
+	var secrets []string
+	for _, s := range e.Plan.Steps {
+		if s.ID.GroupKind() == "Secret" {
+			secrets = append(secrets, s.ID.Name)
+		}
+	}
+	if len(secrets) > 0 {
+		*remarks = append(*remarks, "the tree contains "+plain.Count(len(secrets), "Secret")+" as they are: encrypt them before you publish it ("+strings.Join(plain.Sample(secrets, 3, "%d more", strings.Clone), ", ")+")")
+	}
+	*remarks = append(*remarks, "Flux deletes without an order: dependsOn counts for applying only")
+}
