@@ -67,7 +67,7 @@ func (c *cutter) members() []map[int]bool {
 		for _, l := range s.Layers {
 			for ; l >= 0; l = c.plan.Layers[l].Within {
 				own[l][c.within[i]] = true
-				if c.plan.Layers[l].Gate == graph.Ready {
+				if s.Gate == graph.Ready && s.ReadyBy == s.Wave {
 					for _, u := range c.checkers(i) {
 						own[l][u] = true
 					}

@@ -19,10 +19,8 @@ func (c *cutter) name() {
 	for u := range c.units {
 		unit := &c.units[u]
 		layer := c.places[unit.Steps[0]].layer
-		unit.Title = "layer " + layer
 		if layer == "" {
-			unit.Title = "resources that several layers or none use"
-			layer = "shared"
+			layer = "resources"
 		}
 		base := Label(strings.TrimPrefix(layer, common))
 		taken[base]++

@@ -12,7 +12,6 @@ import (
 // Unit is a set of resources that an engine applies together and then waits for.
 type Unit struct {
 	Name  string // "storage": a DNS label, unique among the units
-	Title string // what it holds, for people: "layer shop/storage"
 	Steps []int  // indices into Plan.Steps, ascending
 	After []int  // indices of the units that must be ready before it, all of them smaller than its own
 	// Checks are the steps whose readiness the unit waits for. They may be steps of
