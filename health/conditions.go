@@ -15,6 +15,8 @@ type Conditions struct {
 	// Script reports that the rule is not CEL, but a health check in Lua or Helm's
 	// readiness annotations, so that both conditions are empty.
 	Script bool
+	// BuiltIn reports that the rule comes with this package.
+	BuiltIn bool
 }
 
 // Conditions returns what defines when an object is ready: its annotations, the user's
@@ -42,7 +44,9 @@ func (a *Assessor) Conditions(obj *unstructured.Unstructured) (c Conditions, ok 
 			return Conditions{Rule: checks.source + " " + check.key, Script: true}, true
 		}
 	}
-	return builtin().conditions(obj)
+	c, ok = builtin().conditions(obj)
+	c.BuiltIn = ok
+	return c, ok
 }
 
 // conditions returns those of the first rule for the kind of an object.

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/export"
+	"github.com/ordapply/ordapply/internal/export/argocd"
 	"github.com/ordapply/ordapply/internal/export/flux"
 	"github.com/ordapply/ordapply/internal/healthfiles"
 	"github.com/ordapply/ordapply/internal/orderfile"
@@ -19,7 +22,8 @@ import (
 type exportFlags struct {
 	planning.Offline
 	healthfiles.HealthFlags
-	flux.Options
+	flux         flux.Options
+	argocd       argocd.Options
 	to, output   string
 	check, lossy bool
 }
@@ -28,16 +32,17 @@ func newExport() *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:   "export --to ENGINE -f FILE -o FOLDER",
-		Short: "Write the stream as a tree that Flux reconciles in the same order",
+		Short: "Write the stream as a tree that Flux or Argo CD applies in the same order",
 		Long: `export writes the manifests layer by layer into a folder, with the objects by which
-the engine keeps their order: for Flux a Kustomization for each layer, which
-depends on those before it, waits until its resources are ready by the same rules,
-and prunes. Publish the folder as the source names it; Flux does the rest. What the
+the engine keeps their order: for Flux a Kustomization for each layer, which depends
+on those before it and waits until its resources are ready by the same rules; for
+Argo CD an Application with sync waves, one for each layer, or an ApplicationSet,
+with the health checks that Argo CD lacks. Publish the folder at --source. What the
 engine cannot keep of the order is an error that names each resource, or a warning
 with --lossy. The same stream gives the same files. --check compares a folder with
 what export would write now.`,
 		Example: `  kustomize build . | ordapply export --to flux --source oci://registry.example/shop -o deploy
-  ordapply export --to flux -f app.yaml --source ssh://git@git.example/shop --path deploy -o deploy --check`,
+  ordapply export --to argocd -f app.yaml --source https://git.example/shop.git --path deploy -o deploy --check`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -50,21 +55,30 @@ func (f *exportFlags) Register(cmd *cobra.Command) {
 	f.Offline.Register(cmd)
 	f.HealthFlags.Register(cmd.Flags())
 	flags := cmd.Flags()
-	flags.StringVar(&f.to, "to", "", "the engine: flux")
+	flags.StringVar(&f.to, "to", "", "the engine: flux or argocd")
 	flags.StringVarP(&f.output, "output", "o", "", "folder to write")
 	flags.BoolVar(&f.check, "check", false, "write nothing; report in what the folder differs, with exit code 1 if it does")
 	flags.BoolVar(&f.lossy, "lossy", false, "export although the engine cannot keep all of the order; what is lost is reported")
-	flags.StringVar(&f.Name, "name", "app", "name of the source, with which the names of the layers' objects begin")
-	flags.StringVar(&f.Options.Namespace, "engine-namespace", "flux-system", "namespace of the engine's objects")
-	flags.StringVar(&f.Source.URL, "source", "", "address that the folder is published at: oci://registry/name, https://host/name.git, or https://endpoint/bucket")
-	flags.StringVar(&f.Source.Kind, "source-kind", "", "OCIRepository, GitRepository or Bucket; by default what the address suggests")
-	flags.StringVar(&f.Source.Ref, "source-ref", "", `tag or branch of the source; by default "latest" or "main"`)
-	flags.BoolVar(&f.Source.Insecure, "source-insecure", false, "read an OCI registry or a bucket over plain HTTP")
-	flags.StringVar(&f.Path, "path", "", "where in the source the folder is; by default at its root")
-	flags.DurationVar(&f.Interval, "interval", time.Hour, "how often the engine reconciles what has not changed")
-	flags.DurationVar(&f.Retry, "retry-interval", time.Minute, "how soon the engine tries again after a failure")
-	flags.DurationVar(&f.Timeout, "timeout", 5*time.Minute, "how long a layer without a timeout of its own may take to become ready")
+	flags.StringVar(&f.flux.Name, "name", "app", "name of the engine's object, with which the names of the layers' objects begin")
+	flags.StringVar(&f.flux.Namespace, "engine-namespace", "", `namespace of the engine's objects; by default "flux-system" or "argocd"`)
+	flags.StringVar(&f.flux.Source.URL, "source", "", "address that the folder is published at: oci://registry/name, https://host/name.git, or https://endpoint/bucket")
+	flags.StringVar(&f.flux.Source.Ref, "source-ref", "", `tag or branch of the source; by default "latest" of a registry, "main" of a repository`)
+	flags.StringVar(&f.flux.Path, "path", "", "where in the source the folder is; by default at its root")
+	flags.StringVar(&f.flux.Source.Kind, "source-kind", "", "flux: OCIRepository, GitRepository or Bucket; by default what the address suggests")
+	flags.BoolVar(&f.flux.Source.Insecure, "source-insecure", false, "flux: read a registry or a bucket over plain HTTP")
+	flags.DurationVar(&f.flux.Interval, "interval", time.Hour, "flux: how often it reconciles what has not changed")
+	flags.DurationVar(&f.flux.Retry, "retry-interval", time.Minute, "flux: how soon it tries again after a failure")
+	flags.DurationVar(&f.flux.Timeout, "timeout", 5*time.Minute, "flux: how long a layer without a timeout of its own may take to become ready")
+	flags.StringVar(&f.argocd.Form, "form", argocd.OneApplication, "argocd: application, with sync waves; app-of-apps, one for each layer; or applicationset, with a rolling sync")
+	flags.StringVar(&f.argocd.Project, "project", "default", "argocd: project of the Applications")
+	flags.StringVar(&f.argocd.Server, "server", "https://kubernetes.default.svc", "argocd: API server of the cluster to deploy to, as Argo CD knows it")
 }
+
+// The engines.
+const (
+	toFlux   = "flux"
+	toArgoCD = "argocd"
+)
 
 func (f *exportFlags) run(cmd *cobra.Command) error {
 	if err := f.complete(); err != nil {
@@ -74,7 +88,7 @@ func (f *exportFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	tree, err := flux.Export(s, f.Options)
+	tree, err := f.export(s)
 	if err != nil {
 		return err
 	}
@@ -90,25 +104,43 @@ func (f *exportFlags) run(cmd *cobra.Command) error {
 	return f.write(cmd, tree)
 }
 
+// export returns the tree for the engine.
+func (f *exportFlags) export(s *export.Stream) (*export.Tree, error) {
+	if f.to == toFlux {
+		return flux.Export(s, f.flux)
+	}
+	return argocd.Export(s, f.argocd)
+}
+
 // complete checks the flags and fills in what they leave out.
 func (f *exportFlags) complete() error {
-	if err := usage.OneOf("to", f.to, "flux"); err != nil {
+	if err := usage.OneOf("to", f.to, toFlux, toArgoCD); err != nil {
 		return err
 	}
+	source := &f.flux.Source
 	switch {
 	case f.output == "":
 		return usage.Errorf("name the folder to write with --output")
-	case f.Source.URL == "":
+	case source.URL == "":
 		return usage.Errorf("name the address that the folder will be published at with --source")
-	case export.Label(f.Name) != f.Name:
-		return usage.Errorf("--name=%s: objects are named after it: write lower-case letters, digits and -, at most 40", f.Name)
+	case export.Label(f.flux.Name) != f.flux.Name:
+		return usage.Errorf("--name=%s: objects are named after it: write lower-case letters, digits and -, at most 40", f.flux.Name)
 	}
-	if f.Source.Kind == "" {
-		if f.Source.Kind = flux.KindOf(f.Source.URL); f.Source.Kind == "" {
-			return usage.Errorf("--source=%s: write an address with oci://, https:// or ssh://, or name its kind with --source-kind", f.Source.URL)
+	if source.Kind == "" {
+		if source.Kind = flux.KindOf(source.URL); source.Kind == "" {
+			return usage.Errorf("--source=%s: write an address with oci://, https:// or ssh://, or name its kind with --source-kind", source.URL)
 		}
 	}
-	return usage.OneOf("source-kind", f.Source.Kind, flux.Kinds()...)
+	if err := usage.OneOf("source-kind", source.Kind, flux.Kinds()...); err != nil {
+		return err
+	}
+	if source.Ref == "" {
+		source.Ref = flux.DefaultRef(source.Kind)
+	}
+	f.flux.Namespace = cmp.Or(f.flux.Namespace, map[string]string{toFlux: "flux-system", toArgoCD: "argocd"}[f.to])
+	f.argocd.Name, f.argocd.Namespace, f.argocd.Path = f.flux.Name, f.flux.Namespace, f.flux.Path
+	f.argocd.RepoURL, f.argocd.Revision = source.URL, source.Ref
+	return usage.OneOf("form", f.argocd.Form, argocd.Forms()...)
 }
 
 // stream reads and plans the manifests.
@@ -131,7 +163,11 @@ func (f *exportFlags) stream(cmd *cobra.Command) (*export.Stream, error) {
 	for _, s := range plan.Skipped {
 		plain.Fprintf(cmd.ErrOrStderr(), "left out: %s (%s)\n", s.ID, s.Why.Detail)
 	}
-	return &export.Stream{Plan: plan, Objects: stream.Objects, Texts: texts, Assessor: assessor}, nil
+	hooks, err := documents(&apply.Stream{Resources: stream.Hooks}, inputs)
+	if err != nil {
+		return nil, err
+	}
+	return &export.Stream{Plan: plan, Objects: stream.Objects, Texts: texts, Hooks: hooks, Assessor: assessor}, nil
 }
 
 // reportLost reports what the engine does not keep: as an error, or as warnings with

@@ -28,7 +28,7 @@ func AnyOf(sources ...string) string {
 // reads conditions: `self.status.phase == "Up"` becomes `status.phase == "Up"`. It is an
 // error if the condition uses self as a whole.
 func WithoutSelf(source string) (string, error) {
-	tree, err := parse(source)
+	tree, err := Parse(source)
 	if err != nil {
 		return "", err
 	}
@@ -87,7 +87,7 @@ func Guarded(source string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	tree, err := parse(source)
+	tree, err := Parse(source)
 	if err != nil {
 		return "", err
 	}
@@ -125,9 +125,9 @@ func fieldPath(e celast.Expr) string {
 	}
 }
 
-// parse parses a condition over self.
-func parse(source string) (*celast.AST, error) {
-	env, err := environment()
+// Parse parses a condition over self.
+func Parse(source string) (*celast.AST, error) {
+	env, err := macroEnvironment()
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +137,16 @@ func parse(source string) (*celast.AST, error) {
 	}
 	return tree.NativeRep(), nil
 }
+
+// macroEnvironment is that of conditions; its trees keep the calls of macros, such as
+// exists.
+var macroEnvironment = sync.OnceValues(func() (*cel.Env, error) {
+	env, err := environment()
+	if err != nil {
+		return nil, err
+	}
+	return env.Extend(cel.EnableMacroCallTracking())
+})
 
 // fluxEnvironment has the functions that Flux evaluates conditions with
 // (github.com/fluxcd/pkg/runtime/cel, v0.91.0).

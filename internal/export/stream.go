@@ -1,14 +1,17 @@
 package export
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -20,6 +23,7 @@ type Stream struct {
 	// Texts are the documents as their author wrote them. One that differs from its object,
 	// because a namespace was set, is not used.
 	Texts    map[object.ID][]byte
+	Hooks    map[object.ID][]byte // the documents of Helm hooks
 	Assessor *health.Assessor
 }
 
@@ -79,6 +83,23 @@ func (t *Tree) Add(path string, text []byte) error {
 	return nil
 }
 
+// AddObjects adds a file with objects of an engine, and a comment above them.
+func (t *Tree) AddObjects(path, comment string, objects ...map[string]any) error {
+	var out bytes.Buffer
+	plain.Fprintf(&out, "# %s\n", comment)
+	for i, o := range objects {
+		if i > 0 {
+			out.WriteString("---\n")
+		}
+		text, err := yaml.Marshal(o)
+		if err != nil {
+			return err
+		}
+		out.Write(text)
+	}
+	return t.Add(path, out.Bytes())
+}
+
 // AddLayer adds the manifests of a unit below layers/, each in a file of its own.
 func (t *Tree) AddLayer(s *Stream, unit Unit, annotations func(step int) map[string]string) error {
 	names := s.fileNames(unit.Steps)
@@ -120,4 +141,25 @@ func (t *Tree) AddLost(s *Stream, lost []Lost) {
 	}
 	slices.Sort(t.Lost)
 	t.Lost = slices.Compact(t.Lost)
+}
+
+// AssumedRemark is what to know about a kind that no rule knows.
+func AssumedRemark(kind string) string {
+	return kind + ": no rule says when it is ready, so that its layer waits until its status says so; if nothing writes one, give a rule with --health-rules"
+}
+
+// RemarkSecrets adds a remark on the Secrets of the stream, and puts the remarks in order.
+func (t *Tree) RemarkSecrets(s *Stream) {
+	var secrets []string
+	for _, step := range s.Plan.Steps {
+		if step.ID.GroupKind() == "Secret" {
+			secrets = append(secrets, step.ID.Name)
+		}
+	}
+	if len(secrets) > 0 {
+		names := strings.Join(plain.Sample(secrets, 3, "%d more", strings.Clone), ", ")
+		t.Remarks = append(t.Remarks, plain.Sprintf("the tree has %s in plain text (%s): encrypt before you publish it", plain.Count(len(secrets), "Secret"), names))
+	}
+	slices.Sort(t.Remarks)
+	t.Remarks = slices.Compact(t.Remarks)
 }

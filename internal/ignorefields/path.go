@@ -3,6 +3,7 @@ package ignorefields
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -187,4 +188,25 @@ func unquote(text string) string {
 // isOwn reports whether a name is that of an annotation or label by which apply sets work.
 func isOwn(name string) bool {
 	return strings.HasPrefix(name, "ordapply.dev/") || strings.HasPrefix(name, "applyset.kubernetes.io/")
+}
+
+// JQ returns a path as an expression in jq, as Argo CD reads ignoreDifferences:
+// `.spec.containers[] | select(.name == "app") | .image`.
+func (p Path) JQ() string {
+	var out strings.Builder
+	for _, s := range p {
+		switch {
+		case s.all:
+			out.WriteString("[]")
+		case len(s.keys) > 0:
+			out.WriteString("[]")
+			for _, key := range slices.Sorted(maps.Keys(s.keys)) {
+				fmt.Fprintf(&out, " | select(.[%q] == %q)", key, s.keys[key])
+			}
+			out.WriteString(" | ")
+		default:
+			fmt.Fprintf(&out, ".[%q]", s.field)
+		}
+	}
+	return strings.TrimSuffix(out.String(), " | ")
 }

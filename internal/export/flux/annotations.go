@@ -1,9 +1,6 @@
 package flux
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/ordapply/ordapply/internal/export"
 	"github.com/ordapply/ordapply/internal/ignorefields"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -47,19 +44,9 @@ func (e *exporter) remark() {
 	for _, hook := range e.Plan.Hooks {
 		e.tree.Lost = append(e.tree.Lost, plain.Sprintf("%s is a Helm hook (%s), and Flux's Kustomizations run none", hook.ID, hook.Event))
 	}
-	remarks := &e.tree.Remarks
-	slices.Sort(e.assumed)
-	for _, kind := range slices.Compact(e.assumed) {
-		*remarks = append(*remarks, plain.Sprintf("%s: no rule says when it is ready, so that its layer waits until its status says so; if nothing writes one, give a rule with --health-rules", kind))
+	for _, kind := range e.assumed {
+		e.tree.Remarks = append(e.tree.Remarks, export.AssumedRemark(kind))
 	}
-	var secrets []string
-	for _, s := range e.Plan.Steps {
-		if s.ID.GroupKind() == "Secret" {
-			secrets = append(secrets, s.ID.Name)
-		}
-	}
-	if len(secrets) > 0 {
-		*remarks = append(*remarks, "the tree contains "+plain.Count(len(secrets), "Secret")+" as they are: encrypt them before you publish it ("+strings.Join(plain.Sample(secrets, 3, "%d more", strings.Clone), ", ")+")")
-	}
-	*remarks = append(*remarks, "Flux deletes without an order: dependsOn counts for applying only")
+	e.tree.Remarks = append(e.tree.Remarks, "Flux deletes without an order: dependsOn counts for applying only")
+	e.tree.RemarkSecrets(e.Stream)
 }

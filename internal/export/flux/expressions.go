@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/health"
@@ -112,72 +111,17 @@ func translate(c health.Conditions) (object, error) {
 // judges too early, and custom resources that others wait for.
 func (e *exporter) withoutRule(u int, kind schema.GroupVersionKind, steps []int) object {
 	for _, step := range steps {
-		if current := native(kind, e.Object(step)); current != "" {
-			return object{"current": current}
+		if x, err := translate(health.Conditions{Ready: export.NativeCondition(e.Object(step))}); err == nil && x["current"] != "true" {
+			return x
 		}
 	}
-	if own.IsNative(kind.Group) || !e.followed(u) || e.hasNoStatus(kind) {
+	if own.IsNative(kind.Group) || !export.IsFollowed(e.units, u) || e.HasNoStatus(kind) {
 		return object{}
 	}
 	e.assumed = append(e.assumed, kind.GroupKind().String())
-	return object{"current": anyGoodSign, "failed": anyBadSign}
-}
-
-// native returns the condition of a native kind if kstatus takes the object for ready
-// before it is; "" for others.
-func native(kind schema.GroupVersionKind, obj *unstructured.Unstructured) string {
-	switch kind.GroupKind().String() {
-	case "APIService.apiregistration.k8s.io":
-		return `status.conditions.exists(c, c.type == "Available" && c.status == "True")`
-	case "Service":
-		if balancer, _, _ := unstructured.NestedString(obj.Object, "spec", "type"); balancer == "LoadBalancer" {
-			return `spec.?type.orValue("") != "LoadBalancer" || has(status.loadBalancer.ingress) && size(status.loadBalancer.ingress) > 0`
-		}
-	case "Secret":
-		if kind, _, _ := unstructured.NestedString(obj.Object, "type"); kind == "kubernetes.io/service-account-token" {
-			return `type != "kubernetes.io/service-account-token" || has(data.token)`
-		}
-	case "ReplicationController":
-		return `status.?readyReplicas.orValue(0) >= spec.?replicas.orValue(1)`
-	case "MutatingWebhookConfiguration.admissionregistration.k8s.io", "ValidatingWebhookConfiguration.admissionregistration.k8s.io":
-		if hooks, _ := obj.Object["webhooks"].([]any); len(hooks) > 0 {
-			return `webhooks.all(w, !has(w.clientConfig.service) || has(w.clientConfig.caBundle) && w.clientConfig.caBundle != "")`
-		}
+	x, err := translate(export.AnySign())
+	if err != nil {
+		panic(err) // covered by a test
 	}
-	return ""
-}
-
-// What a status says of a kind that no rule knows, in the words that most controllers
-// use.
-const (
-	anyGoodSign = `has(status.conditions) && status.conditions.exists(c, c.type.lowerAscii() in ["ready", "available", "healthy", "succeeded", "complete", "completed", "established", "programmed"] && c.status == "True")` +
-		` || has(status.phase) && status.phase.lowerAscii() in ["ready", "running", "active", "up", "bound", "succeeded", "complete", "completed", "healthy", "available"]` +
-		` || has(status.state) && status.state.lowerAscii() in ["ready", "running", "active", "up", "succeeded", "complete", "completed", "healthy", "available"]` +
-		` || has(status.ready) && status.ready == true`
-	anyBadSign = `has(status.conditions) && status.conditions.exists(c, c.type.lowerAscii() in ["failed", "stalled"] && c.status == "True")` +
-		` || has(status.phase) && status.phase.lowerAscii() in ["failed", "error", "broken"]`
-)
-
-// hasNoStatus reports whether the stream has the CRD of a kind, and the CRD defines no
-// status: nothing can say then whether an object is ready.
-func (e *exporter) hasNoStatus(kind schema.GroupVersionKind) bool {
-	for i, s := range e.Plan.Steps {
-		if !s.ID.IsCRD() {
-			continue
-		}
-		spec, _ := e.Object(i).Object["spec"].(map[string]any)
-		group, _, _ := unstructured.NestedString(spec, "group")
-		name, _, _ := unstructured.NestedString(spec, "names", "kind")
-		if group != kind.Group || name != kind.Kind {
-			continue
-		}
-		versions, _, _ := unstructured.NestedSlice(spec, "versions")
-		return !slices.ContainsFunc(versions, func(v any) bool {
-			version, _ := v.(map[string]any)
-			_, subresource, _ := unstructured.NestedMap(version, "subresources", "status")
-			_, field, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema", "properties", "status")
-			return version["name"] == kind.Version && (subresource || field)
-		})
-	}
-	return false
+	return x
 }

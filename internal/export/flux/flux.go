@@ -7,12 +7,9 @@
 package flux
 
 import (
-	"bytes"
 	"path"
 	"slices"
 	"time"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/internal/export"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -38,6 +35,9 @@ const (
 	kustomizationsFile = "flux/kustomizations.yaml"
 )
 
+// written begins the comment of a file.
+const written = "Written by `ordapply export --to flux`: "
+
 // object is an object of Flux, in the order of keys of sigs.k8s.io/yaml: the alphabet.
 type object = map[string]any
 
@@ -50,7 +50,7 @@ func Export(s *export.Stream, o Options) (*export.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.addFile(sourceFile, "the source: apply it first, and wait until it is ready", source); err != nil {
+	if err := e.tree.AddObjects(sourceFile, written+"the source. Apply it first, and wait until it is ready.", source); err != nil {
 		return nil, err
 	}
 	var kustomizations []object
@@ -60,7 +60,7 @@ func Export(s *export.Stream, o Options) (*export.Tree, error) {
 			return nil, err
 		}
 	}
-	if err := e.addFile(kustomizationsFile, "one Kustomization for each layer; dependsOn is the order", kustomizations...); err != nil {
+	if err := e.tree.AddObjects(kustomizationsFile, written+"a Kustomization for each layer; dependsOn is the order.", kustomizations...); err != nil {
 		return nil, err
 	}
 	e.remark()
@@ -74,23 +74,6 @@ type exporter struct {
 	units   []export.Unit
 	tree    *export.Tree
 	assumed []string // kinds for which nothing defines when they are ready
-}
-
-// addFile adds a file with objects of Flux.
-func (e *exporter) addFile(name, about string, objects ...object) error {
-	var out bytes.Buffer
-	plain.Fprintf(&out, "# Written by `ordapply export --to flux`: %s.\n", about)
-	for i, o := range objects {
-		if i > 0 {
-			out.WriteString("---\n")
-		}
-		text, err := yaml.Marshal(o)
-		if err != nil {
-			return err
-		}
-		out.Write(text)
-	}
-	return e.tree.Add(name, out.Bytes())
 }
 
 // nameOf returns the name of a unit's Kustomization.
@@ -151,9 +134,4 @@ func (e *exporter) checks(u int) []object {
 		out = append(out, check)
 	}
 	return out
-}
-
-// followed reports whether any unit comes after this one.
-func (e *exporter) followed(u int) bool {
-	return slices.ContainsFunc(e.units, func(other export.Unit) bool { return slices.Contains(other.After, u) })
 }

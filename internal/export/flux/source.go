@@ -10,7 +10,7 @@ import (
 type Source struct {
 	Kind     string // OCIRepository, GitRepository or Bucket
 	URL      string // oci://registry/name, https://host/name.git, https://endpoint/bucket
-	Ref      string // tag or branch; "" for latest, or main
+	Ref      string // tag or branch
 	Insecure bool   // plain HTTP
 }
 
@@ -41,12 +41,12 @@ func (s Source) object(o Options) (object, error) {
 	spec := object{"interval": o.Interval.String(), "url": s.URL}
 	switch s.Kind {
 	case ociRepository:
-		spec["ref"] = object{"tag": orElse(s.Ref, "latest")}
+		spec["ref"] = object{"tag": s.Ref}
 		if s.Insecure {
 			spec["insecure"] = true
 		}
 	case gitRepository:
-		spec["ref"] = object{"branch": orElse(s.Ref, "main")}
+		spec["ref"] = object{"branch": s.Ref}
 	case bucket:
 		at, err := url.Parse(s.URL)
 		if err != nil || at.Host == "" || strings.Trim(at.Path, "/") == "" {
@@ -67,9 +67,10 @@ func (s Source) object(o Options) (object, error) {
 	}, nil
 }
 
-func orElse(text, other string) string {
-	if text == "" {
-		return other
+// DefaultRef returns the tag or branch of a kind of source that names none.
+func DefaultRef(kind string) string {
+	if kind == ociRepository {
+		return "latest"
 	}
-	return text
+	return "main"
 }

@@ -1,0 +1,134 @@
+package cellua_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/celcondition"
+	"github.com/ordapply/ordapply/internal/cellua"
+)
+
+// agree requires that a condition as health check in Lua, run as Argo CD runs it, says of
+// an object what the condition says in CEL.
+func agree(t *testing.T, c cellua.Check, obj *unstructured.Unstructured) {
+	t.Helper()
+	script, err := cellua.Script([]cellua.Check{c})
+	require.NoError(t, err)
+	kind := obj.GroupVersionKind()
+	data := map[string]string{"resource.customizations.health." + kind.Group + "_" + kind.Kind: script}
+	if cellua.NeedsLibraries(script) {
+		data["resource.customizations.useOpenLibs."+kind.Group+"_"+kind.Kind] = "true"
+	}
+	checks, err := health.ParseArgoCD(data)
+	require.NoError(t, err)
+	got := (&health.Assessor{ArgoCD: checks}).Assess(obj)
+	require.Equal(t, expected(t, c, obj), got.Verdict, "%+v\n%v\n%s: %s", c, obj.Object, got.Rule, got.Reason)
+}
+
+func expected(t *testing.T, c cellua.Check, obj *unstructured.Unstructured) health.Verdict {
+	holds := func(source string) bool {
+		if source == "" {
+			return false
+		}
+		condition, err := celcondition.Compile(source)
+		require.NoError(t, err)
+		ok, _, _ := condition.Holds(obj)
+		return ok
+	}
+	switch {
+	case holds(c.Failed):
+		return health.Failed
+	case c.Ready == "" || holds(c.Ready):
+		return health.Ready
+	}
+	return health.Progressing
+}
+
+func TestLuaSaysWhatCELSays(t *testing.T) {
+	statuses := []string{
+		`{}`, `{phase: Up}`, `{phase: Broken}`, `{phase: ""}`, `{n: 2, want: 2}`, `{n: 1}`, `{list: []}`, `{list: [{ok: true}, {ok: false}]}`, `{list: [{ok: true}, {}]}`,
+		`{list: [{}, {ok: true}]}`, `{conditions: [{type: Ready, status: "True"}]}`, `{conditions: [{type: READY, status: "False"}]}`, `{m: {"a/b": up}}`, `{phase: Up, n: 2, want: 3}`,
+	}
+	conditions := []string{
+		`true`, `self.status.phase == "Up"`, `self.status.phase != "Up"`, `self.status.phase in ["Up", "Ready"]`, `!(self.status.phase == "Up")`,
+		`self.status.n >= self.status.want`, `self.?status.?n.orValue(0) >= self.?status.?want.orValue(1)`, `has(self.status.phase)`, `has(self.status.phase) && self.status.phase == "Up"`,
+		`self.status.phase == "Up" || self.status.n == 2`, `self.status.n == 2 || self.status.phase == "Up"`, `self.status.list.exists(l, l.ok)`, `self.status.list.all(l, l.ok)`,
+		`self.status.list.all(l, l.ok == true)`, `self.status.conditions.exists(c, c.type.lowerAscii() == "ready" && c.status == "True")`, `size(self.status.list) > 1`, `self.status.list.size() == 0`,
+		`self.status.list[0].ok`, `self.status.m["a/b"] == "up"`, `self.?status.?m[?"a/b"].orValue("") == "up"`, `self.?status.?phase.hasValue()`, `self.status.phase == "Up" ? self.status.n == 2 : self.status.n == 1`,
+		`self.status.phase.upperAscii() == "UP"`, `self.status.n + 1 == 3`, `self.status.phase == "a\"b\\c\n"`, `self.status.list.exists(l, self.status.list.exists(l, l.ok))`,
+	}
+	for _, status := range statuses {
+		obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "lab.example/v1", "kind": "Gizmo", "metadata": map[string]any{"name": "g"}}}
+		require.NoError(t, yaml.Unmarshal([]byte("status: "+status), &obj.Object))
+		for _, ready := range conditions {
+			agree(t, cellua.Check{Ready: ready, Failed: `self.status.phase == "Broken"`}, obj)
+			agree(t, cellua.Check{Ready: ready, Failed: `!(` + ready + `)`}, obj)
+		}
+	}
+}
+
+func TestChecksOfSingleObjects(t *testing.T) {
+	script, err := cellua.Script([]cellua.Check{{Namespace: "shop", Name: "one", Ready: `self.status.phase == "One"`}, {Ready: `self.status.phase == "Up"`}})
+	require.NoError(t, err)
+	checks, err := health.ParseArgoCD(map[string]string{"resource.customizations.health.lab.example_Gizmo": script})
+	require.NoError(t, err)
+	for name, phase := range map[string]string{"one": "One", "two": "Up"} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "lab.example/v1", "kind": "Gizmo", "metadata": map[string]any{"name": name, "namespace": "shop"}, "status": map[string]any{"phase": phase}}}
+		require.Equal(t, health.Ready, (&health.Assessor{ArgoCD: checks}).Assess(obj).Verdict, name)
+		obj.Object["status"] = map[string]any{"phase": "else"}
+		require.Equal(t, health.Progressing, (&health.Assessor{ArgoCD: checks}).Assess(obj).Verdict, name)
+	}
+}
+
+func TestWhatLuaCannotSay(t *testing.T) {
+	for source, what := range map[string]string{
+		`self.status.list.filter(l, l.ok).size() > 1`:                   "the macro filter",
+		`self.status.phase.matches("U.*")`:                              "the function matches",
+		`timestamp(self.status.at) > timestamp("2026-01-01T00:00:00Z")`: "the function timestamp",
+	} {
+		_, err := cellua.Condition(source)
+		require.ErrorContains(t, err, what)
+	}
+}
+
+// The rules that come with ordapply, over the statuses of a collection of real projects.
+func TestBuiltInRulesInLua(t *testing.T) {
+	root := os.Getenv("ORDAPPLY_HEALTH_CASES")
+	if root == "" {
+		root = filepath.Join("..", "..", "..", "shared", "health-cases")
+	}
+	list, err := os.Open(filepath.Join(root, "cases.tsv"))
+	if err != nil {
+		t.Skipf("the collection of statuses is not at %s", root)
+	}
+	defer list.Close()
+	table := csv.NewReader(list)
+	table.Comma, table.LazyQuotes = '\t', true
+	rows, err := table.ReadAll()
+	require.NoError(t, err)
+	compared := 0
+	for _, row := range rows[1:] {
+		data, err := os.ReadFile(filepath.Join(root, row[0], row[1]))
+		require.NoError(t, err)
+		data, err = yaml.YAMLToJSON(data)
+		require.NoError(t, err)
+		obj := &unstructured.Unstructured{}
+		require.NoError(t, obj.UnmarshalJSON(data), row)
+		c, ok := new(health.Assessor).Conditions(obj)
+		if !ok || c.Script || obj.GetDeletionTimestamp() != nil {
+			continue
+		}
+		agree(t, cellua.Check{Ready: c.Ready, Failed: c.Failed}, obj)
+		compared++
+	}
+	require.Greater(t, compared, 20)
+	fmt.Println(compared)
+}

@@ -1,0 +1,163 @@
+package cellua
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"github.com/ordapply/ordapply/internal/celcondition"
+)
+
+// Condition returns a condition over self as an expression in Lua over obj, which uses the
+// functions of the library. The error names what Lua cannot express.
+func Condition(source string) (string, error) {
+	tree, err := celcondition.Parse(source)
+	if err != nil {
+		return "", err
+	}
+	w := &writer{macros: tree.SourceInfo().MacroCalls()}
+	text := w.write(tree.Expr())
+	if w.unknown != "" {
+		return "", fmt.Errorf("%q: %s cannot be expressed in Lua", source, w.unknown)
+	}
+	return text, nil
+}
+
+// writer writes one condition.
+type writer struct {
+	macros  map[int64]ast.Expr
+	unknown string // the first part that cannot be expressed
+}
+
+func (w *writer) fail(what string) string {
+	if w.unknown == "" {
+		w.unknown = what
+	}
+	return "nil"
+}
+
+func (w *writer) write(e ast.Expr) string {
+	if macro, ok := w.macros[e.ID()]; ok {
+		return w.macro(macro)
+	}
+	switch e.Kind() {
+	case ast.LiteralKind:
+		return w.literal(e)
+	case ast.IdentKind:
+		if e.AsIdent() == "self" {
+			return "obj"
+		}
+		return "v_" + e.AsIdent()
+	case ast.SelectKind:
+		return fmt.Sprintf("field(%s, %s)", w.write(e.AsSelect().Operand()), quote(e.AsSelect().FieldName()))
+	case ast.ListKind:
+		items := make([]string, e.AsList().Size())
+		for i, item := range e.AsList().Elements() {
+			items[i] = w.write(item)
+		}
+		return "{" + strings.Join(items, ", ") + "}"
+	case ast.CallKind:
+		return w.call(e.AsCall())
+	}
+	return w.fail("a map or a message")
+}
+
+func (w *writer) literal(e ast.Expr) string {
+	switch value := e.AsLiteral().(type) {
+	case types.String:
+		return quote(string(value))
+	case types.Bool:
+		return strconv.FormatBool(bool(value))
+	case types.Int:
+		return strconv.FormatInt(int64(value), 10)
+	case types.Double:
+		return strconv.FormatFloat(float64(value), 'g', -1, 64)
+	}
+	return w.fail("the value " + fmt.Sprint(e.AsLiteral().Value()))
+}
+
+// macro writes has, exists and all.
+func (w *writer) macro(e ast.Expr) string {
+	call := e.AsCall()
+	switch name := call.FunctionName(); {
+	case name == "has":
+		selected := call.Args()[0].AsSelect()
+		return fmt.Sprintf("has(function() return field(%s, %s) end)", w.write(selected.Operand()), quote(selected.FieldName()))
+	case (name == "exists" || name == "all") && len(call.Args()) == 2:
+		function := map[string]string{"exists": "exists", "all": "every"}[name]
+		return fmt.Sprintf("%s(%s, function(v_%s) return %s end)", function, w.write(call.Target()), call.Args()[0].AsIdent(), w.write(call.Args()[1]))
+	default:
+		return w.fail("the macro " + name)
+	}
+}
+
+// infix are the operators that are the same in Lua but for their name.
+func infix(function string) string {
+	switch function {
+	case operators.Equals:
+		return "=="
+	case operators.NotEquals:
+		return "~="
+	case operators.Less:
+		return "<"
+	case operators.LessEquals:
+		return "<="
+	case operators.Greater:
+		return ">"
+	case operators.GreaterEquals:
+		return ">="
+	case operators.Add:
+		return "+"
+	case operators.Subtract:
+		return "-"
+	}
+	return ""
+}
+
+func (w *writer) call(call ast.CallExpr) string {
+	function := call.FunctionName()
+	args := call.Args()
+	if call.IsMemberFunction() {
+		args = slices.Concat([]ast.Expr{call.Target()}, args)
+	}
+	texts := make([]string, len(args))
+	for i, arg := range args {
+		texts[i] = w.write(arg)
+	}
+	if operator := infix(function); operator != "" {
+		return fmt.Sprintf("(%s %s %s)", texts[0], operator, texts[1])
+	}
+	switch function {
+	case operators.LogicalAnd:
+		return fmt.Sprintf("all(function() return %s end, function() return %s end)", texts[0], texts[1])
+	case operators.LogicalOr:
+		return fmt.Sprintf("any(function() return %s end, function() return %s end)", texts[0], texts[1])
+	case operators.Conditional:
+		return fmt.Sprintf("choose(%s, function() return %s end, function() return %s end)", texts[0], texts[1], texts[2])
+	case operators.LogicalNot:
+		return "(not " + texts[0] + ")"
+	case operators.In:
+		return fmt.Sprintf("within(%s, %s)", texts[0], texts[1])
+	case operators.OptSelect, operators.OptIndex:
+		return fmt.Sprintf("optional(%s, %s)", texts[0], texts[1])
+	case operators.Index:
+		if args[1].Kind() == ast.LiteralKind && args[1].AsLiteral().Type() == types.IntType {
+			return fmt.Sprintf("field(%s, %s + 1)", texts[0], texts[1]) // Lua counts from 1
+		}
+		return fmt.Sprintf("field(%s, %s)", texts[0], texts[1])
+	case "size":
+		return "size(" + texts[0] + ")"
+	case "orValue":
+		return fmt.Sprintf("otherwise(%s, %s)", texts[0], texts[1])
+	case "hasValue":
+		return "(" + texts[0] + " ~= nil)"
+	case "lowerAscii", "upperAscii":
+		return fmt.Sprintf("%s(%s)", function, texts[0])
+	}
+	return w.fail("the function " + function)
+}

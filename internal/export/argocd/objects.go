@@ -1,0 +1,139 @@
+package argocd
+
+import (
+	"strconv"
+
+	"github.com/ordapply/ordapply/internal/ignorefields"
+	"github.com/ordapply/ordapply/internal/toolkeys"
+)
+
+// finalizer deletes what an Application has synced when it is deleted, in reverse order.
+const finalizer = "resources-finalizer.argocd.argoproj.io"
+
+// layerLabel names the layer of an Application.
+const layerLabel = "ordapply-layer"
+
+// written begins the comment of a file.
+const written = "Written by `ordapply export --to argocd`: "
+
+// addObjects adds the objects of Argo CD that the form needs.
+func (e *exporter) addObjects() error {
+	switch e.options.Form {
+	case OneApplication:
+		all := make([]int, len(e.Plan.Steps))
+		for i := range all {
+			all[i] = i
+		}
+		spec := e.spec("layers", all)
+		spec["source"].(object)["directory"] = object{"recurse": true}
+		return e.tree.AddObjects("argocd/application.yaml", written+"the sync waves of the manifests are the order.", e.application(e.options.Name, nil, spec))
+	case ApplicationSet:
+		return e.tree.AddObjects("argocd/applicationset.yaml", written+"the steps of the rolling sync are the order. They need --enable-progressive-syncs.", e.applicationSet())
+	}
+	root := e.application(e.options.Name, nil, e.spec("argocd/applications", nil))
+	if err := e.tree.AddObjects("argocd/root.yaml", written+"the Application of the layers' Applications. Merge argocd-cm.yaml first: without its health check Argo CD waits for no layer.", root); err != nil {
+		return err
+	}
+	for u, unit := range e.units {
+		if len(unit.Steps) == 0 {
+			continue
+		}
+		wave := object{toolkeys.SyncWave: strconv.Itoa(e.rounds[u])}
+		app := e.application(e.options.Name+"-"+unit.Name, wave, e.spec("layers/"+unit.Name, unit.Steps))
+		if err := e.tree.AddObjects("argocd/applications/"+unit.Name+".yaml", written+"one layer; its sync wave is the order.", app); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// application returns an Application.
+func (e *exporter) application(name string, annotations, spec object) object {
+	metadata := object{"name": name, "namespace": e.options.Namespace, "finalizers": []string{finalizer}}
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
+	spec["syncPolicy"].(object)["automated"] = object{"prune": true, "selfHeal": true}
+	return object{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec}
+}
+
+// spec returns the spec of an Application for a folder of the tree. Server-side apply has
+// no limit that large CRDs exceed.
+func (e *exporter) spec(folder string, steps []int) object {
+	spec := object{
+		"project":     e.options.Project,
+		"source":      object{"repoURL": e.options.RepoURL, "targetRevision": e.options.Revision, "path": e.pathOf(folder)},
+		"destination": object{"server": e.options.Server},
+	}
+	options := []string{"ServerSideApply=true"}
+	if ignored := e.ignored(steps); len(ignored) > 0 {
+		spec["ignoreDifferences"] = ignored
+		options = append(options, "RespectIgnoreDifferences=true")
+	}
+	spec["syncPolicy"] = object{"syncOptions": options, "retry": object{"limit": 5}}
+	return spec
+}
+
+// ignored returns the fields that manifests leave to others.
+func (e *exporter) ignored(steps []int) []object {
+	var out []object
+	for _, i := range steps {
+		obj := e.Object(i)
+		paths := ignorefields.Of(obj.GetAnnotations())
+		if len(paths) == 0 {
+			continue
+		}
+		expressions := make([]string, len(paths))
+		for j, p := range paths {
+			expressions[j] = p.JQ()
+		}
+		entry := object{"kind": obj.GetKind(), "name": obj.GetName(), "jqPathExpressions": expressions}
+		if group := obj.GroupVersionKind().Group; group != "" {
+			entry["group"] = group
+		}
+		if obj.GetNamespace() != "" {
+			entry["namespace"] = obj.GetNamespace()
+		}
+		out = append(out, entry)
+	}
+	return out
+}
+
+// applicationSet returns an ApplicationSet that makes an Application for each layer, and
+// syncs those of one round after those of the round before are healthy.
+func (e *exporter) applicationSet() object {
+	var elements []object
+	var steps []object
+	byRound := map[int][]string{}
+	last := 0
+	for u, unit := range e.units {
+		if len(unit.Steps) == 0 {
+			continue
+		}
+		elements = append(elements, object{"layer": unit.Name})
+		byRound[e.rounds[u]] = append(byRound[e.rounds[u]], unit.Name)
+		last = max(last, e.rounds[u])
+	}
+	for round := range last + 1 {
+		if layers := byRound[round]; len(layers) > 0 {
+			steps = append(steps, object{"matchExpressions": []object{{"key": layerLabel, "operator": "In", "values": layers}}})
+		}
+	}
+	all := make([]int, len(e.Plan.Steps))
+	for i := range all {
+		all[i] = i
+	}
+	return object{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet",
+		"metadata": object{"name": e.options.Name, "namespace": e.options.Namespace},
+		"spec": object{
+			"goTemplate": true, "goTemplateOptions": []string{"missingkey=error"},
+			"generators": []object{{"list": object{"elements": elements}}},
+			"strategy":   object{"type": "RollingSync", "deletionOrder": "Reverse", "rollingSync": object{"steps": steps}},
+			"template": object{
+				"metadata": object{"name": e.options.Name + "-{{.layer}}", "labels": object{layerLabel: "{{.layer}}"}, "finalizers": []string{finalizer}},
+				"spec":     e.spec("layers/{{.layer}}", all),
+			},
+		},
+	}
+}
