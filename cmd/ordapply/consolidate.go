@@ -66,7 +66,7 @@ func (f *consolidateFlags) run(cmd *cobra.Command) error {
 	if f.output == "text" {
 		return printConsolidation(cmd.OutOrStdout(), consolidation, wanted)
 	}
-	texts, err := documents(stream, inputs)
+	texts, err := planning.Texts(stream, inputs)
 	if err != nil {
 		return err
 	}

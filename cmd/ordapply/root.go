@@ -10,6 +10,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/abortable"
 	"github.com/ordapply/ordapply/internal/completion"
+	"github.com/ordapply/ordapply/internal/exporting"
 	"github.com/ordapply/ordapply/internal/help"
 	"github.com/ordapply/ordapply/internal/plandiff"
 	"github.com/ordapply/ordapply/internal/rbac"
@@ -58,7 +59,7 @@ first, then layer by layer, each when the one before it is ready.
 	root.PersistentFlags().String("config", "", "file with values for flags, one per line; environment variables ORDAPPLY_… take precedence")
 	verbose.Register(root.PersistentFlags())
 	root.SetGlobalNormalizationFunc(verbose.LongNames)
-	root.AddCommand(newApply(), plandiff.NewPlan(), plandiff.NewDiff(), newGraph(), newSort(), newVet(), newExplain(), newInit(), newExport(), newConsolidate(), newHealth(), newReport(), rbac.NewCommand(), newVersion())
+	root.AddCommand(newApply(), plandiff.NewPlan(), plandiff.NewDiff(), newGraph(), newSort(), newVet(), newExplain(), newInit(), exporting.NewCommand(), newConsolidate(), newHealth(), newReport(), rbac.NewCommand(), newVersion())
 	root.AddCommand(newApplySet(), newDelete(), setstatus.NewHistory(), setstatus.NewList(), newRollback(), setstatus.NewCommand())
 	help.Install(root, columns,
 		help.Task{Title: "Apply and delete:", Verbs: []string{"apply", "delete", "rollback"}},

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
@@ -17,7 +16,6 @@ import (
 	"github.com/ordapply/ordapply/internal/source"
 	"github.com/ordapply/ordapply/internal/usage"
 	"github.com/ordapply/ordapply/manifest"
-	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -98,7 +96,7 @@ func sortByPlan(cmd *cobra.Command, in *planning.Offline, marks bool) error {
 	if err != nil {
 		return err
 	}
-	texts, err := documents(stream, inputs)
+	texts, err := planning.Texts(stream, inputs)
 	if err != nil {
 		return err
 	}
@@ -126,7 +124,7 @@ func sortByPlan(cmd *cobra.Command, in *planning.Offline, marks bool) error {
 		}
 	}
 	for _, hook := range stream.Hooks { // Helm ignores their position
-		texts, err := documents(&apply.Stream{Resources: []ordering.Resource{hook}}, inputs)
+		texts, err := planning.Texts(&apply.Stream{Resources: []ordering.Resource{hook}}, inputs)
 		if err != nil {
 			return err
 		}
@@ -135,39 +133,4 @@ func sortByPlan(cmd *cobra.Command, in *planning.Offline, marks bool) error {
 	}
 	_, err = cmd.OutOrStdout().Write(out.Bytes())
 	return err
-}
-
-// documents returns the text of each resource, ending in a newline.
-func documents(stream *apply.Stream, inputs []apply.Input) (map[object.ID][]byte, error) {
-	bySource := map[string]apply.Input{}
-	for _, in := range inputs {
-		if in.Text != nil {
-			bySource[in.Source] = in
-		}
-	}
-	texts := make(map[object.ID][]byte, len(stream.Resources))
-	for _, r := range stream.Resources {
-		if in, ok := bySource[r.Source]; ok {
-			text := bytes.TrimLeft(withoutMarks(in.Text), "\r\n")
-			texts[r.ID] = append(bytes.TrimRight(text, "\r\n"), '\n')
-			continue
-		}
-		text, err := yaml.Marshal(r.Object)
-		if err != nil {
-			return nil, fmt.Errorf("print %s: %w", r.ID, err)
-		}
-		texts[r.ID] = text
-	}
-	return texts, nil
-}
-
-// withoutMarks removes the layer marks of an earlier run.
-func withoutMarks(text []byte) []byte {
-	var out []byte
-	for line := range bytes.Lines(text) {
-		if !bytes.HasPrefix(line, []byte("## START layer: ")) && !bytes.HasPrefix(line, []byte("## END layer: ")) {
-			out = append(out, line...)
-		}
-	}
-	return out
 }

@@ -38,12 +38,13 @@ type pkgRow struct {
 func importTable() []tier {
 	return []tier{
 		{title: "programs: flags, streams, exit codes", packages: []pkgRow{
-			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/completion", "internal/connect", "internal/consolidate", "internal/drawing", "internal/events", "internal/exit", "internal/healthfiles", "internal/help", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/initorder", "internal/nearest", "internal/orderfile", "internal/outfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "internal/version", "internal/vet", "kube", "manifest", "object", "ordering", "preview", "sortorder", "state"}},
+			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/completion", "internal/connect", "internal/consolidate", "internal/drawing", "internal/events", "internal/exit", "internal/exporting", "internal/healthfiles", "internal/help", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/initorder", "internal/nearest", "internal/orderfile", "internal/outfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "internal/version", "internal/vet", "kube", "manifest", "object", "ordering", "preview", "sortorder", "state"}},
 			{"examples/library", "applies a stream, in 30 lines", []string{"apply", "kube", "manifest", "ordering"}},
 			{"cmd/sortorder", "the KRM function", []string{"fn", "internal/plain", "internal/version", "sortorder"}},
 		}},
 		{title: "verbs", packages: []pkgRow{
 			{"internal/completion", "what a shell completes", []string{"internal/connect", "internal/plain", "internal/setflags", "internal/setlist", "kube"}},
+			{"internal/exporting", "the verb export", []string{"apply", "internal/export", "internal/export/argocd", "internal/export/flux", "internal/healthfiles", "internal/orderfile", "internal/plain", "internal/planning", "internal/usage"}},
 			{"internal/plandiff", "what an apply would change: plan, diff, plan files", []string{"apply", "health", "internal/abortable", "internal/asyncwriter", "internal/connect", "internal/fielddiff", "internal/outfile", "internal/plain", "internal/planning", "internal/planprint", "internal/setflags", "internal/source", "internal/terminal", "internal/usage", "internal/verbose", "kube", "object", "ordering", "preview"}},
 			{"internal/rbac", "the Roles that a run needs", []string{"apply", "applyset", "internal/access", "internal/connect", "internal/healthfiles", "internal/hookrun", "internal/hooks", "internal/plain", "internal/planning", "internal/setflags", "internal/source", "internal/usage", "kube", "object", "ordering", "state"}},
 			{"internal/setstatus", "the health of an apply set, once or as it changes", []string{"apply", "health", "internal/asyncwriter", "internal/connect", "internal/exit", "internal/fielddiff", "internal/healthfiles", "internal/orderfile", "internal/plain", "internal/redact", "internal/setflags", "internal/setlist", "internal/terminal", "internal/usage", "kube", "object", "ordering", "state"}},
@@ -54,6 +55,13 @@ func importTable() []tier {
 		{title: "the page and the trace of a run", packages: []pkgRow{
 			{"internal/tracing", "a run as an OpenTelemetry trace", []string{"internal/track", "internal/version", "kube", "object", "ordering", "progress"}},
 			{"internal/htmlreport", "a run as an HTML page", []string{"internal/events", "object"}},
+		}},
+		{title: "trees of other engines", packages: []pkgRow{
+			{"internal/export/argocd", "a stream as Argo CD's Applications", []string{"health", "internal/cellua", "internal/export", "internal/ignorefields", "internal/plain", "internal/toolkeys", "object"}},
+			{"internal/export/flux", "a stream as Flux's Kustomizations", []string{"health", "internal/celcondition", "internal/export", "internal/ignorefields", "internal/plain", "object"}},
+		}},
+		{title: "units of an export", packages: []pkgRow{
+			{"internal/export", "cuts a plan into what an engine reconciles one by one", []string{"health", "internal/abortable", "internal/graph", "internal/outfile", "internal/plain", "object", "ordering"}},
 		}},
 		{title: "frame of a command", packages: []pkgRow{
 			{"internal/exit", "exit codes, and the outcome of a run that is reported", []string{"apply", "internal/abortable", "internal/events", "internal/usage", "state"}},
@@ -187,6 +195,7 @@ func importTable() []tier {
 			{"internal/references", "which resource needs which, from their manifests", []string{"internal/graph", "internal/nearest", "object"}},
 		}},
 		{title: "inside decisions", packages: []pkgRow{
+			{"internal/cellua", "conditions in CEL as health checks in Lua", []string{"internal/celcondition"}},
 			{"internal/graph", "what waits for what: ranks, cycles, contradicting edges", nil},
 			{"internal/nearest", "the name that a misspelled one means", []string{"object"}},
 		}},

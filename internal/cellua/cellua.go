@@ -168,22 +168,3 @@ local function holds(f)
   return ok and v == true
 end
 `
-
-// quote returns a string literal.
-func quote(text string) string {
-	var out strings.Builder
-	out.WriteByte('"')
-	for _, b := range []byte(text) {
-		switch {
-		case b == '"' || b == '\\':
-			out.WriteByte('\\')
-			out.WriteByte(b)
-		case b < ' ' || b == 0x7f:
-			fmt.Fprintf(&out, "\\%03d", b)
-		default:
-			out.WriteByte(b)
-		}
-	}
-	out.WriteByte('"')
-	return out.String()
-}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,27 +51,21 @@ func (t *Tree) Compare(ctx context.Context, dir string) ([]Difference, error) {
 	return out, nil
 }
 
-// Write writes what differs, and removes files that an earlier export wrote and this one
-// does not. It returns the differences that it removed.
+// Write writes the files that differ, and removes those of an earlier export that this one
+// does not have. It returns the differences that there were.
 func (t *Tree) Write(ctx context.Context, dir string) ([]Difference, error) {
 	differences, err := t.Compare(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range differences {
-		file := filepath.Join(dir, filepath.FromSlash(d.Path))
 		text, wanted := t.Files[d.Path]
-		if !wanted {
-			if err := os.Remove(file); err != nil {
-				return nil, err
-			}
-			_ = os.Remove(filepath.Dir(file)) // only if it is empty
-			continue
+		if wanted {
+			err = outfile.WriteBelow(ctx, dir, d.Path, 0o644, text)
+		} else {
+			err = outfile.RemoveBelow(dir, d.Path)
 		}
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return nil, err
-		}
-		if err := outfile.Write(ctx, file, 0o644, text); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}

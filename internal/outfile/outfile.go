@@ -207,3 +207,25 @@ func sendTo(ctx context.Context, file *os.File, text []byte, until time.Time) er
 	_, err := file.Write(text)
 	return errors.Join(err, file.Close())
 }
+
+// WriteBelow writes a file of a folder, given by its slash-separated path, and creates the
+// folders it is in.
+func WriteBelow(ctx context.Context, dir, path string, mode fs.FileMode, text []byte) error {
+	name := filepath.Join(dir, filepath.FromSlash(path))
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return Write(ctx, name, mode, text)
+}
+
+// RemoveBelow removes a file of a folder, and the folders that are empty without it.
+func RemoveBelow(dir, path string) error {
+	name := filepath.Join(dir, filepath.FromSlash(path))
+	if err := os.Remove(name); err != nil {
+		return err
+	}
+	for parent := filepath.Dir(name); parent != filepath.Clean(dir) && os.Remove(parent) == nil; {
+		parent = filepath.Dir(parent)
+	}
+	return nil
+}

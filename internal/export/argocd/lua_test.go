@@ -1,8 +1,7 @@
-package cellua_test
+package argocd_test
 
 import (
 	"encoding/csv"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -103,13 +102,13 @@ func TestWhatLuaCannotSay(t *testing.T) {
 func TestBuiltInRulesInLua(t *testing.T) {
 	root := os.Getenv("ORDAPPLY_HEALTH_CASES")
 	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "health-cases")
+		root = filepath.Join("..", "..", "..", "..", "shared", "health-cases")
 	}
 	list, err := os.Open(filepath.Join(root, "cases.tsv"))
 	if err != nil {
 		t.Skipf("the collection of statuses is not at %s", root)
 	}
-	defer list.Close()
+	defer func() { require.NoError(t, list.Close()) }()
 	table := csv.NewReader(list)
 	table.Comma, table.LazyQuotes = '\t', true
 	rows, err := table.ReadAll()
@@ -130,5 +129,5 @@ func TestBuiltInRulesInLua(t *testing.T) {
 		compared++
 	}
 	require.Greater(t, compared, 20)
-	fmt.Println(compared)
+
 }

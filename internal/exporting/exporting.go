@@ -1,4 +1,7 @@
-package main
+// Package exporting is the verb export: it writes a stream as a tree for another engine.
+//
+//	root.AddCommand(exporting.NewCommand())
+package exporting
 
 import (
 	"cmp"
@@ -28,7 +31,8 @@ type exportFlags struct {
 	check, lossy bool
 }
 
-func newExport() *cobra.Command {
+// NewCommand returns the verb.
+func NewCommand() *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:   "export --to ENGINE -f FILE -o FOLDER",
@@ -149,7 +153,7 @@ func (f *exportFlags) stream(cmd *cobra.Command) (*export.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts, err := documents(stream, inputs)
+	texts, err := planning.Texts(stream, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +167,7 @@ func (f *exportFlags) stream(cmd *cobra.Command) (*export.Stream, error) {
 	for _, s := range plan.Skipped {
 		plain.Fprintf(cmd.ErrOrStderr(), "left out: %s (%s)\n", s.ID, s.Why.Detail)
 	}
-	hooks, err := documents(&apply.Stream{Resources: stream.Hooks}, inputs)
+	hooks, err := planning.Texts(&apply.Stream{Resources: stream.Hooks}, inputs)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,133 @@
+package argocd
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/ordapply/ordapply/internal/export"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/toolkeys"
+	own "github.com/ordapply/ordapply/object"
+)
+
+// object is an object of Argo CD.
+type object = map[string]any
+
+// exporter exports one stream.
+type exporter struct {
+	*export.Stream
+	options Options
+	units   []export.Unit
+	rounds  []int // per unit: how many units must come before it, one after the other
+	of      []int // per step: its unit
+	tree    *export.Tree
+}
+
+// moveLate moves what becomes ready only by a later unit into that unit, such as a claim
+// to the Pod that binds it: Argo CD waits for everything that it has synced.
+func (e *exporter) moveLate() {
+	e.of = make([]int, len(e.Plan.Steps))
+	for u, unit := range e.units {
+		for _, i := range unit.Steps {
+			e.of[i] = u
+		}
+	}
+	at := e.Plan.Positions()
+	for u := range e.units {
+		for _, i := range e.units[u].Checks {
+			if e.of[i] >= u {
+				continue
+			}
+			if user := e.firstUser(i, at); user < u {
+				e.lose(i, "is ready only when "+e.units[u].Name+" is applied, and Argo CD waits for it before")
+				continue
+			}
+			from := &e.units[e.of[i]]
+			from.Steps = slices.DeleteFunc(slices.Clone(from.Steps), func(s int) bool { return s == i })
+			e.units[u].Steps = append(slices.Clone(e.units[u].Steps), i)
+			slices.Sort(e.units[u].Steps)
+			e.of[i] = u
+		}
+	}
+}
+
+// firstUser returns the first unit with a step that needs the step.
+func (e *exporter) firstUser(step int, at map[own.ID]int) int {
+	first := len(e.units)
+	for i, s := range e.Plan.Steps {
+		for _, n := range s.Needs {
+			if at[n.ID] == step {
+				first = min(first, e.of[i])
+			}
+		}
+	}
+	return first
+}
+
+// count sets the rounds: units that wait for none of each other share one.
+func (e *exporter) count() {
+	e.rounds = make([]int, len(e.units))
+	for u, unit := range e.units {
+		for _, before := range unit.After {
+			e.rounds[u] = max(e.rounds[u], e.rounds[before]+1)
+		}
+	}
+}
+
+// lose records that something of the order is not kept.
+func (e *exporter) lose(step int, detail string) {
+	e.tree.AddLost(e.Stream, []export.Lost{{Step: step, Detail: detail}})
+}
+
+// Annotations that Argo CD reads.
+const (
+	syncOptions  = "argocd.argoproj.io/sync-options"
+	ignoreHealth = "argocd.argoproj.io/ignore-healthcheck" // an Application is healthy without it
+)
+
+// annotations returns what tells Argo CD the order, and the same as ordapply's own
+// annotations.
+func (e *exporter) annotations(step int) map[string]string {
+	out := map[string]string{}
+	obj := e.Object(step)
+	given := obj.GetAnnotations()
+	if e.options.Form == OneApplication {
+		out[toolkeys.SyncWave] = strconv.Itoa(e.rounds[e.of[step]])
+	} else if !slices.Contains(e.units[e.of[step]].Checks, step) {
+		out[ignoreHealth] = "true"
+	}
+	switch {
+	case given[syncOptions] != "":
+	case given["ordapply.dev/lifecycle"] == "keep" || given["helm.sh/resource-policy"] == "keep" || e.Plan.Steps[step].ID.IsNamespace():
+		out[syncOptions] = "Prune=false,Delete=false"
+	case given["ordapply.dev/on-immutable"] == "recreate":
+		out[syncOptions] = "Force=true,Replace=true"
+	}
+	return out
+}
+
+// addHooks adds the manifests of Helm hooks, which Argo CD runs in its own phases.
+func (e *exporter) addHooks() error {
+	names := map[string]bool{}
+	for _, hook := range e.Plan.Hooks {
+		if e.options.Form != OneApplication {
+			e.tree.Lost = append(e.tree.Lost, plain.Sprintf("%s is a Helm hook (%s), and no layer has it: use --form=%s", hook.ID, hook.Event, OneApplication))
+			continue
+		}
+		name := fmt.Sprintf("layers/hooks/%s-%s.yaml", export.Label(hook.ID.Kind), export.Label(hook.ID.Name))
+		if text := e.Hooks[hook.ID]; !names[name] && text != nil {
+			names[name] = true
+			if err := e.tree.Add(name, text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pathOf returns the path of a folder of the tree in the repository.
+func (e *exporter) pathOf(folder string) string {
+	return path.Join(e.options.Path, folder)
+}
