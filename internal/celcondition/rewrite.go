@@ -148,11 +148,11 @@ var macroEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return env.Extend(cel.EnableMacroCallTracking())
 })
 
-// fluxEnvironment has the functions that Flux evaluates conditions with
+// fluxEnvironment has the functions that Flux evaluates conditions with; it checks no types
 // (github.com/fluxcd/pkg/runtime/cel, v0.91.0).
 var fluxEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(cel.Variable("self", cel.DynType),
-		cel.HomogeneousAggregateLiterals(), cel.DefaultUTCTimeZone(true), cel.CrossTypeNumericComparisons(true),
+		cel.DefaultUTCTimeZone(true), cel.CrossTypeNumericComparisons(true),
 		cel.OptionalTypes(), ext.Strings(), ext.Sets(), ext.Encoders())
 })
 

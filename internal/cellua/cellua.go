@@ -46,7 +46,7 @@ func NeedsLibraries(script string) bool {
 func (c Check) script() (string, error) {
 	var out strings.Builder
 	if c.Name != "" {
-		fmt.Fprintf(&out, "if obj.metadata.name == %s and (obj.metadata.namespace or \"\") == %s then\n", quote(c.Name), quote(c.Namespace))
+		out.WriteString(fmt.Sprintf("if obj.metadata.name == %s and (obj.metadata.namespace or \"\") == %s then\n", quote(c.Name), quote(c.Namespace)))
 	} else {
 		out.WriteString("do\n")
 	}
@@ -55,14 +55,14 @@ func (c Check) script() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&out, "  if holds(function() return %s end) then return {status = \"Degraded\", message = %s} end\n", text, quote(message(c.Failed)))
+		out.WriteString(fmt.Sprintf("  if holds(function() return %s end) then return {status = \"Degraded\", message = %s} end\n", text, quote(message(c.Failed))))
 	}
 	if c.Ready != "" {
 		text, err := Condition(c.Ready)
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&out, "  if not holds(function() return %s end) then return {status = \"Progressing\", message = %s} end\n", text, quote("waits for "+message(c.Ready)))
+		out.WriteString(fmt.Sprintf("  if not holds(function() return %s end) then return {status = \"Progressing\", message = %s} end\n", text, quote("waits for "+message(c.Ready))))
 	}
 	out.WriteString("  return {status = \"Healthy\", message = \"\"}\nend\n")
 	return out.String(), nil

@@ -15,7 +15,7 @@ func quote(text string) string {
 			out.WriteByte('\\')
 			out.WriteByte(b)
 		case b < ' ' || b == 0x7f:
-			fmt.Fprintf(&out, "\\%03d", b)
+			out.WriteString(fmt.Sprintf("\\%03d", b))
 		default:
 			out.WriteByte(b)
 		}
