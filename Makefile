@@ -102,6 +102,32 @@ test-oldest: build kustomize localcluster emit-peers helm-referee otlp-receiver 
 	$(BIN)/localcluster build --kubernetes oldest
 	LOCALCLUSTER_KUBERNETES=oldest $(GO) test -parallel $(PARALLEL) -timeout 60m ./cmd/ordapply ./internal/readme ./internal/setstatus
 
+# Other engines that tests run ordapply's exports on, and what these read from.
+FLUX_PROGRAMS := github.com/fluxcd/source-controller github.com/fluxcd/kustomize-controller github.com/google/go-containerregistry/cmd/registry
+
+.PHONY: engines
+engines: $(BIN)/engines/kustomize-controller $(BIN)/engines/argocd ## build the controllers of Flux and Argo CD that test-engines runs (some minutes, once)
+
+$(BIN)/engines/kustomize-controller: engines/flux/go.mod
+	@echo "building Flux's controllers and a registry"
+	@mkdir -p $(@D) && $(GO) -C engines/flux build -trimpath -ldflags '-s -w' -o $(@D)/ $(FLUX_PROGRAMS)
+	@touch $@
+
+$(BIN)/engines/argocd: engines/argocd/go.mod
+	@echo "building Argo CD"
+	@$(GO) -C engines/argocd build -trimpath -ldflags '-s -w' -o $@ github.com/argoproj/argo-cd/v3/cmd
+	@touch $@
+
+.PHONY: test-engines
+test-engines: build kustomize localcluster engines ## apply exported trees with the real Flux and Argo CD, and prove their order (needs redis-server and git)
+	$(GO) -C engines test -count=1 -v -timeout 40m ./...
+
+# CI runs these tests where the controllers are built, and says so where they are not.
+.PHONY: check-engines
+check-engines:
+	@if [ -x $(BIN)/engines/argocd ]; then $(MAKE) --no-print-directory test-engines; \
+	else echo "left out: the tests with Flux and Argo CD, which are not built here (make test-engines)"; fi
+
 # An image that has git, make and Go, and nothing else that this project uses.
 GO_IMAGE ?= golang:1.26
 # What a newcomer does: clone, build, follow the README, the pages and the tutorial, demo.
@@ -227,7 +253,7 @@ cross: ## build both programs for the systems that the tests do not run on
 	for system in windows darwin; do GOOS=$$system $(GO) build -o $(BIN)/cross/ ./cmd/ordapply ./cmd/sortorder || exit 1; done
 
 .PHONY: check
-check: lint cross test demo ## exactly what CI runs
+check: lint cross test demo check-engines ## exactly what CI runs
 
 .PHONY: clean
 clean: ## remove build outputs, but not the cache of the control plane

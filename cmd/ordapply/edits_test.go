@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/applyset"
@@ -290,7 +291,15 @@ func (e *edits) makeEdit(o *edited) {
 	file := e.file(o.file+".edited", next)
 	switch o.by {
 	case "replace":
-		_, err = e.resource(o).Update(e.t.Context(), next, metav1.UpdateOptions{FieldManager: "kubectl-replace"})
+		err = retry.RetryOnConflict(retry.DefaultRetry, func() error { // a controller has written in between
+			live, err := e.resource(o).Get(e.t.Context(), o.obj.GetName(), metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			next.SetResourceVersion(live.GetResourceVersion())
+			_, err = e.resource(o).Update(e.t.Context(), next, metav1.UpdateOptions{FieldManager: "kubectl-replace"})
+			return err
+		})
 		require.NoError(e.t, err, "%s", o)
 	case "kubectl replace":
 		out, err := e.cluster.TryKubectl("replace", "-f", file)

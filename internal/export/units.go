@@ -50,10 +50,18 @@ type cutter struct {
 	lost       []Lost
 }
 
-// Units cuts a plan into units, in an order in which each follows what it waits for.
-// instant reports whether a step is ready as soon as it is applied. lost are the gates
-// that units cannot keep.
-func Units(plan *ordering.Plan, instant func(step int) bool) (units []Unit, lost []Lost) {
+// Cut is a plan in units.
+type Cut struct {
+	Units []Unit // in an order in which each follows what it waits for
+	// With are for each step the units with which it can become ready: its own, or later
+	// ones, if it needs what these apply.
+	With [][]int
+	Lost []Lost // gates that units cannot keep
+}
+
+// Units cuts a plan into units. instant reports whether a step is ready as soon as it is
+// applied.
+func Units(plan *ordering.Plan, instant func(step int) bool) Cut {
 	c := &cutter{plan: plan, at: plan.Positions(), instant: instant, places: make([]place, len(plan.Steps)), within: make([]int, len(plan.Steps))}
 	c.dependents = dependents(plan, c.at)
 	c.placeSteps()
@@ -62,7 +70,11 @@ func Units(plan *ordering.Plan, instant func(step int) bool) (units []Unit, lost
 	c.connect()
 	c.check()
 	c.limit()
-	return c.units, c.lost
+	with := make([][]int, len(plan.Steps))
+	for i := range with {
+		with[i] = c.checkers(i)
+	}
+	return Cut{c.units, with, c.lost}
 }
 
 // placeSteps puts each step into a place: its wave, its layer, and within the wave behind

@@ -51,7 +51,7 @@ func TestUnitsKeepTheGates(t *testing.T) {
 func requireGates(t *testing.T, plan *ordering.Plan, name string) {
 	t.Helper()
 	for _, instant := range []bool{true, false} {
-		units, _ := export.Units(plan, func(int) bool { return instant })
+		units := export.Units(plan, func(int) bool { return instant }).Units
 		unitOf, names := map[int]int{}, map[string]bool{}
 		for u, unit := range units {
 			require.False(t, names[unit.Name], "%s: two units %s", name, unit.Name)

@@ -32,10 +32,10 @@ type Options struct {
 
 // Export returns the tree of a stream.
 func Export(s *export.Stream, o Options) (*export.Tree, error) {
-	units, lost := export.Units(s.Plan, s.IsInstant)
-	e := &exporter{Stream: s, options: o, units: units, tree: &export.Tree{}}
-	e.tree.AddLost(s, lost)
-	e.moveLate()
+	cut := export.Units(s.Plan, s.IsInstant)
+	e := &exporter{Stream: s, options: o, units: cut.Units, tree: &export.Tree{}}
+	e.tree.AddLost(s, cut.Lost)
+	e.moveLate(cut.With)
 	e.count()
 	for _, unit := range e.units {
 		if err := e.tree.AddLayer(s, unit, e.annotations); err != nil {

@@ -20,37 +20,46 @@ type exporter struct {
 	*export.Stream
 	options Options
 	units   []export.Unit
-	rounds  []int // per unit: how many units must come before it, one after the other
-	of      []int // per step: its unit
+	rounds  []int  // per unit: how many units must come before it, one after the other
+	of      []int  // per step: its unit
+	moved   []bool // per step: moveLate has moved it
 	tree    *export.Tree
 }
 
-// moveLate moves what becomes ready only by a later unit into that unit, such as a claim
+// moveLate moves what becomes ready only with a later unit into that unit, such as a claim
 // to the Pod that binds it: Argo CD waits for everything that it has synced.
-func (e *exporter) moveLate() {
-	e.of = make([]int, len(e.Plan.Steps))
+func (e *exporter) moveLate(with [][]int) {
+	e.of, e.moved = make([]int, len(e.Plan.Steps)), make([]bool, len(e.Plan.Steps))
 	for u, unit := range e.units {
 		for _, i := range unit.Steps {
 			e.of[i] = u
 		}
 	}
 	at := e.Plan.Positions()
-	for u := range e.units {
-		for _, i := range e.units[u].Checks {
-			if e.of[i] >= u {
-				continue
-			}
-			if user := e.firstUser(i, at); user < u {
-				e.lose(i, "is ready only when "+e.units[u].Name+" is applied, and Argo CD waits for it before")
-				continue
-			}
-			from := &e.units[e.of[i]]
-			from.Steps = slices.DeleteFunc(slices.Clone(from.Steps), func(s int) bool { return s == i })
-			e.units[u].Steps = append(slices.Clone(e.units[u].Steps), i)
-			slices.Sort(e.units[u].Steps)
-			e.of[i] = u
+	for i, later := range with {
+		u, user := slices.Min(later), e.firstUser(i, at)
+		if u == e.of[i] && e.isUnboundClaim(i) && user < len(e.units) {
+			u = user
 		}
+		if u <= e.of[i] {
+			continue
+		}
+		if user < u {
+			e.lose(i, "is ready only when "+e.units[u].Name+" is applied, and Argo CD waits for it before")
+			continue
+		}
+		from := &e.units[e.of[i]]
+		from.Steps = slices.DeleteFunc(slices.Clone(from.Steps), func(s int) bool { return s == i })
+		e.units[u].Steps = append(slices.Clone(e.units[u].Steps), i)
+		slices.Sort(e.units[u].Steps)
+		e.of[i], e.moved[i] = u, true
 	}
+}
+
+// isUnboundClaim reports whether a step is a claim whose readiness nothing waits for,
+// because its first Pod binds it.
+func (e *exporter) isUnboundClaim(step int) bool {
+	return e.Plan.Steps[step].ID.GroupKind() == "PersistentVolumeClaim" && !slices.Contains(e.units[e.of[step]].Checks, step)
 }
 
 // firstUser returns the first unit with a step that needs the step.

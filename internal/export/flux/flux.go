@@ -43,9 +43,10 @@ type object = map[string]any
 
 // Export returns the tree of a stream.
 func Export(s *export.Stream, o Options) (*export.Tree, error) {
-	units, lost := export.Units(s.Plan, s.IsInstant)
+	cut := export.Units(s.Plan, s.IsInstant)
+	units := cut.Units
 	e := &exporter{Stream: s, options: o, units: units, tree: &export.Tree{}}
-	e.tree.AddLost(s, lost)
+	e.tree.AddLost(s, cut.Lost)
 	source, err := o.Source.object(o)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -13,7 +14,8 @@ import (
 type Request struct {
 	Key
 	Verb, Subresource string
-	User              string
+	User, UserAgent   string
+	DryRun            bool
 	Arrived, Answered time.Time
 	Code              int             // of the response
 	Object            json.RawMessage // the response, if the log's policy includes it
@@ -40,6 +42,7 @@ func Requests(path string, from int64) ([]Request, error) {
 		var r struct {
 			record
 			User           struct{ Username string }
+			RequestURI     string
 			ResponseObject json.RawMessage
 		}
 		if err := json.Unmarshal(line, &r); err != nil {
@@ -47,7 +50,8 @@ func Requests(path string, from int64) ([]Request, error) {
 		}
 		if r.Stage == "ResponseComplete" {
 			requests = append(requests, Request{
-				Key: r.key(), Verb: r.Verb, Subresource: r.ObjectRef.Subresource, User: r.User.Username,
+				Key: r.key(), Verb: r.Verb, Subresource: r.ObjectRef.Subresource,
+				User: r.User.Username, UserAgent: r.UserAgent, DryRun: strings.Contains(r.RequestURI, "dryRun="),
 				Arrived: r.RequestReceivedTimestamp, Answered: r.StageTimestamp,
 				Code: r.ResponseStatus.Code, Object: r.ResponseObject,
 			})
