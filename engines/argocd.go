@@ -118,7 +118,7 @@ func (a *ArgoCD) Publish(t *testing.T, tree, name string, health bool) {
 func (a *ArgoCD) UntilSynced(t *testing.T, name string, count int, limit time.Duration) {
 	t.Helper()
 	status := func() []string {
-		out, _ := a.cluster.TryKubectl("get", "applications", "-n", "argocd", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status.sync.status} {.status.operationState.phase} {.status.health.status} {.status.operationState.message}{"\n"}{end}`)
+		out, _ := a.cluster.TryKubectl("get", "applications", "-n", "argocd", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status.sync.status} {.status.operationState.phase} {.status.health.status} {.status.operationState.message} out of sync:{range .status.resources[?(@.status=="OutOfSync")]} {.kind}/{.name}{end}{"\n"}{end}`)
 		var lines []string
 		for line := range strings.Lines(out) {
 			if strings.HasPrefix(line, name) {

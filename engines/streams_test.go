@@ -43,10 +43,10 @@ func ordapply(t *testing.T, stream []byte, args ...string) []byte {
 }
 
 // planOf returns the plan of a stream.
-func planOf(t *testing.T, stream []byte) Plan {
+func planOf(t *testing.T, stream []byte, args ...string) Plan {
 	t.Helper()
 	var plan Plan
-	require.NoError(t, json.Unmarshal(ordapply(t, stream, "plan", "--dry-run=client", "-o", "json"), &plan))
+	require.NoError(t, json.Unmarshal(ordapply(t, stream, append([]string{"plan", "--dry-run=client", "-o", "json"}, args...)...), &plan))
 	require.NotEmpty(t, plan.Steps)
 	return plan
 }

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"maps"
 	"strconv"
 
 	"github.com/ordapply/ordapply/internal/ignorefields"
@@ -9,6 +10,13 @@ import (
 
 // finalizer deletes what an Application has synced when it is deleted, in reverse order.
 const finalizer = "resources-finalizer.argocd.argoproj.io"
+
+// Argo CD compares as the API server applies: what defaults and controllers add is no
+// difference, which would keep an Application from being synced for ever.
+const (
+	compareOptions = "argocd.argoproj.io/compare-options"
+	serverSideDiff = "ServerSideDiff=true"
+)
 
 // layerLabel names the layer of an Application.
 const layerLabel = "ordapply-layer"
@@ -49,10 +57,9 @@ func (e *exporter) addObjects() error {
 
 // application returns an Application.
 func (e *exporter) application(name string, annotations, spec object) object {
-	metadata := object{"name": name, "namespace": e.options.Namespace, "finalizers": []string{finalizer}}
-	if len(annotations) > 0 {
-		metadata["annotations"] = annotations
-	}
+	all := object{compareOptions: serverSideDiff}
+	maps.Copy(all, annotations)
+	metadata := object{"name": name, "namespace": e.options.Namespace, "finalizers": []string{finalizer}, "annotations": all}
 	spec["syncPolicy"].(object)["automated"] = object{"prune": true, "selfHeal": true}
 	return object{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec}
 }
@@ -131,7 +138,7 @@ func (e *exporter) applicationSet() object {
 			"generators": []object{{"list": object{"elements": elements}}},
 			"strategy":   object{"type": "RollingSync", "deletionOrder": "Reverse", "rollingSync": object{"steps": steps}},
 			"template": object{
-				"metadata": object{"name": e.options.Name + "-{{.layer}}", "labels": object{layerLabel: "{{.layer}}"}, "finalizers": []string{finalizer}},
+				"metadata": object{"name": e.options.Name + "-{{.layer}}", "labels": object{layerLabel: "{{.layer}}"}, "annotations": object{compareOptions: serverSideDiff}, "finalizers": []string{finalizer}},
 				"spec":     e.spec("layers/{{.layer}}", all),
 			},
 		},
