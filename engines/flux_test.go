@@ -67,7 +67,7 @@ func TestFlux(t *testing.T) {
 		require.NotEmpty(t, proof.Broken())
 	})
 	t.Run("nothing comes after a layer that fails", func(t *testing.T) {
-		stream := inNamespace(strings.Replace(layersStream, "labels: {app: db}", "labels: {app: db}, annotations: {localcluster/behaviour: never-ready}", 1), "failing")
+		stream := inNamespace(strings.Replace(layersStream, "localcluster/ready-after: 5s", "localcluster/behaviour: never-ready", 1), "failing")
 		flux.Publish(t, exportToFlux(t, flux, "failing", stream, nil), "failing")
 		time.Sleep(45 * time.Second) // its timeout is 30s
 		requireNotWritten(t, cluster, auditlog.Key{Resource: "configmaps", Namespace: "failing", Name: "after"})

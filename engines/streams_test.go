@@ -85,7 +85,7 @@ metadata: {name: db, namespace: NAMESPACE, annotations: {ordapply.dev/layer: o/d
 spec:
   selector: {matchLabels: {app: db}}
   template:
-    metadata: {labels: {app: db}}
+    metadata: {labels: {app: db}, annotations: {localcluster/ready-after: 5s}}
     spec: {containers: [{name: db, image: "db:1"}]}
 ---
 apiVersion: v1
@@ -112,7 +112,7 @@ spec:
   serviceName: db
   selector: {matchLabels: {app: db}}
   template:
-    metadata: {labels: {app: db}}
+    metadata: {labels: {app: db}, annotations: {localcluster/ready-after: 5s}}
     spec:
       containers: [{name: db, image: "db:1", volumeMounts: [{name: data, mountPath: /data}]}]
       volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]

@@ -8,10 +8,7 @@
 // which Argo CD opens on request: see NeedsLibraries.
 package cellua
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // Check is what defines when objects are healthy and when they are degraded.
 type Check struct {
@@ -46,7 +43,7 @@ func NeedsLibraries(script string) bool {
 func (c Check) script() (string, error) {
 	var out strings.Builder
 	if c.Name != "" {
-		out.WriteString(fmt.Sprintf("if obj.metadata.name == %s and (obj.metadata.namespace or \"\") == %s then\n", quote(c.Name), quote(c.Namespace)))
+		out.WriteString("if obj.metadata.name == " + quote(c.Name) + " and (obj.metadata.namespace or \"\") == " + quote(c.Namespace) + " then\n")
 	} else {
 		out.WriteString("do\n")
 	}
@@ -55,14 +52,14 @@ func (c Check) script() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		out.WriteString(fmt.Sprintf("  if holds(function() return %s end) then return {status = \"Degraded\", message = %s} end\n", text, quote(message(c.Failed))))
+		out.WriteString("  if holds(function() return " + text + " end) then return {status = \"Degraded\", message = " + quote(message(c.Failed)) + "} end\n")
 	}
 	if c.Ready != "" {
 		text, err := Condition(c.Ready)
 		if err != nil {
 			return "", err
 		}
-		out.WriteString(fmt.Sprintf("  if not holds(function() return %s end) then return {status = \"Progressing\", message = %s} end\n", text, quote("waits for "+message(c.Ready))))
+		out.WriteString("  if not holds(function() return " + text + " end) then return {status = \"Progressing\", message = " + quote("waits for "+message(c.Ready)) + "} end\n")
 	}
 	out.WriteString("  return {status = \"Healthy\", message = \"\"}\nend\n")
 	return out.String(), nil

@@ -1,7 +1,7 @@
 package cellua
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -15,7 +15,8 @@ func quote(text string) string {
 			out.WriteByte('\\')
 			out.WriteByte(b)
 		case b < ' ' || b == 0x7f:
-			out.WriteString(fmt.Sprintf("\\%03d", b))
+			code := strconv.Itoa(int(b))
+			out.WriteString(`\` + strings.Repeat("0", 3-len(code)) + code)
 		default:
 			out.WriteByte(b)
 		}

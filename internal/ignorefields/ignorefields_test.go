@@ -143,3 +143,16 @@ func FuzzParse(f *testing.F) {
 		require.Empty(t, ignorefields.Values(paths, whole), "%s: still there", text)
 	})
 }
+
+func TestPathsInJQ(t *testing.T) {
+	for text, want := range map[string]string{
+		"spec.replicas": `.["spec"].["replicas"]`,
+		"spec.template.spec.containers[name=app].image": `.["spec"].["template"].["spec"].["containers"][] | select(.["name"] == "app") | .["image"]`,
+		"spec.ports[*]":                `.["spec"].["ports"][]`,
+		"/metadata/annotations/a.b~1c": `.["metadata"].["annotations"].["a.b/c"]`,
+	} {
+		paths, err := ignorefields.Parse(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, paths[0].JQ())
+	}
+}

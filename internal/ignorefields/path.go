@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -201,11 +202,11 @@ func (p Path) JQ() string {
 		case len(s.keys) > 0:
 			out.WriteString("[]")
 			for _, key := range slices.Sorted(maps.Keys(s.keys)) {
-				fmt.Fprintf(&out, " | select(.[%q] == %q)", key, s.keys[key])
+				out.WriteString(" | select(.[" + strconv.Quote(key) + "] == " + strconv.Quote(s.keys[key]) + ")")
 			}
 			out.WriteString(" | ")
 		default:
-			fmt.Fprintf(&out, ".[%q]", s.field)
+			out.WriteString(".[" + strconv.Quote(s.field) + "]")
 		}
 	}
 	return strings.TrimSuffix(out.String(), " | ")
