@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,20 +64,18 @@ func (f *Flux) Publish(t *testing.T, tree, name string) {
 // UntilReady waits until all Kustomizations are ready.
 func (f *Flux) UntilReady(t *testing.T, limit time.Duration) {
 	t.Helper()
-	status := func() string {
-		out, _ := f.cluster.TryKubectl("get", "kustomizations", "-n", "flux-system", "-o", `jsonpath={range .items[*]}{.metadata.name}: {.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].message}{"\n"}{end}`)
-		return out
-	}
 	wait(t, limit, func() bool {
-		ready := 0
-		lines := strings.Split(strings.TrimSpace(status()), "\n")
-		for _, line := range lines {
-			if strings.Contains(line, ": True ") {
-				ready++
-			}
-		}
-		return ready == len(lines)
-	}, func() string { return fmt.Sprintf("Flux is not done after %s:\n%s", limit, status()) })
+		out, err := f.cluster.TryKubectl("get", "kustomizations", "-n", "flux-system", "-o", `jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}`)
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		return err == nil && !slices.ContainsFunc(lines, func(line string) bool { return line != "True" })
+	}, func() string { return fmt.Sprintf("Flux is not done after %s:\n%s", limit, f.status()) })
+}
+
+// status returns what Flux says of its Kustomizations, and what it complained of.
+func (f *Flux) status() string {
+	conditions, _ := f.cluster.TryKubectl("get", "kustomizations", "-n", "flux-system", "-o", `jsonpath={range .items[*]}{.metadata.name}: {.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].message}{"\n"}{end}`)
+	events, _ := f.cluster.TryKubectl("get", "events", "-n", "flux-system", "--field-selector=type=Warning", "-o", `jsonpath={range .items[*]}{.involvedObject.name}: {.message}{"\n"}{end}`)
+	return conditions + events
 }
 
 // moduleDir returns the folder of a module that a wrapper module pins.

@@ -77,6 +77,21 @@ func (p Proof) Broken() []string {
 // moments are the times of one object.
 type moments struct{ written, ready time.Time }
 
+// Unwritten counts the resources of a plan that an agent has not written yet.
+func Unwritten(plan Plan, log string, from int64, agent string) (int, error) {
+	requests, err := auditlog.Requests(log, from)
+	if err != nil {
+		return 0, err
+	}
+	seen, missing := observe(requests, agent), 0
+	for _, s := range plan.Steps {
+		if seen[s.key()] == nil {
+			missing++
+		}
+	}
+	return missing, nil
+}
+
 // Prove reads an audit log from an offset, and compares the first write of each resource
 // by an agent with the moment at which what it had to wait for was applied or ready.
 func Prove(plan Plan, log string, from int64, agent string) (Proof, error) {
@@ -87,12 +102,8 @@ func Prove(plan Plan, log string, from int64, agent string) (Proof, error) {
 	seen := observe(requests, agent)
 	var p Proof
 	for _, s := range plan.Steps {
-		at := seen[s.key()]
-		switch {
-		case at == nil:
+		if seen[s.key()] == nil {
 			p.Missing = append(p.Missing, s.String()+" was never written")
-		case at.ready.IsZero():
-			p.Missing = append(p.Missing, s.String()+" was never ready")
 		}
 	}
 	if len(p.Missing) > 0 {
@@ -102,7 +113,11 @@ func Prove(plan Plan, log string, from int64, agent string) (Proof, error) {
 		for _, earlier := range plan.gates(s) {
 			at, other := seen[s.key()], seen[earlier.Earlier.key()]
 			earlier.Later, earlier.Margin = s.resource, at.written.Sub(other.written)
-			if earlier.Ready {
+			switch {
+			case !earlier.Ready:
+			case other.ready.IsZero():
+				p.Missing = append(p.Missing, earlier.Earlier.String()+" was never ready, and "+s.String()+" was written")
+			default:
 				earlier.Margin = at.written.Sub(other.ready)
 			}
 			p.Gates = append(p.Gates, earlier)
