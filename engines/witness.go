@@ -77,6 +77,17 @@ func (p Proof) Broken() []string {
 // moments are the times of one object.
 type moments struct{ written, ready time.Time }
 
+// sightings are the moments of the objects that an audit log has.
+type sightings map[auditlog.Key]*moments
+
+// of returns the moments of a resource. The plural of some kinds is the kind itself.
+func (s sightings) of(r resource) *moments {
+	if at := s[r.key()]; at != nil {
+		return at
+	}
+	return s[auditlog.Key{Resource: strings.ToLower(r.Kind), Namespace: r.Namespace, Name: r.Name}]
+}
+
 // Unwritten counts the resources of a plan that an agent has not written yet.
 func Unwritten(plan Plan, log string, from int64, agent string) (int, error) {
 	requests, err := auditlog.Requests(log, from)
@@ -85,7 +96,7 @@ func Unwritten(plan Plan, log string, from int64, agent string) (int, error) {
 	}
 	seen, missing := observe(requests, agent), 0
 	for _, s := range plan.Steps {
-		if seen[s.key()] == nil {
+		if seen.of(s.resource) == nil {
 			missing++
 		}
 	}
@@ -102,7 +113,7 @@ func Prove(plan Plan, log string, from int64, agent string) (Proof, error) {
 	seen := observe(requests, agent)
 	var p Proof
 	for _, s := range plan.Steps {
-		if seen[s.key()] == nil {
+		if seen.of(s.resource) == nil {
 			p.Missing = append(p.Missing, s.String()+" was never written")
 		}
 	}
@@ -111,7 +122,7 @@ func Prove(plan Plan, log string, from int64, agent string) (Proof, error) {
 	}
 	for _, s := range plan.Steps {
 		for _, earlier := range plan.gates(s) {
-			at, other := seen[s.key()], seen[earlier.Earlier.key()]
+			at, other := seen.of(s.resource), seen.of(earlier.Earlier)
 			earlier.Later, earlier.Margin = s.resource, at.written.Sub(other.written)
 			switch {
 			case !earlier.Ready:
@@ -169,8 +180,8 @@ func (p Plan) isWithin(s planStep, layer int) bool {
 
 // observe collects the moments of each object. Whatever has no status that says more is
 // ready when it is written.
-func observe(requests []auditlog.Request, agent string) map[auditlog.Key]*moments {
-	seen := map[auditlog.Key]*moments{}
+func observe(requests []auditlog.Request, agent string) sightings {
+	seen := sightings{}
 	for _, r := range requests {
 		if r.Code >= 300 || r.DryRun || !slices.Contains([]string{"create", "update", "patch"}, r.Verb) {
 			continue
@@ -191,7 +202,7 @@ func observe(requests []auditlog.Request, agent string) map[auditlog.Key]*moment
 }
 
 // took is the time from the first write to the last resource that became ready.
-func took(seen map[auditlog.Key]*moments) time.Duration {
+func took(seen sightings) time.Duration {
 	var first, last time.Time
 	for _, at := range seen {
 		if first.IsZero() || at.written.Before(first) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -171,8 +172,28 @@ func TestPlansOfRealAnnotations(t *testing.T) {
 // offlineRun runs a command without a cluster and returns its exit code and
 // output.
 func offlineRun(args ...string) (int, string) {
-	var out bytes.Buffer
+	var out syncBuffer
 	return run(context.Background(), args, nil, &out, &out), out.String()
+}
+
+// syncBuffer is a buffer to which a command and its notices about slow steps write.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+// String returns what was written.
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
 }
 
 // annotatedFiles are files with one tool's annotations.

@@ -106,6 +106,7 @@ func newHungPhase(t *testing.T, lab chaosLab, namespace string, p phase, silent 
 			case <-r.Context().Done():
 			case <-over:
 			}
+			panic(http.ErrAbortHandler) // returning would answer 200
 		}
 	}
 	t.Cleanup(func() { close(over) })
