@@ -73,11 +73,11 @@ func TestFluxOnRealStreams(t *testing.T) {
 			args = append(args, "--health-rules", file)
 			ordapply(t, stream, append([]string{"export", "--to", "flux", "--name", name, "--source", flux.Source(name), "--source-insecure", "--retry-interval", "10s", "--timeout", "90s", "-o", tree}, args...)...)
 			flux.Publish(t, tree, name)
-			missing := 0
-			wait(t, 4*time.Minute, func() bool {
+			var missing []string
+			wait(t, 2*time.Minute, func() bool {
 				missing, err = Unwritten(plan, cluster.AuditLog(), from, flux.Agent())
-				return err == nil && missing == 0
-			}, func() string { return fmt.Sprintf("%d resources are not written: %v\n%s", missing, err, flux.status()) })
+				return err == nil && len(missing) == 0
+			}, func() string { return fmt.Sprintf("not written: %v, %v\n%s", missing, err, flux.status()) })
 			requireKept(t, cluster, plan, from, flux.Agent())
 		})
 	}

@@ -88,16 +88,17 @@ func (s sightings) of(r resource) *moments {
 	return s[auditlog.Key{Resource: strings.ToLower(r.Kind), Namespace: r.Namespace, Name: r.Name}]
 }
 
-// Unwritten counts the resources of a plan that an agent has not written yet.
-func Unwritten(plan Plan, log string, from int64, agent string) (int, error) {
+// Unwritten names the resources of a plan that an agent has not written yet.
+func Unwritten(plan Plan, log string, from int64, agent string) ([]string, error) {
 	requests, err := auditlog.Requests(log, from)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	seen, missing := observe(requests, agent), 0
+	seen := observe(requests, agent)
+	var missing []string
 	for _, s := range plan.Steps {
 		if seen.of(s.resource) == nil {
-			missing++
+			missing = append(missing, s.String())
 		}
 	}
 	return missing, nil

@@ -266,8 +266,24 @@ func (p *printer) text(t track.Transition) string {
 	if t.Detail == "" {
 		return string(t.State)
 	}
+	if t.State == apply.Failed || t.State == apply.TimedOut {
+		return fmt.Sprintf("%s: %s", t.State, firstClause(t.Detail)) // End prints the whole
+	}
 	return fmt.Sprintf("%s: %s", t.State, t.Detail)
 }
+
+// firstClause returns an error up to where it goes into details.
+func firstClause(text string) string {
+	for _, mark := range []string{": ", "; "} {
+		if at := strings.Index(text, mark); at >= minClause {
+			text = text[:at]
+		}
+	}
+	return text
+}
+
+// minClause is the least length of a clause that says anything by itself.
+const minClause = 12
 
 // result prints an applied or pruned resource on standard output, as kubectl does.
 func (p *printer) result(t track.Transition) {
