@@ -112,7 +112,8 @@ func TestImageInACluster(t *testing.T) {
 	require.NoError(t, os.WriteFile(other, []byte("apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {ports: [{port: 80}]}\n"), 0o644))
 	printed, err = apply(other)
 	require.Error(t, err, "a kind that the Roles do not have was applied")
-	require.Contains(t, printed, "missing permissions")
+	require.Contains(t, printed, `may not create, get, list, patch services in namespace "shop"`)
+	require.Contains(t, printed, "nothing was written")
 }
 
 // jobArguments returns the arguments of the container of the example's Job.
