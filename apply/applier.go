@@ -89,7 +89,7 @@ type Applier struct {
 	// SkipWait reports which resources are not waited for, besides those of layers; default none.
 	SkipWait func(object.ID) bool
 	// Events is called with every transition, always from one goroutine. The
-	// run stands still until it returns. Default: discard.
+	// run is paused until it returns. Default: discard.
 	Events func(Event)
 }
 
@@ -108,8 +108,8 @@ type Enclosing struct {
 	// the live objects are then read again. Its error ends the run; default:
 	// nothing.
 	First func(context.Context) (changed bool, err error)
-	// Secrets are those beside the plan's whose values no message and no log
-	// shows, such as the Secrets of hooks.
+	// Secrets are hidden like those of the plan: no message and no log shows
+	// their values. Hooks have such Secrets.
 	Secrets []*unstructured.Unstructured
 }
 

@@ -16,12 +16,12 @@ import (
 // The endpoints of a Service are read once for all steps that wait for it,
 // and then watched; where watching is forbidden they are polled with
 // exponential backoff.
-func TestRunSeesEndpointsCome(t *testing.T) {
+func TestRunNoticesNewEndpoints(t *testing.T) {
 	const comes = 2 * time.Minute
 	for name, c := range map[string]struct {
 		unwatchable bool
 		late        time.Duration
-		asked       int
+		requested   int
 	}{
 		"watched":            {false, time.Millisecond, 1},
 		"may not be watched": {true, 15 * time.Second, 12},
@@ -40,7 +40,7 @@ func TestRunSeesEndpointsCome(t *testing.T) {
 				require.NoError(t, err)
 				require.GreaterOrEqual(t, time.Since(start), comes)
 				require.Less(t, time.Since(start), comes+c.late)
-				require.LessOrEqual(t, cluster.Endpoints, c.asked)
+				require.LessOrEqual(t, cluster.Endpoints, c.requested)
 			})
 		})
 	}

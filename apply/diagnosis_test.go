@@ -16,8 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
@@ -58,9 +56,7 @@ func TestDiagnosis(t *testing.T) {
 // returns the diagnosis after the wave timeout of one minute.
 func diagnose(t *testing.T, archive *txtar.Archive) []string {
 	t.Helper()
-	cluster := &observed{archive: archive, objects: documents(t, section(archive, "cluster"))}
 	live := documents(t, section(archive, "live"))[0]
-	cluster.live = live
 	manifest := live.DeepCopy()
 	delete(manifest.Object, "status")
 	if text := section(archive, "manifest"); text != "" {
@@ -70,109 +66,53 @@ func diagnose(t *testing.T, archive *txtar.Archive) []string {
 	for _, obj := range documents(t, section(archive, "stream")) {
 		manifests = append(manifests, obj.Object)
 	}
+	cluster, requests := clusterOf(t, archive, live)
 	plan, stream := planOf(t, manifests...)
 	_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 	var failure *apply.Error
 	require.ErrorAs(t, err, &failure)
 	require.NotNil(t, failure.Diagnosis, failure)
-	require.LessOrEqual(t, cluster.asked, 9, "requests")
+	require.LessOrEqual(t, *requests, 9)
 	return failure.Diagnosis.Lines()
 }
 
-// observed is a cluster with the objects of a case.
-type observed struct {
-	memcluster.Scripted
-	archive *txtar.Archive
-	live    *unstructured.Unstructured
-	objects []*unstructured.Unstructured
-	asked   int // requests of the diagnosis
-}
-
-func (c *observed) Apply(_ context.Context, _ kube.Kind, obj *unstructured.Unstructured, _ kube.PatchOptions) (*unstructured.Unstructured, error) {
-	if apply.Meta(obj).ID == apply.Meta(c.live).ID {
-		if refusal := strings.TrimSpace(section(c.archive, "refusal")); refusal != "" {
-			return nil, apierrors.NewInternalError(errors.New(refusal))
+// clusterOf returns the cluster of a case, and the number of requests that read it.
+func clusterOf(t *testing.T, archive *txtar.Archive, live *unstructured.Unstructured) (*memcluster.Scripted, *int) {
+	t.Helper()
+	requests, forbidden := 0, strings.Split(section(archive, "forbidden"), "\n")
+	cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{}, Backed: func() bool { return false }}
+	for _, obj := range documents(t, section(archive, "cluster")) {
+		cluster.Put(obj)
+	}
+	script := memcluster.Script{Answer: live, Never: true}
+	if refusal := strings.TrimSpace(section(archive, "refusal")); refusal != "" {
+		script.Errs = slices.Repeat([]error{apierrors.NewInternalError(errors.New(refusal))}, 100)
+	}
+	cluster.Scripts[apply.Meta(live).ID] = script
+	cluster.Refuse = func(verb string, kind kube.Kind, _, _ string) error {
+		resource := kind.Resource.Resource
+		if verb != "watch" && resource != "namespaces" {
+			cluster.Mu.Lock()
+			defer cluster.Mu.Unlock()
+			requests++
 		}
-		return c.live.DeepCopy(), nil
-	}
-	return memcluster.LiveObject(obj, true), nil
-}
-
-func (c *observed) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
-	return kube.Kind{Resource: gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s"), Namespaced: !strings.HasSuffix(gvk.Kind, "Configuration"), HasStatus: true}, true
-}
-
-func (c *observed) ask() {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	c.asked++
-}
-
-func (c *observed) refuses(verb, resource string) error {
-	if slices.Contains(strings.Split(section(c.archive, "forbidden"), "\n"), verb+" "+resource) {
-		return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", errors.New("no"))
-	}
-	return nil
-}
-
-func (c *observed) List(_ context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error) {
-	c.ask()
-	if err := c.refuses("list", kind.Resource.Resource); err != nil {
-		return nil, err
-	}
-	wanted, err := labels.Parse(query.Labels)
-	if err != nil {
-		return nil, err
-	}
-	chosen, err := fields.ParseSelector(query.Fields)
-	if err != nil {
-		return nil, err
-	}
-	var found []*unstructured.Unstructured
-	for _, obj := range c.objects {
-		uid, _, _ := unstructured.NestedString(obj.Object, "involvedObject", "uid")
-		if is(obj, kind) && obj.GetNamespace() == namespace && wanted.Matches(labels.Set(obj.GetLabels())) && chosen.Matches(fields.Set{"involvedObject.uid": uid}) {
-			found = append(found, obj.DeepCopy())
+		if slices.Contains(forbidden, verb+" "+resource) {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", errors.New("no"))
 		}
+		return nil
 	}
-	return found, nil
-}
-
-func is(obj *unstructured.Unstructured, kind kube.Kind) bool {
-	return strings.ToLower(obj.GetKind())+"s" == kind.Resource.Resource
-}
-
-func (c *observed) Get(_ context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
-	if kind.Resource.Resource != "namespaces" {
-		c.ask()
-	}
-	if err := c.refuses("get", kind.Resource.Resource); err != nil {
-		return nil, err
-	}
-	for _, obj := range c.objects {
-		if is(obj, kind) && obj.GetNamespace() == namespace && obj.GetName() == name {
-			return obj.DeepCopy(), nil
+	cluster.ContainerLog = func(pod object.ID, container string, previous bool) []string {
+		name := "log " + pod.Name + "/" + container
+		if previous {
+			name += " previous"
 		}
+		lines := strings.Split(strings.TrimSuffix(section(archive, name), "\n"), "\n")
+		for i := range lines {
+			lines[i] = strings.ReplaceAll(lines[i], "ESC", "\x1b")
+		}
+		return lines
 	}
-	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: kind.Resource.Resource}, name)
-}
-
-func (c *observed) HasEndpoints(context.Context, object.ID) (bool, error) { return false, nil }
-
-func (c *observed) Logs(_ context.Context, pod object.ID, container string, options kube.LogOptions) ([]string, error) {
-	c.ask()
-	if err := c.refuses("get", "pods/log"); err != nil {
-		return nil, err
-	}
-	name := "log " + pod.Name + "/" + container
-	if options.Previous {
-		name += " previous"
-	}
-	lines := strings.Split(strings.TrimSuffix(section(c.archive, name), "\n"), "\n")
-	for i := range lines {
-		lines[i] = strings.ReplaceAll(lines[i], "ESC", "\x1b")
-	}
-	return lines[max(0, len(lines)-options.Lines):], nil
+	return cluster, &requests
 }
 
 func documents(t *testing.T, text string) []*unstructured.Unstructured {
@@ -210,15 +150,11 @@ func setSection(archive *txtar.Archive, name, data string) {
 	archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(data)})
 }
 
-// mute is a cluster that answers no LIST once something was applied.
-type mute struct{ memcluster.Scripted }
-
-func (c *mute) List(ctx context.Context, _ kube.Kind, _ string, _ kube.Query) ([]*unstructured.Unstructured, error) {
-	if len(c.Happened()) == 0 {
-		return nil, nil
-	}
-	<-ctx.Done()
-	return nil, ctx.Err()
+// hangingLists returns a cluster that answers no LIST once something was applied.
+func hangingLists() *memcluster.Scripted {
+	cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{}}
+	cluster.Hangs = func(verb string) bool { return verb == "list" && len(cluster.Happened()) > 0 }
+	return cluster
 }
 
 // However many resources are not ready, and however slow the API server is,
@@ -226,33 +162,33 @@ func (c *mute) List(ctx context.Context, _ kube.Kind, _ string, _ kube.Query) ([
 // outcome of the run is the same.
 func TestDiagnosisIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := &mute{memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{}}}
-		plan, stream := neverReady(t, &cluster.Scripted, 20)
+		cluster := hangingLists()
+		plan, stream := neverReady(t, cluster, 20)
 		start := time.Now()
 		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		require.Error(t, err)
 		require.Equal(t, 20, summary.Count(apply.TimedOut))
 		require.Equal(t, time.Minute, summary.Took, "the run's own time")
 		require.Equal(t, 80*time.Second, time.Since(start))
-		told := 0
+		diagnosed := 0
 		for _, r := range summary.Results {
 			var failure *apply.Error
 			require.ErrorAs(t, r.Err, &failure)
 			if failure.Diagnosis != nil {
-				told++
+				diagnosed++
 				require.Contains(t, failure.Diagnosis.Lines(), "the cause could not be determined, because the API server does not answer: no answer in time (context deadline exceeded)")
 			}
 		}
-		require.Equal(t, 8, told)
+		require.Equal(t, 8, diagnosed)
 	})
 }
 
 // An interrupted run makes no diagnosis.
-func TestDiagnosisIsNotForTheInterrupted(t *testing.T) {
+func TestAnInterruptedRunMakesNoDiagnosis(t *testing.T) {
 	for _, when := range []time.Duration{30 * time.Second, 65 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			cluster := &mute{memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{}}}
-			plan, stream := neverReady(t, &cluster.Scripted, 20)
+			cluster := hangingLists()
+			plan, stream := neverReady(t, cluster, 20)
 			ctx, cancel := context.WithTimeout(t.Context(), when)
 			defer cancel()
 			start := time.Now()

@@ -25,7 +25,7 @@ func rocketID() object.ID {
 
 // The status of a custom resource counts when it describes the spec that was
 // sent.
-func TestWhenAStatusIsBelieved(t *testing.T) {
+func TestWhenAStatusIsTrusted(t *testing.T) {
 	conditions := func(generation int64, all ...any) status {
 		out := status{"conditions": all}
 		if generation > 0 {
@@ -114,12 +114,12 @@ func TestWhenAStatusIsBelieved(t *testing.T) {
 				cluster := newControlled()
 				a := apply.Applier{Health: &health.Assessor{Strict: c.strict}, NoDiagnosis: true}
 				if c.before != nil {
-					cluster.writes["Rocket"] = map[time.Duration]map[string]any{0: {"phase": "Running"}}
+					cluster.Statuses["Rocket"] = map[time.Duration]map[string]any{0: {"phase": "Running"}}
 					cluster.mustRun(t, apply.Applier{}, shopNamespace(), imaged(rocket(), "old"))
-					cluster.change(rocketID(), func(live *unstructured.Unstructured) { live.Object["status"] = c.before })
+					cluster.Edit(rocketID(), func(live *unstructured.Unstructured) { live.Object["status"] = c.before })
 					time.Sleep(time.Hour)
 				}
-				cluster.writes["Rocket"] = c.writes
+				cluster.Statuses["Rocket"] = c.writes
 				image := "new"
 				if c.same {
 					image = "old"
@@ -139,29 +139,29 @@ func TestWhenAStatusIsBelieved(t *testing.T) {
 
 // A verdict that does not depend on the status counts at once: here the
 // author's rule reads only the spec.
-func TestAVerdictThatIsNotOfTheStatusIsBelievedAtOnce(t *testing.T) {
+func TestAVerdictThatIsNotOfTheStatusIsTrustedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newControlled()
-		cluster.writes["Rocket"] = map[time.Duration]map[string]any{0: {"phase": "Running"}}
+		cluster.Statuses["Rocket"] = map[time.Duration]map[string]any{0: {"phase": "Running"}}
 		stream := func(image string) map[string]any {
 			return annotated(imaged(rocket(), image), "ordapply.dev/ready-when", "self.spec.image != ''")
 		}
 		cluster.mustRun(t, apply.Applier{}, shopNamespace(), stream("old"))
 		time.Sleep(time.Hour)
 		require.Zero(t, cluster.mustRun(t, apply.Applier{}, shopNamespace(), stream("new")).Took)
-		require.Equal(t, 1, cluster.patches["rocket"])
+		require.Equal(t, 1, cluster.Patched["rocket"])
 	})
 }
 
 // A PATCH that changes only metadata does not make a status stale.
-func TestAChangeOfMetadataMakesNoStatusOld(t *testing.T) {
+func TestAChangeOfMetadataMakesNoStatusStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newControlled()
-		cluster.writes["Rocket"] = map[time.Duration]map[string]any{0: {"phase": "Running"}}
+		cluster.Statuses["Rocket"] = map[time.Duration]map[string]any{0: {"phase": "Running"}}
 		cluster.mustRun(t, apply.Applier{}, shopNamespace(), rocket())
 		time.Sleep(time.Hour)
 		require.Zero(t, cluster.mustRun(t, apply.Applier{}, shopNamespace(), annotated(rocket(), "colour", "red")).Took)
-		require.Equal(t, 1, cluster.patches["rocket"])
+		require.Equal(t, 1, cluster.Patched["rocket"])
 	})
 }
 
@@ -193,12 +193,12 @@ func TestCustomResourcesOfAChangedCRD(t *testing.T) {
 			t.Run(name+", "+changed, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					cluster := newControlled()
-					cluster.writes["Rocket"] = map[time.Duration]map[string]any{0: {"phase": "Running"}}
+					cluster.Statuses["Rocket"] = map[time.Duration]map[string]any{0: {"phase": "Running"}}
 					author := annotated(imaged(rocket(), "old"), "ordapply.dev/on-immutable", "recreate")
 					cluster.mustRun(t, apply.Applier{}, shopNamespace(), rocketCRD("old"), author)
-					begun := time.Now()
-					cluster.refuse = func(obj *unstructured.Unstructured) error {
-						if obj.GetKind() == "Rocket" && time.Since(begun) < until {
+					start := time.Now()
+					cluster.RefusePatch = func(obj *unstructured.Unstructured) error {
+						if obj.GetKind() == "Rocket" && time.Since(start) < until {
 							return refusal
 						}
 						return nil
@@ -212,10 +212,10 @@ func TestCustomResourcesOfAChangedCRD(t *testing.T) {
 					switch immutable := name == "immutable by the old schema"; {
 					case changed == "in time":
 						require.NoError(t, err)
-						require.Empty(t, cluster.deleted)
+						require.Empty(t, cluster.Deleted())
 						require.InDelta(t, 5, summary.Took.Seconds(), 5)
 					case immutable:
-						require.Contains(t, cluster.deleted, "rocket")
+						require.Contains(t, cluster.Deleted(), "rocket")
 					case changed == "again":
 						require.Error(t, err)
 						require.Zero(t, summary.Took)

@@ -69,7 +69,7 @@ func TestMembershipDoesNotMove(t *testing.T) {
 					cluster.Refuse = memcluster.Forbids("list", "get")
 				}
 				if c.conflict != "" {
-					cluster.refuse = func(obj *unstructured.Unstructured) error {
+					cluster.RefusePatch = func(obj *unstructured.Unstructured) error {
 						if obj.GetName() == "b" {
 							return labelConflict(c.conflict)
 						}
@@ -78,7 +78,7 @@ func TestMembershipDoesNotMove(t *testing.T) {
 				}
 				for _, force := range []bool{false, true} {
 					_, err := cluster.run(t, apply.Applier{Manager: "ordapply:mine", Membership: c.membership, ForceConflicts: apply.Force{All: force}, NoDiagnosis: true}, plainPod("b"))
-					require.Equal(t, c.patches, cluster.patches["b"])
+					require.Equal(t, c.patches, cluster.Patched["b"])
 					if c.fails == "" {
 						require.NoError(t, err)
 						return
@@ -91,7 +91,7 @@ func TestMembershipDoesNotMove(t *testing.T) {
 }
 
 // With --adopt=never no object is adopted that was created during the run.
-func TestWhatCameMeanwhileIsNotAdopted(t *testing.T) {
+func TestAnObjectCreatedDuringTheRunIsNotAdopted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newControlled()
 		cluster.slowly(func() {
@@ -102,7 +102,7 @@ func TestWhatCameMeanwhileIsNotAdopted(t *testing.T) {
 		a := apply.Applier{Manager: "ordapply:mine", Membership: apply.Membership{Set: "applyset-mine-v1", Adopt: apply.AdoptNever}, NoDiagnosis: true}
 		_, err := cluster.run(t, a, shopNamespace(), testPod("a", 0, ""), testPod("b", 1, ""))
 		require.ErrorContains(t, err, "--adopt=never does not adopt it")
-		require.Zero(t, cluster.patches["b"])
+		require.Zero(t, cluster.Patched["b"])
 	})
 }
 
@@ -113,8 +113,8 @@ func TestConflictsWithWhatWasThereBefore(t *testing.T) {
 	for field, adopt := range map[string]apply.Adopt{".spec.image": apply.AdoptUnowned, ".metadata.labels." + applyset.PartOfLabel: apply.AdoptAny} {
 		synctest.Test(t, func(t *testing.T) {
 			cluster := newControlled()
-			cluster.refuse = func(*unstructured.Unstructured) error {
-				if cluster.patches["b"] > 1 {
+			cluster.RefusePatch = func(*unstructured.Unstructured) error {
+				if cluster.Patched["b"] > 1 {
 					return nil
 				}
 				conflict, _ := errors.AsType[*apierrors.StatusError](labelConflict(applyset.BeforeFirstApply))
@@ -123,14 +123,14 @@ func TestConflictsWithWhatWasThereBefore(t *testing.T) {
 			}
 			a := apply.Applier{Manager: "ordapply:mine", Membership: apply.Membership{Set: "applyset-mine-v1", Adopt: adopt}}
 			cluster.mustRun(t, a, plainPod("b"))
-			require.Equal(t, 2, cluster.patches["b"])
+			require.Equal(t, 2, cluster.Patched["b"])
 		})
 	}
 }
 
 // An object is deleted and created again only if it is proven to be ours and
 // unprotected at that moment.
-func TestRecreateSparesWhatIsNotOursOrProtected(t *testing.T) {
+func TestRecreateKeepsForeignAndProtectedObjects(t *testing.T) {
 	immutable := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 422, Reason: metav1.StatusReasonInvalid, Details: &metav1.StatusDetails{
 		Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.image", Message: "field is immutable"}},
 	}}}
@@ -155,17 +155,17 @@ func TestRecreateSparesWhatIsNotOursOrProtected(t *testing.T) {
 				cluster := newControlled()
 				author := annotated(imaged(plainPod("b"), "old"), "ordapply.dev/on-immutable", "recreate")
 				cluster.mustRun(t, apply.Applier{}, author)
-				cluster.refuse = func(*unstructured.Unstructured) error {
-					if len(cluster.deletions()) == 0 {
+				cluster.RefusePatch = func(*unstructured.Unstructured) error {
+					if len(cluster.Deleted()) == 0 {
 						time.Sleep(time.Second)
-						cluster.change(pod("b"), c.meanwhile)
+						cluster.Edit(pod("b"), c.meanwhile)
 						return immutable
 					}
 					return nil
 				}
 				author = annotated(imaged(plainPod("b"), "new"), "ordapply.dev/on-immutable", "recreate")
 				plan, stream := planOf(t, author)
-				cluster.reset()
+				cluster.ResetRequests()
 				ended := make(chan error, 1)
 				go func() {
 					_, err := apply.Applier{Cluster: cluster, NoDiagnosis: true}.Run(t.Context(), plan, stream.Objects)
@@ -174,10 +174,10 @@ func TestRecreateSparesWhatIsNotOursOrProtected(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				if c.fails != "" {
 					require.ErrorContains(t, <-ended, c.fails)
-					require.Empty(t, cluster.deletions())
+					require.Empty(t, cluster.Deleted())
 					return
 				}
-				require.Equal(t, []string{"b"}, cluster.deletions())
+				require.Equal(t, []string{"b"}, cluster.Deleted())
 				gone := memcluster.LiveObject(&unstructured.Unstructured{Object: plainPod("b")}, true)
 				cluster.Send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{gone}})
 				require.NoError(t, <-ended)

@@ -79,7 +79,7 @@ func TestPassesApplyWaveByWave(t *testing.T) {
 	})
 }
 
-func TestAPassDoesNotWaitForWhatIsOutside(t *testing.T) {
+func TestAPassDoesNotWaitForExternalDependencies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		needy := annotated(plainPod("app"), "ordapply.dev/depends-on", "external:/namespaces/shop/Pod/db")
 		p := newPassing(t, needy)

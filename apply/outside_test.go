@@ -31,7 +31,7 @@ func livePod(name string, ready bool) *unstructured.Unstructured {
 
 // A run waits for dependencies outside the stream: with gate ready until
 // they are ready, with gate applied until they exist.
-func TestRunWaitsForWhatIsOutside(t *testing.T) {
+func TestRunWaitsForAnExternalDependency(t *testing.T) {
 	for gate, want := range map[string]time.Duration{"": 90 * time.Second, "?gate=ready": 90 * time.Second, "?gate=applied": time.Minute} {
 		t.Run("gate "+gate, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestRunWaitsForWhatIsOutside(t *testing.T) {
 
 // A neutral status of an object outside the stream gets a grace from the
 // object's creation.
-func TestRunWaitsForANeutralStatusOutside(t *testing.T) {
+func TestRunWaitsForTheNeutralStatusOfAnExternalDependency(t *testing.T) {
 	for age, want := range map[time.Duration]time.Duration{time.Hour: 0, 5 * time.Second: 10 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			plan, stream := planOf(t, needing("web", "external:rockets.example/namespaces/shop/Rocket/rocket"))
@@ -104,7 +104,7 @@ func TestItsOwnTimeBoundsEveryWait(t *testing.T) {
 
 // A failed wave waits for answers, so that all errors are reported, but not
 // for anything that would let it send more.
-func TestAFailedWaveWaitsForNoOutsider(t *testing.T) {
+func TestAFailedWaveWaitsForNoExternalDependency(t *testing.T) {
 	promised := func(name string) map[string]any {
 		p := plainPod(name)
 		p["apiVersion"], p["kind"] = "rockets.example/v1", "Rocket"
@@ -132,7 +132,7 @@ func TestAFailedWaveWaitsForNoOutsider(t *testing.T) {
 	})
 }
 
-func TestRunFindsWhatIsOutsideAlready(t *testing.T) {
+func TestRunFindsAnExistingExternalDependency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"), needing("api", "external:/namespaces/shop/Pod/db?gate=applied"))
 		cluster := &memcluster.Scripted{Outside: map[object.ID]*unstructured.Unstructured{pod("db"): livePod("db", true)}}
@@ -145,7 +145,7 @@ func TestRunFindsWhatIsOutsideAlready(t *testing.T) {
 }
 
 // The error says what is missing, and why.
-func TestRunGivesUpOnWhatIsOutside(t *testing.T) {
+func TestRunTimesOutOnAnExternalDependency(t *testing.T) {
 	deleting := livePod("db", true)
 	deleting.SetFinalizers([]string{"example.com/hold"})
 	for name, c := range map[string]struct {
@@ -176,7 +176,7 @@ func TestRunGivesUpOnWhatIsOutside(t *testing.T) {
 // The wait for an outside object of a kind that is not served ends with the
 // kind timeout; in graph mode the wait for a missing object ends with the
 // wave timeout.
-func TestRunBoundsTheWaitForWhatIsOutside(t *testing.T) {
+func TestRunBoundsTheWaitForExternalDependencies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, needing("web", "external:example.com/namespaces/shop/Rocket/moon"))
 		cluster := &memcluster.Scripted{Serves: func(kind string) bool { return kind != "Rocket" }}
@@ -193,7 +193,7 @@ func TestRunBoundsTheWaitForWhatIsOutside(t *testing.T) {
 
 // A kind that a resource of the stream provides is waited for up to the wave
 // timeout, and in a dry run, which creates nothing, not at all.
-func TestRunWaitsForPromisedKinds(t *testing.T) {
+func TestRunWaitsForProvidedKinds(t *testing.T) {
 	manifests := func() []map[string]any {
 		rocket := plainPod("moon")
 		rocket["apiVersion"], rocket["kind"] = "example.com/v1", "Rocket"
@@ -228,7 +228,7 @@ func TestRunWaitsForPromisedKinds(t *testing.T) {
 // definition appears; a wait of minutes costs few discovery requests. The
 // definition of another kind of its group triggers a request too, but not
 // each time.
-func TestRunSeesAKindCome(t *testing.T) {
+func TestRunNoticesANewKind(t *testing.T) {
 	for name, c := range map[string]struct {
 		definitions []map[string]any
 		every       time.Duration
@@ -274,7 +274,7 @@ func definition(kind, name string) map[string]any {
 }
 
 // An object that existed and was deleted does not exist.
-func TestRunSeesWhatIsOutsideGo(t *testing.T) {
+func TestRunNoticesADeletedExternalDependency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"))
 		cluster := &memcluster.Scripted{Outside: map[object.ID]*unstructured.Unstructured{pod("db"): livePod("db", false)}}

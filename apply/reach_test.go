@@ -22,12 +22,12 @@ func refused() error { return fmt.Errorf("dial tcp 10.0.0.1:443: %w", syscall.EC
 
 // An API server that becomes unreachable while nothing is sent is reported
 // once, and once more when it is back; a short outage is not reported.
-func TestRunTellsThatTheServerIsSilent(t *testing.T) {
+func TestRunReportsAnUnreachableServer(t *testing.T) {
 	for name, c := range map[string]struct {
-		back  time.Duration // after it went away; 0: never
-		sick  time.Duration // after it went away it answers with an error; 0: never
-		told  []string
-		ended string
+		back     time.Duration // after it went away; 0: never
+		sick     time.Duration // after it went away it answers with an error; 0: never
+		reported []string
+		ended    string
 	}{
 		"for good": {0, 0, []string{
 			"the API server has been unreachable since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase",
@@ -53,16 +53,16 @@ func TestRunTellsThatTheServerIsSilent(t *testing.T) {
 					starting := kube.WatchEvent{Disconnected: apierrors.NewServiceUnavailable("the server is starting")}
 					time.AfterFunc(10*time.Second+c.sick, func() { cluster.Report(starting) })
 				}
-				var told []string
+				var reported []string
 				_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Events: func(e apply.Event) {
 					if strings.Contains(e.Detail, "API server") && !e.State.Final() {
-						told = append(told, e.Detail)
+						reported = append(reported, e.Detail)
 					}
 				}}.Run(t.Context(), plan, stream.Objects)
 				for _, name := range []string{"a", "b"} {
 					require.ErrorContains(t, err, "wait for Pod shop/"+name+": "+c.ended)
 				}
-				require.Equal(t, c.told, told)
+				require.Equal(t, c.reported, reported)
 			})
 		})
 	}

@@ -52,9 +52,9 @@ func (r *run) relist() {
 	if len(r.toRelist) == 0 || r.Stopping {
 		return
 	}
-	asked := r.toRelist
+	toRead := r.toRelist
 	r.toRelist = nil
-	for _, l := range r.snapshot.Lists(r.withPendingInWave(asked)) {
+	for _, l := range r.snapshot.Lists(r.withPendingInWave(toRead)) {
 		reader, epoch := r.snapshot, r.epoch
 		r.Enqueue(func(ctx context.Context) func() {
 			ctx, cancel := context.WithTimeout(ctx, snapshot.Timeout)

@@ -19,7 +19,7 @@ import (
 // slowly makes the first resource of a stream take two minutes, after which
 // the cluster changes.
 func (c *controlled) slowly(meanwhile func()) {
-	c.patched = func(name string) {
+	c.OnApplied = func(name string) {
 		if name == "a" {
 			time.Sleep(2 * time.Minute)
 			meanwhile()
@@ -42,20 +42,20 @@ func TestLaterWavesAreJudgedByWhatIsTrueWhenTheyOpen(t *testing.T) {
 		fails     string
 	}{
 		"nothing": {func(*controlled) {}, apply.Applier{}, 0, 3, ""},
-		"deleted": {func(c *controlled) { c.remove(pod("b")) }, apply.Applier{}, 1, 3, ""},
-		"edited":  {func(c *controlled) { c.change(pod("b"), strip) }, apply.Applier{}, 1, 3, ""},
+		"deleted": {func(c *controlled) { c.Remove(pod("b")) }, apply.Applier{}, 1, 3, ""},
+		"edited":  {func(c *controlled) { c.Edit(pod("b"), strip) }, apply.Applier{}, 1, 3, ""},
 		"broken": {func(c *controlled) {
-			c.change(pod("b"), func(live *unstructured.Unstructured) { live.Object["status"] = map[string]any{"phase": "Failed"} })
+			c.Edit(pod("b"), func(live *unstructured.Unstructured) { live.Object["status"] = map[string]any{"phase": "Failed"} })
 		}, apply.Applier{}, 0, 2, "Pod shop/b"},
-		"made anew by another": {func(c *controlled) {
-			c.change(pod("b"), func(live *unstructured.Unstructured) { live.SetUID(types.UID("another")); strip(live) })
+		"recreated by another client": {func(c *controlled) {
+			c.Edit(pod("b"), func(live *unstructured.Unstructured) { live.SetUID(types.UID("another")); strip(live) })
 		}, apply.Applier{}, 1, 3, ""},
 		"member of another set now": {func(c *controlled) {
-			c.change(pod("b"), func(live *unstructured.Unstructured) {
+			c.Edit(pod("b"), func(live *unstructured.Unstructured) {
 				live.SetLabels(map[string]string{applyset.PartOfLabel: other.SetID()})
 			})
 		}, apply.Applier{Manager: "ordapply:mine", Membership: apply.Membership{Set: "applyset-mine-v1"}}, 0, 2, "it is a member of another apply set"},
-		"list fails": {func(c *controlled) { c.Refuse = memcluster.Forbids("list"); c.remove(pod("b")) }, apply.Applier{}, 1, 3, ""},
+		"list fails": {func(c *controlled) { c.Refuse = memcluster.Forbids("list"); c.Remove(pod("b")) }, apply.Applier{}, 1, 3, ""},
 	} {
 		for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
 			t.Run(name+", by "+schedule.String(), func(t *testing.T) {
@@ -69,29 +69,23 @@ func TestLaterWavesAreJudgedByWhatIsTrueWhenTheyOpen(t *testing.T) {
 					cluster.mustRun(t, a, stream("old")...)
 					cluster.slowly(func() { c.meanwhile(cluster) })
 					summary, err := cluster.run(t, a, stream("new")...)
-					require.Equal(t, c.sent, cluster.patches["b"], "PATCHes of b")
-					require.Equal(t, 1, cluster.patches["a"])
+					require.Equal(t, c.sent, cluster.Patched["b"], "PATCHes of b")
+					require.Equal(t, 1, cluster.Patched["a"])
 					if c.fails != "" {
 						require.ErrorContains(t, err, c.fails)
-						require.Zero(t, cluster.patches["c"])
+						require.Zero(t, cluster.Patched["c"])
 						return
 					}
 					require.NoError(t, err)
 					require.Equal(t, 5, summary.Count(apply.Ready))
-					require.NotNil(t, cluster.now(pod("b")))
+					require.NotNil(t, cluster.Now(pod("b")))
 					if schedule == apply.Waves {
-						require.Equal(t, c.lists, cluster.lists["pods"], "one before the run, and one for each later wave")
+						require.Equal(t, c.lists, cluster.Listed["pods"], "one before the run, and one for each later wave")
 					}
 				})
 			})
 		}
 	}
-}
-
-func (c *controlled) remove(id object.ID) {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	delete(c.Objects, memcluster.KeyOf(id))
 }
 
 // An object of a later wave that is terminating when the wave opens is
@@ -104,16 +98,16 @@ func TestLaterObjectsThatAreBeingDeleted(t *testing.T) {
 		}
 		cluster.mustRun(t, apply.Applier{}, stream("old")...)
 		cluster.slowly(func() {
-			cluster.change(pod("b"), func(live *unstructured.Unstructured) { setDeleted(live, time.Now()) })
+			cluster.Edit(pod("b"), func(live *unstructured.Unstructured) { setDeleted(live, time.Now()) })
 			time.AfterFunc(time.Minute, func() {
-				live := cluster.now(pod("b"))
-				cluster.remove(pod("b"))
+				live := cluster.Now(pod("b"))
+				cluster.Remove(pod("b"))
 				cluster.Send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{live}})
 			})
 		})
 		cluster.mustRun(t, apply.Applier{}, stream("new")...)
-		require.Equal(t, 2, cluster.patches["b"])
-		require.Nil(t, cluster.now(pod("b")).GetDeletionTimestamp())
+		require.Equal(t, 2, cluster.Patched["b"])
+		require.Nil(t, cluster.Now(pod("b")).GetDeletionTimestamp())
 	})
 }
 
@@ -126,8 +120,8 @@ func TestRunThatSendsNothingReadsOnce(t *testing.T) {
 			stream := []map[string]any{shopNamespace(), testPod("a", 0, "s"), testPod("b", 1, ""), testPod("c", 2, ""), testSecret("s"), dependent("d", "c")}
 			cluster.mustRun(t, apply.Applier{Schedule: schedule}, stream...)
 			cluster.mustRun(t, apply.Applier{Schedule: schedule}, stream...)
-			require.Empty(t, cluster.patches)
-			require.Equal(t, map[string]int{"pods": 1, "secrets": 1, "namespaces": 1}, cluster.lists)
+			require.Empty(t, cluster.Patched)
+			require.Equal(t, map[string]int{"pods": 1, "secrets": 1, "namespaces": 1}, cluster.Listed)
 		})
 	}
 }
@@ -137,7 +131,7 @@ func TestFirstApplyReadsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newControlled()
 		cluster.mustRun(t, apply.Applier{}, shopNamespace(), testPod("a", 0, ""), testPod("b", 1, ""), testPod("c", 2, ""))
-		require.Equal(t, map[string]int{"pods": 1, "namespaces": 1}, cluster.lists)
+		require.Equal(t, map[string]int{"pods": 1, "namespaces": 1}, cluster.Listed)
 	})
 }
 
@@ -148,15 +142,15 @@ func TestWhatWasReadBeforeAWaitIsReadAgain(t *testing.T) {
 		cluster := newControlled()
 		stream := []map[string]any{shopNamespace(), testPod("a", 0, ""), testPod("b", 1, "")}
 		cluster.mustRun(t, apply.Applier{}, stream...)
-		cluster.change(pod("a"), func(live *unstructured.Unstructured) {
+		cluster.Edit(pod("a"), func(live *unstructured.Unstructured) {
 			live.Object["status"] = map[string]any{"phase": "Pending", "conditions": []any{condition("Ready", "False")}}
 		})
 		time.AfterFunc(time.Minute, func() {
-			cluster.remove(pod("b"))
-			cluster.write(pod("a"), map[string]any{"phase": "Running", "conditions": []any{condition("Ready", "True")}})
+			cluster.Remove(pod("b"))
+			cluster.WriteStatus(pod("a"), map[string]any{"phase": "Running", "conditions": []any{condition("Ready", "True")}})
 		})
 		summary := cluster.mustRun(t, apply.Applier{}, stream...)
 		require.Equal(t, time.Minute, summary.Took)
-		require.Equal(t, map[string]int{"b": 1}, cluster.patches)
+		require.Equal(t, map[string]int{"b": 1}, cluster.Patched)
 	})
 }

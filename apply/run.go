@@ -137,14 +137,14 @@ func (r *run) execute(ctx context.Context) (Summary, error) {
 		r.steps[i].read = read
 	}
 	r.recordExistence()
-	begun := r.startIfAllowed(ctx)
+	startErr := r.startIfAllowed(ctx)
 	r.RunLoop(ctx, r.advance)
 	for i := range r.steps {
 		r.finishOpen(i)
 	}
 	took := time.Since(r.startedAt)
 	r.diagnose(ctx)
-	return r.summary(took, begun)
+	return r.summary(took, startErr)
 }
 
 // startIfAllowed starts the schedule, unless an error is found before anything is
@@ -192,7 +192,7 @@ func (r *run) preflight(ctx context.Context) {
 }
 
 // summary returns the outcome of every step, and joins the errors.
-func (r *run) summary(took time.Duration, begun error) (Summary, error) {
+func (r *run) summary(took time.Duration, startErr error) (Summary, error) {
 	s := Summary{Took: took}
 	for i := range r.steps {
 		st := &r.steps[i]
@@ -204,7 +204,7 @@ func (r *run) summary(took time.Duration, begun error) (Summary, error) {
 		})
 	}
 	err := r.Join(&s, r.applier.Timeout)
-	return s, errors.Join(begun, err)
+	return s, errors.Join(startErr, err)
 }
 
 // finishOpen ends one step that the run left open. A PATCH that the API server

@@ -49,7 +49,7 @@ func states(s apply.Summary) map[string]apply.State {
 	return out
 }
 
-func TestRunStopsAtAWaveThatDoesNotGetReady(t *testing.T) {
+func TestRunStopsAtAWaveThatDoesNotBecomeReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("db", 0, ""), testPod("cache", 0, ""), testPod("web", 1, ""))
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): {Never: true}}}
@@ -105,7 +105,7 @@ func TestRunTimeoutWhileAPatchIsOut(t *testing.T) {
 // A PATCH that reached the API server and was not answered does not count as
 // "not started", nor does one that was rejected and waits for a retry. One
 // that got no connection does.
-func TestAStoppedRunTellsWhatItSent(t *testing.T) {
+func TestAnInterruptedRunReportsWhatItSent(t *testing.T) {
 	busy := apierrors.NewServiceUnavailable("busy")
 	always := []error{busy, busy, busy, busy, busy, busy, busy, busy}
 	do := func(t *testing.T, applier apply.Applier, stopAfter time.Duration) (map[string]apply.Result, error) {
@@ -158,7 +158,7 @@ func TestRunJudgesTheResponse(t *testing.T) {
 
 // On a busy machine the event that reports readiness may arrive before the
 // answer to the PATCH; it will not come again.
-func TestRunRemembersWhatCameEarly(t *testing.T) {
+func TestRunBuffersEarlyEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("first", 0, ""), testPod("rushed", 0, ""), testPod("third", 0, ""))
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{
@@ -172,7 +172,7 @@ func TestRunRemembersWhatCameEarly(t *testing.T) {
 
 // Events of an earlier object, or of this one before the change, open no
 // gate.
-func TestRunIgnoresThePast(t *testing.T) {
+func TestRunIgnoresStaleEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("db", 0, ""), testPod("web", 1, ""))
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): {Never: true, Ghosts: true}}}
@@ -205,7 +205,7 @@ func TestRunNamesEveryFaultOfAWave(t *testing.T) {
 	})
 }
 
-func TestRunRepeatsWhatMayPass(t *testing.T) {
+func TestRunRetriesTransientErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := apierrors.NewServiceUnavailable("busy")
 		plan, stream := planOf(t, testPod("a", 0, ""))
@@ -246,7 +246,7 @@ func TestRunBoundsRequestsInFlight(t *testing.T) {
 }
 
 // Retry-After is respected.
-func TestRunComesBackWhenItIsTold(t *testing.T) {
+func TestRetryAfterIsRespected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, plainPod("a"))
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("a"): {Errs: []error{apierrors.NewTooManyRequests("slow down", 7), apierrors.NewTooManyRequests("slow down", 9)}}}}
@@ -289,7 +289,7 @@ func TestRunAlwaysEmitsOneFinalState(t *testing.T) {
 
 // In graph mode a resource starts when its own dependencies and layers are
 // ready, and resources that do not depend on a failed one proceed.
-func TestGraphGoesOnBesideAFailure(t *testing.T) {
+func TestGraphContinuesAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		no := apierrors.NewBadRequest("no")
 		plan, stream := planOf(t, dependent("b", "a"), dependent("chained", "free"), plainPod("free"), withSecret("a", "s"), testSecret("s"))
@@ -331,22 +331,22 @@ func TestGraphStartsEarly(t *testing.T) {
 
 // Each wave emits an event when it opens and when it is ready; the events of
 // its resources are in between.
-func TestRunTellsOfItsWaves(t *testing.T) {
+func TestRunReportsItsWaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, testPod("db", 0, ""), testPod("cache", 0, ""), testPod("web", 1, ""))
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): {ReadyAfter: 2 * time.Second}}}
-		var told []string
+		var reported []string
 		_, err := apply.Applier{Cluster: cluster, Events: func(e apply.Event) {
 			if e.ID == (object.ID{}) {
-				told = append(told, fmt.Sprintf("wave %d %s: %s", e.Wave, e.State, e.Detail))
+				reported = append(reported, fmt.Sprintf("wave %d %s: %s", e.Wave, e.State, e.Detail))
 			} else if e.State.Final() {
-				told = append(told, fmt.Sprintf("wave %d %s %s", e.Wave, e.ID.Name, e.State))
+				reported = append(reported, fmt.Sprintf("wave %d %s %s", e.Wave, e.ID.Name, e.State))
 			}
 		}}.Run(t.Context(), plan, stream.Objects)
 		require.NoError(t, err)
 		require.Equal(t, []string{
 			"wave 0 applying: 2 resources", "wave 0 cache ready", "wave 0 db ready", "wave 0 ready: 2s",
 			"wave 1 applying: 1 resource", "wave 1 web ready", "wave 1 ready: 0s",
-		}, told)
+		}, reported)
 	})
 }

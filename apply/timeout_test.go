@@ -82,7 +82,7 @@ func TestALongerTimeOfItsOwn(t *testing.T) {
 }
 
 // A wave that spares one resource still bounds the others.
-func TestAWaveThatSparesOneBoundsTheRest(t *testing.T) {
+func TestAWaveTimeoutDoesNotCutShortALongerOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, annotated(plainPod("slow"), "ordapply.dev/timeout", "10m"),
 			annotated(plainPod("behind"), "ordapply.dev/depends-on", "/namespaces/shop/Pod/slow?gate=applied"))
@@ -97,7 +97,7 @@ func TestAWaveThatSparesOneBoundsTheRest(t *testing.T) {
 
 // A layer's timeout does not cut short a resource with a longer one, and
 // still bounds the others.
-func TestALayerThatSparesOneBoundsTheRest(t *testing.T) {
+func TestALayerTimeoutDoesNotCutShortALongerOne(t *testing.T) {
 	inLayer := func(p map[string]any) map[string]any { return annotated(p, "ordapply.dev/layer-timeout", "30s") }
 	synctest.Test(t, func(t *testing.T) {
 		slow := annotated(inLayer(testPod("slow", 0, "")), "ordapply.dev/timeout", "2m")

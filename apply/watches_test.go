@@ -68,7 +68,7 @@ func TestRunOpensTheFewestWatches(t *testing.T) {
 
 // Watches by label report p0 as deleted when another client removes the set's
 // label from it.
-func TestRunTellsALostLabelFromADeletion(t *testing.T) {
+func TestRunDistinguishesALostLabelFromADeletion(t *testing.T) {
 	for name, c := range map[string]struct {
 		deleted bool
 		want    string

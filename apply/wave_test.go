@@ -51,7 +51,7 @@ func TestWaitsForReadinessWhereThePlanSays(t *testing.T) {
 // A resource whose layer does not wait for it may still be needed by a
 // resource of a later wave, which must neither start before it is ready nor
 // wait forever.
-func TestAPassedGateThatSomebodyStillNeeds(t *testing.T) {
+func TestAPassedGateThatADependentStillNeeds(t *testing.T) {
 	manifests := func() []map[string]any {
 		return []map[string]any{
 			annotated(testPod("db", 0, ""), "ordapply.dev/gate", "applied"),

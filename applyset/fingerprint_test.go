@@ -174,7 +174,7 @@ func TestEmptyLists(t *testing.T) {
 	}
 }
 
-func TestInDoubtItHasChanged(t *testing.T) {
+func TestAmbiguousOwnershipCountsAsChanged(t *testing.T) {
 	for name, c := range map[string]struct{ object, fields string }{
 		"two entries fit an item": {
 			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 53}]}}`,

@@ -8,7 +8,7 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 )
 
-func TestClaimants(t *testing.T) {
+func TestMembershipManagers(t *testing.T) {
 	member := func(entries string) string {
 		return `{apiVersion: v1, kind: Service, metadata: {name: a, labels: {applyset.kubernetes.io/part-of: set}, managedFields: [` + entries + `]}}`
 	}

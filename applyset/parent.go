@@ -22,7 +22,7 @@ const (
 	PartOfLabel          = "applyset.kubernetes.io/part-of"               // on each member: the ID of its set
 	ToolingAnnotation    = "applyset.kubernetes.io/tooling"               // on the parent: the tool that keeps the set, and its version
 	GroupKindsAnnotation = "applyset.kubernetes.io/contains-group-kinds"  // on the parent: Kind.group, comma-separated
-	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces" // on the parent: those beside its own, comma-separated
+	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces" // on the parent: those other than its own, comma-separated
 	// ResourcesAnnotation is the older form of GroupKindsAnnotation, with
 	// resource names.
 	ResourcesAnnotation = "applyset.kubernetes.io/contains-group-resources"

@@ -129,7 +129,7 @@ type counts struct{ same, missed, changed, owners, cases int }
 // Unchanged is never true for an object that a forced server-side apply would
 // change, for any schema and edits. It is not so often false that unchanged
 // objects are sent again.
-func TestUnchangedIsNeverSaidWhereAnApplyWouldChangeSomething(t *testing.T) {
+func TestUnchangedIsNeverReportedWhereAnApplyWouldChangeSomething(t *testing.T) {
 	for name, declared := range map[string]bool{"custom resources": false, "kinds of Kubernetes": true} { // 10,500 cases each
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -71,13 +71,13 @@ func TestOnlyWhatIsNotPlainIsPrintedAnew(t *testing.T) {
 // entry converts a document to an item of a ResourceList.
 func entry(document string) string {
 	var b strings.Builder
-	begun := false
+	started := false
 	for line := range strings.Lines(document) {
 		switch {
 		case strings.HasPrefix(line, "#"):
 			b.WriteString(line)
-		case !begun:
-			begun = true
+		case !started:
+			started = true
 			b.WriteString("- " + line)
 		default:
 			b.WriteString("  " + line)

@@ -9,7 +9,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// kpt stores the file's path and package of a resource beside its index in the file. It
+// kpt stores the file's path and package of a resource next to its index in the file. It
 // writes files in the order of these, whatever the order of the list.
 const (
 	pathAnnotation       = "internal.config.kubernetes.io/path"

@@ -58,7 +58,7 @@ func TestOnlyNoStatusEndsWithTheGraceTime(t *testing.T) {
 
 // Built-in rules do not wait for an object without a status; rules of the user
 // do.
-func TestWithoutStatusTheBuiltInRulesDoNotWaitForEver(t *testing.T) {
+func TestWithoutStatusTheBuiltInRulesDoNotWaitForever(t *testing.T) {
 	cluster := parse(t, "{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: a}}")
 	var assessor health.Assessor
 	a := assessor.Assess(cluster)
@@ -93,10 +93,10 @@ func TestAssessorIsSharedSafely(t *testing.T) {
 func TestLuaRunsForASecondAtMost(t *testing.T) {
 	lua, err := health.ParseArgoCD(map[string]string{"resource.customizations.health.shop.example.com_Store": "while true do end"})
 	require.NoError(t, err)
-	begun := time.Now()
+	started := time.Now()
 	a := (&health.Assessor{ArgoCD: lua}).Assess(parse(t, custom))
 	require.Equal(t, health.Unknown, a.Verdict)
-	require.Less(t, time.Since(begun), 10*time.Second) // with tolerance for a busy machine
+	require.Less(t, time.Since(started), 10*time.Second) // with tolerance for a busy machine
 }
 
 // The order of lists and fields in a status does not matter.

@@ -21,12 +21,12 @@ func TestDocumentation(t *testing.T) {
 	require.NoError(t, err)
 	blocks := regexp.MustCompile("(?s)```(yaml|text)\n(.*?)```").FindAllSubmatch(page, -1)
 	var assessor health.Assessor
-	var said string
+	var output string
 	var objects, answers int
 	for _, block := range blocks {
 		text := string(block[2])
 		if string(block[1]) == "text" {
-			require.Equal(t, text, said)
+			require.Equal(t, text, output)
 			answers++
 			continue
 		}
@@ -38,12 +38,12 @@ func TestDocumentation(t *testing.T) {
 			assessor.ArgoCD, err = health.ParseArgoCD(data)
 		default:
 			a := assessor.Assess(obj)
-			said = fmt.Sprintf("%s  %s (%s)\n", a.Verdict, a.Reason, a.Rule)
+			output = fmt.Sprintf("%s  %s (%s)\n", a.Verdict, a.Reason, a.Rule)
 			objects++
 		}
 		require.NoError(t, err, text)
 	}
-	require.Equal(t, objects, answers, "each object is followed by what is said of it")
+	require.Equal(t, objects, answers, "each object is followed by what is output of it")
 	require.Greater(t, objects, 8)
 }
 

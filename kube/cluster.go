@@ -105,7 +105,7 @@ type Query struct {
 type View struct {
 	Kind      Kind
 	Namespace string // "" for all of them
-	Query     Query  // what Cluster.Watch takes, beside the other two
+	Query     Query  // labels and fields to select by, as for Cluster.Watch
 }
 
 // LogOptions select what to read of a container's log.

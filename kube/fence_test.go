@@ -19,7 +19,7 @@ import (
 
 // A write that waits for its connection when the lock is lost is not sent,
 // over HTTP/1.1 and HTTP/2, whatever its verb. A read is.
-func TestAFenceStandsRightBeforeTheSend(t *testing.T) {
+func TestAFenceIsCheckedRightBeforeTheSend(t *testing.T) {
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
 			var arrived atomic.Int32

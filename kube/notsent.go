@@ -49,8 +49,8 @@ func (e LateError) Error() string {
 // Unwrap returns the error of the fence.
 func (e LateError) Unwrap() error { return e.Err }
 
-// Late returns the LateError in an error's chain, without what was said around
-// it; nil when there is none.
+// Late returns the LateError in an error's chain, without the errors that
+// wrap it; nil when there is none.
 func Late(err error) error {
 	if late := (LateError{}); errors.As(err, &late) {
 		return late

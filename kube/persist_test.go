@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// patched records the options of the PATCHes that reach a cluster.
+// patched records the options of the PATCHes that reach a cluster. (memcluster imports
+// this package.)
 type patched struct {
 	Cluster
 	options []PatchOptions

@@ -16,22 +16,22 @@ import (
 	"github.com/ordapply/ordapply/internal/kubeerr"
 )
 
-// mute answers nothing: a request ends with its context.
-type mute struct{}
+// unresponsive answers nothing: a request ends with its context.
+type unresponsive struct{}
 
-func (mute) RoundTrip(request *http.Request) (*http.Response, error) {
+func (unresponsive) RoundTrip(request *http.Request) (*http.Response, error) {
 	<-request.Context().Done()
 	return nil, request.Context().Err()
 }
 
 // A server that accepts requests and never answers does not block a run
 // forever: the error says that it could not be reached.
-func TestSilentServerIsGivenUp(t *testing.T) {
+func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://mute", nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://unresponsive", nil)
 		require.NoError(t, err)
-		_, err = (&http.Client{Transport: attemptTransport{mute{}, &fences{}}}).Do(request)
+		_, err = (&http.Client{Transport: attemptTransport{unresponsive{}, &fences{}}}).Do(request)
 		require.Equal(t, responseTimeout, time.Since(began))
 		require.True(t, kubeerr.IsConnectionError(err))
 		require.ErrorContains(t, kubeerr.Unreachable(err), "the API server could not be reached: no answer for 1m15s; check that it is up")
@@ -39,10 +39,10 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 }
 
 // Neither does a server whose discovery does not answer.
-func TestSilentDiscoveryIsGivenUp(t *testing.T) {
+func TestDiscoveryThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		_, err := Connect(&rest.Config{Host: "http://mute", Transport: mute{}})
+		_, err := Connect(&rest.Config{Host: "http://unresponsive", Transport: unresponsive{}})
 		require.Equal(t, discoveryTimeout, time.Since(began))
 		netErr, ok := errors.AsType[net.Error](err)
 		require.True(t, ok && netErr.Timeout(), "%v", err)

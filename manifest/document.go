@@ -32,11 +32,11 @@ func documents(stream io.Reader) iter.Seq2[document, error] {
 		lines := bufio.NewReaderSize(yamltext.NewReader(stream), 64<<10)
 		c := cutter{yield: yield, number: 1}
 		var text []byte
-		first := 1     // line number of text
-		begun := false // text has content
+		first := 1          // line number of text
+		hasContent := false // text has content
 		for line := 1; ; line++ {
 			next, err := lines.ReadBytes('\n')
-			if !begun {
+			if !hasContent {
 				next = yamltext.WithoutMark(next)
 				if yamltext.IsVersion(next) {
 					next = []byte("\n") // keeps line numbers
@@ -46,10 +46,10 @@ func documents(stream io.Reader) iter.Seq2[document, error] {
 				if !c.cut(text, first) {
 					return
 				}
-				text, first, next, begun = nil, line, next[len("---"):], false
+				text, first, next, hasContent = nil, line, next[len("---"):], false
 			}
-			if !begun {
-				_, begun = beforeContent(next)
+			if !hasContent {
+				_, hasContent = beforeContent(next)
 			}
 			text = append(text, next...)
 			if err == io.EOF {

@@ -35,7 +35,7 @@ type Manifest struct {
 	Text []byte
 }
 
-// Read parses a stream of YAML or JSON documents, in UTF-8 or UTF-16. name stands for
+// Read parses a stream of YAML or JSON documents, in UTF-8 or UTF-16. name is
 // the stream in Source and in errors. Lists, including typed ones such as RoleList, are
 // replaced by their items. Documents without content, Kptfiles and objects with the
 // annotation config.kubernetes.io/local-config are skipped.

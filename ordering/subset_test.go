@@ -13,7 +13,7 @@ import (
 
 // A part of a plan keeps the order of the remaining resources and refers to no
 // others.
-func TestOnlyKeepsTheOrderOfWhatIsLeft(t *testing.T) {
+func TestFilterKeepsTheOrder(t *testing.T) {
 	planned := 0
 	for seed := range uint64(300) {
 		w := plancase.NewWorld(seed)

@@ -103,11 +103,11 @@ func (p *Preview) Count(action Action) int {
 func (p *Preview) Changes() bool { return p.Count(ActionUnchanged)+p.Count(ActionError) < len(p.Rows) }
 
 // AddPruned adds a live object that would be deleted after the last wave, or
-// that would be kept: stays is the reason to keep it, "" when it is deleted.
-func (p *Preview) AddPruned(live *unstructured.Unstructured, why ordering.Reason, stays string) {
+// that would be kept: keepReason is the reason to keep it, "" when it is deleted.
+func (p *Preview) AddPruned(live *unstructured.Unstructured, why ordering.Reason, keepReason string) {
 	row := Row{ID: kube.Meta(live).ID, Wave: -1, Action: ActionPrune, Why: why, Live: withoutServerFields(live), digest: sha256.Sum256([]byte(live.GetUID()))}
-	if stays != "" {
-		row.Action, row.Detail, row.Live = ActionUnchanged, "kept: "+stays, nil
+	if keepReason != "" {
+		row.Action, row.Detail, row.Live = ActionUnchanged, "kept: "+keepReason, nil
 	}
 	row.hideValues(p.masker)
 	p.Rows = append(p.Rows, row)

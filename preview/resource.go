@@ -226,8 +226,8 @@ func (r *resource) withoutPreviousFields(ctx context.Context, merged *unstructur
 	})
 	out := merged.DeepCopy()
 	var fresh any
-	if anew := r.recreate(ctx); anew != nil {
-		fresh = anew.Object
+	if created := r.recreate(ctx); created != nil {
+		fresh = created.Object
 	}
 	fieldset.Drop(out.Object, fresh, in.Migrated, in.Kept.Union(own))
 	return out

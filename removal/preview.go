@@ -15,7 +15,7 @@ import (
 // read counts as kept.
 func (m Remover) Kept(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) map[object.ID]string {
 	r := newRemoval(m.withDefaults(), order, live)
-	stays := map[object.ID]string{}
+	kept := map[object.ID]string{}
 	for i := range r.steps { // by wave: the contents of a Namespace come before it
 		s := &r.steps[i]
 		if s.live == nil {
@@ -27,8 +27,8 @@ func (m Remover) Kept(ctx context.Context, order *ordering.Deletion, live map[ob
 			why = contentsReason(found, err, r.anyway(s.ID))
 		}
 		if why != "" {
-			stays[s.ID], s.state = why, progress.Kept
+			kept[s.ID], s.state = why, progress.Kept
 		}
 	}
-	return stays
+	return kept
 }

@@ -188,7 +188,7 @@ func checkOrder(t *testing.T, cluster *memcluster.Scripted, order *ordering.Dele
 	}
 }
 
-func TestRemovalSaysWhatHolds(t *testing.T) {
+func TestRemovalReportsFinalizers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.Holding(pod("held"), pod("other"), secret("later"))
 		cluster.Ends[pod("held")] = memcluster.End{Never: true}
@@ -223,7 +223,7 @@ func TestRemovalKeepsWhatIsProtected(t *testing.T) {
 }
 
 // An object that replaces another under its name is not deleted.
-func TestRemovalSparesAnother(t *testing.T) {
+func TestRemovalKeepsAnObjectThatTookTheName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.Holding(secret("a"), secret("b"))
 		cluster.Ends[secret("a")] = memcluster.End{Replaced: true}
@@ -301,7 +301,7 @@ func TestRemovalWithoutWaiting(t *testing.T) {
 
 // An error of what precedes a deletion says nothing about the object, not even that
 // something else is gone or was sent late.
-func TestWhatPrecedesADeletionFails(t *testing.T) {
+func TestErrorBeforeADeletion(t *testing.T) {
 	id := object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "a"}
 	lost := kube.LateError{Err: kube.ErrFenced}
 	for name, c := range map[string]struct {

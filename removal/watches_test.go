@@ -59,7 +59,7 @@ func membersIn(counts map[string]int) (*memcluster.Scripted, []object.ID) {
 }
 
 // A member that loses the label while it is terminating is waited for.
-func TestRemovalTellsALostLabelFromADeletion(t *testing.T) {
+func TestRemovalDistinguishesALostLabelFromADeletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster, ids := membersIn(map[string]int{"shop": 3})
 		cluster.Ends[pod("p0")] = memcluster.End{GoneAfter: 20 * time.Second}
@@ -80,22 +80,22 @@ func TestRemovalTellsALostLabelFromADeletion(t *testing.T) {
 }
 
 // An API server that becomes unreachable is reported, and once more when it is back.
-func TestRemovalTellsThatTheServerIsSilent(t *testing.T) {
+func TestRemovalReportsAnUnreachableServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.Holding(pod("a"))
 		cluster.Ends[pod("a")] = memcluster.End{GoneAfter: 40 * time.Second}
 		time.AfterFunc(10*time.Second, func() { cluster.Report(kube.WatchEvent{Disconnected: syscall.ECONNREFUSED}) })
 		time.AfterFunc(30*time.Second, func() { cluster.Report(kube.WatchEvent{Reconnected: true}) })
-		var told []string
+		var reported []string
 		_, err := removal.Remover{Cluster: cluster, Events: func(e progress.Event) {
 			if strings.Contains(e.Detail, "API server") {
-				told = append(told, e.Detail)
+				reported = append(reported, e.Detail)
 			}
 		}}.Run(t.Context(), inWaves(wave(pod("a"))), cluster.Found())
 		require.NoError(t, err)
-		require.Len(t, told, 2)
-		require.Contains(t, told[0], "the API server has been unreachable since 00:00:10: ")
-		require.Contains(t, told[1], "the API server is reachable again")
+		require.Len(t, reported, 2)
+		require.Contains(t, reported[0], "the API server has been unreachable since 00:00:10: ")
+		require.Contains(t, reported[1], "the API server is reachable again")
 	})
 }
 

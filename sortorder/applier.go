@@ -65,7 +65,7 @@ type External struct {
 // Applier has the fields of an order that only the applier uses, as they are written.
 type Applier struct {
 	applierFields
-	Alone bool // there is neither sortOrder nor layers nor typeOrder beside them
+	Alone bool // the order has neither sortOrder nor layers nor typeOrder
 
 	problems Problems // of decoding them
 }

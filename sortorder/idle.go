@@ -116,10 +116,10 @@ func (k key) nearestPair(want valueSet, metas []object.Meta) string {
 	if near == "" {
 		return ""
 	}
-	beside := key{aspect: k.aspect, name: near}
+	sibling := key{aspect: k.aspect, name: near}
 	for _, value := range want.listed {
-		if n := counts(metas, beside)[value]; n > 0 {
-			return fmt.Sprintf("; %s: did you mean %s?", countHaving(n, beside.pair(value)), near)
+		if n := counts(metas, sibling)[value]; n > 0 {
+			return fmt.Sprintf("; %s: did you mean %s?", countHaving(n, sibling.pair(value)), near)
 		}
 	}
 	return fmt.Sprintf("; %s: did you mean %s?", countHaving(names[near], near), near)

@@ -98,7 +98,7 @@ func placed(order *sortorder.Order, metas []object.Meta) string {
 
 // layerLines prints the layers if a case has them.
 func layerLines(order *sortorder.Order, archive map[string]string) string {
-	if _, asked := archive["layers"]; !asked {
+	if _, requested := archive["layers"]; !requested {
 		return ""
 	}
 	var b strings.Builder

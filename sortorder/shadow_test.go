@@ -131,8 +131,8 @@ func with(m object.Meta, k key, value string) object.Meta {
 	return m
 }
 
-// TestExampleIsWon places the example of every selector of valid orders.
-func TestExampleIsWon(t *testing.T) {
+// TestExampleIsPlacedInItsLayer places the example of every selector of valid orders.
+func TestExampleIsPlacedInItsLayer(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 2_000 {
 		c := config{Metadata: metadata{Name: "x"}, SortOrder: randomWorld(random).selectors(random, 1+random.IntN(5))}

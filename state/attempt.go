@@ -35,7 +35,7 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 		r.OnNote(remark)
 	}
 	tried := attempt{set: set}
-	memory, checked := r.record(set), r.check
+	record, checked := r.record(set), r.check
 	var before []Entry // the history before the run, read only when there are hooks
 	r.Applier.Begin = func(ctx context.Context) error {
 		if err := checked(ctx); err != nil {
@@ -47,11 +47,11 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 				return err
 			}
 		}
-		if err := memory.begin(ctx); err != nil {
+		if err := record.begin(ctx); err != nil {
 			return err
 		}
-		r.OnLastRun(memory.stored.LastTimes())
-		set.SetRevision(memory.number)
+		r.OnLastRun(record.stored.LastTimes())
+		set.SetRevision(record.number)
 		if err := set.MigrateMembers(ctx, r.Applier.Manager); err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 	around := r.around(set, &before)
 	r.Applier.First = around.Pre
 	applier := r.Applier
-	applier.Events = memory.follow(applier.Events)
+	applier.Events = record.follow(applier.Events)
 	tried.summary, tried.failure = applier.Run(ctx, r.Plan, r.Stream.Objects)
 	if tried.failure == nil {
 		var deleted apply.Summary
@@ -73,8 +73,8 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 		tried.failure = around.Post(ctx)
 	}
 	tried.summary = around.WithHookResults(tried.summary)
-	tried.revision = memory.number
-	return tried, memory.end(ctx, tried.summary.Took, tried.failure)
+	tried.revision = record.number
+	return tried, record.end(ctx, tried.summary.Took, tried.failure)
 }
 
 // deleteObsolete deletes what is to be deleted when all of the stream is ready.

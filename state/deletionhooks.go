@@ -110,8 +110,8 @@ func (d *hookedDeletion) summed(s apply.Summary) apply.Summary {
 
 // LeftHook is an object that a hook of a set's revisions made and left behind.
 type LeftHook struct {
-	ID    object.ID
-	Stays bool // also when the set is deleted
+	ID      object.ID
+	Remains bool // also when the set is deleted
 }
 
 // LeftHooks returns the objects that hooks of a set's revisions made and left behind.

@@ -55,7 +55,7 @@ func (e *exploration) run(t *testing.T) {
 	e.visited, e.found = map[uint64]bool{}, map[string]violation{}
 	e.todo = make([][]*choice, e.faults+1)
 	e.todo[0] = []*choice{nil}
-	told := time.Now()
+	reported := time.Now()
 	for faults := range e.todo {
 		for tried := 0; len(e.todo[faults]) > 0; tried++ {
 			last := len(e.todo[faults]) - 1
@@ -63,8 +63,8 @@ func (e *exploration) run(t *testing.T) {
 			e.todo[faults] = e.todo[faults][:last]
 			e.carryOut(t, next)
 			e.histories++
-			if time.Since(told) > time.Minute {
-				told = time.Now()
+			if time.Since(reported) > time.Minute {
+				reported = time.Now()
 				fmt.Printf("two runs, %s: %d histories; with %d faults %d, and %d to come\n", e.scenario.name, e.histories, faults, tried+1, last)
 			}
 		}
@@ -327,7 +327,7 @@ func (w *world) matters(q *request) bool {
 // accidents returns what may go wrong with a request, or right before it.
 func (w *world) accidents(q *request, faults int) []string {
 	var out []string
-	if q.ofWidgets() && w.store.Gone[widget] && q.actor.asked[q.label()] < 2 { // it may be requested for long
+	if q.ofWidgets() && w.store.Gone[widget] && q.actor.requested[q.label()] < 2 { // it may be requested for long
 		out = append(out, restored+q.label())
 	}
 	if faults <= 0 {

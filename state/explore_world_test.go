@@ -33,20 +33,20 @@ type actor struct {
 	done   chan struct{}
 	err    error // of do
 
-	unserved map[schema.GroupKind]bool // as it read discovery last
-	identity string                    // holder identity of its Lease
-	waiting  []*request
-	ended    bool           // do has returned
-	dead     bool           // it was killed
-	stalled  bool           // it is suspended
-	blind    bool           // it was answered once that Widgets are not served
-	late     bool           // it was suspended, and has not renewed its Lease since
-	looked   bool           // it has read the Lease once
-	lease    uint64         // hash of its last read of it
-	knows    uint64         // hash of its requests and their answers, in any order
-	asked    map[string]int // number of requests by label
-	answers  map[string]uint64
-	versions map[string][]string // that it has seen of each object, by key of the store
+	unserved  map[schema.GroupKind]bool // as it read discovery last
+	identity  string                    // holder identity of its Lease
+	waiting   []*request
+	ended     bool           // do has returned
+	dead      bool           // it was killed
+	stalled   bool           // it is suspended
+	blind     bool           // it was answered once that Widgets are not served
+	late      bool           // it was suspended, and has not renewed its Lease since
+	looked    bool           // it has read the Lease once
+	lease     uint64         // hash of its last read of it
+	knows     uint64         // hash of its requests and their answers, in any order
+	requested map[string]int // number of requests by label
+	answers   map[string]uint64
+	versions  map[string][]string // that it has seen of each object, by key of the store
 }
 
 // world is one history: the cluster, and the runs on it.
@@ -90,7 +90,7 @@ func newWorld(from *memcluster.Store) *world {
 func (w *world) start(a *actor) {
 	number := time.Duration(len(w.actors) + 1)
 	ctx, cancel := context.WithCancel(kubeerr.WithJitter(context.Background(), func(limit time.Duration) time.Duration { return limit / number }))
-	a.cancel, a.done, a.asked = cancel, make(chan struct{}), map[string]int{}
+	a.cancel, a.done, a.requested = cancel, make(chan struct{}), map[string]int{}
 	a.answers, a.versions = map[string]uint64{}, map[string][]string{}
 	w.actors = append(w.actors, a)
 	c := &client{world: w, actor: a}
@@ -244,8 +244,8 @@ func (w *world) learn(q *request, answer any, err error) {
 		return
 	}
 	a.answers[label] = h.Sum64()
-	a.asked[label]++
-	fmt.Fprint(h, label, a.asked[label])
+	a.requested[label]++
+	fmt.Fprint(h, label, a.requested[label])
 	a.knows += h.Sum64()
 }
 
@@ -253,7 +253,7 @@ func (w *world) learn(q *request, answer any, err error) {
 // served, for the third time.
 func (a *actor) isAskingAgain(q *request) bool {
 	definition := !q.isWrite() && (q.isOf("customresourcedefinitions") || q.isOf("apiservices"))
-	return (q.ofWidgets() || definition) && a.asked[q.label()] >= 2
+	return (q.ofWidgets() || definition) && a.requested[q.label()] >= 2
 }
 
 func reason(err error) string {

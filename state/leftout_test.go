@@ -29,13 +29,13 @@ func annotate(t *testing.T, cluster *memcluster.Store, at string, annotations ma
 
 // A member with the annotation of a hook is deleted with its set: another
 // tool's hooks do not change what is a member.
-func TestMemberThatIsAHookGoesWithItsSet(t *testing.T) {
+func TestHookMemberIsDeletedWithItsSet(t *testing.T) {
 	for _, annotation := range []string{"helm.sh/hook", "argocd.argoproj.io/hook"} {
 		synctest.Test(t, func(t *testing.T) {
 			cluster := memcluster.New()
 			done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/hooked"))
 			annotate(t, cluster, "serviceaccounts/shop/hooked", map[string]string{annotation: "test"})
-			_, err := dissolution(cluster).Do(t.Context())
+			_, err := setDeletion(cluster).Do(t.Context())
 			require.NoError(t, err)
 			require.Empty(t, cluster.Members())
 

@@ -80,13 +80,13 @@ func (r memberDeletion) preview(ctx context.Context, live map[object.ID]*unstruc
 	if err != nil {
 		return err
 	}
-	stays := r.kept(ctx, order, live)
+	keepReasons := r.kept(ctx, order, live)
 	for _, step := range order.Steps {
 		whole, err := r.readFull(ctx, step.ID, live[step.ID])
 		if err != nil {
 			return err
 		}
-		preview.AddPruned(whole, ordering.Reason{Rule: "prune", Detail: "in the apply set but not in the stream"}, stays[step.ID])
+		preview.AddPruned(whole, ordering.Reason{Rule: "prune", Detail: "in the apply set but not in the stream"}, keepReasons[step.ID])
 	}
 	return nil
 }
@@ -100,15 +100,15 @@ func (r memberDeletion) outline(ctx context.Context, live map[object.ID]*unstruc
 	if err != nil {
 		return nil, err
 	}
-	stays := r.kept(ctx, order, live)
-	goes := order.Filter(func(id object.ID) bool { return stays[id] == "" })
+	keepReasons := r.kept(ctx, order, live)
+	deletions := order.Filter(func(id object.ID) bool { return keepReasons[id] == "" })
 	for _, step := range order.Steps {
-		if why := stays[step.ID]; why != "" {
-			goes.Notes = append(goes.Notes, fmt.Sprintf("%s is kept although the stream no longer contains it: %s", step.ID, why))
+		if why := keepReasons[step.ID]; why != "" {
+			deletions.Notes = append(deletions.Notes, fmt.Sprintf("%s is kept although the stream no longer contains it: %s", step.ID, why))
 		}
 	}
-	goes.FollowsPlan = r.applyPlan
-	return goes.Plan(), nil
+	deletions.FollowsPlan = r.applyPlan
+	return deletions.Plan(), nil
 }
 
 // kept returns the members that would be kept, with the reasons.

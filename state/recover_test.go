@@ -86,7 +86,7 @@ func TestMembersAreFoundAgain(t *testing.T) {
 
 				cluster = withMembers(t)
 				lose(t, cluster)
-				_, err = dissolution(cluster).Do(t.Context())
+				_, err = setDeletion(cluster).Do(t.Context())
 				require.NoError(t, err)
 				require.Empty(t, cluster.Members())
 			})
@@ -137,7 +137,7 @@ func TestAParentWithoutItsToolWasChanged(t *testing.T) {
 // The next run detects an old copy of the parent, as a backup restores it:
 // later members are found by the history, even where not all kinds may be
 // listed.
-func TestAnOldCopyOfTheParentIsNotBelieved(t *testing.T) {
+func TestAnOldCopyOfTheParentIsNotTrusted(t *testing.T) {
 	for _, forbidden := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			cluster := memcluster.New()
@@ -192,7 +192,7 @@ func TestTheParentCarriesANumber(t *testing.T) {
 }
 
 // A parent as it was written costs no further requests.
-func TestParentAsItWasWrittenIsBelieved(t *testing.T) {
+func TestParentAsItWasWrittenIsTrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withMembers(t)
 		cluster.Refuse = func(verb string, kind kube.Kind, _, name string) error {

@@ -57,7 +57,7 @@ func TestKindLeavesThePromiseBeforeItsDefinition(t *testing.T) {
 
 // A revision that is deleted between its listing and its reading, as in a
 // terminating Namespace, does not block the deletion.
-func TestRevisionGoesMeanwhile(t *testing.T) {
+func TestRevisionIsDeletedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))

@@ -44,8 +44,8 @@ func keeping(t *testing.T, cluster *memcluster.Store, objects ...string) {
 
 // refusing rejects applies of an object as invalid.
 func refusing(name string) func(string, kube.Kind, string, string) error {
-	return func(verb string, _ kube.Kind, _, asked string) error {
-		if verb == "apply" && asked == name {
+	return func(verb string, _ kube.Kind, _, requested string) error {
+		if verb == "apply" && requested == name {
 			return apierrors.NewBadRequest("wrong")
 		}
 		return nil
@@ -181,13 +181,13 @@ func TestUndoOfAFirstInstall(t *testing.T) {
 		r.Undo = func(context.Context, *Revision) (Run, error) {
 			return Run{}, errors.New("there is no revision to go back to")
 		}
-		told := 0
-		r.OnRemoving = func(p *ordering.Plan) { told = len(p.Steps) }
+		reported := 0
+		r.OnRemoving = func(p *ordering.Plan) { reported = len(p.Steps) }
 		undone := undoneBy(t, r)
 		require.NoError(t, undone.Err)
 		require.Zero(t, undone.Revision)
 		require.Empty(t, cluster.Members())
-		require.Equal(t, 2, told)
+		require.Equal(t, 2, reported)
 		require.EqualError(t, undone.Outcome(), "no revision was deployed before: everything that the run created was deleted")
 		entries, err := r.history().List(t.Context())
 		require.NoError(t, err)

@@ -45,7 +45,7 @@ func define(t *testing.T, cluster *memcluster.Store, served bool) {
 	cluster.Add(kind, crd)
 }
 
-func dissolution(cluster *memcluster.Store) SetDeletion {
+func setDeletion(cluster *memcluster.Store) SetDeletion {
 	return SetDeletion{SetRef: SetRef{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret")}, Remover: apply.Remover{Cluster: cluster, NoWait: true}} // the store has no watches
 }
 
@@ -66,14 +66,14 @@ func TestKindWithoutAServedVersionStaysPromised(t *testing.T) {
 		done(t, run)
 		require.Equal(t, "ConfigMap,Gear.example.com", promise(t, cluster))
 
-		_, err = dissolution(cluster).Do(t.Context())
+		_, err = setDeletion(cluster).Do(t.Context())
 		require.ErrorContains(t, err, "the apply set has members of kind Gear.example.com that cannot be listed")
 		require.Equal(t, "ConfigMap,Gear.example.com", promise(t, cluster))
 		require.Empty(t, deletions(cluster))
 		require.NotNil(t, cluster.At("secrets/shop/ordapply.shop.v1"), "the history stays")
 
 		cluster.Gone = nil
-		_, err = dissolution(cluster).Do(t.Context())
+		_, err = setDeletion(cluster).Do(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, cluster.Members())
 	})
@@ -111,7 +111,7 @@ func TestKindWhoseDefinitionMayNotBeRead(t *testing.T) {
 			cluster.Refuse = forbidding(resource, "")
 			done(t, runOf(t, cluster, "ConfigMap shop/a"))
 			require.Equal(t, "ConfigMap,Gear.example.com", promise(t, cluster), resource)
-			_, err := dissolution(cluster).Do(t.Context())
+			_, err := setDeletion(cluster).Do(t.Context())
 			require.ErrorContains(t, err, "grant get and list on "+resource)
 		}
 	})
@@ -161,7 +161,7 @@ func TestBareNotFoundIsNoEmptyList(t *testing.T) {
 		}
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))
 		require.Equal(t, "ConfigMap,ServiceAccount", promise(t, cluster))
-		_, err := dissolution(cluster).Do(t.Context())
+		_, err := setDeletion(cluster).Do(t.Context())
 		require.ErrorContains(t, err, "check for a proxy between you and the API server")
 		require.NotNil(t, cluster.At("secrets/shop/shop"))
 	})
@@ -188,7 +188,7 @@ func TestKeptMemberOfAnUnservedKindHoldsTheSet(t *testing.T) {
 			}
 			return nil
 		}
-		_, err := dissolution(cluster).Do(t.Context())
+		_, err := setDeletion(cluster).Do(t.Context())
 		require.Error(t, err)
 		require.NotNil(t, cluster.At("secrets/shop/shop"), "its parent is dropped only when nothing carries the label")
 		require.Equal(t, shopParent().SetID(), applyset.Owner(cluster.At("gears.example.com/shop/one")))

@@ -53,16 +53,16 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: later, namespace: default, annotations: {ordapply.dev/depends-on: apiregistration.k8s.io/APIService/v1.extension.example}}
 `, address, port))
-	code, said := applyThrough(cluster.Kubeconfig, stream, "--wave-timeout", "15s")
-	require.Equal(t, exit.TimedOut, code, said)
-	require.Contains(t, said, "wait for APIService v1.extension.example: not ready after 15s (wave timeout): FailedDiscoveryCheck: ")
-	require.Contains(t, said, "it blocks 1 resource in wave 2/2: ConfigMap default/later")
+	code, output := applyThrough(cluster.Kubeconfig, stream, "--wave-timeout", "15s")
+	require.Equal(t, exit.TimedOut, code, output)
+	require.Contains(t, output, "wait for APIService v1.extension.example: not ready after 15s (wave timeout): FailedDiscoveryCheck: ")
+	require.Contains(t, output, "it blocks 1 resource in wave 2/2: ConfigMap default/later")
 	out, err := cluster.TryKubectl("get", "configmap", "later")
 	require.Error(t, err, out)
 
 	up.Store(true)
-	code, said = applyThrough(cluster.Kubeconfig, stream, "--wave-timeout", "3m")
-	require.Equal(t, exit.Done, code, said)
+	code, output = applyThrough(cluster.Kubeconfig, stream, "--wave-timeout", "3m")
+	require.Equal(t, exit.Done, code, output)
 }
 
 // aggregated serves an API group without kinds while up is true.

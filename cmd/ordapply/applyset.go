@@ -93,7 +93,7 @@ refuses the set afterwards; apply --take-over takes it over again.`,
 			if err != nil {
 				return err
 			}
-			h := state.HandOver{SetRef: state.SetRef{Cluster: t.Cluster, Parent: id, Kind: gvk, Namespace: t.Home, LockTimeout: lockTimeout}}
+			h := state.HandOver{SetRef: state.SetRef{Cluster: t.Cluster, Parent: id, Kind: gvk, Namespace: t.RecordsNamespace, LockTimeout: lockTimeout}}
 			if err := h.ToKubectl(cmd.Context()); err != nil {
 				return err
 			}

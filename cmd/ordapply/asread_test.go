@@ -66,8 +66,8 @@ func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
 				return fmt.Appendf(nil, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: as-read}\ndata: {value: %s}\n", name, value)
 			}
 			flags := []string{"--applyset", "set-" + name, "-n", "as-read", "--adopt", c.adopt}
-			code, said := applyThrough(lab.cluster.Kubeconfig, manifest("one"), flags...)
-			require.Equal(t, exit.Done, code, said)
+			code, output := applyThrough(lab.cluster.Kubeconfig, manifest("one"), flags...)
+			require.Equal(t, exit.Done, code, output)
 			proxy := recorder.Start(t, lab.cluster.Kubeconfig)
 			done := false
 			proxy.Inject(func(r *recorder.Request) recorder.Fault {
@@ -77,28 +77,28 @@ func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
 				}
 				return nil
 			})
-			code, said = applyThrough(proxy.Kubeconfig, manifest("two"), flags...)
+			code, output = applyThrough(proxy.Kubeconfig, manifest("two"), flags...)
 			sent := 0
 			for _, r := range proxy.Requests() {
 				if r.Verb == "patch" && r.Resource == "configmaps" {
 					sent++
 				}
 			}
-			require.Equal(t, c.patches, sent, said)
+			require.Equal(t, c.patches, sent, output)
 			live, err := lab.client.Get(t.Context(), kind, "as-read", name)
 			require.NoError(t, err)
 			value, _, _ := unstructured.NestedString(live.Object, "data", "value")
 			if c.says != "" {
-				require.Equal(t, exit.Failed, code, said)
-				require.Contains(t, said, c.says)
+				require.Equal(t, exit.Failed, code, output)
+				require.Contains(t, output, c.says)
 				require.Empty(t, value)
 				return
 			}
-			require.Equal(t, exit.Done, code, said)
+			require.Equal(t, exit.Done, code, output)
 			require.Equal(t, "two", value)
 			proxy.Reset()
-			code, said = applyThrough(proxy.Kubeconfig, manifest("two"), flags...)
-			require.Equal(t, exit.Done, code, said)
+			code, output = applyThrough(proxy.Kubeconfig, manifest("two"), flags...)
+			require.Equal(t, exit.Done, code, output)
 			require.Zero(t, patches(proxy.Requests()), "the version that was sent is no part of the fingerprint")
 		})
 	}

@@ -26,8 +26,8 @@ func TestRequestBudgetOfAFirstApply(t *testing.T) {
 	file := realStream{name: "kube-prometheus"}.write(t, corpora.Need(t))
 	cluster := testcluster.Start(t) // its own: it has an APIService whose backend does not run here
 	proxy := recorder.Start(t, cluster.Kubeconfig)
-	code, said := ordapplyWith(proxy.Kubeconfig, "apply", "-f", file)
-	require.Equal(t, exit.Done, code, said)
+	code, output := ordapplyWith(proxy.Kubeconfig, "apply", "-f", file)
+	require.Equal(t, exit.Done, code, output)
 	patches, others, pairs := 0, map[string]int{}, map[string]bool{}
 	for _, r := range proxy.Requests() {
 		if r.Verb == "patch" {
@@ -60,8 +60,8 @@ func reapplyWithinBudget(t *testing.T, proxy *recorder.Proxy, file string) {
 	}
 
 	proxy.Reset()
-	code, said := ordapplyWith(proxy.Kubeconfig, "apply", "-f", file)
-	require.Equal(t, exit.Done, code, said)
+	code, output := ordapplyWith(proxy.Kubeconfig, "apply", "-f", file)
+	require.Equal(t, exit.Done, code, output)
 	verbs := map[string]int{}
 	for _, r := range proxy.Requests() {
 		verbs[r.Verb]++
@@ -85,9 +85,9 @@ func TestRequestsArriveInOrder(t *testing.T) {
 			proxy := recorder.Start(t, cluster.Kubeconfig)
 			watch, err := second.Start(t.Context(), cluster.Kubeconfig)
 			require.NoError(t, err)
-			var out, said bytes.Buffer
-			code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig}, bytes.NewReader(stream), &out, &said)
-			require.Equal(t, exit.Done, code, said.String())
+			var out, output bytes.Buffer
+			code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig}, bytes.NewReader(stream), &out, &output)
+			require.Equal(t, exit.Done, code, output.String())
 			plan := planFor(t, stream)
 			checkArrival(t, plan, proxy.Requests())
 			checkGates(t, plan, proxy.Requests(), cluster, watch)
@@ -182,28 +182,28 @@ func TestRequestBudgetOfAFailure(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&stream, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d%[1]d, namespace: crashing}\nspec: {selector: {matchLabels: {a: d%[1]d}}, template: {metadata: {labels: {a: d%[1]d}, annotations: {localcluster/behaviour: crash-loop}}, spec: {containers: [{name: c, image: c}]}}}\n", i)
 	}
-	code, said := applyThrough(proxy.Kubeconfig, stream.Bytes(), "--wave-timeout", "15s")
-	require.Equal(t, exit.TimedOut, code, said)
-	own, asked := 0, 0
+	code, output := applyThrough(proxy.Kubeconfig, stream.Bytes(), "--wave-timeout", "15s")
+	require.Equal(t, exit.TimedOut, code, output)
+	own, requested := 0, 0
 	for _, r := range proxy.Requests() {
 		switch r.Resource {
 		case "pods", "pods/log", "replicasets", "events", "persistentvolumeclaims":
-			asked++
+			requested++
 		default:
 			own++
 		}
 	}
-	t.Logf("%d objects that do not get ready: %d requests of the run, %d about the failure", n, own, asked)
+	t.Logf("%d objects that do not get ready: %d requests of the run, %d about the failure", n, own, requested)
 	require.LessOrEqual(t, own, n+4*1+20)
-	require.LessOrEqual(t, asked, 9*8)
-	require.Greater(t, asked, 8)
+	require.LessOrEqual(t, requested, 9*8)
+	require.Greater(t, requested, 8)
 }
 
 // The budget also holds during a wait: a change after eight seconds is seen by
 // a watch immediately.
 func TestRequestBudgetOfAWait(t *testing.T) {
 	cluster := shared.Get(t)
-	for name, c := range map[string]struct{ stream, comes, asked string }{
+	for name, c := range map[string]struct{ stream, comes, requested string }{
 		"a webhook's backend": {
 			stream: "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: late.budget.example}\n" +
 				"webhooks:\n- name: late.budget.example\n  admissionReviewVersions: [v1]\n  sideEffects: None\n  failurePolicy: Ignore\n" +
@@ -211,13 +211,13 @@ func TestRequestBudgetOfAWait(t *testing.T) {
 				"  rules:\n  - {apiGroups: [budget.example], apiVersions: [v1], operations: [CREATE], resources: [guarded]}\n",
 			comes: "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: late, namespace: default, labels: {kubernetes.io/service-name: late}}\n" +
 				"addressType: IPv4\nports: [{port: 443}]\nendpoints: [{addresses: [10.0.0.1], conditions: {ready: true}}]\n",
-			asked: "endpointslices",
+			requested: "endpointslices",
 		},
 		"a kind that somebody else brings": {
 			stream: "apiVersion: late.budget.example/v1\nkind: Latecomer\nmetadata: {name: one, namespace: default}\n",
 			comes: "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: latecomers.late.budget.example}\n" +
 				"spec: {group: late.budget.example, scope: Namespaced, names: {kind: Latecomer, plural: latecomers}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n",
-			asked: "/apis/late.budget.example/v1",
+			requested: "/apis/late.budget.example/v1",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,22 +228,22 @@ func TestRequestBudgetOfAWait(t *testing.T) {
 				kubectlApply(t, cluster, c.comes)
 				came <- time.Now()
 			})
-			code, said := applyThrough(proxy.Kubeconfig, []byte(c.stream))
+			code, output := applyThrough(proxy.Kubeconfig, []byte(c.stream))
 			done := time.Now()
-			require.Equal(t, exit.Done, code, said)
+			require.Equal(t, exit.Done, code, output)
 			require.Less(t, done.Sub(<-came), 1500*time.Millisecond)
-			total, asked := 0, 0
+			total, requested := 0, 0
 			for _, r := range proxy.Requests() {
 				if r.Verb != "review" {
 					total++
 				}
-				if r.Resource == c.asked || r.URL.Path == c.asked {
-					asked++
+				if r.Resource == c.requested || r.URL.Path == c.requested {
+					requested++
 				}
 			}
-			t.Logf("%d requests, %d of them about what was waited for", total, asked)
+			t.Logf("%d requests, %d of them about what was waited for", total, requested)
 			require.LessOrEqual(t, total, 1+4*1+20)
-			require.LessOrEqual(t, asked, 8, "not once a second")
+			require.LessOrEqual(t, requested, 8, "not once a second")
 		})
 	}
 }

@@ -98,8 +98,8 @@ func (lab chaosLab) requestsOf(t *testing.T, act chaosAct, size int) []recorder.
 	t.Helper()
 	trial := lab.newTrial(t, act, size, "measure")
 	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
-	said, err := trial.command(proxy.Kubeconfig, act.command).CombinedOutput()
-	require.NoError(t, err, string(said))
+	output, err := trial.command(proxy.Kubeconfig, act.command).CombinedOutput()
+	require.NoError(t, err, string(output))
 	return proxy.Requests()
 }
 
@@ -112,8 +112,8 @@ func (lab chaosLab) suspend(t *testing.T, act chaosAct, size, k, writes int, see
 	trial := lab.newTrial(t, act, size, fmt.Sprintf("stop-%d", k))
 	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
 	first := trial.command(proxy.Kubeconfig, act.command)
-	var said bytes.Buffer
-	first.Stdout, first.Stderr = &said, &said
+	var output bytes.Buffer
+	first.Stdout, first.Stderr = &output, &output
 	stopped, ended := stopWith(t, first, proxy, k)
 	select {
 	case <-stopped:
@@ -138,12 +138,12 @@ func (lab chaosLab) suspend(t *testing.T, act chaosAct, size, k, writes int, see
 	sent := 0
 	for _, r := range proxy.Requests() {
 		if isWrite(&r) {
-			require.False(t, r.Arrived.After(goesOn), "%s, after it went on: %s", r, said.String())
+			require.False(t, r.Arrived.After(goesOn), "%s, after it went on: %s", r, output.String())
 			sent++
 		}
 	}
 	if sent < writes {
-		require.NotEqual(t, exit.Done, first.ProcessState.ExitCode(), "it had not sent all: %s", said.String())
+		require.NotEqual(t, exit.Done, first.ProcessState.ExitCode(), "it had not sent all: %s", output.String())
 	}
 	trial.knowsAll(t)
 	trial.converged(t, second)
@@ -367,11 +367,11 @@ func (lab chaosLab) recovered(t *testing.T, trial trial, act chaosAct) {
 		return
 	}
 	trial.breakLock(t)
-	said, err := trial.command(lab.cluster.Kubeconfig, act.command).CombinedOutput()
+	output, err := trial.command(lab.cluster.Kubeconfig, act.command).CombinedOutput()
 	if act.after != "" || err == nil {
-		require.NoError(t, err, string(said))
+		require.NoError(t, err, string(output))
 	} else {
-		require.Contains(t, string(said), "not found: nothing to delete")
+		require.Contains(t, string(output), "not found: nothing to delete")
 		require.Eventually(t, func() bool { return !trial.exists(t) }, 3*time.Minute, 200*time.Millisecond)
 	}
 	trial.knowsAll(t)

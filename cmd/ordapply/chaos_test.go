@@ -181,8 +181,8 @@ func (lab chaosLab) tryAll(t *testing.T, act chaosAct, size int) {
 func (lab chaosLab) count(t *testing.T, act chaosAct, size int) int {
 	trial := lab.newTrial(t, act, size, "whole")
 	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
-	said, err := trial.command(proxy.Kubeconfig, act.command).CombinedOutput()
-	require.NoError(t, err, string(said))
+	output, err := trial.command(proxy.Kubeconfig, act.command).CombinedOutput()
+	require.NoError(t, err, string(output))
 	trial.converged(t, act)
 	return len(proxy.Requests())
 }
@@ -200,12 +200,12 @@ func (lab chaosLab) try(t *testing.T, act chaosAct, size, k int) {
 		trial.converged(t, act)
 		return
 	}
-	said, err := trial.command(lab.cluster.Kubeconfig, act.command).CombinedOutput()
+	output, err := trial.command(lab.cluster.Kubeconfig, act.command).CombinedOutput()
 	if act.after == "" && err != nil { // everything was deleted, except perhaps a terminating Namespace
-		require.Contains(t, string(said), "not found: nothing to delete")
+		require.Contains(t, string(output), "not found: nothing to delete")
 		lab.cluster.Kubectl(t, "wait", "namespace/"+trial.namespace, "--for=delete", "--timeout=3m")
 	} else {
-		require.NoError(t, err, string(said))
+		require.NoError(t, err, string(output))
 	}
 	trial.knowsAll(t)
 	trial.converged(t, act)
@@ -246,8 +246,8 @@ func (lab chaosLab) newTrial(t *testing.T, act chaosAct, size int, name string) 
 		tr.applyAsKubectl(t)
 	}
 	for _, args := range act.before {
-		said, err := tr.command(lab.cluster.Kubeconfig, args).CombinedOutput()
-		require.NoError(t, err, string(said))
+		output, err := tr.command(lab.cluster.Kubeconfig, args).CombinedOutput()
+		require.NoError(t, err, string(output))
 	}
 	return tr
 }

@@ -35,7 +35,7 @@ const namesAsked = 4
 
 // confirm asks whether to delete what exists, if a person can answer: standard input and
 // output are a terminal, it is not a CI job, and neither --yes nor a dry run is asked for.
-// The question is on standard output where nobody would see it on standard error. It
+// The question goes to standard output if standard error is not that terminal. It
 // returns errNotConfirmed unless the answer is yes.
 func (f *deleteFlags) confirm(cmd *cobra.Command, d deletion, on io.Writer) error {
 	in, ok := cmd.InOrStdin().(*os.File)

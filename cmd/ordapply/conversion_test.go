@@ -44,12 +44,12 @@ spec:
 	cluster.Kubectl(t, "wait", "--for=condition=Established", "crd/widgets.conversion.example")
 	manifest := []byte("apiVersion: conversion.example/v1\nkind: Widget\nmetadata: {name: one, namespace: default}\n")
 
-	code, said := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
-	require.Equal(t, exit.TimedOut, code, said)
-	require.Contains(t, said, "not applied after 3s (wave timeout): ")
-	require.Contains(t, said, `conversion webhook for conversion.example/v1, Kind=Widget failed: Post "https://converter.default.svc:443`)
-	require.Contains(t, said, "; the CustomResourceDefinition of Widget.conversion.example converts between versions with Service default/converter, which does not exist: apply it first")
-	require.Contains(t, said, "  Service default/converter: it does not exist\n")
+	code, output := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
+	require.Equal(t, exit.TimedOut, code, output)
+	require.Contains(t, output, "not applied after 3s (wave timeout): ")
+	require.Contains(t, output, `conversion webhook for conversion.example/v1, Kind=Widget failed: Post "https://converter.default.svc:443`)
+	require.Contains(t, output, "; the CustomResourceDefinition of Widget.conversion.example converts between versions with Service default/converter, which does not exist: apply it first")
+	require.Contains(t, output, "  Service default/converter: it does not exist\n")
 
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	var sent atomic.Int32
@@ -70,14 +70,14 @@ endpoints: [{addresses: [%[1]q], conditions: {ready: true}}]
 		}
 		return nil
 	})
-	code, said = applyThrough(proxy.Kubeconfig, manifest)
-	require.Equal(t, exit.Done, code, said)
+	code, output = applyThrough(proxy.Kubeconfig, manifest)
+	require.Equal(t, exit.Done, code, output)
 
 	refuses.Store(true)
 	proxy.Reset()
-	code, said = applyThrough(proxy.Kubeconfig, []byte("apiVersion: conversion.example/v1\nkind: Widget\nmetadata: {name: two, namespace: default}\n"))
-	require.Equal(t, exit.Failed, code, said)
-	require.Contains(t, said, "failed: no such shape; the conversion webhook of the CustomResourceDefinition of Widget.conversion.example returned this error")
+	code, output = applyThrough(proxy.Kubeconfig, []byte("apiVersion: conversion.example/v1\nkind: Widget\nmetadata: {name: two, namespace: default}\n"))
+	require.Equal(t, exit.Failed, code, output)
+	require.Contains(t, output, "failed: no such shape; the conversion webhook of the CustomResourceDefinition of Widget.conversion.example returned this error")
 	require.Equal(t, 1, patches(proxy.Requests()))
 }
 

@@ -60,11 +60,11 @@ func TestPlansOfRealStreams(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(folder, name+".yaml")
 			if want.generated > 0 {
-				code, said := offlineRun("plan", "--dry-run=client", "-f", path)
+				code, printed := offlineRun("plan", "--dry-run=client", "-f", path)
 				require.Equal(t, exit.Failed, code)
-				require.Equal(t, want.generated, strings.Count(said, "metadata.generateName creates a new object on each run"))
-				require.Equal(t, want.nameless, strings.Count(said, "metadata.name is missing"))
-				require.Equal(t, want.generated+want.nameless, strings.Count(said, "error: "))
+				require.Equal(t, want.generated, strings.Count(printed, "metadata.generateName creates a new object on each run"))
+				require.Equal(t, want.nameless, strings.Count(printed, "metadata.name is missing"))
+				require.Equal(t, want.generated+want.nameless, strings.Count(printed, "error: "))
 			}
 			resources := readable(t, path, want.generated+want.nameless == 0)
 			plan, err := ordering.Build(resources, ordering.Options{})
@@ -148,15 +148,15 @@ func TestPlansOfRealAnnotations(t *testing.T) {
 				seen[path] = true
 				args = append(args, "-f", path)
 			}
-			code, said := offlineRun(args...)
+			code, printed := offlineRun(args...)
 			if c.refused {
-				require.Equal(t, exit.Failed, code, said)
+				require.Equal(t, exit.Failed, code, printed)
 			} else {
-				require.Equal(t, exit.Done, code, said)
+				require.Equal(t, exit.Done, code, printed)
 			}
 			for _, line := range c.says {
-				require.Contains(t, said, line)
-				said = said[strings.Index(said, line)+len(line):] // in this order
+				require.Contains(t, printed, line)
+				printed = printed[strings.Index(printed, line)+len(line):] // in this order
 			}
 		})
 	}

@@ -20,8 +20,8 @@ func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
 	cluster := testcluster.Start(t, "--light") // its own: each deletion of a Namespace would list its 30 kinds
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	stream := manyCRDs(30, "a.batch.example", "b.batch.example")
-	code, said := applyThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(proxy.Kubeconfig, stream)
+	require.Equal(t, exit.Done, code, output)
 	later := discoveries(proxy.Requests())
 	t.Logf("discovery after the first PATCH: %v", later)
 	for path := range later {
@@ -37,8 +37,8 @@ func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
 	// k8sconnect ADR-007, case 1: if the CRDs exist, discovery is not read
 	// again.
 	proxy.Reset()
-	code, said = applyThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, said)
+	code, output = applyThrough(proxy.Kubeconfig, stream)
+	require.Equal(t, exit.Done, code, output)
 	require.Empty(t, discoveries(proxy.Requests()))
 }
 
@@ -46,8 +46,8 @@ func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
 // short-circuit).
 func TestNoCRDRequestsWithoutCRDs(t *testing.T) {
 	proxy := recorder.Start(t, shared.Get(t).Kubeconfig)
-	code, said := applyThrough(proxy.Kubeconfig, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: without-crds, namespace: default}}\n"))
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(proxy.Kubeconfig, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: without-crds, namespace: default}}\n"))
+	require.Equal(t, exit.Done, code, output)
 	require.Equal(t, 1, patches(proxy.Requests()))
 	require.Empty(t, discoveries(proxy.Requests()))
 	for _, r := range proxy.Requests() {
@@ -57,10 +57,10 @@ func TestNoCRDRequestsWithoutCRDs(t *testing.T) {
 
 // discoveries counts the requests to discovery after the first PATCH, by path.
 func discoveries(requests []recorder.Request) map[string]int {
-	counts, begun := map[string]int{}, false
+	counts, started := map[string]int{}, false
 	for _, r := range requests {
-		begun = begun || r.Verb == "patch"
-		if begun && r.Verb == "discovery" {
+		started = started || r.Verb == "patch"
+		if started && r.Verb == "discovery" {
 			counts[r.URL.Path]++
 		}
 	}
@@ -107,18 +107,18 @@ spec:
   insecureSkipTLSVerify: true
   service: {name: nobody, namespace: default}
 `
-	code, said := applyThrough(cluster.Kubeconfig, []byte(strings.Replace(broken, "metadata: {", "metadata: {annotations: {ordapply.dev/wait: applied}, ", 1)))
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(cluster.Kubeconfig, []byte(strings.Replace(broken, "metadata: {", "metadata: {annotations: {ordapply.dev/wait: applied}, ", 1)))
+	require.Equal(t, exit.Done, code, output)
 	// The API server notices its backend at its own pace.
 	require.Eventually(t, func() bool {
-		code, said = applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: free, namespace: default}\n"))
-		require.Equal(t, exit.Done, code, said)
-		return strings.Contains(said, "note: the backend of broken.example/v1 does not answer (kubectl describe apiservice v1.broken.example); no resource of this stream needs it\n")
+		code, output = applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: free, namespace: default}\n"))
+		require.Equal(t, exit.Done, code, output)
+		return strings.Contains(output, "note: the backend of broken.example/v1 does not answer (kubectl describe apiservice v1.broken.example); no resource of this stream needs it\n")
 	}, time.Minute, 200*time.Millisecond)
 
-	code, said = applyThrough(cluster.Kubeconfig, []byte("apiVersion: broken.example/v1\nkind: Thing\nmetadata: {name: bound, namespace: default}\n"), "--kind-timeout", "1s")
-	require.Equal(t, exit.Failed, code, said)
-	require.Contains(t, said, "1 resource of this stream will wait for it\n")
-	require.Contains(t, said, "error: wave 1/1: apply Thing.broken.example default/bound: the backend of broken.example/v1 does not answer even after 1s: ")
-	require.Contains(t, said, "; check its APIService (kubectl describe apiservice v1.broken.example)")
+	code, output = applyThrough(cluster.Kubeconfig, []byte("apiVersion: broken.example/v1\nkind: Thing\nmetadata: {name: bound, namespace: default}\n"), "--kind-timeout", "1s")
+	require.Equal(t, exit.Failed, code, output)
+	require.Contains(t, output, "1 resource of this stream will wait for it\n")
+	require.Contains(t, output, "error: wave 1/1: apply Thing.broken.example default/bound: the backend of broken.example/v1 does not answer even after 1s: ")
+	require.Contains(t, output, "; check its APIService (kubectl describe apiservice v1.broken.example)")
 }

@@ -25,9 +25,9 @@ func TestCredentialsThatAreNotAccepted(t *testing.T) {
 	}
 	stranger := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, clientcmd.WriteToFile(*config, stranger))
-	code, said := applyThrough(stranger, stream)
-	require.Equal(t, exit.Failed, code, said)
-	require.Contains(t, said, "does not accept the credentials of your kubeconfig: log in again (")
+	code, output := applyThrough(stranger, stream)
+	require.Equal(t, exit.Failed, code, output)
+	require.Contains(t, output, "does not accept the credentials of your kubeconfig: log in again (")
 
 	for name, args := range map[string][]string{
 		"during a run": {}, "in an apply set": {"--applyset", "stranger", "-n", "default"},
@@ -36,9 +36,9 @@ func TestCredentialsThatAreNotAccepted(t *testing.T) {
 			proxy := recorder.Start(t, cluster.Kubeconfig)
 			proxy.Inject(recorder.Always(func(r *recorder.Request) bool { return r.Verb != "discovery" && r.Verb != "review" },
 				recorder.Status(401, "Unauthorized", "Unauthorized")))
-			code, said = applyThrough(proxy.Kubeconfig, stream, args...)
-			require.Equal(t, exit.Failed, code, said)
-			require.Contains(t, said, "does not accept the credentials of your kubeconfig: log in again")
+			code, output = applyThrough(proxy.Kubeconfig, stream, args...)
+			require.Equal(t, exit.Failed, code, output)
+			require.Contains(t, output, "does not accept the credentials of your kubeconfig: log in again")
 		})
 	}
 }

@@ -65,7 +65,7 @@ objects are reported, not treated as errors.`,
 	setflags.RegisterLockTimeout(flags, &f.lockTimeout)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the order only; "server": let the server check every deletion and delete nothing`)
 	flags.StringVarP(&f.output, "output", "o", "text", `format of standard output: "text": one line per resource, as in kubectl; "name": the names of deleted resources; "json": one event per line`)
-	flags.BoolVarP(&f.yes, "yes", "y", false, "delete without asking; it is asked only on a terminal, and never in a dry run")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "delete without confirmation, which is asked for only on a terminal and never in a dry run")
 	f.ViewFlags.Register(flags)
 	flags.BoolVar(&f.wait, "wait", true, "wait until resources are gone; with false, others wait only until a deletion is accepted")
 	flags.BoolVar(&f.diagnosis, "diagnosis", true, "report what blocks the deletion of resources that are not gone")
@@ -111,12 +111,12 @@ func (f *deleteFlags) execute(cmd *cobra.Command, d deletion) error {
 	if f.dryRun == "client" {
 		return f.show(outputs.Out, d)
 	}
-	told := f.report(cmd, d, outputs)
-	told.Begin()
+	reporters := f.report(cmd, d, outputs)
+	reporters.Begin()
 	verbose.Of(cmd.Context()).Plan(d.order.Plan())
-	defer told.NotifyInterrupt(cmd.Context(), outputs.Err)()
-	summary, err := f.deleteAround(cmd.Context(), d, told)
+	defer reporters.NotifyInterrupt(cmd.Context(), outputs.Err)()
+	summary, err := f.deleteAround(cmd.Context(), d, reporters)
 	ended, err := d.files.Ended(summary, d.target.Warnings.List(), exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
-	told.End(ended)
+	reporters.End(ended)
 	return err
 }

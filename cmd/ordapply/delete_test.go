@@ -19,7 +19,7 @@ import (
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
-func deleteThrough(kubeconfig string, stream []byte, more ...string) (code int, out, said string) {
+func deleteThrough(kubeconfig string, stream []byte, more ...string) (code int, out, output string) {
 	var stdout, stderr bytes.Buffer
 	args := append([]string{"delete", "-f", "-", "--kubeconfig", kubeconfig, "--wave-timeout", "3m"}, more...)
 	code = run(context.Background(), args, bytes.NewReader(stream), &stdout, &stderr)
@@ -42,11 +42,11 @@ func TestDelete(t *testing.T) {
 // objects before every object of later layers is gone, and the Namespace last.
 func deleteInReverse(t *testing.T, cluster *testcluster.Cluster) {
 	stream, order := shopStream(t), filepath.Join("..", "..", "examples", "shop", "order.yaml")
-	code, said := applyThrough(cluster.Kubeconfig, stream, "--order", order)
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(cluster.Kubeconfig, stream, "--order", order)
+	require.Equal(t, exit.Done, code, output)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
-	code, out, said := deleteThrough(proxy.Kubeconfig, stream, "--order", order, "--prune-namespaces")
-	require.Equal(t, exit.Done, code, said)
+	code, out, output := deleteThrough(proxy.Kubeconfig, stream, "--order", order, "--prune-namespaces")
+	require.Equal(t, exit.Done, code, output)
 	require.NotContains(t, out, "kept")
 	var deleted []string
 	for _, r := range proxy.Requests() {
@@ -134,17 +134,17 @@ spec:
 			`configmaps is forbidden: User "x" cannot list resource "configmaps" in API group "" in the namespace "y"`)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, said := applyThrough(cluster.Kubeconfig, stream(name))
-			require.Equal(t, exit.Done, code, said)
+			code, output := applyThrough(cluster.Kubeconfig, stream(name))
+			require.Equal(t, exit.Done, code, output)
 			proxy := recorder.Start(t, cluster.Kubeconfig)
 			proxy.Inject(inject)
-			code, out, said := deleteThrough(proxy.Kubeconfig, stream(name))
-			require.Equal(t, exit.Done, code, said)
+			code, out, output := deleteThrough(proxy.Kubeconfig, stream(name))
+			require.Equal(t, exit.Done, code, output)
 			blind := name == "lists-forbidden" // so the contents of the Namespace could not be read
 			require.Equal(t, blind, strings.Contains(out, "kept"), out)
 			proxy.Inject(nil)
-			code, _, said = deleteThrough(proxy.Kubeconfig, stream(name))
-			require.Equal(t, exit.Done, code, said)
+			code, _, output = deleteThrough(proxy.Kubeconfig, stream(name))
+			require.Equal(t, exit.Done, code, output)
 			gone, err := cluster.TryKubectl("get", "namespace", name)
 			require.Error(t, err, gone)
 		})
@@ -167,8 +167,8 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: protected, namespace: default}
 `)
-	code, said := applyThrough(cluster.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(cluster.Kubeconfig, stream)
+	require.Equal(t, exit.Done, code, output)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	var first atomic.Int32
 	proxy.Inject(func(r *recorder.Request) recorder.Fault {
@@ -186,13 +186,13 @@ metadata: {name: protected, namespace: default}
 		}
 		return nil
 	})
-	code, out, said := deleteThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, said)
+	code, out, output := deleteThrough(proxy.Kubeconfig, stream)
+	require.Equal(t, exit.Done, code, output)
 	require.Contains(t, out, "configmap/replaced kept\n")
-	require.Contains(t, said, "kept: another object has taken its name since this run read it")
+	require.Contains(t, output, "kept: another object has taken its name since this run read it")
 	require.Contains(t, out, "configmap/changed deleted\n")
 	require.Contains(t, out, "configmap/protected kept\n")
-	require.Contains(t, said, "kept: its annotation ordapply.dev/lifecycle: keep protects it")
+	require.Contains(t, output, "kept: its annotation ordapply.dev/lifecycle: keep protects it")
 	cluster.Kubectl(t, "get", "configmap", "replaced", "protected")
 }
 
@@ -225,26 +225,26 @@ spec:
 	cluster.Kubectl(t, "wait", "apiservice/v1.broken.example", "--for=condition=Available=false", "--timeout=60s")
 	cluster.Kubectl(t, "delete", "namespace", "stuck", "--wait=false")
 	cluster.Kubectl(t, "wait", "namespace/stuck", "--for=condition=NamespaceDeletionDiscoveryFailure", "--timeout=120s")
-	code, _, said := deleteThrough(cluster.Kubeconfig, []byte(namespace), "--wave-timeout", "20s")
-	require.Equal(t, exit.TimedOut, code, said)
-	require.Contains(t, said, "error: wave 1/1: delete Namespace stuck: not gone after 20s (wave timeout): waiting until it is gone (blocked by NamespaceDeletionDiscoveryFailure: ")
-	require.Contains(t, said, "APIService v1.broken.example is not available (ServiceNotFound)")
-	require.Contains(t, said, "kubectl delete apiservice v1.broken.example\n")
+	code, _, output := deleteThrough(cluster.Kubeconfig, []byte(namespace), "--wave-timeout", "20s")
+	require.Equal(t, exit.TimedOut, code, output)
+	require.Contains(t, output, "error: wave 1/1: delete Namespace stuck: not gone after 20s (wave timeout): waiting until it is gone (blocked by NamespaceDeletionDiscoveryFailure: ")
+	require.Contains(t, output, "APIService v1.broken.example is not available (ServiceNotFound)")
+	require.Contains(t, output, "kubectl delete apiservice v1.broken.example\n")
 
 	// The contents of a Namespace that is not terminating cannot be determined:
 	// it is kept.
 	cluster.Kubectl(t, "create", "namespace", "untold")
 	untold := "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: untold}\n"
-	code, out, said := deleteThrough(cluster.Kubeconfig, []byte(untold))
-	require.Equal(t, exit.Done, code, said)
+	code, out, output := deleteThrough(cluster.Kubeconfig, []byte(untold))
+	require.Equal(t, exit.Done, code, output)
 	require.Equal(t, "namespace/untold kept\n", out)
-	require.Regexp(t, `Namespace untold +kept: its contents cannot be read: the objects of broken\.example/v1, which an APIService registers, cannot be listed: .*; --prune-namespaces deletes it with all its contents\n`, said)
+	require.Regexp(t, `Namespace untold +kept: its contents cannot be read: the objects of broken\.example/v1, which an APIService registers, cannot be listed: .*; --prune-namespaces deletes it with all its contents\n`, output)
 	require.Empty(t, cluster.Kubectl(t, "get", "namespace", "untold", "-o", "jsonpath={.metadata.deletionTimestamp}"))
 
-	code, _, said = deleteThrough(cluster.Kubeconfig, []byte(namespace+untold+service))
-	require.Equal(t, exit.Done, code, said)
-	require.Regexp(t, `Namespace untold +deleted`, said)
-	require.Regexp(t, `(?s)wave 1/2: .*APIService v1.broken.example +deleted.*wave 2/2: .*Namespace stuck +deleted`, said)
+	code, _, output = deleteThrough(cluster.Kubeconfig, []byte(namespace+untold+service))
+	require.Equal(t, exit.Done, code, output)
+	require.Regexp(t, `Namespace untold +deleted`, output)
+	require.Regexp(t, `(?s)wave 1/2: .*APIService v1.broken.example +deleted.*wave 2/2: .*Namespace stuck +deleted`, output)
 }
 
 // deleteKilled: after a kill at any DELETE the next run finishes the work.
@@ -255,8 +255,8 @@ func deleteKilled(t *testing.T, cluster *testcluster.Cluster, k int32) {
 	}
 	namespace := fmt.Sprintf("killed-%d", k)
 	stream := faultStream(namespace)
-	code, said := applyThrough(cluster.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(cluster.Kubeconfig, stream)
+	require.Equal(t, exit.Done, code, output)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	cmd := exec.Command(bin, "delete", "-f", "-", "--kubeconfig", proxy.Kubeconfig)
 	cmd.Stdin = bytes.NewReader(stream)
@@ -264,8 +264,8 @@ func deleteKilled(t *testing.T, cluster *testcluster.Cluster, k int32) {
 	err = runSignalled(cmd, proxy, os.Kill, func(r *recorder.Request) bool { return r.Verb == "delete" && arrived.Add(1) == k })
 	require.Error(t, err, "it was killed at one of its five deletions")
 	proxy.Inject(nil)
-	code, out, said := deleteThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, said)
+	code, out, output := deleteThrough(proxy.Kubeconfig, stream)
+	require.Equal(t, exit.Done, code, output)
 	require.NotContains(t, out, "kept")
 	gone, err := cluster.TryKubectl("get", "namespace", namespace)
 	require.Error(t, err, gone)
@@ -275,8 +275,8 @@ func deleteKilled(t *testing.T, cluster *testcluster.Cluster, k int32) {
 // reports that the work is incomplete.
 func deleteInterrupted(t *testing.T, cluster *testcluster.Cluster) {
 	stream := faultStream("halted")
-	code, said := applyThrough(cluster.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(cluster.Kubeconfig, stream)
+	require.Equal(t, exit.Done, code, output)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	ctx, cancel := context.WithCancel(t.Context())
 	proxy.Inject(func(r *recorder.Request) recorder.Fault {
@@ -291,6 +291,6 @@ func deleteInterrupted(t *testing.T, cluster *testcluster.Cluster) {
 	require.Contains(t, err.String(), "error: interrupted: no further resource was started; run the same command again to finish")
 	cluster.Kubectl(t, "get", "namespace", "halted")
 	proxy.Inject(nil)
-	code, _, said = deleteThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, said)
+	code, _, output = deleteThrough(proxy.Kubeconfig, stream)
+	require.Equal(t, exit.Done, code, output)
 }

@@ -23,8 +23,8 @@ import (
 func (f *deleteFlags) deleteSet(cmd *cobra.Command, files *report.Files) error {
 	outputs := report.OpenOutputs(cmd)
 	defer outputs.Close(cmd.Context())
-	var told *report.Reporters // nil until the order is known
-	summary, warned, err := f.runSetDeletion(cmd, files, outputs, &told)
+	var reporters *report.Reporters // nil until the order is known
+	summary, warned, err := f.runSetDeletion(cmd, files, outputs, &reporters)
 	if f.dryRun == "client" && err == nil {
 		return nil
 	}
@@ -36,8 +36,8 @@ func (f *deleteFlags) deleteSet(cmd *cobra.Command, files *report.Files) error {
 	}
 	ended, err := files.Ended(summary, warned, exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
 	switch {
-	case told != nil:
-		told.End(ended)
+	case reporters != nil:
+		reporters.End(ended)
 	case f.output == "json":
 		events.NewLog(outputs.Out, events.RunStart{}).End(ended)
 	}
@@ -49,7 +49,7 @@ func (f *deleteFlags) deleteSet(cmd *cobra.Command, files *report.Files) error {
 
 // runSetDeletion deletes the set, or prints the order of deletion. It returns the
 // API server's warnings.
-func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, files *report.Files, outputs report.Outputs, told **report.Reporters) (apply.Summary, []string, error) {
+func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, files *report.Files, outputs report.Outputs, reporters **report.Reporters) (apply.Summary, []string, error) {
 	t, err := connect.To(cmd.Context(), f.cluster, files.Watch)
 	if err != nil {
 		return apply.Summary{}, nil, err
@@ -61,20 +61,20 @@ func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, files *report.Files, ou
 	known := deletion{target: t, files: files}
 	d := state.SetDeletion{
 		SetRef: state.SetRef{
-			Cluster: t.Cluster, Parent: id, Kind: gvk, Namespace: t.Home, LockTimeout: f.lockTimeout,
+			Cluster: t.Cluster, Parent: id, Kind: gvk, Namespace: t.RecordsNamespace, LockTimeout: f.lockTimeout,
 			OnWaiting: setflags.WaitingFor(f.set, outputs.Err),
 		},
-		Remover: f.remover(known, func(e apply.Event) { (*told).Event(e) }),
+		Remover: f.remover(known, func(e apply.Event) { (*reporters).Event(e) }),
 		OnPlanned: func(order *ordering.Deletion) {
 			known.order = order
-			*told = f.report(cmd, known, outputs)
-			(*told).Begin()
+			*reporters = f.report(cmd, known, outputs)
+			(*reporters).Begin()
 			verbose.Of(cmd.Context()).Plan(order.Plan())
-			(*told).NotifyInterrupt(cmd.Context(), outputs.Err)
+			(*reporters).NotifyInterrupt(cmd.Context(), outputs.Err)
 		},
 	}
 	if f.Hooks == "run" {
-		applier := f.hookApplier(t, files, func(e apply.Event) { (*told).Event(e) })
+		applier := f.hookApplier(t, files, func(e apply.Event) { (*reporters).Event(e) })
 		d.Hooks = &applier
 	}
 	order, live, err := d.Order(cmd.Context())

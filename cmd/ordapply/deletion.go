@@ -84,7 +84,7 @@ func protectedIn(stream *apply.Stream) func(*unstructured.Unstructured) string {
 }
 
 // remover returns a Remover configured by the flags.
-func (f *deleteFlags) remover(d deletion, told func(apply.Event)) apply.Remover {
+func (f *deleteFlags) remover(d deletion, onEvent func(apply.Event)) apply.Remover {
 	return apply.Remover{
 		Cluster:         d.files.Of(d.target.Cluster),
 		Timeout:         f.timeout,
@@ -94,7 +94,7 @@ func (f *deleteFlags) remover(d deletion, told func(apply.Event)) apply.Remover 
 		PruneNamespaces: f.pruneNamespaces,
 		KeepReason:      d.keep,
 		NoDiagnosis:     !f.diagnosis,
-		Events:          told,
+		Events:          onEvent,
 	}
 }
 
@@ -120,21 +120,21 @@ func (f *deleteFlags) report(cmd *cobra.Command, d deletion, o report.Outputs) *
 }
 
 // hookApplier returns the Applier for the hooks of a deletion.
-func (f *deleteFlags) hookApplier(t *connect.Target, files *report.Files, told func(apply.Event)) apply.Applier {
+func (f *deleteFlags) hookApplier(t *connect.Target, files *report.Files, onEvent func(apply.Event)) apply.Applier {
 	return apply.Applier{
-		Cluster: files.Of(t.Cluster), Timeout: f.timeout, WaveTimeout: orNone(f.waveTimeout), NoDiagnosis: !f.diagnosis, Events: told,
+		Cluster: files.Of(t.Cluster), Timeout: f.timeout, WaveTimeout: orNone(f.waveTimeout), NoDiagnosis: !f.diagnosis, Events: onEvent,
 	}
 }
 
 // deleteAround deletes the objects of manifests, runs their delete hooks before
 // and after, and then deletes objects that hooks left behind.
-func (f *deleteFlags) deleteAround(ctx context.Context, d deletion, told *report.Reporters) (apply.Summary, error) {
-	remover := f.remover(d, told.Event)
+func (f *deleteFlags) deleteAround(ctx context.Context, d deletion, reporters *report.Reporters) (apply.Summary, error) {
+	remover := f.remover(d, reporters.Event)
 	all, _ := hooks.Read(d.hooks)
 	if len(all) == 0 || f.dryRun == "server" {
 		return remover.Run(ctx, d.order, d.live)
 	}
-	runner := hookrun.Runner{Applier: f.hookApplier(d.target, d.files, told.Event), Events: told.Event}
+	runner := hookrun.Runner{Applier: f.hookApplier(d.target, d.files, reporters.Event), Events: reporters.Event}
 	ran, err := runner.Run(ctx, hooks.PreDelete, all)
 	if err != nil {
 		return apply.Summary{Hooks: ran}, err

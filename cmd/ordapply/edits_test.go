@@ -65,7 +65,7 @@ func TestDiffAgreesWithKubectl(t *testing.T) {
 	var mu sync.Mutex
 	outcomes := map[string]int{}
 	e.eachIndexed(func(i int, o *edited) {
-		_, conflict := e.rehearse(o, false)
+		_, conflict := e.dryRun(o, false)
 		require.True(t, conflict == nil || apierrors.IsConflict(conflict), "%s: %v", o, conflict)
 		plain, forced := exit.Done, exit.Done
 		if changed[o.name()] {
@@ -77,7 +77,7 @@ func TestDiffAgreesWithKubectl(t *testing.T) {
 		require.Equal(t, plain, e.ordapply("diff", "-f", o.file), "diff after %s", o)
 		require.Equal(t, forced, e.ordapply("diff", "--force-conflicts", "-f", o.file), "diff --force-conflicts after %s", o)
 		var err error
-		expected[i], err = e.rehearse(o, true)
+		expected[i], err = e.dryRun(o, true)
 		require.NoError(t, err, "%s", o)
 		mu.Lock()
 		outcomes[fmt.Sprintf("%d/%d", plain, forced)]++
@@ -188,10 +188,10 @@ func (e *edits) file(path string, objects ...*unstructured.Unstructured) string 
 
 // ordapply runs the program and returns its exit code.
 func (e *edits) ordapply(args ...string) int {
-	var out, said bytes.Buffer
-	code := run(context.Background(), append(args, "--kubeconfig", e.cluster.Kubeconfig), nil, &out, &said)
+	var out, output bytes.Buffer
+	code := run(context.Background(), append(args, "--kubeconfig", e.cluster.Kubeconfig), nil, &out, &output)
 	if code != exit.Done && args[0] == "apply" {
-		e.t.Log(said.String())
+		e.t.Log(output.String())
 	}
 	return code
 }
@@ -329,13 +329,13 @@ func (e *edits) kubectlDiff() map[string]bool {
 		marked = append(marked, o.marked)
 	}
 	command := e.cluster.KubectlCommand("diff", "--server-side", "--force-conflicts", "--field-manager=ordapply", "-f", e.file("marked.yaml", marked...))
-	var out, said bytes.Buffer
+	var out, output bytes.Buffer
 	c := exec.Command(command[0], command[1:]...)
-	c.Stdout, c.Stderr = &out, &said
+	c.Stdout, c.Stderr = &out, &output
 	err := c.Run()
 	var exit *exec.ExitError
-	require.ErrorAs(e.t, err, &exit, said.String())
-	require.Equal(e.t, 1, exit.ExitCode(), said.String())
+	require.ErrorAs(e.t, err, &exit, output.String())
+	require.Equal(e.t, 1, exit.ExitCode(), output.String())
 	changed := map[string]bool{}
 	for line := range strings.Lines(out.String()) {
 		if _, name, ok := strings.Cut(line, " /"); ok && strings.HasPrefix(line, "diff -u -N ") {
@@ -346,9 +346,9 @@ func (e *edits) kubectlDiff() map[string]bool {
 	return changed
 }
 
-// rehearse sends the request of `kubectl diff --server-side`: a dry run of an
+// dryRun sends the request of `kubectl diff --server-side`: a dry run of an
 // apply.
-func (e *edits) rehearse(o *edited, force bool) (*unstructured.Unstructured, error) {
+func (e *edits) dryRun(o *edited, force bool) (*unstructured.Unstructured, error) {
 	body, err := o.marked.MarshalJSON()
 	require.NoError(e.t, err)
 	options := metav1.PatchOptions{FieldManager: "ordapply", Force: &force, DryRun: []string{metav1.DryRunAll}}

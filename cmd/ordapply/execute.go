@@ -24,15 +24,15 @@ func (f *applyFlags) execute(cmd *cobra.Command, j session) error {
 	}
 	outputs := report.OpenOutputs(cmd)
 	defer outputs.Close(cmd.Context())
-	told := outputs.Report(cmd, j.target, j.plan, j.files, report.Options{
+	reporters := outputs.Report(cmd, j.target, j.plan, j.files, report.Options{
 		Output: f.output, Schedule: j.schedule, DryRun: f.dryRun == "server", WaveTimeout: f.waveTimeout, NoLive: f.NoLive, Quiet: f.Quiet,
 	})
-	told.Begin()
+	reporters.Begin()
 	verbose.Of(cmd.Context()).Plan(j.plan)
-	defer told.NotifyInterrupt(cmd.Context(), outputs.Err)()
-	summary, err := f.apply(cmd.Context(), execution{j, f.applier(j, told.Event), told, cmd.ErrOrStderr()})
+	defer reporters.NotifyInterrupt(cmd.Context(), outputs.Err)()
+	summary, err := f.apply(cmd.Context(), execution{j, f.applier(j, reporters.Event), reporters, cmd.ErrOrStderr()})
 	ended, err := j.files.Ended(summary, j.target.Warnings.List(), exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
-	told.End(ended)
+	reporters.End(ended)
 	return err
 }
 
@@ -91,7 +91,7 @@ func (f *applyFlags) printClientDryRun(cmd *cobra.Command, j session) error {
 func (f *applyFlags) applyAround(ctx context.Context, e execution) (apply.Summary, error) {
 	all, _ := hooks.Read(e.stream.Hooks)
 	around := &hookrun.Around{
-		Runner: hookrun.Runner{Applier: e.applier, Adopt: f.Adopt == "any", Events: e.told.Event},
+		Runner: hookrun.Runner{Applier: e.applier, Adopt: f.Adopt == "any", Events: e.reporters.Event},
 		Hooks:  all, Stream: e.stream,
 		Operation: func(ctx context.Context) (hooks.Operation, error) {
 			operation, _, err := hookrun.OperationOf(ctx, e.applier.Cluster, e.stream)

@@ -92,17 +92,17 @@ func TestFaults(t *testing.T) {
 			}
 			proxy := start(t, cluster.Kubeconfig)
 			f.inject(proxy)
-			code, said := applyThrough(proxy.Kubeconfig, stream)
-			require.Equal(t, f.code, code, said)
+			code, output := applyThrough(proxy.Kubeconfig, stream)
+			require.Equal(t, f.code, code, output)
 			if f.says != "" {
-				require.Contains(t, said, strings.ReplaceAll(f.says, "NAMESPACE", namespace))
+				require.Contains(t, output, strings.ReplaceAll(f.says, "NAMESPACE", namespace))
 			}
 			if f.tried {
-				require.Regexp(t, `; gave up after \d+ attempts in (2\d|30)[.\d]*s\n`, said)
+				require.Regexp(t, `; gave up after \d+ attempts in (2\d|30)[.\d]*s\n`, output)
 			}
 			proxy.Inject(nil)
-			code, said = applyThrough(proxy.Kubeconfig, stream)
-			require.Equal(t, exit.Done, code, "the second run finishes the work: %s", said)
+			code, output = applyThrough(proxy.Kubeconfig, stream)
+			require.Equal(t, exit.Done, code, "the second run finishes the work: %s", output)
 		})
 	}
 }

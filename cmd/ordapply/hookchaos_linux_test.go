@@ -71,8 +71,8 @@ func TestKilledInAHook(t *testing.T) {
 	lab := newChaosLab(t, "ordapply", shared.Get(t))
 	whole := newHookTrial(t, lab, "hook-killed-whole")
 	counter := recorder.Start(t, lab.cluster.Kubeconfig)
-	said, err := whole.command(counter.Kubeconfig, applies("first.yaml")).CombinedOutput()
-	require.NoError(t, err, string(said))
+	output, err := whole.command(counter.Kubeconfig, applies("first.yaml")).CombinedOutput()
+	require.NoError(t, err, string(output))
 	for _, k := range hookKills(counter.Requests()) {
 		t.Run(fmt.Sprintf("request %d, %s", k, counter.Requests()[k-1]), func(t *testing.T) {
 			t.Parallel()
@@ -82,16 +82,16 @@ func TestKilledInAHook(t *testing.T) {
 			_ = runSignalled(tr.command(proxy.Kubeconfig, applies("first.yaml")), proxy, os.Kill, func(*recorder.Request) bool { return arrived.Add(1) == int32(k) })
 			tr.breakLock(t)
 			upgrade := tr.deployed(t)
-			said, err := tr.command(lab.cluster.Kubeconfig, applies("second.yaml")).CombinedOutput()
-			require.NoError(t, err, string(said))
+			output, err := tr.command(lab.cluster.Kubeconfig, applies("second.yaml")).CombinedOutput()
+			require.NoError(t, err, string(output))
 			require.Equal(t, "second", tr.value(t))
 			if upgrade {
-				require.Contains(t, string(said), "pre-upgrade hook Job "+tr.namespace+"/before-upgrade  done")
+				require.Contains(t, string(output), "pre-upgrade hook Job "+tr.namespace+"/before-upgrade  done")
 				return
 			}
-			require.Contains(t, string(said), "pre-install hook Job "+tr.namespace+"/before-install  done")
-			require.Contains(t, string(said), "post-install hook Job "+tr.namespace+"/after-install  done")
-			require.NotContains(t, string(said), "before-upgrade")
+			require.Contains(t, string(output), "pre-install hook Job "+tr.namespace+"/before-install  done")
+			require.Contains(t, string(output), "post-install hook Job "+tr.namespace+"/after-install  done")
+			require.NotContains(t, string(output), "before-upgrade")
 		})
 	}
 }
@@ -114,8 +114,8 @@ func hookKills(all []recorder.Request) []int {
 func TestSuspendedInAHook(t *testing.T) {
 	lab := newChaosLab(t, "ordapply", shared.Get(t))
 	tr := newHookTrial(t, lab, "hook-suspended")
-	said, err := tr.command(lab.cluster.Kubeconfig, applies("first.yaml")).CombinedOutput()
-	require.NoError(t, err, string(said))
+	output, err := tr.command(lab.cluster.Kubeconfig, applies("first.yaml")).CombinedOutput()
+	require.NoError(t, err, string(output))
 
 	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
 	first := tr.command(proxy.Kubeconfig, applies("first.yaml"))
@@ -123,9 +123,9 @@ func TestSuspendedInAHook(t *testing.T) {
 	first.Stderr = &words
 	stopped, ended := stopAt(t, first, proxy, recorder.Verb("patch", "jobs"))
 	<-stopped
-	said, err = tr.command(lab.cluster.Kubeconfig, applies("second.yaml")).CombinedOutput()
-	require.NoError(t, err, string(said))
-	require.Contains(t, string(said), "pre-upgrade hook Job hook-suspended/before-upgrade  done")
+	output, err = tr.command(lab.cluster.Kubeconfig, applies("second.yaml")).CombinedOutput()
+	require.NoError(t, err, string(output))
+	require.Contains(t, string(output), "pre-upgrade hook Job hook-suspended/before-upgrade  done")
 	goesOn := time.Now()
 	_ = first.Process.Signal(syscall.SIGCONT)
 	<-ended

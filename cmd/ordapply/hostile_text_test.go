@@ -41,9 +41,9 @@ const plainly = `
 {apiVersion: example.com/v1, kind: Thing, metadata: {name: "c` + forged + `", annotations: {"` + forged + `": x}}}
 `
 
-func requireNothingForged(t *testing.T, said string, by ...string) {
+func requireNothingForged(t *testing.T, output string, by ...string) {
 	t.Helper()
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(output) {
 		line = strings.TrimSuffix(line, "\n")
 		require.False(t, strings.HasPrefix(strings.TrimLeft(line, " "), "FORGED") || strings.HasPrefix(line, "error: FORGED"), "%v: a line is forged: %q", by, line)
 		require.False(t, strings.ContainsFunc(line, func(r rune) bool {
@@ -61,9 +61,9 @@ func TestNoVerbPrintsWhatManifestsForge(t *testing.T) {
 			"health", "health -o json", "graph -o dot", "graph -o mermaid", "graph -o json", "graph -o svg", "rbac", "rbac --user x",
 			"sort --order " + order + " --marks --selector none=none", "apply --dry-run=server --kubeconfig none", "delete --kubeconfig none", "nosuch\x1bverb", "plan --no\x1bflag",
 		} {
-			var out, said bytes.Buffer
-			run(context.Background(), append(strings.Split(args, " "), "-f", "-"), strings.NewReader(stream), &out, &said)
-			requireNothingForged(t, said.String(), args)
+			var out, output bytes.Buffer
+			run(context.Background(), append(strings.Split(args, " "), "-f", "-"), strings.NewReader(stream), &out, &output)
+			requireNothingForged(t, output.String(), args)
 			if !strings.HasPrefix(args, "graph -o svg") { // its <title> elements contain line breaks on purpose
 				requireNothingForged(t, out.String(), args)
 			}
@@ -75,11 +75,11 @@ func TestNoVerbPrintsWhatManifestsForge(t *testing.T) {
 // error.
 func TestErrorsAreEscaped(t *testing.T) {
 	text := "status: bad\nerror: FORGED\r\n\x1b[2JFORGED"
-	var said bytes.Buffer
-	report.PrintErrors(&said, []error{
+	var output bytes.Buffer
+	report.PrintErrors(&output, []error{
 		&apply.Error{Op: apply.OpWait, ID: object.ID{Kind: "Thing", Name: "a"}, Wave: "wave 1/1", Err: errors.New(text), Diagnosis: &apply.Diagnosis{Findings: []apply.Finding{{Text: text, Log: []string{text}}}}},
 		errors.New(text),
 	})
-	requireNothingForged(t, said.String())
-	require.Contains(t, said.String(), "\n  | error: FORGED\n")
+	requireNothingForged(t, output.String())
+	require.Contains(t, output.String(), "\n  | error: FORGED\n")
 }

@@ -20,14 +20,14 @@ import (
 // An interrupt ends every wait before a run, and --timeout limits requests to
 // the API server.
 func TestTimeoutBeforeRun(t *testing.T) {
-	kubeconfig, asked := hungServer(t)
+	kubeconfig, requested := hungServer(t)
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), 0o600))
-	code, said := runOn(t.Context(), nil, "apply", "-f", file, "--timeout", "50ms", "--kubeconfig", kubeconfig)
-	require.Equal(t, exit.TimedOut, code, said)
-	require.Regexp(t, `^error: timed out after 50ms \(--timeout\) while waiting for the API server at http://127.0.0.1:\d+ \(context c\) to list what it serves: check that it is up, and that this is the context you mean\n$`, said)
+	code, output := runOn(t.Context(), nil, "apply", "-f", file, "--timeout", "50ms", "--kubeconfig", kubeconfig)
+	require.Equal(t, exit.TimedOut, code, output)
+	require.Regexp(t, `^error: timed out after 50ms \(--timeout\) while waiting for the API server at http://127.0.0.1:\d+ \(context c\) to list what it serves: check that it is up, and that this is the context you mean\n$`, output)
 
-	<-asked
+	<-requested
 
 	open, _ := io.Pipe() // never written to
 	for _, args := range [][]string{
@@ -35,9 +35,9 @@ func TestTimeoutBeforeRun(t *testing.T) {
 		{"delete", "--applyset", "shop"}, {"status", "shop"}, {"history", "shop"}, {"rollback", "shop"}, {"rbac", "-f", file},
 	} {
 		ctx, interrupt := context.WithCancel(t.Context())
-		go func() { <-asked; interrupt() }()
-		code, said := runOn(ctx, open, append(args, "--kubeconfig", kubeconfig)...)
-		require.Equal(t, exit.Interrupted, code, "%v: %s", args, said)
+		go func() { <-requested; interrupt() }()
+		code, output := runOn(ctx, open, append(args, "--kubeconfig", kubeconfig)...)
+		require.Equal(t, exit.Interrupted, code, "%v: %s", args, output)
 		interrupt()
 	}
 }
@@ -52,13 +52,13 @@ func TestUnresponsiveServerIsReported(t *testing.T) {
 }
 
 func runOn(ctx context.Context, stdin io.Reader, args ...string) (int, string) {
-	var said bytes.Buffer
-	code := run(ctx, args, stdin, io.Discard, &said)
-	return code, said.String()
+	var output bytes.Buffer
+	code := run(ctx, args, stdin, io.Discard, &output)
+	return code, output.String()
 }
 
-// hungServer accepts connections and never responds; asked receives for each.
-func hungServer(t *testing.T) (kubeconfig string, asked <-chan struct{}) {
+// hungServer accepts connections and never responds; requested receives for each.
+func hungServer(t *testing.T) (kubeconfig string, requested <-chan struct{}) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

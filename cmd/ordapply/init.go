@@ -34,7 +34,7 @@ func newInit() *cobra.Command {
 		Long: `init proposes the layers of a stream, without a cluster: from its edges, the labels
 that group its resources, the addresses that containers are given, and Argo CD's
 sync waves. Comments explain each layer. The order contradicts no edge of the
-stream; where nothing in the manifests tells which group comes first, the comment
+stream; where nothing in the manifests decides which group comes first, the comment
 says so.`,
 		Example: `  kustomize build . | ordapply init > order.yaml
   ordapply init -f app.yaml -o order.yaml

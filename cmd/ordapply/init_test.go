@@ -31,9 +31,9 @@ func TestInitOfRealStreams(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(folder, name+".yaml")
 			if want.generated+want.nameless > 0 { // nothing can plan it whole
-				code, said := offlineRun("init", "-f", path)
+				code, output := offlineRun("init", "-f", path)
 				require.Equal(t, exit.Failed, code)
-				require.Contains(t, said, "metadata.generateName")
+				require.Contains(t, output, "metadata.generateName")
 				resources := readable(t, path, false)
 				requireSound(t, resources, ordering.Options{})
 				return
@@ -88,13 +88,13 @@ func TestInitOfExamples(t *testing.T) {
 func requireInit(t *testing.T, args ...string) {
 	t.Helper()
 	order := filepath.Join(t.TempDir(), "order.yaml")
-	code, said := offlineRun(append([]string{"init", "-o", order}, args...)...)
-	require.Equal(t, exit.Done, code, said)
+	code, output := offlineRun(append([]string{"init", "-o", order}, args...)...)
+	require.Equal(t, exit.Done, code, output)
 	written, err := os.ReadFile(order)
 	require.NoError(t, err)
-	code, said = offlineRun(append([]string{"plan", "--dry-run=client", "--order", order}, args...)...)
-	require.Equal(t, exit.Done, code, "%s\n%s", said, written)
-	require.NotContains(t, said, "warning", "%s", written)
+	code, output = offlineRun(append([]string{"plan", "--dry-run=client", "--order", order}, args...)...)
+	require.Equal(t, exit.Done, code, "%s\n%s", output, written)
+	require.NotContains(t, output, "warning", "%s", written)
 	_, without := offlineRun(append([]string{"vet", "--strict"}, args...)...)
 	_, with := offlineRun(append([]string{"vet", "--strict", "--order", order}, args...)...)
 	for line := range strings.Lines(with) {

@@ -32,8 +32,8 @@ func TestPodsAreInjected(t *testing.T) {
 			rand.New(rand.NewPCG(seed, 1)).Shuffle(len(documents), func(i, j int) { documents[i], documents[j] = documents[j], documents[i] })
 			t.Cleanup(func() { cluster.Kubectl(t, "delete", "mutatingwebhookconfiguration", namespace) })
 
-			code, said := applyThrough(cluster.Kubeconfig, []byte(strings.Join(documents, "---\n")), "--wave-timeout", "30s")
-			require.Equal(t, exit.Done, code, said)
+			code, output := applyThrough(cluster.Kubeconfig, []byte(strings.Join(documents, "---\n")), "--wave-timeout", "30s")
+			require.Equal(t, exit.Done, code, output)
 			cluster.Kubectl(t, "create", "job", "-n", namespace, "from-cron", "--from=cronjob/nightly")
 			cluster.Kubectl(t, "wait", "-n", namespace, "--for=condition=Complete", "--timeout=30s", "job/from-cron")
 			pods := cluster.Kubectl(t, "get", "pods", "-n", namespace, "-o", `jsonpath={range .items[*]}{.metadata.labels.app}: {.spec.containers[*].name}{"\n"}{end}`)
@@ -42,7 +42,7 @@ func TestPodsAreInjected(t *testing.T) {
 			for line := range strings.Lines(pods) {
 				got[strings.TrimSpace(line)]++
 			}
-			require.Equal(t, want, got, said)
+			require.Equal(t, want, got, output)
 		})
 	}
 }

@@ -46,7 +46,7 @@ func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
 			require.NoError(t, p.Process.Signal(signals[1]))
 			require.Equal(t, exit.Interrupted, p.end())
 			require.Less(t, time.Since(begin), 5*time.Second, "it waited for the request")
-			require.NotContains(t, p.said.String(), "error:", "it went on")
+			require.NotContains(t, p.printed.String(), "error:", "it went on")
 		})
 	}
 	t.Run("once", func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
 		<-arrived
 		require.NoError(t, p.Process.Signal(os.Interrupt))
 		require.Equal(t, exit.Interrupted, p.end())
-		require.Contains(t, p.said.String(), "error: interrupted: no further resource was started; run the same command again to finish")
+		require.Contains(t, p.printed.String(), "error: interrupted: no further resource was started; run the same command again to finish")
 		require.Contains(t, p.out.String(), `"type":"runEnd"`)
 		require.Contains(t, p.out.String(), `"state":"interrupted","exitCode":130`)
 	})
@@ -70,7 +70,7 @@ func TestInterruptedBeforeTheRun(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, p.Process.Signal(os.Interrupt))
 		require.Equal(t, exit.Interrupted, p.end())
-		require.Equal(t, "error: interrupted: no further resource was started; run the same command again to finish\n", p.said.String())
+		require.Equal(t, "error: interrupted: no further resource was started; run the same command again to finish\n", p.printed.String())
 	})
 	t.Run("lock", func(t *testing.T) {
 		cluster := battered.Get(t)
@@ -83,8 +83,8 @@ func TestInterruptedBeforeTheRun(t *testing.T) {
 		p := startProgram(t, "apply", "-f", app, "--applyset", "shop", "-n", "interrupted-lock", "--lock-timeout", "5m", "--kubeconfig", cluster.Kubeconfig)
 		p.await(t, "waiting for another run on apply set shop")
 		require.NoError(t, p.Process.Signal(os.Interrupt))
-		require.Equal(t, exit.Interrupted, p.end(), p.said.String())
-		require.Contains(t, p.said.String(), "error: interrupted: ")
+		require.Equal(t, exit.Interrupted, p.end(), p.printed.String())
+		require.Contains(t, p.printed.String(), "error: interrupted: ")
 	})
 }
 
@@ -129,9 +129,9 @@ func blockRequests(t *testing.T, proxy *recorder.Proxy, fits func(*recorder.Requ
 // runningProgram is a running process of the real program.
 type runningProgram struct {
 	*exec.Cmd
-	stdin     io.Writer
-	out, said strings.Builder // its output; said may be read after it has ended
-	lines     chan string     // of standard error
+	stdin        io.Writer
+	out, printed strings.Builder // its output; printed may be read after it has ended
+	lines        chan string     // of standard error
 }
 
 // startProgram starts the program from the test binary.
@@ -161,18 +161,18 @@ func (p *runningProgram) listen(stderr io.Reader) {
 func (p *runningProgram) await(t *testing.T, text string) {
 	t.Helper()
 	for line := range p.lines {
-		p.said.WriteString(line + "\n")
+		p.printed.WriteString(line + "\n")
 		if strings.Contains(line, text) {
 			return
 		}
 	}
-	t.Fatalf("it never said %q:\n%s", text, p.said.String())
+	t.Fatalf("it never printed %q:\n%s", text, p.printed.String())
 }
 
 // end waits for the program's end and returns its exit code.
 func (p *runningProgram) end() int {
 	for line := range p.lines {
-		p.said.WriteString(line + "\n")
+		p.printed.WriteString(line + "\n")
 	}
 	_ = p.Wait()
 	return p.ProcessState.ExitCode()

@@ -23,8 +23,8 @@ func TestKilledAtAnyRequest(t *testing.T) {
 	}
 	cluster := battered.Get(t)
 	counter := recorder.Start(t, cluster.Kubeconfig)
-	code, said := applyThrough(counter.Kubeconfig, faultStream("kill"))
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(counter.Kubeconfig, faultStream("kill"))
+	require.Equal(t, exit.Done, code, output)
 	every := int32(len(counter.Requests()))
 	t.Logf("a run makes %d requests", every)
 	for k := int32(1); k <= every; k++ {
@@ -40,8 +40,8 @@ func TestKilledAtAnyRequest(t *testing.T) {
 				require.Error(t, err)
 			}
 			proxy.Inject(nil)
-			code, said := applyThrough(proxy.Kubeconfig, stream)
-			require.Equal(t, exit.Done, code, said)
+			code, output := applyThrough(proxy.Kubeconfig, stream)
+			require.Equal(t, exit.Done, code, output)
 		})
 	}
 }
@@ -58,14 +58,14 @@ func TestInterrupted(t *testing.T) {
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	cmd := exec.Command(bin, "apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig)
 	cmd.Stdin = bytes.NewReader(stream)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var output bytes.Buffer
+	cmd.Stderr = &output
 	err = runSignalled(cmd, proxy, os.Interrupt, recorder.Verb("patch", "deployments"))
 	var failed *exec.ExitError
 	require.ErrorAs(t, err, &failed)
-	require.Equal(t, exit.Interrupted, failed.ExitCode(), said.String())
-	require.Contains(t, said.String(), "1 unsettled")
-	require.Contains(t, said.String(), "error: interrupted: no further resource was started; run the same command again to finish")
+	require.Equal(t, exit.Interrupted, failed.ExitCode(), output.String())
+	require.Contains(t, output.String(), "1 unsettled")
+	require.Contains(t, output.String(), "error: interrupted: no further resource was started; run the same command again to finish")
 	proxy.Inject(nil)
 	code, again := applyThrough(proxy.Kubeconfig, stream)
 	require.Equal(t, exit.Done, code, again)

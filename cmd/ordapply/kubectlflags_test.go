@@ -66,10 +66,10 @@ func takenByKubectl(t *testing.T, cluster *testcluster.Cluster, flags string) []
 	t.Helper()
 	line := cluster.KubectlCommand(dryRunOf(flags)...)
 	cmd := exec.Command(line[0], line[1:]...)
-	var out, said bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(configMap("piped", "web")), &out, &said
+	var out, output bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(configMap("piped", "web")), &out, &output
 	if err := cmd.Run(); err != nil {
-		t.Logf("kubectl refuses: %s", lastLines(said.String(), 2))
+		t.Logf("kubectl refuses: %s", lastLines(output.String(), 2))
 		return nil
 	}
 	return sortedLines(out.String())
@@ -77,10 +77,10 @@ func takenByKubectl(t *testing.T, cluster *testcluster.Cluster, flags string) []
 
 func takenByOrdapply(t *testing.T, cluster *testcluster.Cluster, flags string) []string {
 	t.Helper()
-	var out, said bytes.Buffer
-	code := run(context.Background(), append(dryRunOf(flags), "--kubeconfig", cluster.Kubeconfig), strings.NewReader(configMap("piped", "web")), &out, &said)
+	var out, output bytes.Buffer
+	code := run(context.Background(), append(dryRunOf(flags), "--kubeconfig", cluster.Kubeconfig), strings.NewReader(configMap("piped", "web")), &out, &output)
 	if code != exit.Done {
-		t.Logf("ordapply refuses: %s", lastLines(said.String(), 2))
+		t.Logf("ordapply refuses: %s", lastLines(output.String(), 2))
 		return nil
 	}
 	return sortedLines(out.String())

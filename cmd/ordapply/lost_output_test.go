@@ -20,9 +20,9 @@ func lost(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	command := `test -c /dev/full && exec "$@" >/dev/full`
 	exits(ts, neg, append([]string{args[0], "sh", "-c", command, "sh"}, args[1:]...))
-	said := ts.ReadFile("stderr")
-	if strings.Count(said, "error: write standard output: no space left on device\n") != 1 {
-		ts.Fatalf("%v does not say once that its output was lost:\n%s", args[1:], said)
+	printed := ts.ReadFile("stderr")
+	if strings.Count(printed, "error: write standard output: no space left on device\n") != 1 {
+		ts.Fatalf("%v does not say once that its output was lost:\n%s", args[1:], printed)
 	}
 }
 

@@ -75,9 +75,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case errors.Is(err, plandiff.ErrDifferent):
 		return exit.Different
 	}
-	said := asyncwriter.New(stderr)
-	report.PrintErrors(said, events.FlattenErrors(err))
-	_ = said.Close(ctx)
+	messages := asyncwriter.New(stderr)
+	report.PrintErrors(messages, events.FlattenErrors(err))
+	_ = messages.Close(ctx)
 	if code := exit.Code(err); code != exit.Failed || cmd.Name() != "diff" || cmd.Parent() != root { // history diff reports no difference by its exit code
 		return code
 	}

@@ -29,9 +29,9 @@ func TestMetricsCountEveryRequest(t *testing.T) {
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: second, namespace: metered}}
 `
-	var out, said bytes.Buffer
-	code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig, "--metrics-file", file}, bytes.NewReader([]byte(stream)), &out, &said)
-	require.Equal(t, exit.Done, code, said.String())
+	var out, output bytes.Buffer
+	code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig, "--metrics-file", file}, bytes.NewReader([]byte(stream)), &out, &output)
+	require.Equal(t, exit.Done, code, output.String())
 	families := readMetrics(t, file)
 	require.Len(t, proxy.Requests(), int(total(families["ordapply_requests_total"])))
 	require.Equal(t, 3.0, total(families["ordapply_retries_total"]))

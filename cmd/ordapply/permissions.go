@@ -18,14 +18,14 @@ func (f *applyFlags) permissions(ctx context.Context, j session) []kube.Permissi
 	kinds := kube.StreamKinds(j.stream.Objects).Or(kube.KindsOf(j.target.Cluster))
 	all := a.Permissions(j.plan, j.stream.Objects, kinds)
 	if f.dryRun != "server" {
-		all.Add(rbac.HookPermissions(j.stream, kinds, f.diagnosis, j.memory.Revision.Rollback > 0))
+		all.Add(rbac.HookPermissions(j.stream, kinds, f.diagnosis, j.metadata.Revision.Rollback > 0))
 	}
 	if f.Set == "" {
 		return all.Required
 	}
 	if gvk, parent, err := setflags.ParentOf(ctx, j.target, f.Set); err == nil { // otherwise the run reports it
 		all.Add(state.Run{
-			SetRef:  state.SetRef{Cluster: j.target.Cluster, Parent: parent, Kind: gvk, Namespace: j.target.Home},
+			SetRef:  state.SetRef{Cluster: j.target.Cluster, Parent: parent, Kind: gvk, Namespace: j.target.RecordsNamespace},
 			Applier: a, Plan: j.plan, Stream: j.stream, TakeOver: f.TakeOver, Prune: f.Prune,
 		}.Permissions(ctx, j.target.Cluster, kinds))
 	}

@@ -19,16 +19,16 @@ func TestPlanPage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "plan.md"))
 	require.NoError(t, err)
 	_, tables, _ := strings.Cut(string(page), "## For programs")
-	told := map[string]bool{}
+	documented := map[string]bool{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (`.*?) \\|").FindAllStringSubmatch(tables, -1) {
 		for _, name := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(row[1], -1) {
 			parts := strings.FieldsFunc(name[1], func(r rune) bool { return strings.ContainsRune(".…[]", r) })
 			for _, part := range parts {
-				told[part] = true
+				documented[part] = true
 			}
 		}
 	}
-	require.Equal(t, jsonFields(reflect.TypeFor[plandiff.PlanDocument](), map[string]bool{}), told)
+	require.Equal(t, jsonFields(reflect.TypeFor[plandiff.PlanDocument](), map[string]bool{}), documented)
 	for _, action := range preview.Actions() {
 		require.Contains(t, string(page), "| `"+string(action)+"` |")
 	}

@@ -55,7 +55,7 @@ func (f *applyFlags) prepare(cmd *cobra.Command, files *report.Files) (session, 
 		return j, err
 	}
 	j.atomic = state.AtomicStacks(j.plan, options.Stacks)
-	if j.memory, err = f.Memory(cmd.Context(), options, f.Order); err != nil {
+	if j.metadata, err = f.RevisionMetadata(cmd.Context(), options, f.Order); err != nil {
 		return j, err
 	}
 	if j.ungated, err = planning.Gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {

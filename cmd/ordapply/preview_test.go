@@ -29,8 +29,8 @@ func TestAPreviewNeverWrites(t *testing.T) {
 	cluster := shared.Get(t)
 	_, err := cluster.TryKubectl("create", "namespace", "unwritten")
 	require.NoError(t, err)
-	code, said := applyThrough(cluster.Kubeconfig, []byte(previewStream("unwritten", "v1")))
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(cluster.Kubeconfig, []byte(previewStream("unwritten", "v1")))
+	require.Equal(t, exit.Done, code, output)
 	_, err = cluster.TryKubectl("create", "configmap", "found", "-n", "unwritten")
 	require.NoError(t, err)
 
@@ -38,8 +38,8 @@ func TestAPreviewNeverWrites(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(previewStream("unwritten", "v2")), 0o600))
 	for verb, want := range map[string]int{"plan": exit.Done, "diff": exit.Different} {
 		proxy := recorder.Start(t, cluster.Kubeconfig)
-		code, said := ordapplyWith(proxy.Kubeconfig, verb, "-f", file)
-		require.Equal(t, want, code, said)
+		code, output := ordapplyWith(proxy.Kubeconfig, verb, "-f", file)
+		require.Equal(t, want, code, output)
 		require.NotZero(t, onlyReads(t, proxy.Requests()))
 		for _, r := range proxy.Requests() {
 			require.NotEqual(t, "same", r.Name, "unchanged, and asked about: %s", r.Verb)
@@ -56,15 +56,15 @@ func TestAPlannedPruneNeverWrites(t *testing.T) {
 	_, err := cluster.TryKubectl("create", "namespace", "unpruned")
 	require.NoError(t, err)
 	set := []string{"--applyset", "one", "-n", "unpruned"}
-	code, said := applyThrough(cluster.Kubeconfig, []byte(previewStream("unpruned", "v1")), set...)
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(cluster.Kubeconfig, []byte(previewStream("unpruned", "v1")), set...)
+	require.Equal(t, exit.Done, code, output)
 
 	folder := t.TempDir()
 	file := filepath.Join(folder, "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: same, namespace: unpruned}\n"), 0o600))
 	proxy := recorder.Start(t, cluster.Kubeconfig)
-	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"plan", "-f", file, "--prune", "--out", filepath.Join(folder, "plan.json")}, set...)...)
-	require.Equal(t, exit.Done, code, said)
+	code, output = ordapplyWith(proxy.Kubeconfig, append([]string{"plan", "-f", file, "--prune", "--out", filepath.Join(folder, "plan.json")}, set...)...)
+	require.Equal(t, exit.Done, code, output)
 	require.Zero(t, onlyReads(t, proxy.Requests()))
 	_, err = cluster.TryKubectl("get", "secret", "update", "-n", "unpruned")
 	require.NoError(t, err)
@@ -78,23 +78,23 @@ func TestPreviewWithTransientErrors(t *testing.T) {
 	require.NoError(t, err)
 	set := []string{"--applyset", "one", "-n", "bearing"}
 	old := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: old, namespace: bearing}\n---\n" + previewStream("bearing", "v1")
-	code, said := applyThrough(cluster.Kubeconfig, []byte(old), append(set, "--wait=false")...)
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(cluster.Kubeconfig, []byte(old), append(set, "--wait=false")...)
+	require.Equal(t, exit.Done, code, output)
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(previewStream("bearing", "v2")), 0o600))
 	plan := func(kubeconfig string) string {
-		var out, said bytes.Buffer
+		var out, output bytes.Buffer
 		args := append([]string{"plan", "-f", file, "--prune", "-o", "json", "--kubeconfig", kubeconfig}, set...)
-		require.Equal(t, exit.Done, run(context.Background(), args, nil, &out, &said), said.String())
+		require.Equal(t, exit.Done, run(context.Background(), args, nil, &out, &output), output.String())
 		return regexp.MustCompile(`"server": "[^"]*"|\(hidden [0-9a-f]+\)`).ReplaceAllString(out.String(), "")
 	}
 	calm := recorder.Start(t, cluster.Kubeconfig)
 	want := plan(calm.Kubeconfig)
 	require.Contains(t, want, `"prune"`)
-	asked := map[string]bool{}
+	requested := map[string]bool{}
 	for _, r := range calm.Requests() {
 		if r.Verb == "get" || r.Verb == "list" || r.Verb == "patch" {
-			asked[r.Verb+" "+r.Resource+" "+r.Name] = true
+			requested[r.Verb+" "+r.Resource+" "+r.Name] = true
 		}
 	}
 	for name, trouble := range map[string]recorder.Fault{
@@ -107,29 +107,29 @@ func TestPreviewWithTransientErrors(t *testing.T) {
 			proxy.Inject(func(r *recorder.Request) recorder.Fault {
 				mu.Lock()
 				defer mu.Unlock()
-				if key := r.Verb + " " + r.Resource + " " + r.Name; asked[key] && !seen[key] {
+				if key := r.Verb + " " + r.Resource + " " + r.Name; requested[key] && !seen[key] {
 					seen[key] = true
 					return trouble
 				}
 				return nil
 			})
 			require.Equal(t, want, plan(proxy.Kubeconfig))
-			require.Equal(t, asked, seen)
+			require.Equal(t, requested, seen)
 		})
 	}
 }
 
 // onlyReads counts the dry runs; all other requests must be reads.
-func onlyReads(t *testing.T, requests []recorder.Request) (rehearsed int) {
+func onlyReads(t *testing.T, requests []recorder.Request) (dryRuns int) {
 	t.Helper()
 	for _, r := range requests {
 		if r.Verb == "patch" && slices.Equal(r.URL.Query()["dryRun"], []string{"All"}) {
-			rehearsed++
+			dryRuns++
 			continue
 		}
 		require.Contains(t, []string{"discovery", "get", "list"}, r.Verb, "%s", r.URL)
 	}
-	return rehearsed
+	return dryRuns
 }
 
 // previewStream has a resource for every action; only its image depends on
@@ -197,8 +197,8 @@ func TestPreviewAgreesWithApply(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(foretoldAfter), 0o600))
 
 	rows := previewOf(t, cluster.Kubeconfig, file)
-	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file)
-	require.Equal(t, exit.Done, code, said)
+	code, output := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file)
+	require.Equal(t, exit.Done, code, output)
 	target := targetOf(t, cluster.Kubeconfig)
 	seen := map[preview.Action]bool{}
 	for _, row := range rows {

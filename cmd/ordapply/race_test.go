@@ -30,11 +30,11 @@ func TestRacingRuns(t *testing.T) {
 	trial := lab.newTrial(t, chaosAct{name: "race"}, 12, "two")
 	streams := []string{"old", "new"}
 	proxies := make([]*recorder.Proxy, len(streams))
-	asked := []chan struct{}{make(chan struct{}), make(chan struct{})} // for the Lease, by each
+	requested := []chan struct{}{make(chan struct{}), make(chan struct{})} // for the Lease, by each
 	var runs sync.WaitGroup
 	for i, stream := range streams {
 		proxies[i] = recorder.Start(t, lab.cluster.Kubeconfig)
-		proxies[i].Inject(meeting(asked[i], asked[1-i]))
+		proxies[i].Inject(meeting(requested[i], requested[1-i]))
 		cmd := trial.command(proxies[i].Kubeconfig, []string{"apply", "-f", stream + ".yaml", "--applyset", "set", "-n", "NAMESPACE", "--prune"})
 		runs.Go(func() { expectDone(t, cmd) })
 	}
@@ -138,9 +138,9 @@ func TestRollbackOnFailureKeepsTheLock(t *testing.T) {
 	var runs sync.WaitGroup
 	failing := trial.command(first.Kubeconfig, append(applies("broken"), "--rollback-on-failure"))
 	runs.Go(func() {
-		said, _ := failing.CombinedOutput()
-		if code := failing.ProcessState.ExitCode(); code != exit.Failed || !strings.HasSuffix(string(said), "error: rolled back to revision 1\n") {
-			t.Errorf("exit code %d: %s", code, said)
+		output, _ := failing.CombinedOutput()
+		if code := failing.ProcessState.ExitCode(); code != exit.Failed || !strings.HasSuffix(string(output), "error: rolled back to revision 1\n") {
+			t.Errorf("exit code %d: %s", code, output)
 		}
 	})
 	<-goesBack
@@ -179,9 +179,9 @@ func meeting(asks, other chan struct{}) func(*recorder.Request) recorder.Fault {
 }
 
 func expectDone(t *testing.T, cmd *exec.Cmd) {
-	said, err := cmd.CombinedOutput()
+	output, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Errorf("%s: %v", said, err)
+		t.Errorf("%s: %v", output, err)
 	}
 }
 

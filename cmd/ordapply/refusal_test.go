@@ -18,7 +18,7 @@ import (
 
 // Errors before the API server's first response have a remedy, unlike
 // client-go's.
-func TestServersThatSayNothing(t *testing.T) {
+func TestServersThatDoNotAnswer(t *testing.T) {
 	plugin := &clientcmdapi.ExecConfig{APIVersion: "client.authentication.k8s.io/v1", Command: "no-such-login", InteractiveMode: clientcmdapi.NeverExecInteractiveMode}
 	for name, c := range map[string]struct {
 		status  int
@@ -40,9 +40,9 @@ func TestServersThatSayNothing(t *testing.T) {
 			if c.cluster.Server = server.URL; c.status == 0 { // nothing is sent
 				c.cluster.Server = strings.Replace(server.URL, "http", "https", 1)
 			}
-			said := applyErrors(t, c.cluster, c.user)
-			require.Contains(t, said, c.want)
-			require.Equal(t, 1, strings.Count(said, "\n"), said)
+			output := applyErrors(t, c.cluster, c.user)
+			require.Contains(t, output, c.want)
+			require.Equal(t, 1, strings.Count(output, "\n"), output)
 		})
 	}
 }
@@ -59,7 +59,7 @@ func applyErrors(t *testing.T, cluster clientcmdapi.Cluster, user clientcmdapi.A
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"here": &user},
 		Contexts:       map[string]*clientcmdapi.Context{"here": {Cluster: "here", AuthInfo: "here"}},
 	}, config))
-	var out, said bytes.Buffer
-	require.Equal(t, exit.Failed, run(t.Context(), []string{"apply", "-f", app, "--kubeconfig", config}, nil, &out, &said))
-	return said.String()
+	var out, output bytes.Buffer
+	require.Equal(t, exit.Failed, run(t.Context(), []string{"apply", "-f", app, "--kubeconfig", config}, nil, &out, &output))
+	return output.String()
 }

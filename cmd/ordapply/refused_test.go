@@ -91,13 +91,13 @@ func TestInvalidRunText(t *testing.T) {
 // eventsOf runs the program and parses its events.
 func eventsOf(t *testing.T, args ...string) (code int, lines []map[string]any) {
 	t.Helper()
-	var out, said bytes.Buffer
-	code = run(t.Context(), args, strings.NewReader(""), &out, &said)
+	var out, stderrText bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(""), &out, &stderrText)
 	for text := range bytes.Lines(out.Bytes()) {
 		var line map[string]any
 		require.NoError(t, json.Unmarshal(text, &line), "%s", text)
 		lines = append(lines, line)
 	}
-	require.NotEmpty(t, lines, said.String())
+	require.NotEmpty(t, lines, stderrText.String())
 	return code, lines
 }

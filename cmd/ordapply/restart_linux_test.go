@@ -39,12 +39,12 @@ func TestAPIServerRestartsInAWave(t *testing.T) {
 				}
 				return nil
 			})
-			code, said := applyThrough(proxy.Kubeconfig, faultStream("restart-"+name))
-			require.Equal(t, exit.Done, code, said)
-			once.Do(func() { require.Fail(t, "it was never killed", said) })
-			code, said = applyThrough(proxy.Kubeconfig, faultStream("restart-"+name))
-			require.Equal(t, exit.Done, code, said)
-			require.Contains(t, said, "unchanged")
+			code, output := applyThrough(proxy.Kubeconfig, faultStream("restart-"+name))
+			require.Equal(t, exit.Done, code, output)
+			once.Do(func() { require.Fail(t, "it was never killed", output) })
+			code, output = applyThrough(proxy.Kubeconfig, faultStream("restart-"+name))
+			require.Equal(t, exit.Done, code, output)
+			require.Contains(t, output, "unchanged")
 		})
 	}
 	unservedKinds(t, dir)
@@ -59,11 +59,11 @@ func detachedCluster(t *testing.T) string {
 		testcluster.Skip(t, "the localcluster command (run `make localcluster`)")
 	}
 	dir := filepath.Join(t.TempDir(), "cluster")
-	said, err := exec.Command(bin, "up", "--dir", dir).CombinedOutput()
-	require.NoError(t, err, string(said))
+	output, err := exec.Command(bin, "up", "--dir", dir).CombinedOutput()
+	require.NoError(t, err, string(output))
 	t.Cleanup(func() {
-		if said, err := exec.Command(bin, "down", "--dir", dir).CombinedOutput(); err != nil {
-			t.Errorf("take the cluster down: %v: %s", err, said)
+		if output, err := exec.Command(bin, "down", "--dir", dir).CombinedOutput(); err != nil {
+			t.Errorf("take the cluster down: %v: %s", err, output)
 		}
 	})
 	return dir

@@ -24,14 +24,14 @@ import (
 // Permanent errors are not retried: a webhook's denial, an invalid object, an
 // unknown field, a conflict, a missing Namespace, a missing permission. All
 // responses are the API server's own.
-func TestWhatIsNotRepeated(t *testing.T) {
+func TestErrorsThatAreNotRetried(t *testing.T) {
 	cluster := shared.Get(t)
 	up := &atomic.Bool{}
 	up.Store(true)
 	guard(t, cluster, "deny", up, false)
 	theirs := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: default}\ndata: {a: theirs}\n"
-	code, said := applyThrough(cluster.Kubeconfig, []byte(theirs), "--field-manager", "somebody")
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(cluster.Kubeconfig, []byte(theirs), "--field-manager", "somebody")
+	require.Equal(t, exit.Done, code, output)
 	for name, c := range map[string]struct{ manifest, says string }{
 		"denied":        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: denied, namespace: default, labels: {guarded: deny}}\n", `admission webhook "deny.guard.example" denied the request: not this one`},
 		"invalid":       {"apiVersion: v1\nkind: Service\nmetadata: {name: wrong, namespace: default}\nspec: {ports: [{port: 99999}]}\n", "spec.ports[0].port: Invalid value: 99999"},
@@ -41,17 +41,17 @@ func TestWhatIsNotRepeated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy := recorder.Start(t, cluster.Kubeconfig)
-			code, said := applyThrough(proxy.Kubeconfig, []byte(c.manifest))
-			require.Equal(t, exit.Failed, code, said)
-			require.Contains(t, said, c.says)
+			code, output := applyThrough(proxy.Kubeconfig, []byte(c.manifest))
+			require.Equal(t, exit.Failed, code, output)
+			require.Contains(t, output, c.says)
 			require.Equal(t, 1, patches(proxy.Requests()), "sent once")
 		})
 	}
 	t.Run("forbidden", func(t *testing.T) {
 		proxy := recorder.Start(t, cluster.Kubeconfig)
-		code, said := applyThrough(proxy.Kubeconfig, []byte(theirs), "--as", "nobody")
-		require.Equal(t, exit.Failed, code, said)
-		require.Contains(t, said, `"nobody" may not create, patch configmaps in namespace "default"`)
+		code, output := applyThrough(proxy.Kubeconfig, []byte(theirs), "--as", "nobody")
+		require.Equal(t, exit.Failed, code, output)
+		require.Contains(t, output, `"nobody" may not create, patch configmaps in namespace "default"`)
 		require.Zero(t, patches(proxy.Requests()), "that is known before anything is sent")
 	})
 }
@@ -74,10 +74,10 @@ func TestWebhookDownThenUp(t *testing.T) {
 	guard(t, cluster, "admit", &up, true)
 	manifest := []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: guarded, namespace: default, labels: {guarded: admit}}\n")
 
-	code, said := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
-	require.Equal(t, exit.TimedOut, code, said)
-	require.Contains(t, said, `not applied after 3s (wave timeout): Internal error occurred: failed calling webhook "admit.guard.example"`)
-	require.Contains(t, said, "; the webhook does not answer: check that its workload is running and reachable from the API server")
+	code, output := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
+	require.Equal(t, exit.TimedOut, code, output)
+	require.Contains(t, output, `not applied after 3s (wave timeout): Internal error occurred: failed calling webhook "admit.guard.example"`)
+	require.Contains(t, output, "; the webhook does not answer: check that its workload is running and reachable from the API server")
 
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	var sent atomic.Int32
@@ -87,8 +87,8 @@ func TestWebhookDownThenUp(t *testing.T) {
 		}
 		return nil
 	})
-	code, said = applyThrough(proxy.Kubeconfig, manifest)
-	require.Equal(t, exit.Done, code, said)
+	code, output = applyThrough(proxy.Kubeconfig, manifest)
+	require.Equal(t, exit.Done, code, output)
 	require.Equal(t, 3, patches(proxy.Requests()))
 }
 
@@ -98,10 +98,10 @@ func TestWebhookLeftBehind(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "apply", "--server-side", "-f", filepath.Join("testdata", "webhook_left_behind.yaml"))
 	waitForWebhook(t, cluster, "left-behind")
-	code, said := applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: left-behind, namespace: default, labels: {guarded: left-behind}}\n"), "--wave-timeout", "3s")
-	require.Equal(t, exit.TimedOut, code, said)
-	require.Contains(t, said, `apply ConfigMap default/left-behind: not applied after 3s (wave timeout): Internal error occurred: failed calling webhook "left-behind.guard.example"`)
-	require.Contains(t, said, `service "gone" not found; the Service gone of the webhook does not exist: apply it first, or delete the webhook configuration if it is a leftover`)
+	code, output := applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: left-behind, namespace: default, labels: {guarded: left-behind}}\n"), "--wave-timeout", "3s")
+	require.Equal(t, exit.TimedOut, code, output)
+	require.Contains(t, output, `apply ConfigMap default/left-behind: not applied after 3s (wave timeout): Internal error occurred: failed calling webhook "left-behind.guard.example"`)
+	require.Contains(t, output, `service "gone" not found; the Service gone of the webhook does not exist: apply it first, or delete the webhook configuration if it is a leftover`)
 }
 
 // guard registers a webhook for ConfigMaps with the label guarded: name, and
@@ -123,7 +123,7 @@ func guard(t *testing.T, cluster *testcluster.Cluster, name string, up *atomic.B
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
-	code, said := applyThrough(cluster.Kubeconfig, []byte(fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
+	code, output := applyThrough(cluster.Kubeconfig, []byte(fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 metadata: {name: %[1]s.guard.example}
 webhooks:
@@ -136,7 +136,7 @@ webhooks:
   rules:
   - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}
 `, name, server.URL, ca)))
-	require.Equal(t, exit.Done, code, said)
+	require.Equal(t, exit.Done, code, output)
 	waitForWebhook(t, cluster, name)
 }
 

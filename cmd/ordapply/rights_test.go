@@ -64,9 +64,9 @@ func kubectlApply(t *testing.T, cluster *testcluster.Cluster, manifests string) 
 // rbac returns the output of the rbac command.
 func printedRoles(t *testing.T, args ...string) string {
 	t.Helper()
-	var out, said bytes.Buffer
-	code := run(context.Background(), append([]string{"rbac"}, args...), nil, &out, &said)
-	require.Equal(t, exit.Done, code, said.String())
+	var out, stderrText bytes.Buffer
+	code := run(context.Background(), append([]string{"rbac"}, args...), nil, &out, &stderrText)
+	require.Equal(t, exit.Done, code, stderrText.String())
 	return out.String()
 }
 
@@ -111,10 +111,10 @@ func missingPermissionsAreReported(t *testing.T, cluster *testcluster.Cluster) {
 			less.Rules[n].Verbs = slices.DeleteFunc(slices.Clone(rule.Verbs), func(verb string) bool { return verb == "patch" || verb == "create" })
 			replaceRole(t, cluster, less)
 			proxy.Reset()
-			code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
-			require.Equal(t, exit.Failed, code, said)
+			code, stderrText := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
+			require.Equal(t, exit.Failed, code, stderrText)
 			require.Zero(t, patches(proxy.Requests()), "nothing is written")
-			require.Equal(t, wantedDenials(role.Namespace, rule), denials(said))
+			require.Equal(t, wantedDenials(role.Namespace, rule), denials(stderrText))
 			replaceRole(t, cluster, &role)
 		}
 	}
@@ -128,14 +128,14 @@ func rolesSuffice(t *testing.T, cluster *testcluster.Cluster) {
 	roles := printedRoles(t, append(files, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/deployer")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "deployer", roles))
 
-	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
-	require.Equal(t, exit.Done, code, said)
+	code, stderrText := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
+	require.Equal(t, exit.Done, code, stderrText)
 	require.Empty(t, refusals(proxy.Requests()))
 	require.NotEmpty(t, patches(proxy.Requests()))
 
 	proxy.Reset()
-	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
-	require.Equal(t, exit.Done, code, said)
+	code, stderrText = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
+	require.Equal(t, exit.Done, code, stderrText)
 	require.Empty(t, refusals(proxy.Requests()))
 	require.Zero(t, patches(proxy.Requests()))
 
@@ -152,20 +152,20 @@ func rolesSufficeToDelete(t *testing.T, cluster *testcluster.Cluster) {
 	remove := append([]string{"delete", "--prune-namespaces"}, files...)
 
 	replaceRole(t, cluster, withoutVerb(t, roles, "shop", "deployments", "delete"))
-	code, said := ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exit.Failed, code, said)
+	code, stderrText := ordapplyWith(proxy.Kubeconfig, remove...)
+	require.Equal(t, exit.Failed, code, stderrText)
 	require.Equal(t, []string{
 		`error: "system:serviceaccount:default:remover" may not delete deployments.apps in namespace "shop"`,
 		`error: "system:serviceaccount:default:remover" may not delete statefulsets.apps in namespace "shop"`,
-	}, denials(said))
+	}, denials(stderrText))
 	for _, r := range proxy.Requests() {
 		require.NotEqual(t, "delete", r.Verb, "nothing is deleted")
 	}
 
 	kubectlApply(t, cluster, roles)
 	proxy.Reset()
-	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exit.Done, code, said)
+	code, stderrText = ordapplyWith(proxy.Kubeconfig, remove...)
+	require.Equal(t, exit.Done, code, stderrText)
 	_, err := cluster.TryKubectl("get", "namespace", "shop")
 	require.Error(t, err)
 }
@@ -182,20 +182,20 @@ func TestRolesOfAnApplySetSuffice(t *testing.T) {
 	require.Contains(t, roles, "- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [ordapply.configmap.kept], verbs: [get, update]}")
 	proxy := recorder.Start(t, deployer(t, cluster, "keeper", roles))
 	for range 2 {
-		code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-		require.Equal(t, exit.Done, code, said)
+		code, stderrText := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+		require.Equal(t, exit.Done, code, stderrText)
 		require.Empty(t, refusals(proxy.Requests()))
 	}
 
 	cluster.Kubectl(t, "delete", "lease", "ordapply.configmap.kept", "-n", "keeping")
 	replaceRole(t, cluster, without(t, roles, "keeping", "leases"))
 	proxy.Reset()
-	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Failed, code, said)
+	code, stderrText := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exit.Failed, code, stderrText)
 	require.Equal(t, []string{
 		`error: "system:serviceaccount:default:keeper" may not create, get, update leases.coordination.k8s.io in namespace "keeping"`,
-	}, denials(said))
-	require.Contains(t, said, "ordapply rbac -f "+file+" -n keeping --applyset configmap/kept --service-account default/keeper\n")
+	}, denials(stderrText))
+	require.Contains(t, stderrText, "ordapply rbac -f "+file+" -n keeping --applyset configmap/kept --service-account default/keeper\n")
 	for _, r := range proxy.Requests() {
 		require.NotContains(t, []string{"create", "update", "patch", "delete"}, r.Verb, "nothing is written: %s", r)
 	}
@@ -214,8 +214,8 @@ func TestRolesOfAClusterScopedParentSuffice(t *testing.T) {
 	roles := printedRoles(t, append(set, "--delete", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/wide")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "wide", roles))
 	for _, args := range [][]string{append([]string{"apply"}, set...), append([]string{"apply"}, set...), append([]string{"delete"}, set[2:]...)} {
-		code, said := ordapplyWith(proxy.Kubeconfig, args...)
-		require.Equal(t, exit.Done, code, said)
+		code, stderrText := ordapplyWith(proxy.Kubeconfig, args...)
+		require.Equal(t, exit.Done, code, stderrText)
 		require.Empty(t, refusals(proxy.Requests()))
 	}
 }
@@ -232,20 +232,20 @@ func TestRolesOfAPruneSuffice(t *testing.T) {
 	set := []string{"-f", file, "-n", "rights-prune", "--applyset", "shop", "--prune"}
 	roles := printedRoles(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/pruner")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "pruner", roles))
-	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, said)
+	code, stderrText := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exit.Done, code, stderrText)
 
 	replaceRole(t, cluster, withoutVerb(t, roles, "rights-prune", "configmaps", "delete"))
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-prune", 1)+deployment+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: new, namespace: rights-prune}\n"), 0o600))
-	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Failed, code, said)
-	require.Equal(t, []string{`error: "system:serviceaccount:default:pruner" may not delete configmaps in namespace "rights-prune"`}, denials(said))
+	code, stderrText = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exit.Failed, code, stderrText)
+	require.Equal(t, []string{`error: "system:serviceaccount:default:pruner" may not delete configmaps in namespace "rights-prune"`}, denials(stderrText))
 	_, err := cluster.TryKubectl("get", "configmap", "new", "-n", "rights-prune")
 	require.Error(t, err, "nothing was written")
 
 	kubectlApply(t, cluster, roles)
-	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, said)
+	code, stderrText = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exit.Done, code, stderrText)
 	require.Equal(t, "configmap/c0 configmap/new", strings.Join(strings.Fields(cluster.Kubectl(t, "get", "configmap", "-n", "rights-prune", "-o", "name", "-l", "applyset.kubernetes.io/part-of")), " "))
 	for _, r := range proxy.Requests() {
 		if r.Code == 403 {
@@ -265,14 +265,14 @@ func TestRolesOfAPruneAllowWhatTheSetHas(t *testing.T) {
 	dropped := "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a, namespace: rights-dropped-beside}\n---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: rights-dropped}\nvalue: 1\n"
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-dropped", 1)+dropped), 0o600))
 	set := []string{"-f", file, "-n", "rights-dropped", "--applyset", "shop", "--prune"}
-	code, said := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, said)
+	code, stderrText := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exit.Done, code, stderrText)
 
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-dropped", 1)), 0o600))
 	roles := printedRoles(t, append(set, "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/dropper")...)
 	kubeconfig := deployer(t, cluster, "dropper", roles)
-	code, said = ordapplyWith(kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, said)
+	code, stderrText = ordapplyWith(kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exit.Done, code, stderrText)
 	_, err := cluster.TryKubectl("get", "serviceaccount", "a", "-n", "rights-dropped-beside")
 	require.Error(t, err)
 }
@@ -299,12 +299,12 @@ func TestRequestBudgetUnderRoles(t *testing.T) {
 	set := []string{"-f", file, "-n", "rights-budget-0", "--applyset", "shop", "--prune"}
 	roles := printedRoles(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/budget")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "budget", roles))
-	code, said := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, said)
+	code, stderrText := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exit.Done, code, stderrText)
 
 	proxy.Reset()
-	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, said)
+	code, stderrText = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exit.Done, code, stderrText)
 	verbs := map[string]int{}
 	for _, r := range proxy.Requests() {
 		verbs[r.Verb]++
@@ -328,42 +328,42 @@ func withoutVerb(t *testing.T, roles, namespace, resource, verb string) *rbacv1.
 	return role
 }
 
-func TestRolesOfADissolutionSuffice(t *testing.T) {
+func TestRolesOfASetDeletionSuffice(t *testing.T) {
 	cluster := shared.Get(t)
-	cluster.Kubectl(t, "create", "namespace", "rights-dissolution")
+	cluster.Kubectl(t, "create", "namespace", "rights-set-deletion")
 	file := filepath.Join(t.TempDir(), "app.yaml")
-	kept := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: precious, namespace: rights-dissolution, annotations: {helm.sh/resource-policy: keep}}\n" +
+	kept := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: precious, namespace: rights-set-deletion, annotations: {helm.sh/resource-policy: keep}}\n" +
 		"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: rights-kept}\n"
-	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-dissolution", 3)+kept), 0o600))
-	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file, "-n", "rights-dissolution", "--applyset", "shop")
-	require.Equal(t, exit.Done, code, said)
-	roles := printedRoles(t, "-f", file, "-n", "rights-dissolution", "--applyset", "shop", "--delete", "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/dissolver")
-	proxy := recorder.Start(t, deployer(t, cluster, "dissolver", roles))
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-set-deletion", 3)+kept), 0o600))
+	code, stderrText := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file, "-n", "rights-set-deletion", "--applyset", "shop")
+	require.Equal(t, exit.Done, code, stderrText)
+	roles := printedRoles(t, "-f", file, "-n", "rights-set-deletion", "--applyset", "shop", "--delete", "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/deleter")
+	proxy := recorder.Start(t, deployer(t, cluster, "deleter", roles))
 	cluster.Kubectl(t, "create", "configmap", "theirs", "-n", "rights-kept")
-	remove := []string{"delete", "-n", "rights-dissolution", "--applyset", "shop"}
+	remove := []string{"delete", "-n", "rights-set-deletion", "--applyset", "shop"}
 
-	replaceRole(t, cluster, withoutVerb(t, roles, "rights-dissolution", "configmaps", "delete"))
-	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exit.Failed, code, said)
-	require.Equal(t, []string{`error: "system:serviceaccount:default:dissolver" may not delete configmaps in namespace "rights-dissolution"`}, denials(said))
+	replaceRole(t, cluster, withoutVerb(t, roles, "rights-set-deletion", "configmaps", "delete"))
+	code, stderrText = ordapplyWith(proxy.Kubeconfig, remove...)
+	require.Equal(t, exit.Failed, code, stderrText)
+	require.Equal(t, []string{`error: "system:serviceaccount:default:deleter" may not delete configmaps in namespace "rights-set-deletion"`}, denials(stderrText))
 	for _, r := range proxy.Requests() {
 		require.Contains(t, []string{"get", "list", "watch", "review", "discovery"}, r.Verb, "nothing is written: %s", r)
 	}
 
 	kubectlApply(t, cluster, roles)
 	proxy.Reset()
-	code, said = ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exit.Done, code, said)
-	require.NotContains(t, cluster.Kubectl(t, "get", "configmaps,secrets,leases", "-n", "rights-dissolution", "-o", "name"), "shop")
-	require.Contains(t, said, "ConfigMap rights-dissolution/precious ")
+	code, stderrText = ordapplyWith(proxy.Kubeconfig, remove...)
+	require.Equal(t, exit.Done, code, stderrText)
+	require.NotContains(t, cluster.Kubectl(t, "get", "configmaps,secrets,leases", "-n", "rights-set-deletion", "-o", "name"), "shop")
+	require.Contains(t, stderrText, "ConfigMap rights-set-deletion/precious ")
 	for _, kept := range []string{"configmap/precious", "namespace/rights-kept"} {
-		labels := cluster.Kubectl(t, "get", kept, "-n", "rights-dissolution", "-o", "jsonpath={.metadata.labels}")
+		labels := cluster.Kubectl(t, "get", kept, "-n", "rights-set-deletion", "-o", "jsonpath={.metadata.labels}")
 		require.NotContains(t, labels, "applyset.kubernetes.io/part-of", "what is kept is nobody's")
 	}
 	for _, r := range proxy.Requests() {
 		if r.Code == 403 {
 			require.Equal(t, "list", r.Verb, r)
-			require.NotEqual(t, "rights-dissolution", r.Namespace, "only lists of the whole cluster, and of what a Namespace holds, are refused and done without: %s", r)
+			require.NotEqual(t, "rights-set-deletion", r.Namespace, "only lists of the whole cluster, and of what a Namespace holds, are refused and done without: %s", r)
 		}
 	}
 }
@@ -423,9 +423,9 @@ func wantedDenials(namespace string, rule rbacv1.PolicyRule) []string {
 }
 
 // denials returns the lines about missing permissions.
-func denials(said string) []string {
+func denials(stderrText string) []string {
 	var lines []string
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(stderrText) {
 		if strings.Contains(line, "may not ") {
 			lines = append(lines, strings.TrimSpace(line))
 		}

@@ -41,8 +41,8 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 	account := "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: before, namespace: rights-back}\n"
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)+account), 0o600))
 	set := []string{"-f", file, "-n", namespace, "--applyset", "shop"}
-	code, said := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, said)
+	code, output := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exit.Done, code, output)
 
 	broken := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: broken, namespace: rights-back}\ndata: {number: 1}\n"
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 1)+serviceStream(namespace)+broken), 0o600))
@@ -53,11 +53,11 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 	for resource, verb := range map[string]string{"services": "delete", "serviceaccounts": "patch"} {
 		replaceRole(t, cluster, withoutVerb(t, roles, namespace, resource, verb))
 		proxy.Reset()
-		code, said = ordapplyWith(proxy.Kubeconfig, run...)
-		require.Equal(t, exit.Failed, code, said)
-		require.NotEmpty(t, denials(said), said)
-		require.Contains(t, strings.Join(denials(said), "\n"), "may not "+verb+" "+resource)
-		require.Contains(t, said, "ordapply rbac -f "+file+" -n rights-back --applyset shop --rollback-on-failure --service-account default/undoer\n")
+		code, output = ordapplyWith(proxy.Kubeconfig, run...)
+		require.Equal(t, exit.Failed, code, output)
+		require.NotEmpty(t, denials(output), output)
+		require.Contains(t, strings.Join(denials(output), "\n"), "may not "+verb+" "+resource)
+		require.Contains(t, output, "ordapply rbac -f "+file+" -n rights-back --applyset shop --rollback-on-failure --service-account default/undoer\n")
 		for _, r := range proxy.Requests() {
 			require.NotContains(t, []string{"create", "update", "patch", "delete"}, r.Verb, "nothing is written: %s", r)
 		}
@@ -65,22 +65,22 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 
 	kubectlApply(t, cluster, roles)
 	proxy.Reset()
-	code, said = ordapplyWith(proxy.Kubeconfig, run...)
-	require.Equal(t, exit.Failed, code, said)
-	require.Contains(t, said, "error: rolled back to revision 1\n")
+	code, output = ordapplyWith(proxy.Kubeconfig, run...)
+	require.Equal(t, exit.Failed, code, output)
+	require.Contains(t, output, "error: rolled back to revision 1\n")
 	onlyWideLists(t, proxy.Requests())
 	cluster.Kubectl(t, "get", "serviceaccount", "before", "-n", namespace)
 	_, err := cluster.TryKubectl("get", "service", "web", "-n", namespace)
 	require.Error(t, err, "what the failed run created is deleted")
 
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 1)), 0o600))
-	code, said = ordapplyWith(cluster.Kubeconfig, append([]string{"apply", "--prune"}, set...)...)
-	require.Equal(t, exit.Done, code, said)
+	code, output = ordapplyWith(cluster.Kubeconfig, append([]string{"apply", "--prune"}, set...)...)
+	require.Equal(t, exit.Done, code, output)
 	roles = printedRoles(t, append(set, "--rollback", "--status", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/keeper-of-shop")...)
 	proxy = recorder.Start(t, deployer(t, cluster, "keeper-of-shop", roles))
 	for _, args := range [][]string{{"rollback", "shop"}, {"rollback", "shop", "--to-revision", "1"}, {"history", "shop"}, {"status", "shop"}} {
-		code, said = ordapplyWith(proxy.Kubeconfig, append(args, "-n", namespace)...)
-		require.Equal(t, exit.Done, code, said)
+		code, output = ordapplyWith(proxy.Kubeconfig, append(args, "-n", namespace)...)
+		require.Equal(t, exit.Done, code, output)
 	}
 	onlyWideLists(t, proxy.Requests())
 }
@@ -93,16 +93,16 @@ func TestRolesOfATakeOverSuffice(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)+serviceStream(namespace)), 0o600))
 	set := []string{"-f", file, "-n", namespace, "--applyset", "shop"}
-	code, said := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, said)
-	code, said = ordapplyWith(cluster.Kubeconfig, "applyset", "hand-over", "shop", "-n", namespace, "--to", "kubectl")
-	require.Equal(t, exit.Done, code, said)
+	code, output := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exit.Done, code, output)
+	code, output = ordapplyWith(cluster.Kubeconfig, "applyset", "hand-over", "shop", "-n", namespace, "--to", "kubectl")
+	require.Equal(t, exit.Done, code, output)
 
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)), 0o600))
 	roles := printedRoles(t, append(set, "--take-over", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/taker")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "taker", roles))
-	code, said = ordapplyWith(proxy.Kubeconfig, append([]string{"apply", "--take-over"}, set...)...)
-	require.Equal(t, exit.Done, code, said)
+	code, output = ordapplyWith(proxy.Kubeconfig, append([]string{"apply", "--take-over"}, set...)...)
+	require.Equal(t, exit.Done, code, output)
 	onlyWideLists(t, proxy.Requests())
 }
 
@@ -137,9 +137,9 @@ func TestEveryPrintedVerbIsUsed(t *testing.T) {
 				replaceRole(t, cluster, less)
 				cluster.Kubectl(t, "delete", "configmaps,jobs", "--all", "-n", namespace, "--wait=true")
 				proxy.Reset()
-				code, said := ordapplyWith(proxy.Kubeconfig, "apply", "-f", file, "-n", namespace)
+				code, output := ordapplyWith(proxy.Kubeconfig, "apply", "-f", file, "-n", namespace)
 				refused := len(refusals(proxy.Requests()))
-				require.True(t, len(denials(said)) > 0 || refused > 0, "%s on %v is printed and not used (exit %d):\n%s", verb, rule.Resources, code, said)
+				require.True(t, len(denials(output)) > 0 || refused > 0, "%s on %v is printed and not used (exit %d):\n%s", verb, rule.Resources, code, output)
 				replaceRole(t, cluster, &role)
 			}
 		}

@@ -50,7 +50,7 @@ func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 }
 
 // applier returns the Applier for a session, as the flags configure it.
-func (f *runFlags) applier(j session, told func(apply.Event)) apply.Applier {
+func (f *runFlags) applier(j session, onEvent func(apply.Event)) apply.Applier {
 	return apply.Applier{
 		Cluster:        j.files.Of(j.target.Cluster),
 		Manager:        f.fieldManager,
@@ -65,7 +65,7 @@ func (f *runFlags) applier(j session, told func(apply.Event)) apply.Applier {
 		Health:         j.assessor,
 		NoDiagnosis:    !f.diagnosis,
 		SkipWait:       j.ungated,
-		Events:         told,
+		Events:         onEvent,
 	}
 }
 

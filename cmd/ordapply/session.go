@@ -28,7 +28,7 @@ type session struct {
 	target   *connect.Target
 	stream   *apply.Stream
 	plan     *ordering.Plan
-	memory   state.RevisionMetadata // what the history of an apply set stores about it
+	metadata state.RevisionMetadata // what the history of an apply set stores about it
 	schedule apply.Schedule
 	assessor *health.Assessor
 	ungated  func(object.ID) bool
@@ -55,21 +55,21 @@ func (f *applyFlags) newSession(ctx context.Context, files *report.Files) (j ses
 
 // setJob returns what is applied to an apply set.
 func (j session) setJob() setflags.Job {
-	return setflags.Job{Target: j.target, Stream: j.stream, Plan: j.plan, Metadata: j.memory}
+	return setflags.Job{Target: j.target, Stream: j.stream, Plan: j.plan, Metadata: j.metadata}
 }
 
 // execution is a session that runs: what applies it, and where it is reported.
 type execution struct {
 	session
-	applier apply.Applier
-	told    *report.Reporters
-	notes   io.Writer
+	applier   apply.Applier
+	reporters *report.Reporters
+	notes     io.Writer
 }
 
 // openSet returns a run of the apply set that is reported as it goes.
 func (f *applyFlags) openSet(ctx context.Context, e execution) (state.Run, error) {
 	run, err := f.SetFlags.Open(ctx, e.setJob(), e.applier, e.notes)
-	run.OnLastRun, run.OnPruning, run.Remover.Events = e.told.LastRun, e.told.Extend, e.told.Event
+	run.OnLastRun, run.OnPruning, run.Remover.Events = e.reporters.LastRun, e.reporters.Extend, e.reporters.Event
 	return run, err
 }
 
@@ -84,7 +84,7 @@ func (f *applyFlags) revisionSession(ctx context.Context, j session, r *state.Re
 	}
 	j.planned = nil
 	j.stream, j.plan = &apply.Stream{Resources: r.Resources, Objects: r.Objects(), Hooks: r.Hooks}, r.Plan
-	j.memory = state.RevisionMetadata{Limit: f.Limit, Revision: state.Revision{
+	j.metadata = state.RevisionMetadata{Limit: f.Limit, Revision: state.Revision{
 		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number, Origin: state.Origin{Commit: r.Commit, Message: f.Message},
 	}}
 	var err error

@@ -34,8 +34,8 @@ metadata: {name: b, namespace: set-verbs}
 func TestSetVerbs(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-verbs")
-	code, said := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs")
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs")
+	require.Equal(t, exit.Done, code, output)
 	t.Run("unchanged", func(t *testing.T) { testUnchangedSet(t, cluster) })
 	t.Run("watch", func(t *testing.T) { testStatusWatch(t, cluster) })
 	t.Run("another cluster", func(t *testing.T) { testOtherCluster(t, cluster) })
@@ -45,8 +45,8 @@ func TestSetVerbs(t *testing.T) {
 // requests, with and without a set, and stores no revision.
 func testUnchangedSet(t *testing.T, cluster *testcluster.Cluster) {
 	proxy := recorder.Start(t, cluster.Kubeconfig)
-	code, said := applyThrough(proxy.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs", "--prune")
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(proxy.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs", "--prune")
+	require.Equal(t, exit.Done, code, output)
 	verbs := map[string]int{}
 	for _, r := range proxy.Requests() {
 		verbs[r.Verb]++
@@ -65,8 +65,8 @@ func testStatusWatch(t *testing.T, cluster *testcluster.Cluster) {
 	out, in := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		var said bytes.Buffer
-		ended <- run(ctx, []string{"status", "shop", "-n", "set-verbs", "--watch", "--kubeconfig", cluster.Kubeconfig}, nil, in, &said)
+		var output bytes.Buffer
+		ended <- run(ctx, []string{"status", "shop", "-n", "set-verbs", "--watch", "--kubeconfig", cluster.Kubeconfig}, nil, in, &output)
 		_ = in.CloseWithError(io.EOF)
 	}()
 	lines := make(chan string, 100)
@@ -80,8 +80,8 @@ func testStatusWatch(t *testing.T, cluster *testcluster.Cluster) {
 	cluster.Kubectl(t, "delete", "configmap", "a", "-n", "set-verbs")
 	awaitLine(t, lines, "ConfigMap set-verbs/a: missing: it does not exist, or is no longer a member of the set")
 	awaitLine(t, lines, "(no layer): Degraded, 1/2 ready")
-	code, said := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs")
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs")
+	require.Equal(t, exit.Done, code, output)
 	awaitLine(t, lines, "ConfigMap set-verbs/a: ready")
 	awaitLine(t, lines, "(no layer): Healthy, 2/2 ready")
 	interrupt()
@@ -122,9 +122,9 @@ func testOtherCluster(t *testing.T, cluster *testcluster.Cluster) {
 	require.NoError(t, history.End(t.Context(), n, state.Deployed, state.RunTimes{}))
 
 	proxy := recorder.Start(t, cluster.Kubeconfig)
-	code, said := ordapplyWith(proxy.Kubeconfig, "rollback", "shop", "-n", "set-verbs", "--to-revision", "2")
-	require.Equal(t, exit.Failed, code, said)
-	require.Contains(t, said, "error: revision 2 was applied to another cluster (its kube-system namespace has uid another, that of ")
+	code, output := ordapplyWith(proxy.Kubeconfig, "rollback", "shop", "-n", "set-verbs", "--to-revision", "2")
+	require.Equal(t, exit.Failed, code, output)
+	require.Contains(t, output, "error: revision 2 was applied to another cluster (its kube-system namespace has uid another, that of ")
 	for _, r := range proxy.Requests() {
 		require.Contains(t, []string{"get", "list", "discovery"}, r.Verb, "%s %s", r.Resource, r.Name)
 	}

@@ -68,9 +68,9 @@ func requireFormatted(t *testing.T, pages ...string) {
 		return
 	}
 	for _, page := range pages {
-		said, err := exec.Command(groff, "-man", "-Kutf8", "-Tutf8", "-ww", "-z", page).CombinedOutput()
-		require.NoError(t, err, "%s: %s", page, said)
-		require.Empty(t, string(said), page)
+		output, err := exec.Command(groff, "-man", "-Kutf8", "-Tutf8", "-ww", "-z", page).CombinedOutput()
+		require.NoError(t, err, "%s: %s", page, output)
+		require.Empty(t, string(output), page)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestServerGoesAwayDuringAWait(t *testing.T) {
 					time.AfterFunc(c.back, mend)
 				}
 			})
-			code, said := applyThrough(proxy.Kubeconfig, []byte(fmt.Sprintf(`apiVersion: apps/v1
+			code, output := applyThrough(proxy.Kubeconfig, []byte(fmt.Sprintf(`apiVersion: apps/v1
 kind: Deployment
 metadata: {name: %[1]s, namespace: default}
 spec:
@@ -52,12 +52,12 @@ spec:
     metadata: {labels: {app: %[1]s}, annotations: {localcluster/behaviour: crash-loop}}
     spec: {containers: [{name: c, image: c}]}
 `, "silence-"+name)), "--wave-timeout", "15s")
-			require.Equal(t, exit.TimedOut, code, said)
+			require.Equal(t, exit.TimedOut, code, output)
 			for _, words := range c.says {
-				require.Contains(t, said, words)
+				require.Contains(t, output, words)
 			}
 			for _, words := range c.unsaid {
-				require.NotContains(t, said, words)
+				require.NotContains(t, output, words)
 			}
 		})
 	}

@@ -39,8 +39,8 @@ func TestStatusOnATerminal(t *testing.T) {
 	}
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-screen")
-	code, said := applyThrough(cluster.Kubeconfig, []byte(screenStream), "--applyset", "shop", "-n", "set-screen")
-	require.Equal(t, exit.Done, code, said)
+	code, printed := applyThrough(cluster.Kubeconfig, []byte(screenStream), "--applyset", "shop", "-n", "set-screen")
+	require.Equal(t, exit.Done, code, printed)
 	p := underShell(t, bin, "status", "shop", "-n", "set-screen", "--watch", "--kubeconfig", cluster.Kubeconfig)
 	const healthy = `apply set Secret set-screen/shop, revision 1, deployed, created DATE
 LAYER     READY  HEALTH   WORST
@@ -66,8 +66,8 @@ note: ConfigMap set-screen/copied has the label of the apply set but is not a
 	require.Eventually(t, func() bool { return strings.Contains(p.shows(), "app/last  0/1    Degraded  ServiceAcco…") }, time.Minute, 50*time.Millisecond, p.shows())
 	p.resize(t, 80)
 	cluster.Kubectl(t, "delete", "configmap", "copied", "-n", "set-screen")
-	code, said = applyThrough(cluster.Kubeconfig, []byte(screenStream), "--applyset", "shop", "-n", "set-screen")
-	require.Equal(t, exit.Done, code, said)
+	code, printed = applyThrough(cluster.Kubeconfig, []byte(screenStream), "--applyset", "shop", "-n", "set-screen")
+	require.Equal(t, exit.Done, code, printed)
 	p.awaitScreen(t, healthy)
 	p.suspend(t)
 	require.Eventually(t, func() bool { return p.shows() == "" }, time.Minute, 50*time.Millisecond, "its table is left")

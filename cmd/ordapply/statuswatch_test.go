@@ -76,8 +76,8 @@ func linesOf(r io.Reader) <-chan string {
 func TestStatusFollowsByWatches(t *testing.T) {
 	cluster := shared.Get(t)
 	applied := func(stream string) {
-		code, said := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "watched", "-n", "watched-1")
-		require.Equal(t, exit.Done, code, said)
+		code, printed := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "watched", "-n", "watched-1")
+		require.Equal(t, exit.Done, code, printed)
 	}
 	cluster.Kubectl(t, "create", "namespace", "watched-1")
 	cluster.Kubectl(t, "create", "namespace", "watched-2")
@@ -117,8 +117,8 @@ func TestStatusFollowsADefinedKind(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-defined")
 	applied := func(stream string) {
-		code, said := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "shop", "-n", "set-defined", "--status-grace", "1s")
-		require.Equal(t, exit.Done, code, said)
+		code, printed := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "shop", "-n", "set-defined", "--status-grace", "1s")
+		require.Equal(t, exit.Done, code, printed)
 	}
 	two := strings.ReplaceAll(twoOfASet, "set-verbs", "set-defined")
 	applied(two)
@@ -135,8 +135,8 @@ func TestStatusFollowsWhatHooksLeft(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-hooked")
 	applied := func(stream string) {
-		code, said := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "shop", "-n", "set-hooked")
-		require.Equal(t, exit.Done, code, said)
+		code, printed := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "shop", "-n", "set-hooked")
+		require.Equal(t, exit.Done, code, printed)
 	}
 	const hook = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: %s, annotations: {helm.sh/hook: %q}}\n"
 	stream := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" + fmt.Sprintf(hook, "first", "post-install") + fmt.Sprintf(hook, "second", "pre-upgrade")
@@ -225,8 +225,8 @@ func watchedPlaces(requests []recorder.Request) []string {
 func TestStatusOutlivesAnOutage(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-outage")
-	code, said := applyThrough(cluster.Kubeconfig, []byte(strings.ReplaceAll(twoOfASet, "set-verbs", "set-outage")), "--applyset", "away", "-n", "set-outage")
-	require.Equal(t, exit.Done, code, said)
+	code, printed := applyThrough(cluster.Kubeconfig, []byte(strings.ReplaceAll(twoOfASet, "set-verbs", "set-outage")), "--applyset", "away", "-n", "set-outage")
+	require.Equal(t, exit.Done, code, printed)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	f := follow(t, proxy.Kubeconfig, "away", "-n", "set-outage", "-o", "json")
 	require.Equal(t, "Healthy", awaitDocument(t, f.out).Health)
@@ -235,7 +235,7 @@ func TestStatusOutlivesAnOutage(t *testing.T) {
 	line := <-f.errs
 	require.True(t, strings.HasSuffix(line, "; trying again"), line)
 	time.Sleep(5 * time.Second)
-	require.Empty(t, f.errs, "it is said once")
+	require.Empty(t, f.errs, "it is printed once")
 	cluster.Kubectl(t, "delete", "configmap", "a", "-n", "set-outage")
 	mend()
 	document := awaitDocument(t, f.out)
@@ -253,7 +253,7 @@ func awaitDocument(t *testing.T, lines <-chan string) (document setstatus.Docume
 	case line := <-lines:
 		require.NoError(t, json.Unmarshal([]byte(line), &document), line)
 	case <-time.After(time.Minute):
-		require.Fail(t, "nothing is told")
+		require.Fail(t, "nothing is reported")
 	}
 	return document
 }
@@ -262,8 +262,8 @@ func awaitDocument(t *testing.T, lines <-chan string) (document setstatus.Docume
 func TestStatusWithoutTheRightToWatch(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-unwatched")
-	code, said := applyThrough(cluster.Kubeconfig, []byte(strings.ReplaceAll(twoOfASet, "set-verbs", "set-unwatched")), "--applyset", "shop", "-n", "set-unwatched")
-	require.Equal(t, exit.Done, code, said)
+	code, printed := applyThrough(cluster.Kubeconfig, []byte(strings.ReplaceAll(twoOfASet, "set-verbs", "set-unwatched")), "--applyset", "shop", "-n", "set-unwatched")
+	require.Equal(t, exit.Done, code, printed)
 	proxy := recorder.Start(t, deployer(t, cluster, "reader", unwatchedRole))
 	f := follow(t, proxy.Kubeconfig, "shop", "-n", "set-unwatched")
 	awaitLine(t, f.out, "all         2/2    Healthy")

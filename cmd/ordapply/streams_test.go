@@ -97,8 +97,8 @@ func TestRealStreams(t *testing.T) {
 				cluster = testcluster.Start(t)
 			}
 			stream.prepare(t, cluster)
-			code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file)
-			require.Equal(t, exit.Done, code, said)
+			code, output := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file)
+			require.Equal(t, exit.Done, code, output)
 			requireEveryObject(t, cluster, file)
 		})
 	}
@@ -106,10 +106,10 @@ func TestRealStreams(t *testing.T) {
 
 func (s realStream) applyAsItStands(t *testing.T, cluster *testcluster.Cluster, folder string) {
 	t.Helper()
-	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", s.asItStands(t, folder), "--kind-timeout", "5s")
-	require.Equal(t, exit.Failed, code, said)
+	code, output := ordapplyWith(cluster.Kubeconfig, "apply", "-f", s.asItStands(t, folder), "--kind-timeout", "5s")
+	require.Equal(t, exit.Failed, code, output)
 	for _, fault := range s.faults {
-		require.Contains(t, said, fault)
+		require.Contains(t, output, fault)
 	}
 }
 
@@ -176,8 +176,8 @@ func (s realStream) prepare(t *testing.T, cluster *testcluster.Cluster) {
 	}
 	path := filepath.Join(t.TempDir(), "first.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(s.first), 0o644))
-	code, said := ordapplyWith(cluster.Kubeconfig, "apply", "-f", path)
-	require.Equal(t, exit.Done, code, said)
+	code, output := ordapplyWith(cluster.Kubeconfig, "apply", "-f", path)
+	require.Equal(t, exit.Done, code, output)
 }
 
 // prometheusCRDs returns the CRDs of kube-prometheus that other streams expect.

@@ -58,7 +58,7 @@ type suspension struct {
 	pause     time.Duration
 	proxy     *recorder.Proxy
 	first     *exec.Cmd
-	said      bytes.Buffer // of the first
+	printed   bytes.Buffer // of the first
 	second    *exec.Cmd
 	secondly  []byte // output of the second
 	failed    error
@@ -76,7 +76,7 @@ func newSuspension(t *testing.T, lab chaosLab, namespace string, seed uint64) *s
 	lab.create(t, "Namespace", "", namespace, nil)
 	s.first = lab.applySet(t, s.proxy.Kubeconfig, namespace, "first")
 	s.second = lab.applySet(t, lab.cluster.Kubeconfig, namespace, "second")
-	s.first.Stderr = &s.said
+	s.first.Stderr = &s.printed
 	return s
 }
 
@@ -122,12 +122,12 @@ func (s *suspension) try() {
 
 func (s *suspension) check(t *testing.T, log *auditlog.Log) {
 	require.NoError(t, s.failed, string(s.secondly))
-	require.Error(t, s.ended, "the first run ended with success: %s", s.said.String())
-	require.Equal(t, exit.Failed, s.first.ProcessState.ExitCode(), s.said.String())
-	require.Contains(t, s.said.String(), "error: this run lost its lock (Lease "+s.namespace+"/ordapply.secret.set): another run took it and has ended since")
-	require.NotContains(t, s.said.String(), "interrupted")
+	require.Error(t, s.ended, "the first run ended with success: %s", s.printed.String())
+	require.Equal(t, exit.Failed, s.first.ProcessState.ExitCode(), s.printed.String())
+	require.Contains(t, s.printed.String(), "error: this run lost its lock (Lease "+s.namespace+"/ordapply.secret.set): another run took it and has ended since")
+	require.NotContains(t, s.printed.String(), "interrupted")
 	unsettled, late := map[string]bool{}, map[string]bool{}
-	for line := range strings.Lines(s.said.String()) {
+	for line := range strings.Lines(s.printed.String()) {
 		name, reason, found := strings.Cut(line, " unsettled: ")
 		if !found {
 			continue
@@ -135,13 +135,13 @@ func (s *suspension) check(t *testing.T, log *auditlog.Log) {
 		_, name, _ = strings.Cut(strings.TrimSpace(name), s.namespace+"/")
 		unsettled[name] = true
 		if !strings.HasPrefix(reason, "it was sent, and answered after the lock was lost") { // its connection failed during the suspension
-			require.Regexp(t, "^the API server could not be reached", reason, "what was not sent is not said to be")
+			require.Regexp(t, "^the API server could not be reached", reason, "what was not sent is not printed to be")
 			require.NotRegexp(t, "handshake|dial ", line, "what got no connection was not sent")
 		}
 	}
 	for _, write := range log.Sent {
 		if write.Namespace == s.namespace && write.Resource != "leases" && write.Arrived.After(s.goesOn) {
-			require.True(t, unsettled[write.Name], "sent after it went on, and not reported: %v\n%s", write, s.said.String())
+			require.True(t, unsettled[write.Name], "sent after it went on, and not reported: %v\n%s", write, s.printed.String())
 			late[write.Name] = true
 		}
 	}
@@ -231,9 +231,9 @@ func TestALockThatIsLostInAWave(t *testing.T) {
 			s.ends.Store(true)
 			close(lost)
 			s.ended = s.first.Wait()
-			require.Equal(t, exit.Failed, s.first.ProcessState.ExitCode(), s.said.String())
-			require.Contains(t, s.said.String(), "error: this run lost its lock (Lease "+s.namespace+"/ordapply.secret.set): "+c.says)
-			require.False(t, sentLate.Load(), s.said.String())
+			require.Equal(t, exit.Failed, s.first.ProcessState.ExitCode(), s.printed.String())
+			require.Contains(t, s.printed.String(), "error: this run lost its lock (Lease "+s.namespace+"/ordapply.secret.set): "+c.says)
+			require.False(t, sentLate.Load(), s.printed.String())
 		})
 	}
 }

@@ -26,8 +26,8 @@ func TestThousandsOfMembers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	apply := func(n int) {
 		require.NoError(t, os.WriteFile(file, []byte(configMapStream("thousands", n)), 0o600))
-		said, err := exec.Command(bin, "apply", "-f", file, "--applyset", "many", "-n", "thousands", "--prune", "--kubeconfig", cluster.Kubeconfig).CombinedOutput()
-		require.NoError(t, err, string(said))
+		output, err := exec.Command(bin, "apply", "-f", file, "--applyset", "many", "-n", "thousands", "--prune", "--kubeconfig", cluster.Kubeconfig).CombinedOutput()
+		require.NoError(t, err, string(output))
 	}
 	apply(3000)
 	require.Len(t, members(t, cluster), 3000)

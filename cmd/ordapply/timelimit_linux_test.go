@@ -97,8 +97,8 @@ func newHungPhase(t *testing.T, lab chaosLab, namespace string, p phase, silent 
 	open, _ := io.Pipe() // never written to
 	h := &hungPhase{phase: p, proxy: recorder.Start(t, lab.cluster.Kubeconfig), stdin: open, words: strings.NewReplacer("DIR", dir, "NS", namespace, "URL", server.URL+"/app.yaml")}
 	lab.create(t, "Namespace", "", namespace, nil)
-	code, said := h.run(t.Context(), "apply", "-f", "DIR/old.yaml", "--applyset", "set", "-n", "NS")
-	require.Equal(t, exit.Done, code, said)
+	code, output := h.run(t.Context(), "apply", "-f", "DIR/old.yaml", "--applyset", "set", "-n", "NS")
+	require.Equal(t, exit.Done, code, output)
 	answer, over := recorder.TooManyRequests("30"), make(chan struct{})
 	if silent {
 		answer = func(_ http.ResponseWriter, r *http.Request) {
@@ -150,14 +150,14 @@ func TestTimeoutOfEveryRequest(t *testing.T) {
 	waiting.Wait()
 	for name, h := range tried {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, exit.TimedOut, h.late.code, h.late.said)
-			require.Less(t, h.late.took, waits+15*time.Second, h.late.said)
-			require.NotContains(t, h.late.said, "interrupted")
+			require.Equal(t, exit.TimedOut, h.late.code, h.late.output)
+			require.Less(t, h.late.took, waits+15*time.Second, h.late.output)
+			require.NotContains(t, h.late.output, "interrupted")
 			if h.doing != "" {
-				require.Contains(t, h.late.said, h.words.Replace("error: timed out after 4s (--timeout) while "+h.doing))
+				require.Contains(t, h.late.output, h.words.Replace("error: timed out after 4s (--timeout) while "+h.doing))
 			}
-			require.Equal(t, exit.Interrupted, h.ended.code, h.ended.said)
-			require.Less(t, h.ended.took, waits+15*time.Second, h.ended.said)
+			require.Equal(t, exit.Interrupted, h.ended.code, h.ended.output)
+			require.Less(t, h.ended.took, waits+15*time.Second, h.ended.output)
 		})
 	}
 }
@@ -232,14 +232,14 @@ func TestTimeoutOfEveryFile(t *testing.T) {
 	for name, p := range tried {
 		t.Run(name, func(t *testing.T) {
 			if p.doing != "" {
-				require.Equal(t, exit.TimedOut, p.late.code, p.late.said)
-				require.Less(t, p.late.took, reads+15*time.Second, p.late.said)
-				require.Contains(t, p.late.said, "error: timed out after 2s (--timeout) while reading ")
-				require.Contains(t, p.late.said, p.doing)
+				require.Equal(t, exit.TimedOut, p.late.code, p.late.output)
+				require.Less(t, p.late.took, reads+15*time.Second, p.late.output)
+				require.Contains(t, p.late.output, "error: timed out after 2s (--timeout) while reading ")
+				require.Contains(t, p.late.output, p.doing)
 			}
-			require.Equal(t, exit.Interrupted, p.ended.code, p.ended.said)
-			require.Less(t, p.ended.took, reads+15*time.Second, p.ended.said)
-			require.Contains(t, p.ended.said, "interrupted")
+			require.Equal(t, exit.Interrupted, p.ended.code, p.ended.output)
+			require.Less(t, p.ended.took, reads+15*time.Second, p.ended.output)
+			require.Contains(t, p.ended.output, "interrupted")
 		})
 	}
 }
@@ -267,8 +267,8 @@ func (p *readPhase) try(ctx context.Context) {
 
 func reading(ctx context.Context, args ...string) commandResult {
 	begin := time.Now()
-	code, said := runOn(ctx, http.NoBody, args...)
-	return commandResult{code, said, time.Since(begin)}
+	code, output := runOn(ctx, http.NoBody, args...)
+	return commandResult{code, output, time.Since(begin)}
 }
 
 // The --timeout for reading the config file may be in the environment. A value
@@ -278,17 +278,17 @@ func TestTheTimeoutOfReadingTheConfigFile(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
 	t.Setenv("ORDAPPLY_TIMEOUT", "300ms")
 	t.Setenv("ORDAPPLY_CONFIG", fifo)
-	code, said := runOn(t.Context(), http.NoBody, "apply", "-f", "app.yaml")
-	require.Equal(t, exit.TimedOut, code, said)
-	require.Contains(t, said, "error: timed out after 300ms (--timeout) while reading "+fifo+" (ORDAPPLY_CONFIG)")
+	code, output := runOn(t.Context(), http.NoBody, "apply", "-f", "app.yaml")
+	require.Equal(t, exit.TimedOut, code, output)
+	require.Contains(t, output, "error: timed out after 300ms (--timeout) while reading "+fifo+" (ORDAPPLY_CONFIG)")
 
 	config := filepath.Join(t.TempDir(), "config.yaml")
 	require.NoError(t, os.WriteFile(config, []byte("timeout: 200ms\n"), 0o600))
 	t.Setenv("ORDAPPLY_TIMEOUT", "")
 	t.Setenv("ORDAPPLY_CONFIG", config)
-	code, said = runOn(t.Context(), http.NoBody, "apply", "-f", fifo)
-	require.Equal(t, exit.TimedOut, code, said)
-	require.Contains(t, said, "error: timed out after 200ms (--timeout) while reading "+fifo)
+	code, output = runOn(t.Context(), http.NoBody, "apply", "-f", fifo)
+	require.Equal(t, exit.TimedOut, code, output)
+	require.Contains(t, output, "error: timed out after 200ms (--timeout) while reading "+fifo)
 }
 
 // waits is the --timeout of these tests: enough to get to the wait.
@@ -296,9 +296,9 @@ const waits = 4 * time.Second
 
 // commandResult is the result of a command.
 type commandResult struct {
-	code int
-	said string
-	took time.Duration
+	code   int
+	output string
+	took   time.Duration
 }
 
 // try lets the command wait until its timeout, and again until an interrupt.
@@ -311,6 +311,6 @@ func (h *hungPhase) try(ctx context.Context) {
 
 func (h *hungPhase) watched(ctx context.Context, args ...string) commandResult {
 	begin := time.Now()
-	code, said := h.run(ctx, args...)
-	return commandResult{code, said, time.Since(begin)}
+	code, output := h.run(ctx, args...)
+	return commandResult{code, output, time.Since(begin)}
 }

@@ -56,10 +56,10 @@ kind: ConfigMap
 metadata: {name: refused, namespace: traced, annotations: {ordapply.dev/depends-on: apps/namespaces/traced/Deployment/web}}
 data: {"not a key": ""}
 `
-	var out, said bytes.Buffer
-	code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", cluster.Kubeconfig, "--applyset", "traced", "-n", "default"}, strings.NewReader(stream), &out, &said)
-	require.Equal(t, exit.Failed, code, said.String())
-	require.NotContains(t, said.String(), "the trace")
+	var out, output bytes.Buffer
+	code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", cluster.Kubeconfig, "--applyset", "traced", "-n", "default"}, strings.NewReader(stream), &out, &output)
+	require.Equal(t, exit.Failed, code, output.String())
+	require.NotContains(t, output.String(), "the trace")
 
 	spans := map[string]span{}
 	children := map[string][]string{}
@@ -106,21 +106,21 @@ func TestTracesOfNoCollector(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1000")
 	apply := func() string {
-		var out, said bytes.Buffer
+		var out, output bytes.Buffer
 		stream := `{apiVersion: v1, kind: ConfigMap, metadata: {name: untraced}}`
-		code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", cluster.Kubeconfig}, strings.NewReader(stream), &out, &said)
-		require.Equal(t, exit.Done, code, said.String())
-		return said.String()
+		code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", cluster.Kubeconfig}, strings.NewReader(stream), &out, &output)
+		require.Equal(t, exit.Done, code, output.String())
+		return output.String()
 	}
-	begun := time.Now()
+	started := time.Now()
 	require.Equal(t, 1, strings.Count(apply(), "warning: the trace is incomplete: "))
-	require.Less(t, time.Since(begun), 20*time.Second)
+	require.Less(t, time.Since(started), 20*time.Second)
 	for name, value := range map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "Bearer hunter2", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://us er:hunter2@collector"} {
 		t.Run(name, func(t *testing.T) { // a password is never printed
 			t.Setenv(name, value)
-			said := apply()
-			require.Contains(t, said, "warning: the trace is incomplete: "+name+" must be ")
-			require.NotContains(t, said, "hunter2")
+			output := apply()
+			require.Contains(t, output, "warning: the trace is incomplete: "+name+" must be ")
+			require.NotContains(t, output, "hunter2")
 		})
 	}
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")

@@ -20,13 +20,13 @@ import (
 // enableRollback makes a run roll back when it fails.
 func (f *applyFlags) enableRollback(run *state.Run, e execution) {
 	run.Undo = func(ctx context.Context, r *state.Revision) (state.Run, error) { return f.undo(ctx, e, r) }
-	run.OnRemoving = func(plan *ordering.Plan) { e.told.RollBack(0, plan) }
+	run.OnRemoving = func(plan *ordering.Plan) { e.reporters.RollBack(0, plan) }
 }
 
 // enableStackRollback makes a run roll back its atomic stacks when it fails.
 func enableStackRollback(run *state.Run, e execution) {
-	run.Atomic, run.OnRestoring = e.atomic, e.told.RollBack
-	run.OnRemoving = func(plan *ordering.Plan) { e.told.RollBack(0, plan) }
+	run.Atomic, run.OnRestoring = e.atomic, e.reporters.RollBack
+	run.OnRemoving = func(plan *ordering.Plan) { e.reporters.RollBack(0, plan) }
 }
 
 // undo returns the run that rolls back to a revision. It prunes only if the
@@ -36,9 +36,9 @@ func (f *applyFlags) undo(ctx context.Context, e execution, r *state.Revision) (
 	if err != nil {
 		return state.Run{}, err
 	}
-	j.memory.Revision.Message = "" // that of the failed run is no reason for this one
+	j.metadata.Revision.Message = "" // that of the failed run is no reason for this one
 	e.session = j
-	e.told.RollBack(r.Number, j.plan)
+	e.reporters.RollBack(r.Number, j.plan)
 	e.applier.SkipWait, e.applier.Begin = j.ungated, nil
 	return f.openSet(ctx, e)
 }
@@ -54,7 +54,7 @@ func (f *applyFlags) undoTarget(ctx context.Context, j session) (*state.Revision
 	if err != nil {
 		return nil, nil //nolint:nilerr // the run says so
 	}
-	run := state.Run{SetRef: state.SetRef{Cluster: j.target.Cluster, Parent: parent, Kind: gvk, Namespace: j.target.Home}}
+	run := state.Run{SetRef: state.SetRef{Cluster: j.target.Cluster, Parent: parent, Kind: gvk, Namespace: j.target.RecordsNamespace}}
 	r, err := run.UndoTarget(ctx)
 	if apierrors.IsForbidden(err) {
 		return nil, nil // the check of all permissions reports it

@@ -84,8 +84,8 @@ func setOf(t *testing.T, dir, namespace, group string) (kubeconfig string, flags
 	mustKubectl(t, dir, "", "create", "namespace", namespace)
 	removeFinalizer(t, dir, group, namespace)
 	kubeconfig, flags = filepath.Join(dir, "kubeconfig"), []string{"--applyset", "s", "-n", namespace, "--prune", "--status-grace", "0s"}
-	code, said := applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
+	require.Equal(t, exit.Done, code, output)
 	return kubeconfig, flags
 }
 
@@ -99,52 +99,52 @@ func unservedKind(t *testing.T, dir string) {
 	kubeconfig, flags := setOf(t, dir, namespace, group)
 	serve(t, dir, group, false)
 
-	code, said := applyThrough(kubeconfig, []byte(oneSetting), flags...)
-	require.Equal(t, exit.Done, code, said)
-	require.Contains(t, said, "members of kind Gadget.unserved.example are left unchanged")
-	require.Contains(t, said, "set served: true for one of them (kubectl edit crd gadgets.unserved.example)")
+	code, output := applyThrough(kubeconfig, []byte(oneSetting), flags...)
+	require.Equal(t, exit.Done, code, output)
+	require.Contains(t, output, "members of kind Gadget.unserved.example are left unchanged")
+	require.Contains(t, output, "set served: true for one of them (kubectl edit crd gadgets.unserved.example)")
 	require.Equal(t, "ConfigMap,Gadget.unserved.example", promised(t, dir, namespace))
 
-	code, _, said = deleteThrough(kubeconfig, nil, "-f", "-") // an empty stream
-	require.Equal(t, exit.Failed, code, said)
-	code, out, said := deleteThrough(kubeconfig, []byte(gadget(group)), "-n", namespace)
-	require.Equal(t, exit.Failed, code, said)
-	require.Contains(t, said, "the API server does not serve Gadget.unserved.example now, but its objects may still exist")
+	code, _, output = deleteThrough(kubeconfig, nil, "-f", "-") // an empty stream
+	require.Equal(t, exit.Failed, code, output)
+	code, out, output := deleteThrough(kubeconfig, []byte(gadget(group)), "-n", namespace)
+	require.Equal(t, exit.Failed, code, output)
+	require.Contains(t, output, "the API server does not serve Gadget.unserved.example now, but its objects may still exist")
 	require.NotContains(t, out, "not found")
 
-	code, said = deleteSet(kubeconfig, "s", namespace)
-	require.Equal(t, exit.Failed, code, said)
-	require.Contains(t, said, "the apply set has members of kind Gadget.unserved.example that cannot be listed")
+	code, output = deleteSet(kubeconfig, "s", namespace)
+	require.Equal(t, exit.Failed, code, output)
+	require.Contains(t, output, "the apply set has members of kind Gadget.unserved.example that cannot be listed")
 	mustKubectl(t, dir, "", "get", "configmap", "m", "-n", namespace)
 	mustKubectl(t, dir, "", "get", "secret", "ordapply.s.v1", "-n", namespace)
 
 	// The contents of its Namespace are not known either.
-	code, _, said = deleteThrough(kubeconfig, []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: "+namespace+"}\n"))
-	require.Equal(t, exit.Done, code, said)
-	require.Contains(t, said, "kept: its contents cannot be read: the API server does not serve Gadget.unserved.example now")
+	code, _, output = deleteThrough(kubeconfig, []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: "+namespace+"}\n"))
+	require.Equal(t, exit.Done, code, output)
+	require.Contains(t, output, "kept: its contents cannot be read: the API server does not serve Gadget.unserved.example now")
 
 	serve(t, dir, group, true)
-	code, said = applyThrough(kubeconfig, []byte(oneSetting), flags...)
-	require.Equal(t, exit.Done, code, said)
-	require.Contains(t, said, "Gadget.unserved.example unserved/g  deleted")
+	code, output = applyThrough(kubeconfig, []byte(oneSetting), flags...)
+	require.Equal(t, exit.Done, code, output)
+	require.Contains(t, output, "Gadget.unserved.example unserved/g  deleted")
 	require.Equal(t, "ConfigMap", promised(t, dir, namespace))
 
 	// A kind whose CRD was deleted has no objects.
-	code, said = applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
-	require.Equal(t, exit.Done, code, said)
+	code, output = applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
+	require.Equal(t, exit.Done, code, output)
 	mustKubectl(t, dir, "", "delete", "crd", "gadgets."+group)
-	code, out, said = deleteThrough(kubeconfig, []byte(gadget(group)), "-n", namespace)
-	require.Equal(t, exit.Done, code, said)
+	code, out, output = deleteThrough(kubeconfig, []byte(gadget(group)), "-n", namespace)
+	require.Equal(t, exit.Done, code, output)
 	require.Contains(t, out, "not found")
-	code, said = deleteSet(kubeconfig, "s", namespace)
-	require.Equal(t, exit.Done, code, said)
+	code, output = deleteSet(kubeconfig, "s", namespace)
+	require.Equal(t, exit.Done, code, output)
 }
 
 // deleteSet deletes an apply set.
 func deleteSet(kubeconfig, name, namespace string) (int, string) {
-	var out, said strings.Builder
-	code := run(context.Background(), []string{"delete", "--applyset", name, "-n", namespace, "--kubeconfig", kubeconfig, "--wave-timeout", "60s"}, strings.NewReader(""), &out, &said)
-	return code, said.String()
+	var out, output strings.Builder
+	code := run(context.Background(), []string{"delete", "--applyset", name, "-n", namespace, "--kubeconfig", kubeconfig, "--wave-timeout", "60s"}, strings.NewReader(""), &out, &output)
+	return code, output.String()
 }
 
 // justStartedPrune: a run that starts as soon as the API server responds again
@@ -153,13 +153,13 @@ func justStartedPrune(t *testing.T, dir string) {
 	const group, namespace = "started.example", "started"
 	kubeconfig, flags := setOf(t, dir, namespace, group)
 	restartAPIServer(t, dir, time.Second)
-	code, said := onceItAnswers(t, func() (int, string) { return applyThrough(kubeconfig, []byte(oneSetting), flags...) })
-	t.Logf("exit code %d: %s", code, said)
+	code, output := onceItAnswers(t, func() (int, string) { return applyThrough(kubeconfig, []byte(oneSetting), flags...) })
+	t.Logf("exit code %d: %s", code, output)
 	if left, _ := kubectlOn(t, dir, "", "get", "gadgets."+group, "-n", namespace, "-o", "name"); strings.Contains(left, "gadget") {
 		require.Contains(t, promised(t, dir, namespace), "Gadget", "it lives and is forgotten")
 	}
-	code, said = applyThrough(kubeconfig, []byte(oneSetting), flags...)
-	require.Equal(t, exit.Done, code, said)
+	code, output = applyThrough(kubeconfig, []byte(oneSetting), flags...)
+	require.Equal(t, exit.Done, code, output)
 	require.Empty(t, strings.TrimSpace(mustKubectl(t, dir, "", "get", "gadgets."+group, "-n", namespace, "-o", "name")))
 }
 
@@ -167,24 +167,24 @@ func justStartedDelete(t *testing.T, dir string) {
 	const group, namespace = "again.example", "again"
 	kubeconfig, _ := setOf(t, dir, namespace, group)
 	restartAPIServer(t, dir, time.Second)
-	code, said := onceItAnswers(t, func() (int, string) { return deleteSet(kubeconfig, "s", namespace) })
-	t.Logf("exit code %d: %s", code, said)
+	code, output := onceItAnswers(t, func() (int, string) { return deleteSet(kubeconfig, "s", namespace) })
+	t.Logf("exit code %d: %s", code, output)
 	if code != exit.Done {
 		mustKubectl(t, dir, "", "get", "secret", "s", "-n", namespace)
-		code, said = deleteSet(kubeconfig, "s", namespace)
-		require.Equal(t, exit.Done, code, said)
+		code, output = deleteSet(kubeconfig, "s", namespace)
+		require.Equal(t, exit.Done, code, output)
 	}
 	require.Empty(t, strings.TrimSpace(mustKubectl(t, dir, "", "get", "gadgets."+group, "-n", namespace, "-o", "name")))
 }
 
 // onceItAnswers calls do as soon as the API server responds at all.
-func onceItAnswers(t *testing.T, do func() (int, string)) (code int, said string) {
+func onceItAnswers(t *testing.T, do func() (int, string)) (code int, output string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		code, said = do()
-		return !strings.Contains(said, "does not answer") && !strings.Contains(said, "refused discovery") && !strings.Contains(said, "forbidden")
+		code, output = do()
+		return !strings.Contains(output, "does not answer") && !strings.Contains(output, "refused discovery") && !strings.Contains(output, "forbidden")
 	}, time.Minute, 20*time.Millisecond)
-	return code, said
+	return code, output
 }
 
 // installedMeanwhile: a run that read discovery before another run installed a
@@ -200,16 +200,16 @@ func installedMeanwhile(t *testing.T, dir string) {
 		if r.Resource == "leases" {
 			once.Do(func() {
 				serve(t, dir, group, true)
-				code, said := applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
-				assert.Equal(t, exit.Done, code, said)
+				code, output := applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
+				assert.Equal(t, exit.Done, code, output)
 				removeFinalizer(t, dir, group, namespace)
 			})
 		}
 		return nil
 	})
-	code, said := applyThrough(proxy.Kubeconfig, []byte(oneSetting), flags...)
-	require.Equal(t, exit.Done, code, said)
-	require.Contains(t, said, "Gadget.meanwhile.example meanwhile/g  deleted")
+	code, output := applyThrough(proxy.Kubeconfig, []byte(oneSetting), flags...)
+	require.Equal(t, exit.Done, code, output)
+	require.Contains(t, output, "Gadget.meanwhile.example meanwhile/g  deleted")
 }
 
 // removeFinalizer removes the finalizer of a foreground deletion from a Gadget, until the

@@ -19,13 +19,13 @@ import (
 const someManifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: from-afar}}\n"
 
 // site responds according to the path.
-func site(t *testing.T) (address string, asked *[]*http.Request) {
+func site(t *testing.T) (address string, requested *[]*http.Request) {
 	t.Helper()
-	asked = new([]*http.Request)
+	requested = new([]*http.Request)
 	mux := http.NewServeMux()
 	answer := func(path, kind, text string) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			*asked = append(*asked, r)
+			*requested = append(*requested, r)
 			w.Header().Set("Content-Type", kind)
 			_, _ = w.Write([]byte(text))
 		})
@@ -40,12 +40,12 @@ func site(t *testing.T) (address string, asked *[]*http.Request) {
 	mux.HandleFunc("/ill.yaml", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	return server.URL, asked
+	return server.URL, requested
 }
 
 // The target of a URL is read like a file, and its errors are reported.
 func TestManifestsFromAURL(t *testing.T) {
-	at, asked := site(t)
+	at, requested := site(t)
 	for path, want := range map[string]string{
 		"/app.yaml":      "",
 		"/moved.yaml":    "",
@@ -57,17 +57,17 @@ func TestManifestsFromAURL(t *testing.T) {
 		"/loop.yaml":     "read " + at + "/loop.yaml: stopped after 10 redirects",
 		"/broken.yaml":   at + "/broken.yaml, document 1 (line 1): ConfigMap: apiVersion is missing",
 	} {
-		var out, said bytes.Buffer
-		code := run(t.Context(), []string{"plan", "--dry-run=client", "-f", at + path}, strings.NewReader(""), &out, &said)
+		var out, output bytes.Buffer
+		code := run(t.Context(), []string{"plan", "--dry-run=client", "-f", at + path}, strings.NewReader(""), &out, &output)
 		if want == "" {
-			require.Equal(t, exit.Done, code, said.String())
+			require.Equal(t, exit.Done, code, output.String())
 			require.Contains(t, out.String(), "ConfigMap default/from-afar")
 			continue
 		}
 		require.Equal(t, exit.Failed, code, "%s: %s", path, out.String())
-		require.Equal(t, "error: "+want+"\n", said.String())
+		require.Equal(t, "error: "+want+"\n", output.String())
 	}
-	for _, request := range *asked {
+	for _, request := range *requested {
 		require.Empty(t, request.Header.Get("Authorization"))
 		require.Empty(t, request.Cookies())
 	}
@@ -76,17 +76,17 @@ func TestManifestsFromAURL(t *testing.T) {
 // The cluster's credentials are not sent, and those of the URL are in no
 // message.
 func TestAURLGetsNoCredentialsOfTheCluster(t *testing.T) {
-	at, asked := site(t)
+	at, requested := site(t)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, os.WriteFile(kubeconfig, []byte("{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: '"+at+"'}}], "+
 		"users: [{name: u, user: {token: very-secret}}], contexts: [{name: c, context: {cluster: c, user: u}}]}"), 0o600))
-	code, said := runOn(t.Context(), nil, "plan", "-f", at+"/app.yaml", "--kubeconfig", kubeconfig, "--token", "very-secret")
-	require.Equal(t, exit.Failed, code, said)
-	require.NotEmpty(t, *asked)
-	require.Empty(t, (*asked)[0].Header.Get("Authorization"))
-	_, said = runOn(t.Context(), nil, "plan", "--dry-run=client", "-f", strings.Replace(at, "http://", "http://ann:secret@", 1)+"/none.yaml")
-	require.Contains(t, said, "read http://ann:xxxxx@")
-	require.NotContains(t, said, "secret")
+	code, output := runOn(t.Context(), nil, "plan", "-f", at+"/app.yaml", "--kubeconfig", kubeconfig, "--token", "very-secret")
+	require.Equal(t, exit.Failed, code, output)
+	require.NotEmpty(t, *requested)
+	require.Empty(t, (*requested)[0].Header.Get("Authorization"))
+	_, output = runOn(t.Context(), nil, "plan", "--dry-run=client", "-f", strings.Replace(at, "http://", "http://ann:secret@", 1)+"/none.yaml")
+	require.Contains(t, output, "read http://ann:xxxxx@")
+	require.NotContains(t, output, "secret")
 }
 
 // An interrupt ends a download that hangs.
@@ -98,7 +98,7 @@ func TestAHungDownloadIsInterrupted(t *testing.T) {
 	for _, verb := range [][]string{{"plan", "--dry-run=client"}, {"sort"}, {"apply"}} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, interrupt)
-		code, said := runOn(ctx, nil, append(verb, "-f", server.URL+"/hung")...)
-		require.Equal(t, exit.Interrupted, code, "%v: %s", verb, said)
+		code, output := runOn(ctx, nil, append(verb, "-f", server.URL+"/hung")...)
+		require.Equal(t, exit.Interrupted, code, "%v: %s", verb, output)
 	}
 }

@@ -31,24 +31,24 @@ func TestVerboseRetries(t *testing.T) {
 	}
 	unavailable := recorder.Status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, `busy with "hunter2-and-more"`)
 
-	code, said := applyThrough(refusing(unavailable, 3).Kubeconfig, manifest, "-v", "2")
-	require.Equal(t, exit.Done, code, said)
+	code, output := applyThrough(refusing(unavailable, 3).Kubeconfig, manifest, "-v", "2")
+	require.Equal(t, exit.Done, code, output)
 	for _, attempt := range []string{"1", "2", "3"} {
-		require.Regexp(t, `(?m)^retry `+attempt+` in [0-9.]+m?s: apply Secret default/retried: busy with `, said)
+		require.Regexp(t, `(?m)^retry `+attempt+` in [0-9.]+m?s: apply Secret default/retried: busy with `, output)
 	}
-	require.NotContains(t, said, "hunter2-and-more")
-	require.NotContains(t, said, "PATCH https://")
+	require.NotContains(t, output, "hunter2-and-more")
+	require.NotContains(t, output, "PATCH https://")
 
 	manifest = []byte(strings.Replace(string(manifest), "more", "less", 1))
-	code, said = applyThrough(refusing(unavailable, 1).Kubeconfig, manifest, "-v", "1")
-	require.Equal(t, exit.Done, code, said)
-	require.NotContains(t, said, "retry ")
+	code, output = applyThrough(refusing(unavailable, 1).Kubeconfig, manifest, "-v", "1")
+	require.Equal(t, exit.Done, code, output)
+	require.NotContains(t, output, "retry ")
 
 	manifest = []byte(strings.Replace(string(manifest), "less", "little", 1))
-	code, said = applyThrough(refusing(recorder.TooManyRequests("1"), 1).Kubeconfig, manifest, "-v", "3")
-	require.Equal(t, exit.Done, code, said)
-	require.Contains(t, said, "retry in 1s: PATCH /api/v1/namespaces/default/secrets/retried: 429 Too Many Requests\n")
-	require.Regexp(t, `(?m)^PATCH \S+/secrets/retried\S*: 429 Too Many Requests in `, said)
-	require.Regexp(t, `(?m)^PATCH \S+/secrets/retried\S*: 200 OK in `, said)
-	require.NotContains(t, said, "hunter2")
+	code, output = applyThrough(refusing(recorder.TooManyRequests("1"), 1).Kubeconfig, manifest, "-v", "3")
+	require.Equal(t, exit.Done, code, output)
+	require.Contains(t, output, "retry in 1s: PATCH /api/v1/namespaces/default/secrets/retried: 429 Too Many Requests\n")
+	require.Regexp(t, `(?m)^PATCH \S+/secrets/retried\S*: 429 Too Many Requests in `, output)
+	require.Regexp(t, `(?m)^PATCH \S+/secrets/retried\S*: 200 OK in `, output)
+	require.NotContains(t, output, "hunter2")
 }

@@ -40,8 +40,8 @@ func TestWatchesOfASet(t *testing.T) {
 			if verb == "delete" {
 				args = []string{"delete", "-n", "five-0", "--applyset", "five"}
 			}
-			code, said := ordapplyWith(proxy.Kubeconfig, args...)
-			require.Equal(t, exit.Done, code, said)
+			code, output := ordapplyWith(proxy.Kubeconfig, args...)
+			require.Equal(t, exit.Done, code, output)
 			watched, refused := watchedNamespaces(t, proxy.Requests())
 			require.Equal(t, c.want, watched, verb)
 			require.Equal(t, c.refused, refused, verb)
@@ -106,8 +106,8 @@ func TestWatchOfAMemberThatLeavesTheSet(t *testing.T) {
 	}
 	ended := make(chan string, 1)
 	go func() {
-		_, said := applyThrough(proxy.Kubeconfig, []byte(stream.String()), "--applyset", "leaving", "-n", "default", "--diagnosis=false", "--wave-timeout", "5m")
-		ended <- said
+		_, output := applyThrough(proxy.Kubeconfig, []byte(stream.String()), "--applyset", "leaving", "-n", "default", "--diagnosis=false", "--wave-timeout", "5m")
+		ended <- output
 	}()
 	eventually := func(happened func() bool) { require.Eventually(t, happened, 2*time.Minute, 100*time.Millisecond) }
 	eventually(watches(true))

@@ -52,7 +52,7 @@ func (n *slowNotices) watch(ctx context.Context, log *activity.Log) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var last string
-	var said time.Time
+	var lastAt time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -64,10 +64,10 @@ func (n *slowNotices) watch(ctx context.Context, log *activity.Log) {
 		if text == last {
 			pause = slowAgain
 		}
-		if text == "" || time.Since(said) < pause {
+		if text == "" || time.Since(lastAt) < pause {
 			continue
 		}
-		last, said = text, time.Now()
+		last, lastAt = text, time.Now()
 		n.notice(text, took, others)
 	}
 }

@@ -25,9 +25,9 @@ type Log struct {
 
 // step is a running activity.
 type step struct {
-	text   string
-	inside *step // the activity of which it is a part
-	begun  time.Time
+	text    string
+	inside  *step // the activity of which it is a part
+	started time.Time
 }
 
 type logKey struct{}
@@ -105,7 +105,7 @@ func (l *Log) Lasting(least time.Duration) (text string, took time.Duration, oth
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.smallest() {
-		switch lasts := time.Since(s.begun); {
+		switch lasts := time.Since(s.started); {
 		case lasts < least:
 		case text == "":
 			text, took = s.text, lasts

@@ -11,7 +11,7 @@ import (
 	"github.com/ordapply/ordapply/internal/activity"
 )
 
-func TestWhatIsGoingOn(t *testing.T) {
+func TestActivitiesInProgress(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	recorded, log := activity.Record(ctx)
 	require.Empty(t, log.Now())

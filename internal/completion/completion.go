@@ -3,7 +3,7 @@
 //
 //	completion.Install(root)
 //
-// A cluster is asked for at most three seconds. What cannot be had is no error: a
+// A cluster is asked for at most three seconds. A name that cannot be read is not an error: a
 // shell shows none.
 package completion
 
@@ -26,8 +26,8 @@ import (
 	"github.com/ordapply/ordapply/kube"
 )
 
-// patience is how long a cluster is waited for.
-const patience = 3 * time.Second
+// clusterTimeout is how long a cluster is waited for.
+const clusterTimeout = 3 * time.Second
 
 // Install completes the flags of all commands below root, and the names of apply
 // sets as arguments of commands whose usage line names one.
@@ -128,7 +128,7 @@ func limited(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	return context.WithTimeout(ctx, patience)
+	return context.WithTimeout(ctx, clusterTimeout)
 }
 
 // ask returns what a function finds in the cluster.

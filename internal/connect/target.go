@@ -33,13 +33,13 @@ import (
 
 // Target is the cluster of a command.
 type Target struct {
-	Cluster  *kube.Kubernetes
-	Scope    apply.Scope
-	Home     string // namespace of the apply set's records, set by parent
-	Context  string // of the kubeconfig; "" in a Pod
-	Server   string
-	Warnings *warnings
-	user     string // of the kubeconfig; "" in a Pod
+	Cluster          *kube.Kubernetes
+	Scope            apply.Scope
+	RecordsNamespace string // namespace of the apply set's records, set by parent
+	Context          string // of the kubeconfig; "" in a Pod
+	Server           string
+	Warnings         *warnings
+	user             string // of the kubeconfig; "" in a Pod
 }
 
 // To connects to the cluster that kubectl would use, and runs discovery.

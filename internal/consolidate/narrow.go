@@ -229,9 +229,9 @@ func count(begins []bool) int {
 
 // tooFew returns an error that names one edge for each boundary that is needed,
 // which proves that fewer waves are impossible.
-func (n narrowing) tooFew(asked int) error {
+func (n narrowing) tooFew(limit int) error {
 	at := n.consolidator.Sets[n.sets[0]]
-	e := &TooFewWavesError{Phase: at.At.Phase.String(), Limit: asked, Fewest: 1}
+	e := &TooFewWavesError{Phase: at.At.Phase.String(), Limit: limit, Fewest: 1}
 	if at.Within >= 0 {
 		e.Application = n.consolidator.Sets[at.Within].Name
 	}

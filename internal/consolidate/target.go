@@ -9,7 +9,7 @@ type Target struct {
 	// that no edge connects are merged until the limit is met: first those
 	// proven independent, then those with the closest numbers.
 	Into int
-	// Range bounds the new numbers and thereby Into; nil means no bound.
+	// Range bounds the new numbers, and with them Into; nil means no bound.
 	Range *WaveRange
 }
 

@@ -1,6 +1,6 @@
 // Package declared reads what authors declare about the order of a stream: by
 // annotations of ordapply, cli-utils and kapp, by stamps, Argo CD's waves or Helm's
-// groups, by charts and by stacks. It knows nothing of references between manifests.
+// groups, by charts and by stacks. It does not read references between manifests.
 //
 //	d := declared.Read(references.NewIndex(resources, nil), declared.Options{}, nil)
 //	d.Edges                     // "web needs db", from depends-on

@@ -190,11 +190,11 @@ func lowerWaves(layers []layer, l layer, next bool) []int {
 func reduce(before [][]int) [][]int {
 	reach := make([]*big.Int, len(before)) // all predecessors, as a bit set
 	busy := make([]bool, len(before))
-	circle := false
+	cyclic := false
 	var visit func(l int) *big.Int
 	visit = func(l int) *big.Int {
 		if reach[l] != nil || busy[l] {
-			circle = circle || busy[l]
+			cyclic = cyclic || busy[l]
 			return cmp.Or(reach[l], new(big.Int))
 		}
 		busy[l] = true
@@ -220,7 +220,7 @@ func reduce(before [][]int) [][]int {
 			}
 		}
 	}
-	if circle {
+	if cyclic {
 		return before
 	}
 	return out

@@ -6,7 +6,7 @@ import (
 	"github.com/ordapply/ordapply/internal/references"
 )
 
-// Remarks are what is wrong in declarations, and what is to be said about them.
+// Remarks are the errors in declarations, and notes about them.
 type Remarks struct {
 	Errs        []error
 	Notes       []string

@@ -44,8 +44,8 @@ func (e *CycleError) Error() string {
 // set that waits for itself, it reports the one edge that the author declared:
 // the edge back from the set's exit or from the ready vertex.
 func (b *Dependencies) CycleError(cycle []graph.Edge) *CycleError {
-	if road := b.Describe(cycle); len(road) > 0 {
-		return &CycleError{first: road[0], others: road[1:]}
+	if path := b.Describe(cycle); len(path) > 0 {
+		return &CycleError{first: path[0], others: path[1:]}
 	}
 	back := cycle[0]
 	for _, e := range cycle {
@@ -58,9 +58,9 @@ func (b *Dependencies) CycleError(cycle []graph.Edge) *CycleError {
 
 // Describe converts a path for display. It drops the edges from a set's entry
 // to its exit.
-func (b *Dependencies) Describe(road []graph.Edge) []CycleEdge {
+func (b *Dependencies) Describe(path []graph.Edge) []CycleEdge {
 	var out []CycleEdge
-	for _, e := range road {
+	for _, e := range path {
 		if from, to := b.VertexName(e.From), b.VertexName(e.To); from != to {
 			out = append(out, CycleEdge{From: from, To: to, Why: e.Why})
 		}

@@ -61,17 +61,17 @@ func (b *Dependencies) dependOnOthers(edges []graph.Edge) []bool {
 		return behind
 	}
 	g := graph.New(len(behind), edges)
-	var road []int32
+	var reached []int32
 	for i := range b.Resources {
 		if b.Placements[i] != declared.Early {
-			road = append(road, int32(i))
+			reached = append(reached, int32(i))
 		}
 	}
-	for next := 0; next < len(road); next++ {
-		for _, i := range g.Out.Of(road[next]) {
+	for next := 0; next < len(reached); next++ {
+		for _, i := range g.Out.Of(reached[next]) {
 			if to := edges[i].To; !behind[to] {
 				behind[to] = true
-				road = append(road, to)
+				reached = append(reached, to)
 			}
 		}
 	}

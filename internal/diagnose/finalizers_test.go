@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCalledAlike(t *testing.T) {
+func TestNamesMatch(t *testing.T) {
 	require.True(t, namesMatch("acme-operator", "acme-operator"))
 	require.True(t, namesMatch("cert-manager", "cert-manager-certificates-issuing"))
 	require.True(t, namesMatch("acme-operator-controller", "acme-operator"))

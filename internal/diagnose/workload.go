@@ -203,14 +203,14 @@ func (q *Diagnoser) pods(ctx context.Context, workload *unstructured.Unstructure
 // most two.
 func (q *Diagnoser) claims(ctx context.Context, pod *unstructured.Unstructured) {
 	volumes, _, _ := unstructured.NestedSlice(pod.Object, "spec", "volumes")
-	asked := 0
+	lookups := 0
 	for _, v := range volumes {
 		volume, _ := v.(map[string]any)
 		name, _, _ := unstructured.NestedString(volume, "persistentVolumeClaim", "claimName")
-		if name == "" || asked == 2 {
+		if name == "" || lookups == 2 {
 			continue
 		}
-		asked++
+		lookups++
 		id := object.ID{Kind: "PersistentVolumeClaim", Namespace: pod.GetNamespace(), Name: name}
 		claim, err := q.get(ctx, kube.CoreKind("persistentvolumeclaims"), id)
 		if kubeerr.IsMissing(err) {

@@ -158,9 +158,9 @@ func coarseBoxKeys(p *ordering.Plan, links [][]link) []string {
 			edges = append(edges, graph.Edge{From: boxOf[l.from], To: boxOf[l.to]})
 		}
 	}
-	for _, circle := range graph.New(len(titles), edges).Components() {
-		for _, b := range circle {
-			titles[b] = titles[slices.Min(circle)]
+	for _, component := range graph.New(len(titles), edges).Components() {
+		for _, b := range component {
+			titles[b] = titles[slices.Min(component)]
 		}
 	}
 	for i, b := range boxOf {

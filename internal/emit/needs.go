@@ -76,8 +76,8 @@ func (e *Emitter) single(i int) []int {
 		at := e.plan.At(need.ID)
 		within := e.layers[i] >= 0 && e.layers[i] == e.layers[at]
 		beyond := e.layers[i] >= 0 && e.layers[at] >= 0 && e.layers[i] != e.layers[at] && !e.comesBefore(e.layers[at], e.layers[i])
-		beside := e.plan.Early(at) || e.plan.Early(i) || e.plan.Late(at) || e.plan.Late(i) || beyond || within && need.Gate == ordering.Ready
-		if at != i && beside && !e.first(at) && (need.Gate == ordering.Ready || ordering.ReadyWhenApplied(need.ID)) {
+		extra := e.plan.Early(at) || e.plan.Early(i) || e.plan.Late(at) || e.plan.Late(i) || beyond || within && need.Gate == ordering.Ready
+		if at != i && extra && !e.first(at) && (need.Gate == ordering.Ready || ordering.ReadyWhenApplied(need.ID)) {
 			out = append(out, at)
 		}
 	}

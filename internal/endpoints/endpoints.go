@@ -94,7 +94,7 @@ func (w *Waiter) handleRead(id object.ID, ready bool, err error) {
 func (w *Waiter) readLater(s *service) {
 	w.loop.After(s.pause, func() {
 		if !slices.ContainsFunc(s.waiters, func(i int) bool { return w.run.WaitsFor(i, s.id) }) {
-			delete(w.services, s.id) // a later waiter starts anew
+			delete(w.services, s.id) // a later waiter starts again
 			return
 		}
 		w.read(s)

@@ -16,7 +16,7 @@ import (
 )
 
 // Each case has two objects and the lines that describe their differences.
-func TestWhatIsTold(t *testing.T) {
+func TestDifferencesAsText(t *testing.T) {
 	for _, c := range []struct{ name, before, after, want string }{
 		{"same", "{a: 1, b: [x]}", "{b: [x], a: 1}", ""},
 		{"scalar", "{spec: {replicas: 1}}", "{spec: {replicas: 2}}", "spec.replicas: 1 -> 2"},
@@ -69,7 +69,7 @@ func TestPropertiesOfADifference(t *testing.T) {
 	}
 }
 
-func TestOneChangeIsToldAsOne(t *testing.T) {
+func TestOneChangeIsReportedOnce(t *testing.T) {
 	for seed := range uint64(500) {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		before := map[string]any{"spec": map[string]any{"other": randomObject(rng, 3), "items": []any{}}}

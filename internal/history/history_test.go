@@ -210,19 +210,20 @@ func testLimit(t *testing.T, h History) {
 	require.Equal(t, []string{"5 failed", "6 deployed"}, statuses(t, h))
 }
 
-// dying is a cluster whose writer is killed after some Secrets.
-type dying struct {
+// killed is the connection of a writer that is killed after some Secrets, to a cluster in
+// memory or to a real one.
+type killed struct {
 	Cluster
 	left int
 }
 
 var errKilled = errors.New("killed")
 
-func (d *dying) Create(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if d.left--; d.left < 0 {
+func (k *killed) Create(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if k.left--; k.left < 0 {
 		return nil, errKilled
 	}
-	return d.Cluster.Create(ctx, kind, obj)
+	return k.Cluster.Create(ctx, kind, obj)
 }
 
 // A writer that is killed between two chunks leaves no revision; the next one
@@ -233,7 +234,7 @@ func testKilled(t *testing.T, h History) {
 	large := revisionOf(t, incompressible(t, 4*chunkSize), ordering.Options{})
 	alive := h.Cluster
 	for left := 0; left < 4; left++ {
-		h.Cluster = &dying{alive, left}
+		h.Cluster = &killed{alive, left}
 		_, err := h.Begin(t.Context(), large)
 		require.ErrorIs(t, err, errKilled)
 		entries := statuses(t, h)

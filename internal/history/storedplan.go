@@ -51,7 +51,7 @@ type storedStep struct {
 	Why      storedReason    `json:"why"`
 }
 
-// storedPlace is where a step stands, in the same JSON object.
+// storedPlace is the position of a step, in the same JSON object.
 type storedPlace struct {
 	Wave    int    `json:"wave"`    // index into waves
 	ReadyBy int    `json:"readyBy"` // index into waves

@@ -35,8 +35,8 @@ const NoSet = "none"
 type Runner struct {
 	// Applier applies each hook, by itself. Its WaveTimeout bounds the wait for each
 	// hook and for each deletion. Its Membership, Sent, Begin, First and Health are not
-	// used: a hook is no member, and done when Helm says so. To its Secrets those of the
-	// hooks are added.
+	// used: a hook is not a member, and is done when Helm counts it as done. The Secrets of the
+	// hooks are added to its Secrets.
 	Applier apply.Applier
 	// Owner is the id of the apply set; default NoSet.
 	Owner string

@@ -15,12 +15,12 @@ import (
 func (r Runner) Leftovers(ctx context.Context, all hooks.Hooks) ([]hooks.Hook, error) {
 	var out []hooks.Hook
 	var errs []error
-	asked := map[object.ID]bool{}
+	seen := map[object.ID]bool{}
 	for _, hook := range all {
-		if asked[hook.ID] {
+		if seen[hook.ID] {
 			continue
 		}
-		asked[hook.ID] = true
+		seen[hook.ID] = true
 		live, err := find(ctx, r.Applier.Cluster, hook)
 		if err != nil {
 			errs = append(errs, err)

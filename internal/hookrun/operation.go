@@ -39,17 +39,17 @@ func OperationPermissions(resources []ordering.Resource, kinds kube.Kinds) kube.
 // Namespaces and CustomResourceDefinitions do not count: others create them
 // too.
 func OperationOf(ctx context.Context, cluster kube.Cluster, stream *apply.Stream) (hooks.Operation, object.ID, error) {
-	var asked []ordering.Resource
+	var resources []ordering.Resource
 	for _, r := range distinguishing(stream.Resources) {
 		if _, served := cluster.Kind(stream.Objects[r.ID].GroupVersionKind()); served { // otherwise it does not exist
-			asked = append(asked, r)
+			resources = append(resources, r)
 		}
 	}
-	found, err := apply.Find(ctx, cluster, asked)
+	found, err := apply.Find(ctx, cluster, resources)
 	if err != nil {
 		return "", object.ID{}, fmt.Errorf("determine whether this is an install or an upgrade: %w", err)
 	}
-	for _, r := range asked {
+	for _, r := range resources {
 		if found[r.ID] != nil {
 			return hooks.Upgrade, r.ID, nil
 		}

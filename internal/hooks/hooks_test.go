@@ -29,7 +29,7 @@ func TestSequences(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
 			require.NoError(t, err)
 			all, dropped := Read(stream(t, archive.Files[0].Data))
-			got := told(all, dropped)
+			got := asText(all, dropped)
 			if os.Getenv("ORDAPPLY_GOLDEN") != "" {
 				archive.Files[1].Data = []byte(got)
 				require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o644))
@@ -55,8 +55,8 @@ func stream(t *testing.T, text []byte) []ordering.Resource {
 	return out
 }
 
-// told returns the hooks of each event as text.
-func told(all Hooks, dropped []error) string {
+// asText returns the hooks of each event as text.
+func asText(all Hooks, dropped []error) string {
 	var b strings.Builder
 	for _, event := range Events() {
 		if list := all.Of(event); len(list) > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/ordapply/ordapply/internal/events"
 )
 
-// Run is what the lines of one command tell.
+// Run is one command, read from its events.
 type Run struct {
 	Server, Context string
 	DryRun          bool
@@ -233,7 +233,7 @@ func (p *Part) transition(line events.Resource) {
 	}
 	r.Health, r.Change, r.Assumed = line.Health, line.Change, line.Assumed
 	r.move(line.Timestamp, line.State, line.Message, line.Final)
-	if line.Final && line.Seconds > 0 { // the lines of a resource that nothing was said about in between
+	if line.Final && line.Seconds > 0 { // a resource with no line since it was sent
 		r.Sent = line.Timestamp.Add(-seconds(line.Seconds))
 	}
 }

@@ -23,7 +23,7 @@ data: {app.level: info}
 
 // What one notation of a path removes, another one does, too: the notation of conflicts,
 // JSON pointers, and what people write by hand.
-func TestRemove(t *testing.T) {
+func TestRemoveFieldsInEveryNotation(t *testing.T) {
 	for path, want := range map[string]string{
 		"spec.replicas":                      "replicas: 2",
 		".spec.replicas":                     "replicas: 2",
@@ -87,7 +87,7 @@ func TestParseErrors(t *testing.T) {
 
 // Of what others own, only fields at the paths are left to them, and never the keys of an
 // item: without these the API server refuses it. A path may select items by any field.
-func TestLeave(t *testing.T) {
+func TestLeaveFieldsToOtherManagers(t *testing.T) {
 	for _, c := range []struct{ paths, manifest, foreign, want string }{
 		{
 			"metadata.labels", `{metadata: {labels: {a: x, b: x, applyset.kubernetes.io/part-of: s}}}`,

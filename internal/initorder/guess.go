@@ -8,7 +8,7 @@ import (
 	"github.com/ordapply/ordapply/internal/references"
 )
 
-// guess adds relations that no edge expresses: a container is told the address of a
+// guess adds relations that no edge expresses: a container is given the address of a
 // Service, and the names of groups. rank drops guesses that contradict others.
 func (p *proposal) guess() {
 	services := map[string]int{} // by namespace/name

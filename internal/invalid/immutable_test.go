@@ -11,7 +11,7 @@ import (
 
 // For some kinds the API server names only the fields of the spec that may
 // change. The error passes these on, and says what is lost with the object.
-func TestWhatCannotChange(t *testing.T) {
+func TestImmutableFields(t *testing.T) {
 	for kind, c := range map[string]struct{ says, want string }{
 		"StatefulSet": {
 			says: "updates to statefulset spec for fields other than 'replicas', 'ordinals' and 'minReadySeconds' are forbidden",

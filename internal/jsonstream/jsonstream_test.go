@@ -10,7 +10,7 @@ import (
 	"github.com/ordapply/ordapply/internal/jsonstream"
 )
 
-func TestSplit(t *testing.T) {
+func TestSplitJSONValues(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
 		parts []string

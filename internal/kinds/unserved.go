@@ -71,16 +71,16 @@ func whyUnserved(cluster Cluster, kind schema.GroupVersionKind, waited time.Dura
 // unknownBuiltin returns the error for a kind of a built-in API group that the
 // cluster does not serve: nothing could be installed to bring it.
 func unknownBuiltin(cluster Cluster, kind schema.GroupVersionKind) error {
-	var beside, elsewhere []string
+	var ofGroup, elsewhere []string
 	for _, known := range cluster.NamespacedKinds() {
 		if known.Group == kind.Group {
-			beside = append(beside, known.Kind)
+			ofGroup = append(ofGroup, known.Kind)
 		}
 		if known.Kind == kind.Kind {
 			elsewhere = append(elsewhere, known.GroupVersion().String())
 		}
 	}
-	hint := nearest.DidYouMean(kind.Kind, beside)
+	hint := nearest.DidYouMean(kind.Kind, ofGroup)
 	if len(elsewhere) > 0 {
 		hint = fmt.Sprintf("; it serves %s in %s", kind.Kind, strings.Join(elsewhere, ", "))
 	}

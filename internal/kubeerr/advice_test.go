@@ -71,10 +71,10 @@ func TestExplain(t *testing.T) {
 		"CRD terminating":              {status(403, "Forbidden", "create not allowed while custom resource definition is terminating"), "wait until it is gone, apply it again, then run this again"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			said := Explain(c.err).Error()
-			require.Contains(t, said, c.says)
-			require.Contains(t, said, WithoutURL(c.err).Error(), "the server's own words")
-			require.Greater(t, len(said), len(c.err.Error()))
+			output := Explain(c.err).Error()
+			require.Contains(t, output, c.says)
+			require.Contains(t, output, WithoutURL(c.err).Error(), "the server's own words")
+			require.Greater(t, len(output), len(c.err.Error()))
 		})
 	}
 }

@@ -36,14 +36,14 @@ func (c *acquirer) acquire(ctx context.Context) (*unstructured.Unstructured, mom
 			limit = c.waitingSince.Add(c.wait)
 		}
 		asking, cancel := context.WithDeadline(ctx, limit)
-		asked := thisMoment()
+		requested := thisMoment()
 		live, err := c.tryAcquire(asking)
 		cancel()
 		switch {
 		case ctx.Err() != nil && live == nil:
 			return nil, moment{}, context.Cause(ctx)
 		case live != nil:
-			return live, asked, nil
+			return live, requested, nil
 		case err != nil && isPermanent(err):
 			return nil, moment{}, fmt.Errorf("lock %s: %w", c.id, err)
 		case isLostRace(err): // it is read again at once, and names the winner

@@ -64,7 +64,7 @@ func OrLost(held context.Context, err error) error {
 
 // joinedErrors returns the leaves of joined errors.
 func joinedErrors(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only where nothing is said around them
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only if no error wraps them
 	if !ok {
 		return []error{err}
 	}

@@ -16,27 +16,28 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// cut is a connection to a store that breaks when down is closed.
-type cut struct {
+// connection is one client's connection to a store that several clients use; it breaks
+// when down is closed.
+type connection struct {
 	*memcluster.Store
 	down chan struct{}
 }
 
-func (c cut) Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+func (c connection) Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	if c.broken() {
 		return nil, apierrors.NewServiceUnavailable("cut off")
 	}
 	return c.Store.Get(ctx, kind, namespace, name)
 }
 
-func (c cut) Update(ctx context.Context, kind kube.Kind, lease *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (c connection) Update(ctx context.Context, kind kube.Kind, lease *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if c.broken() {
 		return nil, apierrors.NewServiceUnavailable("cut off")
 	}
 	return c.Store.Update(ctx, kind, lease)
 }
 
-func (c cut) broken() bool {
+func (c connection) broken() bool {
 	select {
 	case <-c.down:
 		return true
@@ -62,12 +63,12 @@ func TestLockIsRenewed(t *testing.T) {
 		require.NoError(t, err)
 		_, _, err = lockOf(cluster, "bob").Acquire(t.Context(), 0)
 		require.ErrorContains(t, err, "another run holds the lock: ann, for ")
-		var told *HeldError
+		var reported *HeldError
 		bob := lockOf(cluster, "bob")
-		bob.OnWaiting = func(e *HeldError) { told = e }
+		bob.OnWaiting = func(e *HeldError) { reported = e }
 		_, _, err = bob.Acquire(t.Context(), 10*time.Minute)
 		require.ErrorContains(t, err, "; waited 10m0s. ")
-		require.Equal(t, "ann", told.Holder)
+		require.Equal(t, "ann", reported.Holder)
 		require.NoError(t, held.Err())
 		release()
 		require.ErrorIs(t, context.Cause(held), context.Canceled)
@@ -75,7 +76,7 @@ func TestLockIsRenewed(t *testing.T) {
 }
 
 // A waiting run gets the lock soon after it was released, and not before.
-func TestLockIsGivenBack(t *testing.T) {
+func TestLockIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
 		_, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
@@ -95,7 +96,7 @@ func TestLockIsGivenBack(t *testing.T) {
 func TestNothingIsWrittenWhenAnotherHasTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster, down := memcluster.New(), make(chan struct{})
-		held, release, err := lockOf(cut{cluster, down}, "ann").Acquire(t.Context(), 0)
+		held, release, err := lockOf(connection{cluster, down}, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		defer release()
 		time.AfterFunc(time.Minute, func() { close(down) })
@@ -206,7 +207,7 @@ func TestALabelledLeaseIsKept(t *testing.T) {
 }
 
 // The fence's clock includes the time in which a process is suspended.
-func TestAMomentAges(t *testing.T) {
+func TestSuspensionCountsAsElapsedTime(t *testing.T) {
 	then := thisMoment()
 	then.boot -= time.Hour // as if the machine had slept: its monotonic clock was stopped
 	if then.boot+time.Hour > 0 {

@@ -166,7 +166,7 @@ func (k *renewer) renew(ctx context.Context) (lost string, err error) {
 	defer cancel()
 	live := k.current()
 	for range 3 { // others may change it again, for example label it
-		asked := thisMoment()
+		requested := thisMoment()
 		spec, err := leaseSpec(live)
 		if err != nil {
 			return "", err
@@ -174,14 +174,14 @@ func (k *renewer) renew(ctx context.Context) (lost string, err error) {
 		next, err := k.update(ctx, live, renewedSpec(spec))
 		switch {
 		case err == nil:
-			k.recordRenewal(asked, next)
+			k.recordRenewal(requested, next)
 			return "", nil
 		case apierrors.IsForbidden(err):
 			return fmt.Sprintf("it may no longer be renewed (%v)", err), nil
 		case !apierrors.IsConflict(err) && !apierrors.IsNotFound(err):
 			return "", err
 		}
-		if live, lost, err = k.readLease(ctx, asked); err != nil || lost != "" || live == nil {
+		if live, lost, err = k.readLease(ctx, requested); err != nil || lost != "" || live == nil {
 			return lost, err
 		}
 	}
@@ -191,11 +191,11 @@ func (k *renewer) renew(ctx context.Context) (lost string, err error) {
 // readLease reads a Lease that differs from what this run wrote. The run still
 // holds it unless another run is its holder; nil with no error where it does
 // not exist and no other run can create it.
-func (k *renewer) readLease(ctx context.Context, asked moment) (live *unstructured.Unstructured, lost string, err error) {
+func (k *renewer) readLease(ctx context.Context, requested moment) (live *unstructured.Unstructured, lost string, err error) {
 	live, spec, err := k.read(ctx)
 	switch {
 	case apierrors.IsNotFound(err):
-		lost, err = k.handleMissingLease(ctx, asked)
+		lost, err = k.handleMissingLease(ctx, requested)
 		return nil, lost, err
 	case err != nil:
 		return nil, "", err
@@ -212,7 +212,7 @@ func (k *renewer) readLease(ctx context.Context, asked moment) (live *unstructur
 // handleMissingLease handles a Lease that no longer exists. Where its Namespace is
 // terminating no other run can create one, and a run that deletes the
 // Namespace itself continues.
-func (k *renewer) handleMissingLease(ctx context.Context, asked moment) (lost string, err error) {
+func (k *renewer) handleMissingLease(ctx context.Context, requested moment) (lost string, err error) {
 	if !k.isNamespaceGone(ctx) {
 		k.setLive(nil)
 		return "its Lease was deleted, by hand or by another run", nil
@@ -220,7 +220,7 @@ func (k *renewer) handleMissingLease(ctx context.Context, asked moment) (lost st
 	live, err := k.create(ctx)
 	switch {
 	case kubeerr.IsNamespaceTerminating(err) || kubeerr.MissingNamespace(err) != "":
-		k.recordRenewal(asked, k.current())
+		k.recordRenewal(requested, k.current())
 		return "", nil
 	case err != nil && !isLostRace(err):
 		return "", err

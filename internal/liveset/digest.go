@@ -31,8 +31,8 @@ func (s *Set) nextNumber() int { return max(s.live.number, s.revision) }
 
 // contentsDigest returns the digest of a parent's kinds and namespaces.
 func contentsDigest(p applyset.Parent) string {
-	said := p.Annotations()
-	sum := sha256.Sum256([]byte(said[applyset.GroupKindsAnnotation] + ";" + said[applyset.NamespacesAnnotation]))
+	annotations := p.Annotations()
+	sum := sha256.Sum256([]byte(annotations[applyset.GroupKindsAnnotation] + ";" + annotations[applyset.NamespacesAnnotation]))
 	return "v1:" + base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 

@@ -29,14 +29,14 @@ func promised(t *testing.T, cluster *memcluster.Store) string {
 	return cluster.At("secrets/shop/shop").GetAnnotations()[applyset.GroupKindsAnnotation]
 }
 
-// lateCluster passes on writes of a parent when deliver is called, like a
-// slow network.
-type lateCluster struct {
+// slowNetwork is one client's connection to a store that several clients use: it delivers
+// its writes when deliver is called.
+type slowNetwork struct {
 	*memcluster.Store
 	deliver func() error
 }
 
-func (c *lateCluster) Apply(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured, o kube.PatchOptions) (*unstructured.Unstructured, error) {
+func (c *slowNetwork) Apply(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured, o kube.PatchOptions) (*unstructured.Unstructured, error) {
 	c.deliver = func() error { _, err := c.Store.Apply(ctx, kind, obj, o); return err }
 	return nil, context.DeadlineExceeded
 }
@@ -62,7 +62,7 @@ func TestALateWriteOfTheParentChangesNothing(t *testing.T) {
 			t.Run(name+", "+outcome, func(t *testing.T) {
 				cluster := memcluster.New()
 				require.NoError(t, openShop(t, cluster).Widen(t.Context(), []object.ID{a}))
-				network := &lateCluster{Store: cluster}
+				network := &slowNetwork{Store: cluster}
 				require.Error(t, send(openShop(t, network)))
 				meanwhile(t, cluster)
 				before := cluster.At("secrets/shop/shop")

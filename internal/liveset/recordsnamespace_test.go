@@ -17,7 +17,7 @@ import (
 
 // The annotation with the home of a set exists, is empty and belongs to
 // another manager: no run sets it, and no run waits for that forever.
-func TestHomeThatCannotBeClaimed(t *testing.T) {
+func TestRecordsNamespaceThatCannotBeClaimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
 		id := object.ID{Group: "example.com", Kind: "Store", Name: "shop"}

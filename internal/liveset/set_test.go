@@ -13,7 +13,7 @@ import (
 
 // A kind that cannot be listed may have members in any namespace of the set:
 // all of these are kept.
-func TestNarrowingKeepsWhatNobodyCanTellOf(t *testing.T) {
+func TestNarrowingKeepsNamespacesOfUnlistableKinds(t *testing.T) {
 	metric := schema.GroupKind{Group: "metrics.example.com", Kind: "Metric"}
 	web := object.ID{Kind: "Service", Namespace: "shop", Name: "web"}
 	set := &Set{Parent: applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"}}.WithMembers([]object.ID{

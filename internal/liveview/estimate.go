@@ -19,7 +19,7 @@ func (v *View) Compare(last track.RunTimes) {
 // everything is unchanged is over before that is of interest.
 func (v *View) estimate(columns int, now time.Time) []terminal.Line {
 	e, known := v.run.Estimate(v.lastWaves, now)
-	if !known || v.interrupted || v.options.Graph || now.Sub(v.run.Begun) < rowDelay || v.inWave() && v.isStuck() {
+	if !known || v.interrupted || v.options.Graph || now.Sub(v.run.Started) < rowDelay || v.inWave() && v.isStuck() {
 		return nil
 	}
 	left := remaining(e)

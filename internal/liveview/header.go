@@ -32,7 +32,7 @@ func (v *View) header(columns int, now time.Time) string {
 
 // since returns the elapsed time of the wave and the run.
 func (v *View) since(columns int, now time.Time) string {
-	run := clock(now.Sub(v.run.Begun))
+	run := clock(now.Sub(v.run.Started))
 	switch {
 	case !v.inWave() && columns < narrowWidth:
 		return run

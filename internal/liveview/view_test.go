@@ -24,7 +24,7 @@ import (
 // Each testdata/*.txtar is a plan, the events of a run, and its display: a
 // section "80x24 at 12s" is the frame after the events until then, "stays" are
 // the permanent lines at the end. `make golden` updates the display.
-func TestViews(t *testing.T) {
+func TestFrames(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)

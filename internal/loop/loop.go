@@ -177,8 +177,8 @@ func Ask[T any](l *Loop, request func(context.Context) (T, error), handle func(T
 
 // After makes the loop call fire when d has passed.
 func (l *Loop) After(d time.Duration, fire func()) {
-	tell := l.notifier(l.Ctx())
-	time.AfterFunc(d, func() { tell(fire) })
+	notify := l.notifier(l.Ctx())
+	time.AfterFunc(d, func() { notify(fire) })
 }
 
 // IsIdle reports whether no request is in flight or queued: the run waits.
@@ -191,9 +191,9 @@ func (l *Loop) StartWatch(cluster kube.Cluster, key WatchKey, kind kube.Kind, se
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(l.Ctx())
-	tell := l.notifier(ctx)
+	notify := l.notifier(ctx)
 	go cluster.Watch(ctx, kind, key.Namespace, key.query(), func(c kube.WatchEvent) {
-		tell(func() {
+		notify(func() {
 			if l.trackConnection(c); c.Disconnected == nil && !c.Reconnected {
 				see(KeyedWatchEvent{key, c})
 			}
@@ -246,9 +246,9 @@ type Connectivity struct {
 func (l *Loop) trackConnection(c kube.WatchEvent) {
 	switch r := &l.Connectivity; {
 	case c.Disconnected == nil, !kubeerr.IsUnanswered(c.Disconnected):
-		told := r.Reported
+		reported := r.Reported
 		r.lost, r.cause, r.Reported = time.Time{}, nil, false
-		if told {
+		if reported {
 			r.OnReconnect()
 		}
 	case r.lost.IsZero():

@@ -40,7 +40,7 @@ func web() object.ID {
 func aRun(t *testing.T) *Metrics {
 	m := New()
 	send := m.Transport(answers{})
-	cluster := m.Cluster(&fake{send: send, refusals: 2})
+	cluster := m.Cluster(&client{send: send, refusals: 2})
 	get(context.Background(), t, send, "https://server/apis")
 	time.Sleep(time.Second)
 	run := track.New(&ordering.Plan{
@@ -157,7 +157,7 @@ func TestARunThatDidNotBegin(t *testing.T) {
 	})
 }
 
-func TestReasons(t *testing.T) {
+func TestReasonOfARequestError(t *testing.T) {
 	require.Equal(t, "Conflict", reason(fmt.Errorf("apply: %w", apierrors.NewConflict(resource(), "a", errors.New("no")))))
 	require.Equal(t, "Connection", reason(io.ErrUnexpectedEOF))
 }
@@ -219,7 +219,7 @@ func table(families []*dto.MetricFamily) string {
 }
 
 // The files of two runs in one folder have no series in common.
-func TestLabelsTellRunsApart(t *testing.T) {
+func TestLabelsDistinguishRuns(t *testing.T) {
 	seen := map[string]bool{}
 	for _, set := range []string{"shop/a", "shop/b"} {
 		synctest.Test(t, func(t *testing.T) {

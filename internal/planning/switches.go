@@ -23,24 +23,24 @@ import (
 func featureEnabled(stream *apply.Stream, key string, flag *pflag.Flag) (on bool, note string, err error) {
 	on = flag == nil || flag.Value.String() == "true"
 	var first *ordering.Resource
-	var said bool
+	var value bool
 	all := slices.Concat(stream.Resources, stream.Excluded, stream.Hooks)
 	for i := range all {
 		r := &all[i]
-		says, err := strconv.ParseBool(r.Annotations[key])
+		enabled, err := strconv.ParseBool(r.Annotations[key])
 		switch {
 		case err != nil: // absent, or an invalid value, which is reported elsewhere
 		case first == nil:
-			first, said = r, says
-		case says != said:
+			first, value = r, enabled
+		case enabled != value:
 			return on, "", fmt.Errorf("%s%s: annotation %s is %t, but on %s it is %t: it applies to the whole stream; set the same value on all, or set it on one resource only",
-				r.ID, at(r.Source), key, says, first.ID, said)
+				r.ID, at(r.Source), key, enabled, first.ID, value)
 		}
 	}
-	if first == nil || said == on || flag != nil && settings.IsOnCommandLine(flag) {
+	if first == nil || value == on || flag != nil && settings.IsOnCommandLine(flag) {
 		return on, "", nil
 	}
-	return said, fmt.Sprintf("%s: annotation %s is %t, which applies to the whole stream", first.ID, key, said), nil
+	return value, fmt.Sprintf("%s: annotation %s is %t, which applies to the whole stream", first.ID, key, value), nil
 }
 
 // switches applies the annotations of a stream to the options, and returns

@@ -296,14 +296,14 @@ func (w *Watcher) worstProblemOf(c *check, live *unstructured.Unstructured, seen
 
 // worstProblem returns the worst problem of Pods; the one that was reported last
 // takes precedence as long as a Pod has it.
-func worstProblem(pods []watchedPod, told string) (problemReport, bool) {
+func worstProblem(pods []watchedPod, reported string) (problemReport, bool) {
 	bad := slices.DeleteFunc(slices.Clone(pods), func(p watchedPod) bool { return p.problem.Weight < diagnose.WeightWaiting })
 	if len(bad) == 0 {
 		return problemReport{}, false
 	}
 	worse := func(a, b watchedPod) int {
 		again := func(p watchedPod) int {
-			if p.problem.Cause == told {
+			if p.problem.Cause == reported {
 				return 0
 			}
 			return 1
@@ -335,20 +335,20 @@ func replicaFailure(live *unstructured.Unstructured) string {
 	return diagnose.TextOf(c["reason"]) + ": " + diagnose.TextOf(c["message"])
 }
 
-// withoutQuoted drops quoted names from a text: controllers may generate them
-// anew.
+// withoutQuoted drops quoted names from a text: controllers may generate new
+// ones.
 func withoutQuoted(text string) string { return diagnose.Quoted().ReplaceAllString(text, "") }
 
 // record records the problem to report, and reports whether it is a new one. A
 // persistent problem is reported once, and once more when the kubelet starts
 // to back off.
 func (w *Watcher) record(c *check, seen problemReport) bool {
-	told := &c.reported
-	if seen.cause == told.cause && (told.backoff || !seen.backoff) {
+	last := &c.reported
+	if seen.cause == last.cause && (last.backoff || !seen.backoff) {
 		return false
 	}
-	*told = seen
-	told.text = w.hideSecrets(seen.text)
+	*last = seen
+	last.text = w.hideSecrets(seen.text)
 	return true
 }
 

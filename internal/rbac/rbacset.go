@@ -59,7 +59,7 @@ func (f *rbacSetFlags) setPermissions(ctx context.Context, w rbacRequest, applie
 	}
 	home := w.scope.Namespace
 	if w.target != nil {
-		home = w.target.Home
+		home = w.target.RecordsNamespace
 	}
 	all.Add(state.Permissions(parent, kind, home, false))
 	if f.remove {

@@ -11,7 +11,7 @@ import (
 
 // A slimmed live object shares equal values with the manifest, and keeps its
 // own.
-func TestSlim(t *testing.T) {
+func TestTrimWorkload(t *testing.T) {
 	manifest := parse(t, `{metadata: {name: a, annotations: {long: text of some length}}, data: {same: one, other: mine}, list: [first, {name: x}]}`)
 	live := parse(t, `{metadata: {name: a, managedFields: [{manager: m}], annotations: {long: text of some length, more: x}}, data: {same: one, other: theirs}, list: [first, {name: x}, third], status: {ready: true}}`)
 	want := parse(t, `{metadata: {name: a, annotations: {long: text of some length, more: x}}, data: {same: one, other: theirs}, list: [first, {name: x}, third], status: {ready: true}}`)

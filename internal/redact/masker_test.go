@@ -12,7 +12,7 @@ import (
 // Within a preview the same value has the same mask, wherever it is
 // and in any encoding, and other values have others; the next preview uses
 // new ones.
-func TestMasksTellEqualityAndNothingElse(t *testing.T) {
+func TestMasksRevealOnlyEquality(t *testing.T) {
 	applied, err := json.Marshal(map[string]any{"kind": "Secret", "stringData": map[string]any{"password": "hunter2", "pin": 7}})
 	require.NoError(t, err)
 	live := map[string]any{

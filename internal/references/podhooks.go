@@ -187,17 +187,17 @@ func newWebhookDependencies(ix *Index, edges [][]graph.Edge) *webhookDependencie
 // configuration is ready.
 func (f *webhookDependencies) of(configuration int) []bool {
 	marked := make([]bool, len(f.Resources))
-	road := []int{configuration}
+	reached := []int{configuration}
 	add := func(more []int) {
 		for _, i := range more {
 			if !marked[i] {
 				marked[i] = true
-				road = append(road, i)
+				reached = append(reached, i)
 			}
 		}
 	}
-	for next := 0; next < len(road); next++ {
-		i := road[next]
+	for next := 0; next < len(reached); next++ {
+		i := reached[next]
 		add(f.needs[i])
 		switch r := f.Resources[i]; {
 		case isWebhookConfiguration(r.ID):

@@ -27,8 +27,8 @@ func TestErrorsAreGroupedByCause(t *testing.T) {
 		failed("wave 1/2", "c", quota("c")),
 		failed("wave 2/2", "d", quota("d")),
 	}
-	var said bytes.Buffer
-	PrintErrors(&said, faults)
+	var output bytes.Buffer
+	PrintErrors(&output, faults)
 	require.Equal(t, strings.TrimPrefix(`
 error: wave 1/2: apply 2 resources: configmaps "…" is forbidden: exceeded quota
   ConfigMap shop/a
@@ -36,7 +36,7 @@ error: wave 1/2: apply 2 resources: configmaps "…" is forbidden: exceeded quot
 error: the run is over
 error: wave 1/2: apply ConfigMap shop/b: too long
 error: wave 2/2: apply ConfigMap shop/d: configmaps "d" is forbidden: exceeded quota
-`, "\n"), said.String())
+`, "\n"), output.String())
 }
 
 func TestAFewOfManyResourcesAreNamed(t *testing.T) {
@@ -44,9 +44,9 @@ func TestAFewOfManyResourcesAreNamed(t *testing.T) {
 	for i := range maxNamed + 2 {
 		faults = append(faults, &apply.Error{Wave: "wave 1/1", Op: apply.OpApply, ID: object.ID{Kind: "ConfigMap", Name: fmt.Sprint(i)}, Err: errors.New("no")})
 	}
-	var said bytes.Buffer
-	PrintErrors(&said, faults)
-	require.Equal(t, maxNamed+2, strings.Count(said.String(), "\n"))
-	require.Contains(t, said.String(), "error: wave 1/1: apply 12 resources: no\n  ConfigMap 0\n")
-	require.True(t, strings.HasSuffix(said.String(), "\n  and 2 more\n"), said.String())
+	var output bytes.Buffer
+	PrintErrors(&output, faults)
+	require.Equal(t, maxNamed+2, strings.Count(output.String(), "\n"))
+	require.Contains(t, output.String(), "error: wave 1/1: apply 12 resources: no\n  ConfigMap 0\n")
+	require.True(t, strings.HasSuffix(output.String(), "\n  and 2 more\n"), output.String())
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 )
 
-// ViewFlags configures the output of a run beside its results.
+// ViewFlags configures the output of a run other than its results.
 type ViewFlags struct {
 	NoLive        bool
 	Quiet         bool

@@ -91,7 +91,7 @@ func newLive(cmd *cobra.Command, lines logReporter, p *printer, options liveview
 // by another goroutine, some time after the events.
 func (l *live) Begin(run *track.Tracker) {
 	l.logReporter.Begin(run)
-	l.view = liveview.New(track.New(run.Plan, run.Begun), l.options)
+	l.view = liveview.New(track.New(run.Plan, run.Started), l.options)
 	l.resized()
 	go l.draw()
 }
@@ -117,7 +117,7 @@ func (l *live) Extend(more track.Extension) {
 
 // RollBack implements reporter.
 func (l *live) RollBack(revision int, run *track.Tracker) {
-	run = track.New(run.Plan, run.Begun)
+	run = track.New(run.Plan, run.Started)
 	l.later(func() {
 		l.stays.WriteString(l.view.End())
 		l.logReporter.RollBack(revision, run)

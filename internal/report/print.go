@@ -2,10 +2,10 @@
 // or JSON lines on standard output, and as metrics in a file.
 //
 //	outputs := report.OpenOutputs(cmd)
-//	told := outputs.Report(cmd, target, plan, metrics, report.Options{Output: "text"})
-//	told.Begin()
-//	told.Event(event)
-//	told.End(outcome)
+//	reporters := outputs.Report(cmd, target, plan, metrics, report.Options{Output: "text"})
+//	reporters.Begin()
+//	reporters.Event(event)
+//	reporters.End(outcome)
 package report
 
 import (

@@ -36,8 +36,8 @@ const reportTimeout = time.Second
 // or a file that they name, so that consumers of events, metrics or pages always
 // see an end. It returns the error, joined with errors of reporting.
 func InvalidRun(cmd *cobra.Command, args []string, err error) error {
-	var told *reportedError
-	if err == nil || cmd.Flags().Lookup("metrics-file") == nil || errors.As(err, &told) {
+	var reported *reportedError
+	if err == nil || cmd.Flags().Lookup("metrics-file") == nil || errors.As(err, &reported) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), reportTimeout)

@@ -134,7 +134,7 @@ type Options struct {
 
 // Report returns the reporters for -o, in addition to files and to progress on
 // standard error. Where both streams are one file, as with 2>&1, results as text are
-// omitted, since the progress tells them. Reporters that may block on a slow reader at the
+// omitted, since the progress includes them. Reporters that may block on a slow reader at the
 // end come last.
 func (o Outputs) Report(cmd *cobra.Command, on *connect.Target, plan *ordering.Plan, files *Files, how Options) *Reporters {
 	p := newPrinter(on, o, how.DryRun)
@@ -144,26 +144,26 @@ func (o Outputs) Report(cmd *cobra.Command, on *connect.Target, plan *ordering.P
 		lines = &deletionPrinter{p}
 	}
 	start := events.RunStart{Server: on.Server, Context: on.Context, DryRun: how.DryRun, Schedule: how.Schedule.String()}
-	told := NewReporters(plan, files.reporters(start)...)
+	reporters := NewReporters(plan, files.reporters(start)...)
 	switch how.Output {
 	case "name":
 		p.results = namesOnly
 	case "json":
 		p.results = noResults
-		told.add(events.NewLog(o.Out, start))
+		reporters.add(events.NewLog(o.Out, start))
 	}
 	if how.Quiet {
 		if how.Output == "text" {
 			p.results = noResults
 		}
-		return told.add(quiet{lines})
+		return reporters.add(quiet{lines})
 	}
 	if at := liveTerminal(cmd, how.Output); at != nil && !how.NoLive && !verbose.IsOn(cmd) {
-		told.live = newLive(cmd, lines, p, liveview.Options{Graph: how.Schedule == apply.Graph, WaveTimeout: how.WaveTimeout}, at)
-		return told.add(told.live)
+		reporters.live = newLive(cmd, lines, p, liveview.Options{Graph: how.Schedule == apply.Graph, WaveTimeout: how.WaveTimeout}, at)
+		return reporters.add(reporters.live)
 	}
 	if o.Out == o.Err && how.Output == "text" {
 		p.results = noResults // the progress above says the same
 	}
-	return told.add(lines)
+	return reporters.add(lines)
 }

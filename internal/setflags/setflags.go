@@ -81,9 +81,9 @@ func RegisterLockTimeout(flags *pflag.FlagSet, d *time.Duration) {
 }
 
 // WaitingFor returns a function that prints that another run holds the lock.
-func WaitingFor(set string, said io.Writer) func(*state.HeldError) {
+func WaitingFor(set string, messages io.Writer) func(*state.HeldError) {
 	return func(held *state.HeldError) {
-		plain.Fprintf(said, "waiting for another run on apply set %s: %s\n", set, held.Holder)
+		plain.Fprintf(messages, "waiting for another run on apply set %s: %s\n", set, held.Holder)
 	}
 }
 
@@ -118,9 +118,9 @@ func (f *SetFlags) CheckHistory() error {
 	return nil
 }
 
-// Memory returns what the history stores about a run in addition to its plan
+// RevisionMetadata returns what the history stores about a run in addition to its plan
 // and stream: how the plan was built. order is the file of --order, or "".
-func (f *SetFlags) Memory(ctx context.Context, options ordering.Options, order string) (state.RevisionMetadata, error) {
+func (f *SetFlags) RevisionMetadata(ctx context.Context, options ordering.Options, order string) (state.RevisionMetadata, error) {
 	m := state.RevisionMetadata{Revision: state.Revision{Options: options, Origin: f.origin()}, Limit: f.Limit}
 	if order == "" {
 		return m, nil
@@ -146,13 +146,13 @@ func (j Job) metadata() state.RevisionMetadata {
 }
 
 // Open returns a run of the apply set, which reports to no one yet.
-func (f *SetFlags) Open(ctx context.Context, j Job, applier apply.Applier, said io.Writer) (state.Run, error) {
+func (f *SetFlags) Open(ctx context.Context, j Job, applier apply.Applier, messages io.Writer) (state.Run, error) {
 	gvk, id, err := ParentOf(ctx, j.Target, f.Set)
 	applier.Membership.Adopt = apply.Adopt(f.Adopt)
 	return state.Run{
 		SetRef: state.SetRef{
-			Cluster: j.Target.Cluster, Parent: id, Kind: gvk, Namespace: j.Target.Home,
-			LockTimeout: f.lockTimeout, OnWaiting: WaitingFor(f.Set, said),
+			Cluster: j.Target.Cluster, Parent: id, Kind: gvk, Namespace: j.Target.RecordsNamespace,
+			LockTimeout: f.lockTimeout, OnWaiting: WaitingFor(f.Set, messages),
 		},
 		Applier: applier, Plan: j.Plan, Stream: j.Stream,
 		TakeOver: f.TakeOver, Metadata: j.metadata(), Prune: f.Prune,
@@ -160,16 +160,16 @@ func (f *SetFlags) Open(ctx context.Context, j Job, applier apply.Applier, said 
 			Cluster: applier.Cluster, Workers: applier.Workers, Timeout: applier.Timeout, WaveTimeout: applier.WaveTimeout,
 			PruneNamespaces: f.pruneSpaces,
 		},
-		Callbacks: state.Callbacks{OnNote: func(text string) { plain.Fprintf(said, "note: %s\n", text) }},
+		Callbacks: state.Callbacks{OnNote: func(text string) { plain.Fprintf(messages, "note: %s\n", text) }},
 	}, err
 }
 
-// Preview returns the preview of a job, of an apply set if one is given. Notes go to said.
-func (f *SetFlags) Preview(ctx context.Context, j Job, applier apply.Applier, said io.Writer) (*preview.Preview, error) {
+// Preview returns the preview of a job, of an apply set if one is given. Notes go to messages.
+func (f *SetFlags) Preview(ctx context.Context, j Job, applier apply.Applier, messages io.Writer) (*preview.Preview, error) {
 	if f.Set == "" {
 		return applier.Preview(ctx, j.Plan, j.Stream.Objects)
 	}
-	run, err := f.Open(ctx, j, applier, said)
+	run, err := f.Open(ctx, j, applier, messages)
 	if err != nil {
 		return nil, err
 	}

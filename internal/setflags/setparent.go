@@ -42,14 +42,14 @@ func ParentOf(ctx context.Context, t *connect.Target, text string) (schema.Group
 		return gvk, object.ID{}, err
 	}
 	id := object.ID{Group: gvk.Group, Kind: gvk.Kind, Name: name}
-	t.Home = t.Scope.Namespace
+	t.RecordsNamespace = t.Scope.Namespace
 	if k, _ := t.Cluster.Kind(gvk); k.Namespaced {
 		id.Namespace = t.Scope.Namespace
 		return gvk, id, nil
 	}
 	home, err := liveset.RecordsNamespace(ctx, t.Cluster, gvk, id)
 	if home != "" {
-		t.Home = home
+		t.RecordsNamespace = home
 	}
 	return gvk, id, err
 }
@@ -83,5 +83,5 @@ func OpenExisting(ctx context.Context, t *connect.Target, name string) (Existing
 }
 
 func historyOf(t *connect.Target, set *state.Set) state.History {
-	return state.History{Cluster: t.Cluster, Parent: set.Parent, Namespace: t.Home}
+	return state.History{Cluster: t.Cluster, Parent: set.Parent, Namespace: t.RecordsNamespace}
 }

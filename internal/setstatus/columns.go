@@ -19,13 +19,13 @@ func (o *observer) learnColumns(ctx context.Context, live map[object.ID]*unstruc
 	}
 	for _, obj := range live {
 		gvk := obj.GroupVersionKind()
-		if o.asked[gvk] || !o.assessor.MissesColumns(obj, o.assessor.Assess(obj)) {
+		if o.columnsRead[gvk] || !o.assessor.MissesColumns(obj, o.assessor.Assess(obj)) {
 			continue
 		}
-		if o.asked == nil {
-			o.asked = map[schema.GroupVersionKind]bool{}
+		if o.columnsRead == nil {
+			o.columnsRead = map[schema.GroupVersionKind]bool{}
 		}
-		o.asked[gvk] = true
+		o.columnsRead[gvk] = true
 		kind, _ := o.Target.Cluster.Kind(gvk)
 		if crd, err := o.Target.Cluster.Get(ctx, definitions, "", kind.Resource.GroupResource().String()); err == nil {
 			o.assessor.Learn(crd)

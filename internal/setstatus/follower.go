@@ -42,7 +42,7 @@ type statusFollower struct {
 	watches *watchSet
 	show    renderer
 
-	scene     *setSnapshot
+	snapshot  *setSnapshot
 	services  map[object.ID]bool // cached results: whether a Service has endpoints
 	again     earliestTimer      // when to read the set
 	whole     bool               // and all of its members
@@ -86,14 +86,14 @@ func (f *statusFollower) refresh(ctx context.Context) error {
 	f.whole, f.refreshed = false, time.Now()
 	s, err := f.read(ctx, whole)
 	switch {
-	case err != nil && f.scene == nil:
+	case err != nil && f.snapshot == nil:
 		return err
 	case err != nil:
 		f.failing = true
 		f.scheduleRefresh(time.Now().Add(pollInterval), whole)
 		return f.show.trouble(err)
 	}
-	f.scene = s
+	f.snapshot = s
 	if f.failing {
 		f.failing = false
 		if err := f.show.trouble(nil); err != nil {
@@ -112,7 +112,7 @@ func (f *statusFollower) refresh(ctx context.Context) error {
 // arrange watches the set as it is now. If it cannot be watched completely, it is
 // polled instead.
 func (f *statusFollower) arrange(ctx context.Context) {
-	if !f.watches.arrange(ctx, f.scene, slices.Collect(maps.Keys(f.services))) {
+	if !f.watches.arrange(ctx, f.snapshot, slices.Collect(maps.Keys(f.services))) {
 		f.scheduleRefresh(f.refreshed.Add(pollInterval), true)
 	}
 }
@@ -136,7 +136,7 @@ func (f *statusFollower) handleEvent(ctx context.Context, s keyedWatchEvent) {
 	case s.Forbidden != nil:
 		f.watches.forbidden[s.from.View] = true
 		f.arrange(ctx)
-	case s.from.sign:
+	case s.from.changeSignal:
 		f.scheduleRefresh(f.refreshed.Add(minShowInterval), false)
 	default:
 		s.from.record(s.WatchEvent)
@@ -152,7 +152,7 @@ func (f *statusFollower) draw(ctx context.Context) error {
 	if !all {
 		return nil
 	}
-	now := f.scene.setStatus(live, time.Now(), f.found)
+	now := f.snapshot.setStatus(live, time.Now(), f.found)
 	f.arrange(ctx) // there may be new Services to watch
 	if !now.Until.IsZero() {
 		f.redraw.by(now.Until)
@@ -167,7 +167,7 @@ func (f *statusFollower) found(service object.ID) (bool, error) {
 	if there, known := f.services[service]; known {
 		return there, nil
 	}
-	there, err := f.scene.found(service)
+	there, err := f.snapshot.found(service)
 	if err != nil {
 		f.scheduleRefresh(time.Now().Add(pollInterval), false)
 		return false, err

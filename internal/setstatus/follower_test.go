@@ -25,18 +25,18 @@ import (
 // actions.
 type stage struct {
 	*statusFollower
-	reads   []bool // true for reads of the whole set, false for those of the parent only
-	fault   error  // of a read
-	mu      sync.Mutex
-	open    map[string]func(kube.WatchEvent)
-	opened  int // number of opened views
-	scene   setSnapshot
-	shows   []time.Duration // times
-	members int             // as last shown
-	faults  []string
-	asked   int // requests for endpoints
-	turns   chan func() error
-	start   time.Time
+	reads     []bool // true for reads of the whole set, false for those of the parent only
+	fault     error  // of a read
+	mu        sync.Mutex
+	open      map[string]func(kube.WatchEvent)
+	opened    int // number of opened views
+	snapshot  setSnapshot
+	shows     []time.Duration // times
+	members   int             // as last shown
+	faults    []string
+	requested int // requests for endpoints
+	turns     chan func() error
+	start     time.Time
 }
 
 func viewOf(resource, namespace string) kube.View {
@@ -45,7 +45,7 @@ func viewOf(resource, namespace string) kube.View {
 
 func newStage() *stage {
 	s := &stage{open: map[string]func(kube.WatchEvent){}, turns: make(chan func() error), start: time.Now()}
-	s.scene = setSnapshot{
+	s.snapshot = setSnapshot{
 		changeSignals: []kube.View{viewOf("parents", "ns")}, members: []kube.View{viewOf("pods", "")},
 		perNamespace: func(v kube.View) []kube.View {
 			if v.Namespace != "" {
@@ -70,7 +70,7 @@ func (s *stage) read(_ context.Context, whole bool) (*setSnapshot, error) {
 	if s.fault != nil {
 		return nil, s.fault
 	}
-	read := s.scene
+	read := s.snapshot
 	if whole {
 		read.now = setStatusOf(0)
 	}
@@ -190,7 +190,7 @@ func TestANewKindIsWatched(t *testing.T) {
 		s := newStage()
 		s.begin(t)
 		s.forget()
-		s.scene.members = append(s.scene.members, viewOf("jobs", "a"))
+		s.snapshot.members = append(s.snapshot.members, viewOf("jobs", "a"))
 		for range 20 {
 			s.tell("parents ns", kube.WatchEvent{})
 		}
@@ -200,7 +200,7 @@ func TestANewKindIsWatched(t *testing.T) {
 		s.tell("jobs a", kube.WatchEvent{Objects: []*unstructured.Unstructured{pod(1)}})
 		s.settle(time.Second)
 		require.Equal(t, 1, s.members)
-		s.scene.members = s.scene.members[:1]
+		s.snapshot.members = s.snapshot.members[:1]
 		s.tell("parents ns", kube.WatchEvent{})
 		s.settle(time.Minute)
 		require.Equal(t, []string{"parents ns", "pods "}, s.views())
@@ -234,11 +234,11 @@ func TestWhatMayNotBeWatchedIsReadAgain(t *testing.T) {
 func TestAKindIsServedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
-		s.scene.incomplete = true
+		s.snapshot.incomplete = true
 		s.begin(t)
 		require.Empty(t, s.views())
 		require.InDelta(t, 30, len(s.reads), 1)
-		s.scene.incomplete = false
+		s.snapshot.incomplete = false
 		s.settle(pollInterval)
 		require.Len(t, s.views(), 2)
 	})
@@ -284,23 +284,23 @@ func TestEndpointsAreWatched(t *testing.T) {
 		s := newStage()
 		service := object.ID{Kind: "Service", Namespace: "a", Name: "web"}
 		var fault error
-		s.scene.found = func(object.ID) (bool, error) { s.asked++; return true, fault }
-		s.scene.backends = func(object.ID) kube.View { return viewOf("endpointslices", "a") }
-		s.scene.setStatus = func(live []*unstructured.Unstructured, _ time.Time, found endpoints) *setStatus {
+		s.snapshot.found = func(object.ID) (bool, error) { s.requested++; return true, fault }
+		s.snapshot.backends = func(object.ID) kube.View { return viewOf("endpointslices", "a") }
+		s.snapshot.setStatus = func(live []*unstructured.Unstructured, _ time.Time, found endpoints) *setStatus {
 			_, _ = found(service)
 			return setStatusOf(len(live))
 		}
 		s.begin(t)
-		require.Equal(t, 2, s.asked, "once, and once more when the watch began")
+		require.Equal(t, 2, s.requested, "once, and once more when the watch began")
 		s.settle(time.Hour)
-		require.Equal(t, 2, s.asked)
+		require.Equal(t, 2, s.requested)
 		fault = errors.New("not now")
 		s.tell("endpointslices a", kube.WatchEvent{})
 		s.settle(5 * time.Second)
-		require.Equal(t, 5, s.asked)
+		require.Equal(t, 5, s.requested)
 		fault = nil
 		s.settle(time.Hour)
-		require.LessOrEqual(t, s.asked, 8)
+		require.LessOrEqual(t, s.requested, 8)
 	})
 }
 
@@ -309,7 +309,7 @@ func TestAGraceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
 		due := time.Now().Add(2 * time.Minute)
-		s.scene.setStatus = func(_ []*unstructured.Unstructured, now time.Time, _ endpoints) *setStatus {
+		s.snapshot.setStatus = func(_ []*unstructured.Unstructured, now time.Time, _ endpoints) *setStatus {
 			out := setStatusOf(0)
 			if now.Before(due) {
 				out.Until = due

@@ -23,7 +23,7 @@ previous one is a revision. NAME is that of the set's parent Secret, or KIND/NAM
   ordapply history show shop 3          its manifests
   ordapply history diff shop 2 3        what differs between two revisions
 
-A set that is called show or diff: ordapply history secret/show`,
+A set named show or diff: ordapply history secret/show`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := v.Connect(cmd.Context())

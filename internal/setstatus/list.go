@@ -23,8 +23,8 @@ func NewList() *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List the apply sets of a namespace, and what was applied to each last",
 		Long: `list lists the apply sets (KEP-3659) whose parents are in the namespace or
-cluster-scoped, whatever tool keeps them, with the newest revision of those that
-ordapply keeps.
+cluster-scoped, whichever tool manages them, with the newest revision of those that
+ordapply manages.
 
   ordapply list -n shop
   ordapply list -A`,

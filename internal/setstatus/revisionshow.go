@@ -54,7 +54,7 @@ func readRevisions(cmd *cobra.Command, v *setflags.Command, args []string) ([]*s
 	for i, text := range args[1:] {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return nil, usage.Errorf("%q is no revision: write its number, as ordapply history %s lists it", text, args[0])
+			return nil, usage.Errorf("%q is not a revision: write its number, as ordapply history %s lists it", text, args[0])
 		}
 		numbers[i] = n
 	}

@@ -18,9 +18,9 @@ import (
 
 // revisionColumn is a column of the table of revisions.
 type revisionColumn struct {
-	title string
-	spare int // columns with higher numbers are left out first on a narrow terminal; 0: never
-	cell  func(state.Entry) string
+	title        string
+	dropPriority int // columns with higher numbers are left out first on a narrow terminal; 0: never
+	cell         func(state.Entry) string
 }
 
 func revisionColumns() []revisionColumn {
@@ -82,8 +82,8 @@ func printRevisions(out io.Writer, entries []state.Entry) error {
 func revisionTable(entries []state.Entry, width int) string {
 	const leastMessage = 20
 	columns := revisionColumns()
-	for spare := 4; spare > 0 && width > 0 && widestLine(layOut(entries, columns[:len(columns)-1]))+2+leastMessage > width; spare-- {
-		columns = slices.DeleteFunc(columns, func(c revisionColumn) bool { return c.spare == spare })
+	for dropPriority := 4; dropPriority > 0 && width > 0 && widestLine(layOut(entries, columns[:len(columns)-1]))+2+leastMessage > width; dropPriority-- {
+		columns = slices.DeleteFunc(columns, func(c revisionColumn) bool { return c.dropPriority == dropPriority })
 	}
 	var text strings.Builder
 	for line := range strings.Lines(layOut(entries, columns)) {

@@ -65,11 +65,11 @@ func (m member) grade() health.Grade {
 // change.
 type observer struct {
 	*connect.Target
-	name     string
-	assessor *health.Assessor
-	grace    time.Duration
-	revision *state.Revision                  // as last read
-	asked    map[schema.GroupVersionKind]bool // kinds whose printer columns were read
+	name        string
+	assessor    *health.Assessor
+	grace       time.Duration
+	revision    *state.Revision                  // as last read
+	columnsRead map[schema.GroupVersionKind]bool // kinds whose printer columns were read
 }
 
 // endpoints reports whether a Service has a ready endpoint.
@@ -96,7 +96,7 @@ func leftByHooks(ctx context.Context, cluster kube.Cluster, set setflags.Existin
 	left, err := state.LeftHooks(ctx, cluster, set.History)
 	for _, one := range left {
 		fate := "it is deleted with the set"
-		if one.Stays {
+		if one.Remains {
 			fate = "it remains when the set is deleted"
 		}
 		notes = append(notes, fmt.Sprintf("%s is not a member: a hook left it behind, and %s", one.ID, fate))

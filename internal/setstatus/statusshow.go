@@ -45,19 +45,19 @@ type statusLines struct {
 	out, errs io.Writer
 	print     func(w io.Writer, now, before *setStatus) error
 	before    *setStatus
-	said      []byte // JSON of the status printed last
-	troubled  string
+	printed   []byte // JSON of the status printed last
+	lastError string
 }
 
 func (c *statusLines) show(now *setStatus) error {
 	var as, text bytes.Buffer
-	if err := WriteJSON(&as, now.inJSON()); err != nil || bytes.Equal(as.Bytes(), c.said) {
+	if err := WriteJSON(&as, now.inJSON()); err != nil || bytes.Equal(as.Bytes(), c.printed) {
 		return err
 	}
 	if err := c.print(&text, now, c.before); err != nil {
 		return err
 	}
-	c.before, c.said = now, as.Bytes()
+	c.before, c.printed = now, as.Bytes()
 	_, err := c.out.Write(text.Bytes())
 	return err
 }
@@ -68,13 +68,13 @@ func (c *statusLines) trouble(err error) error {
 	switch {
 	case err == nil:
 		plain.Fprintln(c.errs, "the apply set can be read again")
-	case err.Error() != c.troubled:
+	case err.Error() != c.lastError:
 		text = err.Error()
 		plain.Fprintf(c.errs, "%s; trying again\n", text)
 	default:
-		text = c.troubled
+		text = c.lastError
 	}
-	c.troubled = text
+	c.lastError = text
 	return nil
 }
 

@@ -15,13 +15,13 @@ import (
 
 // statusTable redraws the status of a set in place on a terminal.
 type statusTable struct {
-	on       *os.File
-	screen   *terminal.Screen
-	now      *setStatus
-	fault    error // why the set cannot be read
-	drawn    frame
-	disturb  chan func() error
-	finished chan struct{}
+	on           *os.File
+	screen       *terminal.Screen
+	now          *setStatus
+	fault        error // why the set cannot be read
+	drawn        frame
+	drawRequests chan func() error
+	finished     chan struct{}
 }
 
 // frame is what was drawn, with the terminal's size.
@@ -33,7 +33,7 @@ type frame struct {
 func newStatusTable(on *os.File) *statusTable {
 	t := &statusTable{
 		on: on, screen: terminal.NewScreen(on, os.Getenv("NO_COLOR") == ""),
-		disturb: make(chan func() error), finished: make(chan struct{}),
+		drawRequests: make(chan func() error), finished: make(chan struct{}),
 	}
 	go t.listen()
 	return t
@@ -58,7 +58,7 @@ func (t *statusTable) trouble(err error) error {
 	return t.draw()
 }
 
-func (t *statusTable) redraws() <-chan func() error { return t.disturb }
+func (t *statusTable) redraws() <-chan func() error { return t.drawRequests }
 
 // listen redraws the table when the terminal is resized, and below the shell's
 // output when the process continues after a stop.
@@ -84,7 +84,7 @@ func (t *statusTable) listen() {
 		}
 		done := make(chan struct{}) // until then the follower draws nothing and the process is not stopped
 		select {
-		case t.disturb <- func() error { defer close(done); return do() }:
+		case t.drawRequests <- func() error { defer close(done); return do() }:
 			<-done
 		case <-t.finished:
 			return

@@ -79,19 +79,19 @@ note: a remark [2J of many words a remark [2J of many words a remark [2J of
 func TestStatusLines(t *testing.T) {
 	var out, errs bytes.Buffer
 	lines := &statusLines{out: &out, errs: &errs, print: printChanges}
-	told := func(s *setStatus) string {
+	show := func(s *setStatus) string {
 		out.Reset()
 		require.NoError(t, lines.show(s))
 		return out.String()
 	}
-	require.Equal(t, 6, strings.Count(told(shopStatus()), "\n"))
-	require.Empty(t, told(shopStatus()))
+	require.Equal(t, 6, strings.Count(show(shopStatus()), "\n"))
+	require.Empty(t, show(shopStatus()))
 	s := shopStatus()
-	s.Notes = []string{"a stranger"}
-	require.Equal(t, "note: a stranger\n", told(s))
+	s.Notes = []string{"a remark"}
+	require.Equal(t, "note: a remark\n", show(s))
 	s = shopStatus()
-	s.Notes, s.Sections[0].Members[0].Verdict = []string{"a stranger"}, health.Ready
-	require.Equal(t, "ConfigMap shop/settings: ready\nbase: Healthy, 2/2 ready\n", told(s))
+	s.Notes, s.Sections[0].Members[0].Verdict = []string{"a remark"}, health.Ready
+	require.Equal(t, "ConfigMap shop/settings: ready\nbase: Healthy, 2/2 ready\n", show(s))
 
 	for _, err := range []error{errors.New("away"), errors.New("away"), errors.New("still away"), nil} {
 		require.NoError(t, lines.trouble(err))

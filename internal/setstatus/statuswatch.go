@@ -77,10 +77,10 @@ func (r *setPoller) read(ctx context.Context, whole bool) (*setSnapshot, error) 
 // rediscover refreshes discovery for kinds that were not served. Errors leave
 // it as it was.
 func (r *setPoller) rediscover(ctx context.Context) {
-	asked := map[string]bool{}
+	seen := map[string]bool{}
 	for _, gk := range r.unserved {
-		if !asked[gk.Group] {
-			asked[gk.Group] = true
+		if !seen[gk.Group] {
+			seen[gk.Group] = true
 			_ = r.Target.Cluster.Refresh(ctx, schema.GroupVersion{Group: gk.Group})
 		}
 	}

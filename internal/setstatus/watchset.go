@@ -29,11 +29,11 @@ func (w *watchSet) has(o *activeWatch) bool { return w.open[o.View] == o }
 // activeWatch is a watched view and the objects it has shown.
 type activeWatch struct {
 	kube.View
-	sign    bool      // the set must be read again when it changes
-	service object.ID // the Service whose endpoints it shows, or zero
-	end     context.CancelFunc
-	listed  bool
-	objects map[object.ID]*unstructured.Unstructured
+	changeSignal bool      // the set must be read again when it changes
+	service      object.ID // the Service whose endpoints it shows, or zero
+	end          context.CancelFunc
+	listed       bool
+	objects      map[object.ID]*unstructured.Unstructured
 }
 
 // keyedWatchEvent is a change together with the watch that reported it.
@@ -43,7 +43,7 @@ type keyedWatchEvent struct {
 }
 
 // ofMembers reports whether the view shows members.
-func (o *activeWatch) ofMembers() bool { return !o.sign && o.service == object.ID{} }
+func (o *activeWatch) ofMembers() bool { return !o.changeSignal && o.service == object.ID{} }
 
 // record stores a change. Only changes of members are stored.
 func (o *activeWatch) record(c kube.WatchEvent) {
@@ -81,18 +81,18 @@ func (w *watchSet) objects() ([]*unstructured.Unstructured, bool) {
 }
 
 // neededWatches returns the views to watch; false if they cannot show the whole set.
-func (w *watchSet) neededWatches(scene *setSnapshot, services []object.ID) ([]activeWatch, bool) {
+func (w *watchSet) neededWatches(snapshot *setSnapshot, services []object.ID) ([]activeWatch, bool) {
 	var views []activeWatch
-	whole := !scene.incomplete
+	whole := !snapshot.incomplete
 	add := func(o activeWatch) {
 		whole = whole && !w.forbidden[o.View]
 		views = append(views, o)
 	}
-	for _, v := range scene.changeSignals {
-		add(activeWatch{View: v, sign: true})
+	for _, v := range snapshot.changeSignals {
+		add(activeWatch{View: v, changeSignal: true})
 	}
-	for _, v := range scene.members {
-		if apart := scene.perNamespace(v); w.forbidden[v] && len(apart) > 0 {
+	for _, v := range snapshot.members {
+		if apart := snapshot.perNamespace(v); w.forbidden[v] && len(apart) > 0 {
 			for _, v := range apart {
 				add(activeWatch{View: v})
 			}
@@ -101,15 +101,15 @@ func (w *watchSet) neededWatches(scene *setSnapshot, services []object.ID) ([]ac
 		add(activeWatch{View: v})
 	}
 	for _, service := range services {
-		add(activeWatch{View: scene.backends(service), service: service})
+		add(activeWatch{View: snapshot.backends(service), service: service})
 	}
 	return views, whole
 }
 
 // arrange opens the views that a set and its Services need and closes the others. If
 // they cannot show the whole set, it closes all and returns false.
-func (w *watchSet) arrange(ctx context.Context, scene *setSnapshot, services []object.ID) bool {
-	views, whole := w.neededWatches(scene, services)
+func (w *watchSet) arrange(ctx context.Context, snapshot *setSnapshot, services []object.ID) bool {
+	views, whole := w.neededWatches(snapshot, services)
 	if !whole {
 		w.close()
 		return false

@@ -99,9 +99,9 @@ func CheckArguments(cmd *cobra.Command) {
 	if args := cmd.Args; args != nil {
 		cmd.Args = func(c *cobra.Command, given []string) error {
 			err := args(c, given)
-			var said *usage.Error
+			var usageErr *usage.Error
 			switch {
-			case err == nil, errors.As(err, &said):
+			case err == nil, errors.As(err, &usageErr):
 				return err
 			case len(given) == 1 && c.Flags().Lookup("filename") != nil && !c.HasSubCommands():
 				return usage.Errorf("%s takes no argument %q: name files and folders with -f", c.CommandPath(), given[0])

@@ -30,31 +30,31 @@ func (r *Signals) unfinished(status map[string]any) {
 	if !r.oneShot {
 		return
 	}
-	begun, ended := "", false
+	startedKey, ended := "", false
 	for _, key := range []string{"startTime", "startTimestamp", "startedAt"} {
 		if !IsEmpty(status[key]) {
-			begun = key
+			startedKey = key
 		}
 	}
 	for _, key := range []string{"completionTime", "completionTimestamp", "finishedAt", "finishTime", "endTime", "stopTime", "failureTime"} {
 		ended = ended || !IsEmpty(status[key])
 	}
 	r.ended = ended
-	if begun != "" && !ended {
-		r.add(Signal{Means: MeaningInProgress, weight: weightLow, Text: begun + " is set, but no completion time"})
+	if startedKey != "" && !ended {
+		r.add(Signal{Means: MeaningInProgress, weight: weightLow, Text: startedKey + " is set, but no completion time"})
 	}
 }
 
 // desiredStates returns the states that a spec asks for, in lower case: "primary"
 // for replicationState: primary.
 func desiredStates(spec map[string]any) map[string]bool {
-	asked := map[string]bool{}
+	desired := map[string]bool{}
 	for key, value := range spec {
 		if text, ok := value.(string); ok && isStateKey(lastWord(key)) {
-			asked[strings.ToLower(text)] = true
+			desired[strings.ToLower(text)] = true
 		}
 	}
-	return asked
+	return desired
 }
 
 // isOneShot reports whether objects of the kind run to completion. Schedules do

@@ -1,4 +1,4 @@
-// Package textorder decides where each resource stands in the text of a stamped stream:
+// Package textorder decides the position of each resource in the text of a stamped stream:
 // one block for each layer, and resources that no selector matched before the first
 // resource that needs them.
 //

@@ -52,7 +52,7 @@ func (c *traced) Claim(ctx context.Context, kind kube.Kind, live *unstructured.U
 }
 
 // Transport returns a RoundTripper that makes each request a span, up to the headers of
-// its answer, and tells the API server about it with the header traceparent.
+// its answer, and passes it on to the API server in the header traceparent.
 func (t *Trace) Transport(next http.RoundTripper) http.RoundTripper {
 	if t == nil {
 		return next

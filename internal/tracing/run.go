@@ -23,8 +23,8 @@ func (t *Trace) Extend(more track.Extension) { t.learn(more.Plan) }
 // RollBack begins a span in which another run undoes this one.
 func (t *Trace) RollBack(revision int, run *track.Tracker) {
 	t.mu.Lock()
-	t.endSpans(run.Begun)
-	t.base = t.start(t.run, fmt.Sprintf("rollback to revision %d", revision), run.Begun)
+	t.endSpans(run.Started)
+	t.base = t.start(t.run, fmt.Sprintf("rollback to revision %d", revision), run.Started)
 	clear(t.members)
 	t.mu.Unlock()
 	t.learn(run.Plan)
@@ -68,11 +68,11 @@ func (t *Trace) openWave(change track.Transition) {
 }
 
 func (t *Trace) endObject(change track.Transition) {
-	begun := change.Sent
-	if begun.IsZero() {
-		begun = change.Time
+	started := change.Sent
+	if started.IsZero() {
+		started = change.Time
 	}
-	span := t.object(change.ID, begun)
+	span := t.object(change.ID, started)
 	span.SetAttributes(attribute.String("ordapply.state", string(change.State)))
 	var failure error
 	if change.State == progress.Failed {
@@ -84,7 +84,7 @@ func (t *Trace) endObject(change track.Transition) {
 
 // object returns a resource's span, which begins with the first transition
 // or request that is about the resource. t.mu is held.
-func (t *Trace) object(id object.ID, begun time.Time) trace.Span {
+func (t *Trace) object(id object.ID, started time.Time) trace.Span {
 	if span := t.objects[id]; span != nil {
 		return span
 	}
@@ -92,7 +92,7 @@ func (t *Trace) object(id object.ID, begun time.Time) trace.Span {
 	if wave, known := t.members[id]; known && t.waves[wave] != nil {
 		within = t.waves[wave]
 	}
-	t.objects[id] = t.start(within, id.String(), begun,
+	t.objects[id] = t.start(within, id.String(), started,
 		attribute.String("k8s.namespace.name", id.Namespace), attribute.String("ordapply.kind", id.GroupKind()), attribute.String("ordapply.name", id.Name))
 	return t.objects[id]
 }

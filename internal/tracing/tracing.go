@@ -197,8 +197,8 @@ func (t *Trace) endSpans(now time.Time) {
 }
 
 // start begins a span within another one.
-func (t *Trace) start(within trace.Span, name string, begun time.Time, attributes ...attribute.KeyValue) trace.Span {
-	_, span := t.tracer.Start(trace.ContextWithSpan(context.Background(), within), name, trace.WithTimestamp(begun), trace.WithAttributes(attributes...))
+func (t *Trace) start(within trace.Span, name string, started time.Time, attributes ...attribute.KeyValue) trace.Span {
+	_, span := t.tracer.Start(trace.ContextWithSpan(context.Background(), within), name, trace.WithTimestamp(started), trace.WithAttributes(attributes...))
 	return span
 }
 

@@ -23,7 +23,7 @@ const None = -1
 // Tracker is the state of one run. It must be used from one goroutine.
 type Tracker struct {
 	Plan      *ordering.Plan
-	Begun     time.Time
+	Started   time.Time
 	Resources []Resource // one per step of the plan, in its order
 	Waves     []Wave     // one per wave of the plan
 	Open      int        // index of the open wave, or None: before the first, between two and with schedule graph
@@ -61,7 +61,7 @@ type Hook struct {
 
 // New returns the tracker of a run that begins now, with all resources pending.
 func New(plan *ordering.Plan, now time.Time) *Tracker {
-	t := &Tracker{Begun: now, Open: None, index: make(map[object.ID]int, len(plan.Steps)), hooks: map[object.ID]time.Time{}}
+	t := &Tracker{Started: now, Open: None, index: make(map[object.ID]int, len(plan.Steps)), hooks: map[object.ID]time.Time{}}
 	t.Extend(plan)
 	return t
 }
@@ -83,7 +83,7 @@ func (t *Tracker) Extend(plan *ordering.Plan) Extension {
 	t.Waves = append(t.Waves, make([]Wave, len(plan.Waves)-len(t.Waves))...)
 	for i := len(t.Resources); i < len(plan.Steps); i++ {
 		s := &plan.Steps[i]
-		t.Resources = append(t.Resources, Resource{ID: s.ID, State: progress.Pending, Queued: t.Begun})
+		t.Resources = append(t.Resources, Resource{ID: s.ID, State: progress.Pending, Queued: t.Started})
 		t.index[s.ID] = i
 		t.Waves[s.Wave].Members = append(t.Waves[s.Wave].Members, i)
 	}

@@ -151,9 +151,9 @@ type loggedRequests struct {
 
 // RoundTrip implements http.RoundTripper.
 func (r loggedRequests) RoundTrip(request *http.Request) (*http.Response, error) {
-	begun := time.Now()
+	started := time.Now()
 	response, err := r.next.RoundTrip(request)
-	took := time.Since(begun).Round(time.Millisecond)
+	took := time.Since(started).Round(time.Millisecond)
 	if err != nil {
 		r.log.Printf(Requests, "%s %s: %v after %s", request.Method, request.URL.Redacted(), err, took)
 	} else {

@@ -1,6 +1,6 @@
 // Package version reports which build of a program runs. What it knows is what the go
-// command records, so that a release, `go install …@v1.2.3` and a local build all tell the
-// truth without help from a Makefile:
+// command records, so that a release, `go install …@v1.2.3` and a local build are all
+// described correctly without help from a Makefile:
 //
 //	version.Own("ordapply").JSON(os.Stdout)
 package version
@@ -34,8 +34,8 @@ func Own(program string) Version {
 	return of(program, info)
 }
 
-// of reads build information. The proxy that `go install` downloads from does not pass the
-// commit of a tag on, so only a pseudo-version tells it there.
+// of reads build information. The proxy that `go install` downloads from does not pass on
+// the commit of a tag, so there only a pseudo-version contains it.
 func of(program string, info *debug.BuildInfo) Version {
 	v := Version{
 		program: program, Version: cmp.Or(info.Main.Version, "(devel)"),

@@ -9,7 +9,7 @@ import (
 )
 
 // What each way to build records, and what is made of it.
-func TestOf(t *testing.T) {
+func TestVersionOfEachBuild(t *testing.T) {
 	setting := func(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: key, Value: value} }
 	commit := strings.Repeat("0123456789", 4)
 	for _, c := range []struct {

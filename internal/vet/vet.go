@@ -173,11 +173,11 @@ func dropped(dropped []ordering.Dropped) []Finding {
 
 // describe describes the dropped edge and the edges that contradict it.
 func describe(d ordering.Dropped) string {
-	var road []string
+	var path []string
 	for _, e := range d.Because {
-		road = append(road, e.String())
+		path = append(path, e.String())
 	}
-	return fmt.Sprintf("%s needs %s (%s), but %s", d.ID, d.Need.ID, d.Need.Why, strings.Join(road, ", and "))
+	return fmt.Sprintf("%s needs %s (%s), but %s", d.ID, d.Need.ID, d.Need.Why, strings.Join(path, ", and "))
 }
 
 // last reports workloads that come after all layers because no selector

@@ -51,7 +51,7 @@ func expected(t *testing.T, c cellua.Check, obj *unstructured.Unstructured) heal
 	return health.Progressing
 }
 
-func TestLuaSaysWhatCELSays(t *testing.T) {
+func TestLuaAgreesWithCEL(t *testing.T) {
 	statuses := []string{
 		`{}`, `{phase: Up}`, `{phase: Broken}`, `{phase: ""}`, `{n: 2, want: 2}`, `{n: 1}`, `{list: []}`, `{list: [{ok: true}, {ok: false}]}`, `{list: [{ok: true}, {}]}`,
 		`{list: [{}, {ok: true}]}`, `{conditions: [{type: Ready, status: "True"}]}`, `{conditions: [{type: READY, status: "False"}]}`, `{m: {"a/b": up}}`, `{phase: Up, n: 2, want: 3}`,
@@ -87,7 +87,7 @@ func TestChecksOfSingleObjects(t *testing.T) {
 	}
 }
 
-func TestWhatLuaCannotSay(t *testing.T) {
+func TestWhatLuaCannotExpress(t *testing.T) {
 	for source, what := range map[string]string{
 		`self.status.list.filter(l, l.ok).size() > 1`:                   "the macro filter",
 		`self.status.phase.matches("U.*")`:                              "the function matches",

@@ -151,7 +151,7 @@ spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, s
 	require.Equal(t, "x-first", all["x-second"].Spec.DependsOn[0].Name)
 }
 
-// Every rule that comes with ordapply can be told to Flux.
+// Every rule that comes with ordapply can be translated for Flux.
 func TestBuiltInRulesForFlux(t *testing.T) {
 	text, err := os.ReadFile("../../../health/builtin.yaml")
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ func TestRecordedFromHelm(t *testing.T) {
 			t.Parallel()
 			sequences := map[string]string{}
 			takeSteps(t, helm, c, func(s step, done taken) {
-				require.Equal(t, s.fails, done.failed, "%s\n%s", s.line, done.said)
+				require.Equal(t, s.fails, done.failed, "%s\n%s", s.line, done.output)
 				sequences[s.line] = done.sequence
 			})
 			if os.Getenv("ORDAPPLY_GOLDEN") != "" {
@@ -42,7 +42,7 @@ func TestHooksRunAsHelmRunsThem(t *testing.T) {
 	for _, c := range readCases(t) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			var want, got, said strings.Builder
+			var want, got, output strings.Builder
 			takeSteps(t, ordapply, c, func(s step, done taken) {
 				wanted, ours := outcome(c.recorded[s.line], s.fails), outcome(done.sequence, done.failed)
 				if d, meant := differences[c.name+": "+s.line]; meant {
@@ -52,10 +52,10 @@ func TestHooksRunAsHelmRunsThem(t *testing.T) {
 				want.WriteString(s.line + "\n" + wanted)
 				got.WriteString(s.line + "\n" + ours)
 				if ours != wanted {
-					said.WriteString("\n# " + s.line + "\n" + done.said)
+					output.WriteString("\n# " + s.line + "\n" + done.output)
 				}
 			})
-			require.Equal(t, want.String(), got.String(), said.String())
+			require.Equal(t, want.String(), got.String(), output.String())
 		})
 	}
 }
@@ -87,18 +87,18 @@ func takeSteps(t *testing.T, u tool, c *refereeCase, each func(step, taken)) {
 	t.Helper()
 	u.cluster.Kubectl(t, "create", "namespace", c.name)
 	roles := map[auditlog.Key]role{}
-	said := ""
+	output := ""
 	for _, s := range c.steps {
 		switch s.verb {
 		case "kubectl":
 			u.cluster.Kubectl(t, append(s.args, "--namespace", c.name)...)
 		case "says":
 			_, meant := differences[c.name+": "+s.line]
-			says := strings.Contains(said, strings.Join(s.args, " "))
-			require.Equal(t, u.name == "helm" || !meant, says, "%s\n%s", s.line, said)
+			says := strings.Contains(output, strings.Join(s.args, " "))
+			require.Equal(t, u.name == "helm" || !meant, says, "%s\n%s", s.line, output)
 		default:
 			done := u.take(t, c, s, roles)
-			said = done.said
+			output = done.output
 			each(s, done)
 		}
 	}

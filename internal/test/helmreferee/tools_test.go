@@ -30,7 +30,7 @@ type tool struct {
 type taken struct {
 	sequence string
 	failed   bool
-	said     string
+	output   string
 }
 
 // take executes a step of a case.
@@ -40,13 +40,13 @@ func (u tool) take(t *testing.T, c *refereeCase, s step, roles map[auditlog.Key]
 	maps.Copy(roles, u.roles(t, c, s))
 	before, err := os.Stat(u.cluster.AuditLog())
 	require.NoError(t, err)
-	said, failed := u.run(t, c, s)
+	output, failed := u.run(t, c, s)
 	requests, err := auditlog.Requests(u.cluster.AuditLog(), before.Size())
 	require.NoError(t, err)
-	return taken{sequence(requests, namespace, roles), failed, said}
+	return taken{sequence(requests, namespace, roles), failed, output}
 }
 
-func (u tool) run(t *testing.T, c *refereeCase, s step) (said string, failed bool) {
+func (u tool) run(t *testing.T, c *refereeCase, s step) (output string, failed bool) {
 	t.Helper()
 	var input []byte
 	if u.name == "ordapply" && (s.verb == "install" || s.verb == "upgrade") {

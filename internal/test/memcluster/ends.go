@@ -21,6 +21,7 @@ type End struct {
 	Changes   int           // how often another client changes it just before a DELETE arrives
 	Replaced  bool          // another client replaces it just before the DELETE arrives
 	Protected bool          // another client protects it just before the DELETE arrives
+	Joins     []object.ID   // another client creates these, and changes it, just before the first DELETE arrives
 }
 
 // Holding returns a cluster that stores objects, which watches list.
@@ -88,6 +89,12 @@ func (c *Scripted) Delete(ctx context.Context, kind kube.Kind, read *unstructure
 
 // interfere does what another client does just before the n-th DELETE.
 func (c *Scripted) interfere(id object.ID, e End, n int) {
+	if n == 0 && len(e.Joins) > 0 {
+		for _, other := range e.Joins {
+			c.Make(other)
+		}
+		c.Change(id, func(*unstructured.Unstructured) {})
+	}
 	switch {
 	case n < e.Changes:
 		c.Change(id, func(*unstructured.Unstructured) {})

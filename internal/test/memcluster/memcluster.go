@@ -5,7 +5,8 @@
 //	cluster.Refuse = func(verb string, kind kube.Kind, namespace, name string) error { … }
 //
 // A Store answers at once. A Scripted is a Store in which requests take time, resources
-// become ready and objects are deleted as scripts say.
+// become ready and objects are deleted as scripts say. A Controlled is a Scripted that
+// keeps what is applied, and whose controllers write statuses.
 package memcluster
 
 import (
@@ -43,6 +44,9 @@ type Store struct {
 	// Refuse returns the error of a request, such as "get" or "watch"; nil: none fails. A
 	// Scripted calls it for reads only.
 	Refuse func(verb string, kind kube.Kind, namespace, name string) error
+	// Hangs reports whether the API server never answers a request with this verb; nil:
+	// it answers all.
+	Hangs func(verb string) bool
 
 	Mu        sync.Mutex                                // guards what follows
 	Objects   map[string]*unstructured.Unstructured     // by Key
@@ -185,8 +189,20 @@ func (s *Store) Watch(ctx context.Context, _ kube.Kind, _ string, _ kube.Query, 
 	<-ctx.Done()
 }
 
+// hang waits until ctx is done if the API server does not answer such a request.
+func (s *Store) hang(ctx context.Context, verb string) error {
+	if s.Hangs == nil || !s.Hangs(verb) {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 // begin starts a request; end must be called when it is done.
-func (s *Store) begin(verb string, kind kube.Kind, namespace, name string) (end func(), err error) {
+func (s *Store) begin(ctx context.Context, verb string, kind kube.Kind, namespace, name string) (end func(), err error) {
+	if err := s.hang(ctx, verb); err != nil {
+		return nil, err
+	}
 	if s.Refuse != nil {
 		if err := s.Refuse(verb, kind, namespace, name); err != nil {
 			return nil, err
@@ -237,8 +253,8 @@ func (s *Store) put(kind kube.Kind, obj *unstructured.Unstructured) *unstructure
 }
 
 // Apply stores an object with its manager as the owner of the membership label.
-func (s *Store) Apply(_ context.Context, kind kube.Kind, obj *unstructured.Unstructured, o kube.PatchOptions) (*unstructured.Unstructured, error) {
-	end, err := s.begin("apply", kind, obj.GetNamespace(), obj.GetName())
+func (s *Store) Apply(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured, o kube.PatchOptions) (*unstructured.Unstructured, error) {
+	end, err := s.begin(ctx, "apply", kind, obj.GetNamespace(), obj.GetName())
 	if err != nil {
 		return nil, err
 	}
@@ -311,8 +327,8 @@ func met(patch, before *unstructured.Unstructured) bool {
 }
 
 // Create stores a new object.
-func (s *Store) Create(_ context.Context, kind kube.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	end, err := s.begin("create", kind, obj.GetNamespace(), obj.GetName())
+func (s *Store) Create(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	end, err := s.begin(ctx, "create", kind, obj.GetNamespace(), obj.GetName())
 	if err != nil {
 		return nil, err
 	}
@@ -326,8 +342,8 @@ func (s *Store) Create(_ context.Context, kind kube.Kind, obj *unstructured.Unst
 }
 
 // Update replaces an object of the same resourceVersion.
-func (s *Store) Update(_ context.Context, kind kube.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	end, err := s.begin("update", kind, obj.GetNamespace(), obj.GetName())
+func (s *Store) Update(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	end, err := s.begin(ctx, "update", kind, obj.GetNamespace(), obj.GetName())
 	if err != nil {
 		return nil, err
 	}
@@ -340,8 +356,8 @@ func (s *Store) Update(_ context.Context, kind kube.Kind, obj *unstructured.Unst
 }
 
 // Delete deletes an object at once.
-func (s *Store) Delete(_ context.Context, kind kube.Kind, live *unstructured.Unstructured, o kube.DeleteOptions) error {
-	end, err := s.begin("delete", kind, live.GetNamespace(), live.GetName())
+func (s *Store) Delete(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, o kube.DeleteOptions) error {
+	end, err := s.begin(ctx, "delete", kind, live.GetNamespace(), live.GetName())
 	if err != nil {
 		return err
 	}
@@ -367,8 +383,8 @@ func deletable(kind kube.Kind, read, now *unstructured.Unstructured, o kube.Dele
 }
 
 // edit changes an object whose resourceVersion is the one that was read.
-func (s *Store) edit(verb string, kind kube.Kind, live *unstructured.Unstructured, change func(*unstructured.Unstructured)) error {
-	end, err := s.begin(verb, kind, live.GetNamespace(), live.GetName())
+func (s *Store) edit(ctx context.Context, verb string, kind kube.Kind, live *unstructured.Unstructured, change func(*unstructured.Unstructured)) error {
+	end, err := s.begin(ctx, verb, kind, live.GetNamespace(), live.GetName())
 	if err != nil {
 		return err
 	}
@@ -387,8 +403,8 @@ func (s *Store) edit(verb string, kind kube.Kind, live *unstructured.Unstructure
 }
 
 // Migrate makes manager the owner of all fields.
-func (s *Store) Migrate(_ context.Context, kind kube.Kind, live *unstructured.Unstructured, _ []string, manager string) error {
-	return s.edit("migrate", kind, live, func(obj *unstructured.Unstructured) {
+func (s *Store) Migrate(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, _ []string, manager string) error {
+	return s.edit(ctx, "migrate", kind, live, func(obj *unstructured.Unstructured) {
 		entries := obj.GetManagedFields()
 		for i := range entries {
 			entries[i].Manager = manager
@@ -398,8 +414,8 @@ func (s *Store) Migrate(_ context.Context, kind kube.Kind, live *unstructured.Un
 }
 
 // RemoveLabel removes a label with its owners.
-func (s *Store) RemoveLabel(_ context.Context, kind kube.Kind, live *unstructured.Unstructured, label, _ string) error {
-	return s.edit("unlabel", kind, live, func(obj *unstructured.Unstructured) {
+func (s *Store) RemoveLabel(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, label, _ string) error {
+	return s.edit(ctx, "unlabel", kind, live, func(obj *unstructured.Unstructured) {
 		labels := obj.GetLabels()
 		delete(labels, label)
 		obj.SetLabels(labels)
@@ -408,13 +424,13 @@ func (s *Store) RemoveLabel(_ context.Context, kind kube.Kind, live *unstructure
 }
 
 // SetManagedFields replaces the managedFields of an object.
-func (s *Store) SetManagedFields(_ context.Context, kind kube.Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, _ string) error {
-	return s.edit("managedFields", kind, live, func(obj *unstructured.Unstructured) { obj.SetManagedFields(entries) })
+func (s *Store) SetManagedFields(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, _ string) error {
+	return s.edit(ctx, "managedFields", kind, live, func(obj *unstructured.Unstructured) { obj.SetManagedFields(entries) })
 }
 
 // Get returns a copy of an object.
-func (s *Store) Get(_ context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
-	end, err := s.begin("get", kind, namespace, name)
+func (s *Store) Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	end, err := s.begin(ctx, "get", kind, namespace, name)
 	if err != nil {
 		return nil, err
 	}
@@ -426,8 +442,8 @@ func (s *Store) Get(_ context.Context, kind kube.Kind, namespace, name string) (
 }
 
 // List returns copies of the objects with these labels.
-func (s *Store) List(_ context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error) {
-	end, err := s.begin("list", kind, namespace, "")
+func (s *Store) List(ctx context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error) {
+	end, err := s.begin(ctx, "list", kind, namespace, "")
 	if err != nil {
 		return nil, err
 	}
@@ -436,9 +452,13 @@ func (s *Store) List(_ context.Context, kind kube.Kind, namespace string, query 
 	if err != nil {
 		return nil, err
 	}
+	uid, ofEvent := strings.CutPrefix(query.Fields, "involvedObject.uid=") // the only field that is selected by in a LIST
 	var found []*unstructured.Unstructured
 	for _, at := range slices.Sorted(maps.Keys(s.Objects)) {
 		obj := s.Objects[at]
+		if about, _, _ := unstructured.NestedString(obj.Object, "involvedObject", "uid"); ofEvent && about != uid {
+			continue
+		}
 		here := strings.HasPrefix(at, kind.Resource.GroupResource().String()+"/") && (namespace == "" || namespace == obj.GetNamespace())
 		if here && selector.Matches(labels.Set(obj.GetLabels())) {
 			found = append(found, obj.DeepCopy())

@@ -16,14 +16,15 @@ import (
 
 // Script is how a resource reacts to its PATCH.
 type Script struct {
-	Latency    time.Duration // of its PATCH
-	ReadyAfter time.Duration // after the PATCH; 0: the response is ready already
-	Never      bool          // never ready
-	FailsAfter time.Duration // with Never: it reports failure, this long after the PATCH
-	Rushed     bool          // the event that it is ready precedes the answer to its PATCH
-	Ghosts     bool          // a second later, stale events report it as ready
-	Errs       []error       // answers to the first PATCHes
-	Bare       bool          // its kind has a status that no controller writes
+	Latency    time.Duration              // of its PATCH
+	ReadyAfter time.Duration              // after the PATCH; 0: the response is ready already
+	Never      bool                       // never ready
+	FailsAfter time.Duration              // with Never: it reports failure, this long after the PATCH
+	Rushed     bool                       // the event that it is ready precedes the answer to its PATCH
+	Ghosts     bool                       // a second later, stale events report it as ready
+	Errs       []error                    // answers to the first PATCHes
+	Bare       bool                       // its kind has a status that no controller writes
+	Answer     *unstructured.Unstructured // the object in the answer; nil: that of the PATCH with a status
 }
 
 // Scripted is a Store for behaviour that depends on time, under testing/synctest: every
@@ -42,6 +43,8 @@ type Scripted struct {
 	Outside map[object.ID]*unstructured.Unstructured
 	// Lists is set when each watch first lists the stored objects.
 	Lists bool
+	// ContainerLog returns the lines that a container has logged; nil: none.
+	ContainerLog func(pod object.ID, container string, previous bool) []string
 
 	Counts // of requests
 	log    []Entry
@@ -115,6 +118,9 @@ func (c *Scripted) Apply(ctx context.Context, _ kube.Kind, obj *unstructured.Uns
 	id := kube.Meta(obj).ID
 	s := c.Scripts[id]
 	c.record(id, "sent")
+	if err := c.hang(ctx, "apply"); err != nil {
+		return nil, err
+	}
 	defer c.count()()
 	if s.Rushed {
 		time.AfterFunc(s.Latency/2, func() { c.Tell(LiveObject(obj, true)) })
@@ -131,6 +137,9 @@ func (c *Scripted) Apply(ctx context.Context, _ kube.Kind, obj *unstructured.Uns
 	live.SetResourceVersion("1")
 	if s.Bare {
 		delete(live.Object, "status")
+	}
+	if s.Answer != nil {
+		live = s.Answer.DeepCopy()
 	}
 	c.record(id, "answered")
 	c.continues(obj, s)
@@ -193,9 +202,18 @@ func (c *Scripted) Put(obj *unstructured.Unstructured) {
 	c.Objects[KeyOf(kube.Meta(obj).ID)] = obj
 }
 
-// Logs implements kube.Cluster: there are none.
-func (c *Scripted) Logs(context.Context, object.ID, string, kube.LogOptions) ([]string, error) {
-	return nil, nil
+// Logs implements kube.Cluster with the log of a container.
+func (c *Scripted) Logs(_ context.Context, pod object.ID, container string, o kube.LogOptions) ([]string, error) {
+	if c.Refuse != nil {
+		if err := c.Refuse("get", kube.CoreKind("pods/log"), pod.Namespace, pod.Name); err != nil {
+			return nil, err
+		}
+	}
+	if c.ContainerLog == nil {
+		return nil, nil
+	}
+	lines := c.ContainerLog(pod, container, o.Previous)
+	return lines[max(0, len(lines)-o.Lines):], nil
 }
 
 // HasEndpoints implements kube.Cluster.

@@ -22,51 +22,51 @@ func (answers) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
 
-// fake is a cluster that makes one request for every call, and rejects some of
-// the PATCHes of Deployments.
-type fake struct {
+// client is a client of an API server, and no cluster in memory: what is measured is its
+// HTTP requests, one for every call. It rejects some of the PATCHes of Deployments.
+type client struct {
 	kube.Cluster
 	send     http.RoundTripper
 	refusals int
 }
 
-func (f *fake) Apply(ctx context.Context, _ kube.Kind, obj *unstructured.Unstructured, _ kube.PatchOptions) (*unstructured.Unstructured, error) {
-	if _, err := f.request(ctx); err != nil {
+func (c *client) Apply(ctx context.Context, _ kube.Kind, obj *unstructured.Unstructured, _ kube.PatchOptions) (*unstructured.Unstructured, error) {
+	if _, err := c.request(ctx); err != nil {
 		return nil, err
 	}
-	if obj.GetKind() == "Deployment" && f.refusals > 0 {
-		f.refusals--
+	if obj.GetKind() == "Deployment" && c.refusals > 0 {
+		c.refusals--
 		return nil, apierrors.NewInternalError(errors.New("busy"))
 	}
 	return obj, nil
 }
 
-func (f *fake) Refresh(ctx context.Context, _ ...schema.GroupVersion) error {
-	_, err := f.request(ctx)
+func (c *client) Refresh(ctx context.Context, _ ...schema.GroupVersion) error {
+	_, err := c.request(ctx)
 	return err
 }
 
-func (f *fake) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
+func (c *client) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 	return kube.Kind{Resource: gvk.GroupVersion().WithResource("deployments")}, true
 }
 
 // Watch lists once and watches twice.
-func (f *fake) Watch(ctx context.Context, _ kube.Kind, _ string, _ kube.Query, _ func(kube.WatchEvent)) {
+func (c *client) Watch(ctx context.Context, _ kube.Kind, _ string, _ kube.Query, _ func(kube.WatchEvent)) {
 	for _, query := range []string{"", "?watch=true", "?watch=true"} {
-		_, _ = f.requestTo(ctx, "https://server/"+query)
+		_, _ = c.requestTo(ctx, "https://server/"+query)
 	}
 }
 
-func (f *fake) request(ctx context.Context) (*http.Response, error) {
-	return f.requestTo(ctx, "https://server/")
+func (c *client) request(ctx context.Context) (*http.Response, error) {
+	return c.requestTo(ctx, "https://server/")
 }
 
-func (f *fake) requestTo(ctx context.Context, url string) (*http.Response, error) {
+func (c *client) requestTo(ctx context.Context, url string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
-	return f.send.RoundTrip(r)
+	return c.send.RoundTrip(r)
 }
 
 func get(ctx context.Context, t *testing.T, send http.RoundTripper, url string) {

@@ -18,26 +18,30 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// pulling is a cluster in which the Pod of StatefulSet db fails to pull its
-// image after some time, and retries in vain.
-type pulling struct {
-	memcluster.Scripted
-	after time.Duration
-}
-
-func (c *pulling) Watch(ctx context.Context, kind kube.Kind, namespace string, query kube.Query, changed func(kube.WatchEvent)) {
-	if kind.Resource.Resource != "pods" {
-		c.Scripted.Watch(ctx, kind, namespace, query, changed)
-		return
+// failingPull returns a cluster in which the Pod of StatefulSet db fails to pull its image
+// after some time, and retries in vain until ctx is done.
+func failingPull(ctx context.Context, after time.Duration) *memcluster.Scripted {
+	id := object.ID{Group: "apps", Kind: "StatefulSet", Namespace: "shop", Name: "db"}
+	pod := podOf("db", "ContainerCreating")
+	cluster := &memcluster.Scripted{
+		Scripts: map[object.ID]memcluster.Script{id: {Never: true}},
+		Outside: map[object.ID]*unstructured.Unstructured{apply.Meta(pod).ID: pod},
 	}
-	changed(kube.WatchEvent{Listed: true, Objects: []*unstructured.Unstructured{podOf("db", "ContainerCreating")}})
-	pause(ctx, c.after)
-	for ctx.Err() == nil {
-		for _, reason := range []string{"ImagePullBackOff", "ErrImagePull"} {
-			changed(kube.WatchEvent{Objects: []*unstructured.Unstructured{podOf("db", reason)}})
-			pause(ctx, 3*time.Second)
+	cluster.Refuse = func(verb string, kind kube.Kind, _, _ string) error {
+		if verb == "watch" && kind.Resource.Resource == "pods" {
+			go func() {
+				pause(ctx, after)
+				for ctx.Err() == nil {
+					for _, reason := range []string{"ImagePullBackOff", "ErrImagePull"} {
+						cluster.Tell(podOf("db", reason))
+						pause(ctx, 3*time.Second)
+					}
+				}
+			}()
 		}
+		return nil
 	}
+	return cluster
 }
 
 // pause waits for d, or until ctx is done.
@@ -62,26 +66,27 @@ func podOf(workload, reason string) *unstructured.Unstructured {
 
 // A Pod that cannot start is reported within five seconds of the cluster's
 // report, once, and without values of Secrets.
-func TestPodTroubleIsToldWhileWaiting(t *testing.T) {
+func TestPodProblemIsReportedWhileWaiting(t *testing.T) {
 	for _, after := range []time.Duration{0, 10 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			id := object.ID{Group: "apps", Kind: "StatefulSet", Namespace: "shop", Name: "db"}
-			cluster := &pulling{Scripted: memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{id: {Never: true}}}, after: after}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			cluster := failingPull(ctx, after)
 			secret := testSecret("s")
 			secret["stringData"] = map[string]any{"password": "hunter2hunter2"}
 			plan, stream := planOf(t, secret, map[string]any{
 				"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": map[string]any{"name": "db", "namespace": "shop"},
 				"spec": map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": "db"}}},
 			})
-			begun, told := time.Now(), []apply.Event{}
+			start, reported := time.Now(), []apply.Event{}
 			_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Events: func(e apply.Event) {
 				if e.State == apply.Waiting && strings.Contains(e.Detail, "Image") {
-					told = append(told, e)
+					reported = append(reported, e)
 				}
 			}}.Run(t.Context(), plan, stream.Objects)
-			require.Len(t, told, 1)
-			require.LessOrEqual(t, told[0].Time.Sub(begun), after+5*time.Second)
-			require.Regexp(t, `; container c: ImagePullBackOff: no such image of \(value of a Secret\) \(Pod db-0\)$`, told[0].Detail)
+			require.Len(t, reported, 1)
+			require.LessOrEqual(t, reported[0].Time.Sub(start), after+5*time.Second)
+			require.Regexp(t, `; container c: ImagePullBackOff: no such image of \(value of a Secret\) \(Pod db-0\)$`, reported[0].Detail)
 			require.NotContains(t, err.Error(), "Image", "the diagnosis below it says so")
 		})
 	}
