@@ -1,14 +1,18 @@
 package apply_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -66,4 +70,40 @@ func setDeleted(live *unstructured.Unstructured, at time.Time) {
 
 func stepOf(plan *ordering.Plan, id object.ID) ordering.Step {
 	return plan.Steps[slices.IndexFunc(plan.Steps, func(s ordering.Step) bool { return s.ID == id })]
+}
+
+// failureOf returns the error of a resource among those of a run.
+func failureOf(t *testing.T, err error, id object.ID) *apply.Error {
+	t.Helper()
+	for _, e := range ordering.FlattenErrors(err) {
+		var failure *apply.Error
+		if errors.As(e, &failure) && failure.ID == id {
+			return failure
+		}
+	}
+	require.Fail(t, "the resource has not failed", "%s: %v", id, err)
+	return nil
+}
+
+// requireTimeout requires that a resource timed out after a limit of a scope.
+func requireTimeout(t *testing.T, err error, id object.ID, after time.Duration, scope string) *apply.TimeoutError {
+	t.Helper()
+	var timeout *apply.TimeoutError
+	require.ErrorAs(t, failureOf(t, err, id), &timeout)
+	require.Equal(t, after, timeout.After)
+	require.Equal(t, scope, timeout.Scope)
+	return timeout
+}
+
+// requireLeft requires that the run's timeout left resources unfinished.
+func requireLeft(t *testing.T, err error, after time.Duration, ids ...object.ID) {
+	t.Helper()
+	var timeout *apply.RunTimeoutError
+	require.ErrorAs(t, err, &timeout)
+	require.Equal(t, after, timeout.After)
+	var left []object.ID
+	for _, r := range timeout.Unfinished {
+		left = append(left, r.ID)
+	}
+	require.Equal(t, ids, left)
 }

@@ -112,7 +112,7 @@ func TestAPassDoesNotWaitForARetry(t *testing.T) {
 
 		answer = apierrors.NewForbidden(unstructuredResource("pods"), "app", nil)
 		_, err := p.applier.Run(t.Context(), p.plan, p.stream.Objects)
-		require.ErrorContains(t, err, "apply Pod shop/app: ")
+		require.Equal(t, apply.OpApply, failureOf(t, err, pod("app")).Op)
 
 		answer = nil
 		writes, _ := p.pass()

@@ -15,6 +15,7 @@ import (
 	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // needing returns a Pod that is in no layer and depends on the entries of its
@@ -77,15 +78,16 @@ func TestItsOwnTimeBoundsEveryWait(t *testing.T) {
 		p["apiVersion"], p["kind"] = "rockets.example/v1", "Rocket"
 		return p
 	}
+	rocket := object.ID{Group: "rockets.example", Kind: "Rocket", Namespace: "shop", Name: "web"}
 	for name, c := range map[string]struct {
 		web   map[string]any
 		after time.Duration
-		says  string
+		id    object.ID
 	}{
-		"outside, shorter than the wave": {external("10s"), 10 * time.Second, "Pod shop/web: not applied after 10s (resource timeout): it needs Pod shop/db, which is not in this stream: it does not exist"},
-		"outside, longer than the wave":  {external("10m"), 10 * time.Minute, "Pod shop/web: not applied after 10m0s (resource timeout): it needs Pod shop/db"},
-		"kind, shorter than its wait":    {unserved("10s"), 10 * time.Second, "Rocket.rockets.example shop/web: not applied after 10s (resource timeout): the cluster does not serve kind Rocket"},
-		"kind, longer than its wait":     {unserved("3m"), 3 * time.Minute, "Rocket.rockets.example shop/web: not applied after 3m0s (resource timeout): the cluster does not serve kind Rocket"},
+		"outside, shorter than the wave": {external("10s"), 10 * time.Second, pod("web")},
+		"outside, longer than the wave":  {external("10m"), 10 * time.Minute, pod("web")},
+		"kind, shorter than its wait":    {unserved("10s"), 10 * time.Second, rocket},
+		"kind, longer than its wait":     {unserved("3m"), 3 * time.Minute, rocket},
 	} {
 		for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
 			t.Run(name, func(t *testing.T) {
@@ -94,7 +96,7 @@ func TestItsOwnTimeBoundsEveryWait(t *testing.T) {
 					cluster := &memcluster.Scripted{Serves: func(kind string) bool { return kind == "Pod" }, Outside: map[object.ID]*unstructured.Unstructured{pod("db"): nil}}
 					start := time.Now()
 					_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Schedule: schedule}.Run(t.Context(), plan, stream.Objects)
-					require.ErrorContains(t, err, c.says)
+					require.True(t, requireTimeout(t, err, c.id, c.after, "resource").NotApplied)
 					require.Equal(t, c.after, time.Since(start))
 				})
 			})
@@ -121,9 +123,10 @@ func TestAFailedWaveWaitsForNoExternalDependency(t *testing.T) {
 		}
 		start := time.Now()
 		summary, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
-		require.ErrorContains(t, err, "apply Pod shop/bad: no")
-		require.ErrorContains(t, err, "apply Pod shop/worse: no")
-		require.ErrorContains(t, err, "the cluster does not serve kind Rocket of rockets.example/v1", "no faults are left for the next run to name")
+		require.Equal(t, progress.CodeInvalid, failureOf(t, err, pod("bad")).Code())
+		require.Equal(t, progress.CodeInvalid, failureOf(t, err, pod("worse")).Code())
+		rocket := object.ID{Group: "rockets.example", Kind: "Rocket", Namespace: "shop", Name: "rocket"}
+		require.Equal(t, progress.CodeNotServed, failureOf(t, err, rocket).Code(), "no faults are left for the next run to name")
 		require.Equal(t, map[string]apply.State{
 			"bad": apply.Failed, "worse": apply.Failed, "slow": apply.Ready,
 			"web": apply.NotStarted, "behind": apply.NotStarted, "rocket": apply.Failed,
@@ -140,7 +143,7 @@ func TestRunFindsAnExistingExternalDependency(t *testing.T) {
 		_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 		require.NoError(t, err)
 		require.Zero(t, time.Since(start))
-		require.Len(t, cluster.Opened(), 1, "one watch for both who need it")
+		require.Len(t, cluster.Opened(), 1, "one watch for both dependents")
 	})
 }
 
@@ -165,7 +168,7 @@ func TestRunTimesOutOnAnExternalDependency(t *testing.T) {
 				plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"), dependent("behind", "web"))
 				cluster := &memcluster.Scripted{Outside: map[object.ID]*unstructured.Unstructured{pod("db"): c.live}}
 				summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
-				require.EqualError(t, err, "wave 1/2: apply Pod shop/web: not applied after 1m0s (wave timeout): it needs Pod shop/db, which is not in this stream: "+c.says)
+				require.Contains(t, requireTimeout(t, err, pod("web"), time.Minute, "wave").Last, c.says)
 				require.Equal(t, map[string]apply.State{"web": apply.TimedOut, "behind": apply.Skipped}, states(summary))
 				require.Equal(t, time.Minute, time.Since(now))
 			})
@@ -187,7 +190,7 @@ func TestRunBoundsTheWaitForExternalDependencies(t *testing.T) {
 		plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"))
 		cluster := &memcluster.Scripted{Outside: map[object.ID]*unstructured.Unstructured{pod("db"): nil}}
 		_, err := apply.Applier{Cluster: cluster, Schedule: apply.Graph, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
-		require.ErrorContains(t, err, "not applied after 1m0s (wave timeout): it needs Pod shop/db")
+		requireTimeout(t, err, pod("web"), time.Minute, "wave")
 	})
 }
 
@@ -206,13 +209,13 @@ func TestRunWaitsForProvidedKinds(t *testing.T) {
 			cluster := &memcluster.Scripted{Serves: func(kind string) bool { return kind != "Rocket" || time.Since(start) > 2*time.Minute }}
 			_, err := apply.Applier{Cluster: cluster, Schedule: schedule}.Run(t.Context(), plan, stream.Objects)
 			require.NoError(t, err)
-			require.LessOrEqual(t, time.Since(start), 4*time.Minute, "even when nothing tells of it")
+			require.LessOrEqual(t, time.Since(start), 4*time.Minute, "although no watch reports it")
 		})
 		synctest.Test(t, func(t *testing.T) {
 			plan, stream := planOf(t, manifests()...)
 			cluster := &memcluster.Scripted{Serves: func(kind string) bool { return kind != "Rocket" }}
 			_, err := apply.Applier{Cluster: cluster, Schedule: schedule}.Run(t.Context(), plan, stream.Objects)
-			require.ErrorContains(t, err, "apply Rocket.example.com shop/moon: not applied after 5m0s (wave timeout): its kind, which Pod shop/operator defines, is not served yet")
+			requireTimeout(t, err, object.ID{Group: "example.com", Kind: "Rocket", Namespace: "shop", Name: "moon"}, 5*time.Minute, "wave")
 		})
 		synctest.Test(t, func(t *testing.T) {
 			plan, stream := planOf(t, manifests()...)
@@ -282,6 +285,6 @@ func TestRunNoticesADeletedExternalDependency(t *testing.T) {
 			cluster.Send(kube.WatchEvent{Deleted: true, Objects: []*unstructured.Unstructured{livePod("db", true)}})
 		})
 		_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
-		require.ErrorContains(t, err, "it needs Pod shop/db, which is not in this stream: it does not exist")
+		requireTimeout(t, err, pod("web"), time.Minute, "wave")
 	})
 }

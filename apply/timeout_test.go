@@ -13,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // annotated adds an annotation to a manifest.
@@ -46,23 +47,23 @@ func TestTimeoutsOfEveryScope(t *testing.T) {
 		slow    map[string]any
 		options ordering.Options
 		after   time.Duration
-		says    string
+		scope   string
 	}{
-		"resource":                  {slow: annotated(plainPod("slow"), "ordapply.dev/timeout", "10s"), after: 10 * time.Second, says: "(resource timeout)"},
-		"resource, as HIP-0025":     {slow: annotated(plainPod("slow"), "helm.sh/readiness-timeout", "10s"), after: 10 * time.Second, says: "(resource timeout)"},
-		"resource before kind":      {slow: annotated(plainPod("slow"), "ordapply.dev/timeout", "10s"), options: kinds, after: 10 * time.Second, says: "(resource timeout)"},
-		"kind":                      {slow: plainPod("slow"), options: kinds, after: 20 * time.Second, says: "(kind timeout)"},
-		"kind before layer":         {slow: layer(testPod("slow", 0, "")), options: kinds, after: 20 * time.Second, says: "(kind timeout)"},
-		"layer":                     {slow: layer(testPod("slow", 0, "")), after: 30 * time.Second, says: "(layer app/l0 timeout)"},
-		"wave":                      {slow: plainPod("slow"), after: time.Minute, says: "(wave timeout)"},
-		"resource longer than wave": {slow: annotated(plainPod("slow"), "ordapply.dev/timeout", "10m"), after: 10 * time.Minute, says: "(resource timeout)"},
-		"kind longer than wave":     {slow: plainPod("slow"), options: long, after: 20 * time.Minute, says: "(kind timeout)"},
+		"resource":                  {slow: annotated(plainPod("slow"), "ordapply.dev/timeout", "10s"), after: 10 * time.Second, scope: "resource"},
+		"resource, as HIP-0025":     {slow: annotated(plainPod("slow"), "helm.sh/readiness-timeout", "10s"), after: 10 * time.Second, scope: "resource"},
+		"resource before kind":      {slow: annotated(plainPod("slow"), "ordapply.dev/timeout", "10s"), options: kinds, after: 10 * time.Second, scope: "resource"},
+		"kind":                      {slow: plainPod("slow"), options: kinds, after: 20 * time.Second, scope: "kind"},
+		"kind before layer":         {slow: layer(testPod("slow", 0, "")), options: kinds, after: 20 * time.Second, scope: "kind"},
+		"layer":                     {slow: layer(testPod("slow", 0, "")), after: 30 * time.Second, scope: "layer app/l0"},
+		"wave":                      {slow: plainPod("slow"), after: time.Minute, scope: "wave"},
+		"resource longer than wave": {slow: annotated(plainPod("slow"), "ordapply.dev/timeout", "10m"), after: 10 * time.Minute, scope: "resource"},
+		"kind longer than wave":     {slow: plainPod("slow"), options: long, after: 20 * time.Minute, scope: "kind"},
 	} {
 		for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					took, err := runFor(t, 0, apply.Applier{WaveTimeout: time.Minute, Schedule: schedule}, c.options, c.slow, plainPod("quick"))
-					require.ErrorContains(t, err, "wait for Pod shop/slow: not ready after "+c.after.String()+" "+c.says)
+					requireTimeout(t, err, pod("slow"), c.after, c.scope)
 					require.Equal(t, c.after, took)
 				})
 			})
@@ -90,7 +91,7 @@ func TestAWaveTimeoutDoesNotCutShortALongerOne(t *testing.T) {
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("slow"): {Latency: 150 * time.Second}, pod("behind"): {Never: true}}}
 		start := time.Now()
 		_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
-		require.ErrorContains(t, err, "wait for Pod shop/behind: not ready after 1m0s (wave timeout)")
+		requireTimeout(t, err, pod("behind"), time.Minute, "wave")
 		require.Equal(t, 3*time.Minute, time.Since(start))
 	})
 }
@@ -111,7 +112,7 @@ func TestALayerTimeoutDoesNotCutShortALongerOne(t *testing.T) {
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("slow"): {Latency: 45 * time.Second}, pod("behind"): {Never: true}}}
 		start := time.Now()
 		_, err := apply.Applier{Cluster: cluster, Schedule: apply.Graph}.Run(t.Context(), plan, stream.Objects)
-		require.ErrorContains(t, err, "wait for Pod shop/behind: not ready after 30s (layer app/l0 timeout)")
+		requireTimeout(t, err, pod("behind"), 30*time.Second, "layer app/l0")
 		require.Equal(t, time.Minute, time.Since(start))
 	})
 }
@@ -127,7 +128,7 @@ func TestALayersTimeIsCountedTogether(t *testing.T) {
 		}}
 		start := time.Now()
 		_, err := apply.Applier{Cluster: cluster, Schedule: apply.Graph}.Run(t.Context(), plan, stream.Objects)
-		require.ErrorContains(t, err, "wait for Pod shop/web: not ready after 1m30s (stack shop timeout)")
+		requireTimeout(t, err, pod("web"), 90*time.Second, "stack shop")
 		require.Equal(t, 4*time.Minute+30*time.Second, time.Since(start))
 	})
 }
@@ -168,7 +169,7 @@ func TestAStacksTimeSpansItsWaves(t *testing.T) {
 		})
 		synctest.Test(t, func(t *testing.T) {
 			summary, err := runStacks(t, apply.Applier{Schedule: schedule}, stackOf(90*time.Second), scripts)
-			require.ErrorContains(t, err, "wait for Pod shop/web: not ready after 1m30s (stack shop timeout)")
+			requireTimeout(t, err, pod("web"), 90*time.Second, "stack shop")
 			require.Equal(t, map[string]apply.State{"base": apply.Ready, "base2": apply.Ready, "db": apply.Ready, "web": apply.TimedOut}, states(summary))
 		})
 	}
@@ -185,7 +186,7 @@ func TestGraphWaitsForWholeStacks(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		summary, err := runStacks(t, apply.Applier{Schedule: apply.Graph}, stackOf(0), map[object.ID]memcluster.Script{pod("base2"): {Errs: []error{apierrors.NewBadRequest("no")}}})
-		require.EqualError(t, err, "wave 1/3 (base/first, base/second): apply Pod shop/base2: no")
+		require.Equal(t, apply.OpApply, failureOf(t, err, pod("base2")).Op)
 		require.Equal(t, map[string]apply.State{"base": apply.Ready, "base2": apply.Failed, "db": apply.Skipped, "web": apply.Skipped}, states(summary))
 	})
 }
@@ -215,7 +216,7 @@ func TestWithoutTimes(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		d, err := took(t, &memcluster.Scripted{Serves: func(string) bool { return false }}, apply.Applier{KindTimeout: -1}, rocket())
-		require.ErrorContains(t, err, "the cluster does not serve kind Rocket of rockets.example/v1. Either")
+		require.Equal(t, progress.CodeNotServed, progress.CodeOf(err))
 		require.Zero(t, d)
 	})
 	for grace, want := range map[time.Duration]time.Duration{0: 15 * time.Second, -1: 0} {
@@ -240,14 +241,14 @@ func TestTheMostSpecificTimeoutHolds(t *testing.T) {
 	for _, c := range []struct {
 		levels int // number of timeouts, from the least specific
 		after  time.Duration
-		says   string
+		scope  string
 	}{
-		{5, 50 * time.Second, "(resource timeout)"},
-		{4, 40 * time.Second, "(kind timeout)"},
-		{3, 30 * time.Second, "(layer app/l0 timeout)"},
-		{2, 20 * time.Second, "(wave timeout)"},
+		{5, 50 * time.Second, "resource"},
+		{4, 40 * time.Second, "kind"},
+		{3, 30 * time.Second, "layer app/l0"},
+		{2, 20 * time.Second, "wave"},
 	} {
-		t.Run(c.says, func(t *testing.T) {
+		t.Run(c.scope, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				slow, options := testPod("slow", 0, ""), ordering.Options{}
 				applier := apply.Applier{WaveTimeout: 20 * time.Second, Timeout: 10 * time.Minute}
@@ -261,11 +262,11 @@ func TestTheMostSpecificTimeoutHolds(t *testing.T) {
 					annotated(slow, "ordapply.dev/timeout", "50s")
 				}
 				took, err := runFor(t, 0, applier, options, slow)
-				require.ErrorContains(t, err, c.says)
+				requireTimeout(t, err, pod("slow"), c.after, c.scope)
 				require.Equal(t, c.after, took)
 				applier.Timeout = 10 * time.Second
 				took, err = runFor(t, 0, applier, options, slow)
-				require.ErrorContains(t, err, "not ready after 10s (run timeout)")
+				requireTimeout(t, err, pod("slow"), 10*time.Second, "run")
 				require.Equal(t, 10*time.Second, took)
 			})
 		})

@@ -43,7 +43,7 @@ func TestWaitsForReadinessWhereThePlanSays(t *testing.T) {
 		plan, stream := planOf(t, early()...)
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("early"): {Never: true}}}
 		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
-		require.ErrorContains(t, err, "wait for Pod shop/early: not ready after 1m0s (wave timeout)")
+		requireTimeout(t, err, pod("early"), time.Minute, "wave")
 		require.Equal(t, map[string]apply.State{"early": apply.TimedOut, "s": apply.Ready, "last": apply.Skipped}, states(summary))
 	})
 }
@@ -70,7 +70,7 @@ func TestAPassedGateThatADependentStillNeeds(t *testing.T) {
 		plan, stream := planOf(t, manifests()...)
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): {Never: true}}}
 		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
-		require.ErrorContains(t, err, "wait for Pod shop/db: not ready after 1m0s (wave timeout)")
+		requireTimeout(t, err, pod("db"), time.Minute, "wave")
 		require.Equal(t, map[string]apply.State{"db": apply.TimedOut, "web": apply.Skipped}, states(summary))
 	})
 }
