@@ -32,7 +32,7 @@ func TestRunNoticesNewEndpoints(t *testing.T) {
 				start := time.Now()
 				cluster := &memcluster.Scripted{
 					Backed: func() bool { return time.Since(start) >= comes },
-					Store:  memcluster.Store{Refuse: memcluster.ForbidsWatch(func(namespace string) bool { return c.unwatchable && namespace == "shop" })},
+					Store:  memcluster.Store{Faults: memcluster.Faults{Refuse: memcluster.ForbidsWatch(func(namespace string) bool { return c.unwatchable && namespace == "shop" })}},
 				}
 				time.AfterFunc(comes/2, func() { cluster.Send(endpoints(false)) })
 				time.AfterFunc(comes, func() { cluster.Send(endpoints(true)) })

@@ -255,7 +255,7 @@ func TestRunNoticesANewKind(t *testing.T) {
 				const comes = 130 * time.Second
 				cluster := &memcluster.Scripted{
 					Serves: func(kind string) bool { return kind != "Rocket" || time.Since(start) >= comes },
-					Store:  memcluster.Store{Refuse: memcluster.ForbidsWatch(func(string) bool { return c.unwatchable })},
+					Store:  memcluster.Store{Faults: memcluster.Faults{Refuse: memcluster.ForbidsWatch(func(string) bool { return c.unwatchable })}},
 				}
 				for n, definition := range c.definitions {
 					time.AfterFunc(comes-time.Duration(n)*c.every, func() {

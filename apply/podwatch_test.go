@@ -19,7 +19,7 @@ import (
 )
 
 // failingPull returns a cluster in which the Pod of StatefulSet db fails to pull its image
-// after some time, and retries in vain until ctx is done.
+// after some time, and retries until ctx is done.
 func failingPull(ctx context.Context, after time.Duration) *memcluster.Scripted {
 	id := object.ID{Group: "apps", Kind: "StatefulSet", Namespace: "shop", Name: "db"}
 	pod := podOf("db", "ContainerCreating")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/test/memcluster"
+	"github.com/ordapply/ordapply/internal/test/seeds"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -26,7 +27,7 @@ import (
 // deadlock, which synctest reports.
 func TestEveryRunKeepsItsPlan(t *testing.T) {
 	runs := 0
-	for seed := range uint64(400) {
+	for seed := range seeds.UpTo(400) {
 		for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
 			synctest.Test(t, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 7))
@@ -41,7 +42,7 @@ func TestEveryRunKeepsItsPlan(t *testing.T) {
 			require.False(t, t.Failed(), "seed %d, schedule %d", seed, schedule)
 		}
 	}
-	require.Greater(t, runs, 400, "most random graphs have a plan")
+	require.Greater(t, runs, int(seeds.UpTo(400)), "most random graphs have a plan")
 }
 
 // world is one random stream, its cluster, and the outcome.

@@ -45,7 +45,7 @@ func TestObjectsDeletedWithTheirNamespaceAreSentAgain(t *testing.T) {
 // A LIST that does not answer is bounded by the run's timeout.
 func TestSnapshotKeepsToTheRunTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := &memcluster.Scripted{Store: memcluster.Store{Hangs: func(string) bool { return true }}}
+		cluster := &memcluster.Scripted{Store: memcluster.Store{Faults: memcluster.Faults{Hangs: func(string) bool { return true }}}}
 		plan, stream := planOf(t, testPod("a", 0, ""))
 		summary, err := apply.Applier{Cluster: cluster, Timeout: 5 * time.Second}.Run(t.Context(), plan, stream.Objects)
 		require.Error(t, err)

@@ -35,7 +35,7 @@ func TestWaitsForReadinessWhereThePlanSays(t *testing.T) {
 		for i, e := range cluster.Happened() {
 			at[e] = i
 		}
-		require.Less(t, at[memcluster.Entry{ID: secret("s"), What: "sent"}], at[memcluster.Entry{ID: pod("early"), What: "ready"}], "the Secret does not wait for who needs it")
+		require.Less(t, at[memcluster.Entry{ID: secret("s"), What: "sent"}], at[memcluster.Entry{ID: pod("early"), What: "ready"}], "the Secret does not wait for its dependents")
 		require.Greater(t, at[memcluster.Entry{ID: pod("last"), What: "sent"}], at[memcluster.Entry{ID: pod("early"), What: "ready"}])
 	})
 	// If it never becomes ready, the wave that waits for it reports that.

@@ -1,4 +1,5 @@
-// Package applyset implements the rules of apply sets (KEP-3659): a set's ID,
+// Package applyset implements the rules of apply sets (KEP-3659), each of which other
+// tools call an inventory: a set's ID,
 // the kinds and namespaces that its parent lists, the owner of an object,
 // whether an object is as it was last applied, and what may be pruned. It is
 // pure: it reads and returns objects only.

@@ -17,7 +17,7 @@ import (
 
 // Watch implements Cluster with one LIST and one WATCH. client-go's reflector
 // lists again after 410, a closed connection or a replaced CRD; objects are
-// passed on and not cached. Where LIST or WATCH is refused, Watch reports
+// passed on and not cached, so that there is no informer and are no tombstones. Where LIST or WATCH is refused, Watch reports
 // Forbidden and returns.
 func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, query Query, changed func(WatchEvent)) {
 	ctx, stop := context.WithCancel(ctx)

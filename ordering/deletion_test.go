@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/test/plancase"
+	"github.com/ordapply/ordapply/internal/test/seeds"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -64,7 +65,7 @@ func deletion(d *ordering.Deletion, err error) string {
 // waves that reverse the layers; custom resources before their CRDs, and
 // namespaced resources before their Namespace.
 func TestDeletionOfAnyPlan(t *testing.T) {
-	for seed := range uint64(2000) {
+	for seed := range seeds.UpTo(2000) {
 		w := plancase.NewWorld(seed)
 		plan, err := ordering.Build(w.Resources, w.Options)
 		if err != nil {

@@ -65,9 +65,9 @@ func checkWorld(t *testing.T, seed uint64) bool {
 func requireTrue(t *testing.T, err error, name string) {
 	var cycle *ordering.CycleError
 	if errors.As(err, &cycle) {
-		road := cycle.Cycle()
-		for i, e := range road {
-			require.Equal(t, e.To, road[(i+1)%len(road)].From, name)
+		path := cycle.Cycle()
+		for i, e := range path {
+			require.Equal(t, e.To, path[(i+1)%len(path)].From, name)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/test/plancase"
+	"github.com/ordapply/ordapply/internal/test/seeds"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -16,7 +17,7 @@ import (
 // all earlier waves; within a wave, a step precedes one of an earlier layer
 // only if another step needs it there.
 func TestSequenceOfAnyPlan(t *testing.T) {
-	for seed := range uint64(2000) {
+	for seed := range seeds.UpTo(2000) {
 		w := plancase.NewWorld(seed)
 		plan, err := ordering.Build(w.Resources, w.Options)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/test/plancase"
+	"github.com/ordapply/ordapply/internal/test/seeds"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -15,7 +16,7 @@ import (
 // others.
 func TestFilterKeepsTheOrder(t *testing.T) {
 	planned := 0
-	for seed := range uint64(300) {
+	for seed := range seeds.UpTo(300) {
 		w := plancase.NewWorld(seed)
 		plan, err := ordering.Build(w.Resources, w.Options)
 		if err != nil {
@@ -47,5 +48,5 @@ func TestFilterKeepsTheOrder(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, planned, 50)
+	require.Greater(t, planned, int(seeds.UpTo(50)))
 }

@@ -1,5 +1,6 @@
 // Package preview finds out what a run would do, without doing it: it reads the live
-// objects, and sends server-side dry runs of what is not proven unchanged.
+// objects, and sends server-side dry runs of what is not proven unchanged. So it also
+// shows drift: what was changed in the cluster since the last apply.
 //
 //	found, err := preview.Of(ctx, preview.Input{Cluster: kube.NewReadOnly(cluster), Plan: plan, Snapshot: reader})
 //	for _, row := range found.Rows {

@@ -44,8 +44,8 @@ func TestWhatKeepsANamespace(t *testing.T) {
 		how   func(*memcluster.Scripted, *unstructured.Unstructured)
 		keeps bool
 	}{
-		"somebody's":                {id: in("ConfigMap", "theirs"), keeps: true},
-		"a Pod that nobody owns":    {id: in("Pod", "alone"), keeps: true},
+		"of another client":         {id: in("ConfigMap", "theirs"), keeps: true},
+		"a Pod without an owner":    {id: in("Pod", "alone"), keeps: true},
 		"a record of the set":       {id: in("Secret", "record")},
 		"the default account":       {id: in("ServiceAccount", "default")},
 		"another account":           {id: in("ServiceAccount", "builder"), keeps: true},

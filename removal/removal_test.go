@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/internal/test/memcluster"
+	"github.com/ordapply/ordapply/internal/test/seeds"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -55,7 +56,7 @@ func wave(ids ...object.ID) []object.ID { return ids }
 // synctest reports.
 func TestEveryRemovalKeepsItsOrder(t *testing.T) {
 	ended := map[progress.State]int{}
-	for seed := range uint64(600) {
+	for seed := range seeds.UpTo(600) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 11))
 			cluster, order := randomRemoval(rng)

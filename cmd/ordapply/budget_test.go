@@ -213,10 +213,10 @@ func TestRequestBudgetOfAWait(t *testing.T) {
 				"addressType: IPv4\nports: [{port: 443}]\nendpoints: [{addresses: [10.0.0.1], conditions: {ready: true}}]\n",
 			requested: "endpointslices",
 		},
-		"a kind that somebody else brings": {
-			stream: "apiVersion: late.budget.example/v1\nkind: Latecomer\nmetadata: {name: one, namespace: default}\n",
-			comes: "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: latecomers.late.budget.example}\n" +
-				"spec: {group: late.budget.example, scope: Namespaced, names: {kind: Latecomer, plural: latecomers}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n",
+		"a kind that another client installs": {
+			stream: "apiVersion: late.budget.example/v1\nkind: Widget\nmetadata: {name: one, namespace: default}\n",
+			comes: "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.late.budget.example}\n" +
+				"spec: {group: late.budget.example, scope: Namespaced, names: {kind: Widget, plural: widgets}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n",
 			requested: "/apis/late.budget.example/v1",
 		},
 	} {

@@ -180,7 +180,7 @@ metadata: {name: protected, namespace: default}
 			cluster.Kubectl(t, "delete", "configmap", "replaced")
 			cluster.Kubectl(t, "create", "configmap", "replaced")
 		case "changed":
-			cluster.Kubectl(t, "label", "configmap", "changed", "somebody=else")
+			cluster.Kubectl(t, "label", "configmap", "changed", "changed=yes")
 		case "protected":
 			cluster.Kubectl(t, "annotate", "configmap", "protected", "ordapply.dev/lifecycle=keep")
 		}

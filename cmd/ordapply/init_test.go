@@ -16,6 +16,7 @@ import (
 	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/internal/test/corpora"
 	"github.com/ordapply/ordapply/internal/test/plancase"
+	"github.com/ordapply/ordapply/internal/test/seeds"
 	"github.com/ordapply/ordapply/internal/vet"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -107,7 +108,7 @@ func requireInit(t *testing.T, args ...string) {
 // For random streams with random labels, the order is valid, every selector matches, the
 // plan exists, and vet finds nothing that it does not find without the order.
 func TestInitIsSound(t *testing.T) {
-	for seed := range uint64(1500) {
+	for seed := range seeds.UpTo(1500) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		w := plancase.NewWorld(seed)
 		w.Options.Stacks, w.Options.ApplicationOf = nil, nil

@@ -30,7 +30,7 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 	up.Store(true)
 	guard(t, cluster, "deny", up, false)
 	theirs := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: default}\ndata: {a: theirs}\n"
-	code, output := applyThrough(cluster.Kubeconfig, []byte(theirs), "--field-manager", "somebody")
+	code, output := applyThrough(cluster.Kubeconfig, []byte(theirs), "--field-manager", "another-tool")
 	require.Equal(t, exit.Done, code, output)
 	for name, c := range map[string]struct{ manifest, says string }{
 		"denied":        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: denied, namespace: default, labels: {guarded: deny}}\n", `admission webhook "deny.guard.example" denied the request: not this one`},

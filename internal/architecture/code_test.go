@@ -2,9 +2,7 @@ package architecture
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,29 +166,4 @@ func importsOf(file *ast.File) []string {
 		paths = append(paths, strings.Trim(spec.Path.Value, `"`))
 	}
 	return paths
-}
-
-// eachFile calls visit for every Go file of the module except tests.
-func eachFile(t *testing.T, visit func(pkg, path string, file *ast.File)) {
-	root := filepath.Join("..", "..")
-	visited := 0
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		require.NoError(t, err)
-		if entry.IsDir() {
-			return skipFolder(root, path)
-		}
-		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-		require.NoError(t, err)
-		rel, err := filepath.Rel(root, path)
-		require.NoError(t, err)
-		rel = filepath.ToSlash(rel)
-		visit(filepath.ToSlash(filepath.Dir(rel)), rel, parsed)
-		visited++
-		return nil
-	})
-	require.NoError(t, err)
-	require.Greater(t, visited, 100)
 }

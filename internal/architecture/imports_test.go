@@ -4,12 +4,8 @@
 package architecture
 
 import (
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -122,7 +118,7 @@ func importTable() []tier {
 			{"internal/access", "what a run must be allowed to do, and whether it is", []string{"health", "internal/ignorefields", "kube", "object", "ordering"}},
 			{"internal/diagnose", "why a resource is not ready, or not deleted", []string{"internal/contents", "internal/kubeerr", "internal/plain", "internal/redact", "internal/statusreader", "kube", "object", "progress"}},
 		}},
-		{title: "the live objects beside the manifests", packages: []pkgRow{
+		{title: "live objects and their manifests", packages: []pkgRow{
 			{"internal/invalid", "what a PATCH that was rejected as invalid needs", []string{"applyset", "internal/fieldset", "internal/kubeerr", "internal/ownership", "kube", "progress"}},
 			{"internal/snapshot", "reads live objects, and proves which are unchanged", []string{"applyset", "health", "internal/activity", "internal/desired", "internal/kubeerr", "internal/loop", "internal/ownership", "kube", "object", "ordering"}},
 			{"internal/readiness", "judges the status of what was applied, as far as it can be trusted yet", []string{"health", "internal/loop", "kube", "object"}},
@@ -230,7 +226,7 @@ func importTable() []tier {
 		{title: "tests of the whole", packages: []pkgRow{
 			{"internal/architecture", "imports, sizes, this page", nil},
 			{"internal/test/cases", "the cases of testdata", nil},
-			{"internal/test/helmreferee", "hooks beside Helm's own", nil},
+			{"internal/test/helmreferee", "hooks compared with Helm's own", nil},
 			{"internal/readme", "the commands of README and docs", nil},
 		}},
 		{title: "test support", packages: []pkgRow{
@@ -246,6 +242,7 @@ func importTable() []tier {
 			{"internal/test/auditlog", "reads an API server's audit log", nil},
 			{"internal/test/corpora", "the folder of real streams, which ORDAPPLY_CORPORA names", nil},
 			{"internal/test/bigstream", "generates streams of any size", nil},
+			{"internal/test/seeds", "how many random cases a property test tries", nil},
 		}},
 	}
 }
@@ -356,32 +353,6 @@ func TestPurePackagesHaveNoSideEffects(t *testing.T) {
 			assert.False(t, path == no || strings.HasPrefix(path, no+"/"), "%s: package %s is pure and may not import %s", file, pkg, path)
 		}
 	})
-}
-
-// eachImport calls visit for every import of every Go file of the module.
-// Folders with their own go.mod, such as localcluster, are not part of it.
-func eachImport(t *testing.T, visit func(pkg, file, path string, test bool)) {
-	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		require.NoError(t, err)
-		if entry.IsDir() {
-			return skipFolder(root, path)
-		}
-		if filepath.Ext(path) != ".go" {
-			return nil
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-		require.NoError(t, err)
-		rel, err := filepath.Rel(root, path)
-		require.NoError(t, err)
-		for _, spec := range parsed.Imports {
-			imported, err := strconv.Unquote(spec.Path.Value)
-			require.NoError(t, err)
-			visit(filepath.ToSlash(filepath.Dir(rel)), rel, imported, strings.HasSuffix(path, "_test.go"))
-		}
-		return nil
-	})
-	require.NoError(t, err)
 }
 
 func skipFolder(root, path string) error {

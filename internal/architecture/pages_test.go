@@ -2,9 +2,6 @@ package architecture
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -111,28 +108,14 @@ func namesOfTheRepository(t *testing.T) *repository {
 	r := &repository{root: filepath.Join("..", ".."), declared: map[string]map[string]bool{}, packages: map[string][]string{}}
 	r.makefile = r.read("Makefile")
 	var source strings.Builder
-	err := filepath.WalkDir(r.root, func(file string, entry fs.DirEntry, err error) error {
-		require.NoError(t, err)
-		if entry.IsDir() {
-			return skipFolder(r.root, file)
+	for _, file := range sources(t) {
+		r.declared[file.path] = declarationsOf(file.syntax)
+		name := path.Base(file.pkg)
+		r.packages[name] = append(r.packages[name], file.path)
+		if isProduct(file.pkg) && !file.test {
+			source.WriteString(file.text)
 		}
-		if filepath.Ext(file) != ".go" {
-			return nil
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		require.NoError(t, err)
-		rel, err := filepath.Rel(r.root, file)
-		require.NoError(t, err)
-		rel = filepath.ToSlash(rel)
-		r.declared[rel] = declarationsOf(parsed)
-		name := path.Base(path.Dir(rel))
-		r.packages[name] = append(r.packages[name], rel)
-		if isProduct(path.Dir(rel)) && !strings.HasSuffix(rel, "_test.go") {
-			source.WriteString(r.read(rel))
-		}
-		return nil
-	})
-	require.NoError(t, err)
+	}
 	r.source = source.String()
 	return r
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/consolidate"
 	"github.com/ordapply/ordapply/internal/test/plancase"
+	"github.com/ordapply/ordapply/internal/test/seeds"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -47,7 +48,7 @@ func TestConsolidate(t *testing.T) {
 // merge.
 func TestConsolidateAnyStream(t *testing.T) {
 	consolidated := 0
-	for seed := range uint64(2000) {
+	for seed := range seeds.UpTo(2000) {
 		w := plancase.NewWorld(seed)
 		w.Options.OrderSource = ordering.OrderSourceArgoCD
 		c, err := consolidate.Waves(w.Resources, w.Options, consolidate.Target{AssumeIndependent: true})
@@ -57,14 +58,14 @@ func TestConsolidateAnyStream(t *testing.T) {
 		consolidated++
 		requireSameOrder(t, w.Resources, c, w.Options, fmt.Sprintf("seed %d", seed))
 	}
-	require.Greater(t, consolidated, 100)
+	require.Greater(t, consolidated, int(seeds.UpTo(100)))
 }
 
 // Waves are merged down to the target if edges allow it, and no order that an
 // edge requires is lost.
 func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
 	done, refused := 0, 0
-	for seed := range uint64(500) {
+	for seed := range seeds.UpTo(500) {
 		w := plancase.NewWorld(seed)
 		w.Options.OrderSource = ordering.OrderSourceArgoCD
 		all, err := consolidate.Waves(w.Resources, w.Options, consolidate.Target{AssumeIndependent: true})
@@ -93,8 +94,8 @@ func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
 			done++
 		}
 	}
-	require.Greater(t, done, 100)
-	require.Greater(t, refused, 10)
+	require.Greater(t, done, int(seeds.UpTo(100)))
+	require.Greater(t, refused, int(seeds.UpTo(10)))
 }
 
 // most returns the largest number of waves of a phase.

@@ -19,7 +19,7 @@ type PodProblem struct {
 	Weight      int                          // significance; the highest is reported first
 	groupKey    string                       // equal for Pods with the same problem
 	Cause       string                       // like groupKey, but independent of the container's current state
-	Backoff     bool                         // the kubelet backs off before it retries
+	BackingOff  bool                         // the kubelet backs off before it retries
 	Text        string
 	since       string // for how long, and how often
 	Message     string
@@ -140,7 +140,7 @@ func readContainer(container map[string]any, now time.Time) PodProblem {
 	case ended == nil && container["ready"] == false:
 		t = PodProblem{Weight: weightUnready, groupKey: "unready", Text: "running, not ready", container: name}
 	}
-	t.Backoff = strings.HasSuffix(TextOf(waiting["reason"]), "BackOff")
+	t.BackingOff = strings.HasSuffix(TextOf(waiting["reason"]), "BackOff")
 	return t
 }
 

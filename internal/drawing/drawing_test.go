@@ -13,6 +13,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/drawing"
 	"github.com/ordapply/ordapply/internal/test/plancase"
+	"github.com/ordapply/ordapply/internal/test/seeds"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -44,7 +45,7 @@ func TestDraw(t *testing.T) {
 // Every drawing shows each resource once. Arrows never point to an earlier wave
 // and form no cycle.
 func TestDrawAnyPlan(t *testing.T) {
-	for seed := range uint64(2000) {
+	for seed := range seeds.UpTo(2000) {
 		w := plancase.NewWorld(seed)
 		plan, err := ordering.Build(w.Resources, w.Options)
 		if err != nil {

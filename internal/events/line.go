@@ -1,5 +1,5 @@
-// Package events defines the lines of `ordapply apply -o json`: one JSON object per
-// line, whose "type" says what happened. docs/events.md and docs/events.schema.json
+// Package events defines the event stream of `ordapply apply -o json`: JSON lines, one
+// object per line, whose "type" says what happened. docs/events.md and docs/events.schema.json
 // are generated from the types of this file.
 //
 //	{"version":1,"type":"resource","timestamp":"…","group":"apps","kind":"Deployment",

@@ -14,7 +14,7 @@ import (
 	"github.com/ordapply/ordapply/progress"
 )
 
-// Log writes the lines of one run, in this order: Begin, any number of Event,
+// Log writes the event stream of one run as JSON lines, in this order: Begin, any number of Event,
 // optionally RollBack and more events, End. Errors before a run starts are
 // passed to End alone.
 type Log struct {

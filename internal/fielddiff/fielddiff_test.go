@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/internal/fielddiff"
+	"github.com/ordapply/ordapply/internal/test/seeds"
 )
 
 // Each case has two objects and the lines that describe their differences.
@@ -51,7 +52,7 @@ func TestDifferencesAsText(t *testing.T) {
 // change has its own path; the reverse comparison gives the reversed changes;
 // and changing one field gives one change.
 func TestPropertiesOfADifference(t *testing.T) {
-	for seed := range uint64(3000) {
+	for seed := range seeds.UpTo(3000) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		before := randomObject(rng, 4)
 		after := runtime.DeepCopyJSON(before)
@@ -70,7 +71,7 @@ func TestPropertiesOfADifference(t *testing.T) {
 }
 
 func TestOneChangeIsReportedOnce(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range seeds.UpTo(500) {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		before := map[string]any{"spec": map[string]any{"other": randomObject(rng, 3), "items": []any{}}}
 		var items []any

@@ -271,9 +271,9 @@ func (w *Watcher) handleOwner(c *check, replicas *unstructured.Unstructured) {
 
 // problemReport is a problem as it is reported; the zero value is none.
 type problemReport struct {
-	cause   string // equal for problems that are reported only once
-	backoff bool   // the kubelet backs off before it retries: this was not the first time
-	text    string
+	cause      string // equal for problems that are reported only once
+	backingOff bool   // the kubelet backs off before it retries: this was not the first time
+	text       string
 }
 
 // worstProblemOf returns the worst problem that keeps a step's Pods from
@@ -321,7 +321,7 @@ func (p watchedPod) report() problemReport {
 	if t.Message != "" && !t.FromProgram {
 		text += ": " + t.Message
 	}
-	return problemReport{cause: t.Cause, backoff: t.Backoff, text: text + " (Pod " + p.name + ")"}
+	return problemReport{cause: t.Cause, backingOff: t.BackingOff, text: text + " (Pod " + p.name + ")"}
 }
 
 // replicaFailure returns why a workload's controller may not create Pods; ""
@@ -344,7 +344,7 @@ func withoutQuoted(text string) string { return diagnose.Quoted().ReplaceAllStri
 // to back off.
 func (w *Watcher) record(c *check, seen problemReport) bool {
 	last := &c.reported
-	if seen.cause == last.cause && (last.backoff || !seen.backoff) {
+	if seen.cause == last.cause && (last.backingOff || !seen.backingOff) {
 		return false
 	}
 	*last = seen

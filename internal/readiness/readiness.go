@@ -39,7 +39,8 @@ func IdentityOf(live *unstructured.Unstructured) Identity {
 	return Identity{string(live.GetUID()), live.GetGeneration(), live.GetResourceVersion()}
 }
 
-// Applied is an object that a run has applied.
+// Applied is an object that a run has applied, and what its readiness depends on besides
+// its status.
 type Applied struct {
 	Manifest    *unstructured.Unstructured
 	HasStatus   bool      // its kind has a status that a controller may write
@@ -85,14 +86,14 @@ func (a *Applied) RecordUnchanged() { a.IsNew, a.SpecChanged, a.patchStatus = fa
 
 func (a *Applied) isNative() bool { return object.IsNative(a.Manifest.GroupVersionKind().Group) }
 
-// Judge judges live objects.
+// Judge judges the readiness of live objects.
 type Judge struct {
 	Health *health.Assessor
 	Grace  time.Duration // how long a better status is waited for
 }
 
-// Assess returns the verdict on a live object as far as it can be trusted
-// now. again is when to judge it again even if it does not change; zero for
+// Assess returns the verdict on the readiness of a live object, as far as it can be
+// trusted now. again is when to judge it again even if it does not change; zero for
 // never.
 func (j Judge) Assess(applied Applied, live *unstructured.Unstructured) (a health.Assessment, again time.Time) {
 	a = j.Health.Assess(live)

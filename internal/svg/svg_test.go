@@ -16,6 +16,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/drawing"
 	"github.com/ordapply/ordapply/internal/svg"
+	"github.com/ordapply/ordapply/internal/test/seeds"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -23,7 +24,7 @@ import (
 // labels; arrows go from the right side of a box to the left side of another,
 // from left to right or around to the next band, and cross no box.
 func TestAnyDrawing(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range seeds.UpTo(300) {
 		d := randomDrawing(rand.New(rand.NewPCG(seed, 1)))
 		requireReadable(t, d, fmt.Sprintf("seed %d", seed))
 	}

@@ -33,7 +33,7 @@ type Plan struct {
 	metas   []object.Meta
 	at      map[object.ID]int
 	placed  []bool // per resource: a selector placed it
-	early   []bool // per resource: no selector placed it, and it goes before what needs it
+	early   []bool // per resource: no selector placed it, and it goes before its dependents
 	late    []bool // per resource: no selector placed it, and it needs what comes after the place of the rest
 	blockOf []int  // per resource: its block of the text
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/test/plancase"
+	"github.com/ordapply/ordapply/internal/test/seeds"
 	"github.com/ordapply/ordapply/internal/vet"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -45,7 +46,7 @@ func TestVet(t *testing.T) {
 // The findings of Vet do not depend on the order of the stream. It reports a
 // problem exactly if there is no plan or a name is misspelt.
 func TestVetOfAnyStream(t *testing.T) {
-	for seed := range uint64(1000) {
+	for seed := range seeds.UpTo(1000) {
 		w := plancase.NewWorld(seed)
 		_, err := ordering.Build(w.Resources, w.Options)
 		found := vet.Check(w.Resources, w.Options)

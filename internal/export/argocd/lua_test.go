@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/health"
@@ -15,40 +16,44 @@ import (
 	"github.com/ordapply/ordapply/internal/cellua"
 )
 
-// agree requires that a condition as health check in Lua, run as Argo CD runs it, says of
-// an object what the condition says in CEL.
-func agree(t *testing.T, c cellua.Check, obj *unstructured.Unstructured) {
+// agreement returns a function that requires that the Lua of a check and its CEL give one
+// verdict on an object. Both are compiled once.
+func agreement(t *testing.T, c cellua.Check, kind schema.GroupVersionKind) func(*unstructured.Unstructured) {
 	t.Helper()
 	script, err := cellua.Script([]cellua.Check{c})
 	require.NoError(t, err)
-	kind := obj.GroupVersionKind()
 	data := map[string]string{"resource.customizations.health." + kind.Group + "_" + kind.Kind: script}
 	if cellua.NeedsLibraries(script) {
 		data["resource.customizations.useOpenLibs."+kind.Group+"_"+kind.Kind] = "true"
 	}
 	checks, err := health.ParseArgoCD(data)
 	require.NoError(t, err)
-	got := (&health.Assessor{ArgoCD: checks}).Assess(obj)
-	require.Equal(t, expected(t, c, obj), got.Verdict, "%+v\n%v\n%s: %s", c, obj.Object, got.Rule, got.Reason)
+	failed, ready := compiled(t, c.Failed), compiled(t, c.Ready)
+	return func(obj *unstructured.Unstructured) {
+		expected := health.Progressing
+		switch {
+		case c.Failed != "" && failed(obj):
+			expected = health.Failed
+		case c.Ready == "" || ready(obj):
+			expected = health.Ready
+		}
+		got := (&health.Assessor{ArgoCD: checks}).Assess(obj)
+		require.Equal(t, expected, got.Verdict, "%+v\n%v\n%s: %s", c, obj.Object, got.Rule, got.Reason)
+	}
 }
 
-func expected(t *testing.T, c cellua.Check, obj *unstructured.Unstructured) health.Verdict {
-	holds := func(source string) bool {
-		if source == "" {
-			return false
-		}
-		condition, err := celcondition.Compile(source)
-		require.NoError(t, err)
+// compiled returns a condition in CEL; nil for "".
+func compiled(t *testing.T, source string) func(*unstructured.Unstructured) bool {
+	t.Helper()
+	if source == "" {
+		return nil
+	}
+	condition, err := celcondition.Compile(source)
+	require.NoError(t, err)
+	return func(obj *unstructured.Unstructured) bool {
 		ok, _, _ := condition.Holds(obj)
 		return ok
 	}
-	switch {
-	case holds(c.Failed):
-		return health.Failed
-	case c.Ready == "" || holds(c.Ready):
-		return health.Ready
-	}
-	return health.Progressing
 }
 
 func TestLuaAgreesWithCEL(t *testing.T) {
@@ -64,12 +69,15 @@ func TestLuaAgreesWithCEL(t *testing.T) {
 		`self.status.list[0].ok`, `self.status.m["a/b"] == "up"`, `self.?status.?m[?"a/b"].orValue("") == "up"`, `self.?status.?phase.hasValue()`, `self.status.phase == "Up" ? self.status.n == 2 : self.status.n == 1`,
 		`self.status.phase.upperAscii() == "UP"`, `self.status.n + 1 == 3`, `self.status.phase == "a\"b\\c\n"`, `self.status.list.exists(l, self.status.list.exists(l, l.ok))`,
 	}
-	for _, status := range statuses {
-		obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "lab.example/v1", "kind": "Gizmo", "metadata": map[string]any{"name": "g"}}}
-		require.NoError(t, yaml.Unmarshal([]byte("status: "+status), &obj.Object))
-		for _, ready := range conditions {
-			agree(t, cellua.Check{Ready: ready, Failed: `self.status.phase == "Broken"`}, obj)
-			agree(t, cellua.Check{Ready: ready, Failed: `!(` + ready + `)`}, obj)
+	kind := schema.GroupVersionKind{Group: "lab.example", Version: "v1", Kind: "Gizmo"}
+	for _, ready := range conditions {
+		for _, failed := range []string{`self.status.phase == "Broken"`, `!(` + ready + `)`} {
+			agree := agreement(t, cellua.Check{Ready: ready, Failed: failed}, kind)
+			for _, status := range statuses {
+				obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "lab.example/v1", "kind": "Gizmo", "metadata": map[string]any{"name": "g"}}}
+				require.NoError(t, yaml.Unmarshal([]byte("status: "+status), &obj.Object))
+				agree(obj)
+			}
 		}
 	}
 }
@@ -125,7 +133,7 @@ func TestBuiltInRulesInLua(t *testing.T) {
 		if !ok || c.Script || obj.GetDeletionTimestamp() != nil {
 			continue
 		}
-		agree(t, cellua.Check{Ready: c.Ready, Failed: c.Failed}, obj)
+		agreement(t, cellua.Check{Ready: c.Ready, Failed: c.Failed}, obj.GroupVersionKind())(obj)
 		compared++
 	}
 	require.Greater(t, compared, 20)

@@ -41,12 +41,7 @@ type Store struct {
 	// TracksFields makes Apply record the owner of every field, which proves later that an
 	// object is unchanged.
 	TracksFields bool
-	// Refuse returns the error of a request, such as "get" or "watch"; nil: none fails. A
-	// Scripted calls it for reads only.
-	Refuse func(verb string, kind kube.Kind, namespace, name string) error
-	// Hangs reports whether the API server never answers a request with this verb; nil:
-	// it answers all.
-	Hangs func(verb string) bool
+	Faults
 
 	Mu        sync.Mutex                                // guards what follows
 	Objects   map[string]*unstructured.Unstructured     // by Key
@@ -56,6 +51,16 @@ type Store struct {
 	Uncovered []string                                  // members that were not covered by their set after a write
 	Changed   chan struct{}                             // closed at the next write
 	seen      map[*unstructured.Unstructured]membership // results of membershipOf; the objects do not change
+}
+
+// Faults are how requests to a Store fail.
+type Faults struct {
+	// Refuse returns the error of a request, such as "get" or "watch"; nil: none fails. A
+	// Scripted calls it for reads only.
+	Refuse func(verb string, kind kube.Kind, namespace, name string) error
+	// Hangs reports whether the API server never answers a request with this verb; nil:
+	// it answers all.
+	Hangs func(verb string) bool
 }
 
 // membership is what an object says about sets.
