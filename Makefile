@@ -146,10 +146,26 @@ test-newcomer: export NEWCOMER := $(NEWCOMER)
 test-newcomer: ## run the commands of README, pages and tutorial in a container that has only git, make and Go (GO_IMAGE, DOCKER_FLAGS)
 	docker run --rm --network host $(DOCKER_FLAGS) -v $(CURDIR):/source:ro $(GO_IMAGE) sh -c "$$NEWCOMER"
 
+# Failures in full, one line for each package, and at the end the tests that were left out,
+# by reason.
+define FAST
+/^ *[a-z_0-9]+\.go:[0-9]+: / { reason = $$0; sub(/^[^:]*:[0-9]+: /, "", reason); sub(/^(left out with -short|Test[A-Za-z]+ is skipped): /, "", reason) }
+/--- SKIP: TestScripts\/cluster_/ { reason = "the localcluster command (run `make localcluster`)" }
+/--- SKIP: TestScripts\/kustomize_/ { reason = "kustomize (run `make kustomize`)" }
+/^ *--- SKIP/ { if (!(reason in count)) order[++reasons] = reason; count[reason]++; names[reason] = names[reason] " " $$3; skipped++; next }
+/^ *--- FAIL/ { failed = 1 }
+/^=== / { failed = 0 }
+failed || /^(FAIL|panic)/ || /^ok/ { print }
+END {
+	for (i = 1; i <= reasons; i++) printf "left out, %d: %s:%s\n", count[order[i]], order[i], names[order[i]]
+	printf "%d tests were left out; make test runs them\n", skipped
+}
+endef
+
 .PHONY: test-fast
-test-fast: ## run the tests that need no control plane, in a minute, and list the skipped ones
-	@set -o pipefail; $(GO) test -short -v ./... | \
-		awk '/^ *--- SKIP/ { print; next } /^(ok|FAIL|panic)/ || /^ *--- FAIL/ || failed { print } /^ *--- FAIL/ { failed = 1 } /^=== / { failed = 0 }'
+test-fast: export FAST := $(FAST)
+test-fast: ## run the tests that need no control plane, in a minute, and name the ones left out
+	@set -o pipefail; $(GO) test -short -v ./... | awk "$$FAST"
 
 $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	@echo "building golangci-lint $(GOLANGCI_VERSION)"
