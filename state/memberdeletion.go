@@ -36,7 +36,7 @@ type memberDeletion struct {
 	notes []string
 	// reportsEmpty reports a deletion of nothing too, because more follows it.
 	reportsEmpty bool
-	// beforeDelete is called after planned, before anything is deleted; optional.
+	// beforeDelete is called after onPlanned, before anything is deleted; optional.
 	beforeDelete func(context.Context) error
 	// alsoDeleted reports objects that are deleted right after the members,
 	// such as those that hooks left: they do not keep a Namespace. Optional.

@@ -19,14 +19,14 @@ type row struct{ value, meaning, see string }
 func rows() map[string]row {
 	return map[string]row{
 		"depends-on":    {"`group/namespaces/NAMESPACE/Kind/name, …`", "the resources that must be ready first", "[ordering](ordering.md#edges)"},
-		"failed-when":   {"a CEL condition over `self`", "the resource has failed when it holds", "[health](health.md#say-it-on-the-object)"},
+		"failed-when":   {"a CEL condition over `self`", "the resource has failed when it holds", "[health](health.md#rules-on-an-object)"},
 		"ignore-fields": {"paths such as `spec.replicas, …`", "fields that are left to others once they own them", "[apply](apply.md#fields-that-others-may-change)"},
 		"lifecycle":     {"`keep`", "neither prune nor delete removes the resource", "[state](state.md#what-is-pruned)"},
 		"on-immutable":  {"`recreate`", "the resource may be deleted and created again to change an immutable field", "[apply](apply.md#annotations)"},
 		"ordering":      {"`true` or `false`, for the whole stream", "`false`: no order but what is declared", "[ordering](ordering.md#turning-ordering-off)"},
 		"prerequisites": {"`true` or `false`, for the whole stream", "`false`: CRDs and Namespaces get no wave of their own", "[ordering](ordering.md#turning-ordering-off)"},
 		"provides":      {"`group/Kind, …`", "kinds that exist once the resource is ready", "[ordering](ordering.md#edges)"},
-		"ready-when":    {"a CEL condition over `self`", "the resource is ready when it holds", "[health](health.md#say-it-on-the-object)"},
+		"ready-when":    {"a CEL condition over `self`", "the resource is ready when it holds", "[health](health.md#rules-on-an-object)"},
 		"timeout":       {"a duration such as `90s`", "how long the resource may take to become ready", "[apply](apply.md#annotations)"},
 		"wait":          {"`none`, `applied` or `ready`", "what later waves wait for", "[apply](apply.md#annotations)"},
 
