@@ -17,6 +17,7 @@ import (
 // whatever it was waiting for.
 type Interruption struct{}
 
+// Error returns the message of an interrupted run.
 func (Interruption) Error() string { return apply.ErrInterrupted.Error() }
 
 // Is reports whether target is the interruption of a run, or of a context.

@@ -21,6 +21,7 @@ type DeadlineError struct {
 	doing func() string // what the command was waiting for
 }
 
+// Error names the limit, and what was being waited for: "timed out after 2m (--timeout) while …".
 func (e *DeadlineError) Error() string {
 	text := fmt.Sprintf("timed out after %s (--timeout)", e.after)
 	if doing := e.doing(); doing != "" {

@@ -169,6 +169,7 @@ type Blocked struct {
 	blockers []blocker
 }
 
+// Error returns the API server's error with the blocking fields and the remedy.
 func (e *Blocked) Error() string {
 	remedy := "run this again with --force-conflicts, which removes it"
 	for _, b := range e.blockers {
@@ -179,6 +180,7 @@ func (e *Blocked) Error() string {
 	return fmt.Sprintf("%s; the manifest cannot be combined with %s: %s", e.cause, e.Fields(), remedy)
 }
 
+// Unwrap returns the API server's error.
 func (e *Blocked) Unwrap() error { return e.cause }
 
 // Fields lists the blocking fields with their owners.

@@ -122,6 +122,7 @@ type NamespaceTerminatingError struct {
 	BlockedBy string // what delays the deletion, for the message; may be ""
 }
 
+// Error names the namespace, what blocks its deletion, and the remedy.
 func (e *NamespaceTerminatingError) Error() string {
 	return fmt.Sprintf("namespace %q is being deleted%s, with everything in it: wait until it is gone and create it again, or add the Namespace to the stream: the run then waits", e.Namespace, e.BlockedBy)
 }

@@ -56,6 +56,7 @@ type Sender struct {
 // RecreateError is the reason why an object is not deleted and created again.
 type RecreateError struct{ error }
 
+// Unwrap returns the reason.
 func (e RecreateError) Unwrap() error { return e.error }
 
 // Send sends a request, and returns the live object: for Delete, as it was. The error is
