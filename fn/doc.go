@@ -1,7 +1,7 @@
 // Package fn applies a SortOrder to manifests: it reads a ResourceList or a
 // stream of YAML documents, places every resource with package sortorder, sorts
-// the resources and stamps the decision on them as annotations, which package
-// ordering defines. Only the annotations are reliable: kustomize restores the
+// the resources and stamps the decision on them as annotations. Only the
+// annotations are reliable: kustomize restores the
 // position of a function's resources, and kpt writes them back into their files.
 //
 //	order, err := sortorder.Parse(config)

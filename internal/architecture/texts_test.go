@@ -15,7 +15,6 @@ func errorTexts() map[string]int {
 	return map[string]int{
 		"apply":             10,
 		"internal/history":  9, // of revisions that are missing, damaged or too new
-		"internal/lease":    6,
 		"internal/outfile":  5, // of files that cannot be written
 		"internal/plandiff": 4, // of plan files that are refused
 		"manifest":          9, // of malformed manifests
