@@ -72,12 +72,12 @@ type cutter struct {
 
 // cut returns false if the consumer stopped.
 func (c *cutter) cut(text []byte, line int) bool {
-	parts, stray := jsonstream.Split(text)
+	parts, trailing := jsonstream.Split(text)
 	for i, part := range parts {
 		if skip, ok := beforeContent(part); ok {
 			doc := document{text: part, number: c.number, line: line, first: line + skip}
 			if i == len(parts)-1 {
-				doc.fault = stray
+				doc.fault = trailing
 			}
 			if !c.yield(doc, nil) {
 				return false

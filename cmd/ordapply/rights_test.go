@@ -358,7 +358,7 @@ func TestRolesOfASetDeletionSuffice(t *testing.T) {
 	require.Contains(t, stderrText, "ConfigMap rights-set-deletion/precious ")
 	for _, kept := range []string{"configmap/precious", "namespace/rights-kept"} {
 		labels := cluster.Kubectl(t, "get", kept, "-n", "rights-set-deletion", "-o", "jsonpath={.metadata.labels}")
-		require.NotContains(t, labels, "applyset.kubernetes.io/part-of", "what is kept is nobody's")
+		require.NotContains(t, labels, "applyset.kubernetes.io/part-of", "what is kept belongs to no set")
 	}
 	for _, r := range proxy.Requests() {
 		if r.Code == 403 {

@@ -178,7 +178,7 @@ func testPrevious(t *testing.T, h History) {
 	back.Rollback = 1
 	require.Equal(t, 3, begin(t, h, back)) // and is killed
 	expect(1, true, first)
-	require.Equal(t, 3, carriedOut(t, h, back, Failed), "gone on with, it is no other revision")
+	require.Equal(t, 3, carriedOut(t, h, back, Failed), "resumed, it is not another revision")
 	require.Equal(t, []string{"2 deployed", "3 failed"}, statuses(t, h))
 	expect(1, true, first)
 	require.Equal(t, 4, begin(t, h, first), "the same from a stream is no rollback")

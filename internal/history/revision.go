@@ -42,7 +42,7 @@ type Revision struct {
 	// Origin is who stored it, from what, and why. As read, its message also says that
 	// it is a rollback.
 	Origin
-	Plan *ordering.Plan // as it was carried out
+	Plan *ordering.Plan // as it was executed
 	// Resources are the manifests as given, with resolved namespaces and all
 	// stamps, sorted by ID.
 	Resources []ordering.Resource

@@ -1,6 +1,6 @@
 // Package hookrun runs the hooks of one event on a cluster, one after the other, as
 // Helm does: what a policy deletes goes first, the hook is applied, a Job or a Pod is
-// waited for, and in the end the policies for success or failure are carried out.
+// waited for, and in the end the policies for success or failure are applied.
 //
 //	ran, err := hookrun.Runner{Applier: applier, Owner: set}.Run(ctx, hooks.PreInstall, all)
 //
@@ -127,7 +127,7 @@ func (r *hookRun) prepareObject(ctx context.Context, hook hooks.Hook, live *unst
 	return nil
 }
 
-// cleanUp carries out the policies after the failure of a hook: its own, and then those
+// cleanUp applies the policies after the failure of a hook: its own, and then those
 // of the hooks before it, which succeeded.
 func (r *hookRun) cleanUp(ctx context.Context, failed hooks.Hook, before []hooks.Hook) error {
 	var errs []error

@@ -90,11 +90,11 @@ func (w WatchSelector) Count(id object.ID) {
 // Name.
 const MaxNamedWatches = 2
 
-// Of returns the watch that reports an object. stray is set for an object
+// Of returns the watch that reports an object. unlabelled is set for an object
 // without the set's label, which the label's watch does not report.
-func (w WatchSelector) Of(kind kube.Kind, id object.ID, stray bool) WatchKey {
+func (w WatchSelector) Of(kind kube.Kind, id object.ID, unlabelled bool) WatchKey {
 	set := w.Set
-	if stray {
+	if unlabelled {
 		set = ""
 	}
 	everywhere := WatchKey{Resource: kind.Resource, Set: set}

@@ -120,7 +120,7 @@ func checkPlanFileResources(resources []planFileResource) error {
 		case !slices.Contains(preview.Actions(), r.Action) || r.Action == preview.ActionError:
 			return fmt.Errorf("resources[%d]: unknown action %q", n, r.Action)
 		case r.Digest == "":
-			return fmt.Errorf("resources[%d] has no seal", n)
+			return fmt.Errorf("resources[%d] has no digest", n)
 		}
 		seen[r.planID] = true
 	}

@@ -78,7 +78,7 @@ func TestMalformedPlanFiles(t *testing.T) {
 		head + `"resources":[{}]}`:                                                    "has no kind or name",
 		head + `"resources":[{"kind":"A","name":"a","action":"destroy","seal":"x"}]}`: `unknown action "destroy"`,
 		head + `"resources":[{"kind":"A","name":"a","action":"error","seal":"x"}]}`:   `unknown action "error"`,
-		head + `"resources":[{"kind":"A","name":"a","action":"create"}]}`:             "has no seal",
+		head + `"resources":[{"kind":"A","name":"a","action":"create"}]}`:             "has no digest",
 		head + `"resources":[{"kind":"A","name":"a","action":"create","seal":"x"},{"kind":"A","name":"a","action":"create","seal":"x"}]}`: "duplicate A a",
 	} {
 		_, err := parsePlanFile("plan.json", []byte(text))

@@ -33,7 +33,7 @@ import (
 // the file (KubeVela KEP-0005 asks for all three).
 
 // markFlagSource marks flags that were set by the environment or the config file.
-const markFlagSource = "settled-by"
+const markFlagSource = "sources-by"
 
 // IsOnCommandLine reports whether a flag was set on the command line.
 func IsOnCommandLine(flag *pflag.Flag) bool {
@@ -47,7 +47,7 @@ func SetUnset(cmd *cobra.Command) error {
 		return err
 	}
 	var errs []error
-	var settled []string
+	var sources []string
 	given := commandLine(cmd)
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed {
@@ -64,13 +64,13 @@ func SetUnset(cmd *cobra.Command) error {
 			errs = append(errs, usage.Errorf("%s: %s: %w", source, flag.Name, err))
 		}
 		_ = cmd.Flags().SetAnnotation(flag.Name, markFlagSource, []string{source})
-		settled = append(settled, fmt.Sprintf("--%s is set by %s", flag.Name, source))
+		sources = append(sources, fmt.Sprintf("--%s is set by %s", flag.Name, source))
 	})
 	noteSimilarVariables(cmd)
 	errs = append(errs, negativeTimes(cmd)...)
 	errs = append(errs, contradictions(cmd, given)...)
 	if verbose.Level(cmd) >= verbose.Decisions {
-		for _, text := range settled {
+		for _, text := range sources {
 			plain.Fprintln(cmd.ErrOrStderr(), text)
 		}
 	}

@@ -38,7 +38,7 @@ func TestArrowsOverWaves(t *testing.T) {
 		Arrows: []drawing.Arrow{{From: 0, To: 3}, {From: 1, To: 2}, {From: 2, To: 3}},
 	}
 	p := requireReadable(t, d, "arrows over waves")
-	require.Less(t, p.Groups[1].Rects[0].X, p.Groups[2].Rects[0].X, "who needs stands behind")
+	require.Less(t, p.Groups[1].Rects[0].X, p.Groups[2].Rects[0].X, "dependents are to the right")
 }
 
 // Pairs are side by side.

@@ -94,16 +94,16 @@ func (s stream) references() []Finding {
 	}
 	var found []Finding
 	for n, d := range all {
-		if f, worth := s.reference(d, n < declared.MaxSuggestions); worth {
+		if f, report := s.reference(d, n < declared.MaxSuggestions); report {
 			found = append(found, f)
 		}
 	}
 	return found
 }
 
-// reference reports one such reference. worth is false for optional
+// reference reports one such reference. report is false for optional
 // dependencies that may well be in the cluster, unless the name looks misspelt.
-func (s stream) reference(d *unresolvedReference, search bool) (f Finding, worth bool) {
+func (s stream) reference(d *unresolvedReference, search bool) (f Finding, report bool) {
 	who := s.Resources[d.At].Located()
 	if d.others > 0 {
 		who += fmt.Sprintf(" and %s", plain.Count(d.others, "other"))

@@ -85,7 +85,7 @@ func requireTextOrder(t *testing.T, plan *ordering.Plan, stream []byte) {
 	waves := wavesOf(plan)
 	for i, r := range read.Resources {
 		require.Contains(t, waves, r.ID)
-		require.GreaterOrEqual(t, waves[r.ID], wave, "%s stands behind a later wave", r.ID)
+		require.GreaterOrEqual(t, waves[r.ID], wave, "%s comes after a later wave", r.ID)
 		at[r.ID], wave = i, waves[r.ID]
 	}
 	for _, s := range plan.Steps {
