@@ -67,15 +67,24 @@ func (a *Assessor) byAnnotation(obj *unstructured.Unstructured) (Assessment, boo
 	if len(annotations) == 0 {
 		return Assessment{}, false
 	}
-	p := conditions{failedRule: "annotation " + failedWhen, readyRule: "annotation " + readyWhen}
-	var err error
-	if p.failed, err = a.expression(annotations[failedWhen]); err != nil {
-		return invalidRule(p.failedRule, err), true
+	var c conditions
+	for _, w := range []struct {
+		key string
+		when
+	}{
+		{failedWhen, when{field: "failedWhen", verdict: Failed, grade: GradeFailed}},
+		{readyWhen, when{field: "readyWhen", verdict: Ready}},
+	} {
+		var err error
+		w.rule = "annotation " + w.key
+		if w.Condition, err = a.expression(annotations[w.key]); err != nil {
+			return invalidRule(w.rule, err), true
+		}
+		if w.Condition != nil {
+			c = append(c, w.when)
+		}
 	}
-	if p.ready, err = a.expression(annotations[readyWhen]); err != nil {
-		return invalidRule(p.readyRule, err), true
-	}
-	if assessment, ok := p.assess(obj); ok && p.hasAny() {
+	if assessment, ok := c.assess(obj); ok && len(c) > 0 {
 		return assessment, true
 	}
 	success, hasSuccess := annotations[helmSuccess]

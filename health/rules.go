@@ -28,20 +28,24 @@ type Rules struct {
 	rules []rule
 }
 
-// rule defines how objects of some kinds are assessed. docs/health.md describes
-// the fields.
-type rule struct {
+// Rule defines how objects of some kinds are assessed. docs/health.md describes the fields.
+type Rule struct {
 	Group      *string `json:"group"` // nil means any
 	Kind       string  `json:"kind"`
 	ReadyWhen  string  `json:"readyWhen"`
 	FailedWhen string  `json:"failedWhen"`
-	Source     string  `json:"source"` // where the project documents the status; not used
 
 	DegradedWhen  string `json:"degradedWhen"`  // like failedWhen, ends the wait
 	UnknownWhen   string `json:"unknownWhen"`   // like failedWhen, ends the wait
 	SuspendedWhen string `json:"suspendedWhen"` // not ready because it is suspended on purpose
 	MissingWhen   string `json:"missingWhen"`   // not ready because what it creates is missing
 
+	Source string `json:"source"` // where the project documents the status; not used
+}
+
+// rule is a Rule in use.
+type rule struct {
+	Rule
 	place    string                     // position in the file: rules[3]
 	name     string                     // group/Kind
 	compiled func() (conditions, error) // compiles on first use
@@ -50,7 +54,7 @@ type rule struct {
 type rulesFile struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	Rules      []rule `json:"rules"`
+	Rules      []Rule `json:"rules"`
 }
 
 //go:embed builtin.yaml
@@ -76,6 +80,27 @@ func ParseRules(data []byte) (*Rules, error) {
 	return rules, rules.compile()
 }
 
+// NewRules compiles rules of another file. place is the field of the list, for errors, which
+// are those of ParseRules.
+func NewRules(place string, rules []Rule) (*Rules, error) {
+	rs, err := newRules(place, rules)
+	if err != nil {
+		return nil, err
+	}
+	return rs, rs.compile()
+}
+
+// Then returns these rules followed by others, which apply where these do not.
+func (rs *Rules) Then(others ...*Rules) *Rules {
+	all := &Rules{}
+	for _, part := range append([]*Rules{rs}, others...) {
+		if part != nil {
+			all.rules = append(all.rules, part.rules...)
+		}
+	}
+	return all
+}
+
 func readRules(data []byte) (*Rules, error) {
 	var is metav1.TypeMeta
 	if err := yaml.Unmarshal(data, &is); err == nil && (is.APIVersion != rulesAPIVersion || is.Kind != rulesKind) {
@@ -86,12 +111,17 @@ func readRules(data []byte) (*Rules, error) {
 	if err := yaml.UnmarshalStrict(data, &file); err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "))
 	}
+	return newRules("rules", file.Rules)
+}
+
+func newRules(place string, rules []Rule) (*Rules, error) {
+	rs := &Rules{make([]rule, len(rules))}
 	var errs []error
-	for i := range file.Rules {
-		file.Rules[i].place = fmt.Sprintf("rules[%d]", i)
-		errs = append(errs, file.Rules[i].complete())
+	for i := range rules {
+		rs.rules[i] = rule{Rule: rules[i], place: fmt.Sprintf("%s[%d]", place, i)}
+		errs = append(errs, rs.rules[i].complete())
 	}
-	return &Rules{file.Rules}, errors.Join(errs...)
+	return rs, errors.Join(errs...)
 }
 
 // complete validates what can be validated without compiling.
@@ -115,22 +145,28 @@ func (r *rule) complete() error {
 
 // compile compiles the conditions.
 func (r *rule) compile() (conditions, error) {
-	c := conditions{failedRule: "rule " + r.name, readyRule: "rule " + r.name}
+	var c conditions
 	var errs []error
 	for _, field := range []struct {
-		name, source string
-		into         **celcondition.Condition
+		when
+		source string
 	}{
-		{"failedWhen", r.FailedWhen, &c.failed}, {"degradedWhen", r.DegradedWhen, &c.degraded}, {"unknownWhen", r.UnknownWhen, &c.unknown},
-		{"readyWhen", r.ReadyWhen, &c.ready}, {"suspendedWhen", r.SuspendedWhen, &c.suspended}, {"missingWhen", r.MissingWhen, &c.missing},
+		{when{field: "failedWhen", verdict: Failed, grade: GradeFailed}, r.FailedWhen},
+		{when{field: "degradedWhen", verdict: Failed, grade: GradeDegraded}, r.DegradedWhen},
+		{when{field: "unknownWhen", verdict: Failed, grade: GradeUnknown}, r.UnknownWhen},
+		{when{field: "readyWhen", verdict: Ready}, r.ReadyWhen},
+		{when{field: "suspendedWhen", verdict: Progressing, grade: GradeSuspended}, r.SuspendedWhen},
+		{when{field: "missingWhen", verdict: Progressing, grade: GradeMissing}, r.MissingWhen},
 	} {
 		if field.source == "" {
 			continue
 		}
-		var err error
-		if *field.into, err = celcondition.Compile(field.source); err != nil {
-			errs = append(errs, fmt.Errorf("%s.%s: %w", r.place, field.name, err))
+		condition, err := celcondition.Compile(field.source)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s.%s: %w", r.place, field.field, err))
 		}
+		field.Condition, field.rule = condition, "rule "+r.name
+		c = append(c, field.when)
 	}
 	return c, errors.Join(errs...)
 }

@@ -28,7 +28,7 @@ func TestBuiltinRulesAreCompiledOnce(t *testing.T) {
 	require.NoError(t, err)
 	second, err := builtin().rules[0].compiled()
 	require.NoError(t, err)
-	require.Same(t, first.ready, second.ready)
+	require.Same(t, first[0].Condition, second[0].Condition)
 }
 
 func TestNilCustomizationsHaveNoChecks(t *testing.T) {

@@ -9,122 +9,70 @@ import (
 
 // conditions are the conditions of a rule or of an object's annotations, in
 // order of evaluation: failed, degraded, unknown, ready, and, if not ready,
-// suspended or missing. Each may be nil.
-type conditions struct {
-	failed, degraded, unknown *celcondition.Condition
-	ready                     *celcondition.Condition
-	suspended, missing        *celcondition.Condition
+// suspended or missing.
+type conditions []when
 
-	failedRule, readyRule string
-}
-
-// hasAny reports whether there is any condition.
-func (c conditions) hasAny() bool {
-	for _, e := range []*celcondition.Condition{c.failed, c.degraded, c.unknown, c.ready, c.suspended, c.missing} {
-		if e != nil {
-			return true
-		}
-	}
-	return false
+// when is a condition and what holds of an object that meets it.
+type when struct {
+	*celcondition.Condition
+	field, rule string
+	verdict     Verdict
+	grade       Grade
 }
 
 // assess assesses an object by the conditions. Without ready, ok is false
 // unless one of the others holds. It ignores a status about an older spec.
-func (c conditions) assess(obj *unstructured.Unstructured) (Assessment, bool) {
+func (c conditions) assess(obj *unstructured.Unstructured) (given Assessment, ok bool) {
 	if a, stale := isStaleStatus(obj); stale {
 		return a, true
 	}
-	if a, ok := c.terminal(obj); ok {
-		return a, true
-	}
-	reason := ""
-	if c.ready != nil {
-		ready, absent, err := c.ready.Holds(obj)
+	for _, w := range c {
+		holds, absent, err := w.Holds(obj)
 		switch {
 		case err != nil:
-			return invalidRule(c.readyRule, err), true
-		case ready:
-			return Assessment{Verdict: Ready, Reason: because(c.ready), Rule: c.readyRule}, true
+			return invalidRule(w.rule, err), true
+		case holds:
+			return w.assessment(obj), true
+		case w.verdict == Ready:
+			given, ok = Assessment{Verdict: Progressing, Reason: "not yet " + w.short(), Rule: w.rule}, true
+			if absent != "" {
+				given.Reason += ": missing " + absent
+			}
 		}
-		reason = "not yet " + short(c.ready, "readyWhen")
-		if absent != "" {
-			reason += ": missing " + absent
-		}
 	}
-	if a, ok := c.waits(obj); ok {
-		return a, true
+	if ok {
+		given = withReportedError(obj, given)
 	}
-	if c.ready == nil {
-		return Assessment{}, false
-	}
-	return withReportedError(obj, Assessment{Verdict: Progressing, Reason: reason, Rule: c.readyRule}), true
+	return given, ok
 }
 
-// terminal evaluates the conditions that end a run.
-func (c conditions) terminal(obj *unstructured.Unstructured) (Assessment, bool) {
-	for _, w := range []struct {
-		when  *celcondition.Condition
-		field string
-		grade Grade
-	}{{c.failed, "failedWhen", GradeFailed}, {c.degraded, "degradedWhen", GradeDegraded}, {c.unknown, "unknownWhen", GradeUnknown}} {
-		a := Assessment{Verdict: Failed, Health: w.grade, Rule: c.failedRule}
-		if a, ok := assessIf(w.when, obj, w.field, a); ok {
-			return a, true
-		}
+// assessment returns the assessment of an object that meets the condition.
+func (w when) assessment(obj *unstructured.Unstructured) Assessment {
+	if w.verdict == Ready {
+		return Assessment{Verdict: Ready, Reason: w.because(), Rule: w.rule}
 	}
-	return Assessment{}, false
-}
-
-// waits evaluates the conditions that explain why an object is not ready.
-func (c conditions) waits(obj *unstructured.Unstructured) (Assessment, bool) {
-	for _, w := range []struct {
-		when  *celcondition.Condition
-		field string
-		grade Grade
-	}{{c.suspended, "suspendedWhen", GradeSuspended}, {c.missing, "missingWhen", GradeMissing}} {
-		a := Assessment{Verdict: Progressing, Health: w.grade, Rule: c.readyRule}
-		if a, ok := assessIf(w.when, obj, w.field, a); ok {
-			return markSuspended(obj, a), true
-		}
+	given := withReportedError(obj, Assessment{Verdict: w.verdict, Reason: w.short() + " holds", Rule: w.rule})
+	if given.Health = w.grade; w.verdict == Progressing {
+		return markSuspended(obj, given)
 	}
-	return Assessment{}, false
-}
-
-// assessIf returns the assessment if the condition holds; a nil condition never
-// does.
-func assessIf(e *celcondition.Condition, obj *unstructured.Unstructured, field string, given Assessment) (Assessment, bool) {
-	if e == nil {
-		return Assessment{}, false
-	}
-	holds, _, err := e.Holds(obj)
-	switch {
-	case err != nil:
-		return invalidRule(given.Rule, err), true
-	case !holds:
-		return Assessment{}, false
-	}
-	grade := given.Health
-	given.Reason = short(e, field) + " holds"
-	given = withReportedError(obj, given)
-	given.Health = grade
-	return given, true
+	return given
 }
 
 // short returns the condition for display, or the name of its field if it is
 // long.
-func short(e *celcondition.Condition, field string) string {
-	if len(e.Source) > 80 || strings.Contains(e.Source, "\n") {
-		return field
+func (w when) short() string {
+	if len(w.Source) > 80 || strings.Contains(w.Source, "\n") {
+		return w.field
 	}
-	return e.Source
+	return w.Source
 }
 
 // because returns the reason why an object is ready.
-func because(e *celcondition.Condition) string {
-	if e.Source == "true" {
+func (w when) because() string {
+	if w.Source == "true" {
 		return "it exists"
 	}
-	return short(e, "readyWhen") + " holds"
+	return w.short() + " holds"
 }
 
 // withReportedError adds what the object reports to the reason. A reported error makes

@@ -1,6 +1,10 @@
 package sortorder
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // helmKinds returns Helm's install order (v4). Unknown kinds follow, sorted by
 // kind; the group is ignored.
@@ -18,3 +22,11 @@ func helmKinds() []string {
 
 // compareKind orders the kinds that are not in helmKinds.
 func compareKind(a, b *sortKey) int { return strings.Compare(a.kind, b.kind) }
+
+// CompareHelmKinds orders two kinds as Helm installs them; those that it does not list
+// come last, by name.
+func CompareHelmKinds(a, b string) int {
+	listed := helmKinds()
+	rank := func(kind string) uint { return uint(slices.Index(listed, kind)) } // -1 is the greatest
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
+}

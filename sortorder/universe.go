@@ -14,12 +14,13 @@ import (
 type universe struct {
 	keys   []key
 	values [][]string // per key, sorted; followed by "any other" and "absent"
-	words  []int      // offset of each key's words in a space
-	size   int        // number of words in a space
 }
 
-// space is a set of resources: for each key a bit set of possible values.
-type space []uint64
+// space is a set of resources: for each key the set of possible values.
+type space []bitSet
+
+// bitSet is a set of values, by their positions. It is never changed.
+type bitSet []uint64
 
 const wordBits = 64
 
@@ -32,53 +33,27 @@ func newUniverse(selectors []selector) *universe {
 	}
 	u := &universe{keys: slices.SortedFunc(maps.Keys(named), compareKeys)}
 	for _, k := range u.keys {
-		values := sortedSet(named[k])
-		u.values = append(u.values, values)
-		u.words = append(u.words, u.size)
-		u.size += (len(values)+2)/wordBits + 1
+		u.values = append(u.values, sortedSet(named[k]))
 	}
 	return u
 }
 
-// all returns the space of all resources.
-func (u *universe) all() space {
-	s := make(space, u.size)
-	for i, k := range u.keys {
-		u.fill(s, i, valueSet{allBut: true, absent: k.canBeAbsent()})
-	}
-	return s
-}
-
-// fill sets the bits that a condition on key i accepts.
-func (u *universe) fill(s space, i int, want valueSet) {
-	bits := u.part(s, i)
-	set := func(n int) { bits[n/wordBits] |= 1 << (n % wordBits) }
-	for n, value := range u.values[i] {
-		if want.holds(value, true) {
-			set(n)
+// accepted returns the values of key i that a condition accepts.
+func (u *universe) accepted(i int, want valueSet) bitSet {
+	last := len(u.values[i]) + 1
+	out := make(bitSet, last/wordBits+1)
+	for n := range last + 1 {
+		if n < last-1 && want.holds(u.values[i][n], true) || n == last-1 && want.allBut || n == last && want.absent {
+			out[n/wordBits] |= 1 << (n % wordBits)
 		}
 	}
-	if want.allBut {
-		set(len(u.values[i]))
-	}
-	if want.absent {
-		set(len(u.values[i]) + 1)
-	}
-}
-
-// part returns the words of key i.
-func (u *universe) part(s space, i int) []uint64 {
-	end := u.size
-	if i+1 < len(u.words) {
-		end = u.words[i+1]
-	}
-	return s[u.words[i]:end]
+	return out
 }
 
 // choice is a condition of a selector on a key of the universe.
 type choice struct {
 	key  int
-	want []uint64
+	want bitSet
 }
 
 // choices returns a selector's conditions as bit sets, in a fixed order.
@@ -86,51 +61,45 @@ func (u *universe) choices(s selector) []choice {
 	out := make([]choice, 0, len(s.conditions))
 	for _, k := range s.conditions.keys() {
 		i, _ := slices.BinarySearchFunc(u.keys, k, compareKeys)
-		full := make(space, u.size)
-		u.fill(full, i, s.conditions[k])
-		out = append(out, choice{key: i, want: u.part(full, i)})
+		out = append(out, choice{key: i, want: u.accepted(i, s.conditions[k])})
 	}
 	return out
 }
 
 // within returns the space that a selector matches.
 func (u *universe) within(choices []choice) space {
-	s := u.all()
+	s := make(space, len(u.keys))
+	for i, k := range u.keys {
+		s[i] = u.accepted(i, valueSet{allBut: true, absent: k.canBeAbsent()})
+	}
 	for _, c := range choices {
-		keep(u.part(s, c.key), c.want)
+		s.keep(c)
 	}
 	return s
 }
 
-func keep(bits, want []uint64) {
-	for i := range bits {
-		bits[i] &= want[i]
+// keep narrows the space to the resources that meet a condition.
+func (s space) keep(c choice) {
+	s[c.key] = slices.Clone(s[c.key])
+	for i, word := range c.want {
+		s[c.key][i] &= word
 	}
 }
 
-// drop clears the unwanted bits.
-func drop(bits, unwanted []uint64) {
-	for i := range bits {
-		bits[i] &^= unwanted[i]
+// drop narrows the space to the resources that fail a condition.
+func (s space) drop(c choice) {
+	s[c.key] = slices.Clone(s[c.key])
+	for i, word := range c.want {
+		s[c.key][i] &^= word
 	}
 }
 
-func disjoint(a, b []uint64) bool {
-	for i := range a {
-		if a[i]&b[i] != 0 {
-			return false
-		}
+// reach reports whether a resource of the space meets a condition, and whether one fails it.
+func (s space) reach(c choice) (met, failed bool) {
+	for i, word := range s[c.key] {
+		met, failed = met || word&c.want[i] != 0, failed || word&^c.want[i] != 0
 	}
-	return true
-}
-
-func inside(a, b []uint64) bool {
-	for i := range a {
-		if a[i]&^b[i] != 0 {
-			return false
-		}
-	}
-	return true
+	return met, failed
 }
 
 // meta returns the metadata of a resource of a space: without a key where that is
@@ -138,7 +107,7 @@ func inside(a, b []uint64) bool {
 func (u *universe) meta(of space) object.Meta {
 	m := object.Meta{Labels: map[string]string{}, Annotations: map[string]string{}}
 	for i, k := range u.keys {
-		n := lastBit(u.part(of, i))
+		n := of[i].last()
 		if n > len(u.values[i]) {
 			continue
 		}
@@ -154,8 +123,8 @@ func (u *universe) meta(of space) object.Meta {
 	return m
 }
 
-func lastBit(words []uint64) int {
-	for i, word := range slices.Backward(words) {
+func (b bitSet) last() int {
+	for i, word := range slices.Backward(b) {
 		if word != 0 {
 			return i*wordBits + bits.Len64(word) - 1
 		}

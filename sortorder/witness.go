@@ -56,7 +56,7 @@ func (f *search) propagate(s space, rivals []rival) (open []rival, ok bool) {
 		again = false
 		kept := open[:0]
 		for _, r := range open {
-			ways, way, missed := f.waysToMiss(s, r)
+			ways, way, missed := s.waysToMiss(r)
 			if missed {
 				continue
 			}
@@ -68,7 +68,7 @@ func (f *search) propagate(s space, rivals []rival) (open []rival, ok bool) {
 			if ways == 0 {
 				return nil, false
 			}
-			drop(f.u.part(s, way.key), way.want)
+			s.drop(way)
 			again = true
 		}
 		open = kept
@@ -84,13 +84,13 @@ func (f *search) note(r rival) {
 
 // waysToMiss returns the number of conditions that a rival can still fail, and
 // the last of them; missed reports whether it fails in any case.
-func (f *search) waysToMiss(s space, r rival) (ways int, way choice, missed bool) {
+func (s space) waysToMiss(r rival) (ways int, way choice, missed bool) {
 	for _, c := range r.choices {
-		possible := f.u.part(s, c.key)
-		if disjoint(possible, c.want) {
+		met, failed := s.reach(c)
+		if !met {
 			return 0, c, true
 		}
-		if !inside(possible, c.want) {
+		if failed {
 			ways++
 			way = c
 		}
@@ -102,22 +102,22 @@ func (f *search) waysToMiss(s space, r rival) (ways int, way choice, missed bool
 // excludes ways that were tried already.
 func (f *search) branch(s space, open []rival) (space, outcome) {
 	tightest := slices.MinFunc(open, func(a, b rival) int {
-		waysA, _, _ := f.waysToMiss(s, a)
-		waysB, _, _ := f.waysToMiss(s, b)
+		waysA, _, _ := s.waysToMiss(a)
+		waysB, _, _ := s.waysToMiss(b)
 		return waysA - waysB
 	})
 	f.note(tightest)
 	s = slices.Clone(s)
 	for _, c := range tightest.choices {
-		if inside(f.u.part(s, c.key), c.want) {
+		if _, failed := s.reach(c); !failed {
 			continue
 		}
 		trial := slices.Clone(s)
-		drop(f.u.part(trial, c.key), c.want)
+		trial.drop(c)
 		if out, result := f.witness(trial, open); result != none {
 			return out, result
 		}
-		keep(f.u.part(s, c.key), c.want)
+		s.keep(c)
 	}
 	return nil, none
 }

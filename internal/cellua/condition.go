@@ -96,27 +96,31 @@ func (w *writer) macro(e ast.Expr) string {
 	}
 }
 
-// infix are the operators that are the same in Lua but for their name.
-func infix(function string) string {
-	switch function {
-	case operators.Equals:
-		return "=="
-	case operators.NotEquals:
-		return "~="
-	case operators.Less:
-		return "<"
-	case operators.LessEquals:
-		return "<="
-	case operators.Greater:
-		return ">"
-	case operators.GreaterEquals:
-		return ">="
-	case operators.Add:
-		return "+"
-	case operators.Subtract:
-		return "-"
+// calls are the operators and functions in Lua, as formats of their arguments.
+func calls() map[string]string {
+	return map[string]string{
+		operators.Equals:        "(%[1]s == %[2]s)",
+		operators.NotEquals:     "(%[1]s ~= %[2]s)",
+		operators.Less:          "(%[1]s < %[2]s)",
+		operators.LessEquals:    "(%[1]s <= %[2]s)",
+		operators.Greater:       "(%[1]s > %[2]s)",
+		operators.GreaterEquals: "(%[1]s >= %[2]s)",
+		operators.Add:           "(%[1]s + %[2]s)",
+		operators.Subtract:      "(%[1]s - %[2]s)",
+		operators.LogicalAnd:    "all(function() return %[1]s end, function() return %[2]s end)",
+		operators.LogicalOr:     "any(function() return %[1]s end, function() return %[2]s end)",
+		operators.LogicalNot:    "(not %[1]s)",
+		operators.Conditional:   "choose(%[1]s, function() return %[2]s end, function() return %[3]s end)",
+		operators.In:            "within(%[1]s, %[2]s)",
+		operators.OptSelect:     "optional(%[1]s, %[2]s)",
+		operators.OptIndex:      "optional(%[1]s, %[2]s)",
+		operators.Index:         "field(%[1]s, %[2]s)",
+		"size":                  "size(%[1]s)",
+		"orValue":               "otherwise(%[1]s, %[2]s)",
+		"hasValue":              "(%[1]s ~= nil)",
+		"lowerAscii":            "lowerAscii(%[1]s)",
+		"upperAscii":            "upperAscii(%[1]s)",
 	}
-	return ""
 }
 
 func (w *writer) call(call ast.CallExpr) string {
@@ -125,39 +129,16 @@ func (w *writer) call(call ast.CallExpr) string {
 	if call.IsMemberFunction() {
 		args = slices.Concat([]ast.Expr{call.Target()}, args)
 	}
-	texts := make([]string, len(args))
+	texts := make([]any, len(args))
 	for i, arg := range args {
 		texts[i] = w.write(arg)
 	}
-	if operator := infix(function); operator != "" {
-		return fmt.Sprintf("(%s %s %s)", texts[0], operator, texts[1])
+	format, known := calls()[function]
+	if !known {
+		return w.fail("the function " + function)
 	}
-	switch function {
-	case operators.LogicalAnd:
-		return fmt.Sprintf("all(function() return %s end, function() return %s end)", texts[0], texts[1])
-	case operators.LogicalOr:
-		return fmt.Sprintf("any(function() return %s end, function() return %s end)", texts[0], texts[1])
-	case operators.Conditional:
-		return fmt.Sprintf("choose(%s, function() return %s end, function() return %s end)", texts[0], texts[1], texts[2])
-	case operators.LogicalNot:
-		return "(not " + texts[0] + ")"
-	case operators.In:
-		return fmt.Sprintf("within(%s, %s)", texts[0], texts[1])
-	case operators.OptSelect, operators.OptIndex:
-		return fmt.Sprintf("optional(%s, %s)", texts[0], texts[1])
-	case operators.Index:
-		if args[1].Kind() == ast.LiteralKind && args[1].AsLiteral().Type() == types.IntType {
-			return fmt.Sprintf("field(%s, %s + 1)", texts[0], texts[1]) // Lua counts from 1
-		}
-		return fmt.Sprintf("field(%s, %s)", texts[0], texts[1])
-	case "size":
-		return "size(" + texts[0] + ")"
-	case "orValue":
-		return fmt.Sprintf("otherwise(%s, %s)", texts[0], texts[1])
-	case "hasValue":
-		return "(" + texts[0] + " ~= nil)"
-	case "lowerAscii", "upperAscii":
-		return fmt.Sprintf("%s(%s)", function, texts[0])
+	if function == operators.Index && args[1].Kind() == ast.LiteralKind && args[1].AsLiteral().Type() == types.IntType {
+		format = "field(%[1]s, %[2]s + 1)" // Lua counts from 1
 	}
-	return w.fail("the function " + function)
+	return fmt.Sprintf(format, texts...)
 }

@@ -2,10 +2,10 @@ package consolidate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/declared"
-	"github.com/ordapply/ordapply/internal/dependencies"
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
@@ -89,22 +89,22 @@ type narrowing struct {
 // zero returns the position of the old wave 0, or of the first wave above it.
 func (n narrowing) zero() int {
 	for i, s := range n.sets {
-		if n.consolidator.Sets[s].At.Wave >= 0 {
+		if n.Sets[s].At.Wave >= 0 {
 			return i
 		}
 	}
 	return len(n.sets)
 }
 
-// linked returns a path from one of the waves at positions from..at-1 to the
-// wave at position at.
-func (n narrowing) linked(from, at int) (way dependencies.PathEnds, ok bool) {
+// linked returns the first of the waves at positions from..at-1 from which a path leads to
+// the wave at position at.
+func (n narrowing) linked(from, at int) (first int, ok bool) {
 	for i := from; i < at; i++ {
-		if way, ok = n.between[[2]int{n.sets[i], n.sets[at]}]; ok {
-			return way, true
+		if _, ok := n.between[[2]int{n.sets[i], n.sets[at]}]; ok {
+			return i, true
 		}
 	}
-	return dependencies.PathEnds{}, false
+	return 0, false
 }
 
 // cost returns how different a wave is from the one before it: 0 if they are
@@ -114,7 +114,7 @@ func (n narrowing) cost(at int) int {
 	if n.IsInert(n.members[before]) && n.IsInert(n.members[s]) {
 		return 0
 	}
-	return 1 + n.consolidator.Sets[s].At.Wave - n.consolidator.Sets[before].At.Wave
+	return 1 + n.Sets[s].At.Wave - n.Sets[before].At.Wave
 }
 
 // best divides the waves at positions from..to-1 into at most most groups with
@@ -176,7 +176,8 @@ func (n narrowing) best(from, to, most int) (begins []bool, cost int, ok bool) {
 func (n narrowing) around(zero int, r WaveRange) (begins []bool, before int, ok bool) {
 	least := 0
 	for first := zero; first >= 0; first-- {
-		if _, apart := n.linkedWithin(first, zero); apart {
+		apart := func(s int) bool { _, is := n.between[[2]int{n.sets[first], s}]; return is }
+		if slices.ContainsFunc(n.sets[first+1:zero+1], apart) {
 			break
 		}
 		for end := zero + 1; end <= len(n.sets); end++ {
@@ -206,17 +207,6 @@ func (n narrowing) around(zero int, r WaveRange) (begins []bool, before int, ok 
 	return begins, before, ok
 }
 
-// linkedWithin returns a path from the wave at position at to one of the waves
-// up to position to.
-func (n narrowing) linkedWithin(at, to int) (way dependencies.PathEnds, ok bool) {
-	for i := at + 1; i <= to; i++ {
-		if way, ok = n.between[[2]int{n.sets[at], n.sets[i]}]; ok {
-			return way, true
-		}
-	}
-	return dependencies.PathEnds{}, false
-}
-
 func count(begins []bool) int {
 	groups := 0
 	for _, begin := range begins {
@@ -230,31 +220,21 @@ func count(begins []bool) int {
 // tooFew returns an error that names one edge for each boundary that is needed,
 // which proves that fewer waves are impossible.
 func (n narrowing) tooFew(limit int) error {
-	at := n.consolidator.Sets[n.sets[0]]
+	at := n.Sets[n.sets[0]]
 	e := &TooFewWavesError{Phase: at.At.Phase.String(), Limit: limit, Fewest: 1}
 	if at.Within >= 0 {
-		e.Application = n.consolidator.Sets[at.Within].Name
+		e.Application = n.Sets[at.Within].Name
 	}
 	if r := n.target.Range; r != nil {
 		e.Range = fmt.Sprintf("%d..%d", r.Low, r.High)
 	}
 	first := 0
 	for i := range n.sets {
-		if way, apart := n.linked(first, i); apart {
-			wave := n.consolidator.Sets[n.sets[i]].At.Wave
-			e.Because = append(e.Because, fmt.Sprintf("wave %d comes after wave %d: %s", wave, n.waveOf(way, first, i), n.keptReason(way)))
+		if from, apart := n.linked(first, i); apart {
+			before, after := n.sets[from], n.sets[i]
+			e.Because = append(e.Because, fmt.Sprintf("wave %d comes after wave %d: %s", n.Sets[after].At.Wave, n.Sets[before].At.Wave, n.keptReason(n.between[[2]int{before, after}])))
 			e.Fewest, first = e.Fewest+1, i
 		}
 	}
 	return e
-}
-
-// waveOf returns the number of the wave at which a path to position at starts.
-func (n narrowing) waveOf(way dependencies.PathEnds, first, at int) int {
-	for i := first; i < at; i++ {
-		if found, ok := n.between[[2]int{n.sets[i], n.sets[at]}]; ok && found == way {
-			return n.consolidator.Sets[n.sets[i]].At.Wave
-		}
-	}
-	return n.consolidator.Sets[n.sets[first]].At.Wave
 }

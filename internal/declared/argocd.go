@@ -36,8 +36,6 @@ const (
 // String returns the name of the phase in Argo CD, such as "PreSync".
 func (p Phase) String() string { return []string{"PreSync", "Sync", "PostSync"}[p] }
 
-func phaseNamed(name string) Phase { return hookPhases()[name] }
-
 // String returns "Sync wave 3".
 func (p ArgoPlace) String() string { return fmt.Sprintf("%s wave %d", p.Phase, p.Wave) }
 

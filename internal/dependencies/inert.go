@@ -1,16 +1,13 @@
 package dependencies
 
+import "slices"
+
 // IsInert reports whether no resource has effects of its own and their manifests
 // show all their dependencies. Two such resources are independent unless an
 // edge connects them. Workloads are not inert: they may call each other, or
 // check what others apply.
 func (b *Dependencies) IsInert(resources []int) bool {
-	for _, i := range resources {
-		if !IsInertKind(b.Resources[i].ID.GroupKind()) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(resources, func(i int) bool { return !IsInertKind(b.Resources[i].ID.GroupKind()) })
 }
 
 // IsInertKind reports whether objects of a native kind, "Kind.group", are ready once

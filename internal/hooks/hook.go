@@ -142,9 +142,6 @@ func (h Hook) HasPolicy(policy Policy) bool { return slices.Contains(h.Policies,
 // Job and a Pod have any.
 func (h Hook) Shows(end Policy) bool { return h.IsAwaited() && slices.Contains(h.Logs, end) }
 
-// RunsAt reports whether the hook runs at an event.
-func (h Hook) RunsAt(event Event) bool { return slices.Contains(h.Events, event) }
-
 // IsAwaited reports whether a run waits for the hook: for a Job until it is complete,
 // for a Pod until it has succeeded. All other kinds are done when they are applied.
 func (h Hook) IsAwaited() bool {

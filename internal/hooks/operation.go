@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -49,19 +50,10 @@ func (all Hooks) Prerequisites(resources []ordering.Resource) map[object.ID]bool
 				out[r.ID] = true
 			}
 		case "CustomResourceDefinition.apiextensions.k8s.io":
-			if kinds[definedKind(r)] {
+			if kind := references.DefinedKind(r.Object); kinds[kind.Kind+"."+kind.Group] {
 				out[r.ID] = true
 			}
 		}
 	}
 	return out
-}
-
-// definedKind returns the kind that a CustomResourceDefinition defines, as "Kind.group".
-func definedKind(r ordering.Resource) string {
-	spec, _ := r.Object["spec"].(map[string]any)
-	names, _ := spec["names"].(map[string]any)
-	kind, _ := names["kind"].(string)
-	group, _ := spec["group"].(string)
-	return kind + "." + group
 }

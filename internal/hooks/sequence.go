@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/sortorder"
 )
 
 // Hooks are those of a stream, in the order of its documents.
@@ -16,20 +17,12 @@ func Read(resources []ordering.Resource) (all Hooks, dropped []error) {
 	for _, r := range resources {
 		hook, err := Parse(r)
 		if err != nil {
-			dropped = append(dropped, fmt.Errorf("%s%s: %w", r.ID, place(r.Source), err))
+			dropped = append(dropped, fmt.Errorf("%s: %w", r.Located(), err))
 			continue
 		}
 		all = append(all, hook)
 	}
 	return all, dropped
-}
-
-// place returns the source of a manifest for use in a message.
-func place(source string) string {
-	if source == "" {
-		return ""
-	}
-	return " (" + source + ")"
 }
 
 // Of returns the hooks of an event in the order in which they run: by weight,
@@ -44,9 +37,8 @@ func (all Hooks) Of(event Event) []Hook {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Hook) int { return compareKinds(a.Kind, b.Kind) })
 	slices.SortStableFunc(out, func(a, b Hook) int {
-		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Name, b.Name), sortorder.CompareHelmKinds(a.Kind, b.Kind))
 	})
 	return out
 }
@@ -70,32 +62,4 @@ func (all Hooks) Tests() []Hook {
 	return slices.DeleteFunc(slices.Clone(all), func(hook Hook) bool {
 		return slices.ContainsFunc(hook.Events, func(event Event) bool { return event != Test })
 	})
-}
-
-// compareKinds compares by Helm's install order of kinds. Kinds that it does
-// not contain come last, by name.
-func compareKinds(a, b string) int {
-	ofA, ofB := slices.Index(installOrder(), a), slices.Index(installOrder(), b)
-	switch {
-	case ofA >= 0 && ofB >= 0:
-		return cmp.Compare(ofA, ofB)
-	case ofA >= 0:
-		return -1
-	case ofB >= 0:
-		return 1
-	}
-	return cmp.Compare(a, b)
-}
-
-// installOrder is Helm's InstallOrder (pkg/release/v1/util/kind_sorter.go of
-// v4.3.1).
-func installOrder() []string {
-	return []string{
-		"PriorityClass", "Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "PodSecurityPolicy", "PodDisruptionBudget",
-		"ServiceAccount", "Secret", "SecretList", "ConfigMap", "StorageClass", "PersistentVolume", "PersistentVolumeClaim",
-		"CustomResourceDefinition", "ClusterRole", "ClusterRoleList", "ClusterRoleBinding", "ClusterRoleBindingList",
-		"Role", "RoleList", "RoleBinding", "RoleBindingList", "Service", "DaemonSet", "Pod", "ReplicationController", "ReplicaSet",
-		"Deployment", "HorizontalPodAutoscaler", "StatefulSet", "Job", "CronJob", "IngressClass", "Ingress", "APIService",
-		"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
-	}
 }

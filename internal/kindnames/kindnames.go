@@ -18,8 +18,7 @@ import (
 // nor native. served lists the kinds that the cluster serves, as "Kind" or
 // "Kind.group"; nil without a cluster.
 func Check(resources []ordering.Resource, options ordering.Options, served []string) (faults []error, remarks []string) {
-	known := slices.Concat(streamKinds(slices.Concat(resources, options.Excluded)), served, native())
-	slices.Sort(known)
+	known := slices.Sorted(slices.Values(slices.Concat(streamKinds(slices.Concat(resources, options.Excluded)), served, native())))
 	check := func(where, kind string) {
 		found, fault := checkKind(kind, known)
 		switch {
@@ -44,23 +43,16 @@ func Check(resources []ordering.Resource, options ordering.Options, served []str
 
 // streamKinds returns the kinds of resources, and the kinds that they define.
 func streamKinds(resources []ordering.Resource) []string {
-	seen := map[string]bool{}
 	var kinds []string
-	add := func(kind string) {
-		if !seen[kind] {
-			seen[kind] = true
-			kinds = append(kinds, kind)
-		}
-	}
 	for _, r := range resources {
-		add(r.GroupKind())
+		kinds = append(kinds, r.GroupKind())
 		if r.ID.IsCRD() {
 			kind := references.DefinedKind(r.Object)
-			add(strings.TrimSuffix(kind.Kind+"."+kind.Group, "."))
+			kinds = append(kinds, strings.TrimSuffix(kind.Kind+"."+kind.Group, "."))
 		}
 		for _, kind := range references.SplitList(r.Annotations[references.ProvidesAnnotation]) {
 			group, name, _ := strings.Cut(kind, "/")
-			add(strings.TrimSuffix(name+"."+group, "."))
+			kinds = append(kinds, strings.TrimSuffix(name+"."+group, "."))
 		}
 	}
 	return kinds

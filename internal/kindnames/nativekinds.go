@@ -1,12 +1,9 @@
 package kindnames
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // native returns the kinds that Kubernetes 1.36 serves and manifests
-// create, as "Kind" of the core group or "Kind.group", sorted.
+// create, as "Kind" of the core group or "Kind.group".
 func native() []string {
 	var kinds []string
 	for group, names := range map[string]string{
@@ -36,6 +33,5 @@ func native() []string {
 			kinds = append(kinds, strings.TrimSuffix(name+"."+group, "."))
 		}
 	}
-	slices.Sort(kinds)
 	return kinds
 }

@@ -94,13 +94,12 @@ func ReadSortOrder(ctx context.Context, name string) (*sortorder.Order, error) {
 
 // RulesOf returns the rules for an object, by its application.
 func (f *File) RulesOf(obj *unstructured.Unstructured) *health.Rules {
-	if application, ok := f.externalOf[apply.Meta(obj).ID]; ok {
-		return f.health.rules[application]
+	meta := apply.Meta(obj)
+	application, external := f.externalOf[meta.ID]
+	if !external && f.ApplicationOf != nil {
+		application = f.ApplicationOf(meta)
 	}
-	if f.ApplicationOf == nil {
-		return f.health.rules[""]
-	}
-	return f.health.rules[f.ApplicationOf(apply.Meta(obj))]
+	return f.health.of(application)
 }
 
 // UseHealthRules adds the health rules of a file of --order; "" means no file.

@@ -50,12 +50,9 @@ type stackFile struct {
 
 // read reads the fields.
 func (f *stackFile) read(fields sortorder.Applier) error {
-	return errors.Join(f.readStacks(fields), f.readTimeouts(fields.Timeouts), f.readHealth(fields.Health), f.readIgnored(fields))
-}
-
-func (f *stackFile) readHealth(rules []sortorder.HealthRule) error {
-	f.health.add("", "", rules)
-	return f.health.compile()
+	err := errors.Join(f.readStacks(fields), f.readTimeouts(fields.Timeouts))
+	f.health.add("", "health", fields.Health)
+	return errors.Join(err, errors.Join(f.health.errs...), f.readIgnored(fields))
 }
 
 func (f *stackFile) readTimeouts(timeouts map[string]string) error {
@@ -100,14 +97,14 @@ func (f *stackFile) readStacks(fields sortorder.Applier) error {
 		field := fmt.Sprintf("stacks[%d]", s)
 		timeout, err := readDuration(field+".timeout", spec.Timeout)
 		errs = append(errs, err, checkName(field, spec.Name))
-		f.health.add(spec.Name, field, spec.Health)
+		f.health.add(spec.Name, field+".health", spec.Health)
 		stack := ordering.Stack{Name: spec.Name, DependsOn: spec.DependsOn, Timeout: timeout, Atomic: spec.Atomic}
 		for a, app := range spec.Applications {
 			field := fmt.Sprintf("%s.applications[%d]", field, a)
 			read, err := readApp(field, app)
 			errs = append(errs, err)
 			name := spec.Name + "/" + read.Name
-			f.health.add(name, field, app.Health)
+			f.health.add(name, field+".health", app.Health)
 			stack.Applications = append(stack.Applications, read)
 			for _, id := range read.External {
 				f.externalOf[id] = name

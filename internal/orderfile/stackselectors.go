@@ -10,16 +10,19 @@ import (
 // applicationSelectors holds the selectors of all applications of a file, in
 // file order: the first match decides the application of a resource.
 type applicationSelectors struct {
-	entries  []sortorder.Entry
-	names    []string // "stack/application"
-	fields   []string // field of each, for messages
-	optional []bool   // it may match nothing
-	order    *sortorder.Order
+	entries []sortorder.Entry
+	apps    []selectedApp // one for each entry
+	order   *sortorder.Order
+}
+
+type selectedApp struct {
+	name     string // "stack/application"
+	field    string // for messages
+	optional bool   // it may match nothing
 }
 
 func (a *applicationSelectors) add(name, field string, app sortorder.Application) {
-	a.entries, a.names = append(a.entries, app.Entry(field)), append(a.names, name)
-	a.fields, a.optional = append(a.fields, field), append(a.optional, app.Optional)
+	a.entries, a.apps = append(a.entries, app.Entry(field)), append(a.apps, selectedApp{name, field, app.Optional})
 }
 
 // compile combines the selectors into a SortOrder.
@@ -36,7 +39,7 @@ func (a *applicationSelectors) of(m object.Meta) string {
 		return ""
 	}
 	if at := a.order.Place([]object.Meta{m})[0].Selector; at >= 0 {
-		return a.names[at]
+		return a.apps[at].name
 	}
 	return ""
 }
@@ -49,8 +52,8 @@ func (a *applicationSelectors) idle(metas []object.Meta) []error {
 	}
 	var errs []error
 	for _, found := range a.order.UnusedSelectors(a.order.Place(metas), metas) {
-		if i := found.Selector; !a.optional[i] {
-			errs = append(errs, fmt.Errorf("%s: application %s (%s) matches nothing: correct its selector, or write optional: true if the stream need not contain it%s", a.fields[i], a.names[i], found.Text, found.Nearest))
+		if app := a.apps[found.Selector]; !app.optional {
+			errs = append(errs, fmt.Errorf("%s: application %s (%s) matches nothing: correct its selector, or write optional: true if the stream need not contain it%s", app.field, app.name, found.Text, found.Nearest))
 		}
 	}
 	return errs

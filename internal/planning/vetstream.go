@@ -23,24 +23,13 @@ func (o *Offline) Vet(cmd *cobra.Command) ([]vet.Finding, error) {
 		return nil, wrong
 	}
 	stream, err := apply.NewStream(MarkHooks(inputs, options), o.Scope())
-	var problems, remarks []vet.Finding
-	for _, fault := range slices.Concat(ordering.FlattenErrors(wrong), ordering.FlattenErrors(err)) {
-		problems = append(problems, vet.Finding{Problem: true, Text: fault.Error()})
-	}
-	for _, fault := range ordering.FlattenErrors(checkHooks(stream)) {
-		problems = append(problems, vet.Finding{Problem: true, Text: fault.Error()})
-	}
 	faults, unused := checkAnnotations(stream)
-	for _, fault := range faults {
-		problems = append(problems, vet.Finding{Problem: true, Text: fault.Error()})
-	}
-	ordered, notes, err := o.switches(stream, &options)
-	for _, fault := range ordering.FlattenErrors(errors.Join(err, o.checkAtomic(options.Stacks, ordered))) {
-		problems = append(problems, vet.Finding{Problem: true, Text: fault.Error()})
-	}
+	ordered, notes, switchErr := o.switches(stream, &options)
 	wrongKinds, idleKinds := kindnames.Check(stream.Resources, options, nil)
 	_, dropped := hooks.Read(stream.Hooks)
-	for _, fault := range slices.Concat(wrongKinds, dropped) {
+	all := slices.Concat([]error{wrong, err, checkHooks(stream)}, faults, []error{switchErr, o.checkAtomic(options.Stacks, ordered)}, wrongKinds, dropped)
+	var problems, remarks []vet.Finding
+	for _, fault := range ordering.FlattenErrors(errors.Join(all...)) {
 		problems = append(problems, vet.Finding{Problem: true, Text: fault.Error()})
 	}
 	for _, text := range slices.Concat(unused, notes, idleKinds) {
