@@ -172,26 +172,22 @@ func (c *Customizations) assess(obj *unstructured.Unstructured) (Assessment, boo
 	if message == "" {
 		message = status
 	}
-	a := Assessment{Reason: message, Rule: rule}
-	switch status {
-	case "":
-		return Assessment{}, false
-	case "Healthy":
-		a.Verdict = Ready
-	case "Progressing":
-		a.Verdict = Progressing
-	case "Suspended":
-		a.Verdict, a.Health = Progressing, GradeSuspended
-		a = markSuspended(obj, a)
-	case "Missing":
-		a.Verdict, a.Health = Progressing, GradeMissing
-	case "Degraded":
-		a.Verdict, a.Health = Failed, GradeDegraded
-	case "Unknown":
-	default:
+	a, known := map[string]Assessment{
+		"Healthy":     {Verdict: Ready},
+		"Progressing": {Verdict: Progressing},
+		"Suspended":   {Verdict: Progressing, Health: GradeSuspended},
+		"Missing":     {Verdict: Progressing, Health: GradeMissing},
+		"Degraded":    {Verdict: Failed, Health: GradeDegraded},
+		"Unknown":     {},
+	}[status]
+	a.Reason, a.Rule = message, rule
+	if !known {
 		a.Reason = fmt.Sprintf("the Lua script returned the status %q, which Argo CD does not define", status)
 	}
-	return a, true
+	if status == "Suspended" {
+		a = markSuspended(obj, a)
+	}
+	return a, status != ""
 }
 
 func (c *Customizations) find(group, kind string) (customization, bool) {

@@ -56,6 +56,15 @@ func (id ID) String() string {
 	return id.KindName() + " " + id.Namespace + "/" + id.Name
 }
 
+// Reference returns the ID as in annotations that list dependencies (the syntax of cli-utils):
+// "apps/namespaces/shop/Deployment/web", or group/Kind/name; the core group is empty.
+func (id ID) Reference() string {
+	if id.Namespace == "" {
+		return id.Group + "/" + id.Kind + "/" + id.Name
+	}
+	return id.Group + "/namespaces/" + id.Namespace + "/" + id.Kind + "/" + id.Name
+}
+
 // KindName returns the kind for display. It includes the group, unless that has no dot or
 // ends in .k8s.io: a Service of serving.knative.dev is not confused with a core Service.
 func (id ID) KindName() string {

@@ -1,7 +1,8 @@
 package ordering
 
 import (
-	"container/heap"
+	"cmp"
+	"slices"
 
 	"github.com/ordapply/ordapply/internal/declared"
 )
@@ -10,10 +11,14 @@ import (
 // everything it needs, for writing them down: by wave; within a wave by layer
 // where needs allow, steps without a layer first.
 func (p *Plan) Sequence() []int {
-	index := p.Positions()
+	index, layer := p.Positions(), p.layerNumbers()
+	compare := func(i, j int) int {
+		a, b := &p.Steps[i], &p.Steps[j]
+		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(layer[a.Layer], layer[b.Layer]), cmp.Compare(i, j))
+	}
 	waiting := make([]int, len(p.Steps))
 	then := make([][]int, len(p.Steps))
-	next := &sequenceHeap{plan: p, layer: p.layerNumbers()}
+	var ready []int // the steps that may come next, sorted
 	for i, s := range p.Steps {
 		for _, n := range s.Needs {
 			if from := index[n.ID]; p.Steps[from].Wave == s.Wave {
@@ -22,16 +27,18 @@ func (p *Plan) Sequence() []int {
 			}
 		}
 		if waiting[i] == 0 {
-			heap.Push(next, i)
+			ready = append(ready, i)
 		}
 	}
+	slices.SortFunc(ready, compare)
 	out := make([]int, 0, len(p.Steps))
-	for next.Len() > 0 {
-		i := heap.Pop(next).(int)
-		out = append(out, i)
+	for len(ready) > 0 {
+		i := ready[0]
+		ready, out = ready[1:], append(out, i)
 		for _, j := range then[i] {
 			if waiting[j]--; waiting[j] == 0 {
-				heap.Push(next, j)
+				at, _ := slices.BinarySearchFunc(ready, j, compare)
+				ready = slices.Insert(ready, at, j)
 			}
 		}
 	}
@@ -45,37 +52,6 @@ func (p *Plan) layerNumbers() map[string]int {
 		numbers[layer.Name] = l + 1
 	}
 	return numbers
-}
-
-// sequenceHeap orders the steps that may come next.
-type sequenceHeap struct {
-	plan  *Plan
-	layer map[string]int
-	steps []int
-}
-
-func (h *sequenceHeap) Len() int      { return len(h.steps) }
-func (h *sequenceHeap) Swap(i, j int) { h.steps[i], h.steps[j] = h.steps[j], h.steps[i] }
-
-func (h *sequenceHeap) Less(i, j int) bool {
-	a, b := &h.plan.Steps[h.steps[i]], &h.plan.Steps[h.steps[j]]
-	if a.Wave != b.Wave {
-		return a.Wave < b.Wave
-	}
-	if x, y := h.layer[a.Layer], h.layer[b.Layer]; x != y {
-		return x < y
-	}
-	return h.steps[i] < h.steps[j]
-}
-
-// Push implements heap.Interface.
-func (h *sequenceHeap) Push(x any) { h.steps = append(h.steps, x.(int)) }
-
-// Pop implements heap.Interface.
-func (h *sequenceHeap) Pop() any {
-	last := h.steps[len(h.steps)-1]
-	h.steps = h.steps[:len(h.steps)-1]
-	return last
 }
 
 // LayerMark returns the name of the layer that a step is applied with, for marks in

@@ -42,16 +42,18 @@ func (d *decoder) into(target reflect.Value, value any, path string) {
 
 // scalar stores a string or boolean.
 func (d *decoder) scalar(target reflect.Value, value any, path string) {
-	v := reflect.ValueOf(value)
-	if v.Kind() == target.Kind() {
+	_, isList := value.([]any)
+	_, isMap := value.(map[string]any)
+	switch v := reflect.ValueOf(value); {
+	case v.Kind() == target.Kind():
 		target.Set(v)
-		return
-	}
-	if target.Kind() == reflect.String && isScalar(value) {
+	case target.Kind() == reflect.Bool:
+		d.problems.add(path, "must be true or false, not %s", describe(value))
+	case isList || isMap:
+		d.problems.add(path, "must be a string, not %s", describe(value))
+	default:
 		d.problems.add(path, "is %s: write it in quotes", describe(value))
-		return
 	}
-	d.problems.add(path, "must be %s, not %s", article(target.Kind()), describe(value))
 }
 
 // list stores a sequence.
@@ -178,25 +180,6 @@ func describe(value any) string {
 	case map[string]any:
 		return "a map"
 	}
-	return "the number " + literal(value)
-}
-
-func isScalar(value any) bool {
-	switch value.(type) {
-	case []any, map[string]any:
-		return false
-	}
-	return true
-}
-
-func literal(value any) string {
 	text, _ := json.Marshal(value) // decoded scalars always marshal
-	return string(text)
-}
-
-func article(k reflect.Kind) string {
-	if k == reflect.Bool {
-		return "true or false"
-	}
-	return "a string"
+	return "the number " + string(text)
 }

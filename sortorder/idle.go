@@ -98,7 +98,11 @@ func (k key) nearestPair(want valueSet, metas []object.Meta) string {
 	if k.aspect == label {
 		other.aspect = annotation
 	}
-	if n := total(counts(metas, other)); n > 0 {
+	n := 0
+	for _, count := range counts(metas, other) {
+		n += count
+	}
+	if n > 0 {
 		field := map[aspect]string{label: "labelSelector", annotation: "matchAnnotations"}[other.aspect]
 		return fmt.Sprintf("; %s: write it under %s", countHaving(n, "the "+other.String()), field)
 	}
@@ -133,12 +137,4 @@ func countHaving(n int, what string) string {
 		return "1 resource has " + what
 	}
 	return fmt.Sprintf("%d resources have %s", n, what)
-}
-
-func total(values map[string]int) int {
-	n := 0
-	for _, count := range values {
-		n += count
-	}
-	return n
 }

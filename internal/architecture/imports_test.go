@@ -153,7 +153,7 @@ func importTable() []tier {
 		}},
 		{title: "readers and checks", packages: []pkgRow{
 			{"internal/annotations", "known ordapply.dev/ keys and their values", []string{"health", "internal/declared", "internal/ignorefields", "internal/nearest", "internal/plain", "internal/references", "internal/stamp", "internal/toolkeys", "object"}},
-			{"internal/hooks", "which objects are Helm hooks, and their order", []string{"object", "ordering"}},
+			{"internal/hooks", "which objects are Helm hooks, and their order", []string{"internal/references", "object", "ordering", "sortorder"}},
 			{"internal/kubeerr", "classifies errors of an API server, and says what to do", []string{"applyset", "internal/ignorefields", "internal/redact", "internal/usage", "object"}},
 			{"manifest", "reads streams of manifests, with the position of each object", []string{"internal/jsonstream", "internal/redact", "internal/yamltext"}},
 			{"internal/yamlnode", "manifests as YAML nodes, printed only as what parses back", []string{"internal/jsonstream", "internal/yamltext", "object"}},

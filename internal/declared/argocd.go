@@ -79,7 +79,10 @@ func argoPhases(hook string, names map[string]Phase) []Phase {
 // position that no annotation sets is a default, which is dropped if a resource
 // in an earlier position requires the resource.
 func (d *Declarations) placeByPhases(s scope) {
-	places := make([]ArgoPlace, len(d.Resources))
+	places := make([]ArgoPlace, len(d.Resources)+len(d.ExcludedResources))
+	for _, i := range s.excluded {
+		places[i], _, _ = ParseArgoPlace(d.resource(i))
+	}
 	for _, i := range s.resources {
 		r := d.Resources[i]
 		places[i] = d.argoPlace(r)
@@ -97,7 +100,7 @@ func (d *Declarations) placeByPhases(s scope) {
 		switch d.Placements[i] {
 		case Placed:
 			d.LayerOf[i] = at
-			d.Join(i, at, graph.Hard, graph.Hard)
+			d.put(i, at)
 		case ByDefault:
 			d.LayerOf[i] = at
 			d.Join(i, at, graph.DefaultPlace, graph.Hard)
@@ -106,9 +109,8 @@ func (d *Declarations) placeByPhases(s scope) {
 			}
 		}
 	}
-	for _, r := range s.excluded {
-		at, _, _ := ParseArgoPlace(r)
-		d.addSetExternal(sets[at], r.ID, excludedReason(d.Sets[sets[at]]))
+	for _, i := range s.excluded {
+		d.put(i, sets[places[i]])
 	}
 }
 
@@ -188,14 +190,10 @@ func (d *Declarations) moveBeforeUsers(s scope, places []ArgoPlace) {
 // before it.
 func (d *Declarations) addArgoSets(within scope, places []ArgoPlace) map[ArgoPlace]int {
 	used := map[ArgoPlace]bool{}
-	for _, i := range within.resources {
-		if d.Placements[i] != Unplaced {
+	for _, i := range within.all() {
+		if !d.isPlanned(i) || d.Placements[i] != Unplaced {
 			used[places[i]] = true
 		}
-	}
-	for _, r := range within.excluded {
-		at, _, _ := ParseArgoPlace(r)
-		used[at] = true
 	}
 	sets := map[ArgoPlace]int{}
 	before, any := ArgoPlace{}, false

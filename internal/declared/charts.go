@@ -95,11 +95,8 @@ func (d *Declarations) chartsOf(s scope) []Chart {
 // the excluded ones.
 func (d *Declarations) chartPaths(s scope) []string {
 	paths := map[string]bool{}
-	for _, i := range s.resources {
-		paths[d.Resources[i].Chart] = true
-	}
-	for _, r := range s.excluded {
-		paths[r.Chart] = true
+	for _, i := range s.all() {
+		paths[d.resource(i).Chart] = true
 	}
 	return slices.Sorted(maps.Keys(paths))
 }

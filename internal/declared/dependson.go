@@ -63,7 +63,7 @@ func (d *Declarations) depend(i int, key string, entry dependency) {
 		d.External[i] = append(d.External[i], Need{ID: entry.id, Gate: entry.gate, Why: why, Hard: true})
 	case d.Options.Incomplete:
 	default:
-		d.fail(d.Resources[i], "annotation %s: %s is not in the stream%s", key, formatReference(entry.id), d.suggestion(i, key, entry.id))
+		d.fail(d.Resources[i], "annotation %s: %s is not in the stream%s", key, entry.id.Reference(), d.suggestion(i, key, entry.id))
 	}
 }
 
@@ -74,13 +74,13 @@ func (d *Declarations) suggestion(i int, key string, id object.ID) string {
 	}
 	if d.suggestions++; d.suggestions <= MaxSuggestions {
 		if near, ok := d.Nearest(id, d.Resources[i].ID); ok {
-			return "; did you mean " + formatReference(near) + "?"
+			return "; did you mean " + near.Reference() + "?"
 		}
 	}
 	if key == DependsOnAnnotation {
-		return "; if it is created outside the stream, write external:" + formatReference(id)
+		return "; if it is created outside the stream, write external:" + id.Reference()
 	}
-	return "; if it is created outside the stream, list it in " + DependsOnAnnotation + " instead, as external:" + formatReference(id)
+	return "; if it is created outside the stream, list it in " + DependsOnAnnotation + " instead, as external:" + id.Reference()
 }
 
 // MaxSuggestions limits the number of suggestions, since each one scans the
@@ -95,7 +95,7 @@ func parseDependencies(value string, ours bool) ([]dependency, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(out, func(other dependency) bool { return other.id == d.id }) {
-			return nil, fmt.Errorf("%s is listed twice", formatReference(d.id))
+			return nil, fmt.Errorf("%s is listed twice", d.id.Reference())
 		}
 		out = append(out, d)
 	}
@@ -129,14 +129,6 @@ func parseDependency(entry string, ours bool) (d dependency, err error) {
 		return d, fmt.Errorf("%q: kind and name must not be empty", entry)
 	}
 	return d, nil
-}
-
-// formatReference formats an ID in the syntax of the annotations.
-func formatReference(id object.ID) string {
-	if id.Namespace == "" {
-		return id.Group + "/" + id.Kind + "/" + id.Name
-	}
-	return id.Group + "/namespaces/" + id.Namespace + "/" + id.Kind + "/" + id.Name
 }
 
 // CheckDependsOn returns the syntax error in a value of DependsOnAnnotation, or

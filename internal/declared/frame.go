@@ -19,14 +19,10 @@ type usedOrderSource struct {
 // framesOf lists the frames that a scope shows: where none of its resources carries
 // one, those that a selection leaves out say what placed the whole.
 func (d *Declarations) framesOf(s scope) []usedOrderSource {
-	shown := make([]references.Resource, len(s.resources))
-	for at, i := range s.resources {
-		shown[at] = d.Resources[i]
-	}
-	if found := framesShown(shown); len(found) > 0 {
+	if found := framesShown(d.resourcesAt(s.resources)); len(found) > 0 {
 		return found
 	}
-	return framesShown(s.excluded)
+	return framesShown(d.resourcesAt(s.excluded))
 }
 
 // placeByOrderSource chooses the frame of a scope and places its resources.

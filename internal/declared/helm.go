@@ -39,9 +39,8 @@ func helmKey(r references.Resource) string {
 // helmGroup is one group of one chart.
 type helmGroup struct {
 	name    string
-	unnamed bool // its members name no group themselves
-	members []int
-	leftOut []references.Resource          // members that a selection leaves out
+	unnamed bool                           // its members name no group themselves
+	members []int                          // those of the plan first
 	needs   []string                       // names of groups, sorted
 	first   map[string]references.Resource // by the name of a group: the first member that needs it
 	set     int
@@ -52,73 +51,54 @@ type helmGroup struct {
 // resource of a group requires it.
 func (d *Declarations) placeByCharts(s scope) {
 	own := d.addCharts(s)
-	parts := map[string]*chartPart{}
-	for _, i := range s.resources {
-		partOf(parts, d.Resources[i]).resources = append(partOf(parts, d.Resources[i]).resources, i)
-	}
-	for _, r := range s.excluded {
-		partOf(parts, r).leftOut = append(partOf(parts, r).leftOut, r)
+	parts := map[string][]int{}
+	for _, i := range s.all() {
+		chart := d.resource(i).Chart
+		parts[chart] = append(parts[chart], i)
 	}
 	for _, chart := range slices.Sorted(maps.Keys(parts)) {
 		around, inChart := own[chart]
 		if !inChart {
 			around = s.parentSet
 		}
-		d.placeInChart(s, *parts[chart], around)
+		d.placeInChart(d.scopeOf(s.application, s.parentSet, parts[chart]), chart, around)
 	}
 }
 
-// chartPart is what a scope holds of a chart.
-type chartPart struct {
-	chart     string
-	resources []int
-	leftOut   []references.Resource // by a selection
-}
-
-// partOf returns the part that has a resource, and adds it if there is none yet.
-func partOf(parts map[string]*chartPart, r references.Resource) *chartPart {
-	if parts[r.Chart] == nil {
-		parts[r.Chart] = &chartPart{chart: r.Chart}
-	}
-	return parts[r.Chart]
-}
-
-// placeInChart places the resources of one chart in a scope. around is the set
+// placeInChart places the resources of a scope, those of one chart. around is the set
 // of the chart's own resources; if nothing is known of the chart, the set of
 // the application, or -1. A chart without groups gets a set of its own, so that
 // the groups of other charts do not order it.
-func (d *Declarations) placeInChart(s scope, part chartPart, around int) {
-	chart, resources := part.chart, part.resources
-	groups := d.readGroups(s, part)
-	d.holdUngrouped(around, part.leftOut)
+func (d *Declarations) placeInChart(s scope, chart string, around int) {
+	groups := d.readGroups(s, chart)
+	d.holdUngrouped(around, s.excluded)
 	grouped := map[int]bool{}
 	for _, g := range groups {
 		title := s.title(groupTitle(chart, g.name))
 		g.set = d.AddSet(Set{Name: title, Short: title, Kind: HelmGroup, Within: around})
 		for _, i := range g.members {
-			grouped[i] = true
-			d.Placements[i], d.LayerOf[i] = Placed, g.set
-			d.Join(i, g.set, graph.Hard, graph.Hard)
-		}
-		for _, r := range g.leftOut {
-			d.addSetExternal(g.set, r.ID, excludedReason(d.Sets[g.set]))
+			if d.isPlanned(i) {
+				grouped[i] = true
+				d.Placements[i], d.LayerOf[i] = Placed, g.set
+			}
+			d.put(i, g.set)
 		}
 	}
 	d.orderGroups(groups)
 	last := around
 	switch {
-	case len(groups) > 0 && len(grouped) < len(resources):
+	case len(groups) > 0 && len(grouped) < len(s.resources):
 		last = d.addUnsequenced(s.title(groupTitle(chart, helmUnsequenced)), around, groups)
-	case len(groups) == 0 && len(resources) > 0 && around == s.parentSet && chart != "":
+	case len(groups) == 0 && len(s.resources) > 0 && around == s.parentSet && chart != "":
 		title := s.title(chartTitle(chart))
 		last = d.AddSet(Set{Name: "chart " + title, Short: title, Kind: HelmChart, Within: around})
 	}
-	for _, i := range resources {
+	for _, i := range s.resources {
 		if grouped[i] || last < 0 || d.Options.isPrerequisite(d.Resources[i]) && !d.Options.NoPrerequisites {
 			continue
 		}
 		if s.parentSet >= 0 && last == s.parentSet {
-			d.Join(i, last, graph.Hard, graph.Hard)
+			d.put(i, last)
 			continue
 		}
 		d.Placements[i], d.LayerOf[i] = ByDefault, last
@@ -134,13 +114,13 @@ func (d *Declarations) placeInChart(s scope, part chartPart, around int) {
 
 // holdUngrouped notes what a selection leaves out of a chart's own resources and is in
 // no group of it.
-func (d *Declarations) holdUngrouped(around int, resources []references.Resource) {
+func (d *Declarations) holdUngrouped(around int, excluded []int) {
 	if around < 0 {
 		return
 	}
-	for _, r := range resources {
-		if helmKey(r) == "" && (d.Options.NoPrerequisites || !d.Options.isPrerequisite(r)) {
-			d.addSetExternal(around, r.ID, excludedReason(d.Sets[around]))
+	for _, i := range excluded {
+		if r := d.resource(i); helmKey(r) == "" && (d.Options.NoPrerequisites || !d.Options.isPrerequisite(r)) {
+			d.put(i, around)
 		}
 	}
 }
@@ -160,20 +140,15 @@ func (d *Declarations) addUnsequenced(title string, around int, groups []*helmGr
 }
 
 // readGroups returns the groups of a chart, sorted by name.
-func (d *Declarations) readGroups(s scope, part chartPart) []*helmGroup {
+func (d *Declarations) readGroups(s scope, chart string) []*helmGroup {
 	byName := map[string]*helmGroup{}
-	for _, i := range part.resources {
-		if g := d.readGroup(d.Resources[i], byName); g != nil {
+	for _, i := range s.all() {
+		if g := d.readGroup(d.resource(i), byName); g != nil {
 			g.members = append(g.members, i)
 		}
 	}
-	for _, r := range part.leftOut {
-		if g := d.readGroup(r, byName); g != nil {
-			g.leftOut = append(g.leftOut, r)
-		}
-	}
-	d.checkGroups(s, part.chart, byName)
-	d.noteIsolated(part.chart, byName)
+	d.checkGroups(s, chart, byName)
+	d.noteIsolated(chart, byName)
 	var groups []*helmGroup
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		groups = append(groups, byName[name])
@@ -264,7 +239,7 @@ func (d *Declarations) checkGroups(s scope, chart string, byName map[string]*hel
 				g.needs = append(g.needs, need)
 				continue
 			}
-			if d.Options.Incomplete || len(g.members) == 0 {
+			if d.Options.Incomplete || !d.isPlanned(g.members[0]) {
 				continue
 			}
 			r := g.first[need]

@@ -25,29 +25,18 @@ const (
 // changeRule orders the apply or deletion of a resource relative to a group.
 // Rules that mix apply and deletion do not affect a plan for one of them.
 type changeRule struct {
-	of       references.Resource // whose rule it is
-	resource int                 // its index; outsidePlan for one that a selection leaves out
-	key      string              // of the annotation
-	deletes  bool                // the resource: "delete", not "upsert"
+	resource int    // whose rule it is
+	key      string // of the annotation
+	deletes  bool   // the resource: "delete", not "upsert"
 	before   bool
 	deleting bool // the group is deleted: "deleting", not "upserting"
 	group    string
 }
 
-// outsidePlan stands for the index of a resource that is no part of the plan.
-const outsidePlan = -1
-
 // changes are the groups that delete rules order, and those rules.
 type changes struct {
 	deletes []changeRule
-	groups  map[string]*changeGroup
-}
-
-// changeGroup holds the resources of a change group: those of the plan, and those
-// that a selection leaves out.
-type changeGroup struct {
-	members []int
-	leftOut []references.Resource
+	groups  map[string][]int // the resources of each group, also those that a selection leaves out
 }
 
 // String returns the rule in kapp's syntax.
@@ -77,10 +66,10 @@ func (d *Declarations) changeGroups() {
 			continue
 		}
 		set, ok := sets[rule.group]
-		switch group := groups[rule.group]; {
-		case rule.deletes && rule.resource != outsidePlan:
+		switch group, planned := groups[rule.group], d.isPlanned(rule.resource); {
+		case rule.deletes && planned:
 			d.changes.deletes = append(d.changes.deletes, rule)
-		case rule.resource == outsidePlan && (rule.deletes || !rule.before): // nothing of the plan waits for it
+		case !planned && (rule.deletes || !rule.before): // nothing of the plan waits for it
 		case group == nil:
 			d.noSuchGroup(rule, slices.Sorted(maps.Keys(groups)))
 		default:
@@ -95,68 +84,40 @@ func (d *Declarations) changeGroups() {
 
 // noSuchGroup refuses a rule of the plan that names a group without a resource.
 func (d *Declarations) noSuchGroup(rule changeRule, known []string) {
-	if d.Options.Incomplete || rule.resource == outsidePlan || strings.HasPrefix(rule.group, builtinGroups) {
+	if d.Options.Incomplete || !d.isPlanned(rule.resource) || strings.HasPrefix(rule.group, builtinGroups) {
 		return
 	}
-	d.fail(rule.of, "annotation %s: no resource in the stream is in change group %s%s", rule.key, rule.group, nearest.DidYouMean(rule.group, known))
+	d.fail(d.resource(rule.resource), "annotation %s: no resource in the stream is in change group %s%s", rule.key, rule.group, nearest.DidYouMean(rule.group, known))
 }
 
 // readChanges reads the rules, and which resources are in which group; those too
 // that a selection leaves out: others may wait for them.
-func (d *Declarations) readChanges() (rules []changeRule, groups map[string]*changeGroup) {
-	groups = map[string]*changeGroup{}
+func (d *Declarations) readChanges() (rules []changeRule, groups map[string][]int) {
+	groups = map[string][]int{}
 	all := slices.Concat(d.Resources, d.ExcludedResources)
-	for at, r := range all {
+	for i, r := range all {
 		if Emitted(r, "kapp") {
 			continue
 		}
-		i := d.indexOf(at)
 		for _, name := range d.groupsOf(r) {
-			join(groups, name, i, r)
+			groups[name] = append(groups[name], i)
 		}
 		rules = append(rules, d.rulesOf(i, r)...)
 	}
 	if slices.ContainsFunc(rules, func(r changeRule) bool { return strings.HasPrefix(r.group, builtinGroups) }) {
-		for at, r := range all {
+		for i, r := range all {
 			for _, name := range builtinGroupsOf(r) {
-				join(groups, builtinGroups+name, d.indexOf(at), r)
+				groups[builtinGroups+name] = append(groups[builtinGroups+name], i)
 			}
 		}
 	}
 	return rules, groups
 }
 
-// indexOf returns the index of a resource in the plan, given that in the list of these
-// followed by the excluded ones; outsidePlan for the latter.
-func (d *Declarations) indexOf(at int) int {
-	if at < len(d.Resources) {
-		return at
-	}
-	return outsidePlan
-}
-
-// join puts a resource into the group of a name.
-func join(groups map[string]*changeGroup, name string, i int, r references.Resource) {
-	group := groups[name]
-	if group == nil {
-		group = &changeGroup{}
-		groups[name] = group
-	}
-	if i == outsidePlan {
-		group.leftOut = append(group.leftOut, r)
-	} else {
-		group.members = append(group.members, i)
-	}
-}
-
-func (d *Declarations) addChangeGroup(name string, group *changeGroup) int {
+func (d *Declarations) addChangeGroup(name string, group []int) int {
 	s := d.AddSet(Set{Name: "change group " + name, Short: name, Kind: ChangeGroup, Within: -1})
-	slices.Sort(group.members)
-	for _, i := range slices.Compact(group.members) {
-		d.Join(i, s, graph.Hard, graph.Hard)
-	}
-	for _, r := range group.leftOut {
-		d.addSetExternal(s, r.ID, excludedReason(d.Sets[s]))
+	for _, i := range slices.Compact(slices.Sorted(slices.Values(group))) {
+		d.put(i, s)
 	}
 	return s
 }
@@ -164,7 +125,7 @@ func (d *Declarations) addChangeGroup(name string, group *changeGroup) int {
 // addRule makes a resource wait for a group, or a group wait for the set of all
 // resources that have to go before it.
 func (d *Declarations) addRule(rule changeRule, group int) {
-	r := rule.of
+	r := d.resource(rule.resource)
 	if !rule.before {
 		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": upsert after upserting " + rule.group, Where: r.Source}
 		d.Edges = append(d.Edges, graph.Edge{From: d.Exit(group), To: int32(rule.resource), Weight: 1, Strength: graph.Hard, Why: why})
@@ -175,12 +136,7 @@ func (d *Declarations) addRule(rule changeRule, group int) {
 		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + " of " + r.ID.String() + ": upsert before upserting " + rule.group, Where: r.Source}
 		d.Sets[group].After = []Barrier{{before, why}}
 	}
-	before := d.Sets[group].After[0].Layer
-	if rule.resource == outsidePlan {
-		d.addSetExternal(before, r.ID, excludedReason(d.Sets[before]))
-		return
-	}
-	d.Join(rule.resource, before, graph.Hard, graph.Hard)
+	d.put(rule.resource, d.Sets[group].After[0].Layer)
 }
 
 func (d *Declarations) groupsOf(r references.Resource) []string {
@@ -209,7 +165,7 @@ func (d *Declarations) rulesOf(i int, r references.Resource) []changeRule {
 			d.fail(r, "annotation %s: %q is not (upsert|delete) (before|after) (upserting|deleting) GROUP", key, text)
 			continue
 		}
-		rules = append(rules, changeRule{r, i, key, words[0] == "delete", words[1] == "before", words[2] == "deleting", words[3]})
+		rules = append(rules, changeRule{i, key, words[0] == "delete", words[1] == "before", words[2] == "deleting", words[3]})
 	}
 	return rules
 }
@@ -274,13 +230,9 @@ func (d *Declarations) DeleteEdges() []graph.Edge {
 	var edges []graph.Edge
 	for _, rule := range d.changes.deletes {
 		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": " + rule.String(), Where: d.Resources[rule.resource].Source}
-		group := d.changes.groups[rule.group]
-		if group == nil {
-			continue
-		}
-		for _, member := range group.members {
+		for _, member := range d.changes.groups[rule.group] {
 			switch {
-			case member == rule.resource:
+			case member == rule.resource || !d.isPlanned(member):
 			case rule.before:
 				edges = append(edges, graph.NewEdge(rule.resource, member, graph.Ready, graph.Hard, why))
 			default:

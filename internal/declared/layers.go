@@ -7,7 +7,6 @@ import (
 	"math/big"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/references"
@@ -16,29 +15,24 @@ import (
 
 // layer holds what the stamps of its resources say about one layer.
 type layer struct {
-	name    string // "order/layer"
-	short   string // the layer's name without the order
-	order   string
-	wave    int // rank in its order
-	gate    graph.Gate
-	timeout time.Duration
-	needs   []string // nil means every layer of the order with a lower wave
-	first   int      // the first resource with its stamp, for messages
+	stamp.Stamp
+	first int // the first resource with its stamp, for messages
 }
 
 // placeByStamps places each resource in the layer of its stamp. Unmatched
 // resources are placed later, when their dependents are known.
 func (d *Declarations) placeByStamps(s scope) {
-	all := slices.Concat(d.Resources, s.excluded)
+	all := slices.Concat(d.Resources, d.resourcesAt(s.excluded))
 	layers, of, err := readLayers(all)
 	if err != nil {
 		d.Errs = append(d.Errs, err)
 	}
 	first := len(d.Sets)
 	for l, earlier := range reduce(before(layers)) {
-		s := Set{Name: layers[l].name, Short: layers[l].short, Kind: Stamped, Within: -1, Gate: layers[l].gate, Timeout: layers[l].timeout}
+		name := layers[l].LayerName()
+		s := Set{Name: name, Short: layers[l].Layer, Kind: Stamped, Within: -1, Gate: layers[l].Gate, Timeout: layers[l].Timeout}
 		for _, e := range earlier {
-			why := graph.Reason{Rule: "layer", Detail: layers[l].name + " comes after " + layers[e].name, Where: all[layers[l].first].Source}
+			why := graph.Reason{Rule: "layer", Detail: name + " comes after " + layers[e].LayerName(), Where: all[layers[l].first].Source}
 			s.After = append(s.After, Barrier{first + e, why})
 		}
 		d.AddSet(s)
@@ -56,7 +50,7 @@ func (d *Declarations) placeByStamps(s scope) {
 			d.Placements[i] = Unmatched
 		default:
 			d.Placements[i] = Placed
-			d.Join(i, first+at.layer, graph.Hard, graph.Hard)
+			d.put(i, first+at.layer)
 		}
 		d.LayerOf[i] = first + at.layer
 	}
@@ -84,14 +78,13 @@ func readLayers(resources []references.Resource) ([]layer, []stamped, error) {
 		if !ok {
 			continue
 		}
-		l := layerOf(s, i)
-		at, seen := byName[l.name]
+		at, seen := byName[s.LayerName()]
 		if !seen {
 			at = len(layers)
-			byName[l.name] = at
-			layers = append(layers, l)
-		} else if why := differingField(layers[at], l); why != "" {
-			errs = append(errs, fmt.Errorf("layer %s: %s and %s have stamps with different %s; run sortorder on the whole stream again", l.name, resources[layers[at].first].ID, r.ID, why))
+			byName[s.LayerName()] = at
+			layers = append(layers, layer{s, i})
+		} else if why := differingField(layers[at].Stamp, s); why != "" {
+			errs = append(errs, fmt.Errorf("layer %s: %s and %s have stamps with different %s; run sortorder on the whole stream again", s.LayerName(), resources[layers[at].first].ID, r.ID, why))
 		}
 		of[i] = stamped{layer: at, unmatched: s.Unmatched}
 	}
@@ -101,38 +94,31 @@ func readLayers(resources []references.Resource) ([]layer, []stamped, error) {
 // sortLayers sorts layers by order, wave and name for display.
 func sortLayers(layers []layer, of []stamped) []layer {
 	sorted := slices.SortedFunc(slices.Values(layers), func(a, b layer) int {
-		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.wave, b.wave), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Layer, b.Layer))
 	})
 	now := make(map[string]int, len(sorted))
 	for i, l := range sorted {
-		now[l.name] = i
+		now[l.LayerName()] = i
 	}
 	for i := range of {
 		if of[i].layer >= 0 {
-			of[i].layer = now[layers[of[i].layer].name]
+			of[i].layer = now[layers[of[i].layer].LayerName()]
 		}
 	}
 	return sorted
 }
 
-func layerOf(s stamp.Stamp, resource int) layer {
-	return layer{
-		name: s.LayerName(), short: s.Layer, order: s.Order, wave: s.Wave,
-		gate: s.Gate, timeout: s.Timeout, needs: s.Needs, first: resource,
-	}
-}
-
 // differingField names the first field in which two stamps of a layer differ.
-func differingField(a, b layer) string {
+func differingField(a, b stamp.Stamp) string {
 	switch {
-	case a.wave != b.wave && max(a.wave, b.wave) < stamp.LastWave: // earlier versions of sortorder stamped a wave on unmatched resources
-		return fmt.Sprintf("waves (%d and %d)", a.wave, b.wave)
-	case a.gate != b.gate:
-		return fmt.Sprintf("gates (%s and %s)", a.gate, b.gate)
-	case a.timeout != b.timeout:
-		return fmt.Sprintf("timeouts (%s and %s)", a.timeout, b.timeout)
-	case (a.needs == nil) != (b.needs == nil) || !slices.Equal(a.needs, b.needs):
-		return fmt.Sprintf("needs (%q and %q)", strings.Join(a.needs, ","), strings.Join(b.needs, ","))
+	case a.Wave != b.Wave && max(a.Wave, b.Wave) < stamp.LastWave: // earlier versions of sortorder stamped a wave on unmatched resources
+		return fmt.Sprintf("waves (%d and %d)", a.Wave, b.Wave)
+	case a.Gate != b.Gate:
+		return fmt.Sprintf("gates (%s and %s)", a.Gate, b.Gate)
+	case a.Timeout != b.Timeout:
+		return fmt.Sprintf("timeouts (%s and %s)", a.Timeout, b.Timeout)
+	case (a.Needs == nil) != (b.Needs == nil) || !slices.Equal(a.Needs, b.Needs):
+		return fmt.Sprintf("needs (%q and %q)", strings.Join(a.Needs, ","), strings.Join(b.Needs, ","))
 	}
 	return ""
 }
@@ -144,16 +130,16 @@ func before(layers []layer) [][]int {
 	byName := map[string]int{}
 	named := map[string]bool{} // orders in which some layer names its needs
 	for i, l := range layers {
-		byName[l.name] = i
-		named[l.order] = named[l.order] || l.needs != nil
+		byName[l.LayerName()] = i
+		named[l.Order] = named[l.Order] || l.Needs != nil
 	}
 	out := make([][]int, len(layers))
 	for i, l := range layers {
-		if l.needs == nil {
-			out[i] = lowerWaves(layers, l, !named[l.order])
+		if l.Needs == nil {
+			out[i] = lowerWaves(layers, l, !named[l.Order])
 			continue
 		}
-		for _, name := range l.needs {
+		for _, name := range l.Needs {
 			if at, ok := byName[name]; ok && at != i {
 				out[i] = append(out[i], at)
 			}
@@ -168,14 +154,14 @@ func before(layers []layer) [][]int {
 func lowerWaves(layers []layer, l layer, next bool) []int {
 	var out []int
 	for i, other := range layers {
-		if other.order != l.order || other.wave >= l.wave {
+		if other.Order != l.Order || other.Wave >= l.Wave {
 			continue
 		}
 		if next && len(out) > 0 {
-			switch below := layers[out[0]].wave; {
-			case other.wave < below:
+			switch below := layers[out[0]].Wave; {
+			case other.Wave < below:
 				continue
-			case other.wave > below:
+			case other.Wave > below:
 				out = out[:0]
 			}
 		}

@@ -10,10 +10,11 @@ import (
 // by another frame within each application and among the resources outside
 // applications. It orders applications by their stacks.
 func (d *Declarations) place() {
-	everything := scope{parentSet: -1, excluded: d.ExcludedResources}
-	for i := range d.Resources {
-		everything.resources = append(everything.resources, i)
+	all := make([]int, len(d.Resources)+len(d.ExcludedResources))
+	for i := range all {
+		all[i] = i
 	}
+	everything := d.scopeOf("", -1, all)
 	if stamped := d.stamped(everything); stamped || len(d.Options.Stacks) == 0 {
 		d.OrderSource = d.placeByOrderSource(everything)
 		d.placeByStack(false)

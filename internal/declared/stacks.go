@@ -2,6 +2,7 @@ package declared
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,12 +48,12 @@ func (d *Declarations) placeByStack(framed bool) {
 		return
 	}
 	apps := d.addStacks()
-	members, leftOut := d.resourcesOfApps()
+	members := d.resourcesOfApps()
 	frames := map[OrderSource]bool{}
 	for _, stack := range d.Options.Stacks {
 		for _, app := range stack.Applications {
 			title := app.title(stack)
-			s := scope{application: title, parentSet: apps[title], resources: members[title], excluded: leftOut[title]}
+			s := d.scopeOf(title, apps[title], members[title])
 			d.addAppExternals(s, app)
 			if frame := d.placeInApp(s, framed); len(s.resources) > 0 {
 				frames[frame] = true
@@ -125,19 +126,14 @@ func (d *Declarations) afterNamed(of namedSets, name string, dependsOn []string)
 // resourcesOfApps returns the resources of each application, and those that are
 // not part of the plan. CRDs and Namespaces belong to none, since they come
 // first.
-func (d *Declarations) resourcesOfApps() (members map[string][]int, leftOut map[string][]references.Resource) {
-	members, leftOut = map[string][]int{}, map[string][]references.Resource{}
-	for i, r := range d.Resources {
+func (d *Declarations) resourcesOfApps() map[string][]int {
+	members := map[string][]int{}
+	for i, r := range slices.Concat(d.Resources, d.ExcludedResources) {
 		if app := d.appOf(r); app != "" {
 			members[app] = append(members[app], i)
 		}
 	}
-	for _, r := range d.ExcludedResources {
-		if app := d.appOf(r); app != "" {
-			leftOut[app] = append(leftOut[app], r)
-		}
-	}
-	return members, leftOut
+	return members
 }
 
 // appOf returns the application of a resource, or "".
@@ -152,18 +148,13 @@ func (d *Declarations) appOf(r references.Resource) string {
 // CRD that an application selects is in no scope: its wave would order
 // applications.
 func (d *Declarations) outsideStacks() scope {
-	s := scope{parentSet: -1}
-	for i, r := range d.Resources {
+	var outside []int
+	for i, r := range slices.Concat(d.Resources, d.ExcludedResources) {
 		if d.Options.ApplicationOf(r.Meta) == "" {
-			s.resources = append(s.resources, i)
+			outside = append(outside, i)
 		}
 	}
-	for _, r := range d.ExcludedResources {
-		if d.Options.ApplicationOf(r.Meta) == "" {
-			s.excluded = append(s.excluded, r)
-		}
-	}
-	return s
+	return d.scopeOf("", -1, outside)
 }
 
 // placeInApp puts the resources of an application into its set, or into the
@@ -179,14 +170,9 @@ func (d *Declarations) placeInApp(s scope, framed bool) OrderSource {
 	if framed {
 		frame = d.placeByOrderSource(s)
 	}
-	if frame != OrderSourceHelm && frame != OrderSourceArgoCD {
-		for _, i := range s.resources {
-			d.Join(i, s.parentSet, graph.Hard, graph.Hard)
-		}
-	}
-	if frame != OrderSourceArgoCD { // which has placed them more precisely
-		for _, r := range s.excluded {
-			d.addSetExternal(s.parentSet, r.ID, excludedReason(d.Sets[s.parentSet]))
+	for _, i := range s.all() { // frames have placed them more precisely, Helm's only those of the plan
+		if frame != OrderSourceArgoCD && (frame != OrderSourceHelm || !d.isPlanned(i)) {
+			d.put(i, s.parentSet)
 		}
 	}
 	return frame

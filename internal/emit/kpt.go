@@ -64,7 +64,7 @@ func (v dependsOnValue) with(id object.ID) dependsOnValue {
 	if v.text != "" {
 		v.text += ","
 	}
-	return dependsOnValue{v.text + reference(id), v.count + 1}
+	return dependsOnValue{v.text + id.Reference(), v.count + 1}
 }
 
 // kptLayers returns the list of the members of the layers directly before a
@@ -75,7 +75,7 @@ func (e *Emitter) kptLayers(rank int) dependsOnValue {
 		var references []string
 		for _, layer := range e.directNeeds(rank) {
 			for _, n := range e.members[layer] {
-				references = append(references, reference(e.stream.Metas[n].ID))
+				references = append(references, e.stream.Metas[n].ID.Reference())
 			}
 		}
 		value = dependsOnValue{strings.Join(references, ","), len(references)}
@@ -99,14 +99,6 @@ func (e *Emitter) checkKptSize() {
 		e.fail(-1, "%s on %d resources would add %d MiB to the stream; the maximum is %d MiB: make smaller layers, or remove kpt from emit",
 			toolkeys.DependsOn, resources, sum>>20, maxDependsOnSum>>20)
 	}
-}
-
-// reference formats an ID in the syntax of cli-utils.
-func reference(id object.ID) string {
-	if id.Namespace == "" {
-		return id.Group + "/" + id.Kind + "/" + id.Name
-	}
-	return id.Group + "/namespaces/" + id.Namespace + "/" + id.Kind + "/" + id.Name
 }
 
 // needsHash marks a resource whose name gets a hash suffix later.

@@ -21,7 +21,7 @@ func (p *proposal) byKeys() {
 	var names []string
 	for {
 		rest := p.active()
-		k, covered := best(keys, p.resourcesOf(rest))
+		k, covered := p.best(keys, rest)
 		if covered == 0 {
 			break
 		}
@@ -78,14 +78,6 @@ func (p *proposal) active() []int {
 		if p.groupOf[i] < 0 && !dependencies.IsInertKind(r.GroupKind()) {
 			out = append(out, i)
 		}
-	}
-	return out
-}
-
-func (p *proposal) resourcesOf(indices []int) []references.Resource {
-	var out []references.Resource
-	for _, i := range indices {
-		out = append(out, p.Resources[i])
 	}
 	return out
 }

@@ -105,13 +105,13 @@ func candidates(resources []references.Resource) []key {
 // best returns the key that groups the resources best: the first candidate with several
 // values that most of them have, else the one that covers most. covered is 0 if no
 // candidate does.
-func best(from []key, resources []references.Resource) (chosen key, covered int) {
+func (p *proposal) best(from []key, resources []int) (chosen key, covered int) {
 	counts, values := map[key]int{}, map[key]map[string]bool{}
 	most := 0
 	for _, k := range from {
 		values[k] = map[string]bool{}
-		for _, r := range resources {
-			if value, _ := k.of(r.Meta); value != "" {
+		for _, i := range resources {
+			if value, _ := k.of(p.Resources[i].Meta); value != "" {
 				counts[k]++
 				values[k][value] = true
 			}

@@ -26,6 +26,17 @@ func List(v any, path ...string) []any {
 	return l
 }
 
+// Texts returns the strings of a list field.
+func Texts(v any, field string) []string {
+	var out []string
+	for _, item := range List(v, field) {
+		if text, ok := item.(string); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
 // SplitList parses a comma-separated list. It trims spaces and drops empty
 // entries.
 func SplitList(list string) []string {

@@ -1,6 +1,7 @@
 package references
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/graph"
@@ -83,12 +84,8 @@ func externalSecret(r Resource) (secrets, configMaps []string) {
 }
 
 func clusterExternalSecret(r Resource) (secrets, configMaps []string) {
-	for _, path := range [][]string{{"spec", "externalSecretSpec", "target", "name"}, {"spec", "externalSecretName"}} {
-		if name := String(r.Object, path...); name != "" {
-			return []string{name}, nil
-		}
-	}
-	return []string{r.Name}, nil
+	spec := Field(r.Object, "spec")
+	return []string{cmp.Or(String(spec, "externalSecretSpec", "target", "name"), String(spec, "externalSecretName"), r.Name)}, nil
 }
 
 func bundle(r Resource) (secrets, configMaps []string) {
@@ -142,16 +139,9 @@ func (ix *Index) addFiller(i int, r Resource) {
 
 // fillersOf returns the resources that create a Secret or ConfigMap.
 func (ix *Index) fillersOf(id object.ID) []filler {
-	var out []filler
-	for _, f := range ix.fillers[id.Kind+" "+id.Name] {
-		switch {
-		case !f.everywhere && f.namespace != id.Namespace:
-		case f.everywhere && !f.reaches(ix, id.Namespace):
-		default:
-			out = append(out, f)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(ix.fillers[id.Kind+" "+id.Name]), func(f filler) bool {
+		return !f.everywhere && f.namespace != id.Namespace || f.everywhere && !f.reaches(ix, id.Namespace)
+	})
 }
 
 // reaches reports whether a filler with a namespaceSelector covers a namespace.
@@ -173,7 +163,6 @@ func (p *podReader) providerClass(volume any, where string) {
 	if String(volume, "csi", "driver") != "secrets-store.csi.k8s.io" {
 		return
 	}
-	if name := String(volume, "csi", "volumeAttributes", "secretProviderClass"); name != "" {
-		p.need(object.ID{Group: csiGroup, Kind: "SecretProviderClass", Namespace: p.namespace, Name: name}, p.strength, "pod-template", where+" names")
-	}
+	name := String(volume, "csi", "volumeAttributes", "secretProviderClass")
+	p.need(object.ID{Group: csiGroup, Kind: "SecretProviderClass", Namespace: p.namespace, Name: name}, p.strength, "pod-template", where+" names")
 }

@@ -48,9 +48,12 @@ type volumeIndex struct {
 
 // podIndex finds workloads, and what selects their Pods.
 type podIndex struct {
-	workloads map[string]map[string][]int          // by namespace, then by "key=value" of a Pod label; "" lists all
-	selecting map[string]map[string][]podSelecting // resources that select Pods, by namespace, then by one "key=value" of the selector; "" lists those without one
+	workloads map[podLabel][]int          // by each Pod label; the pair "" lists all of a namespace
+	selecting map[podLabel][]podSelecting // resources that select Pods, by one label of the selector; the pair "" lists those without one
 }
+
+// podLabel is a label of Pods of a namespace, "key=value".
+type podLabel struct{ namespace, pair string }
 
 // GroupKind is a kind without its version.
 type GroupKind struct{ Group, Kind string }
@@ -88,16 +91,15 @@ type Missing struct {
 
 // namespace adds the edge from a resource's Namespace.
 func (refs *references) namespace(r Resource) {
-	if r.Namespace != "" {
-		refs.need(object.ID{Kind: "Namespace", Name: r.Namespace}, graph.Exists, graph.RuleNamespace, "lives in")
-	}
+	refs.need(object.ID{Kind: "Namespace", Name: r.Namespace}, graph.Exists, graph.RuleNamespace, "lives in")
 }
 
-// need adds an edge with gate Applied from the resource with the given ID.
-// where describes the place in the manifest that names it.
+// need adds an edge with gate Applied from the resource with the given ID; none if a
+// manifest names no resource, so that the name is empty. where describes the place in the manifest that names it.
 func (refs *references) need(id object.ID, s graph.Strength, rule graph.Rule, where string) {
 	from, ok := refs.ByID[id]
 	switch {
+	case id.Name == "":
 	case ok:
 		refs.edge(from, graph.Applied, s, rule, where)
 	case len(refs.byPreviousName[id]) > 0:

@@ -1,6 +1,8 @@
 package references
 
 import (
+	"cmp"
+
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/object"
 )
@@ -11,17 +13,10 @@ func (refs *references) ingress(r Resource) {
 	if r.Kind != "Ingress" || r.Group != "networking.k8s.io" && r.Group != "extensions" {
 		return
 	}
-	if class := String(r.Object, "spec", "ingressClassName"); class != "" {
-		refs.need(object.ID{Group: "networking.k8s.io", Kind: "IngressClass", Name: class}, graph.Helps, "ingress", "ingressClassName names")
-	}
+	refs.need(object.ID{Group: "networking.k8s.io", Kind: "IngressClass", Name: String(r.Object, "spec", "ingressClassName")}, graph.Helps, "ingress", "ingressClassName names")
 	backend := func(b any, where string) {
-		name := String(b, "service", "name")
-		if name == "" {
-			name = String(b, "serviceName")
-		}
-		if name != "" {
-			refs.need(object.ID{Kind: "Service", Namespace: r.Namespace, Name: name}, graph.Helps, "ingress", where+" names")
-		}
+		name := cmp.Or(String(b, "service", "name"), String(b, "serviceName"))
+		refs.need(object.ID{Kind: "Service", Namespace: r.Namespace, Name: name}, graph.Helps, "ingress", where+" names")
 	}
 	backend(Field(r.Object, "spec", "defaultBackend"), "defaultBackend")
 	backend(Field(r.Object, "spec", "backend"), "backend")

@@ -19,13 +19,7 @@ type labelExpression struct {
 func readSelector(v any) selector {
 	s := selector{labels: stringMap(Field(v, "matchLabels"))}
 	for _, e := range List(v, "matchExpressions") {
-		expression := labelExpression{key: String(e, "key"), operator: String(e, "operator")}
-		for _, value := range List(e, "values") {
-			if text, ok := value.(string); ok {
-				expression.values = append(expression.values, text)
-			}
-		}
-		s.expressions = append(s.expressions, expression)
+		s.expressions = append(s.expressions, labelExpression{key: String(e, "key"), operator: String(e, "operator"), values: Texts(e, "values")})
 	}
 	return s
 }
@@ -76,25 +70,20 @@ func (ix *Index) addWorkload(i int, r Resource) {
 	if PodSpec(r.Object) == nil {
 		return
 	}
-	byLabel := ix.workloads[r.Namespace]
-	if byLabel == nil {
-		byLabel = map[string][]int{}
-		ix.workloads[r.Namespace] = byLabel
-	}
-	byLabel[""] = append(byLabel[""], i)
+	all := podLabel{r.Namespace, ""}
+	ix.workloads[all] = append(ix.workloads[all], i)
 	for key, value := range podLabels(r) {
-		pair := key + "=" + value
-		byLabel[pair] = append(byLabel[pair], i)
+		label := podLabel{r.Namespace, key + "=" + value}
+		ix.workloads[label] = append(ix.workloads[label], i)
 	}
 }
 
 // selected returns the workloads of a namespace whose Pods a selector matches.
 // It tests only those with the rarest of the required labels.
 func (ix *Index) selected(namespace string, s selector) []int {
-	byLabel := ix.workloads[namespace]
-	candidates := byLabel[""]
+	candidates := ix.workloads[podLabel{namespace, ""}]
 	for _, key := range slices.Sorted(maps.Keys(s.labels)) {
-		if with := byLabel[key+"="+s.labels[key]]; len(with) < len(candidates) {
+		if with := ix.workloads[podLabel{namespace, key + "=" + s.labels[key]}]; len(with) < len(candidates) {
 			candidates = with
 		}
 	}

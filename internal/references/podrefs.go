@@ -60,9 +60,7 @@ func (p *podReader) named(kind, name, where string, needed bool) {
 }
 
 func (p *podReader) class(group, kind, name, where string) {
-	if name != "" {
-		p.need(object.ID{Group: group, Kind: kind, Name: name}, p.strength, "pod-template", where+" names")
-	}
+	p.need(object.ID{Group: group, Kind: kind, Name: name}, p.strength, "pod-template", where+" names")
 }
 
 func (p *podReader) volume(volume any) {

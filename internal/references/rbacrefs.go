@@ -1,6 +1,7 @@
 package references
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/graph"
@@ -89,11 +90,7 @@ func boundAccounts(r Resource) []object.ID {
 		if String(subject, "kind") != "ServiceAccount" {
 			continue
 		}
-		namespace := String(subject, "namespace")
-		if namespace == "" {
-			namespace = r.Namespace
-		}
-		accounts = append(accounts, object.ID{Kind: "ServiceAccount", Namespace: namespace, Name: String(subject, "name")})
+		accounts = append(accounts, object.ID{Kind: "ServiceAccount", Namespace: cmp.Or(String(subject, "namespace"), r.Namespace), Name: String(subject, "name")})
 	}
 	return accounts
 }

@@ -34,33 +34,25 @@ func (ix *Index) addPodSelecting(i int, r Resource) {
 	default:
 		return
 	}
-	byPair := ix.selecting[r.Namespace]
-	if byPair == nil {
-		byPair = map[string][]podSelecting{}
-		ix.selecting[r.Namespace] = byPair
-	}
-	pair := ""
+	label := podLabel{namespace: r.Namespace}
 	if keys := slices.Sorted(maps.Keys(p.selector.labels)); len(keys) > 0 {
-		pair = keys[0] + "=" + p.selector.labels[keys[0]]
+		label.pair = keys[0] + "=" + p.selector.labels[keys[0]]
 	}
-	byPair[pair] = append(byPair[pair], p)
+	ix.selecting[label] = append(ix.selecting[label], p)
 }
 
 // selectedBy adds edges from the resources that select a workload's Pods, and
 // from the governing Service of a StatefulSet.
 func (refs *references) selectedBy(r Resource) {
 	if r.Group == "apps" && r.Kind == "StatefulSet" {
-		if name := String(r.Object, "spec", "serviceName"); name != "" {
-			refs.need(object.ID{Kind: "Service", Namespace: r.Namespace, Name: name}, graph.Helps, "service", "serviceName names")
-		}
+		refs.need(object.ID{Kind: "Service", Namespace: r.Namespace, Name: String(r.Object, "spec", "serviceName")}, graph.Helps, "service", "serviceName names")
 	}
-	byPair := refs.selecting[r.Namespace]
-	if len(byPair) == 0 || PodSpec(r.Object) == nil {
+	if len(refs.selecting) == 0 || PodSpec(r.Object) == nil {
 		return
 	}
 	labels := podLabels(r)
 	look := func(pair string) {
-		for _, p := range byPair[pair] {
+		for _, p := range refs.selecting[podLabel{r.Namespace, pair}] {
 			if p.selector.matches(labels) {
 				refs.edge(p.at, graph.Applied, p.strength, p.rule, p.where)
 			}

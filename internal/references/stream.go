@@ -14,7 +14,7 @@ func NewIndex(resources []Resource, condition Condition) *Index {
 		kindIndex:    kindIndex{map[GroupKind][]provider{}, map[GroupKind]int{}, map[string][]int{}, map[groupVersion][]int{}},
 		bindingIndex: bindingIndex{bindings: map[object.ID][]int{}, groups: map[string][]int{}},
 		volumeIndex:  volumeIndex{volumes: map[object.ID][]int{}, volumeSets: map[object.ID][]int{}, pools: map[string][]int{}},
-		podIndex:     podIndex{map[string]map[string][]int{}, map[string]map[string][]podSelecting{}},
+		podIndex:     podIndex{map[podLabel][]int{}, map[podLabel][]podSelecting{}},
 		fillers:      map[string][]filler{},
 	}
 	for i, r := range resources {

@@ -11,7 +11,6 @@ func (refs *references) token(r Resource) {
 	if r.Group != "" || r.Kind != "Secret" || String(r.Object, "type") != "kubernetes.io/service-account-token" {
 		return
 	}
-	if name := r.Annotations["kubernetes.io/service-account.name"]; name != "" {
-		refs.need(object.ID{Kind: "ServiceAccount", Namespace: r.Namespace, Name: name}, graph.Required, "token", "annotation kubernetes.io/service-account.name names")
-	}
+	account := object.ID{Kind: "ServiceAccount", Namespace: r.Namespace, Name: r.Annotations["kubernetes.io/service-account.name"]}
+	refs.need(account, graph.Required, "token", "annotation kubernetes.io/service-account.name names")
 }

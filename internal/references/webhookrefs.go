@@ -1,6 +1,7 @@
 package references
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/graph"
@@ -27,9 +28,6 @@ func (refs *references) service(r Resource) {
 
 func (refs *references) backend(v any, where string) {
 	id := object.ID{Kind: "Service", Namespace: String(v, "namespace"), Name: String(v, "name")}
-	if id.Name == "" {
-		return
-	}
 	refs.need(id, graph.Required, "backend", where+" names")
 	service, ok := refs.ByID[id]
 	if !ok {
@@ -99,17 +97,6 @@ func readWebhook(configuration int, v any) Webhook {
 	return w
 }
 
-// Texts returns the strings of a list field.
-func Texts(v any, field string) []string {
-	var out []string
-	for _, item := range List(v, field) {
-		if text, ok := item.(string); ok {
-			out = append(out, text)
-		}
-	}
-	return out
-}
-
 // names reports whether a rule's list contains one of the values, or "*".
 func names(list []string, values ...string) bool {
 	return slices.Contains(list, "*") || slices.ContainsFunc(values, func(v string) bool { return slices.Contains(list, v) })
@@ -141,9 +128,7 @@ func (w Webhook) watches(ix *Index, namespace string) bool {
 	if !ok {
 		return w.namespaces.about(namespaceNameLabel).matches(labels)
 	}
-	for key, value := range ix.Resources[i].Labels {
-		labels[key] = value
-	}
+	maps.Copy(labels, ix.Resources[i].Labels)
 	labels[namespaceNameLabel] = namespace
 	return w.namespaces.matches(labels)
 }

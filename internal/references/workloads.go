@@ -1,6 +1,8 @@
 package references
 
 import (
+	"cmp"
+
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/object"
 )
@@ -38,12 +40,7 @@ func serviceAccount(namespace string, spec map[string]any) object.ID {
 }
 
 func accountName(spec map[string]any, fallback string) string {
-	for _, field := range []string{"serviceAccountName", "serviceAccount"} {
-		if name := String(spec, field); name != "" {
-			return name
-		}
-	}
-	return fallback
+	return cmp.Or(String(spec, "serviceAccountName"), String(spec, "serviceAccount"), fallback)
 }
 
 // podStrength returns required if a workload becomes ready only when its Pods

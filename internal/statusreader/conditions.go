@@ -159,15 +159,9 @@ func isAspect(last string) bool {
 // hasWork reports whether a name means a change in progress, and not a
 // permanent activity. Something that has started may have ended long ago.
 func hasWork(name string) bool {
-	if lastWord(name) == "started" {
-		return false
-	}
-	for word := range words(name) {
-		if isWork(word) || !strings.HasSuffix(word, "ing") && wordMeaning(word) == MeaningInProgress {
-			return true
-		}
-	}
-	return false
+	return lastWord(name) != "started" && anyWord(name, func(word string) bool {
+		return isWork(word) || !strings.HasSuffix(word, "ing") && wordMeaning(word) == MeaningInProgress
+	})
 }
 
 // doesNotHold interprets a condition with status False. A positive condition is
@@ -199,24 +193,14 @@ func (r *Signals) doesNotHold(s Signal, name, reason string, depth int, known bo
 // enabled: reasons such as Disabled or NotRequired.
 func isNotEnabled(reason string) bool {
 	before, last := lastTwo(reason)
-	switch last {
-	case "disabled", "skipped":
-		return true
-	case "enabled", "requested", "required", "applicable", "needed":
-		return before == "not"
-	}
-	return false
+	return oneOf(last, "disabled", "skipped") || before == "not" && oneOf(last, "enabled", "requested", "required", "applicable", "needed")
 }
 
 // isUpdateAvailable reports whether a condition is about a newer version, such as
 // UpdateAvailable.
 func isUpdateAvailable(name string) bool {
 	before, last := lastTwo(name)
-	switch before {
-	case "update", "updates", "upgrade", "upgrades", "version":
-		return last == "available"
-	}
-	return false
+	return last == "available" && oneOf(before, "update", "updates", "upgrade", "upgrades", "version")
 }
 
 // present returns the weight of a positive condition or flag that is true.
@@ -275,22 +259,13 @@ func isSpecCondition(name string) bool {
 // participles are usually positive.
 func isPositiveCondition(name string) bool {
 	last := lastWord(name)
-	switch last {
-	case "limited", "throttled", "restricted", "deprecated", "skipped", "ignored", "tainted", "cordoned", "drained", "deleted",
-		"terminated", "enabled", "disabled", "changed", "modified", "detected", "needed", "required", "requested", "managed", "owned", "scaled":
-		return false
-	}
-	return isParticiple(last)
+	return isParticiple(last) && !oneOf(last, "limited", "throttled", "restricted", "deprecated", "skipped", "ignored", "tainted", "cordoned", "drained", "deleted",
+		"terminated", "enabled", "disabled", "changed", "modified", "detected", "needed", "required", "requested", "managed", "owned", "scaled")
 }
 
 // isNegativeCondition reports whether a name that is not in the dictionary says that
 // something is missing: NoMatchingInstance.
-func isNegativeCondition(name string) bool {
-	for first := range words(name) {
-		return first == "no"
-	}
-	return false
-}
+func isNegativeCondition(name string) bool { return firstWord(name) == "no" }
 
 func describe(path, name, state, reason string, message any) string {
 	text := path + "condition " + name + " is " + state

@@ -63,16 +63,8 @@ func desiredCountNoun(key string) (string, bool) {
 
 // countsFailures reports whether a field counts failures, such as failedNodes.
 func countsFailures(key string) bool {
-	switch firstWord(key) {
-	case "failed", "unhealthy", "degraded", "faulty", "unready":
-	default:
-		return false
-	}
-	switch lastWord(key) {
-	case "replicas", "nodes", "instances", "members", "workers", "machines", "shards", "components":
-		return true
-	}
-	return false
+	return oneOf(firstWord(key), "failed", "unhealthy", "degraded", "faulty", "unready") &&
+		oneOf(lastWord(key), "replicas", "nodes", "instances", "members", "workers", "machines", "shards", "components")
 }
 
 // isSize reports whether a field is a size: desired in a spec, actual in a

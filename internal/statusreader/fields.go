@@ -102,13 +102,8 @@ func (r *Signals) pastText(path, key, value string) {
 // it.
 func (r *Signals) lastEnded(key, value, text string) {
 	s := Signal{Means: r.phrase(value), weight: weightNone, Text: text}
-	for word := range words(key) {
-		switch word {
-		case "operation", "update", "reconcile", "reconciliation", "sync", "apply", "deployment", "release":
-			if s.Means > MeaningGood {
-				s.weight = weightMedium
-			}
-		}
+	if s.Means > MeaningGood && hasWord(key, "operation", "update", "reconcile", "reconciliation", "sync", "apply", "deployment", "release") {
+		s.weight = weightMedium
 	}
 	r.add(s)
 }
@@ -170,35 +165,22 @@ func (r *Signals) remark(path, key, value string) {
 
 // isStateKey reports whether a field names a state, by its last word.
 func isStateKey(last string) bool {
-	switch last {
-	case "phase", "state", "status", "health", "stage", "result", "outcome", "readiness", "availability", "progress",
-		"lifecycle", "condition", "connection", "sync", "verdict", "robustness":
-		return true
-	}
-	return wordMeaning(last) == MeaningGood // for fields such as compliant: NonCompliant
+	return oneOf(last, "phase", "state", "status", "health", "stage", "result", "outcome", "readiness", "availability", "progress",
+		"lifecycle", "condition", "connection", "sync", "verdict", "robustness") ||
+		wordMeaning(last) == MeaningGood // for fields such as compliant: NonCompliant
 }
 
 // listsTrouble reports whether a list contains failures: failedNamespaces,
 // unreadyMembers.
 func listsTrouble(key string) bool {
-	switch firstWord(key) {
-	case "failed", "failing", "unhealthy", "unready", "missing", "faulty":
-		return lastWord(key) != firstWord(key)
-	}
-	return false
+	first := firstWord(key)
+	return oneOf(first, "failed", "failing", "unhealthy", "unready", "missing", "faulty") && lastWord(key) != first
 }
 
 // isErrorKey reports whether a field holds an error.
 func isErrorKey(key string) bool {
-	switch key {
-	case "errorMessage", "errorReason", "errorDescription", "errorDetails", "failureMessage", "failureReason", "failures":
-		return true
-	}
-	switch lastWord(key) {
-	case "error", "errors":
-		return true
-	}
-	return false
+	return oneOf(key, "errorMessage", "errorReason", "errorDescription", "errorDetails", "failureMessage", "failureReason", "failures") ||
+		oneOf(lastWord(key), "error", "errors")
 }
 
 // state reads the name of a state.
@@ -272,11 +254,7 @@ func (r *Signals) unknownState(s Signal, value string, whole bool) Signal {
 // namesState reports whether a top-level field holds the object's state in a
 // vocabulary of its own: an unknown word does not mean ready.
 func namesState(key string) bool {
-	switch lastWord(key) {
-	case "phase", "state":
-		return true
-	}
-	return key == "status"
+	return key == "status" || oneOf(lastWord(key), "phase", "state")
 }
 
 // summarizesState reports whether a field describes the whole object.
@@ -298,9 +276,7 @@ func (r *Signals) flag(path, key string, value bool, depth int) {
 		r.add(Signal{Means: MeaningInProgress, weight: missing(key, depth, depth == 0 && summarizesObject(last)), Text: text})
 	case means == MeaningNone && !value && isPositiveCondition(key):
 		r.add(Signal{Means: MeaningInProgress, weight: weightNone, Text: text})
-	case value && means == MeaningInProgress && depth == 0 && hasWork(key):
-		r.add(Signal{Means: means, weight: weightMedium, Text: text})
-	case value && means == MeaningInProgress:
+	case value && means == MeaningInProgress && (depth > 0 || !hasWork(key)):
 		r.add(Signal{Means: means, weight: weightLow, Text: text})
 	case value:
 		r.add(Signal{Means: means, weight: weightMedium, Text: text})

@@ -58,18 +58,11 @@ func isFinalFailure(word string) bool {
 
 // idiom returns the meaning of phrases whose single words have none.
 func (r *Signals) idiom(value string) Meaning {
-	before, last := "", ""
-	for word := range words(value) {
-		before, last = last, word
-		if word == "latest" && !r.oneShot { // such as AtLatestKnown
-			return MeaningGood
-		}
+	if hasWord(value, "latest") && !r.oneShot { // such as AtLatestKnown
+		return MeaningGood
 	}
-	if before != "no" {
-		return MeaningNone
-	}
-	switch last {
-	case "quorum", "leader", "primary", "master", "endpoints", "backends", "members", "nodes", "replicas", "capacity", "data":
+	before, last := lastTwo(value)
+	if before == "no" && oneOf(last, "quorum", "leader", "primary", "master", "endpoints", "backends", "members", "nodes", "replicas", "capacity", "data") {
 		return MeaningTrouble
 	}
 	return MeaningNone
@@ -88,25 +81,11 @@ func isUndone(value string) bool {
 		}
 		before = word
 	}
-	if !undoes || isNegated(value) {
-		return false
-	}
-	switch before {
-	case "rolledback", "deleted", "destroyed", "terminated", "back":
-		return true
-	}
-	return wordMeaning(before) == MeaningGood
+	return undoes && !isNegated(value) && (wordMeaning(before) == MeaningGood || oneOf(before, "rolledback", "deleted", "destroyed", "terminated", "back"))
 }
 
 // isNegated reports whether a phrase contains a negation: NoActionRequired.
-func isNegated(value string) bool {
-	for word := range words(value) {
-		if isNegation(word) {
-			return true
-		}
-	}
-	return false
-}
+func isNegated(value string) bool { return anyWord(value, isNegation) }
 
 // isHash reports whether a value is a commit or checksum, whose letters may
 // spell a word by chance.
@@ -128,11 +107,8 @@ func isName(value string) bool {
 
 // isNoError reports whether the value of an error field means "no error".
 func isNoError(value string) bool {
-	switch strings.ToLower(value) {
-	case "none", "nil", "null", "n/a", "-", "{}", "[]", "false", "0":
-		return true
-	}
-	return len(strings.Fields(value)) <= 2 && meaningOf(value) == MeaningGood
+	return oneOf(strings.ToLower(value), "none", "nil", "null", "n/a", "-", "{}", "[]", "false", "0") ||
+		len(strings.Fields(value)) <= 2 && meaningOf(value) == MeaningGood
 }
 
 func isWarning(value string) bool { return strings.HasPrefix(strings.ToLower(value), "warn") }

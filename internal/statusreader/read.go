@@ -60,15 +60,9 @@ func desiredStates(spec map[string]any) map[string]bool {
 // isOneShot reports whether objects of the kind run to completion. Schedules do
 // not.
 func isOneShot(kind string) bool {
-	if IsSchedule(kind) {
-		return false
-	}
-	switch lastWord(kind) {
-	case "job", "run", "task", "workflow", "build", "backup", "restore", "migration", "test", "scan", "execution", "analysis",
-		"operation", "request", "upgrade", "snapshot", "import", "export", "experiment", "evaluation", "promotion", "trial":
-		return true
-	}
-	return false
+	return !IsSchedule(kind) &&
+		oneOf(lastWord(kind), "job", "run", "task", "workflow", "build", "backup", "restore", "migration", "test", "scan", "execution", "analysis",
+			"operation", "request", "upgrade", "snapshot", "import", "export", "experiment", "evaluation", "promotion", "trial")
 }
 
 // IsSchedule reports whether objects of the kind run on a schedule.

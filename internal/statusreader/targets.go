@@ -68,11 +68,8 @@ func (r *Signals) labels(obj *unstructured.Unstructured) {
 			if !prefixed || len(strings.Fields(value)) != 1 || !isName(value) {
 				continue
 			}
-			switch lastWord(name) {
-			case "state", "status", "result", "phase", "health":
-				if means := meaningOf(value); means >= MeaningTrouble {
-					r.add(Signal{Means: means, weight: weightMedium, Text: key + " is " + value})
-				}
+			if means := meaningOf(value); means >= MeaningTrouble && oneOf(lastWord(name), "state", "status", "result", "phase", "health") {
+				r.add(Signal{Means: means, weight: weightMedium, Text: key + " is " + value})
 			}
 		}
 	}

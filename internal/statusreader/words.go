@@ -130,15 +130,8 @@ func yieldWord(runes []rune, yield func(string) bool) bool {
 // boundary reports whether a word starts at i.
 func boundary(runes []rune, i int) bool {
 	prev, cur := runes[i-1], runes[i]
-	switch {
-	case unicode.IsLetter(prev) != unicode.IsLetter(cur):
-		return true
-	case unicode.IsUpper(cur) && unicode.IsLower(prev):
-		return true
-	case unicode.IsUpper(cur) && unicode.IsUpper(prev) && i+1 < len(runes) && unicode.IsLower(runes[i+1]):
-		return true
-	}
-	return false
+	return unicode.IsLetter(prev) != unicode.IsLetter(cur) ||
+		unicode.IsUpper(cur) && (unicode.IsLower(prev) || unicode.IsUpper(prev) && i+1 < len(runes) && unicode.IsLower(runes[i+1]))
 }
 
 // wordMeaning is the dictionary of words that controllers use for states.
@@ -183,18 +176,14 @@ func wordMeaning(word string) Meaning {
 // isWork reports whether a word in -ing means a change in progress. Others may
 // mean a permanent activity, such as archiving.
 func isWork(word string) bool {
-	switch word {
-	case "progressing", "reconciling", "creating", "updating", "upgrading", "deleting", "terminating", "provisioning",
+	return oneOf(word, "progressing", "reconciling", "creating", "updating", "upgrading", "deleting", "terminating", "provisioning",
 		"deprovisioning", "installing", "uninstalling", "initializing", "starting", "stopping", "restarting", "deploying",
 		"scaling", "syncing", "synchronizing", "waiting", "awaiting", "pending", "scheduling", "rolling", "migrating",
 		"resizing", "expanding", "rebalancing", "recovering", "restoring", "remediating", "configuring", "preparing",
 		"building", "rebuilding", "pulling", "downloading", "importing", "issuing", "renewing", "joining", "bootstrapping",
 		"removing", "replacing", "pausing", "suspending", "resuming", "connecting", "attaching", "detaching", "validating",
 		"verifying", "planning", "applying", "draining", "finalizing", "unpacking", "loading", "converging", "transitioning",
-		"launching", "registering", "modifying", "changing", "switching", "cloning", "copying":
-		return true
-	}
-	return false
+		"launching", "registering", "modifying", "changing", "switching", "cloning", "copying")
 }
 
 // isNoun reports whether a word in -ing names a thing, not an activity.
@@ -220,11 +209,7 @@ func lastTwo(name string) (before, last string) {
 // isParticiple reports whether a name is a past participle: "Imported".
 func isParticiple(name string) bool {
 	name = strings.ToLower(name)
-	switch name {
-	case "found", "built", "met", "sent", "written":
-		return true
-	}
-	return strings.HasSuffix(name, "ed")
+	return strings.HasSuffix(name, "ed") || oneOf(name, "found", "built", "met", "sent", "written")
 }
 
 // firstWord returns the first word of a name.
@@ -237,8 +222,13 @@ func firstWord(name string) string {
 
 // hasWord reports whether a name contains one of these words.
 func hasWord(name string, list ...string) bool {
+	return anyWord(name, func(word string) bool { return slices.Contains(list, word) })
+}
+
+// anyWord reports whether a name contains such a word.
+func anyWord(name string, is func(string) bool) bool {
 	for word := range words(name) {
-		if slices.Contains(list, word) {
+		if is(word) {
 			return true
 		}
 	}
