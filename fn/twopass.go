@@ -62,12 +62,19 @@ func (d Planner) pack(t *yamledit.Tree) ([]*yaml.Node, Findings, error) {
 		return nil, nil, err
 	}
 	payload := string(yamledit.Join(documents, nil).Joined())
-	carrier := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
-	for _, entry := range [][2]string{{"apiVersion", sortorder.APIVersion}, {"kind", carrierKind}, {"checksum", checksum(payload)}, {"payload", payload}} {
-		yamlnode.SetField(carrier, entry[0], yamlnode.Plain(entry[1]))
-	}
+	carrier := newObject(carrierKind)
+	yamlnode.SetField(carrier, "checksum", yamlnode.Plain(checksum(payload)))
+	yamlnode.SetField(carrier, "payload", yamlnode.Plain(payload))
 	yamlnode.SetField(yamlnode.EnsureMap(carrier, "metadata", yamlnode.SetField), "name", yamlnode.Plain(carrierName(d.Order.Name)))
 	return []*yaml.Node{carrier}, decision.Findings, nil
+}
+
+// newObject returns an object of a kind of ours.
+func newObject(kind string) *yaml.Node {
+	object := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
+	yamlnode.SetField(object, "apiVersion", yamlnode.Plain(sortorder.APIVersion))
+	yamlnode.SetField(object, "kind", yamlnode.Plain(kind))
+	return object
 }
 
 func checksum(payload string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(payload))) }
@@ -159,10 +166,7 @@ func TwoPasses(config []byte) ([]byte, error) {
 	if err != nil || annotations[functionAnnotation] == "" {
 		return nil, fmt.Errorf("it has no annotation %s, by which kustomize finds the function: add it, both passes need it", functionAnnotation)
 	}
-	second := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
-	for _, entry := range [][2]string{{"apiVersion", sortorder.APIVersion}, {"kind", sortorder.Kind}} {
-		yamlnode.SetField(second, entry[0], yamlnode.Plain(entry[1]))
-	}
+	second := newObject(sortorder.Kind)
 	metadata := yamlnode.EnsureMap(second, "metadata", yamlnode.SetField)
 	yamlnode.SetField(metadata, "name", yamlnode.Plain(order.Name+"-unpack"))
 	yamlnode.SetField(yamlnode.EnsureMap(metadata, "annotations", yamlnode.SetField), functionAnnotation, yamlnode.Plain(annotations[functionAnnotation]))

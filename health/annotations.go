@@ -26,9 +26,8 @@ func (a *Assessor) Check(obj *unstructured.Unstructured) error {
 	var errs []error
 	annotations := obj.GetAnnotations()
 	for _, key := range []string{readyWhen, failedWhen} {
-		if _, err := a.expression(annotations[key]); err != nil {
-			errs = append(errs, fmt.Errorf("annotation %s: %w", key, err))
-		}
+		_, err := a.expression(annotations[key])
+		errs = append(errs, inAnnotation(key, err))
 	}
 	success, hasSuccess := annotations[helmSuccess]
 	failure, hasFailure := annotations[helmFailure]

@@ -169,9 +169,6 @@ func (c *Customizations) assess(obj *unstructured.Unstructured) (Assessment, boo
 	if err != nil {
 		return invalidRule(rule, fmt.Errorf("the Lua script failed: %w", err)), true
 	}
-	if message == "" {
-		message = status
-	}
 	a, known := map[string]Assessment{
 		"Healthy":     {Verdict: Ready},
 		"Progressing": {Verdict: Progressing},
@@ -180,7 +177,7 @@ func (c *Customizations) assess(obj *unstructured.Unstructured) (Assessment, boo
 		"Degraded":    {Verdict: Failed, Health: GradeDegraded},
 		"Unknown":     {},
 	}[status]
-	a.Reason, a.Rule = message, rule
+	a.Reason, a.Rule = cmp.Or(message, status), rule
 	if !known {
 		a.Reason = fmt.Sprintf("the Lua script returned the status %q, which Argo CD does not define", status)
 	}

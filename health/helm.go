@@ -26,18 +26,17 @@ type helmCondition struct {
 }
 
 func parseHelm(success, failure string) (helmReadiness, error) {
-	var h helmReadiness
-	var errs [2]error
-	for i, list := range []struct {
-		key, text string
-		into      *[]helmCondition
-	}{{helmSuccess, success, &h.success}, {helmFailure, failure, &h.failure}} {
-		parsed, err := parseHelmConditions(list.text)
-		if *list.into = parsed; err != nil {
-			errs[i] = fmt.Errorf("annotation %s: %w", list.key, err)
-		}
+	ready, wrongSuccess := parseHelmConditions(success)
+	failed, wrongFailure := parseHelmConditions(failure)
+	return helmReadiness{ready, failed}, errors.Join(inAnnotation(helmSuccess, wrongSuccess), inAnnotation(helmFailure, wrongFailure))
+}
+
+// inAnnotation adds the key of an annotation to the error in its value; nil stays nil.
+func inAnnotation(key string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return h, errors.Join(errs[:]...)
+	return fmt.Errorf("annotation %s: %w", key, err)
 }
 
 // parseHelmConditions parses an annotation: a JSON array of conditions, or a

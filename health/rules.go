@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -105,7 +106,7 @@ func readRules(data []byte) (*Rules, error) {
 	var is metav1.TypeMeta
 	if err := yaml.Unmarshal(data, &is); err == nil && (is.APIVersion != rulesAPIVersion || is.Kind != rulesKind) {
 		return nil, fmt.Errorf("it is not a rules file: its kind is %s and its apiVersion %s; set apiVersion: %s and kind: %s",
-			orNothing(is.Kind), orNothing(is.APIVersion), rulesAPIVersion, rulesKind)
+			cmp.Or(is.Kind, "empty"), cmp.Or(is.APIVersion, "empty"), rulesAPIVersion, rulesKind)
 	}
 	var file rulesFile
 	if err := yaml.UnmarshalStrict(data, &file); err != nil {
@@ -177,13 +178,6 @@ func groupKind(group, kind string) string {
 		return kind
 	}
 	return group + "/" + kind
-}
-
-func orNothing(text string) string {
-	if text == "" {
-		return "empty"
-	}
-	return text
 }
 
 // compile compiles all rules and joins their errors.

@@ -99,11 +99,7 @@ func (id ID) IsCRD() bool {
 
 // MakesPods reports whether objects of this kind create Pods.
 func (id ID) MakesPods() bool {
-	switch id.GroupKind() {
-	case "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps", "Job.batch", "ReplicationController":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps", "Job.batch", "ReplicationController"}, id.GroupKind())
 }
 
 // IsNamespace reports whether the ID is that of a core Namespace.

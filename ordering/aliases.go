@@ -29,7 +29,6 @@ type Rule = graph.Rule
 
 // Rules that decide how a step or a need is treated.
 const (
-	RuleNamespace    = graph.RuleNamespace    // a resource lives in a Namespace
 	RulePrerequisite = graph.RulePrerequisite // a CRD, a Namespace or a prerequisite kind goes first
 	RuleExcluded     = graph.RuleExcluded     // a selection leaves the resource of the stream out
 	RuleExternal     = graph.RuleExternal     // an application lists the resource as external

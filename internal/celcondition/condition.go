@@ -6,6 +6,7 @@
 package celcondition
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -34,13 +35,9 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 // Compile parses and type-checks a condition. The error quotes it and gives the position
 // of the mistake.
 func Compile(source string) (*Condition, error) {
-	env, err := environment()
+	env, ast, err := compiled(environment, source)
 	if err != nil {
-		return nil, err
-	}
-	ast, issues := env.Compile(source)
-	if issues.Err() != nil {
-		return nil, fmt.Errorf("%q is not a CEL expression: %s", source, firstLine(issues.Err()))
+		return nil, fmt.Errorf("%q is not a CEL expression: %w", source, err)
 	}
 	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, fmt.Errorf("%q returns a %s, and a condition must return true or false", source, t)
@@ -50,6 +47,19 @@ func Compile(source string) (*Condition, error) {
 		return nil, fmt.Errorf("%q: %w", source, err)
 	}
 	return &Condition{source, program}, nil
+}
+
+// compiled parses and type-checks an expression. Its error has no details.
+func compiled(environment func() (*cel.Env, error), source string) (*cel.Env, *cel.Ast, error) {
+	env, err := environment()
+	if err != nil {
+		return nil, nil, err
+	}
+	ast, issues := env.Compile(source)
+	if issues.Err() != nil {
+		return nil, nil, errors.New(firstLine(issues.Err()))
+	}
+	return env, ast, nil
 }
 
 // Holds reports whether the condition is true for an object. A missing field is

@@ -158,12 +158,8 @@ var fluxEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 
 // CheckForFlux returns the error in a condition over self that Flux cannot evaluate.
 func CheckForFlux(source string) error {
-	env, err := fluxEnvironment()
-	if err != nil {
-		return err
-	}
-	if _, issues := env.Compile(source); issues.Err() != nil {
-		return fmt.Errorf("%q: %s", source, firstLine(issues.Err()))
+	if _, _, err := compiled(fluxEnvironment, source); err != nil {
+		return fmt.Errorf("%q: %w", source, err)
 	}
 	return nil
 }

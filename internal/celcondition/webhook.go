@@ -42,17 +42,10 @@ func MatchConditions() func(expression string, variables map[string]any) (holds,
 }
 
 func matchProgram(expression string) cel.Program {
-	env, err := matchEnvironment()
+	env, ast, err := compiled(matchEnvironment, expression)
 	if err != nil {
 		return nil
 	}
-	ast, issues := env.Compile(expression)
-	if issues.Err() != nil {
-		return nil
-	}
-	program, err := env.Program(ast, cel.CostLimit(costLimit))
-	if err != nil {
-		return nil
-	}
+	program, _ := env.Program(ast, cel.CostLimit(costLimit)) // nil on error
 	return program
 }

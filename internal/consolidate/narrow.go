@@ -69,15 +69,7 @@ func (c *consolidator) narrow(sets []int) (begins []bool, lowest int, err error)
 // holdsDefault reports whether a wave has resources without a number, which
 // stay in wave 0.
 func (c *consolidator) holdsDefault(sets []int, i int) bool {
-	if i >= len(sets) {
-		return false
-	}
-	for _, r := range c.members[sets[i]] {
-		if !declared.HasWave(c.Resources[r]) {
-			return true
-		}
-	}
-	return false
+	return i < len(sets) && slices.ContainsFunc(c.members[sets[i]], func(r int) bool { return !declared.HasWave(c.Resources[r]) })
 }
 
 // narrowing works on the waves of one phase, identified by position.

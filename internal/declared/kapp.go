@@ -25,6 +25,7 @@ const (
 // changeRule orders the apply or deletion of a resource relative to a group.
 // Rules that mix apply and deletion do not affect a plan for one of them.
 type changeRule struct {
+	text     string // in kapp's syntax
 	resource int    // whose rule it is
 	key      string // of the annotation
 	deletes  bool   // the resource: "delete", not "upsert"
@@ -37,21 +38,6 @@ type changeRule struct {
 type changes struct {
 	deletes []changeRule
 	groups  map[string][]int // the resources of each group, also those that a selection leaves out
-}
-
-// String returns the rule in kapp's syntax.
-func (r changeRule) String() string {
-	words := []string{"upsert", "after", "upserting"}
-	if r.deletes {
-		words[0] = "delete"
-	}
-	if r.before {
-		words[1] = "before"
-	}
-	if r.deleting {
-		words[2] = "deleting"
-	}
-	return strings.Join(words, " ") + " " + r.group
 }
 
 // changeGroups reads kapp's groups and rules. Only groups that an apply rule
@@ -127,13 +113,13 @@ func (d *Declarations) addChangeGroup(name string, group []int) int {
 func (d *Declarations) addRule(rule changeRule, group int) {
 	r := d.resource(rule.resource)
 	if !rule.before {
-		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": upsert after upserting " + rule.group, Where: r.Source}
+		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": " + rule.text, Where: r.Source}
 		d.Edges = append(d.Edges, graph.Edge{From: d.Exit(group), To: int32(rule.resource), Weight: 1, Strength: graph.Hard, Why: why})
 		return
 	}
 	if len(d.Sets[group].After) == 0 {
 		before := d.AddSet(Set{Name: "what goes before " + d.Sets[group].Name, Kind: ChangeGroup, Within: -1})
-		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + " of " + r.ID.String() + ": upsert before upserting " + rule.group, Where: r.Source}
+		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + " of " + r.ID.String() + ": " + rule.text, Where: r.Source}
 		d.Sets[group].After = []Barrier{{before, why}}
 	}
 	d.put(rule.resource, d.Sets[group].After[0].Layer)
@@ -165,7 +151,7 @@ func (d *Declarations) rulesOf(i int, r references.Resource) []changeRule {
 			d.fail(r, "annotation %s: %q is not (upsert|delete) (before|after) (upserting|deleting) GROUP", key, text)
 			continue
 		}
-		rules = append(rules, changeRule{i, key, words[0] == "delete", words[1] == "before", words[2] == "deleting", words[3]})
+		rules = append(rules, changeRule{text, i, key, words[0] == "delete", words[1] == "before", words[2] == "deleting", words[3]})
 	}
 	return rules
 }
@@ -229,7 +215,7 @@ func builtinGroupsOf(r references.Resource) []string {
 func (d *Declarations) DeleteEdges() []graph.Edge {
 	var edges []graph.Edge
 	for _, rule := range d.changes.deletes {
-		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": " + rule.String(), Where: d.Resources[rule.resource].Source}
+		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": " + rule.text, Where: d.Resources[rule.resource].Source}
 		for _, member := range d.changes.groups[rule.group] {
 			switch {
 			case member == rule.resource || !d.isPlanned(member):

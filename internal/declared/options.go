@@ -83,15 +83,7 @@ func (o Options) Idle(resources []references.Resource) error {
 
 // isPrerequisite reports whether a resource's kind is a prerequisite.
 func (o Options) isPrerequisite(r references.Resource) bool {
-	if r.ID.IsCRD() || r.ID.IsNamespace() {
-		return true
-	}
-	for _, kind := range o.PrerequisiteKinds {
-		if kind == r.Kind || kind == r.GroupKind() {
-			return true
-		}
-	}
-	return false
+	return r.ID.IsCRD() || r.ID.IsNamespace() || slices.Contains(o.PrerequisiteKinds, r.Kind) || slices.Contains(o.PrerequisiteKinds, r.GroupKind())
 }
 
 // Skipped is a resource of the stream that is not part of an apply, such as a hook.

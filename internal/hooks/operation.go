@@ -1,6 +1,8 @@
 package hooks
 
 import (
+	"slices"
+
 	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -14,7 +16,6 @@ const (
 	Install  Operation = "install"  // the first apply
 	Upgrade  Operation = "upgrade"  // any later apply
 	Rollback Operation = "rollback" // the apply of an earlier revision
-	Delete   Operation = "delete"   // the deletion of all
 )
 
 // Pre returns the event before the operation.
@@ -26,12 +27,7 @@ func (o Operation) Post() Event { return Event("post-" + o) }
 // OfApply reports whether any hook runs at an install, an upgrade or a rollback: else it
 // does not matter which of them an apply is.
 func (all Hooks) OfApply() bool {
-	for _, operation := range []Operation{Install, Upgrade, Rollback} {
-		if len(all.Of(operation.Pre()))+len(all.Of(operation.Post())) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]Operation{Install, Upgrade, Rollback}, func(o Operation) bool { return len(all.Of(o.Pre()))+len(all.Of(o.Post())) > 0 })
 }
 
 // Prerequisites returns the resources of a stream without which its hooks cannot be

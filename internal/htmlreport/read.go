@@ -75,7 +75,7 @@ func Read(r io.Reader) (*Run, error) {
 		if err != nil && !cut {
 			return nil, err
 		}
-		if fault := run.takeLine(line); fault != nil && (!cut || n == 1) {
+		if fault := run.take(line); fault != nil && (!cut || n == 1) {
 			return nil, fmt.Errorf("line %d: %w", n, fault)
 		}
 		if cut {
@@ -88,16 +88,11 @@ func Read(r io.Reader) (*Run, error) {
 	return run, nil
 }
 
-// takeLine reads one line, which may be empty.
-func (run *Run) takeLine(line []byte) error {
-	if len(bytes.TrimSpace(line)) == 0 {
+// take reads one event; an empty line has none.
+func (run *Run) take(text []byte) error {
+	if len(bytes.TrimSpace(text)) == 0 {
 		return nil
 	}
-	return run.take(line)
-}
-
-// take reads one event.
-func (run *Run) take(text []byte) error {
 	var head events.Head
 	if err := json.Unmarshal(text, &head); err != nil {
 		return fmt.Errorf("not an event (%w): give the output of `ordapply apply -o json`", err)

@@ -3,6 +3,7 @@ package jsonpath
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,19 +28,7 @@ func matches(found []any, operator, value string) bool {
 
 // meets reports whether the result of a comparison satisfies the operator.
 func meets(order int, operator string) bool {
-	switch operator {
-	case "==":
-		return order == 0
-	case "!=":
-		return order != 0
-	case "<":
-		return order < 0
-	case "<=":
-		return order <= 0
-	case ">":
-		return order > 0
-	}
-	return order >= 0
+	return slices.Contains(map[string][]int{"==": {0}, "!=": {-1, 1}, "<": {-1}, "<=": {-1, 0}, ">": {1}, ">=": {0, 1}}[operator], order)
 }
 
 func compareNumbers(a, b string) (order int, ok bool) {

@@ -3,6 +3,7 @@ package orderfile
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -117,9 +118,7 @@ func chartsIn(files map[string][]byte, folder, at string) ([]ordering.Chart, err
 	if err := yaml.Unmarshal(files[folder], &file); err != nil {
 		return nil, fmt.Errorf("%s: %w", path.Join(folder, "Chart.yaml"), err)
 	}
-	if at == "" {
-		at = file.Name
-	}
+	at = cmp.Or(at, file.Name)
 	chart := ordering.Chart{Path: at}
 	if waits, ok := file.Annotations["helm.sh/depends-on/subcharts"]; ok {
 		text, err := json.Marshal(waits)

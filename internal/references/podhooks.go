@@ -128,12 +128,10 @@ func (w Webhook) intercepts(ix *Index, pod createdPod) bool {
 	if ix.condition == nil {
 		return true
 	}
-	for _, condition := range w.conditions {
-		if holds, known := ix.condition(condition, pod.admissionVariables()); known && !holds {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w.conditions, func(condition string) bool {
+		holds, known := ix.condition(condition, pod.admissionVariables())
+		return known && !holds
+	})
 }
 
 // admissionVariables returns the variables of a match condition for the creation of a Pod.
@@ -221,12 +219,7 @@ func (f *webhookDependencies) caInjectors(configuration int) []int {
 		return nil
 	}
 	writers := f.writersOf(r.Group, strings.ToLower(r.Kind)+"s")
-	var own []int
-	for _, i := range writers {
-		if slices.Contains(f.needs[configuration], i) {
-			own = append(own, i)
-		}
-	}
+	own := slices.DeleteFunc(slices.Clone(writers), func(i int) bool { return !slices.Contains(f.needs[configuration], i) })
 	if len(own) > 0 {
 		return own
 	}

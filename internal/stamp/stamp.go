@@ -73,10 +73,10 @@ func (s Stamp) LayerName() string { return s.Order + "/" + s.Layer }
 // Annotations returns the stamp as annotations. Fields with default values are
 // omitted.
 func (s Stamp) Annotations() map[string]string {
-	out := map[string]string{
-		LayerAnnotation: s.LayerName(),
-	}
-	if !s.Unmatched {
+	out := map[string]string{LayerAnnotation: s.LayerName()}
+	if s.Unmatched {
+		out[UnmatchedAnnotation] = "true"
+	} else {
 		out[WaveAnnotation] = strconv.Itoa(s.Wave)
 	}
 	if s.Needs != nil {
@@ -87,9 +87,6 @@ func (s Stamp) Annotations() map[string]string {
 	}
 	if s.Timeout > 0 {
 		out[LayerTimeoutAnnotation] = s.Timeout.String()
-	}
-	if s.Unmatched {
-		out[UnmatchedAnnotation] = "true"
 	}
 	if len(s.Emitted) > 0 {
 		out[EmittedAnnotation] = strings.Join(s.Emitted, ",")

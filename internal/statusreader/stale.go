@@ -1,5 +1,7 @@
 package statusreader
 
+import "slices"
+
 // staleItems returns the indices of entries about an older generation if the same
 // controller has an entry about the current one. Gateway API controllers leave
 // such entries in status.parents and status.ancestors when a spec no longer
@@ -27,10 +29,8 @@ func staleItems(items []any, generation int64) map[int]bool {
 
 // isStale reports whether a condition of an entry is about an older generation.
 func isStale(entry map[string]any, generation int64) bool {
-	for _, condition := range Conditions(entry) {
-		if seen, ok := Integer(condition["observedGeneration"]); ok && seen < generation {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(Conditions(entry), func(condition map[string]any) bool {
+		seen, ok := Integer(condition["observedGeneration"])
+		return ok && seen < generation
+	})
 }

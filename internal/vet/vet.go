@@ -161,11 +161,9 @@ func dropped(dropped []ordering.Dropped) []Finding {
 		}
 		found = append(found, Finding{Text: describe(d) + ": the plan ignores that edge"})
 	}
-	switch len(policies) {
-	case 0:
-	case 1:
+	if len(policies) == 1 {
 		found = append(found, Finding{Text: describe(policies[0]) + ": the plan ignores that edge"})
-	default:
+	} else if len(policies) > 1 {
 		found = append(found, Finding{Text: fmt.Sprintf("%s; and %s for policies: the plan ignores these edges", describe(policies[0]), plain.Count(len(policies)-1, "other edge"))})
 	}
 	return found

@@ -209,7 +209,8 @@ func functionConfig(list *yaml.Node) []byte {
 	if yamlnode.IsNull(config) || len(config.Content) == 0 {
 		return nil
 	}
-	return yamlnode.Encoded(config)
+	text, _ := yamlnode.Encode(config) // nil if it cannot be printed
+	return text
 }
 
 // Unchanged implements Input.

@@ -106,15 +106,6 @@ func tag(node *yaml.Node) string {
 	return node.ShortTag()
 }
 
-// Encoded returns a node as text for comparing or parsing, or nil on error.
-func Encoded(node *yaml.Node) []byte {
-	text, err := Encode(node)
-	if err != nil {
-		return nil
-	}
-	return text
-}
-
 // each visits a node and its descendants in document order, without following aliases.
 func each(node *yaml.Node, visit func(*yaml.Node)) {
 	visit(node)
