@@ -1,7 +1,6 @@
 package yamlnode
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -15,28 +14,20 @@ const maxNodes = 10_000_000
 // CheckAliases returns an error for documents whose aliases expand beyond
 // maxNodes, or are recursive.
 func CheckAliases(document *yaml.Node) error {
-	sizer := sizer{sizes: map[*yaml.Node]int{}}
-	if size, err := sizer.size(document); err != nil || size > maxNodes {
-		return errors.Join(err, tooLarge(size))
+	size, err := anchorSizes{}.size(document)
+	if err == nil && size > maxNodes {
+		err = fmt.Errorf("its aliases expand to more than %d nodes: replace aliases with their values", maxNodes)
 	}
-	return nil
+	return err
 }
 
-func tooLarge(size int) error {
-	if size <= maxNodes {
-		return nil
-	}
-	return fmt.Errorf("its aliases expand to more than %d nodes: replace aliases with their values", maxNodes)
-}
+// anchorSizes has the sizes of anchored nodes with aliases expanded; -1 while one is counted.
+type anchorSizes map[*yaml.Node]int
 
-// sizer counts nodes with aliases expanded, visiting each anchor once.
-type sizer struct {
-	sizes map[*yaml.Node]int // of anchored nodes; -1 while counting
-}
-
-func (s *sizer) size(node *yaml.Node) (int, error) {
+// size counts the nodes below one, visiting each anchor once.
+func (s anchorSizes) size(node *yaml.Node) (int, error) {
 	if node.Kind == yaml.AliasNode {
-		size, counted := s.sizes[node.Alias]
+		size, counted := s[node.Alias]
 		if size < 0 {
 			return 0, fmt.Errorf("line %d: alias %s is inside its own anchor", node.Line, node.Value)
 		}
@@ -46,7 +37,7 @@ func (s *sizer) size(node *yaml.Node) (int, error) {
 		return s.size(node.Alias)
 	}
 	if node.Anchor != "" {
-		s.sizes[node] = -1
+		s[node] = -1
 	}
 	total := 1
 	for _, child := range node.Content {
@@ -57,7 +48,7 @@ func (s *sizer) size(node *yaml.Node) (int, error) {
 		total = min(total+size, maxNodes+1)
 	}
 	if node.Anchor != "" {
-		s.sizes[node] = total
+		s[node] = total
 	}
 	return total, nil
 }
@@ -66,10 +57,8 @@ func (s *sizer) size(node *yaml.Node) (int, error) {
 // resource nor more of itself than its annotations: it expands aliases if one
 // refers to an anchor outside the resource, or if the metadata is shared.
 func IsolateAliases(whole *yaml.Node, bodies []*yaml.Node) error {
-	for _, body := range bodies {
-		if HasOuterAlias(body) {
-			return ExpandAliases(whole)
-		}
+	if slices.ContainsFunc(bodies, HasOuterAlias) {
+		return ExpandAliases(whole)
 	}
 	for _, body := range bodies {
 		if SharesMetadata(body) {

@@ -59,23 +59,21 @@ func KindOf(node *yaml.Node) string {
 // MetaOf reads a resource's metadata.
 func MetaOf(body *yaml.Node) (object.Meta, error) {
 	var m object.Meta
+	var errs [6]error
 	apiVersion, err := TextOf(body, "apiVersion")
 	m.Group, m.Version = object.SplitAPIVersion(apiVersion)
-	kind, kindErr := TextOf(body, "kind")
-	m.Kind = kind
-	metadata := Field(body, "metadata")
-	if IsNull(metadata) {
-		return m, errors.Join(err, kindErr)
+	m.Kind, errs[0] = TextOf(body, "kind")
+	switch metadata := Field(body, "metadata"); {
+	case IsNull(metadata):
+	case metadata.Kind != yaml.MappingNode:
+		errs[1] = errors.New("metadata is not a map")
+	default:
+		m.Name, errs[2] = TextOf(metadata, "name")
+		m.Namespace, errs[3] = TextOf(metadata, "namespace")
+		m.Labels, errs[4] = TextMap(metadata, "labels")
+		m.Annotations, errs[5] = TextMap(metadata, "annotations")
 	}
-	if metadata.Kind != yaml.MappingNode {
-		return m, errors.Join(err, kindErr, errors.New("metadata is not a map"))
-	}
-	var errs [4]error
-	m.Name, errs[0] = TextOf(metadata, "name")
-	m.Namespace, errs[1] = TextOf(metadata, "namespace")
-	m.Labels, errs[2] = TextMap(metadata, "labels")
-	m.Annotations, errs[3] = TextMap(metadata, "annotations")
-	return m, errors.Join(err, kindErr, errors.Join(errs[:]...))
+	return m, errors.Join(err, errors.Join(errs[:]...))
 }
 
 // TextMap returns a field that maps strings to scalars, or nil. Of duplicate

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -66,18 +67,8 @@ func content(node *yaml.Node) *yaml.Node {
 
 // SameContent reports whether two nodes are equal, ignoring style and comments.
 func SameContent(a, b *yaml.Node) bool {
-	if a.Kind != b.Kind || tag(a) != tag(b) || a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
-		return false
-	}
-	if a.Value != b.Value && !IsNull(a) {
-		return false
-	}
-	for i := range a.Content {
-		if !SameContent(a.Content[i], b.Content[i]) {
-			return false
-		}
-	}
-	return true
+	return a.Kind == b.Kind && tag(a) == tag(b) && a.Anchor == b.Anchor && (a.Value == b.Value || IsNull(a)) &&
+		slices.EqualFunc(a.Content, b.Content, SameContent)
 }
 
 // ContentKey returns a key that is equal for nodes with the same content.
