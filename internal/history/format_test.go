@@ -25,9 +25,9 @@ func storedSample(t *testing.T, name, format string) []byte {
 	return data
 }
 
-// Revisions of every format are read, with their meaning unchanged. When a
-// format is added, ORDAPPLY_GOLDEN=1 writes its samples where there are none;
-// existing ones are not changed.
+// Revisions of every format are read, with their meaning unchanged: v2 here, v3 in
+// TestRevisionsWithHooksAreRead. When a format is added, ORDAPPLY_GOLDEN=1 writes its
+// samples where there are none; existing ones are not changed.
 func TestEveryFormatIsRead(t *testing.T) {
 	for name, options := range samples() {
 		t.Run(name, func(t *testing.T) {
@@ -39,16 +39,14 @@ func TestEveryFormatIsRead(t *testing.T) {
 			require.NoError(t, err)
 			want, err := os.ReadFile(filepath.Join("testdata", "revisions", name+".json"))
 			require.NoError(t, err)
-			for _, format := range []string{formatV1, formatV2} {
-				r, err := decode(storedSample(t, name, format))
-				require.NoError(t, err, format)
-				require.Equal(t, strings.TrimSpace(string(digest)), digestOf(t, *r), format)
-				require.Equal(t, string(want), described(t, r), format)
-				require.Equal(t, "one", r.Cluster)
-				require.Equal(t, "# of "+name+"\n", r.OrderFile)
-				_, err = ordering.DeletionOrder(r.Resources, r.Options)
-				require.NoError(t, err, format)
-			}
+			r, err := decode(storedSample(t, name, formatV2))
+			require.NoError(t, err)
+			require.Equal(t, strings.TrimSpace(string(digest)), digestOf(t, *r))
+			require.Equal(t, string(want), described(t, r))
+			require.Equal(t, "one", r.Cluster)
+			require.Equal(t, "# of "+name+"\n", r.OrderFile)
+			_, err = ordering.DeletionOrder(r.Resources, r.Options)
+			require.NoError(t, err)
 		})
 	}
 }
@@ -82,9 +80,9 @@ func described(t *testing.T, r *Revision) string {
 }
 
 // Checks what is read from the oldest format against the names in the code: a
-// mistake in both formats at once fails here.
+// mistake in writing and reading at once fails here.
 func TestOldestFormatMeansWhatItDid(t *testing.T) {
-	stamps, err := decode(storedSample(t, "stamps", formatV1))
+	stamps, err := decode(storedSample(t, "stamps", formatV2))
 	require.NoError(t, err)
 	plan := stamps.Plan
 	require.Equal(t, ordering.OrderSourceStamps, plan.OrderSource)
@@ -117,12 +115,12 @@ func TestOldestFormatMeansWhatItDid(t *testing.T) {
 	spec := stamps.Objects()[web.ID].Object["spec"].(map[string]any)
 	require.Equal(t, int64(9007199254740993), spec["replicas"])
 
-	argocd, err := decode(storedSample(t, "argocd", formatV1))
+	argocd, err := decode(storedSample(t, "argocd", formatV2))
 	require.NoError(t, err)
 	require.Len(t, argocd.Plan.Skipped, 2)
 	require.True(t, argocd.Options.SkipHooks)
 
-	stacks, err := decode(storedSample(t, "stacks", formatV1))
+	stacks, err := decode(storedSample(t, "stacks", formatV2))
 	require.NoError(t, err)
 	require.Equal(t, 90*time.Second, stacks.Options.Stacks[0].Applications[1].Timeout)
 	require.Equal(t, "base/db", stacks.Options.ApplicationOf(object.Meta{ID: object.ID{Group: "apps", Kind: "StatefulSet", Namespace: "shop", Name: "db"}}))
@@ -179,15 +177,12 @@ func TestRevisionsThatDoNotFitAreRefused(t *testing.T) {
 		"later format":          {zip(t, `{"format":"v4","plan":[]}`), "it has format v4, and this version of ordapply reads up to v3: use the later version that wrote it"},
 		"no format":             {zip(t, `{"plan":{}}`), `unknown revision format ""`},
 		"no plan":               {zip(t, `{"format":"v2"}`), "it has no plan"},
-		"no plan, v1":           {zip(t, `{"format":"v1"}`), "it has no plan"},
-		"renamed, v1":           {changed(t, "stamps", "v1", `"Steps"`, `"Stages"`), "has no step"},
 		"renamed":               {changed(t, "stamps", "v2", `"steps"`, `"stages"`), "unknown field"},
 		"step of nothing":       {changed(t, "stamps", "v2", `"steps":[{"id":{"kind":"Namespace","name":"shop"}`, `"steps":[{"id":{"kind":"Namespace","name":"other"}`), "the step of Namespace other"},
 		"resource without step": {changed(t, "stamps", "v2", `"resources":[`, `"resources":[{"object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"more"}}},`), "ConfigMap more has no step"},
 		"resource twice":        {changed(t, "stamps", "v2", `"resources":[`, `"resources":[{"object":{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}},`), "it contains Namespace shop twice"},
 		"no resource":           {changed(t, "stamps", "v2", `"resources":[`, `"resources":[{"object":{}},`), "has no kind or name"},
 		"unknown gate":          {changed(t, "stamps", "v2", `"gate":"applied"`, `"gate":"healthy"`), `"healthy" is not a gate`},
-		"unknown gate, v1":      {changed(t, "stamps", "v1", `"Gate":1`, `"Gate":2`), "unknown gate 2 in format v1"},
 		"unknown layer kind":    {changed(t, "stamps", "v2", `"kind":"layer"`, `"kind":"tier"`), `has unknown kind "tier"`},
 		"unknown frame":         {changed(t, "stamps", "v2", `"frame":"stamps"`, `"frame":"flux"`), `frame "flux"`},
 		"unknown frame option":  {changed(t, "argocd", "v2", `"options":{"frame":"argocd"`, `"options":{"frame":"flux"`), `frame "flux"`},

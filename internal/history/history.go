@@ -5,7 +5,7 @@
 //	err = h.End(ctx, n, history.Deployed, times)
 //	last, err := h.Last(ctx, history.Deployed)
 //
-// The types that are encoded are this package's own (stored*.go, revisionv1.go), not
+// The types that are encoded are this package's own (stored*.go), not
 // those of package ordering: a stored revision must stay readable.
 package history
 

@@ -62,7 +62,6 @@ func TestRevisionsWithBadHooksAreRefused(t *testing.T) {
 	for old, c := range map[string]struct{ text, want string }{
 		`"hooks":[`:       {`"hooks":[{"object":{}},`, "hook 0 has no kind or name"},
 		`"hooks":`:        {`"hook":`, "unknown field"},
-		`"format":"v3"`:   {`"format":"v2"`, "unknown field"},
 		`"kind":"Secret"`: {`"kind":""`, "has no kind"},
 	} {
 		require.Contains(t, string(whole), old)

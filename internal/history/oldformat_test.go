@@ -25,7 +25,7 @@ func TestRevisionsOfAnEarlierVersionAreUsed(t *testing.T) {
 		cluster := memcluster.New()
 		h := History{Cluster: cluster, Parent: applyset.Parent{ID: shopSet}}
 		old := sample(t, "stacks", samples()["stacks"])
-		secrets, err := pack(shopSet, "shop", 1, old.summary(digestOf(t, old)), storedSample(t, "stacks", formatV1))
+		secrets, err := pack(shopSet, "shop", 1, old.summary(digestOf(t, old)), storedSample(t, "stacks", formatV2))
 		require.NoError(t, err)
 		_, err = cluster.Create(t.Context(), kube.CoreKind("secrets"), secrets[0])
 		require.NoError(t, err)

@@ -77,12 +77,10 @@ func (r *Revision) IDs() map[object.ID]bool {
 	return held
 }
 
-// Formats of an encoded revision. All of them can be read; only the last two
-// are written.
+// Formats of an encoded revision. Both are read and written.
 const (
-	formatV1 = "v1"
-	formatV2 = "v2"
-	formatV3 = "v3" // v2 with hooks; without hooks v2 is written
+	formatV2 = "v2" // without hooks
+	formatV3 = "v3" // with hooks, which a version that knows only v2 would not run
 )
 
 // maxText bounds the size of a revision before compression, in bytes. It
@@ -90,27 +88,15 @@ const (
 // one allocate.
 const maxText = 512 << 20
 
-// documentV2 is a stored revision.
-type documentV2 struct {
+// document is a stored revision.
+type document struct {
 	Format    string           `json:"format"`
 	Cluster   string           `json:"cluster,omitempty"`
 	Resources []storedResource `json:"resources"`
 	Options   storedOptions    `json:"options"`
 	OrderFile string           `json:"orderFile,omitempty"`
 	Plan      *storedPlan      `json:"plan"`
-}
-
-func (d documentV2) revision() (*Revision, error) {
-	if d.Plan == nil {
-		return nil, errNoPlan
-	}
-	return &Revision{Cluster: d.Cluster, OrderFile: d.OrderFile, Options: d.Options.options(), Plan: d.Plan.plan()}, nil
-}
-
-// documentV3 is a stored revision with hooks.
-type documentV3 struct {
-	documentV2
-	Hooks []storedResource `json:"hooks"`
+	Hooks     []storedResource `json:"hooks,omitempty"`
 }
 
 // encode returns the revision as it is stored, compressed. It is
@@ -134,92 +120,67 @@ func (r *Revision) encode(resources []storedResource) ([]byte, error) {
 
 // text returns the JSON document of the revision.
 func (r *Revision) text(resources []storedResource) ([]byte, error) {
-	plan := storePlan(r.Plan)
-	d := documentV2{formatV2, r.Cluster, resources, storeOptions(r.Options), r.OrderFile, &plan}
-	if len(r.Hooks) == 0 {
-		return json.Marshal(d)
-	}
 	hooks, err := r.storeHooks()
 	if err != nil {
 		return nil, err
 	}
-	d.Format = formatV3
-	return json.Marshal(documentV3{d, hooks})
+	format := formatV2
+	if len(hooks) > 0 {
+		format = formatV3
+	}
+	plan := storePlan(r.Plan)
+	return json.Marshal(document{format, r.Cluster, resources, storeOptions(r.Options), r.OrderFile, &plan, hooks})
 }
 
-// decode decodes a revision of any format; Number, Created and Status are not
+// decode decodes a revision of either format; Number, Created and Status are not
 // part of the document.
 func decode(data []byte) (*Revision, error) {
 	text, err := unzip(data, maxText)
 	if err != nil {
 		return nil, err
 	}
-	r, resources, err := decodeText(text)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.restore(resources); err != nil {
-		return nil, err
-	}
-	return r, errors.Join(checkFrame(r.Options.OrderSource), checkPlan(r.Plan, r.Resources))
+	return decodeText(text)
 }
 
-// decodeText decodes the JSON document of a revision.
-func decodeText(text []byte) (*Revision, []storedResource, error) {
+// decodeText decodes the JSON document of a revision. It rejects other formats, and
+// fields that it does not know.
+func decodeText(text []byte) (*Revision, error) {
 	var head struct {
 		Format string `json:"format"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	switch head.Format {
-	case formatV1:
-		var d documentV1
-		if err := json.Unmarshal(text, &d); err != nil {
-			return nil, nil, err
-		}
-		converted, err := d.asV2()
-		if err != nil {
-			return nil, nil, err
-		}
-		r, err := converted.revision()
-		return r, d.Resources, err
-	case formatV2:
-		var d documentV2
-		if err := decodeStrictly(text, &d); err != nil {
-			return nil, nil, err
-		}
-		r, err := d.revision()
-		return r, d.Resources, err
+	switch {
+	case head.Format == formatV2, head.Format == formatV3:
+	case strings.HasPrefix(head.Format, "v"):
+		return nil, &laterFormatError{head.Format}
+	default:
+		return nil, fmt.Errorf("unknown revision format %q", head.Format)
 	}
-	if head.Format == formatV3 {
-		return decodeV3(text)
-	}
-	if strings.HasPrefix(head.Format, "v") {
-		return nil, nil, &laterFormatError{head.Format}
-	}
-	return nil, nil, fmt.Errorf("unknown revision format %q", head.Format)
-}
-
-// decodeV3 decodes a document of format v3.
-func decodeV3(text []byte) (*Revision, []storedResource, error) {
-	var d documentV3
-	if err := decodeStrictly(text, &d); err != nil {
-		return nil, nil, err
-	}
-	r, err := d.revision()
-	if err != nil {
-		return nil, nil, err
-	}
-	r.Hooks, err = restoreHooks(d.Hooks)
-	return r, d.Resources, err
-}
-
-// decodeStrictly decodes JSON and rejects unknown fields.
-func decodeStrictly(text []byte, into any) error {
+	var d document
 	strict := json.NewDecoder(bytes.NewReader(text))
 	strict.DisallowUnknownFields()
-	return strict.Decode(into)
+	if err := strict.Decode(&d); err != nil {
+		return nil, err
+	}
+	return d.revision()
+}
+
+// revision returns the revision of a document, if that is consistent.
+func (d document) revision() (*Revision, error) {
+	if d.Plan == nil {
+		return nil, errNoPlan
+	}
+	r := &Revision{Cluster: d.Cluster, OrderFile: d.OrderFile, Options: d.Options.options(), Plan: d.Plan.plan()}
+	var err error
+	if r.Hooks, err = restoreHooks(d.Hooks); err != nil {
+		return nil, err
+	}
+	if err := r.restore(d.Resources); err != nil {
+		return nil, err
+	}
+	return r, errors.Join(checkFrame(r.Options.OrderSource), checkPlan(r.Plan, r.Resources))
 }
 
 // unzip decompresses up to limit bytes.
