@@ -101,7 +101,7 @@ func (m *Metrics) setPhases(plan *ordering.Plan) {
 }
 
 // RollBack records that the run failed and a rollback follows, which is a run of its own.
-func (m *Metrics) RollBack(run *track.Tracker) {
+func (m *Metrics) RollBack(_ int, run *track.Tracker) {
 	m.endRun()
 	m.phase.Store(Rollback)
 	m.rolling = true

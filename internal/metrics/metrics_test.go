@@ -131,7 +131,7 @@ func TestARollback(t *testing.T) {
 		m.Begin(begin())
 		of(web(), 2*time.Second, progress.TimedOut)
 		m.failed.Store(web(), true)
-		m.RollBack(begin())
+		m.RollBack(1, begin())
 		_, retries := m.failed.Load(web())
 		require.False(t, retries)
 		of(web(), time.Second, progress.Ready)

@@ -33,7 +33,7 @@ func printed(t *testing.T, n, failing int, everyLine bool) []string {
 	p := newPrinter(&connect.Target{}, Outputs{Out: err, Err: err}, false)
 	p.everyLine, p.results = everyLine, noResults
 	start := time.Unix(0, 0)
-	run := NewReporters(plan, p)
+	run := NewReporters(plan).add(p)
 	run.Begin()
 	send := func(after time.Duration, id object.ID, state apply.State, detail string) {
 		run.Event(apply.Event{Time: start.Add(after), ID: id, State: state, Detail: detail})

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -74,9 +73,19 @@ func (f *Files) Of(cluster kube.Cluster) kube.Cluster {
 	return f.measuring.metrics.Cluster(cluster)
 }
 
-// reporters returns the reporters that feed the files.
-func (f *Files) reporters(start events.RunStart) []reporter {
-	return slices.Concat(f.measuring.reporters(), f.page.reporters(start), f.tracers())
+// followers returns what collects the contents of the files. Their end is Ended, which
+// writes them before the outcome is reported.
+func (f *Files) followers(start events.RunStart) (all []follower) {
+	if f.measuring.file != "" {
+		all = append(all, f.measuring.metrics)
+	}
+	if f.page.file != "" {
+		all = append(all, f.page.begin(start))
+	}
+	if f.trace != nil {
+		all = append(all, f.trace)
+	}
+	return all
 }
 
 // Ended writes the files and sends the trace. It returns the outcome of the run, and err joined with the

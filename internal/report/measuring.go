@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/metrics"
 	"github.com/ordapply/ordapply/internal/outfile"
-	"github.com/ordapply/ordapply/internal/track"
 	"github.com/ordapply/ordapply/internal/usage"
 )
 
@@ -36,23 +34,6 @@ func newMeasuring(file string, labels map[string]string) (measuring, error) {
 	return m, nil
 }
 
-// reporters returns the reporter that feeds the metrics; none without a file.
-func (m measuring) reporters() []reporter {
-	if m.file == "" {
-		return nil
-	}
-	return []reporter{measured{m.metrics}}
-}
-
-// measured feeds metrics with a run.
-type measured struct{ *metrics.Metrics }
-
-// RollBack implements reporter.
-func (m measured) RollBack(_ int, run *track.Tracker) { m.Metrics.RollBack(run) }
-
-// End does nothing: Files.Ended writes the file before the outcome is reported.
-func (m measured) End(events.Outcome) {}
-
 // ended records the end of a run and writes the file. It joins err with an
 // error of writing.
 func (m measuring) ended(err error) error {
@@ -60,17 +41,18 @@ func (m measuring) ended(err error) error {
 		return err
 	}
 	m.metrics.End(exit.Code(err))
-	if fault := m.write(); fault != nil {
-		return errors.Join(err, fmt.Errorf("--metrics-file=%s: %w", m.file, fault))
-	}
-	return err
+	return written("metrics-file", m.file, m.metrics.Text, err)
 }
 
-// write writes the file even if the run was interrupted.
-func (m measuring) write() error {
-	text, err := m.metrics.Text()
-	if err != nil {
-		return err
+// written writes the file of a flag, even if the run was interrupted. It joins err with an
+// error of making the text or of writing it.
+func written(flag, file string, contents func() ([]byte, error), err error) error {
+	text, fault := contents()
+	if fault == nil {
+		fault = outfile.Write(context.Background(), file, 0o644, text)
 	}
-	return outfile.Write(context.Background(), m.file, 0o644, text)
+	if fault != nil {
+		return errors.Join(err, fmt.Errorf("--%s=%s: %w", flag, file, fault))
+	}
+	return err
 }

@@ -2,9 +2,6 @@ package report
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"fmt"
 
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/htmlreport"
@@ -32,42 +29,27 @@ func newPage(file string) (page, error) {
 	return page{file, lines, events.NewLog(lines, events.RunStart{})}, nil
 }
 
-// reporters returns the reporter that feeds the page; none without a file.
-func (p *page) reporters(start events.RunStart) []reporter {
-	if p.file == "" {
-		return nil
-	}
+// begin starts collecting the events of a run.
+func (p *page) begin(start events.RunStart) *events.Log {
 	p.log = events.NewLog(p.lines, start)
-	return []reporter{paged{p.log}}
+	return p.log
 }
 
-// paged feeds a page with a run.
-type paged struct{ *events.Log }
-
-// End does nothing: Files.Ended writes the page before the outcome is reported.
-func (p paged) End(events.Outcome) {}
-
-// ended writes the page of a run, even if it was interrupted. It joins err with an error
-// of writing.
+// ended writes the page of a run. It joins err with an error of writing.
 func (p *page) ended(o events.Outcome, err error) error {
 	if p.file == "" {
 		return err
 	}
 	p.log.End(o)
-	if fault := p.write(); fault != nil {
-		return errors.Join(err, fmt.Errorf("--report=%s: %w", p.file, fault))
-	}
-	return err
+	return written("report", p.file, p.text, err)
 }
 
-func (p *page) write() error {
+func (p *page) text() ([]byte, error) {
 	run, err := htmlreport.Read(p.lines)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var text bytes.Buffer
-	if err := htmlreport.Write(&text, run); err != nil {
-		return err
-	}
-	return outfile.Write(context.Background(), p.file, 0o644, text.Bytes())
+	err = htmlreport.Write(&text, run)
+	return text.Bytes(), err
 }

@@ -25,25 +25,26 @@ import (
 
 // Reporters follows a run, and calls several reporters in turn.
 type Reporters struct {
-	run  *track.Tracker
-	all  []reporter
-	live *live // one of them, which draws on a terminal; else nil
+	run       *track.Tracker
+	followers []follower // all of them
+	reporters []reporter // those that report the outcome
+	live      *live      // one of them, which draws on a terminal; else nil
 }
 
-// NewReporters returns reporters of a run of a plan, which are called in this order.
-func NewReporters(plan *ordering.Plan, all ...reporter) *Reporters {
-	return &Reporters{run: track.New(plan, time.Now()), all: all}
+// NewReporters returns reporters of a run of a plan: so far its followers, in this order.
+func NewReporters(plan *ordering.Plan, all ...follower) *Reporters {
+	return &Reporters{run: track.New(plan, time.Now()), followers: all}
 }
 
 // add adds a reporter, which is called after those before it.
 func (t *Reporters) add(one reporter) *Reporters {
-	t.all = append(t.all, one)
+	t.followers, t.reporters = append(t.followers, one), append(t.reporters, one)
 	return t
 }
 
 // Begin reports the beginning of the run.
 func (t *Reporters) Begin() {
-	for _, one := range t.all {
+	for _, one := range t.followers {
 		one.Begin(t.run)
 	}
 }
@@ -51,7 +52,7 @@ func (t *Reporters) Begin() {
 // Event reports an event. It never blocks.
 func (t *Reporters) Event(e apply.Event) {
 	change := t.run.Take(e)
-	for _, one := range t.all {
+	for _, one := range t.followers {
 		one.Event(change)
 	}
 }
@@ -66,7 +67,7 @@ func (t *Reporters) LastRun(times track.RunTimes) {
 // Extend reports that a prune adds waves to the plan.
 func (t *Reporters) Extend(plan *ordering.Plan) {
 	more := t.run.Extend(plan)
-	for _, one := range t.all {
+	for _, one := range t.followers {
 		one.Extend(more)
 	}
 }
@@ -75,14 +76,14 @@ func (t *Reporters) Extend(plan *ordering.Plan) {
 // for revision 0 by deleting what the run created.
 func (t *Reporters) RollBack(revision int, plan *ordering.Plan) {
 	t.run = track.New(plan, time.Now())
-	for _, one := range t.all {
+	for _, one := range t.followers {
 		one.RollBack(revision, t.run)
 	}
 }
 
 // End reports the outcome.
 func (t *Reporters) End(o events.Outcome) {
-	for _, one := range t.all {
+	for _, one := range t.reporters {
 		one.End(o)
 	}
 }
@@ -144,7 +145,7 @@ func (o Outputs) Report(cmd *cobra.Command, on *connect.Target, plan *ordering.P
 		lines = &deletionPrinter{p}
 	}
 	start := events.RunStart{Server: on.Server, Context: on.Context, DryRun: how.DryRun, Schedule: how.Schedule.String()}
-	reporters := NewReporters(plan, files.reporters(start)...)
+	reporters := NewReporters(plan, files.followers(start)...)
 	switch how.Output {
 	case "name":
 		p.results = namesOnly
