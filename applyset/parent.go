@@ -49,6 +49,14 @@ func (p Parent) SetID() string {
 	return "applyset-" + base64.RawURLEncoding.EncodeToString(sum[:]) + "-v1"
 }
 
+// Argument returns how commands name the set: NAME of a Secret, else KIND/NAME.
+func (p Parent) Argument() string {
+	if p.ID.GroupKind() == "Secret" {
+		return p.ID.Name
+	}
+	return strings.ToLower(p.ID.GroupKind()) + "/" + p.ID.Name
+}
+
 // Manager returns the field manager for members of the set. It differs between
 // sets, so that the API server reports a conflict if a member moves to another
 // set.

@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,14 +17,7 @@ func (k *Kubernetes) Claim(ctx context.Context, kind Kind, live *unstructured.Un
 	if err != nil {
 		return nil, err
 	}
-	patch, err := json.Marshal([]map[string]any{
-		{"op": "replace", "path": "/metadata/managedFields", "value": entries},
-		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return k.patchJSON(ctx, kind, live, patch, manager)
+	return k.patchJSON(ctx, kind, live, manager, patchOp{"op": "replace", "path": "/metadata/managedFields", "value": entries}, sameVersion(live))
 }
 
 // claimed returns managedFields in which manager owns some fields and

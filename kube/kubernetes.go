@@ -294,32 +294,32 @@ func (k *Kubernetes) Update(ctx context.Context, kind Kind, obj *unstructured.Un
 func (k *Kubernetes) RemoveLabel(ctx context.Context, kind Kind, live *unstructured.Unstructured, label, manager string) error {
 	ctx, done := startActivity(ctx, "removing a label from", kind, live.GetNamespace(), live.GetName())
 	defer done()
-	patch, err := json.Marshal([]map[string]string{
-		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
-		{"op": "remove", "path": "/metadata/labels/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(label)},
-	})
-	if err != nil {
-		return err
-	}
-	_, err = k.patchJSON(ctx, kind, live, patch, manager)
+	_, err := k.patchJSON(ctx, kind, live, manager,
+		sameVersion(live), patchOp{"op": "remove", "path": "/metadata/labels/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(label)})
 	return err
 }
 
 // SetManagedFields replaces the managedFields of an object; a conflict when
 // its resourceVersion has changed since it was read.
 func (k *Kubernetes) SetManagedFields(ctx context.Context, kind Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, manager string) error {
-	patch, err := json.Marshal([]map[string]any{
-		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
-		{"op": "replace", "path": "/metadata/managedFields", "value": entries},
-	})
-	if err != nil {
-		return err
-	}
-	_, err = k.patchJSON(ctx, kind, live, patch, manager)
+	_, err := k.patchJSON(ctx, kind, live, manager, sameVersion(live), patchOp{"op": "replace", "path": "/metadata/managedFields", "value": entries})
 	return err
 }
 
-func (k *Kubernetes) patchJSON(ctx context.Context, kind Kind, live *unstructured.Unstructured, patch []byte, manager string) (*unstructured.Unstructured, error) {
+// patchOp is one operation of a JSON patch (RFC 6902).
+type patchOp map[string]any
+
+// sameVersion makes the API server refuse a patch with a conflict if the object has
+// changed since it was read.
+func sameVersion(live *unstructured.Unstructured) patchOp {
+	return patchOp{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()}
+}
+
+func (k *Kubernetes) patchJSON(ctx context.Context, kind Kind, live *unstructured.Unstructured, manager string, ops ...patchOp) (*unstructured.Unstructured, error) {
+	patch, err := json.Marshal(ops)
+	if err != nil {
+		return nil, err
+	}
 	return k.resource(kind, live.GetNamespace()).Patch(ctx, live.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: manager})
 }
 

@@ -2,12 +2,10 @@ package state
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/lease"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -56,23 +54,15 @@ func (r Run) undoStacks(ctx context.Context, tried attempt) error {
 	if len(stacks) == 0 {
 		return tried.failure
 	}
-	out := &UndoneError{Failure: tried.failure, Parent: r.Parent}
+	var names []string
 	for _, s := range stacks {
-		out.Stacks = append(out.Stacks, s.Name)
+		names = append(names, s.Name)
 	}
 	part := tried.restrictedTo(stacks)
-	before, err := r.history().DeployedBefore(ctx, tried.revision)
-	switch {
-	case err != nil:
-		out.Err = err
-	case before == nil:
-		out.Summary, out.Err = r.removeCreated(ctx, tried.set, part.created(nil))
-		out.Left = part.left(nil)
-	default:
-		out.Revision, out.Left = before.Number, part.left(before)
-		out.Summary, out.Err = r.restore(ctx, before, part, out.Stacks)
-	}
-	out.Err = errors.Join(lease.OrLost(ctx, out.Err), r.unlabelAdopted(ctx, part, before))
+	out := r.goBack(ctx, part,
+		func() (apply.Summary, error) { return r.removeCreated(ctx, tried.set, part.created(nil)) },
+		func(before *Revision) (apply.Summary, error) { return r.restore(ctx, before, part, names) })
+	out.Stacks = names
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/lease"
 	"github.com/ordapply/ordapply/internal/liveset"
 )
@@ -70,10 +71,7 @@ func (h HandOver) openKnown(ctx context.Context) (*Set, error) {
 // a remedy.
 func (h HandOver) namespacesError(others []string) error {
 	name, home := h.Parent.Name, h.Parent.Namespace
-	old := name
-	if h.Parent.Kind != "Secret" {
-		old = strings.ToLower(h.Parent.GroupKind()) + "/" + name
-	}
+	old := applyset.Parent{ID: h.Parent}.Argument()
 	return fmt.Errorf(`kubectl supports a set in several namespaces (%[1]s as well as %[2]s) only with a cluster-scoped parent. Move the members to such a set, delete the old set with the members that the manifests no longer contain, and hand over the new set:
   ordapply applyset crd | ordapply apply -f -
   ordapply apply -f MANIFESTS --applyset applysets.ordapply.dev/%[3]s -n %[2]s --adopt=any

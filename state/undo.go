@@ -23,22 +23,33 @@ func (r Run) undo(ctx context.Context, tried attempt) error {
 	if r.Undo == nil {
 		return r.undoStacks(ctx, tried)
 	}
-	out := &UndoneError{Failure: tried.failure, Parent: r.Parent}
-	before, err := r.history().DeployedBefore(ctx, tried.revision)
+	var target *Revision
+	out := r.goBack(ctx, tried, func() (apply.Summary, error) { return r.uninstalled(ctx, tried) }, func(before *Revision) (apply.Summary, error) {
+		target = before
+		return r.rollBackTo(ctx, before, tried)
+	})
+	if r.Prune && target != nil {
+		out.Left = idsOf(tried.notCreated(target)) // the other members that are not in the revision were pruned
+	}
+	return out
+}
+
+// goBack undoes what an attempt changed: restore applies the revision that was deployed
+// before it, and remove deletes what it created where there is none.
+func (r Run) goBack(ctx context.Context, a attempt, remove func() (apply.Summary, error), restore func(before *Revision) (apply.Summary, error)) *UndoneError {
+	out := &UndoneError{Failure: a.failure, Parent: r.Parent}
+	before, err := r.history().DeployedBefore(ctx, a.revision)
 	switch {
 	case err != nil:
 		out.Err = err
 	case before == nil:
-		out.Summary, out.Err = r.uninstalled(ctx, tried)
-		out.Left = tried.left(nil)
+		out.Summary, out.Err = remove()
+		out.Left = a.left(nil)
 	default:
-		out.Revision, out.Left = before.Number, tried.left(before)
-		out.Summary, out.Err = r.rollBackTo(ctx, before, tried)
+		out.Revision, out.Left = before.Number, a.left(before)
+		out.Summary, out.Err = restore(before)
 	}
-	if r.Prune && before != nil {
-		out.Left = idsOf(tried.notCreated(before)) // the other members that are not in the revision were pruned
-	}
-	out.Err = errors.Join(lease.OrLost(ctx, out.Err), r.unlabelAdopted(ctx, tried, before))
+	out.Err = errors.Join(lease.OrLost(ctx, out.Err), r.unlabelAdopted(ctx, a, before))
 	return out
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/history"
 	"github.com/ordapply/ordapply/internal/lease"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -87,10 +88,7 @@ func (e *UndoneError) leftText() string {
 
 // commandArgument names a set as an argument of a command.
 func commandArgument(parent object.ID) string {
-	name := parent.Name
-	if parent.Group != "" || parent.Kind != "Secret" {
-		name = strings.ToLower(parent.GroupKind()) + "/" + name
-	}
+	name := applyset.Parent{ID: parent}.Argument()
 	if parent.Namespace != "" {
 		name += " -n " + parent.Namespace
 	}

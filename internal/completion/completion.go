@@ -159,7 +159,7 @@ func setNames(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cob
 		sets, _, _ := setlist.Find(ctx, target.Cluster, target.Scope.Namespace)
 		var names []string
 		for _, set := range sets {
-			names = append(names, set.Argument())
+			names = append(names, set.Parent.Argument())
 		}
 		return names
 	})

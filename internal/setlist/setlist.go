@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,18 +23,6 @@ import (
 type Set struct {
 	Parent applyset.Parent
 	Newest *Entry // nil if the set has no history: another tool keeps it, or it was never applied
-}
-
-// Argument returns how commands name the set: NAME of a Secret, else KIND/NAME.
-func (s Set) Argument() string {
-	switch id := s.Parent.ID; {
-	case id.Group == "" && id.Kind == "Secret":
-		return id.Name
-	case id.Group == "":
-		return strings.ToLower(id.Kind) + "/" + id.Name
-	default:
-		return strings.ToLower(id.Kind) + "." + id.Group + "/" + id.Name
-	}
 }
 
 // Entry is a revision as a listing has it.

@@ -72,7 +72,7 @@ func printSets(out io.Writer, sets []setlist.Set) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	plain.Fprintf(w, "NAMESPACE\tNAME\tTOOL\tREVISION\tSTATUS\tRESOURCES\tAGE\n")
 	for _, s := range sets {
-		plain.Fprintf(w, "%s\t%s\t%s", s.Parent.ID.Namespace, s.Argument(), cmp.Or(s.Parent.Tooling, "unknown"))
+		plain.Fprintf(w, "%s\t%s\t%s", s.Parent.ID.Namespace, s.Parent.Argument(), cmp.Or(s.Parent.Tooling, "unknown"))
 		if e := s.Newest; e != nil {
 			plain.Fprintf(w, "\t%d\t%s\t%d\t%s", e.Number, e.Status, e.Resources, duration.HumanDuration(time.Since(e.Created)))
 		}
@@ -92,7 +92,7 @@ type setJSON struct {
 func setsInJSON(sets []setlist.Set) []setJSON {
 	out := []setJSON{}
 	for _, s := range sets {
-		out = append(out, setJSON{s.Parent.ID.Namespace, s.Argument(), s.Parent.Tooling, s.Newest})
+		out = append(out, setJSON{s.Parent.ID.Namespace, s.Parent.Argument(), s.Parent.Tooling, s.Newest})
 	}
 	return out
 }
