@@ -13,12 +13,13 @@ import (
 )
 
 // ID identifies one resource of a stream: two manifests with the same ID are
-// the same object to Kubernetes. The version is not part of it.
+// the same object to Kubernetes. The version is not part of it. Its JSON is that of the
+// documents that commands print.
 type ID struct {
-	Group     string // "" for the core group
-	Kind      string // "Deployment"
-	Namespace string // "" for cluster-scoped resources
-	Name      string // metadata.name
+	Group     string `json:"group,omitempty"`     // "" for the core group
+	Kind      string `json:"kind"`                // "Deployment"
+	Namespace string `json:"namespace,omitempty"` // "" for cluster-scoped resources
+	Name      string `json:"name"`                // metadata.name
 }
 
 // Meta is the metadata that selectors and orders may read: a resource's ID, its

@@ -115,7 +115,7 @@ func (t *Target) Explain(err error) error {
 	case pluginMissing(err) != "":
 		return fmt.Errorf("the kubeconfig's user%s logs in with the program %s, which is not in PATH: install it", t.inContext(), pluginMissing(err))
 	case kubeerr.CredentialsRefused(err):
-		return fmt.Errorf("the API server at %s does not accept the credentials of your kubeconfig: log in again (%w)", t, kubeerr.WithoutURL(err))
+		return fmt.Errorf("the API server at %s does not accept the credentials of your kubeconfig: log in again (%w)", t, kubeerr.LogInError{Err: kubeerr.WithoutURL(err)})
 	case strings.Contains(err.Error(), "x509: "):
 		return fmt.Errorf("the API server at %s presents a certificate that the certificate-authority of the kubeconfig does not match: get a new kubeconfig, or check for a proxy between you and the API server (%w)",
 			t, kubeerr.WithoutURL(err))

@@ -20,6 +20,9 @@ func Explain(err error) error {
 		return fmt.Errorf("%s (%w)", advice, err)
 	}
 	if advice := adviceAfterCause(err); advice != "" {
+		if advice == LogInAdvice {
+			err = LogInError{err}
+		}
 		return fmt.Errorf("%w; %s", err, advice)
 	}
 	switch {
@@ -79,7 +82,7 @@ func adviceAfterCause(err error) string {
 	case isPodSecurityViolation(err):
 		return "set the named fields in the securityContext, or relax the namespace's label pod-security.kubernetes.io/enforce"
 	case CredentialsRefused(err):
-		return "the API server does not accept the credentials of your kubeconfig: log in again"
+		return LogInAdvice
 	case apierrors.IsRequestEntityTooLargeError(err), contains("request is too large"):
 		return "the object is too large for the cluster to store: split it"
 	case apierrors.IsForbidden(err):

@@ -60,6 +60,18 @@ func CredentialsRefused(err error) bool {
 	return false
 }
 
+// LogInAdvice is the remedy for an error with CredentialsRefused.
+const LogInAdvice = "the API server does not accept the credentials of your kubeconfig: log in again"
+
+// LogInError is the cause of an error whose text already says to log in again.
+type LogInError struct{ Err error }
+
+// Error returns the text of the cause.
+func (e LogInError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e LogInError) Unwrap() error { return e.Err }
+
 // TimeoutInWords drops the URL of the request from an error, and explains a bare
 // "context deadline exceeded".
 func TimeoutInWords(err error) error {

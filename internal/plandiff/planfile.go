@@ -40,7 +40,7 @@ type planBuild struct {
 }
 
 type planFileResource struct {
-	planID
+	object.ID
 	Wave   int            `json:"wave"`
 	Action preview.Action `json:"action"`
 	Digest string         `json:"seal"`
@@ -72,7 +72,7 @@ func (p *previewed) save(ctx context.Context, name string, flags map[string][]st
 }
 
 func newPlanFileResource(row preview.Row) planFileResource {
-	return planFileResource{planID: idInJSON(row.ID), Wave: row.Wave, Action: row.Action, Digest: row.Digest()}
+	return planFileResource{ID: row.ID, Wave: row.Wave, Action: row.Action, Digest: row.Digest()}
 }
 
 // ReadFile reads a plan file. Its error names the file, and what is wrong in it.
@@ -110,19 +110,19 @@ func parsePlanFile(name string, text []byte) (*File, error) {
 
 // checkPlanFileResources validates the resources of a plan file.
 func checkPlanFileResources(resources []planFileResource) error {
-	seen := map[planID]bool{}
+	seen := map[object.ID]bool{}
 	for n, r := range resources {
 		switch {
 		case r.Kind == "" || r.Name == "":
 			return fmt.Errorf("resources[%d] has no kind or name", n)
-		case seen[r.planID]:
-			return fmt.Errorf("resources[%d]: duplicate %s", n, r.id())
+		case seen[r.ID]:
+			return fmt.Errorf("resources[%d]: duplicate %s", n, r.ID)
 		case !slices.Contains(preview.Actions(), r.Action) || r.Action == preview.ActionError:
 			return fmt.Errorf("resources[%d]: unknown action %q", n, r.Action)
 		case r.Digest == "":
 			return fmt.Errorf("resources[%d] has no digest", n)
 		}
-		seen[r.planID] = true
+		seen[r.ID] = true
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (file *File) Notes() []string {
 	var names []string
 	for _, r := range file.Resources {
 		if r.Kind == "Secret" && r.Group == "" && r.Action != preview.ActionUnchanged && r.Action != preview.ActionPrune {
-			names = append(names, r.id().String())
+			names = append(names, r.ID.String())
 		}
 	}
 	if len(names) == 0 {
@@ -181,24 +181,24 @@ func (file *File) Notes() []string {
 
 // differences returns the rows of a new preview that differ from the plan.
 func (file *File) differences(rows []preview.Row, made []object.ID) []string {
-	planned := map[planID]planFileResource{}
+	planned := map[object.ID]planFileResource{}
 	for _, r := range file.Resources {
-		planned[r.planID] = r
+		planned[r.ID] = r
 	}
 	var moved []string
 	for _, row := range rows {
 		now := newPlanFileResource(row)
-		if was := planned[now.planID]; was != now && !slices.Contains(made, row.ID) {
+		if was := planned[now.ID]; was != now && !slices.Contains(made, row.ID) {
 			moved = append(moved, fmt.Sprintf("%s: %s", row.ID, was.difference(now)))
 		}
-		delete(planned, now.planID)
+		delete(planned, now.ID)
 	}
 	for id, was := range planned {
 		now := "not in the manifests"
 		if was.Action == preview.ActionPrune {
 			now = "gone, or not a member of the set"
 		}
-		moved = append(moved, fmt.Sprintf("%s: planned %s, now %s", id.id(), was.Action, now))
+		moved = append(moved, fmt.Sprintf("%s: planned %s, now %s", id, was.Action, now))
 	}
 	slices.Sort(moved)
 	return moved

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/fielddiff"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/preview"
 )
 
@@ -27,7 +28,7 @@ type planWave struct {
 }
 
 type planResource struct {
-	planID
+	object.ID
 	Wave    int            `json:"wave"` // index into waves; -1 if pruned after the last
 	Layer   string         `json:"layer,omitempty"`
 	Action  preview.Action `json:"action"`
@@ -46,13 +47,13 @@ type planChange struct {
 
 // planHook is a hook that runs on an event.
 type planHook struct {
-	planID
+	object.ID
 	Event  string `json:"event"`
 	Weight int    `json:"weight"`
 }
 
 type planSkipped struct {
-	planID
+	object.ID
 	Because string `json:"because"`
 }
 
@@ -71,17 +72,17 @@ func (p *previewed) writeJSON(w io.Writer) error {
 		out.Counts[row.Action]++
 	}
 	for _, h := range p.plan.Hooks {
-		out.Hooks = append(out.Hooks, planHook{idInJSON(h.ID), h.Event, h.Weight})
+		out.Hooks = append(out.Hooks, planHook{h.ID, h.Event, h.Weight})
 	}
 	for _, s := range p.plan.Skipped {
-		out.Skipped = append(out.Skipped, planSkipped{idInJSON(s.ID), s.Why.String()})
+		out.Skipped = append(out.Skipped, planSkipped{s.ID, s.Why.String()})
 	}
 	return plain.WriteJSON(w, out, "  ")
 }
 
 func resourceInJSON(row preview.Row) planResource {
 	out := planResource{
-		planID: idInJSON(row.ID), Wave: row.Wave, Layer: row.Layer, Action: row.Action,
+		ID: row.ID, Wave: row.Wave, Layer: row.Layer, Action: row.Action,
 		Because: row.Why.String(), Detail: row.Detail,
 	}
 	for _, c := range changes(row) {

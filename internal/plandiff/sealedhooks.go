@@ -16,7 +16,7 @@ import (
 // planFileHook is a hook of a plan file with a digest of its manifest. For
 // Secrets the digest covers the keys only, nothing derived from the values.
 type planFileHook struct {
-	planID
+	object.ID
 	Digest string `json:"seal"`
 }
 
@@ -29,7 +29,7 @@ func planFileHooks(all []ordering.Resource) []planFileHook {
 			panic(err)
 		}
 		sum := sha256.Sum256(text)
-		out = append(out, planFileHook{idInJSON(hook.ID), base64.RawURLEncoding.EncodeToString(sum[:])})
+		out = append(out, planFileHook{hook.ID, base64.RawURLEncoding.EncodeToString(sum[:])})
 	}
 	return out
 }
@@ -60,25 +60,12 @@ func firstMoved(was, is []planFileHook) string {
 	for i := range max(len(was), len(is)) {
 		switch {
 		case i >= len(was):
-			return fmt.Sprintf(" (%s was not planned)", is[i].id())
+			return fmt.Sprintf(" (%s was not planned)", is[i].ID)
 		case i >= len(is):
-			return fmt.Sprintf(" (%s is missing)", was[i].id())
+			return fmt.Sprintf(" (%s is missing)", was[i].ID)
 		case was[i] != is[i]:
-			return fmt.Sprintf(" (%s)", is[i].id())
+			return fmt.Sprintf(" (%s)", is[i].ID)
 		}
 	}
 	return ""
-}
-
-type planID struct {
-	Group     string `json:"group,omitempty"`
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
-}
-
-func idInJSON(id object.ID) planID { return planID{id.Group, id.Kind, id.Namespace, id.Name} }
-
-func (id planID) id() object.ID {
-	return object.ID{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 }

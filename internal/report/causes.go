@@ -70,8 +70,8 @@ const maxNamed = 10
 func PrintErrors(stderr io.Writer, faults []error) {
 	for _, c := range groupByCause(faults) {
 		text := c.text
-		if kubeerr.CredentialsRefused(c.first) && !strings.Contains(text, "log in again") {
-			text += "; the API server does not accept the credentials of your kubeconfig: log in again"
+		if said := (kubeerr.LogInError{}); kubeerr.CredentialsRefused(c.first) && !errors.As(c.first, &said) {
+			text += "; " + kubeerr.LogInAdvice
 		}
 		plain.Message(stderr, "error: ", text)
 		for _, line := range slices.Concat(c.affected(), c.hints) {

@@ -50,3 +50,13 @@ func TestAFewOfManyResourcesAreNamed(t *testing.T) {
 	require.Contains(t, output.String(), "error: wave 1/1: apply 12 resources: no\n  ConfigMap 0\n")
 	require.True(t, strings.HasSuffix(output.String(), "\n  and 2 more\n"), output.String())
 }
+
+// The remedy for refused credentials is printed once, whether the error has it or not.
+func TestRefusedCredentialsAreExplainedOnce(t *testing.T) {
+	refused := apierrors.NewUnauthorized("Unauthorized")
+	for name, err := range map[string]error{"not explained": refused, "explained": kubeerr.Explain(refused)} {
+		var out strings.Builder
+		PrintErrors(&out, events.FlattenErrors(err))
+		require.Equal(t, 1, strings.Count(out.String(), kubeerr.LogInAdvice), "%s: %s", name, out.String())
+	}
+}

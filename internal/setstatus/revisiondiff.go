@@ -54,11 +54,10 @@ type revisionDiff struct {
 
 // changedObject is a resource or hook that differs.
 type changedObject struct {
-	resourceJSON
+	object.ID
 	Change fielddiff.Kind `json:"change"`
 	Fields []changedField `json:"fields,omitempty"` // if it is in both
-	id     object.ID
-	lines  []string // the fields for people
+	lines  []string       // the fields for people
 }
 
 type changedField struct {
@@ -78,7 +77,7 @@ func compareRevisions(from, to *state.Revision) revisionDiff {
 	ids := maps.Clone(before)
 	maps.Copy(ids, after)
 	for _, id := range slices.SortedFunc(maps.Keys(ids), object.Compare) {
-		one := changedObject{resourceJSON: inJSON(id, ""), id: id, Change: fielddiff.Changed}
+		one := changedObject{ID: id, Change: fielddiff.Changed}
 		switch {
 		case before[id] == nil:
 			one.Change = fielddiff.Added
@@ -114,7 +113,7 @@ func (d revisionDiff) writeText(w io.Writer) error {
 	counts := map[fielddiff.Kind]int{}
 	for _, one := range d.Resources {
 		counts[one.Change]++
-		plain.Fprintf(&text, "%-7s  %s\n", one.Change, one.id)
+		plain.Fprintf(&text, "%-7s  %s\n", one.Change, one.ID)
 		for _, line := range one.lines {
 			plain.Fprintf(&text, "           %s\n", plain.Clip(line, 200))
 		}

@@ -52,11 +52,8 @@ type waveJSON struct {
 
 // resourceJSON is a resource and the layer that placed it.
 type resourceJSON struct {
-	Group     string `json:"group,omitempty"`
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
-	Layer     string `json:"layer,omitempty"`
+	object.ID
+	Layer string `json:"layer,omitempty"`
 }
 
 func revisionInJSON(r *state.Revision) revisionJSON {
@@ -66,13 +63,9 @@ func revisionInJSON(r *state.Revision) revisionJSON {
 	}
 	for _, s := range r.Plan.Steps {
 		wave := &out.Waves[s.Wave]
-		wave.Resources = append(wave.Resources, inJSON(s.ID, s.Layer))
+		wave.Resources = append(wave.Resources, resourceJSON{s.ID, s.Layer})
 	}
 	return out
-}
-
-func inJSON(id object.ID, layer string) resourceJSON {
-	return resourceJSON{id.Group, id.Kind, id.Namespace, id.Name, layer}
 }
 
 // WriteJSON writes a value as one line of JSON.

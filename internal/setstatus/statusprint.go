@@ -9,6 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
 
@@ -90,7 +91,7 @@ func StatusWord(verdict health.Verdict, grade health.Grade) string {
 
 // Document is the status of a set as JSON.
 type Document struct {
-	Set      resourceJSON  `json:"applyset"`
+	Set      object.ID     `json:"applyset"`
 	Revision int           `json:"revision,omitempty"`
 	Status   state.Status  `json:"status,omitempty"`
 	Health   string        `json:"health"`
@@ -111,7 +112,7 @@ type sectionJSON struct {
 }
 
 type memberJSON struct {
-	resourceJSON
+	object.ID
 	Verdict string `json:"verdict"`
 	Health  string `json:"health"`
 	Assumed bool   `json:"assumed,omitempty"`
@@ -121,7 +122,7 @@ type memberJSON struct {
 
 func (s *setStatus) inJSON() Document {
 	all := s.members()
-	out := Document{Set: inJSON(s.Set, ""), Health: grade(all).String(), Ready: ready(all), Total: len(all), Sections: []sectionJSON{}, Notes: s.Notes}
+	out := Document{Set: s.Set, Health: grade(all).String(), Ready: ready(all), Total: len(all), Sections: []sectionJSON{}, Notes: s.Notes}
 	if s.Revision != nil {
 		out.Revision, out.Status = s.Revision.Number, s.Revision.Status
 	}
@@ -141,5 +142,5 @@ func (s *setStatus) inJSON() Document {
 }
 
 func (m member) inJSON() memberJSON {
-	return memberJSON{inJSON(m.ID, ""), m.Verdict.String(), m.grade().String(), m.Assumed, m.Reason, m.Rule}
+	return memberJSON{m.ID, m.Verdict.String(), m.grade().String(), m.Assumed, m.Reason, m.Rule}
 }
