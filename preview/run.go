@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/ownership"
+	"github.com/ordapply/ordapply/internal/parallel"
 	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/internal/snapshot"
 	"github.com/ordapply/ordapply/kube"
@@ -95,16 +95,7 @@ func (r *run) readNamespaces(ctx context.Context) {
 // rows does the dry run of every step, some at a time.
 func (r *run) rows(ctx context.Context) []Row {
 	rows := make([]Row, len(r.Plan.Steps))
-	var group sync.WaitGroup
-	places := make(chan struct{}, r.Snapshot.Workers)
-	for i := range rows {
-		places <- struct{}{}
-		group.Go(func() {
-			defer func() { <-places }()
-			rows[i] = r.resource(i).preview(ctx)
-		})
-	}
-	group.Wait()
+	parallel.Each(len(rows), r.Snapshot.Workers, func(i int) { rows[i] = r.resource(i).preview(ctx) })
 	return rows
 }
 

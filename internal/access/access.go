@@ -10,11 +10,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/internal/parallel"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -81,7 +81,7 @@ func Check(ctx context.Context, access Reviewer, required func() []kube.Permissi
 	if all, err := access.Allowed(ctx, allPermissions()); all || err != nil {
 		return nil //nolint:nilerr // who will not review one permission will not review any
 	}
-	c := checker{access: access, slots: make(chan struct{}, maxReviews)}
+	c := checker{access}
 	needed := required()
 	denied := c.denied(ctx, dedupeWithoutNames(needed))
 	denied = c.denied(ctx, slices.DeleteFunc(slices.Clone(needed), func(p kube.Permission) bool {
@@ -133,10 +133,7 @@ func summarizeDenied(denied, required []kube.Permission) []kube.Permission {
 }
 
 // checker reviews many permissions concurrently.
-type checker struct {
-	access Reviewer
-	slots  chan struct{}
-}
+type checker struct{ access Reviewer }
 
 // denied returns the permissions of a list that the API server denies.
 func (c checker) denied(ctx context.Context, list []kube.Permission) []kube.Permission {
@@ -146,15 +143,7 @@ func (c checker) denied(ctx context.Context, list []kube.Permission) []kube.Perm
 // filter returns the permissions of a list for which holds is true, in order.
 func (c checker) filter(ctx context.Context, list []kube.Permission, holds func(context.Context, kube.Permission) bool) []kube.Permission {
 	found := make([]bool, len(list))
-	var group sync.WaitGroup
-	for i, p := range list {
-		c.slots <- struct{}{}
-		group.Go(func() {
-			found[i] = holds(ctx, p)
-			<-c.slots
-		})
-	}
-	group.Wait()
+	parallel.Each(len(list), maxReviews, func(i int) { found[i] = holds(ctx, list[i]) })
 	var out []kube.Permission
 	for i, p := range list {
 		if found[i] {

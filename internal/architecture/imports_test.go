@@ -102,7 +102,7 @@ func importTable() []tier {
 		}},
 		{title: "deletions, previews, requests", packages: []pkgRow{
 			{"removal", "deletes live objects wave by wave", []string{"applyset", "internal/contents", "internal/diagnose", "internal/gates", "internal/kubeerr", "internal/loop", "internal/plain", "internal/redact", "internal/watching", "kube", "object", "ordering", "progress"}},
-			{"preview", "what a run would do, found out without writing", []string{"applyset", "internal/desired", "internal/fieldset", "internal/ignorefields", "internal/invalid", "internal/kinds", "internal/kubeerr", "internal/ownership", "internal/redact", "internal/snapshot", "kube", "object", "ordering", "progress"}},
+			{"preview", "what a run would do, found out without writing", []string{"applyset", "internal/desired", "internal/fieldset", "internal/ignorefields", "internal/invalid", "internal/kinds", "internal/kubeerr", "internal/ownership", "internal/parallel", "internal/redact", "internal/snapshot", "kube", "object", "ordering", "progress"}},
 			{"internal/sending", "sends PATCHes, and what makes room for them", []string{"internal/desired", "internal/ignorefields", "internal/invalid", "internal/kubeerr", "internal/loop", "internal/ownership", "internal/readiness", "kube"}},
 			{"internal/stream", "resolves the namespaces of manifests, and rejects duplicates", []string{"internal/plain", "internal/vet", "kube", "manifest", "object", "ordering"}},
 		}},
@@ -115,16 +115,16 @@ func importTable() []tier {
 			{"internal/podwatch", "what keeps Pods from starting, reported during a run", []string{"internal/diagnose", "internal/loop", "internal/plain", "internal/redact", "internal/statusreader", "kube", "object"}},
 		}},
 		{title: "diagnosis and permissions", packages: []pkgRow{
-			{"internal/access", "what a run must be allowed to do, and whether it is", []string{"health", "internal/ignorefields", "kube", "object", "ordering"}},
+			{"internal/access", "what a run must be allowed to do, and whether it is", []string{"health", "internal/ignorefields", "internal/parallel", "kube", "object", "ordering"}},
 			{"internal/diagnose", "why a resource is not ready, or not deleted", []string{"internal/contents", "internal/kubeerr", "internal/plain", "internal/redact", "internal/statusreader", "kube", "object", "progress"}},
 		}},
 		{title: "live objects and their manifests", packages: []pkgRow{
 			{"internal/invalid", "what a PATCH that was rejected as invalid needs", []string{"applyset", "internal/fieldset", "internal/kubeerr", "internal/ownership", "kube", "progress"}},
-			{"internal/snapshot", "reads live objects, and proves which are unchanged", []string{"applyset", "health", "internal/activity", "internal/desired", "internal/kubeerr", "internal/loop", "internal/ownership", "kube", "object", "ordering"}},
+			{"internal/snapshot", "reads live objects, and proves which are unchanged", []string{"applyset", "health", "internal/activity", "internal/desired", "internal/kubeerr", "internal/loop", "internal/ownership", "internal/parallel", "kube", "object", "ordering"}},
 			{"internal/readiness", "judges the status of what was applied, as far as it can be trusted yet", []string{"health", "internal/loop", "kube", "object"}},
 		}},
 		{title: "apply sets", packages: []pkgRow{
-			{"internal/liveset", "an apply set as it is on a cluster", []string{"applyset", "internal/activity", "internal/history", "kube", "object"}},
+			{"internal/liveset", "an apply set as it is on a cluster", []string{"applyset", "internal/activity", "internal/history", "internal/parallel", "kube", "object"}},
 		}},
 		{title: "around the client", packages: []pkgRow{
 			{"internal/loop", "the event loop that an apply and a deletion share", []string{"applyset", "internal/kubeerr", "kube", "object", "progress"}},
@@ -132,7 +132,7 @@ func importTable() []tier {
 			{"internal/lease", "the lock of an apply set", []string{"applyset", "internal/activity", "internal/kubeerr", "internal/plain", "kube", "object"}},
 			{"internal/ownership", "which live objects a run may write, by apply set and field manager", []string{"applyset", "internal/fieldset", "internal/kubeerr", "kube", "progress"}},
 			{"internal/history", "the revisions of an apply set, stored in Secrets", []string{"applyset", "internal/hooks", "internal/track", "kube", "object", "ordering"}},
-			{"internal/contents", "what only the deletion of a Namespace or a CRD would delete", []string{"internal/kubeerr", "kube", "object"}},
+			{"internal/contents", "what only the deletion of a Namespace or a CRD would delete", []string{"internal/kubeerr", "internal/parallel", "kube", "object"}},
 		}},
 		{title: "what fn writes", packages: []pkgRow{
 			{"internal/emit", "writes an order in the annotations of other tools", []string{"internal/annotations", "internal/stamp", "internal/textorder", "internal/toolkeys", "object", "ordering"}},
@@ -198,6 +198,7 @@ func importTable() []tier {
 		{title: "leaves", packages: []pkgRow{
 			{"object", "ID and Meta; imports only the standard library", nil},
 			{"internal/activity", "what a command is waiting for, for messages", nil},
+			{"internal/parallel", "does many things side by side, but not too many", nil},
 			{"internal/fielddiff", "two objects field by field", nil},
 			{"internal/celcondition", "compiles and evaluates conditions in CEL", nil},
 			{"internal/jsonpath", "JSONPath as kubectl's, and comparisons of its values", nil},

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/parallel"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -100,25 +101,16 @@ func (c Search) InNamespace(ctx context.Context, namespace string) ([]*unstructu
 	var mu sync.Mutex
 	var found []*unstructured.Unstructured
 	var first error
-	var listing sync.WaitGroup
-	turns := make(chan struct{}, 8)
-	for _, gvk := range c.Cluster.NamespacedKinds() {
-		if isGeneratedKind(gvk.GroupKind()) {
-			continue
+	kinds := slices.DeleteFunc(slices.Clone(c.Cluster.NamespacedKinds()), func(gvk schema.GroupVersionKind) bool { return isGeneratedKind(gvk.GroupKind()) })
+	parallel.Each(len(kinds), 8, func(i int) {
+		objects, err := c.served(ctx, kinds[i], namespace)
+		mu.Lock()
+		defer mu.Unlock()
+		found = append(found, objects...)
+		if err != nil && first == nil {
+			first = fmt.Errorf("list %s: %w", kinds[i].GroupKind(), err)
 		}
-		listing.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			objects, err := c.served(ctx, gvk, namespace)
-			mu.Lock()
-			defer mu.Unlock()
-			found = append(found, objects...)
-			if err != nil && first == nil {
-				first = fmt.Errorf("list %s: %w", gvk.GroupKind(), err)
-			}
-		})
-	}
-	listing.Wait()
+	})
 	return found, first
 }
 

@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/parallel"
 )
 
 // maxConcurrentMigrations bounds the concurrent requests of migrateMembers.
@@ -31,22 +33,13 @@ func (s *Set) MigrateMembers(ctx context.Context, manager string) error {
 	if err := members.CheckListable("run this again"); err != nil {
 		return err
 	}
-	var mu sync.Mutex
-	var group sync.WaitGroup
-	var errs []error
-	turns := make(chan struct{}, maxConcurrentMigrations)
-	for id, live := range members.Live {
-		group.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			if err := s.migrateMember(ctx, live, manager); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				errs = append(errs, fmt.Errorf("take over %s from the tool that managed the apply set: %w", id, err))
-			}
-		})
-	}
-	group.Wait()
+	ids := slices.Collect(maps.Keys(members.Live))
+	errs := make([]error, len(ids))
+	parallel.Each(len(ids), maxConcurrentMigrations, func(i int) {
+		if err := s.migrateMember(ctx, members.Live[ids[i]], manager); err != nil {
+			errs[i] = fmt.Errorf("take over %s from the tool that managed the apply set: %w", ids[i], err)
+		}
+	})
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/loop"
+	"github.com/ordapply/ordapply/internal/parallel"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -32,24 +35,18 @@ func Find(ctx context.Context, cluster kube.Cluster, resources []ordering.Resour
 	found := make(map[object.ID]*unstructured.Unstructured, len(resources))
 	var errs []error
 	var mu sync.Mutex
-	var finding sync.WaitGroup
-	turns := make(chan struct{}, findersAtOnce)
-	for _, m := range members {
-		finding.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			objects, err := findAll(ctx, cluster, m)
-			mu.Lock()
-			defer mu.Unlock()
-			for _, obj := range objects {
-				found[kube.Meta(obj).ID] = obj
-			}
-			if err != nil {
-				errs = append(errs, fmt.Errorf("read the objects of kind %s: %w", m[0].GroupKind(), kubeerr.Explain(err)))
-			}
-		})
-	}
-	finding.Wait()
+	groups := slices.Collect(maps.Values(members))
+	parallel.Each(len(groups), findersAtOnce, func(i int) {
+		objects, err := findAll(ctx, cluster, groups[i])
+		mu.Lock()
+		defer mu.Unlock()
+		for _, obj := range objects {
+			found[kube.Meta(obj).ID] = obj
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("read the objects of kind %s: %w", groups[i][0].GroupKind(), kubeerr.Explain(err)))
+		}
+	})
 	return found, errors.Join(errs...)
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/ordapply/ordapply/internal/desired"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/ownership"
+	"github.com/ordapply/ordapply/internal/parallel"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -73,19 +74,13 @@ func (r Reader) Read(ctx context.Context, limit time.Duration) []Object {
 		all[i] = i
 	}
 	objects := make([]Object, len(r.Manifests))
-	var group sync.WaitGroup
-	places := make(chan struct{}, r.Workers)
-	for _, l := range r.Lists(all) {
-		group.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			seen := r.readForComparison(ctx, l)
-			for _, i := range l.Members { // no other list has them
-				objects[i] = r.Object(l, seen, i, 1)
-			}
-		})
-	}
-	group.Wait()
+	lists := r.Lists(all)
+	parallel.Each(len(lists), r.Workers, func(n int) {
+		seen := r.readForComparison(ctx, lists[n])
+		for _, i := range lists[n].Members { // no other list has them
+			objects[i] = r.Object(lists[n], seen, i, 1)
+		}
+	})
 	return objects
 }
 
@@ -234,26 +229,19 @@ const readsAtATime = 8
 func (r Reader) readEach(ctx context.Context, l *List, seen *Result) {
 	seen.each = true
 	var mu sync.Mutex
-	var group sync.WaitGroup
-	places := make(chan struct{}, readsAtATime)
-	for _, i := range l.Members {
-		places <- struct{}{}
-		group.Go(func() {
-			defer func() { <-places }()
-			name := r.Manifests[i].GetName()
-			live, err := r.Cluster.Get(ctx, l.kind, l.namespace, name)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case kubeerr.IsMissing(err):
-			case err != nil:
-				seen.failed[name] = err
-			default:
-				seen.objects[name] = live
-			}
-		})
-	}
-	group.Wait()
+	parallel.Each(len(l.Members), readsAtATime, func(n int) {
+		name := r.Manifests[l.Members[n]].GetName()
+		live, err := r.Cluster.Get(ctx, l.kind, l.namespace, name)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case kubeerr.IsMissing(err):
+		case err != nil:
+			seen.failed[name] = err
+		default:
+			seen.objects[name] = live
+		}
+	})
 }
 
 // MembershipErrors returns which of the objects that were read may not become
