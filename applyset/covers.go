@@ -185,7 +185,7 @@ func (p ownedValue) indexOf(entry string) int {
 	items, _ := p.live.([]any)
 	found := -1
 	for i, item := range items {
-		if !isKey(entry, item) {
+		if !isEntryOf(entry, item, func(string) bool { return false }) {
 			continue
 		}
 		if found >= 0 {
@@ -196,31 +196,15 @@ func (p ownedValue) indexOf(entry string) int {
 	return found
 }
 
-// isKey reports whether an item has the value, or all keys, of an entry.
-func isKey(entry string, item any) bool {
-	if text, ok := strings.CutPrefix(entry, "v:"); ok {
-		return sameValue(text, item)
-	}
-	fields, isMap := item.(map[string]any)
-	keys, ok := keysOf(entry)
-	if !isMap || !ok {
-		return false
-	}
-	for key, want := range keys {
-		if has, ok := fields[key]; !ok || !sameValue(string(want), has) {
-			return false
-		}
-	}
-	return true
-}
-
 // entryOf returns the entry for an item. A key that the item does not have was
 // defaulted, so its field has no owner. If more than one entry matches, ok is
 // false.
 func (p ownedValue) entryOf(item any) (string, bool) {
 	found, count := "", 0
 	for name, below := range p.ours {
-		if fields, ok := below.(map[string]any); ok && isAbout(name, fields, item) {
+		fields, ok := below.(map[string]any)
+		isDefaulted := func(key string) bool { _, owned := fields["f:"+key]; return !owned }
+		if ok && isEntryOf(name, item, isDefaulted) {
 			found = name
 			count++
 		}
@@ -228,9 +212,9 @@ func (p ownedValue) entryOf(item any) (string, bool) {
 	return found, count == 1
 }
 
-// isAbout reports whether a list entry, v:value or k:{"key":value,…}, matches
-// an item.
-func isAbout(entry string, ours map[string]any, item any) bool {
+// isEntryOf reports whether an item has the value of a list entry, v:value, or the keys of
+// k:{"key":value,…}, except for those that it may not have. It has at least one key.
+func isEntryOf(entry string, item any, mayLack func(key string) bool) bool {
 	if text, ok := strings.CutPrefix(entry, "v:"); ok {
 		return sameValue(text, item)
 	}
@@ -242,10 +226,7 @@ func isAbout(entry string, ours map[string]any, item any) bool {
 	known := false
 	for key, want := range keys {
 		has, ok := fields[key]
-		if _, owned := ours["f:"+key]; owned && !ok {
-			return false
-		}
-		if ok && !sameValue(string(want), has) {
+		if !ok && !mayLack(key) || ok && !sameValue(string(want), has) {
 			return false
 		}
 		known = known || ok

@@ -72,20 +72,30 @@ func OwnKinds(gvk schema.GroupVersionKind) (Kind, bool) {
 	return Kind{Resource: plural, Namespaced: !IsClusterScoped(gvk.GroupKind())}, true
 }
 
-// DefinedKinds returns the kinds that a CustomResourceDefinition serves; none
-// for any other object.
-func DefinedKinds(obj *unstructured.Unstructured) []schema.GroupVersionKind {
+// DefinedKind returns the kind that a CustomResourceDefinition defines; false for any other
+// object.
+func DefinedKind(obj *unstructured.Unstructured) (schema.GroupKind, bool) {
 	if obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
-		return nil
+		return schema.GroupKind{}, false
 	}
 	group, _, _ := unstructured.NestedString(obj.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(obj.Object, "spec", "names", "kind")
+	return schema.GroupKind{Group: group, Kind: kind}, kind != ""
+}
+
+// DefinedKinds returns the kinds that a CustomResourceDefinition serves; none
+// for any other object.
+func DefinedKinds(obj *unstructured.Unstructured) []schema.GroupVersionKind {
+	gk, ok := DefinedKind(obj)
+	if !ok {
+		return nil
+	}
 	versions, _, _ := unstructured.NestedSlice(obj.Object, "spec", "versions")
 	var kinds []schema.GroupVersionKind
 	for _, v := range versions {
 		version, ok := v.(map[string]any)
 		if name, _ := version["name"].(string); ok && version["served"] == true {
-			kinds = append(kinds, schema.GroupVersionKind{Group: group, Version: name, Kind: kind})
+			kinds = append(kinds, gk.WithVersion(name))
 		}
 	}
 	return kinds

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/lease"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/preview"
@@ -147,7 +148,7 @@ func (r memberDeletion) order(ctx context.Context, live map[object.ID]*unstructu
 	}
 	defined := map[object.ID]schema.GroupKind{}
 	for _, resource := range past.Resources {
-		if gk, ok := definedKind(resource); ok {
+		if gk, ok := kube.DefinedKind(&unstructured.Unstructured{Object: resource.Object}); ok {
 			defined[resource.ID] = gk
 		}
 	}
@@ -209,16 +210,6 @@ func withoutAnnotations(resource ordering.Resource) ordering.Resource {
 	bare.SetAnnotations(nil)
 	resource.Object, resource.Annotations = bare.Object, nil
 	return resource
-}
-
-// definedKind returns the kind that a CustomResourceDefinition defines.
-func definedKind(resource ordering.Resource) (schema.GroupKind, bool) {
-	if resource.GroupKind() != "CustomResourceDefinition.apiextensions.k8s.io" {
-		return schema.GroupKind{}, false
-	}
-	group, _, _ := unstructured.NestedString(resource.Object, "spec", "group")
-	kind, _, _ := unstructured.NestedString(resource.Object, "spec", "names", "kind")
-	return schema.GroupKind{Group: group, Kind: kind}, kind != ""
 }
 
 // crdDeletions removes a kind from the set before its CRD is deleted: kubectl

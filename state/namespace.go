@@ -8,7 +8,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/kube"
@@ -73,9 +72,7 @@ func (r Run) checkRecordsNamespace(ctx context.Context) error {
 	if _, ours := r.Stream.Objects[object.ID{Kind: "Namespace", Name: r.Namespace}]; ours {
 		return nil
 	}
-	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
-	kind, _ := r.Cluster.Kind(gvk)
-	live, err := r.Cluster.Get(ctx, kind, "", r.Namespace)
+	live, err := r.Cluster.Get(ctx, kube.NamespaceKind(), "", r.Namespace)
 	going := err == nil && live.GetDeletionTimestamp() != nil
 	if going || apierrors.IsNotFound(err) {
 		return r.recordsNamespaceError(going)

@@ -46,13 +46,13 @@ func Unserved(cluster Cluster, kind schema.GroupVersionKind, waited time.Duratio
 }
 
 func whyUnserved(cluster Cluster, kind schema.GroupVersionKind, waited time.Duration) error {
-	stillNot, stillDidNot := "", ""
+	still := ""
 	if waited > 0 {
-		stillNot, stillDidNot = fmt.Sprintf(" even after %s", waited), fmt.Sprintf(" even after %s", waited)
+		still = fmt.Sprintf(" even after %s", waited)
 	}
 	if err := cluster.Unreadable(kind.GroupVersion()); err != nil {
 		return fmt.Errorf("the backend of %s does not answer%s: %w; check its APIService (kubectl describe apiservice %s.%s)",
-			kind.GroupVersion(), stillNot, kubeerr.WithoutURL(err), kind.Version, kind.Group)
+			kind.GroupVersion(), still, kubeerr.WithoutURL(err), kind.Version, kind.Group)
 	}
 	if versions := cluster.Versions(kind.GroupKind()); len(versions) > 0 {
 		return fmt.Errorf("the cluster serves kind %s of group %q in %s, not in %s: update the manifest's apiVersion",
@@ -65,7 +65,7 @@ func whyUnserved(cluster Cluster, kind schema.GroupVersionKind, waited time.Dura
 		"Either its CustomResourceDefinition is missing (install it, or add it to the stream), "+
 		"or its apiVersion or kind is misspelled (kubectl api-resources lists what is served), "+
 		"or the operator that creates the kind is not running (start it first)",
-		kind.Kind, kind.GroupVersion(), stillDidNot)
+		kind.Kind, kind.GroupVersion(), still)
 }
 
 // unknownBuiltin returns the error for a kind of a built-in API group that the
