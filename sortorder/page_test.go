@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/fleet"
 )
 
 // docs/files.md lists every field of the files that people write, from the types into
@@ -27,6 +29,9 @@ func TestFilesPage(t *testing.T) {
 		"\n## HealthRules\n\n" +
 		"The file of `ordapply --health-rules`: `apiVersion: " + APIVersion + "`, `kind: HealthRules`, and\n" +
 		"`rules`. [Readiness](health.md) explains the conditions.\n\n" + rules +
+		"\n## Fleet\n\n" +
+		"The file of `ordapply apply --fleet`: clusters, and the cohorts in which they are applied to.\n" +
+		"[Fleets](fleets.md) explains it.\n\n" + fleetTable() +
 		"\n## Configuration\n\n" +
 		"The file of `ordapply --config`: names of [flags](commands.md) without dashes, such as\n" +
 		"`wave-timeout: 10m`. The command line and environment variables take precedence.\n\n" +
@@ -41,6 +46,14 @@ func TestFilesPage(t *testing.T) {
 	got, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, page, string(got), "run `make golden`")
+}
+
+func fleetTable() string {
+	table := "| field | type | meaning |\n|---|---|---|\n"
+	for _, f := range fleet.Fields() {
+		table += fmt.Sprintf("| `%s` | %s | %s |\n", f.Path, f.Type, f.Meaning)
+	}
+	return table
 }
 
 // fieldTable returns a table of the fields below a path, and of the fields in them. A type

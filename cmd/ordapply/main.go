@@ -27,6 +27,7 @@ import (
 	"github.com/ordapply/ordapply/internal/asyncwriter"
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/fleetrun"
 	"github.com/ordapply/ordapply/internal/plandiff"
 	"github.com/ordapply/ordapply/internal/report"
 	"github.com/ordapply/ordapply/internal/source"
@@ -55,20 +56,10 @@ func discardLibraryLogs() {
 
 // run is the whole program without the process around it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRoot()
 	if len(args) == 0 && source.IsPiped(stdin) {
 		args = []string{"apply", "-f", "-"}
 	}
-	root.SetArgs(args)
-	root.SetIn(stdin)
-	out := asyncwriter.NewChecked(stdout)
-	root.SetOut(out)
-	root.SetErr(stderr)
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	cmd, err := root.ExecuteContextC(ctx)
-	abortable.SetSlowNotice(cmd.Context(), nil)
-	err = orLost(report.InvalidRun(cmd, args, exit.OrInterrupted(cmd.Context(), err)), out.FirstErr())
+	cmd, err := execute(ctx, args, fleetrun.Streams{In: stdin, Out: stdout, Err: stderr})
 	switch {
 	case err == nil:
 		return exit.Done
@@ -78,20 +69,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	messages := asyncwriter.New(stderr)
 	report.PrintErrors(messages, events.FlattenErrors(err))
 	_ = messages.Close(ctx)
-	if code := exit.Code(err); code != exit.Failed || cmd.Name() != "diff" || cmd.Parent() != root { // history diff reports no difference by its exit code
+	if code := exit.Code(err); code != exit.Failed || cmd.Name() != "diff" || cmd.Parent() != cmd.Root() { // history diff reports no difference by its exit code
 		return code
 	}
 	return exit.DiffFailed
-}
-
-// orLost joins the error of a command with that of writing its output. A diff that
-// could not be printed fails.
-func orLost(err, lost error) error {
-	switch {
-	case lost == nil || errors.Is(err, lost):
-		return err
-	case errors.Is(err, plandiff.ErrDifferent):
-		return lost
-	}
-	return errors.Join(err, lost)
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,11 +11,15 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/asyncwriter"
 	"github.com/ordapply/ordapply/internal/completion"
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/exporting"
+	"github.com/ordapply/ordapply/internal/fleetrun"
 	"github.com/ordapply/ordapply/internal/help"
 	"github.com/ordapply/ordapply/internal/plandiff"
 	"github.com/ordapply/ordapply/internal/rbac"
+	"github.com/ordapply/ordapply/internal/report"
 	"github.com/ordapply/ordapply/internal/setstatus"
 	"github.com/ordapply/ordapply/internal/settings"
 	"github.com/ordapply/ordapply/internal/usage"
@@ -59,7 +65,7 @@ first, then layer by layer, each when the one before it is ready.
 	root.PersistentFlags().String("config", "", "file with values for flags, one per line; environment variables ORDAPPLY_… take precedence")
 	verbose.Register(root.PersistentFlags())
 	root.SetGlobalNormalizationFunc(verbose.LongNames)
-	root.AddCommand(newApply(), plandiff.NewPlan(), plandiff.NewDiff(), newGraph(), newSort(), newVet(), newExplain(), newInit(), exporting.NewCommand(), newConsolidate(), newHealth(), newReport(), rbac.NewCommand(), newVersion())
+	root.AddCommand(fleetrun.OnClusters(newApply(), program), fleetrun.OnClusters(plandiff.NewPlan(), program), plandiff.NewDiff(), newGraph(), newSort(), newVet(), newExplain(), newInit(), exporting.NewCommand(), newConsolidate(), newHealth(), newReport(), rbac.NewCommand(), newVersion())
 	root.AddCommand(newApplySet(), newDelete(), setstatus.NewHistory(), setstatus.NewList(), newRollback(), setstatus.NewCommand())
 	help.Install(root, columns,
 		help.Task{Title: "Apply and delete:", Verbs: []string{"apply", "delete", "rollback"}},
@@ -90,4 +96,38 @@ func columns() int {
 		return 0
 	}
 	return width
+}
+
+// program is the whole program for one cluster of a fleet.
+func program(ctx context.Context, args []string, std fleetrun.Streams) error {
+	_, err := execute(ctx, args, std)
+	return err
+}
+
+// execute runs a command. The error is that of the command, joined with that of writing
+// its output; it is not printed yet.
+func execute(ctx context.Context, args []string, std fleetrun.Streams) (*cobra.Command, error) {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(std.In)
+	out := asyncwriter.NewChecked(std.Out)
+	root.SetOut(out)
+	root.SetErr(std.Err)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	cmd, err := root.ExecuteContextC(ctx)
+	abortable.SetSlowNotice(cmd.Context(), nil)
+	return cmd, orLost(report.InvalidRun(cmd, args, exit.OrInterrupted(cmd.Context(), err)), out.FirstErr())
+}
+
+// orLost joins the error of a command with that of writing its output. A diff that
+// could not be printed fails.
+func orLost(err, lost error) error {
+	switch {
+	case lost == nil || errors.Is(err, lost):
+		return err
+	case errors.Is(err, plandiff.ErrDifferent):
+		return lost
+	}
+	return errors.Join(err, lost)
 }

@@ -14,17 +14,22 @@ const maxFile = 256 << 20
 // the file is a FIFO without a writer or on a file server that does not answer.
 func ReadFile(ctx context.Context, name, flag string) ([]byte, error) {
 	return Run(ctx, "reading "+name+" ("+flag+")", func(context.Context) ([]byte, error) {
-		var text []byte
-		err := VisitFile(name, func(_ string, file io.Reader) (err error) {
-			text, err = io.ReadAll(io.LimitReader(file, maxFile+1))
-			return err
+		return Once(ctx, fileKey(name), func() ([]byte, error) {
+			var text []byte
+			err := VisitFile(name, func(_ string, file io.Reader) (err error) {
+				text, err = io.ReadAll(io.LimitReader(file, maxFile+1))
+				return err
+			})
+			if len(text) > maxFile {
+				return nil, fmt.Errorf("%s is larger than %d MiB", name, maxFile>>20)
+			}
+			return text, err
 		})
-		if len(text) > maxFile {
-			return nil, fmt.Errorf("%s is larger than %d MiB", name, maxFile>>20)
-		}
-		return text, err
 	})
 }
+
+// fileKey is the key of a file that is read once.
+type fileKey string
 
 // VisitFile opens a file. It may block forever, so call it only within Run.
 func VisitFile(name string, visit func(name string, file io.Reader) error) error {

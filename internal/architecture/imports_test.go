@@ -34,9 +34,12 @@ type pkgRow struct {
 func importTable() []tier {
 	return []tier{
 		{title: "programs: flags, streams, exit codes", packages: []pkgRow{
-			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/completion", "internal/connect", "internal/consolidate", "internal/drawing", "internal/events", "internal/exit", "internal/exporting", "internal/healthfiles", "internal/help", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/initorder", "internal/nearest", "internal/orderfile", "internal/outfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "internal/version", "internal/vet", "kube", "manifest", "object", "ordering", "preview", "sortorder", "state"}},
+			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/completion", "internal/connect", "internal/consolidate", "internal/drawing", "internal/events", "internal/exit", "internal/exporting", "internal/fleetrun", "internal/healthfiles", "internal/help", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/initorder", "internal/nearest", "internal/orderfile", "internal/outfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "internal/version", "internal/vet", "kube", "manifest", "object", "ordering", "preview", "sortorder", "state"}},
 			{"examples/library", "applies a stream, in 30 lines", []string{"apply", "kube", "manifest", "ordering"}},
 			{"cmd/sortorder", "the KRM function", []string{"fn", "internal/plain", "internal/version", "sortorder"}},
+		}},
+		{title: "several clusters", packages: []pkgRow{
+			{"internal/fleetrun", "runs a command on the clusters of a fleet", []string{"internal/abortable", "internal/connect", "internal/events", "internal/exit", "internal/fleet", "internal/liveview", "internal/nearest", "internal/plain", "internal/report", "internal/setstatus", "internal/settings", "internal/usage"}},
 		}},
 		{title: "verbs", packages: []pkgRow{
 			{"internal/completion", "what a shell completes", []string{"internal/connect", "internal/plain", "internal/setflags", "internal/setlist", "kube"}},
@@ -186,6 +189,9 @@ func importTable() []tier {
 		{title: "stamps and CRDs", packages: []pkgRow{
 			{"internal/crdcheck", "custom resources that the stream's own CRDs do not serve, or reject", []string{"internal/nearest", "internal/plain", "internal/references", "object"}},
 			{"internal/stamp", "a SortOrder's decision about a resource as annotations", []string{"internal/graph", "internal/references"}},
+		}},
+		{title: "fleets", packages: []pkgRow{
+			{"internal/fleet", "clusters in cohorts, and what may run on them when", []string{"internal/nearest", "internal/plain"}},
 		}},
 		{title: "inside planning", packages: []pkgRow{
 			{"internal/references", "which resource needs which, from their manifests", []string{"internal/graph", "internal/nearest", "object"}},

@@ -63,7 +63,7 @@ func takesSet(cmd *cobra.Command) bool {
 // not known, and the shell completes files.
 func valuesOf(flag *pflag.Flag) cobra.CompletionFunc {
 	switch flag.Name {
-	case "context":
+	case "context", "contexts":
 		return fromKubeconfig(func(n connect.Names) []string { return n.Contexts })
 	case "cluster":
 		return fromKubeconfig(func(n connect.Names) []string { return n.Clusters })

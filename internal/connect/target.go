@@ -121,16 +121,25 @@ func (t *Target) Explain(err error) error {
 			t, kubeerr.WithoutURL(err))
 	}
 	if errors.Is(err, context.DeadlineExceeded) { // also while an answer is read
-		return fmt.Errorf("the API server at %s does not answer in time: check that it is up and not overloaded, and that this is the context you mean", t)
+		return &UnreachableError{fmt.Errorf("the API server at %s does not answer in time: check that it is up and not overloaded, and that this is the context you mean", t)}
 	}
 	if errors.As(err, &urlErr) {
-		return fmt.Errorf("the API server at %s does not answer: %w; check that the cluster is up, and that this is the context you mean", t, urlErr.Err)
+		return &UnreachableError{fmt.Errorf("the API server at %s does not answer: %w; check that the cluster is up, and that this is the context you mean", t, urlErr.Err)}
 	}
 	if why := refusal(t.Server, err); why != "" {
 		return fmt.Errorf("the API server at %s refused discovery: %s", t, why)
 	}
 	return fmt.Errorf("the API server at %s refused discovery: %w", t, err)
 }
+
+// UnreachableError reports an API server that did not answer.
+type UnreachableError struct{ err error }
+
+// Error names the API server.
+func (e *UnreachableError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *UnreachableError) Unwrap() error { return e.err }
 
 // refusal explains errors for which client-go's message is not enough; "" for
 // others.

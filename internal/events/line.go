@@ -17,6 +17,7 @@ type Head struct {
 	Version   int       `json:"version" doc:"version of this schema; increases when a field changes its meaning or is removed, not when one is added"`
 	Type      string    `json:"type" doc:"what happened"`
 	Timestamp time.Time `json:"timestamp" doc:"when it happened, UTC, RFC 3339"`
+	Cluster   string    `json:"cluster,omitempty" doc:"name of the cluster, in a run on a fleet; absent in lines about the fleet or a cohort"`
 }
 
 // RunStart is the first line of a run.

@@ -34,7 +34,15 @@ func documented() []struct {
 		{TypeRollbackStart, "The run failed and is rolled back to the previous revision of its apply set (`--rollback-on-failure`). The lines from here to the end belong to the rollback, which has its own waves and final lines.", RollbackStart{}},
 		{TypeWarning, "A warning that does not end the run: about the plan at the beginning, or at the end from the API server or about the trace.", Warning{}},
 		{TypeError, "One reason why the run failed, or did not begin. There is one line for each error, after the last transition.", Error{}},
-		{TypeRunEnd, "The summary of the run, always the last line.", RunEnd{}},
+		{TypeRunEnd, "The summary of the run, always the last line, with a fleet the last one of a cluster.", RunEnd{}},
+		{TypeFleetStart, "The first line of a run on a fleet.", FleetStart{}},
+		{TypeCohortStart, "A cohort opened.", CohortStart{}},
+		{TypeClusterStart, "The run on a cluster starts; its lines follow, between those of other clusters.", ClusterStart{}},
+		{TypeClusterEnd, "The run on a cluster ended.", ClusterEnd{}},
+		{TypeCohortGate, "All runs of a cohort are over, and its clusters must stay ready for a while.", CohortGate{}},
+		{TypeCohortEnd, "A cohort ended.", CohortEnd{}},
+		{TypeCohortPause, "The next cohort opens after a pause.", CohortPause{}},
+		{TypeFleetEnd, "The summary of a run on a fleet, always its last line.", FleetEnd{}},
 	}
 }
 

@@ -72,6 +72,14 @@ type Entry struct {
 	stored
 }
 
+// Deployed returns when the run that deployed the revision ended; zero if none did.
+func (e Entry) Deployed() time.Time {
+	if e.Status != Deployed {
+		return time.Time{}
+	}
+	return e.Created.Add(time.Duration(e.Seconds * float64(time.Second)))
+}
+
 // stored is how a revision is stored.
 type stored struct {
 	hooks           int // number of hooks

@@ -91,12 +91,25 @@ func (t *Reporters) End(o events.Outcome) {
 // NotifyInterrupt reports at once that an interrupt was received, until stop is called,
 // since pending requests may take a while. The live view reports it itself.
 func (t *Reporters) NotifyInterrupt(ctx context.Context, stderr io.Writer) (stop func() bool) {
+	if isWithoutText(ctx) {
+		return func() bool { return true }
+	}
 	if l := t.live; l != nil {
 		abortable.SetSlowNotice(ctx, func(text string) { l.later(func() { plain.Fprintln(l.stays, text) }) })
 		return func() bool { return true }
 	}
 	return onInterrupt(ctx, func() { plain.Fprintln(stderr, liveview.Interrupted) })
 }
+
+type withoutTextKey struct{}
+
+// WithoutText returns a context in which runs report no progress as text, because the caller
+// does that for several of them: only JSON lines, or results and the summary.
+func WithoutText(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withoutTextKey{}, true)
+}
+
+func isWithoutText(ctx context.Context) bool { return ctx.Value(withoutTextKey{}) != nil }
 
 // Outputs are the two output streams of a command. Slow readers and closed
 // pipes do not block the command.
@@ -152,6 +165,12 @@ func (o Outputs) Report(cmd *cobra.Command, on *connect.Target, plan *ordering.P
 	case "json":
 		p.results = noResults
 		reporters.add(events.NewLog(o.Out, start))
+	}
+	if isWithoutText(cmd.Context()) {
+		if how.Output == "json" {
+			return told
+		}
+		return told.add(quiet{lines})
 	}
 	if how.Quiet {
 		if how.Output == "text" {

@@ -29,6 +29,7 @@ import (
 type setStatus struct {
 	Set      object.ID
 	Revision *state.Revision // the sections follow its order; nil if the set has no revision
+	Deployed time.Time       // when the run of that revision ended; zero if it is not deployed
 	Sections []section
 	Notes    []string // remarks for display
 	// Until is when the status changes without an event; zero means never.
@@ -69,6 +70,7 @@ type observer struct {
 	assessor    *health.Assessor
 	grace       time.Duration
 	revision    *state.Revision                  // as last read
+	deployed    time.Time                        // when its run ended; zero if it is not deployed
 	columnsRead map[schema.GroupVersionKind]bool // kinds whose printer columns were read
 }
 
@@ -133,7 +135,7 @@ func (o *observer) observeMembers(ctx context.Context, set setflags.Existing, fo
 // setStatus returns the status of a set with these members at a time. Its only
 // requests are for endpoints.
 func (o *observer) setStatus(set object.ID, members state.Members, now time.Time, found endpoints) *setStatus {
-	out := &setStatus{Set: set, Notes: members.Remarks()}
+	out := &setStatus{Set: set, Deployed: o.deployed, Notes: members.Remarks()}
 	if o.revision != nil {
 		r := *o.revision // a copy, since the original is updated in place
 		out.Revision = &r
@@ -155,10 +157,11 @@ func (o *observer) setStatus(set object.ID, members state.Members, now time.Time
 func (o *observer) readRevision(ctx context.Context, history state.History) error {
 	entries, err := history.List(ctx)
 	if err != nil || len(entries) == 0 {
-		o.revision = nil
+		o.revision, o.deployed = nil, time.Time{}
 		return err
 	}
 	newest := entries[len(entries)-1]
+	o.deployed = newest.Deployed()
 	if o.revision != nil && o.revision.Number == newest.Number && o.revision.Created.Equal(newest.Created) {
 		o.revision.Status = newest.Status
 		return nil

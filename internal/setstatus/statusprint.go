@@ -94,6 +94,7 @@ type Document struct {
 	Set      object.ID     `json:"applyset"`
 	Revision int           `json:"revision,omitempty"`
 	Status   state.Status  `json:"status,omitempty"`
+	Deployed time.Time     `json:"deployed,omitzero"` // when the run that deployed the revision ended
 	Health   string        `json:"health"`
 	Ready    int           `json:"ready"`
 	Total    int           `json:"total"`
@@ -124,7 +125,7 @@ func (s *setStatus) inJSON() Document {
 	all := s.members()
 	out := Document{Set: s.Set, Health: grade(all).String(), Ready: ready(all), Total: len(all), Sections: []sectionJSON{}, Notes: s.Notes}
 	if s.Revision != nil {
-		out.Revision, out.Status = s.Revision.Number, s.Revision.Status
+		out.Revision, out.Status, out.Deployed = s.Revision.Number, s.Revision.Status, s.Deployed
 	}
 	for _, section := range s.Sections {
 		row := sectionJSON{
@@ -139,6 +140,28 @@ func (s *setStatus) inJSON() Document {
 		out.Sections = append(out.Sections, row)
 	}
 	return out
+}
+
+// Unready describes the first member that is not ready, and counts the others; "" if all
+// are.
+func (d Document) Unready() string {
+	for _, section := range d.Sections {
+		for _, m := range section.Members {
+			if m.Verdict == health.Ready.String() {
+				continue
+			}
+			id := object.ID{Group: m.Group, Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}
+			text := fmt.Sprintf("%s is %s", id, strings.ToLower(m.Health))
+			if m.Reason != "" {
+				text += ": " + plain.OneLine(m.Reason)
+			}
+			if others := d.Total - d.Ready - 1; others > 0 {
+				text += fmt.Sprintf(" (and %d more)", others)
+			}
+			return text
+		}
+	}
+	return ""
 }
 
 func (m member) inJSON() memberJSON {

@@ -151,7 +151,10 @@ func ReadEach[T any](cmd *cobra.Command, f *InputFlags, name string, read func(s
 	return abortable.Run(cmd.Context(), f.reading(name), func(ctx context.Context) ([]T, error) {
 		var all []T
 		var errs []error
-		err := f.eachFile(ctx, cmd.InOrStdin(), name, func(source string, stream io.Reader) error {
+		err := f.eachFileOnce(ctx, cmd.InOrStdin(), name, func(source string, stream io.Reader) error {
+			if f.DropText && !abortable.IsReadOnce(ctx) { // else other commands of this process read, too
+				stream = &gcTuningReader{Reader: stream}
+			}
 			found, err := read(source, stream)
 			all, errs = append(all, found...), append(errs, err)
 			return nil
@@ -162,9 +165,6 @@ func ReadEach[T any](cmd *cobra.Command, f *InputFlags, name string, read func(s
 
 // manifests reads the manifests of one file.
 func (f *InputFlags) manifests(source string, stream io.Reader) ([]manifest.Manifest, error) {
-	if f.DropText {
-		stream = &gcTuningReader{Reader: stream}
-	}
 	read, err := manifest.Read(source, stream)
 	for i := range read {
 		if f.DropText {
@@ -250,6 +250,40 @@ func (f *InputFlags) eachFile(ctx context.Context, stdin io.Reader, name string,
 		}
 	}
 	return nil
+}
+
+// fileText is the content of one file of a -f argument.
+type fileText struct {
+	source string
+	text   []byte
+}
+
+// argumentKey is the key of a -f argument, or of that of -k, that is read once.
+type argumentKey struct {
+	name                                string
+	recursive, kustomize, plugins, exec bool
+}
+
+// eachFileOnce is eachFile; in a context of abortable.ReadOnce the files are read once.
+func (f *InputFlags) eachFileOnce(ctx context.Context, stdin io.Reader, name string, visit func(source string, stream io.Reader) error) error {
+	if !abortable.IsReadOnce(ctx) {
+		return f.eachFile(ctx, stdin, name, visit)
+	}
+	key := argumentKey{name, f.Recursive, f.Kustomize != "", f.plugins, f.exec}
+	files, err := abortable.Once(ctx, key, func() (all []fileText, err error) {
+		err = f.eachFile(ctx, stdin, name, func(source string, stream io.Reader) error {
+			text, err := io.ReadAll(stream)
+			all = append(all, fileText{source, text})
+			return err
+		})
+		return all, err
+	})
+	for _, file := range files {
+		if err := visit(file.source, bytes.NewReader(file.text)); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // Bytes returns all files as one stream.

@@ -1,0 +1,99 @@
+package fleet
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+)
+
+// Each testdata/*.txtar is a file and what it says: its cohorts, or everything that is
+// wrong with it.
+func TestFiles(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			require.NoError(t, err)
+			require.Len(t, archive.Files, 2)
+			f, err := Parse(filepath.Join("fleets", archive.Files[0].Name), archive.Files[0].Data)
+			got := describe(f)
+			if err != nil {
+				got = err.Error() + "\n"
+			}
+			if os.Getenv("ORDAPPLY_GOLDEN") != "" {
+				archive.Files[1].Data = []byte(got)
+				require.NoError(t, os.WriteFile(file, txtar.Format(archive), 0o644))
+			}
+			require.Equal(t, string(archive.Files[1].Data), got)
+		})
+	}
+}
+
+func describe(f *Fleet) string {
+	var out strings.Builder
+	if f == nil {
+		return ""
+	}
+	for _, c := range f.Cohorts {
+		fmt.Fprintf(&out, "%s: %d at a time, %d may fail, gate %s, pause %s\n", c.Name, c.MaxParallel, c.MaxFailures, c.Gate, c.Pause)
+		for _, m := range c.Clusters {
+			fmt.Fprintf(&out, "  %s: context %s, kubeconfig %q, namespace %q\n", m.Name, m.Context, m.Kubeconfig, m.Namespace)
+		}
+	}
+	return out.String()
+}
+
+// Contexts are cohorts of one cluster each.
+func TestOfContexts(t *testing.T) {
+	f, err := OfContexts([]string{"a", "b"})
+	require.NoError(t, err)
+	require.Equal(t, "a: 1 at a time, 0 may fail, gate 0s, pause 0s\n  a: context a, kubeconfig \"\", namespace \"\"\n"+
+		"b: 1 at a time, 0 may fail, gate 0s, pause 0s\n  b: context b, kubeconfig \"\", namespace \"\"\n", describe(f))
+	_, err = OfContexts([]string{"a", "", "a"})
+	require.EqualError(t, err, "--contexts: a name is empty\n--contexts: duplicate context a")
+}
+
+// A gate is looked at ten times, at least every 30 s and at most every 2 s, and at its end.
+func TestNextLook(t *testing.T) {
+	now := time.Now()
+	require.Equal(t, 30*time.Second, nextLook(now, now.Add(time.Hour), time.Hour).Sub(now))
+	require.Equal(t, 6*time.Second, nextLook(now, now.Add(time.Minute), time.Minute).Sub(now))
+	require.Equal(t, 2*time.Second, nextLook(now, now.Add(5*time.Second), 5*time.Second).Sub(now))
+	require.Equal(t, time.Second, nextLook(now, now.Add(time.Second), time.Minute).Sub(now))
+	require.Equal(t, 6*time.Second, nextLook(now, now.Add(-time.Second), time.Minute).Sub(now))
+}
+
+// Parse returns a fleet or an error for any text, and every cluster of a fleet is in one
+// cohort.
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	require.NoError(f, err)
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		require.NoError(f, err)
+		f.Add(archive.Files[0].Data)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		read, err := Parse("fleet.yaml", text)
+		require.Equal(t, err == nil, read != nil)
+		if read == nil {
+			return
+		}
+		seen := map[string]bool{}
+		for _, c := range read.Clusters() {
+			require.False(t, seen[c.Name])
+			seen[c.Name] = true
+		}
+		for _, cohort := range read.Cohorts {
+			require.Positive(t, cohort.MaxParallel)
+		}
+	})
+}

@@ -1,0 +1,43 @@
+// Package fleetrun runs a command on the clusters of a fleet: in this process, once for
+// each cluster, with the flags that were given and the cluster's context.
+//
+//	cmd := fleetrun.OnClusters(newApply(), program) // has --fleet and --contexts now
+package fleetrun
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/internal/report"
+)
+
+// OnClusters adds the flags --fleet and --contexts to a command, with which program runs it
+// on several clusters.
+func OnClusters(cmd *cobra.Command, program Program) *cobra.Command {
+	f := &fleetFlags{program: program}
+	cmd.Flags().StringVar(&f.file, "fleet", "", "file with a Fleet: run on its clusters, cohort by cohort, instead of the one of --context")
+	cmd.Flags().StringSliceVar(&f.contexts, "contexts", nil, "contexts of the kubeconfig: run on these clusters one after the other, until one fails")
+	one := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if f.file == "" && len(f.contexts) == 0 {
+			return one(cmd, args)
+		}
+		return report.Reported(f.run(cmd))
+	}
+	return cmd
+}
+
+// run runs the command on the fleet.
+func (f *fleetFlags) run(cmd *cobra.Command) error {
+	outputs := report.OpenOutputs(cmd)
+	defer outputs.Close(cmd.Context())
+	r := newRunner(cmd, f.program, outputs)
+	clusters, err := f.clusters(cmd)
+	if err != nil {
+		return r.refuse(err)
+	}
+	ctx := contextOfRuns(cmd)
+	if cmd.Name() == "plan" || r.value("dry-run") != "none" {
+		return r.compare(ctx, clusters)
+	}
+	return r.apply(ctx, clusters)
+}

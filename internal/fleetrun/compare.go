@@ -1,0 +1,138 @@
+package fleetrun
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/fleet"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/report"
+)
+
+// answer is what a command that writes nothing said about a cluster.
+type answer struct {
+	out, said string
+	err       error
+}
+
+// alike is clusters about which it printed the same.
+type alike struct {
+	clusters []string
+	out      string
+}
+
+// compare runs a command that writes nothing on all clusters, and prints once what it says
+// of several of them.
+func (r *runner) compare(ctx context.Context, f *fleet.Fleet) error {
+	clusters := f.Clusters()
+	ctx = report.WithoutText(ctx)
+	if r.cmd.Name() == "apply" && r.isJSON() && r.value("dry-run") == "server" {
+		return r.eventsOf(ctx, f)
+	}
+	answers := each(ctx, clusters, func(ctx context.Context, c fleet.Cluster) answer {
+		var out, said bytes.Buffer
+		err := r.run(ctx, r.args(c, r.noFiles()...), &out, &said)
+		return answer{out.String(), said.String(), err}
+	})
+	if ctx.Err() != nil {
+		return abortable.Cause(ctx)
+	}
+	said, errs := make([][]string, len(clusters)), make([]error, len(clusters))
+	var groups []*alike
+	for i, a := range answers {
+		said[i], errs[i] = lines(a.said), a.err
+		if a.out != "" {
+			groups = addAlike(groups, clusters[i].Name, r.comparable(a.out))
+		}
+	}
+	show := r.newConsole(nil)
+	show.known(clusters, said)
+	return errors.Join(r.print(r.out.Out, groups, len(clusters)), errors.Join(name(clusters, errs)...))
+}
+
+// noFiles returns the flags with which a run writes no files.
+func (r *runner) noFiles() []string {
+	if r.cmd.Flags().Lookup("report") == nil { // plan
+		return nil
+	}
+	return []string{"--report=", "--metrics-file="}
+}
+
+// eventsOf prints the lines of dry runs on all clusters.
+func (r *runner) eventsOf(ctx context.Context, f *fleet.Fleet) error {
+	show := r.newConsole(f)
+	for _, c := range f.Clusters() {
+		show.runs[c.Name] = &tally{}
+	}
+	errs := each(ctx, f.Clusters(), func(ctx context.Context, c fleet.Cluster) error {
+		out := &lineWriter{each: func(line []byte) { show.line(c.Name, line) }}
+		defer out.Close()
+		return r.run(ctx, r.args(c, r.noFiles()...), out, io.Discard)
+	})
+	return errors.Join(name(f.Clusters(), errs)...)
+}
+
+func addAlike(groups []*alike, cluster, out string) []*alike {
+	for _, g := range groups {
+		if g.out == out {
+			g.clusters = append(g.clusters, cluster)
+			return groups
+		}
+	}
+	return append(groups, &alike{[]string{cluster}, out})
+}
+
+// comparable returns the output about a cluster without the names of the cluster itself.
+func (r *runner) comparable(out string) string {
+	var document map[string]json.RawMessage
+	if !r.isJSON() || json.Unmarshal([]byte(out), &document) != nil {
+		return out
+	}
+	delete(document, "server")
+	delete(document, "context")
+	text, err := json.Marshal(document)
+	if err != nil {
+		return out
+	}
+	return string(text)
+}
+
+// planOf is the plan of some clusters in JSON.
+type planOf struct {
+	Clusters []string        `json:"clusters"`
+	Plan     json.RawMessage `json:"plan"`
+}
+
+// print prints each output below the names of its clusters.
+func (r *runner) print(w io.Writer, groups []*alike, clusters int) error {
+	if r.isJSON() {
+		plans := []planOf{}
+		for _, g := range groups {
+			plans = append(plans, planOf{g.clusters, json.RawMessage(g.out)})
+		}
+		return plain.WriteJSON(w, map[string]any{"plans": plans}, "  ")
+	}
+	mark := "==> "
+	if r.value("output") == "markdown" {
+		mark = "## "
+	}
+	var text strings.Builder
+	for i, g := range groups {
+		if i > 0 {
+			text.WriteString("\n")
+		}
+		head := strings.Join(g.clusters, ", ")
+		if len(g.clusters) == clusters {
+			head = "all " + plain.Count(clusters, "cluster") + ": " + head
+		}
+		plain.Fprintln(&text, mark+head)
+		text.WriteString(g.out)
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}

@@ -1,0 +1,53 @@
+package fleetrun
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/fleet"
+)
+
+// prepared is a cluster before anything was written to any cluster.
+type prepared struct {
+	err  error
+	said string // on standard error
+}
+
+// prepare plans every cluster, as its run will: it connects, reads the stream, plans it and
+// checks permissions. It returns an error with everything that is wrong; then nothing is
+// applied to any cluster. A cluster that cannot be reached is only reported: it may be up when
+// its turn comes, and counts as failed then if it is not.
+func (r *runner) prepare(ctx context.Context, clusters []fleet.Cluster, show *console) error {
+	ctx = context.WithValue(ctx, preparingKey{}, true)
+	all := each(ctx, clusters, func(ctx context.Context, c fleet.Cluster) prepared {
+		var said bytes.Buffer
+		err := r.run(ctx, r.args(c, "--output=json", "--metrics-file=", "--report="), io.Discard, &said)
+		return prepared{err, said.String()}
+	})
+	if ctx.Err() != nil {
+		return abortable.Cause(ctx)
+	}
+	said, wrong := make([][]string, len(clusters)), make([]error, len(clusters))
+	for i, p := range all {
+		said[i] = lines(p.said)
+		unreachable, is := errors.AsType[*connect.UnreachableError](p.err)
+		if is {
+			said[i] = append(said[i], fmt.Sprintf("warning: it cannot be reached, and fails if that is still so when its turn comes: %v", unreachable))
+			continue
+		}
+		wrong[i] = p.err
+	}
+	show.known(clusters, said)
+	if err := errors.Join(name(clusters, wrong)...); err != nil {
+		return errors.Join(err, errNothing)
+	}
+	return nil
+}
+
+// errNothing ends the errors of a fleet that was not applied to.
+var errNothing = errors.New("nothing was written to any cluster")
