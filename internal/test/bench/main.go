@@ -9,6 +9,7 @@
 //	go run ./internal/test/bench no-op         # 1,000 unchanged ConfigMaps against kapp
 //	go run ./internal/test/bench memory        # peak memory for 5,000 Deployments of 4 KB
 //	go run ./internal/test/bench documents     # 100,000 documents through sortorder
+//	go run ./internal/test/bench fleet         # 25 to 200 clusters of a fleet: time and peak memory
 package main
 
 import (
@@ -31,6 +32,7 @@ func main() {
 		"no-op":       noOp,
 		"memory":      memory,
 		"documents":   documents,
+		"fleet":       fleet,
 	}
 	for _, name := range flag.Args() {
 		run, ok := benches[name]
