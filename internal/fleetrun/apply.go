@@ -55,12 +55,20 @@ func (r *runner) applyTo(ctx context.Context, c fleet.Cluster, show *console) fl
 // ownFiles returns the flags of a run on a cluster that are not those of the command: its
 // lines are read here, and its files are its own.
 func (r *runner) ownFiles(c fleet.Cluster) []string {
-	flags := []string{"--output=json", "--report="}
+	flags := []string{"--output=json"}
+	if file := r.value("report"); file != "" {
+		flags = append(flags, "--report="+fileOf(file, c))
+	}
 	if file := r.value("metrics-file"); file != "" {
-		ext := filepath.Ext(file)
-		flags = append(flags, "--metrics-file="+strings.TrimSuffix(file, ext)+"."+c.Name+ext, "--metrics-label="+inCSV("cluster="+c.Name))
+		flags = append(flags, "--metrics-file="+fileOf(file, c), "--metrics-label="+inCSV("cluster="+c.Name))
 	}
 	return flags
+}
+
+// fileOf returns the file of a cluster for one of the command: run.eu-1.html for run.html.
+func fileOf(name string, c fleet.Cluster) string {
+	ext := filepath.Ext(name)
+	return strings.TrimSuffix(name, ext) + "." + c.Name + ext
 }
 
 // refuse reports a command that applied to no cluster.

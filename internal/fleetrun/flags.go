@@ -74,9 +74,6 @@ func (f *fleetFlags) check(cmd *cobra.Command) error {
 			errs = append(errs, usage.Errorf("--%s: a plan file is about one cluster: leave out %s", name, of))
 		}
 	}
-	if flag := cmd.Flags().Lookup("report"); flag != nil && flag.Value.String() != "" {
-		errs = append(errs, usage.Errorf("--report: a page shows one run: leave out %s, or make a page of one cluster's lines of -o json", of))
-	}
 	if cmd.Flags().Lookup("output").Value.String() == "name" {
 		errs = append(errs, usage.Errorf("-o name prints names without their cluster: with %s write -o text or -o json", of))
 	}
