@@ -34,7 +34,8 @@ type watched struct {
 // was. A pause without a gate needs that time, too.
 func (r *coordination) gate(ctx context.Context, i int, cohort Cohort) (passed time.Time, err error) {
 	all := r.gated(i, cohort)
-	if cohort.Gate == 0 && !(cohort.Pause > 0 && r.Observe != nil && allUnchanged(all)) || len(all) == 0 {
+	counted := cohort.Pause > 0 && r.Observe != nil && allUnchanged(all) // from a time of the history
+	if len(all) == 0 || cohort.Gate == 0 && !counted {
 		return time.Now(), nil
 	}
 	for first := true; ; first = false {
