@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 0 && source.IsPiped(stdin) {
 		args = []string{"apply", "-f", "-"}
 	}
-	cmd, err := execute(ctx, args, fleetrun.Streams{In: stdin, Out: stdout, Err: stderr})
+	cmd, err := execute(ctx, newRoot(), args, fleetrun.Streams{In: stdin, Out: stdout, Err: stderr})
 	switch {
 	case err == nil:
 		return exit.Done

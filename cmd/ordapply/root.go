@@ -27,7 +27,16 @@ import (
 	"github.com/ordapply/ordapply/internal/version"
 )
 
+// newRoot returns the whole command.
 func newRoot() *cobra.Command {
+	root := newCommands()
+	completion.Install(root)
+	return root
+}
+
+// newCommands returns the command without completions, which cobra keeps in memory, with
+// all that flags refer to, until the process ends.
+func newCommands() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ordapply",
 		Short: "Apply Kubernetes manifests in the order their author wrote",
@@ -74,7 +83,6 @@ first, then layer by layer, each when the one before it is ready.
 		help.Task{Title: "Work on streams and their order:", Verbs: []string{"init", "sort", "consolidate", "export"}},
 		help.Task{Title: "Others:"},
 	)
-	completion.Install(root)
 	settings.CheckArguments(root)
 	return root
 }
@@ -100,14 +108,13 @@ func columns() int {
 
 // program is the whole program for one cluster of a fleet.
 func program(ctx context.Context, args []string, std fleetrun.Streams) error {
-	_, err := execute(ctx, args, std)
+	_, err := execute(ctx, newCommands(), args, std)
 	return err
 }
 
 // execute runs a command. The error is that of the command, joined with that of writing
 // its output; it is not printed yet.
-func execute(ctx context.Context, args []string, std fleetrun.Streams) (*cobra.Command, error) {
-	root := newRoot()
+func execute(ctx context.Context, root *cobra.Command, args []string, std fleetrun.Streams) (*cobra.Command, error) {
 	root.SetArgs(args)
 	root.SetIn(std.In)
 	out := asyncwriter.NewChecked(std.Out)
