@@ -168,9 +168,9 @@ func (o Outputs) Report(cmd *cobra.Command, on *connect.Target, plan *ordering.P
 	}
 	if isWithoutText(cmd.Context()) {
 		if how.Output == "json" {
-			return told
+			return reporters
 		}
-		return told.add(quiet{lines})
+		return reporters.add(quiet{lines})
 	}
 	if how.Quiet {
 		if how.Output == "text" {
