@@ -105,7 +105,9 @@ func TestFleetOfFourClusters(t *testing.T) {
 		err := runSignalled(cmd, frail.proxy, os.Kill, func(r *recorder.Request) bool {
 			return r.Verb == "patch" && r.Resource == "configmaps" && r.Name == "second"
 		})
-		require.ErrorContains(t, err, "killed")
+		var exited *exec.ExitError
+		require.ErrorAs(t, err, &exited)
+		require.Equal(t, -1, exited.ExitCode(), "it was killed")
 		frail.proxy.Inject(nil)
 		require.Equal(t, "1", far.version(t), "its turn had not come")
 		done := map[string]int{"good": len(good.writes(t)), "slow": len(slow.writes(t))}

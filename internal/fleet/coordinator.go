@@ -195,7 +195,7 @@ func failureError(failures int, cohort Cohort) error {
 	return err
 }
 
-// close says of what was not started why, when cohort i was the last one.
+// close sets why clusters were not started, when cohort i was the last one.
 func (r *coordination) close(i int) {
 	why := "interrupted"
 	if r.summary.Cohorts[i].State == Failed {

@@ -23,15 +23,15 @@ type world struct {
 	since     map[string]time.Time
 	unready   map[string]time.Duration // since the start of the test
 	blind     map[string][2]time.Duration
-	begun     time.Time
+	started   time.Time
 	looked    int
 	log       []string
 }
 
-func (w *world) at() time.Duration { return time.Since(w.begun) }
+func (w *world) at() time.Duration { return time.Since(w.started) }
 
 func (w *world) run(ctx context.Context, f *Fleet) Summary {
-	w.begun = time.Now()
+	w.started = time.Now()
 	return Coordinator{
 		Apply: func(ctx context.Context, c Cluster) Result {
 			took, known := w.takes[c.Name]
@@ -61,7 +61,7 @@ func (w *world) run(ctx context.Context, f *Fleet) Summary {
 			return Observation{Ready: true, Since: w.since[c.Name]}
 		},
 		Events: func(e Event) {
-			line := fmt.Sprintf("%s %s %s", e.Time.Sub(w.begun), f.Cohorts[e.Cohort].Name, e.Kind)
+			line := fmt.Sprintf("%s %s %s", e.Time.Sub(w.started), f.Cohorts[e.Cohort].Name, e.Kind)
 			if e.Cluster != "" {
 				line += " " + e.Cluster
 			}
@@ -201,7 +201,10 @@ func TestGateOfAClusterThatCannotBeObserved(t *testing.T) {
 
 		w = &world{blind: map[string][2]time.Duration{"a": {5 * time.Minute, time.Hour}}}
 		s = w.run(t.Context(), of(t, "canary: a; rest: b", withGate))
-		require.EqualError(t, s.Cohorts[0].Err, "gate: a cannot be observed: no answer")
+		var gate *GateError
+		require.ErrorAs(t, s.Cohorts[0].Err, &gate)
+		require.Equal(t, "a", gate.Cluster)
+		require.Error(t, gate.Err, "it could not be observed")
 	})
 }
 

@@ -33,7 +33,7 @@ func (r *runner) apply(ctx context.Context, f *fleet.Fleet) error {
 	}.Run(ctx, f)
 	err := summaryError(ctx, summary)
 	if r.isJSON() {
-		events.Write(r.out.Out, endLine(summary, err, show.begun))
+		events.Write(r.out.Out, endLine(summary, err, show.started))
 		return err
 	}
 	return errors.Join(err, show.table(r.out.Out, summary))
@@ -42,10 +42,10 @@ func (r *runner) apply(ctx context.Context, f *fleet.Fleet) error {
 // applyTo runs on one cluster.
 func (r *runner) applyTo(ctx context.Context, c fleet.Cluster, show *console) fleet.Result {
 	out := &lineWriter{each: func(line []byte) { show.line(c.Name, line) }}
-	said := &lineWriter{each: func(line []byte) { show.stderr(c.Name, string(line)) }}
-	err := r.run(ctx, r.args(c, r.ownFiles(c)...), out, said)
+	messages := &lineWriter{each: func(line []byte) { show.stderr(c.Name, string(line)) }}
+	err := r.run(ctx, r.args(c, r.ownFiles(c)...), out, messages)
 	out.Close()
-	said.Close()
+	messages.Close()
 	if err != nil {
 		show.failed(c.Name, err)
 	}
@@ -84,11 +84,11 @@ func (r *runner) refuse(err error) error {
 }
 
 // endLine returns the last line of a run on a fleet.
-func endLine(s fleet.Summary, err error, begun time.Time) events.FleetEnd {
+func endLine(s fleet.Summary, err error, started time.Time) events.FleetEnd {
 	now := time.Now()
 	line := events.FleetEnd{Head: events.NewHead(events.TypeFleetEnd, "", now), State: string(stateOf(err)), ExitCode: exit.Code(err), Clusters: map[string]int{}}
-	if !begun.IsZero() {
-		line.Seconds = now.Sub(begun).Seconds()
+	if !started.IsZero() {
+		line.Seconds = now.Sub(started).Seconds()
 	}
 	for _, cohort := range s.Cohorts {
 		for _, o := range cohort.Clusters {

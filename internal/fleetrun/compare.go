@@ -14,10 +14,10 @@ import (
 	"github.com/ordapply/ordapply/internal/report"
 )
 
-// answer is what a command that writes nothing said about a cluster.
+// answer is what a command that writes nothing printed about a cluster.
 type answer struct {
-	out, said string
-	err       error
+	out, messages string
+	err           error
 }
 
 // alike is clusters about which it printed the same.
@@ -35,23 +35,23 @@ func (r *runner) compare(ctx context.Context, f *fleet.Fleet) error {
 		return r.eventsOf(ctx, f)
 	}
 	answers := each(ctx, clusters, func(ctx context.Context, c fleet.Cluster) answer {
-		var out, said bytes.Buffer
-		err := r.run(ctx, r.args(c, r.noFiles()...), &out, &said)
-		return answer{out.String(), said.String(), err}
+		var out, messages bytes.Buffer
+		err := r.run(ctx, r.args(c, r.noFiles()...), &out, &messages)
+		return answer{out.String(), messages.String(), err}
 	})
 	if ctx.Err() != nil {
 		return abortable.Cause(ctx)
 	}
-	said, errs := make([][]string, len(clusters)), make([]error, len(clusters))
+	messages, errs := make([][]string, len(clusters)), make([]error, len(clusters))
 	var groups []*alike
 	for i, a := range answers {
-		said[i], errs[i] = lines(a.said), a.err
+		messages[i], errs[i] = lines(a.messages), a.err
 		if a.out != "" {
 			groups = addAlike(groups, clusters[i].Name, r.comparable(a.out))
 		}
 	}
 	show := r.newConsole(nil)
-	show.known(clusters, said)
+	show.known(clusters, messages)
 	return errors.Join(r.print(r.out.Out, groups, len(clusters)), errors.Join(name(clusters, errs)...))
 }
 

@@ -23,15 +23,15 @@ type console struct {
 	quiet bool
 	fleet *fleet.Fleet
 
-	mu    sync.Mutex
-	runs  map[string]*tally // by cluster, of those that were started
-	said  map[string]bool   // remarks that were printed
-	ended []int             // runs that ended, by cohort
-	begun time.Time
+	mu      sync.Mutex
+	runs    map[string]*tally // by cluster, of those that were started
+	printed map[string]bool   // remarks that were printed
+	ended   []int             // runs that ended, by cohort
+	started time.Time
 }
 
 func (r *runner) newConsole(f *fleet.Fleet) *console {
-	c := &console{out: r.out, json: r.isJSON(), quiet: r.value("quiet") == "true", fleet: f, runs: map[string]*tally{}, said: map[string]bool{}}
+	c := &console{out: r.out, json: r.isJSON(), quiet: r.value("quiet") == "true", fleet: f, runs: map[string]*tally{}, printed: map[string]bool{}}
 	if f != nil {
 		c.ended = make([]int, len(f.Cohorts))
 	}
@@ -49,13 +49,13 @@ func (c *console) progress(format string, args ...any) {
 func (c *console) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.begun = time.Now()
+	c.started = time.Now()
 	clusters := len(c.fleet.Clusters())
 	c.progress("applying to %s in %s", plain.Count(clusters, "cluster"), plain.Count(len(c.fleet.Cohorts), "cohort"))
 	if !c.json {
 		return
 	}
-	line := events.FleetStart{Head: events.NewHead(events.TypeFleetStart, "", c.begun), Clusters: clusters}
+	line := events.FleetStart{Head: events.NewHead(events.TypeFleetStart, "", c.started), Clusters: clusters}
 	for _, cohort := range c.fleet.Cohorts {
 		of := events.FleetCohort{
 			Cohort: cohort.Name, MaxParallel: cohort.MaxParallel, MaxFailures: cohort.MaxFailures,
@@ -69,14 +69,14 @@ func (c *console) begin() {
 	events.Write(c.out.Out, line)
 }
 
-// known prints what planning said of the clusters on standard error. What it said of all is
+// known prints the messages of planning about the clusters on standard error. A message about all is
 // printed once, and a run does not say it again.
-func (c *console) known(clusters []fleet.Cluster, said [][]string) {
+func (c *console) known(clusters []fleet.Cluster, messages [][]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var order []string
 	by := map[string][]string{}
-	for i, texts := range said {
+	for i, texts := range messages {
 		for _, text := range texts {
 			if by[text] == nil {
 				order = append(order, text)
@@ -87,7 +87,7 @@ func (c *console) known(clusters []fleet.Cluster, said [][]string) {
 		}
 	}
 	for _, text := range order {
-		c.said[text] = true
+		c.printed[text] = true
 		if len(by[text]) == len(clusters) {
 			plain.Fprintln(c.out.Err, text)
 			continue
@@ -121,10 +121,10 @@ func warningText(g events.Glance) string {
 	return "note: " + g.Message
 }
 
-// remark prints a remark about a cluster, unless one about another said the same.
+// remark prints a remark about a cluster, unless one about another had the same text.
 func (c *console) remark(cluster, text string) {
-	if !c.said[text] {
-		c.said[text] = true
+	if !c.printed[text] {
+		c.printed[text] = true
 		plain.Fprintf(c.out.Err, "%s: %s\n", cluster, text)
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 // prepared is a cluster before anything was written to any cluster.
 type prepared struct {
-	err  error
-	said string // on standard error
+	err      error
+	messages string // on standard error
 }
 
 // prepare plans every cluster, as its run will: it connects, reads the stream, plans it and
@@ -25,24 +25,24 @@ type prepared struct {
 func (r *runner) prepare(ctx context.Context, clusters []fleet.Cluster, show *console) error {
 	ctx = context.WithValue(ctx, preparingKey{}, true)
 	all := each(ctx, clusters, func(ctx context.Context, c fleet.Cluster) prepared {
-		var said bytes.Buffer
-		err := r.run(ctx, r.args(c, "--output=json", "--metrics-file=", "--report="), io.Discard, &said)
-		return prepared{err, said.String()}
+		var messages bytes.Buffer
+		err := r.run(ctx, r.args(c, "--output=json", "--metrics-file=", "--report="), io.Discard, &messages)
+		return prepared{err, messages.String()}
 	})
 	if ctx.Err() != nil {
 		return abortable.Cause(ctx)
 	}
-	said, wrong := make([][]string, len(clusters)), make([]error, len(clusters))
+	messages, wrong := make([][]string, len(clusters)), make([]error, len(clusters))
 	for i, p := range all {
-		said[i] = lines(p.said)
+		messages[i] = lines(p.messages)
 		unreachable, is := errors.AsType[*connect.UnreachableError](p.err)
 		if is {
-			said[i] = append(said[i], fmt.Sprintf("warning: it cannot be reached, and fails if that is still so when its turn comes: %v", unreachable))
+			messages[i] = append(messages[i], fmt.Sprintf("warning: it cannot be reached, and fails if that is still so when its turn comes: %v", unreachable))
 			continue
 		}
 		wrong[i] = p.err
 	}
-	show.known(clusters, said)
+	show.known(clusters, messages)
 	if err := errors.Join(name(clusters, wrong)...); err != nil {
 		return errors.Join(err, errNothing)
 	}

@@ -70,7 +70,7 @@ const maxNamed = 10
 func PrintErrors(stderr io.Writer, faults []error) {
 	for _, c := range groupByCause(faults) {
 		text := c.text
-		if said := (kubeerr.LogInError{}); kubeerr.CredentialsRefused(c.first) && !errors.As(c.first, &said) {
+		if advised := (kubeerr.LogInError{}); kubeerr.CredentialsRefused(c.first) && !errors.As(c.first, &advised) {
 			text += "; " + kubeerr.LogInAdvice
 		}
 		plain.Message(stderr, "error: ", text)
