@@ -15,97 +15,93 @@ import (
 	"github.com/ordapply/ordapply/internal/outfile"
 )
 
-// Difference is a file in which a folder and a tree differ.
-type Difference struct {
-	Path string // slash-separated, below the folder
-	What string // "missing", "changed" or "not of this order"
-}
-
-// Compare returns in what a folder differs from the tree, by path. What other programs
-// keep beside the tree's own folders is not looked at.
-func (t *Tree) Compare(ctx context.Context, dir string) ([]Difference, error) {
-	there, err := t.list(dir)
+// Read reads what a folder has of an earlier export: the files below the tree's own
+// folders, and below those of another engine that the earlier export was for. What other
+// programs keep beside them is not looked at. It refuses a folder in which these hold what
+// no export wrote.
+func (t *Tree) Read(ctx context.Context, dir string) (map[string][]byte, error) {
+	tops, err := t.folders(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	var out []Difference
-	for _, name := range slices.Sorted(maps.Keys(t.Files)) {
-		if !there[name] {
-			out = append(out, Difference{name, "missing"})
-			continue
-		}
-		text, err := abortable.ReadFile(ctx, filepath.Join(dir, filepath.FromSlash(name)), "--output")
-		if err != nil {
-			return nil, err
-		}
-		if !bytes.Equal(text, t.Files[name]) {
-			out = append(out, Difference{name, "changed"})
-		}
-		delete(there, name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(there)) {
-		if t.Files[name] == nil {
-			out = append(out, Difference{name, "not of this order"})
-		}
-	}
-	return out, nil
-}
-
-// Write writes the files that differ, and removes those of an earlier export that this one
-// does not have. It returns the differences that there were.
-func (t *Tree) Write(ctx context.Context, dir string) ([]Difference, error) {
-	differences, err := t.Compare(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range differences {
-		text, wanted := t.Files[d.Path]
-		if wanted {
-			err = outfile.WriteBelow(ctx, dir, d.Path, 0o644, text)
-		} else {
-			err = outfile.RemoveBelow(dir, d.Path)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return differences, nil
-}
-
-// list returns the files below the folders that the tree has in a folder. It refuses a
-// folder in which these hold what no export wrote.
-func (t *Tree) list(dir string) (map[string]bool, error) {
-	files := map[string]bool{}
-	for _, top := range t.folders() {
+	files := map[string][]byte{}
+	for _, top := range tops {
 		err := filepath.WalkDir(filepath.Join(dir, top), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
 			name, err := filepath.Rel(dir, path)
-			files[filepath.ToSlash(name)] = true
+			if err != nil {
+				return err
+			}
+			files[filepath.ToSlash(name)], err = abortable.ReadFile(ctx, path, "--output")
 			return err
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
-	if len(files) == 0 {
+	if len(files) == 0 || t.isExport(files) {
 		return files, nil
 	}
-	for name := range t.Files {
-		if !strings.HasPrefix(name, "layers/") && files[name] {
-			return files, nil // an earlier export's
-		}
-	}
-	return nil, fmt.Errorf("%s has a folder %s that no export wrote: name another folder", dir, strings.Join(t.folders(), " or "))
+	return nil, fmt.Errorf("%s has files that no export wrote (%s): name another folder", dir, slices.Min(slices.Collect(maps.Keys(files))))
 }
 
-// folders returns the names of the tree's folders.
-func (t *Tree) folders() []string {
+// isExport reports whether an export wrote files.
+func (t *Tree) isExport(files map[string][]byte) bool {
+	for name := range files {
+		if _, ours := t.Files[name]; name != OptionsFile && ours && !strings.HasPrefix(name, "layers/") {
+			return true
+		}
+	}
+	return isOptions(files[OptionsFile])
+}
+
+// folders returns what the tree, or an earlier one, has in its folder.
+func (t *Tree) folders(ctx context.Context, dir string) ([]string, error) {
 	tops := map[string]bool{}
 	for name := range t.Files {
 		top, _, _ := strings.Cut(name, "/")
 		tops[top] = true
 	}
-	return slices.Sorted(maps.Keys(tops))
+	engine, err := earlierEngine(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(engineFolders(), engine) {
+		tops[engine] = true
+	}
+	return slices.Sorted(maps.Keys(tops)), nil
+}
+
+// engineFolders lists the folders for the objects of engines, which are named after these.
+func engineFolders() []string { return []string{"flux", "argocd"} }
+
+// Write writes the files that differ, and removes those of an earlier export that this one
+// does not have. It returns how many files it changed.
+func (t *Tree) Write(ctx context.Context, dir string) (int, error) {
+	there, err := t.Read(ctx, dir)
+	if err != nil {
+		return 0, err
+	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(there)), maps.Keys(t.Files))
+	slices.Sort(names)
+	changed := 0
+	for _, name := range slices.Compact(names) {
+		text, wanted := t.Files[name]
+		old, has := there[name]
+		switch {
+		case wanted && has && bytes.Equal(text, old):
+			continue
+		case wanted:
+			err = outfile.WriteBelow(ctx, dir, name, 0o644, text)
+		default:
+			err = outfile.RemoveBelow(dir, name)
+		}
+		if err != nil {
+			return changed, err
+		}
+		changed++
+	}
+	return changed, nil
 }

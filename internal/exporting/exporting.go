@@ -13,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/export"
 	"github.com/ordapply/ordapply/internal/export/argocd"
+	"github.com/ordapply/ordapply/internal/export/drift"
 	"github.com/ordapply/ordapply/internal/export/flux"
 	"github.com/ordapply/ordapply/internal/healthfiles"
 	"github.com/ordapply/ordapply/internal/orderfile"
@@ -43,12 +44,16 @@ on those before it and waits until its resources are ready by the same rules; fo
 Argo CD an Application with sync waves, one for each layer, or an ApplicationSet,
 with the health checks that Argo CD lacks. Publish the folder at --source. What the
 engine cannot keep of the order is an error that names each resource, or a warning
-with --lossy. The same stream gives the same files. --check compares a folder with
-what export would write now.`,
+with --lossy. The same stream gives the same files.
+
+The folder has the options in export.yaml, so that without --to they need not be
+repeated; flags that name files must be. --check writes nothing: it reports which
+gates, layers and manifests of a folder no longer match the order.`,
 		Example: `  kustomize build . | ordapply export --to flux --source oci://registry.example/shop -o deploy
-  ordapply export --to argocd -f app.yaml --source https://git.example/shop.git --path deploy -o deploy --check`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+  kustomize build . | ordapply export -o deploy
+  kustomize build . | ordapply export --check deploy`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.Register(cmd)
 	return cmd
@@ -59,9 +64,9 @@ func (f *exportFlags) Register(cmd *cobra.Command) {
 	f.Offline.Register(cmd)
 	f.HealthFlags.Register(cmd.Flags())
 	flags := cmd.Flags()
-	flags.StringVar(&f.to, "to", "", "the engine: flux or argocd")
+	flags.StringVar(&f.to, "to", "", "the engine: flux or argocd; by default the options that the folder was exported with are used again")
 	flags.StringVarP(&f.output, "output", "o", "", "folder to write")
-	flags.BoolVar(&f.check, "check", false, "write nothing; report in what the folder differs, with exit code 1 if it does")
+	flags.BoolVar(&f.check, "check", false, "write nothing; report what of the folder no longer matches the order, with exit code 1 if anything does not")
 	flags.BoolVar(&f.lossy, "lossy", false, "export although the engine cannot keep all of the order; what is lost is reported")
 	flags.StringVar(&f.flux.Name, "name", "app", "name of the engine's object, with which the names of the layers' objects begin")
 	flags.StringVar(&f.flux.Namespace, "engine-namespace", "", `namespace of the engine's objects; by default "flux-system" or "argocd"`)
@@ -84,7 +89,15 @@ const (
 	toArgoCD = "argocd"
 )
 
-func (f *exportFlags) run(cmd *cobra.Command) error {
+func (f *exportFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.nameFolder(args); err != nil {
+		return err
+	}
+	if f.to == "" {
+		if err := f.useOptions(cmd); err != nil {
+			return err
+		}
+	}
 	if err := f.complete(); err != nil {
 		return err
 	}
@@ -94,6 +107,9 @@ func (f *exportFlags) run(cmd *cobra.Command) error {
 	}
 	tree, err := f.export(s)
 	if err != nil {
+		return err
+	}
+	if err := tree.AddOptions(f.options(cmd.Flags())); err != nil {
 		return err
 	}
 	for _, remark := range tree.Remarks {
@@ -106,6 +122,20 @@ func (f *exportFlags) run(cmd *cobra.Command) error {
 		return f.compare(cmd, tree)
 	}
 	return f.write(cmd, tree)
+}
+
+// nameFolder takes the folder from the argument.
+func (f *exportFlags) nameFolder(args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case !f.check:
+		return usage.Errorf("name the folder to write with --output, and manifests with --filename")
+	case f.output != "":
+		return usage.Errorf("two folders are named, %s and --output=%s: name one", args[0], f.output)
+	}
+	f.output = args[0]
+	return nil
 }
 
 // export returns the tree for the engine.
@@ -191,17 +221,20 @@ func (f *exportFlags) reportLost(cmd *cobra.Command, lost []string) error {
 	return errors.Join(append(errs, errors.New("nothing was written: change what is named above, or accept it with --lossy"))...)
 }
 
-// compare reports in what the folder differs from the tree.
+// compare reports what of the folder does not match the order.
 func (f *exportFlags) compare(cmd *cobra.Command, tree *export.Tree) error {
-	differences, err := tree.Compare(cmd.Context(), f.output)
+	there, err := tree.Read(cmd.Context(), f.output)
 	if err != nil {
 		return err
 	}
-	for _, d := range differences {
-		plain.Fprintf(cmd.OutOrStdout(), "%s: %s\n", d.Path, d.What)
+	findings := drift.Find(tree.Files, there)
+	files := map[string]bool{}
+	for _, finding := range findings {
+		files[finding.Path] = true
+		plain.Fprintln(cmd.OutOrStdout(), finding.String())
 	}
-	if len(differences) > 0 {
-		return errors.New(plain.Sprintf("%s of %s no longer match the order: export again", plain.Count(len(differences), "file"), f.output))
+	if len(findings) > 0 {
+		return errors.New(plain.Sprintf("%s in %s of %s: it no longer matches the order", plain.Count(len(findings), "difference"), plain.Count(len(files), "file"), f.output))
 	}
 	plain.Fprintf(cmd.ErrOrStderr(), "%s matches the order: %s\n", f.output, plain.Count(len(tree.Files), "file"))
 	return nil
@@ -209,10 +242,10 @@ func (f *exportFlags) compare(cmd *cobra.Command, tree *export.Tree) error {
 
 // write writes the tree.
 func (f *exportFlags) write(cmd *cobra.Command, tree *export.Tree) error {
-	differences, err := tree.Write(cmd.Context(), f.output)
+	changed, err := tree.Write(cmd.Context(), f.output)
 	if err != nil {
 		return err
 	}
-	plain.Fprintf(cmd.ErrOrStderr(), "%s of %s written to %s\n", plain.Count(len(differences), "file"), plain.Count(len(tree.Files), "file"), f.output)
+	plain.Fprintf(cmd.ErrOrStderr(), "%s of %s written to %s\n", plain.Count(changed, "file"), plain.Count(len(tree.Files), "file"), f.output)
 	return nil
 }
