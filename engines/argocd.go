@@ -11,14 +11,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/engines/binaries"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
 // ArgoCD is a running Argo CD: its controllers of Applications and ApplicationSets, and
 // its server of repositories.
 type ArgoCD struct {
-	cluster *testcluster.Cluster
-	dir     string
+	cluster  *testcluster.Cluster
+	programs string
+	dir      string
 }
 
 // StartArgoCD runs Argo CD against a cluster until the test ends. It waits a second between
@@ -26,7 +28,8 @@ type ArgoCD struct {
 func StartArgoCD(t *testing.T, cluster *testcluster.Cluster) *ArgoCD {
 	t.Helper()
 	a := &ArgoCD{cluster: cluster, dir: t.TempDir()}
-	binary := program(t, "argocd")
+	a.programs = built(t, binaries.ArgoCD())
+	binary := filepath.Join(a.programs, "argocd")
 	redis, err := exec.LookPath("redis-server")
 	if err != nil {
 		testcluster.Skip(t, "redis-server (Debian: apt-get install redis-server)")
@@ -38,7 +41,8 @@ func StartArgoCD(t *testing.T, cluster *testcluster.Cluster) *ArgoCD {
 	_, reposPort, _ := strings.Cut(repos, ":")
 	_, metrics, _ := strings.Cut(local(freePort(t)), ":")
 	server := start(t, a.dir, "repo-server", binary, a.env(t, "argocd-repo-server"), "--address", "127.0.0.1", "--port", reposPort,
-		"--metrics-address", "127.0.0.1", "--metrics-port", metrics, "--redis", cache, "--disable-tls")
+		"--metrics-address", "127.0.0.1", "--metrics-port", metrics, "--redis", cache, "--disable-tls",
+		"--revision-cache-expiration", "1s", "--oci-layer-media-types", contentType)
 	server.untilAnswers(t, "http://127.0.0.1:"+metrics+"/healthz")
 	_, metrics, _ = strings.Cut(local(freePort(t)), ":")
 	start(t, a.dir, "application-controller", binary, a.env(t, "argocd-application-controller"), "--namespace", "argocd", "--metrics-port", metrics,
@@ -53,7 +57,9 @@ func StartArgoCD(t *testing.T, cluster *testcluster.Cluster) *ArgoCD {
 func (a *ArgoCD) prepare(t *testing.T) {
 	t.Helper()
 	a.cluster.Kubectl(t, "create", "namespace", "argocd")
-	a.cluster.Kubectl(t, "apply", "--server-side", "-k", filepath.Join(moduleDir(t, "argocd", "github.com/argoproj/argo-cd/v3"), "manifests", "crds"))
+	for _, folder := range binaries.ArgoCD().CRDFolders(a.programs) {
+		a.cluster.Kubectl(t, "apply", "--server-side", "-k", folder)
+	}
 	untilServed(t, a.cluster, "applications.argoproj.io", "appprojects.argoproj.io", "applicationsets.argoproj.io")
 	a.apply(t, installation)
 }
@@ -90,54 +96,80 @@ func (a *ArgoCD) Repository(name string) string {
 	return "file://" + filepath.Join(a.dir, name+".git")
 }
 
-// Publish commits an exported tree to a new repository, and applies the objects that
-// start it. health says whether the health checks of the tree are applied, too.
-func (a *ArgoCD) Publish(t *testing.T, tree, name string, health bool) {
+// Publish commits an exported tree to a new repository, with the tag v1, and applies the
+// objects that start it.
+func (a *ArgoCD) Publish(t *testing.T, tree, name string) {
 	t.Helper()
-	git := func(args ...string) {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = tree
-		cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.com", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.com")
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, string(out))
-	}
-	git("init", "-q", "-b", "main")
-	git("add", "-A")
-	git("commit", "-q", "-m", name)
-	git("clone", "-q", "--bare", tree, strings.TrimPrefix(a.Repository(name), "file://"))
-	for _, file := range []string{"argocd-cm.yaml", "application.yaml", "root.yaml", "applicationset.yaml"} {
-		path := filepath.Join(tree, "argocd", file)
-		if _, err := os.Stat(path); err == nil && (health || file != "argocd-cm.yaml") {
-			a.cluster.Kubectl(t, "apply", "--server-side", "--force-conflicts", "-f", path)
+	commit(t, tree, "v1")
+	git(t, tree, "clone", "-q", "--bare", ".", strings.TrimPrefix(a.Repository(name), "file://"))
+	a.Apply(t, tree, name)
+}
+
+// Republish commits a changed tree to the branch and with another tag, applies its
+// objects, and makes Argo CD look at the branch.
+func (a *ArgoCD) Republish(t *testing.T, tree, name, tag string) {
+	t.Helper()
+	commit(t, tree, tag)
+	git(t, tree, "push", "-q", "--force", a.Repository(name), "main", tag)
+	a.Apply(t, tree, name)
+	for app := range strings.FieldsSeq(a.cluster.Kubectl(t, "get", "applications", "-n", "argocd", "-o", "name")) {
+		if strings.HasPrefix(app, "application.argoproj.io/"+name) {
+			a.cluster.Kubectl(t, "annotate", "--overwrite", "-n", "argocd", app, "argocd.argoproj.io/refresh=hard")
 		}
 	}
+}
+
+// Apply applies the objects that start a tree, and its health checks before them.
+func (a *ArgoCD) Apply(t *testing.T, tree, name string) {
+	t.Helper()
+	for _, file := range []string{"argocd-cm.yaml", "application.yaml", "root.yaml", "applicationset.yaml"} {
+		path := filepath.Join(tree, "argocd", file)
+		if _, err := os.Stat(path); err == nil {
+			a.cluster.Kubectl(t, "apply", "--server-side", "--force-conflicts", "--field-manager", name+"-"+file, "-f", path)
+		}
+	}
+}
+
+// commit makes a repository of a folder, with a tag.
+func commit(t *testing.T, dir, tag string) {
+	t.Helper()
+	git(t, dir, "init", "-q", "-b", "main")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", tag)
+	git(t, dir, "tag", tag)
+}
+
+// git runs git in a folder.
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.com", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.com")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
 }
 
 // UntilSynced waits until the Applications whose names begin with the name are synced,
 // and as many as there should be.
 func (a *ArgoCD) UntilSynced(t *testing.T, name string, count int, limit time.Duration) {
 	t.Helper()
-	status := func() []string {
-		out, _ := a.cluster.TryKubectl("get", "applications", "-n", "argocd", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status.sync.status} {.status.operationState.phase} {.status.health.status} {.status.operationState.message} out of sync:{range .status.resources[?(@.status=="OutOfSync")]} {.kind}/{.name}{end}{"\n"}{end}`)
-		var lines []string
-		for line := range strings.Lines(out) {
-			if strings.HasPrefix(line, name) {
-				lines = append(lines, line)
-			}
-		}
-		return lines
-	}
 	wait(t, limit, func() bool {
 		done := 0
-		for _, line := range status() {
-			if strings.Contains(line, " Synced Succeeded ") {
+		for line := range strings.Lines(a.status()) {
+			if (strings.HasPrefix(line, name+" ") || strings.HasPrefix(line, name+"-")) && strings.Contains(line, " Synced Succeeded ") {
 				done++
 			}
 		}
 		return done == count
 	}, func() string {
-		return fmt.Sprintf("%d Applications are not synced after %s:\n%s", count, limit, strings.Join(status(), ""))
+		return fmt.Sprintf("%d Applications %s are not synced after %s:\n%s", count, name, limit, a.status())
 	})
+}
+
+// status returns what Argo CD says of its Applications, a line for each.
+func (a *ArgoCD) status() string {
+	out, _ := a.cluster.TryKubectl("get", "applications", "-n", "argocd", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status.sync.status} {.status.operationState.phase} {.status.health.status} {.status.operationState.message} out of sync:{range .status.resources[?(@.status=="OutOfSync")]} {.kind}/{.name}{end} {.status.conditions}{"\n"}{end}`)
+	return out
 }
 
 // installation is what an Argo CD without users and credentials has.

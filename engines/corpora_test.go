@@ -2,9 +2,9 @@ package engines
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,34 +50,74 @@ rules:
 - {group: external-secrets.io, kind: "*", readyWhen: "true"}
 `
 
+// corpus returns a real stream, and the flags with which it is planned.
+func corpus(t *testing.T, name string) (stream []byte, args []string) {
+	t.Helper()
+	stream, err := os.ReadFile(filepath.Join(corpora.Need(t), name+".yaml"))
+	require.NoError(t, err)
+	if name == "argo-cd" {
+		stream = append([]byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: argocd}\n---\n"), stream...)
+		return stream, []string{"-n", "argocd"}
+	}
+	return stream, nil
+}
+
+// healthRules returns the flags with the rules for what no operator runs here for.
+func healthRules(t *testing.T) []string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(rules), 0o600))
+	return []string{"--health-rules", file}
+}
+
 // Real streams without an order of their own: what is inferred is kept, too.
 func TestFluxOnRealStreams(t *testing.T) {
-	folder := corpora.Need(t)
-	for _, name := range []string{"jobset", "cert-manager", "cloudnative-pg", "argo-cd", "kube-prometheus"} {
+	for _, name := range []string{"jobset", "cert-manager", "cloudnative-pg", "argo-cd", "kube-prometheus", "gatekeeper"} {
 		t.Run(name, func(t *testing.T) {
-			stream, err := os.ReadFile(filepath.Join(folder, name+".yaml"))
-			require.NoError(t, err)
-			args := []string(nil)
-			if name == "argo-cd" {
-				args = []string{"-n", "argocd"}
-				stream = append([]byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: argocd}\n---\n"), stream...)
+			if name != "jobset" {
+				long(t)
 			}
+			stream, args := corpus(t, name)
 			cluster := withOperators(t)
 			flux := StartFlux(t, cluster)
-			from := logSize(t, cluster)
-			tree := filepath.Join(t.TempDir(), "tree")
-			file := filepath.Join(t.TempDir(), "rules.yaml")
-			require.NoError(t, os.WriteFile(file, []byte(rules), 0o600))
-			plan := planOf(t, stream, args...)
-			args = append(args, "--health-rules", file)
-			ordapply(t, stream, append([]string{"export", "--to", "flux", "--name", name, "--source", flux.Source(name), "--source-insecure", "--retry-interval", "10s", "--timeout", "90s", "-o", tree}, args...)...)
-			flux.Publish(t, tree, name)
-			var missing []string
-			wait(t, 2*time.Minute, func() bool {
-				missing, err = Unwritten(plan, cluster.AuditLog(), from, flux.Agent())
-				return err == nil && len(missing) == 0
-			}, func() string { return fmt.Sprintf("not written: %v, %v\n%s", missing, err, flux.status()) })
-			requireKept(t, cluster, plan, from, flux.Agent())
+			runFlux(t, cluster, flux, name, stream, args...)
 		})
 	}
+}
+
+// runFlux exports a stream, lets Flux apply it, and proves its order.
+func runFlux(t *testing.T, cluster *testcluster.Cluster, flux *Flux, name string, stream []byte, args ...string) time.Duration {
+	t.Helper()
+	plan, from := planOf(t, stream, args...), logSize(t, cluster)
+	tree := exportToFlux(t, flux, name, stream, nil, slices.Concat([]string{"--timeout", "90s"}, args, healthRules(t))...)
+	flux.Publish(t, tree, name)
+	untilWritten(t, cluster, plan, from, flux.Agent(), 4*time.Minute, flux.status)
+	return requireKept(t, cluster, plan, from, flux.Agent())
+}
+
+// The same streams in waves, and some with an Application for each layer.
+func TestArgoCDOnRealStreams(t *testing.T) {
+	for _, c := range []struct{ name, form string }{
+		{"jobset", "application"}, {"cert-manager", "application"}, {"cloudnative-pg", "application"}, {"kube-prometheus", "application"},
+		{"gatekeeper", "application"}, {"metallb", "application"}, {"external-secrets", "application"}, {"jobset", "app-of-apps"}, {"cert-manager", "app-of-apps"},
+	} {
+		t.Run(c.name+" as "+c.form, func(t *testing.T) {
+			if c.name != "jobset" || c.form != "application" {
+				long(t)
+			}
+			stream, args := corpus(t, c.name)
+			cluster := withOperators(t)
+			argocd := StartArgoCD(t, cluster)
+			runArgoCD(t, cluster, argocd, c.form, c.name, stream, args...)
+		})
+	}
+}
+
+// runArgoCD exports a stream, lets Argo CD sync it, and proves its order.
+func runArgoCD(t *testing.T, cluster *testcluster.Cluster, argocd *ArgoCD, form, name string, stream []byte, args ...string) time.Duration {
+	t.Helper()
+	plan, from := planOf(t, stream, args...), logSize(t, cluster)
+	argocd.Publish(t, exportToArgoCD(t, argocd, form, name, stream, slices.Concat(args, healthRules(t))...), name)
+	untilWritten(t, cluster, plan, from, argocd.Agent(), 4*time.Minute, argocd.status)
+	return requireKept(t, cluster, plan, from, argocd.Agent())
 }

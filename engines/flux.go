@@ -2,16 +2,14 @@ package engines
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/engines/binaries"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
@@ -26,24 +24,30 @@ type Flux struct {
 // looked at again after a second instead of 30.
 func StartFlux(t *testing.T, cluster *testcluster.Cluster) *Flux {
 	t.Helper()
-	dir := t.TempDir()
-	registry, source, kustomize := program(t, "registry"), program(t, "source-controller"), program(t, "kustomize-controller")
+	dir, programs := t.TempDir(), built(t, binaries.Flux())
 	cluster.Kubectl(t, "create", "namespace", "flux-system")
-	for _, module := range []string{"source-controller", "kustomize-controller"} {
-		cluster.Kubectl(t, "apply", "--server-side", "-k", filepath.Join(moduleDir(t, "flux", "github.com/fluxcd/"+module), "config", "crd"))
+	for _, folder := range binaries.Flux().CRDFolders(programs) {
+		cluster.Kubectl(t, "apply", "--server-side", "-k", folder)
 	}
 	untilServed(t, cluster, "ocirepositories.source.toolkit.fluxcd.io", "kustomizations.kustomize.toolkit.fluxcd.io")
 	env := []string{"KUBECONFIG=" + cluster.Kubeconfig, "RUNTIME_NAMESPACE=flux-system"}
-	f := &Flux{cluster: cluster, registry: local(freePort(t))}
-	_, port, _ := strings.Cut(f.registry, ":")
-	start(t, dir, "registry", registry, nil, "-port", port).untilAnswers(t, "http://"+f.registry+"/v2/")
+	f := &Flux{cluster: cluster, registry: StartRegistry(t)}
 	storage, health := local(freePort(t)), local(freePort(t))
-	start(t, dir, "source-controller", source, env, "--storage-path", t.TempDir(), "--storage-addr", storage, "--storage-adv-addr", storage,
+	start(t, dir, "source-controller", filepath.Join(programs, "source-controller"), env, "--storage-path", t.TempDir(), "--storage-addr", storage, "--storage-adv-addr", storage,
 		"--metrics-addr", local(freePort(t)), "--health-addr", health).untilAnswers(t, "http://"+health+"/readyz")
 	health = local(freePort(t))
-	start(t, dir, "kustomize-controller", kustomize, env, "--requeue-dependency", "1s", "--metrics-addr", local(freePort(t)), "--health-addr", health,
+	start(t, dir, "kustomize-controller", filepath.Join(programs, "kustomize-controller"), env, "--requeue-dependency", "1s", "--metrics-addr", local(freePort(t)), "--health-addr", health,
 		"--no-cross-namespace-refs", "--no-remote-bases").untilAnswers(t, "http://"+health+"/readyz")
 	return f
+}
+
+// StartRegistry runs a registry until the test ends, and returns its address.
+func StartRegistry(t *testing.T) string {
+	t.Helper()
+	address := local(freePort(t))
+	_, port, _ := strings.Cut(address, ":")
+	start(t, t.TempDir(), "registry", filepath.Join(built(t, binaries.Flux()), "registry"), nil, "-port", port).untilAnswers(t, "http://"+address+"/v2/")
+	return address
 }
 
 // Agent is the user agent that Flux writes with.
@@ -56,34 +60,51 @@ func (f *Flux) Source(name string) string { return "oci://" + f.registry + "/" +
 func (f *Flux) Publish(t *testing.T, tree, name string) {
 	t.Helper()
 	require.NoError(t, push(tree, f.registry+"/"+name+":latest"))
+	f.Apply(t, tree, name)
+}
+
+// Apply applies the source of a tree that was pushed, and then its Kustomizations.
+func (f *Flux) Apply(t *testing.T, tree, name string) {
+	t.Helper()
 	f.cluster.Kubectl(t, "apply", "-f", filepath.Join(tree, "flux", "source.yaml"))
-	f.cluster.Kubectl(t, "wait", "--for=condition=Ready", "--timeout=60s", "-n", "flux-system", "ocirepository/"+name)
+	f.cluster.Kubectl(t, "wait", "--for=condition=Ready", "--timeout=120s", "-n", "flux-system", "ocirepository/"+name)
 	f.cluster.Kubectl(t, "apply", "-f", filepath.Join(tree, "flux", "kustomizations.yaml"))
 }
 
-// UntilReady waits until all Kustomizations are ready.
-func (f *Flux) UntilReady(t *testing.T, limit time.Duration) {
+// Republish pushes a changed tree to the same tag, and makes Flux look at it.
+func (f *Flux) Republish(t *testing.T, tree, name string) {
+	t.Helper()
+	require.NoError(t, push(tree, f.registry+"/"+name+":latest"))
+	f.cluster.Kubectl(t, "apply", "-f", filepath.Join(tree, "flux", "kustomizations.yaml"))
+	f.cluster.Kubectl(t, "annotate", "--overwrite", "-n", "flux-system", "ocirepository/"+name, "reconcile.fluxcd.io/requestedAt="+time.Now().String())
+}
+
+// UntilReady waits until the Kustomizations whose names begin with the name are ready.
+func (f *Flux) UntilReady(t *testing.T, name string, limit time.Duration) {
 	t.Helper()
 	wait(t, limit, func() bool {
-		out, err := f.cluster.TryKubectl("get", "kustomizations", "-n", "flux-system", "-o", `jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}`)
-		lines := strings.Split(strings.TrimSpace(out), "\n")
-		return err == nil && !slices.ContainsFunc(lines, func(line string) bool { return line != "True" })
+		ready := 0
+		for line := range strings.Lines(f.conditions()) {
+			if !strings.HasPrefix(line, name+"-") {
+				continue
+			}
+			if !strings.Contains(line, ": True ") {
+				return false
+			}
+			ready++
+		}
+		return ready > 0
 	}, func() string { return fmt.Sprintf("Flux is not done after %s:\n%s", limit, f.status()) })
+}
+
+// conditions returns what Flux says of its Kustomizations, a line for each.
+func (f *Flux) conditions() string {
+	out, _ := f.cluster.TryKubectl("get", "kustomizations", "-n", "flux-system", "-o", `jsonpath={range .items[*]}{.metadata.name}: {.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].reason} {.status.conditions[?(@.type=="Ready")].message}{"\n"}{end}`)
+	return out
 }
 
 // status returns what Flux says of its Kustomizations, and what it complained of.
 func (f *Flux) status() string {
-	conditions, _ := f.cluster.TryKubectl("get", "kustomizations", "-n", "flux-system", "-o", `jsonpath={range .items[*]}{.metadata.name}: {.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].message}{"\n"}{end}`)
 	events, _ := f.cluster.TryKubectl("get", "events", "-n", "flux-system", "--field-selector=type=Warning", "-o", `jsonpath={range .items[*]}{.involvedObject.name}: {.message}{"\n"}{end}`)
-	return conditions + events
-}
-
-// moduleDir returns the folder of a module that a wrapper module pins.
-func moduleDir(t *testing.T, wrapper, module string) string {
-	t.Helper()
-	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
-	cmd.Dir, cmd.Env = wrapper, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	out, err := cmd.Output()
-	require.NoError(t, err, module)
-	return strings.TrimSpace(string(out))
+	return f.conditions() + events
 }

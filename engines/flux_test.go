@@ -8,19 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/auditlog"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
 // exportToFlux exports a stream under a name; change, if not nil, changes the tree's
 // Kustomizations.
-func exportToFlux(t *testing.T, f *Flux, name string, stream []byte, change func(string) string) string {
+func exportToFlux(t *testing.T, f *Flux, name string, stream []byte, change func(string) string, args ...string) string {
 	t.Helper()
 	tree := filepath.Join(t.TempDir(), "tree")
-	ordapply(t, stream, "export", "--to", "flux", "--name", name, "--source", f.Source(name), "--source-insecure", "--retry-interval", "10s", "-o", tree)
+	ordapply(t, stream, append([]string{"export", "--to", "flux", "--name", name, "--source", f.Source(name), "--source-insecure", "--retry-interval", "10s", "-o", tree}, args...)...)
 	if change != nil {
 		file := filepath.Join(tree, "flux", "kustomizations.yaml")
 		text, err := os.ReadFile(file)
@@ -39,72 +37,99 @@ func without(field string) func(string) string {
 	}
 }
 
+// The subtests share a cluster, each with its own namespace.
 func TestFlux(t *testing.T) {
 	cluster := testcluster.Start(t, "--ready-after", "500ms..2s")
 	flux := StartFlux(t, cluster)
-	t.Run("examples/shop", func(t *testing.T) {
-		stream := shop(t)
-		from := logSize(t, cluster)
-		flux.Publish(t, exportToFlux(t, flux, "shop", stream, nil), "shop")
-		flux.UntilReady(t, 3*time.Minute)
-		requireKept(t, cluster, planOf(t, stream), from, flux.Agent())
-	})
-	t.Run("a claim in an earlier layer than its Pod", func(t *testing.T) {
-		stream := []byte(claimStream)
-		from := logSize(t, cluster)
-		flux.Publish(t, exportToFlux(t, flux, "claim", stream, nil), "claim")
-		flux.UntilReady(t, 2*time.Minute)
-		requireKept(t, cluster, planOf(t, stream), from, flux.Agent())
-	})
-	t.Run("without dependsOn the witness finds the order broken", func(t *testing.T) {
-		stream := inNamespace(layersStream, "loose")
-		from := logSize(t, cluster)
-		flux.Publish(t, exportToFlux(t, flux, "loose", stream, without("dependsOn")), "loose")
-		flux.UntilReady(t, 2*time.Minute)
-		proof, err := Prove(planOf(t, stream), cluster.AuditLog(), from, flux.Agent())
-		require.NoError(t, err)
-		require.Empty(t, proof.Missing)
-		require.NotEmpty(t, proof.Broken())
-	})
-	t.Run("nothing comes after a layer that fails", func(t *testing.T) {
-		stream := inNamespace(strings.Replace(layersStream, "localcluster/ready-after: 5s", "localcluster/behaviour: never-ready", 1), "failing")
-		flux.Publish(t, exportToFlux(t, flux, "failing", stream, nil), "failing")
-		time.Sleep(45 * time.Second) // its timeout is 30s
-		requireNotWritten(t, cluster, auditlog.Key{Resource: "configmaps", Namespace: "failing", Name: "after"})
-		cluster.Kubectl(t, "get", "deployment", "-n", "failing", "db")
-	})
-	t.Run("a custom resource holds the gate until its status says so", func(t *testing.T) {
-		stream := inNamespace(gizmoStream, "gizmo")
-		after := auditlog.Key{Resource: "configmaps", Namespace: "gizmo", Name: "after"}
-		flux.Publish(t, exportToFlux(t, flux, "gizmo", stream, nil), "gizmo")
-		wait(t, time.Minute, func() bool { _, err := cluster.TryKubectl("get", "gizmo", "-n", "gizmo", "g"); return err == nil }, func() string { return "no Gizmo" })
-		time.Sleep(12 * time.Second) // two polls of Flux
-		requireNotWritten(t, cluster, after)
-		cluster.Kubectl(t, "patch", "gizmo", "-n", "gizmo", "g", "--subresource=status", "--type=merge", "-p", `{"status":{"level":"high"}}`)
-		wait(t, time.Minute, func() bool { return isWritten(t, cluster, after) }, func() string { return "the gate never opened" })
-	})
-	t.Run("without healthCheckExprs it does not", func(t *testing.T) {
-		stream := inNamespace(strings.ReplaceAll(gizmoStream, "izmo", "adget"), "gadget")
-		after := auditlog.Key{Resource: "configmaps", Namespace: "gadget", Name: "after"}
-		flux.Publish(t, exportToFlux(t, flux, "gadget", stream, without("healthCheckExprs")), "gadget")
-		wait(t, time.Minute, func() bool { return isWritten(t, cluster, after) }, func() string { return "the trap is closed by something else" })
+	t.Run("shared", func(t *testing.T) {
+		t.Run("examples/shop", func(t *testing.T) {
+			t.Parallel()
+			stream, from := shop(t), logSize(t, cluster)
+			flux.Publish(t, exportToFlux(t, flux, "shop", stream, nil), "shop")
+			flux.UntilReady(t, "shop", 4*time.Minute)
+			requireKept(t, cluster, planOf(t, stream), from, flux.Agent())
+		})
+		t.Run("a claim in an earlier layer than its Pod", func(t *testing.T) {
+			t.Parallel()
+			stream, from := []byte(claimStream), logSize(t, cluster)
+			flux.Publish(t, exportToFlux(t, flux, "claim", stream, nil), "claim")
+			flux.UntilReady(t, "claim", 3*time.Minute)
+			requireKept(t, cluster, planOf(t, stream), from, flux.Agent())
+		})
+		t.Run("without dependsOn the order is broken", func(t *testing.T) {
+			t.Parallel()
+			stream, from := inNamespace(layersStream, "loose"), logSize(t, cluster)
+			flux.Publish(t, exportToFlux(t, flux, "loose", stream, without("dependsOn")), "loose")
+			flux.UntilReady(t, "loose", 3*time.Minute)
+			requireBroken(t, cluster, planOf(t, stream), from, flux.Agent())
+		})
+		t.Run("nothing comes after a layer that fails", func(t *testing.T) {
+			t.Parallel()
+			flux.Publish(t, exportToFlux(t, flux, "failing", failingStream("failing"), nil), "failing")
+			wait(t, 3*time.Minute, func() bool { return strings.Contains(flux.conditions(), "failing-data: False HealthCheckFailed") }, flux.status)
+			staysUnwritten(t, cluster, 0, configMap("failing", "after"), 12*time.Second)
+			cluster.Kubectl(t, "get", "deployment", "-n", "failing", "db")
+		})
+		// The least that Flux waits is 30s, so that this is what an export writes for less.
+		t.Run("a timeout of 10s counts as 30s", func(t *testing.T) {
+			t.Parallel()
+			tree := exportToFlux(t, flux, "short", failingStream("short"), func(text string) string { return strings.Replace(text, "timeout: 30s", "timeout: 10s", 1) })
+			flux.Publish(t, tree, "short")
+			wait(t, 2*time.Minute, func() bool { return exists(cluster, "deployment", "short", "db") }, flux.status)
+			begin := time.Now()
+			wait(t, 3*time.Minute, func() bool { return strings.Contains(flux.conditions(), "short-data: False HealthCheckFailed") }, flux.status)
+			require.Greater(t, time.Since(begin), 25*time.Second)
+		})
+		t.Run("a custom resource holds the gate until its status says so", func(t *testing.T) {
+			t.Parallel()
+			after := configMap("gizmo", "after")
+			flux.Publish(t, exportToFlux(t, flux, "gizmo", inNamespace(gizmoStream, "gizmo"), nil), "gizmo")
+			wait(t, 2*time.Minute, func() bool { return exists(cluster, "gizmo", "gizmo", "g") }, flux.status)
+			staysUnwritten(t, cluster, 0, after, 12*time.Second) // two polls of Flux
+			cluster.Kubectl(t, "patch", "gizmo", "-n", "gizmo", "g", "--subresource=status", "--type=merge", "-p", `{"status":{"level":"high"}}`)
+			untilIsWritten(t, cluster, 0, after, 2*time.Minute, flux.status)
+		})
+		t.Run("without healthCheckExprs it does not", func(t *testing.T) {
+			t.Parallel()
+			stream := inNamespace(strings.ReplaceAll(gizmoStream, "izmo", "adget"), "gadget")
+			flux.Publish(t, exportToFlux(t, flux, "gadget", stream, without("healthCheckExprs")), "gadget")
+			untilIsWritten(t, cluster, 0, configMap("gadget", "after"), 2*time.Minute, flux.status)
+		})
+		t.Run("a new revision goes through the layers again", func(t *testing.T) {
+			t.Parallel()
+			first, second := revisions("again")
+			flux.Publish(t, exportToFlux(t, flux, "again", first, nil), "again")
+			flux.UntilReady(t, "again", 3*time.Minute)
+			from := logSize(t, cluster)
+			flux.Republish(t, exportToFlux(t, flux, "again", second, nil), "again")
+			untilIsWritten(t, cluster, from, configMap("again", "after"), 3*time.Minute, flux.status)
+			requireRevision(t, cluster, planOf(t, second), from, flux.Agent(), flux.status)
+		})
+		// No order is claimed: what Flux deletes, it deletes at once.
+		t.Run("a deletion leaves nothing", func(t *testing.T) {
+			t.Parallel()
+			stream := deletionStream("gone")
+			tree := exportToFlux(t, flux, "gone", stream, nil)
+			flux.Publish(t, tree, "gone")
+			flux.UntilReady(t, "gone", 3*time.Minute)
+			cluster.Kubectl(t, "delete", "-f", filepath.Join(tree, "flux", "kustomizations.yaml"), "--timeout=120s")
+			for _, left := range [][2]string{{"deployment", "db"}, {"deployment", "site"}, {"configmap", "after"}, {"serviceaccount", "last"}, {"crd", "things.gone.example"}} {
+				wait(t, time.Minute, func() bool { return !exists(cluster, left[0], "gone", left[1]) }, func() string { return left[1] + " is still there\n" + flux.status() })
+			}
+			cluster.Kubectl(t, "get", "namespace", "gone") // never pruned: see the notes of the export
+		})
 	})
 }
 
-// isWritten reports whether an object was written by anybody, dry runs left out.
-func isWritten(t *testing.T, cluster *testcluster.Cluster, key auditlog.Key) bool {
+// requireRevision proves the order of a second revision, and that it has pruned.
+func requireRevision(t *testing.T, cluster *testcluster.Cluster, plan Plan, from int64, agent string, status func() string) {
 	t.Helper()
-	requests, err := auditlog.Requests(cluster.AuditLog(), 0)
+	namespace := plan.Steps[0].Name
+	cluster.Kubectl(t, "wait", "--for=condition=Available", "--timeout=60s", "-n", namespace, "deployment/db")
+	proof, err := ProveRevision(plan, cluster.AuditLog(), from, agent, "db", "after")
 	require.NoError(t, err)
-	for _, r := range requests {
-		if r.Key == key && !r.DryRun && r.Code < 300 && (r.Verb == "patch" || r.Verb == "create") {
-			return true
-		}
-	}
-	return false
-}
-
-func requireNotWritten(t *testing.T, cluster *testcluster.Cluster, key auditlog.Key) {
-	t.Helper()
-	assert.False(t, isWritten(t, cluster, key), "%v was written", key)
+	require.Empty(t, proof.Missing)
+	require.Empty(t, proof.Broken())
+	wait(t, time.Minute, func() bool { return !exists(cluster, "configmap", namespace, "middle") }, func() string { return "middle was not pruned\n" + status() })
+	cluster.Kubectl(t, "get", "configmap", "-n", namespace, "stays")
 }

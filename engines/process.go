@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/engines/binaries"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
@@ -94,15 +95,24 @@ func freePort(t *testing.T) int {
 // local returns the address of a port of this machine.
 func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
-// program returns the path of a program that `make engines` builds. Without it the test is
-// skipped by name.
-func program(t *testing.T, name string) string {
+// built returns the folder of an engine's programs and CRDs, which `make engines` builds
+// into a cache. Without it the test is skipped by name.
+func built(t *testing.T, engine binaries.Engine) string {
 	t.Helper()
-	path, err := testcluster.Find("engines/" + name)
-	if err != nil {
-		testcluster.Skip(t, name+" (run `make engines`)")
+	dir, err := engine.Dir(engine.Name)
+	require.NoError(t, err)
+	if _, err := os.Stat(dir); err != nil {
+		testcluster.Skip(t, engine.Name+" (run `make engines`)")
 	}
-	return path
+	return dir
+}
+
+// long skips a test by name unless all tests of the engines were asked for.
+func long(t *testing.T) {
+	t.Helper()
+	if os.Getenv("ORDAPPLY_ENGINES") != "all" {
+		t.Skip("left out: it takes minutes (make test-engines runs it)")
+	}
 }
 
 // wait polls until a condition holds, and fails with the text if it does not in time.

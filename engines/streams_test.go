@@ -3,14 +3,18 @@ package engines
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/test/auditlog"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
@@ -59,14 +63,83 @@ func logSize(t *testing.T, cluster *testcluster.Cluster) int64 {
 	return info.Size()
 }
 
-// requireKept proves that an engine has kept all gates of a plan.
-func requireKept(t *testing.T, cluster *testcluster.Cluster, plan Plan, from int64, agent string) {
+// requireKept proves that an engine has kept all gates of a plan, and returns how long it
+// took from the first write to the last resource that became ready.
+func requireKept(t *testing.T, cluster *testcluster.Cluster, plan Plan, from int64, agent string) time.Duration {
 	t.Helper()
 	proof, err := Prove(plan, cluster.AuditLog(), from, agent)
 	require.NoError(t, err)
 	require.Empty(t, proof.Missing)
 	require.Empty(t, proof.Broken())
 	t.Logf("%s: %d gates, none passed early; %s from the first write to the last resource that became ready", agent, len(proof.Gates), proof.Took.Round(100*time.Millisecond))
+	return proof.Took
+}
+
+// requireBroken proves that the witness finds gates that were passed early.
+func requireBroken(t *testing.T, cluster *testcluster.Cluster, plan Plan, from int64, agent string) {
+	t.Helper()
+	proof, err := Prove(plan, cluster.AuditLog(), from, agent)
+	require.NoError(t, err)
+	require.Empty(t, proof.Missing)
+	require.NotEmpty(t, proof.Broken(), "the trap is closed by something else")
+	t.Logf("broken as expected: %v", proof.Broken())
+}
+
+// untilWritten waits until an agent has written all resources of a plan.
+func untilWritten(t *testing.T, cluster *testcluster.Cluster, plan Plan, from int64, agent string, limit time.Duration, status func() string) {
+	t.Helper()
+	var missing []string
+	var err error
+	wait(t, limit, func() bool {
+		missing, err = Unwritten(plan, cluster.AuditLog(), from, agent)
+		return err == nil && len(missing) == 0
+	}, func() string { return fmt.Sprintf("not written: %v, %v\n%s", missing, err, status()) })
+}
+
+// configMap is the key of a ConfigMap.
+func configMap(namespace, name string) auditlog.Key {
+	return auditlog.Key{Resource: "configmaps", Namespace: namespace, Name: name}
+}
+
+// untilIsWritten waits until an object is written.
+func untilIsWritten(t *testing.T, cluster *testcluster.Cluster, from int64, key auditlog.Key, limit time.Duration, status func() string) {
+	t.Helper()
+	wait(t, limit, func() bool { return isWritten(t, cluster, from, key) }, func() string { return fmt.Sprintf("%v was not written in %s\n%s", key, limit, status()) })
+}
+
+// isWritten reports whether an object was written after an offset of the log, by any
+// client; dry runs and writes of its status do not count.
+func isWritten(t *testing.T, cluster *testcluster.Cluster, from int64, key auditlog.Key) bool {
+	t.Helper()
+	requests, err := auditlog.Requests(cluster.AuditLog(), from)
+	require.NoError(t, err)
+	return slices.ContainsFunc(requests, func(r auditlog.Request) bool {
+		return r.Key == key && !r.DryRun && r.Subresource == "" && r.Code < 300 && (r.Verb == "patch" || r.Verb == "create" || r.Verb == "update")
+	})
+}
+
+// staysUnwritten requires that an object is not written for some time.
+func staysUnwritten(t *testing.T, cluster *testcluster.Cluster, from int64, key auditlog.Key, during time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(during); time.Now().Before(end); time.Sleep(time.Second) {
+		require.False(t, isWritten(t, cluster, from, key), "%v was written", key)
+	}
+}
+
+// exists reports whether the cluster has an object.
+func exists(cluster *testcluster.Cluster, kind, namespace, name string) bool {
+	_, err := cluster.TryKubectl("get", kind, "-n", namespace, name)
+	return err == nil
+}
+
+// edit replaces a text in a file of a tree.
+func edit(t *testing.T, tree, file, old, changed string) {
+	t.Helper()
+	path := filepath.Join(tree, filepath.FromSlash(file))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(text), old)
+	require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), old, changed)), 0o600))
 }
 
 // inNamespace returns a stream with another namespace.
@@ -152,3 +225,55 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: after, namespace: NAMESPACE, annotations: {ordapply.dev/layer: o/web, ordapply.dev/wave: "1"}}
 `
+
+// failingStream is layersStream with a Deployment that is never ready.
+func failingStream(namespace string) []byte {
+	return inNamespace(strings.Replace(layersStream, "localcluster/ready-after: 5s", "localcluster/behaviour: never-ready", 1), namespace)
+}
+
+// revisions returns two revisions of a stream: the second changes what is in an early
+// layer and what is in a late one, and has no more a ConfigMap of a layer between them.
+func revisions(namespace string) (first, second []byte) {
+	middle := `---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: middle, namespace: NAMESPACE, annotations: {ordapply.dev/layer: o/middle, ordapply.dev/wave: "1"}}
+data: {a: b}
+`
+	stay := strings.ReplaceAll(middle, "name: middle", "name: stays")
+	stream := strings.Replace(layersStream, `ordapply.dev/wave: "1"`, `ordapply.dev/wave: "2"`, 1) + stay
+	first = inNamespace(stream+middle, namespace)
+	stream = strings.Replace(stream, "db:1", "db:2", 1)
+	return first, inNamespace(strings.Replace(stream, "data: {a: b}", "data: {a: c}", 1), namespace)
+}
+
+// deletionStream has four layers, and a CRD.
+func deletionStream(namespace string) []byte {
+	return inNamespace(strings.Replace(layersStream, "localcluster/ready-after: 5s", "localcluster/ready-after: 1s", 1)+`---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: last, namespace: NAMESPACE, annotations: {ordapply.dev/layer: o/last, ordapply.dev/wave: "2"}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: site, namespace: NAMESPACE, annotations: {ordapply.dev/layer: o/last, ordapply.dev/wave: "2"}}
+spec:
+  selector: {matchLabels: {app: site}}
+  template:
+    metadata: {labels: {app: site}}
+    spec: {containers: [{name: site, image: "site:1"}]}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.NAMESPACE.example}
+spec:
+  group: NAMESPACE.example
+  names: {kind: Thing, plural: things, singular: thing}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+---
+apiVersion: NAMESPACE.example/v1
+kind: Thing
+metadata: {name: thing, namespace: NAMESPACE, annotations: {ordapply.dev/layer: o/web, ordapply.dev/wave: "1"}}
+`, namespace)
+}

@@ -80,12 +80,21 @@ type moments struct{ written, ready time.Time }
 // sightings are the moments of the objects that an audit log has.
 type sightings map[auditlog.Key]*moments
 
-// of returns the moments of a resource. The plural of some kinds is the kind itself.
+// of returns the moments of a resource. The plural of some kinds is the kind itself. A
+// plan without a cluster has a namespace for kinds whose CRD is not in the stream, such as
+// one that Gatekeeper makes of a ConstraintTemplate; they may have none.
 func (s sightings) of(r resource) *moments {
-	if at := s[r.key()]; at != nil {
-		return at
+	for _, plural := range []string{object.GuessPlural(r.Kind), strings.ToLower(r.Kind)} {
+		for _, namespace := range []string{r.Namespace, ""} {
+			if at := s[auditlog.Key{Resource: plural, Namespace: namespace, Name: r.Name}]; at != nil {
+				return at
+			}
+		}
+		if object.IsNative(r.Group) {
+			break
+		}
 	}
-	return s[auditlog.Key{Resource: strings.ToLower(r.Kind), Namespace: r.Namespace, Name: r.Name}]
+	return nil
 }
 
 // Unwritten names the resources of a plan that an agent has not written yet.
@@ -121,25 +130,101 @@ func Prove(plan Plan, log string, from int64, agent string) (Proof, error) {
 	if len(p.Missing) > 0 {
 		return p, nil
 	}
+	p.compare(plan, seen, func(resource) bool { return true })
+	p.Took = took(seen)
+	return p, p.something()
+}
+
+// ProveRevision is Prove for a run in which only some resources changed: it compares
+// these, by name, with each other.
+func ProveRevision(plan Plan, log string, from int64, agent string, changed ...string) (Proof, error) {
+	requests, err := auditlog.Requests(log, from)
+	if err != nil {
+		return Proof{}, err
+	}
+	seen := observe(requests, agent)
+	var p Proof
+	among := func(r resource) bool { return slices.Contains(changed, r.Name) }
 	for _, s := range plan.Steps {
-		for _, earlier := range plan.gates(s) {
-			at, other := seen.of(s.resource), seen.of(earlier.Earlier)
-			earlier.Later, earlier.Margin = s.resource, at.written.Sub(other.written)
-			switch {
-			case !earlier.Ready:
-			case other.ready.IsZero():
-				p.Missing = append(p.Missing, earlier.Earlier.String()+" was never ready, and "+s.String()+" was written")
-			default:
-				earlier.Margin = at.written.Sub(other.ready)
-			}
-			p.Gates = append(p.Gates, earlier)
+		if among(s.resource) && seen.of(s.resource) == nil {
+			p.Missing = append(p.Missing, s.String()+" was never written")
 		}
 	}
-	if len(p.Gates) == 0 {
-		return p, errors.New("the plan has no gate: nothing is proven")
+	if len(p.Missing) == 0 {
+		p.compare(plan, seen, among)
 	}
-	p.Took = took(seen)
-	return p, nil
+	return p, p.something()
+}
+
+// compare adds the gates between the resources that count.
+func (p *Proof) compare(plan Plan, seen sightings, counts func(resource) bool) {
+	for _, s := range plan.Steps {
+		if !counts(s.resource) {
+			continue
+		}
+		for _, g := range plan.gates(s) {
+			if !counts(g.Earlier) {
+				continue
+			}
+			at, other := seen.of(s.resource), seen.of(g.Earlier)
+			g.Later, g.Margin = s.resource, at.written.Sub(other.written)
+			switch {
+			case !g.Ready:
+			case other.ready.IsZero():
+				p.Missing = append(p.Missing, g.Earlier.String()+" was never ready, and "+s.String()+" was written")
+			default:
+				g.Margin = at.written.Sub(other.ready)
+			}
+			p.Gates = append(p.Gates, g)
+		}
+	}
+}
+
+// something returns an error if nothing is proven.
+func (p *Proof) something() error {
+	if len(p.Gates) == 0 && len(p.Missing) == 0 {
+		return errors.New("the plan has no gate: nothing is proven")
+	}
+	return nil
+}
+
+// ProveDeletion reads an audit log from an offset, and compares the deletion of what
+// others waited for with the moment at which these were gone. Missing has what was not
+// deleted.
+func ProveDeletion(plan Plan, log string, from int64, agent string) (Proof, error) {
+	requests, err := auditlog.Requests(log, from)
+	if err != nil {
+		return Proof{}, err
+	}
+	deleted, gone := sightings{}, sightings{}
+	for _, r := range requests {
+		if r.Code >= 300 || r.DryRun || !slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) {
+			continue
+		}
+		if r.Verb == "delete" && deleted[r.Key] == nil && strings.Contains(r.UserAgent, agent) {
+			deleted[r.Key] = &moments{written: r.Arrived}
+		}
+		if deleted[r.Key] != nil {
+			gone[r.Key] = &moments{written: r.Answered} // until the last write of anybody
+		}
+	}
+	var p Proof
+	for _, s := range plan.Steps {
+		if deleted.of(s.resource) == nil {
+			p.Missing = append(p.Missing, s.String())
+		}
+	}
+	for _, s := range plan.Steps {
+		for _, g := range plan.gates(s) {
+			before, after := deleted.of(g.Earlier), gone.of(s.resource)
+			if before == nil || after == nil {
+				continue
+			}
+			g.Later, g.Margin = s.resource, before.written.Sub(after.written)
+			p.Gates = append(p.Gates, g)
+		}
+	}
+	return p, p.something()
 }
 
 // gates returns what a step waits for across waves: resources, and those of layers.
@@ -228,10 +313,10 @@ func isReady(r auditlog.Request) bool {
 		Metadata struct{ Generation int64 }
 		Spec     struct{ Replicas *int64 }
 		Status   struct {
-			ObservedGeneration                                                                     int64
-			UpdatedReplicas, AvailableReplicas, ReadyReplicas, DesiredNumberScheduled, NumberReady int64
-			Phase                                                                                  string
-			Conditions                                                                             []struct{ Type, Status string }
+			ObservedGeneration                                                                               int64
+			Replicas, UpdatedReplicas, AvailableReplicas, ReadyReplicas, DesiredNumberScheduled, NumberReady int64
+			Phase                                                                                            string
+			Conditions                                                                                       []struct{ Type, Status string }
 		}
 	}
 	if json.Unmarshal(r.Object, &obj) != nil {
@@ -247,7 +332,7 @@ func isReady(r auditlog.Request) bool {
 	current := s.ObservedGeneration >= obj.Metadata.Generation
 	switch r.Resource {
 	case "deployments":
-		return current && s.UpdatedReplicas == replicas && s.AvailableReplicas == replicas
+		return current && s.Replicas == replicas && s.UpdatedReplicas == replicas && s.AvailableReplicas == replicas
 	case "statefulsets":
 		return current && s.UpdatedReplicas == replicas && s.ReadyReplicas == replicas
 	case "daemonsets":

@@ -15,7 +15,8 @@ import (
 
 // Check is what defines when objects are healthy and when they are degraded.
 type Check struct {
-	// Namespace and Name restrict the check to one object; an empty Name means all.
+	// Namespace and Name restrict the check to one object; an empty Name means all. An
+	// object without a namespace is in each: where its CRD is unknown, it may get none.
 	Namespace, Name string
 	Ready, Failed   string // CEL over self; "" for none
 }
@@ -46,7 +47,7 @@ func NeedsLibraries(script string) bool {
 func (c Check) script() (string, error) {
 	var out strings.Builder
 	if c.Name != "" {
-		out.WriteString("if obj.metadata.name == " + quote(c.Name) + " and (obj.metadata.namespace or \"\") == " + quote(c.Namespace) + " then\n")
+		out.WriteString("if obj.metadata.name == " + quote(c.Name) + " and (obj.metadata.namespace or " + quote(c.Namespace) + ") == " + quote(c.Namespace) + " then\n")
 	} else {
 		out.WriteString("do\n")
 	}

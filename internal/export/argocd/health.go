@@ -23,12 +23,16 @@ var kindsFile string
 
 // applicationHealth is the health check of an Application: Argo CD has none, so that an
 // Application of Applications waits for none of them. The one that its pages show takes a
-// layer for healthy before it was synced, if no kind of the layer has a health check.
+// layer for healthy before it was synced, if no kind of the layer has a health check. With
+// another revision in its spec, an Application has the status of the one before until
+// Argo CD has compared it.
 const applicationHealth = `local hs = {status = "Progressing", message = ""}
 if obj.status ~= nil and obj.status.health ~= nil and obj.status.sync ~= nil then
   hs.status = obj.status.health.status
   if hs.status == "Missing" then hs.status = "Progressing" end
-  if hs.status == "Healthy" and obj.status.sync.status ~= "Synced" then hs.status = "Progressing" end
+  local compared = obj.status.sync.comparedTo
+  local revision = compared ~= nil and compared.source ~= nil and compared.source.targetRevision
+  if hs.status == "Healthy" and (obj.status.sync.status ~= "Synced" or revision ~= obj.spec.source.targetRevision) then hs.status = "Progressing" end
 end
 return hs
 `
@@ -162,6 +166,9 @@ func (e *exporter) remark() {
 	}
 	if timeouts {
 		e.tree.Remarks = append(e.tree.Remarks, "Argo CD waits without a limit: timeouts of layers are not kept")
+	}
+	if e.options.Form == AppOfApps {
+		e.tree.Remarks = append(e.tree.Remarks, "name a tag or a commit with --source-ref, another for each revision: Applications that follow a branch sync a new commit all at once")
 	}
 	e.tree.Remarks = append(e.tree.Remarks, "Argo CD never deletes CustomResourceDefinitions with their Application")
 	e.tree.RemarkSecrets(e.Stream)

@@ -87,8 +87,13 @@ func TestChecksOfSingleObjects(t *testing.T) {
 	require.NoError(t, err)
 	checks, err := health.ParseArgoCD(map[string]string{"resource.customizations.health.lab.example_Gizmo": script})
 	require.NoError(t, err)
-	for name, phase := range map[string]string{"one": "One", "two": "Up"} {
-		obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "lab.example/v1", "kind": "Gizmo", "metadata": map[string]any{"name": name, "namespace": "shop"}, "status": map[string]any{"phase": phase}}}
+	for _, c := range []struct{ namespace, name, phase string }{
+		{"shop", "one", "One"}, {"shop", "two", "Up"}, {"other", "one", "Up"},
+		{"", "one", "One"}, // cluster-scoped, which an export cannot know without the CRD
+	} {
+		name := c.namespace + "/" + c.name
+		obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "lab.example/v1", "kind": "Gizmo", "metadata": map[string]any{"name": c.name}, "status": map[string]any{"phase": c.phase}}}
+		obj.SetNamespace(c.namespace)
 		require.Equal(t, health.Ready, (&health.Assessor{ArgoCD: checks}).Assess(obj).Verdict, name)
 		obj.Object["status"] = map[string]any{"phase": "else"}
 		require.Equal(t, health.Progressing, (&health.Assessor{ArgoCD: checks}).Assess(obj).Verdict, name)

@@ -61,7 +61,9 @@ func (e *exporter) expressionsOf(u int, kind schema.GroupVersionKind, steps []in
 			continue
 		}
 		if strings.HasPrefix(c.Rule, "annotation ") {
-			named = append(named, fmt.Sprintf("metadata.name == %s && metadata.?namespace.orValue(\"\") == %s ? (%s)", strconv.Quote(obj.GetName()), strconv.Quote(obj.GetNamespace()), x["current"]))
+			// Where the stream does not have the CRD, an object with a namespace may get none.
+			namespace := strconv.Quote(obj.GetNamespace())
+			named = append(named, fmt.Sprintf("metadata.name == %s && metadata.?namespace.orValue(%s) == %s ? (%s)", strconv.Quote(obj.GetName()), namespace, namespace, x["current"]))
 			continue
 		}
 		general = x
