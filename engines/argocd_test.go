@@ -64,6 +64,7 @@ func TestArgoCD(t *testing.T) {
 			edit(t, tree, "layers/web/configmap-half-after.yaml", `sync-wave: "2"`, `sync-wave: "1.5"`)
 			argocd.Publish(t, tree, "half")
 			argocd.UntilSynced(t, "half", 1, 3*time.Minute)
+			cluster.Kubectl(t, "wait", "--for=condition=Available", "--timeout=60s", "-n", "half", "deployment/db")
 			requireBroken(t, cluster, planOf(t, stream), from, argocd.Agent())
 		})
 		for _, form := range forms() {
@@ -93,23 +94,40 @@ func TestArgoCD(t *testing.T) {
 				t.Parallel()
 				name := "gone-" + form
 				stream := deletionStream(name)
-				tree := exportToArgoCD(t, argocd, form, name, stream)
-				argocd.Publish(t, tree, name)
-				argocd.UntilSynced(t, name, applications(t, form, tree), 4*time.Minute)
-				from := logSize(t, cluster)
-				kind := "application"
-				if form == "applicationset" {
-					kind = form
-				}
-				cluster.Kubectl(t, "delete", kind, "-n", "argocd", name, "--timeout=180s")
-				proof, err := ProveDeletion(planOf(t, stream), cluster.AuditLog(), from, argocd.Agent())
-				require.NoError(t, err)
+				proof := deleteFromArgoCD(t, cluster, argocd, form, name, stream, func(string) {})
 				require.ElementsMatch(t, []string{"Namespace/" + name, "CustomResourceDefinition/things." + name + ".example"}, proof.Missing)
 				require.Empty(t, proof.Broken())
 				t.Logf("%d gates in reverse", len(proof.Gates))
 			})
 		}
+		t.Run("without its finalizer an ApplicationSet deletes all at once", func(t *testing.T) {
+			t.Parallel()
+			proof := deleteFromArgoCD(t, cluster, argocd, "applicationset", "hasty", deletionStream("hasty"), func(tree string) {
+				edit(t, tree, "argocd/applicationset.yaml", "metadata:\n  finalizers:\n  - resources-finalizer.argocd.argoproj.io\n  name: hasty\n", "metadata:\n  name: hasty\n")
+			})
+			require.NotEmpty(t, proof.Broken(), "the trap is closed by something else")
+		})
 	})
+}
+
+// deleteFromArgoCD lets Argo CD sync a stream, deletes what started that, and returns what
+// the audit log has of the deletion.
+func deleteFromArgoCD(t *testing.T, cluster *testcluster.Cluster, argocd *ArgoCD, form, name string, stream []byte, change func(tree string)) Proof {
+	t.Helper()
+	tree := exportToArgoCD(t, argocd, form, name, stream)
+	change(tree)
+	argocd.Publish(t, tree, name)
+	argocd.UntilSynced(t, name, applications(t, form, tree), 4*time.Minute)
+	from := logSize(t, cluster)
+	kind := "application"
+	if form == "applicationset" {
+		kind = form
+	}
+	cluster.Kubectl(t, "delete", kind, "-n", "argocd", name, "--timeout=180s")
+	wait(t, 2*time.Minute, func() bool { return !strings.Contains("\n"+argocd.status(), "\n"+name) }, argocd.status)
+	proof, err := ProveDeletion(planOf(t, stream), cluster.AuditLog(), from, argocd.Agent())
+	require.NoError(t, err)
+	return proof
 }
 
 // documentedHealth is the health check of Applications that Argo CD's pages show.

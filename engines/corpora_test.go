@@ -48,6 +48,10 @@ rules:
 - {group: postgresql.cnpg.io, kind: "*", readyWhen: "true"}
 - {group: monitoring.coreos.com, kind: "*", readyWhen: "true"}
 - {group: external-secrets.io, kind: "*", readyWhen: "true"}
+- {group: config.gatekeeper.sh, kind: "*", readyWhen: "true"}
+- {group: constraints.gatekeeper.sh, kind: "*", readyWhen: "true"}
+- {group: expansion.gatekeeper.sh, kind: "*", readyWhen: "true"}
+- {group: mutations.gatekeeper.sh, kind: "*", readyWhen: "true"}
 `
 
 // corpus returns a real stream, and the flags with which it is planned.

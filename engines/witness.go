@@ -130,7 +130,7 @@ func Prove(plan Plan, log string, from int64, agent string) (Proof, error) {
 	if len(p.Missing) > 0 {
 		return p, nil
 	}
-	p.compare(plan, seen, func(resource) bool { return true })
+	p.compare(plan, seen, plan.gates, func(resource) bool { return true })
 	p.Took = took(seen)
 	return p, p.something()
 }
@@ -151,18 +151,18 @@ func ProveRevision(plan Plan, log string, from int64, agent string, changed ...s
 		}
 	}
 	if len(p.Missing) == 0 {
-		p.compare(plan, seen, among)
+		p.compare(plan, seen, plan.closure, among)
 	}
 	return p, p.something()
 }
 
-// compare adds the gates between the resources that count.
-func (p *Proof) compare(plan Plan, seen sightings, counts func(resource) bool) {
+// compare adds the gates of steps between the resources that count.
+func (p *Proof) compare(plan Plan, seen sightings, gates func(planStep) []Gate, counts func(resource) bool) {
 	for _, s := range plan.Steps {
 		if !counts(s.resource) {
 			continue
 		}
-		for _, g := range plan.gates(s) {
+		for _, g := range gates(s) {
 			if !counts(g.Earlier) {
 				continue
 			}
@@ -243,6 +243,31 @@ func (p Plan) gates(s planStep) []Gate {
 		for _, other := range p.Steps {
 			if p.isWithin(other, b.Layer) {
 				out = append(out, Gate{Earlier: other.resource, Ready: other.Gate == "ready"})
+			}
+		}
+	}
+	return out
+}
+
+// closure returns the gates of a step, and those of what it waits for: in a revision the
+// resources between two that changed need not change.
+func (p Plan) closure(s planStep) []Gate {
+	steps := map[auditlog.Key]planStep{}
+	for _, other := range p.Steps {
+		steps[other.key()] = other
+	}
+	var out []Gate
+	type end struct {
+		auditlog.Key
+		ready bool
+	}
+	seen := map[end]bool{}
+	for next := []planStep{s}; len(next) > 0; next = next[1:] {
+		for _, g := range p.gates(next[0]) {
+			if key := (end{g.Earlier.key(), g.Ready}); !seen[key] {
+				seen[key] = true
+				out = append(out, g)
+				next = append(next, steps[key.Key])
 			}
 		}
 	}

@@ -132,7 +132,9 @@ func (e *exporter) applicationSet() object {
 	}
 	return object{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet",
-		"metadata": object{"name": e.options.Name, "namespace": e.options.Namespace},
+		// Without its finalizer it is gone at once, and its Applications all together,
+		// whatever deletionOrder says.
+		"metadata": object{"name": e.options.Name, "namespace": e.options.Namespace, "finalizers": []string{finalizer}},
 		"spec": object{
 			"goTemplate": true, "goTemplateOptions": []string{"missingkey=error"},
 			"generators": []object{{"list": object{"elements": elements}}},
