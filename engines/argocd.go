@@ -112,11 +112,13 @@ func (a *ArgoCD) Republish(t *testing.T, tree, name, tag string) {
 	commit(t, tree, tag)
 	git(t, tree, "push", "-q", "--force", a.Repository(name), "main", tag)
 	a.Apply(t, tree, name)
+	refresh := []string{"annotate", "--overwrite", "-n", "argocd"}
 	for app := range strings.FieldsSeq(a.cluster.Kubectl(t, "get", "applications", "-n", "argocd", "-o", "name")) {
 		if strings.HasPrefix(app, "application.argoproj.io/"+name) {
-			a.cluster.Kubectl(t, "annotate", "--overwrite", "-n", "argocd", app, "argocd.argoproj.io/refresh=hard")
+			refresh = append(refresh, app)
 		}
 	}
+	a.cluster.Kubectl(t, append(refresh, "argocd.argoproj.io/refresh=hard")...)
 }
 
 // Apply applies the objects that start a tree, and its health checks before them.

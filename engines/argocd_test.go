@@ -203,7 +203,7 @@ func TestArgoCDApplicationsWithoutHealth(t *testing.T) {
 		from := logSize(t, cluster)
 		argocd.Republish(t, exportToArgoCD(t, argocd, "app-of-apps", "branch", second), "branch", "v2")
 		untilIsWritten(t, cluster, from, configMap("branch", "after"), 2*time.Minute, argocd.status)
-		time.Sleep(10 * time.Second) // until db is ready, too
+		time.Sleep(20 * time.Second) // until db is ready, too
 		proof, err := ProveRevision(planOf(t, second), cluster.AuditLog(), from, argocd.Agent(), "db", "after")
 		require.NoError(t, err)
 		require.NotEmpty(t, append(proof.Broken(), proof.Missing...), "the trap is closed by something else")

@@ -243,7 +243,7 @@ data: {a: b}
 	stay := strings.ReplaceAll(middle, "name: middle", "name: stays")
 	stream := strings.Replace(layersStream, `ordapply.dev/wave: "1"`, `ordapply.dev/wave: "2"`, 1) + stay
 	first = inNamespace(stream+middle, namespace)
-	stream = strings.Replace(stream, "db:1", "db:2", 1)
+	stream = strings.Replace(strings.Replace(stream, "db:1", "db:2", 1), "ready-after: 5s", "ready-after: 15s", 1)
 	return first, inNamespace(strings.Replace(stream, "data: {a: b}", "data: {a: c}", 1), namespace)
 }
 

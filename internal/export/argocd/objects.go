@@ -130,6 +130,10 @@ func (e *exporter) applicationSet() object {
 	for i := range all {
 		all[i] = i
 	}
+	spec := e.spec("layers/{{.layer}}", all)
+	// The rolling sync takes this off the Applications, and prunes only if it was there; a
+	// layer that is not pruned is never synced, and holds up those after it.
+	spec["syncPolicy"].(object)["automated"] = object{"prune": true}
 	return object{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet",
 		// Without its finalizer it is gone at once, and its Applications all together,
@@ -141,7 +145,7 @@ func (e *exporter) applicationSet() object {
 			"strategy":   object{"type": "RollingSync", "deletionOrder": "Reverse", "rollingSync": object{"steps": steps}},
 			"template": object{
 				"metadata": object{"name": e.options.Name + "-{{.layer}}", "labels": object{layerLabel: "{{.layer}}"}, "annotations": object{compareOptions: serverSideDiff}, "finalizers": []string{finalizer}},
-				"spec":     e.spec("layers/{{.layer}}", all),
+				"spec":     spec,
 			},
 		},
 	}
