@@ -170,7 +170,7 @@ func (a *ArgoCD) UntilSynced(t *testing.T, name string, count int, limit time.Du
 
 // status returns what Argo CD says of its Applications, a line for each.
 func (a *ArgoCD) status() string {
-	out, _ := a.cluster.TryKubectl("get", "applications", "-n", "argocd", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status.sync.status} {.status.operationState.phase} {.status.health.status} {.status.operationState.message} out of sync:{range .status.resources[?(@.status=="OutOfSync")]} {.kind}/{.name}{end} {.status.conditions}{"\n"}{end}`)
+	out, _ := a.cluster.TryKubectl("get", "applications", "-n", "argocd", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status.sync.status} {.status.operationState.phase} {.status.health.status} {.status.operationState.message} out of sync:{range .status.resources[?(@.status=="OutOfSync")]} {.kind}/{.name}{end} failed:{range .status.operationState.syncResult.resources[?(@.status=="SyncFailed")]} {.kind}/{.name}: {.message}{end} {.status.conditions}{"\n"}{end}`)
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/object"
 )
 
 // NativeCondition returns the condition, in CEL over self, of a native object that engines
@@ -54,6 +55,28 @@ func IsFollowed(units []Unit, u int) bool {
 // HasNoStatus reports whether the stream has the CRD of a kind, and the CRD defines no
 // status: nothing can say then whether an object is ready.
 func (s *Stream) HasNoStatus(kind schema.GroupVersionKind) bool {
+	spec := s.crdOf(kind.GroupKind())
+	if spec == nil {
+		return false
+	}
+	versions, _, _ := unstructured.NestedSlice(spec, "versions")
+	return !slices.ContainsFunc(versions, func(v any) bool {
+		version, _ := v.(map[string]any)
+		_, subresource, _ := unstructured.NestedMap(version, "subresources", "status")
+		_, field, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema", "properties", "status")
+		return version["name"] == kind.Version && (subresource || field)
+	})
+}
+
+// IsOfUnknownCRD reports whether an object is of a kind that is neither native nor defined
+// by a CRD of the stream.
+func (s *Stream) IsOfUnknownCRD(obj *unstructured.Unstructured) bool {
+	kind := obj.GroupVersionKind().GroupKind()
+	return !object.IsNative(kind.Group) && s.crdOf(kind) == nil
+}
+
+// crdOf returns the spec of the stream's CRD of a kind; nil if there is none.
+func (s *Stream) crdOf(kind schema.GroupKind) map[string]any {
 	for i, step := range s.Plan.Steps {
 		if !step.ID.IsCRD() {
 			continue
@@ -61,16 +84,9 @@ func (s *Stream) HasNoStatus(kind schema.GroupVersionKind) bool {
 		spec, _ := s.Object(i).Object["spec"].(map[string]any)
 		group, _, _ := unstructured.NestedString(spec, "group")
 		name, _, _ := unstructured.NestedString(spec, "names", "kind")
-		if group != kind.Group || name != kind.Kind {
-			continue
+		if group == kind.Group && name == kind.Kind {
+			return spec
 		}
-		versions, _, _ := unstructured.NestedSlice(spec, "versions")
-		return !slices.ContainsFunc(versions, func(v any) bool {
-			version, _ := v.(map[string]any)
-			_, subresource, _ := unstructured.NestedMap(version, "subresources", "status")
-			_, field, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema", "properties", "status")
-			return version["name"] == kind.Version && (subresource || field)
-		})
 	}
-	return false
+	return nil
 }

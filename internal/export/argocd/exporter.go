@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ordapply/ordapply/internal/export"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -93,6 +94,7 @@ func (e *exporter) lose(step int, detail string) {
 // Annotations that Argo CD reads.
 const (
 	syncOptions  = "argocd.argoproj.io/sync-options"
+	skipDryRun   = "SkipDryRunOnMissingResource=true"
 	ignoreHealth = "argocd.argoproj.io/ignore-healthcheck" // an Application is healthy without it
 )
 
@@ -107,12 +109,21 @@ func (e *exporter) annotations(step int) map[string]string {
 	} else if !slices.Contains(e.units[e.of[step]].Checks, step) {
 		out[ignoreHealth] = "true"
 	}
+	options := given[syncOptions]
 	switch {
-	case given[syncOptions] != "":
+	case options != "":
 	case given["ordapply.dev/lifecycle"] == "keep" || given["helm.sh/resource-policy"] == "keep" || e.Plan.Steps[step].ID.IsNamespace():
-		out[syncOptions] = "Prune=false,Delete=false"
+		options = "Prune=false,Delete=false"
 	case given["ordapply.dev/on-immutable"] == "recreate":
-		out[syncOptions] = "Force=true,Replace=true"
+		options = "Force=true,Replace=true"
+	}
+	// Argo CD refuses a whole sync for a kind that is not served yet, such as one that a
+	// controller of an earlier wave defines.
+	if e.IsOfUnknownCRD(obj) && !strings.Contains(options, skipDryRun) {
+		options = strings.TrimPrefix(options+","+skipDryRun, ",")
+	}
+	if options != given[syncOptions] {
+		out[syncOptions] = options
 	}
 	return out
 }
