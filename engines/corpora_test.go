@@ -95,7 +95,7 @@ func runFlux(t *testing.T, cluster *testcluster.Cluster, flux *Flux, name string
 	plan, from := planOf(t, stream, args...), logSize(t, cluster)
 	tree := exportToFlux(t, flux, name, stream, nil, slices.Concat([]string{"--timeout", "90s"}, args, healthRules(t))...)
 	flux.Publish(t, tree, name)
-	untilWritten(t, cluster, plan, from, flux.Agent(), 4*time.Minute, flux.status)
+	untilWritten(t, cluster, plan, from, flux.Agent(), 8*time.Minute, flux.status)
 	return requireKept(t, cluster, plan, from, flux.Agent())
 }
 
@@ -103,7 +103,7 @@ func runFlux(t *testing.T, cluster *testcluster.Cluster, flux *Flux, name string
 func TestArgoCDOnRealStreams(t *testing.T) {
 	for _, c := range []struct{ name, form string }{
 		{"jobset", "application"}, {"cert-manager", "application"}, {"cloudnative-pg", "application"}, {"kube-prometheus", "application"},
-		{"gatekeeper", "application"}, {"metallb", "application"}, {"external-secrets", "application"}, {"jobset", "app-of-apps"}, {"cert-manager", "app-of-apps"},
+		{"gatekeeper", "application"}, {"online-boutique", "application"}, {"external-secrets", "application"}, {"jobset", "app-of-apps"}, {"cert-manager", "app-of-apps"},
 	} {
 		t.Run(c.name+" as "+c.form, func(t *testing.T) {
 			if c.name != "jobset" || c.form != "application" {
@@ -122,6 +122,6 @@ func runArgoCD(t *testing.T, cluster *testcluster.Cluster, argocd *ArgoCD, form,
 	t.Helper()
 	plan, from := planOf(t, stream, args...), logSize(t, cluster)
 	argocd.Publish(t, exportToArgoCD(t, argocd, form, name, stream, slices.Concat(args, healthRules(t))...), name)
-	untilWritten(t, cluster, plan, from, argocd.Agent(), 4*time.Minute, argocd.status)
+	untilWritten(t, cluster, plan, from, argocd.Agent(), 8*time.Minute, argocd.status)
 	return requireKept(t, cluster, plan, from, argocd.Agent())
 }
