@@ -4,76 +4,30 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/export"
-	"github.com/ordapply/ordapply/internal/export/argocd"
 	"github.com/ordapply/ordapply/internal/export/drift"
-	"github.com/ordapply/ordapply/internal/export/flux"
-	"github.com/ordapply/ordapply/internal/test/plancase"
-	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 )
 
-// stream has three layers; one has a custom resource, another a claim that waits for its
-// Pod.
-const stream = `
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: db, namespace: shop, annotations: {ordapply.dev/layer: o/data, ordapply.dev/wave: "0"}}
-spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: "db:1"}]}}}
----
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: files, namespace: shop, annotations: {ordapply.dev/layer: o/data, ordapply.dev/wave: "0"}}
-spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
----
-apiVersion: lab.example/v1
-kind: Gizmo
-metadata: {name: g, namespace: shop, annotations: {ordapply.dev/layer: o/queue, ordapply.dev/wave: "1", ordapply.dev/ready-when: 'self.status.level == "high"'}}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: login, namespace: shop, annotations: {ordapply.dev/layer: o/queue, ordapply.dev/wave: "1"}}
-stringData: {password: hunter2}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: shop, annotations: {ordapply.dev/layer: o/web, ordapply.dev/wave: "2"}}
-spec: {selector: {matchLabels: {a: w}}, template: {metadata: {labels: {a: w}}, spec: {containers: [{name: c, image: "web:1"}], volumes: [{name: v, persistentVolumeClaim: {claimName: files}}]}}}
-`
-
-// trees returns the stream's trees by engine, or form of Argo CD.
+// trees returns the trees that an export wrote of one stream, by engine, or form of Argo
+// CD. The stream has three layers; one has a custom resource, another a claim that waits
+// for its Pod.
 func trees(t *testing.T) map[string]map[string][]byte {
 	t.Helper()
-	resources := plancase.Parse(t, []byte(stream))
-	plan, err := ordering.Build(resources, ordering.Options{})
-	require.NoError(t, err)
-	s := &export.Stream{Plan: plan, Objects: map[object.ID]*unstructured.Unstructured{}, Assessor: &health.Assessor{}}
-	for _, r := range resources {
-		s.Objects[r.ID] = &unstructured.Unstructured{Object: r.Object}
-	}
 	out := map[string]map[string][]byte{}
-	keep := func(name string, tree *export.Tree, err error) {
+	for _, name := range []string{"flux", "application", "app-of-apps", "applicationset"} {
+		archive, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
 		require.NoError(t, err)
-		require.NoError(t, tree.AddOptions(map[string]any{"to": name, "source": "oci://r/x"}, nil))
-		out[name] = tree.Files
-	}
-	tree, err := flux.Export(s, flux.Options{
-		Name: "shop", Namespace: "flux-system", Source: flux.Source{Kind: "OCIRepository", URL: "oci://r/x", Ref: "latest"},
-		Interval: time.Hour, Retry: time.Minute, Timeout: 5 * time.Minute,
-	})
-	keep("flux", tree, err)
-	for _, form := range argocd.Forms() {
-		tree, err := argocd.Export(s, argocd.Options{Name: "shop", Namespace: "argocd", Form: form, RepoURL: "oci://r/x", Revision: "main", Project: "default", Server: "https://kubernetes.default.svc"})
-		keep(form, tree, err)
+		out[name] = map[string][]byte{}
+		for _, file := range archive.Files {
+			out[name][file.Name] = file.Data
+		}
 	}
 	return out
 }
