@@ -48,6 +48,7 @@ rules:
 - {group: postgresql.cnpg.io, kind: "*", readyWhen: "true"}
 - {group: monitoring.coreos.com, kind: "*", readyWhen: "true"}
 - {group: external-secrets.io, kind: "*", readyWhen: "true"}
+- {group: generators.external-secrets.io, kind: "*", readyWhen: "true"}
 - {group: config.gatekeeper.sh, kind: "*", readyWhen: "true"}
 - {group: constraints.gatekeeper.sh, kind: "*", readyWhen: "true"}
 - {group: expansion.gatekeeper.sh, kind: "*", readyWhen: "true"}
@@ -103,7 +104,7 @@ func runFlux(t *testing.T, cluster *testcluster.Cluster, flux *Flux, name string
 func TestArgoCDOnRealStreams(t *testing.T) {
 	for _, c := range []struct{ name, form string }{
 		{"jobset", "application"}, {"cert-manager", "application"}, {"cloudnative-pg", "application"}, {"kube-prometheus", "application"},
-		{"gatekeeper", "application"}, {"online-boutique", "application"}, {"external-secrets", "application"}, {"jobset", "app-of-apps"}, {"cert-manager", "app-of-apps"},
+		{"gatekeeper", "application"}, {"external-secrets", "application"}, {"jobset", "app-of-apps"}, {"cert-manager", "app-of-apps"},
 	} {
 		t.Run(c.name+" as "+c.form, func(t *testing.T) {
 			if c.name != "jobset" || c.form != "application" {

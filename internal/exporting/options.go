@@ -15,37 +15,48 @@ import (
 	"github.com/ordapply/ordapply/internal/usage"
 )
 
-// What a tree keeps of the flags that it was exported with.
-var (
-	// alwaysKept are flags whose values are kept even where they are defaults, so that
-	// another default changes no tree.
-	alwaysKept = []string{"to", "name", "engine-namespace", "source", "source-ref", "path"}
-	// keptFor are flags of one engine, kept in the same way.
-	keptFor = map[string][]string{
-		toFlux:   {"source-kind", "source-insecure", "interval", "retry-interval", "timeout"},
-		toArgoCD: {"form", "project", "server"},
+// alwaysKept lists flags whose values a tree keeps even where they are defaults, so that
+// another default changes no tree.
+func alwaysKept() []string {
+	return []string{"to", "name", "engine-namespace", "source", "source-ref", "path"}
+}
+
+// keptFor lists flags of one engine that are kept in the same way.
+func keptFor(engine string) []string {
+	if engine == toFlux {
+		return []string{"source-kind", "source-insecure", "interval", "retry-interval", "timeout"}
 	}
-	// keptIfGiven are flags that shape the plan.
-	keptIfGiven = []string{"lossy", "namespace", "frame", "hooks", "prerequisites", "prerequisite-kinds", "selector", "strict-readiness"}
-	// fileFlags name files, whose places differ between machines: only that they were
-	// given is kept.
-	fileFlags = []string{"order", "chart", "health-rules", "argocd-cm", "argocd-health"}
-	// neverKept are flags of one run: where the stream is, and what to do with the tree.
-	neverKept = []string{"filename", "recursive", "kustomize", "enable-alpha-plugins", "enable-exec", "require-order", "output", "check"}
-)
+	return []string{"form", "project", "server"}
+}
+
+// keptIfGiven lists flags that shape the plan.
+func keptIfGiven() []string {
+	return []string{"lossy", "namespace", "frame", "hooks", "prerequisites", "prerequisite-kinds", "selector", "strict-readiness"}
+}
+
+// fileFlags lists flags that name files, whose places differ between machines: a tree
+// keeps only that they were given.
+func fileFlags() []string {
+	return []string{"order", "chart", "health-rules", "argocd-cm", "argocd-health"}
+}
+
+// neverKept lists flags of one run: where the stream is, and what to do with the tree.
+func neverKept() []string {
+	return []string{"filename", "recursive", "kustomize", "enable-alpha-plugins", "enable-exec", "require-order", "output", "check"}
+}
 
 // options returns the flags that the tree keeps, and the names of those that name files.
 func (f *exportFlags) options(flags *pflag.FlagSet) (kept map[string]any, files []string) {
 	kept = map[string]any{}
-	for _, name := range slices.Concat(alwaysKept, keptFor[f.to]) {
+	for _, name := range slices.Concat(alwaysKept(), keptFor(f.to)) {
 		kept[name] = valueOf(flags.Lookup(name))
 	}
-	for _, name := range keptIfGiven {
+	for _, name := range keptIfGiven() {
 		if flag := flags.Lookup(name); flag.Changed {
 			kept[name] = valueOf(flag)
 		}
 	}
-	for _, name := range fileFlags {
+	for _, name := range fileFlags() {
 		if flags.Lookup(name).Changed {
 			files = append(files, name)
 		}
@@ -79,7 +90,7 @@ func (f *exportFlags) useOptions(cmd *cobra.Command) error {
 	flags := cmd.Flags()
 	for _, name := range slices.Sorted(maps.Keys(saved.Options)) {
 		flag := flags.Lookup(name)
-		if flag == nil || slices.Contains(neverKept, name) || slices.Contains(fileFlags, name) {
+		if flag == nil || slices.Contains(neverKept(), name) || slices.Contains(fileFlags(), name) {
 			return errors.New(plain.Sprintf("%s of %s has an option %q that this version does not know: export with --to and all flags", export.OptionsFile, f.output, name))
 		}
 		if flag.Changed {
