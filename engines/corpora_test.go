@@ -104,7 +104,7 @@ func runFlux(t *testing.T, cluster *testcluster.Cluster, flux *Flux, name string
 func TestArgoCDOnRealStreams(t *testing.T) {
 	for _, c := range []struct{ name, form string }{
 		{"jobset", "application"}, {"cert-manager", "application"}, {"cloudnative-pg", "application"}, {"kube-prometheus", "application"},
-		{"gatekeeper", "application"}, {"external-secrets", "application"}, {"jobset", "app-of-apps"}, {"cert-manager", "app-of-apps"},
+		{"gatekeeper", "application"}, {"flux", "application"}, {"jobset", "app-of-apps"}, {"cert-manager", "app-of-apps"},
 	} {
 		t.Run(c.name+" as "+c.form, func(t *testing.T) {
 			if c.name != "jobset" || c.form != "application" {
