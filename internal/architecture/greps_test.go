@@ -65,7 +65,6 @@ func greps() []grep {
 		{"inventory", `inventory`, "applyset/doc.go"},
 		{"apply set", `apply.?set`, "cmd/ordapply/applyset.go"},
 		{"immutable field", `immutable`, "internal/invalid/immutable.go"},
-		{"drift", `drift`, "preview/preview.go"},
 	}
 }
 

@@ -22,7 +22,7 @@ func (c *comparison) application() {
 		c.settle("metadata", "finalizers")
 	}
 	if c.want.at("spec", "syncPolicy", "automated") != nil && c.have.at("spec", "syncPolicy", "automated") == nil {
-		c.say("is not synced by itself", own+" is applied only when somebody syncs it, and what waits for it waits", "restore spec.syncPolicy.automated")
+		c.say("is not synced automatically", own+" is applied only when it is synced by hand, and the layers after it wait for that", "restore spec.syncPolicy.automated")
 		c.settle("spec", "syncPolicy", "automated")
 	}
 }

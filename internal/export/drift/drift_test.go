@@ -101,7 +101,7 @@ func TestFindings(t *testing.T) {
 			"ConfigMap argocd-cm has no health check of Applications: Argo CD waits for no layer; restore data[resource.customizations.health.argoproj.io_Application]",
 			"ConfigMap argocd-cm differs, data[\"resource.customizations.other\"] was added"}},
 		{"synced by hand", "app-of-apps", apps + "web.yaml", "    automated:\n      prune: true\n      selfHeal: true\n", "", []string{
-			"Application shop-web is not synced by itself: layer web is applied only when somebody syncs it, and what waits for it waits; restore spec.syncPolicy.automated"}},
+			"Application shop-web is not synced automatically: layer web is applied only when it is synced by hand, and the layers after it wait for that; restore spec.syncPolicy.automated"}},
 		{"one less Application", "app-of-apps", apps + "web.yaml", "", "", []string{"Application shop-web is missing: its layer is never applied, and no later layer waits for it; export again"}},
 		{"another step", "applicationset", "argocd/applicationset.yaml", "          values:\n          - web\n", "          values:\n          - site\n", []string{
 			"ApplicationSet shop has no step with layer web in its rolling sync: Argo CD never syncs it; add it to step 3",

@@ -54,7 +54,7 @@ func withIt(kind string) string {
 	}[kind]
 }
 
-// compare compares two versions of an object. What is about gates is said first and in
+// compare compares two versions of an object. Differences of gates are reported first, in
 // the engine's words; a copy then has the order's values, so that the rest is compared
 // field by field.
 func (f *finder) compare(want, have document) {
