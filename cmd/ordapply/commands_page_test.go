@@ -190,7 +190,7 @@ func variablesRead(t *testing.T) []string {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && slices.Contains([]string{"localcluster", "test", "bin", ".git", "examples", "docs"}, entry.Name()):
+		case entry.IsDir() && slices.Contains([]string{"localcluster", "engines", "test", "bin", ".git", "examples", "docs"}, entry.Name()):
 			return fs.SkipDir
 		case entry.IsDir(), filepath.Ext(path) != ".go", strings.HasSuffix(path, "_test.go"):
 			return nil

@@ -43,12 +43,11 @@ the engine keeps their order: for Flux a Kustomization for each layer, which dep
 on those before it and waits until its resources are ready by the same rules; for
 Argo CD an Application with sync waves, one for each layer, or an ApplicationSet,
 with the health checks that Argo CD lacks. Publish the folder at --source. What the
-engine cannot keep of the order is an error that names each resource, or a warning
-with --lossy. The same stream gives the same files.
+engine cannot keep is an error, or a warning with --lossy.
 
-The folder has the options in export.yaml, so that without --to they need not be
-repeated; flags that name files must be. --check writes nothing: it reports which
-gates, layers and manifests of a folder no longer match the order.`,
+The folder keeps the options in export.yaml: without --to they are used again, but for
+flags that name files. --check writes nothing, and reports which gates, layers and
+manifests of a folder no longer match the order.`,
 		Example: `  kustomize build . | ordapply export --to flux --source oci://registry.example/shop -o deploy
   kustomize build . | ordapply export -o deploy
   kustomize build . | ordapply export --check deploy`,
