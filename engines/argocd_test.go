@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/test/auditlog"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
 )
 
@@ -78,7 +79,7 @@ func TestArgoCD(t *testing.T) {
 					require.Contains(t, argocd.status(), name+" OutOfSync Running")
 				}
 			})
-			t.Run("a new revision goes through the layers again: "+form, func(t *testing.T) {
+			t.Run("a new revision: "+form, func(t *testing.T) {
 				t.Parallel()
 				name := "again-" + form
 				first, second := revisions(name)
@@ -88,6 +89,11 @@ func TestArgoCD(t *testing.T) {
 				from := logSize(t, cluster)
 				argocd.Republish(t, exportToArgoCD(t, argocd, form, name, second, "--source-ref", "v2"), name, "v2")
 				untilIsWritten(t, cluster, from, configMap(name, "after"), 3*time.Minute, argocd.status)
+				if form == "applicationset" { // whose order in a new revision is not claimed: see the notes of the export
+					untilIsWritten(t, cluster, from, auditlog.Key{Resource: "deployments", Namespace: name, Name: "db"}, 3*time.Minute, argocd.status)
+					requirePruned(t, cluster, name, argocd.status)
+					return
+				}
 				requireRevision(t, cluster, planOf(t, second), from, argocd.Agent(), argocd.status)
 			})
 			t.Run("a deletion goes in reverse: "+form, func(t *testing.T) {

@@ -58,7 +58,8 @@ func TestFlux(t *testing.T) {
 		})
 		t.Run("without dependsOn the order is broken", func(t *testing.T) {
 			t.Parallel()
-			stream, from := inNamespace(layersStream, "loose"), logSize(t, cluster)
+			// Flux tries again after 10s where the namespace was not there yet.
+			stream, from := inNamespace(strings.Replace(layersStream, "ready-after: 5s", "ready-after: 20s", 1), "loose"), logSize(t, cluster)
 			flux.Publish(t, exportToFlux(t, flux, "loose", stream, without("dependsOn")), "loose")
 			flux.UntilReady(t, "loose", 3*time.Minute)
 			requireBroken(t, cluster, planOf(t, stream), from, flux.Agent())
@@ -129,6 +130,13 @@ func requireRevision(t *testing.T, cluster *testcluster.Cluster, plan Plan, from
 	require.NoError(t, err)
 	require.Empty(t, proof.Missing)
 	require.Empty(t, proof.Broken())
-	wait(t, time.Minute, func() bool { return !exists(cluster, "configmap", namespace, "middle") }, func() string { return "middle was not pruned\n" + status() })
+	requirePruned(t, cluster, namespace, status)
+}
+
+// requirePruned requires that what the second revision has no more is pruned, and nothing
+// else.
+func requirePruned(t *testing.T, cluster *testcluster.Cluster, namespace string, status func() string) {
+	t.Helper()
+	wait(t, 2*time.Minute, func() bool { return !exists(cluster, "configmap", namespace, "middle") }, func() string { return "middle was not pruned\n" + status() })
 	cluster.Kubectl(t, "get", "configmap", "-n", namespace, "stays")
 }

@@ -170,6 +170,9 @@ func (e *exporter) remark() {
 	if e.options.Form == AppOfApps {
 		e.tree.Remarks = append(e.tree.Remarks, "name a tag or a commit with --source-ref, another for each revision: Applications that follow a branch sync a new commit all at once")
 	}
+	if e.options.Form == ApplicationSet {
+		e.tree.Remarks = append(e.tree.Remarks, "the rolling sync keeps the order of the first revision; of a later one Argo CD may sync a layer before it has compared an earlier one, so use --form="+OneApplication+" or "+AppOfApps+" where that matters")
+	}
 	e.tree.Remarks = append(e.tree.Remarks, "Argo CD never deletes CustomResourceDefinitions with their Application")
 	e.tree.RemarkSecrets(e.Stream)
 }
