@@ -43,7 +43,7 @@ func importTable() []tier {
 		}},
 		{title: "verbs", packages: []pkgRow{
 			{"internal/completion", "what a shell completes", []string{"internal/connect", "internal/plain", "internal/setflags", "internal/setlist", "kube"}},
-			{"internal/exporting", "the verb export", []string{"apply", "internal/export", "internal/export/argocd", "internal/export/drift", "internal/export/flux", "internal/healthfiles", "internal/orderfile", "internal/plain", "internal/planning", "internal/usage"}},
+			{"internal/exporting", "the verb export", []string{"apply", "internal/abortable", "internal/export", "internal/export/argocd", "internal/export/drift", "internal/export/flux", "internal/fleet", "internal/healthfiles", "internal/orderfile", "internal/plain", "internal/planning", "internal/usage"}},
 			{"internal/plandiff", "what an apply would change: plan, diff, plan files", []string{"apply", "health", "internal/abortable", "internal/asyncwriter", "internal/connect", "internal/fielddiff", "internal/outfile", "internal/plain", "internal/planning", "internal/planprint", "internal/setflags", "internal/source", "internal/terminal", "internal/usage", "internal/verbose", "kube", "object", "ordering", "preview"}},
 			{"internal/rbac", "the Roles that a run needs", []string{"apply", "applyset", "internal/access", "internal/connect", "internal/healthfiles", "internal/hookrun", "internal/hooks", "internal/plain", "internal/planning", "internal/setflags", "internal/source", "internal/usage", "kube", "object", "ordering", "state"}},
 			{"internal/setstatus", "the health of an apply set, once or as it changes", []string{"apply", "health", "internal/asyncwriter", "internal/connect", "internal/exit", "internal/fielddiff", "internal/healthfiles", "internal/orderfile", "internal/plain", "internal/redact", "internal/setflags", "internal/setlist", "internal/terminal", "internal/usage", "kube", "object", "ordering", "state"}},
@@ -56,7 +56,7 @@ func importTable() []tier {
 			{"internal/htmlreport", "a run as an HTML page", []string{"internal/events", "object"}},
 		}},
 		{title: "trees of other engines", packages: []pkgRow{
-			{"internal/export/argocd", "a stream as Argo CD's Applications", []string{"health", "internal/cellua", "internal/export", "internal/ignorefields", "internal/plain", "internal/toolkeys", "object"}},
+			{"internal/export/argocd", "a stream as Argo CD's Applications", []string{"health", "internal/cellua", "internal/export", "internal/fleet", "internal/ignorefields", "internal/plain", "internal/toolkeys", "object"}},
 			{"internal/export/drift", "what of an exported tree no longer matches the order", []string{"internal/fielddiff", "internal/plain", "internal/toolkeys"}},
 			{"internal/export/flux", "a stream as Flux's Kustomizations", []string{"health", "internal/celcondition", "internal/export", "internal/ignorefields", "internal/plain", "object"}},
 		}},

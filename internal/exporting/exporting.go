@@ -6,15 +6,18 @@ package exporting
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/abortable"
 	"github.com/ordapply/ordapply/internal/export"
 	"github.com/ordapply/ordapply/internal/export/argocd"
 	"github.com/ordapply/ordapply/internal/export/drift"
 	"github.com/ordapply/ordapply/internal/export/flux"
+	"github.com/ordapply/ordapply/internal/fleet"
 	"github.com/ordapply/ordapply/internal/healthfiles"
 	"github.com/ordapply/ordapply/internal/orderfile"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -29,6 +32,7 @@ type exportFlags struct {
 	flux         flux.Options
 	argocd       argocd.Options
 	to, output   string
+	fleetFile    string
 	check, lossy bool
 }
 
@@ -79,6 +83,7 @@ func (f *exportFlags) Register(cmd *cobra.Command) {
 	flags.DurationVar(&f.flux.Timeout, "timeout", 5*time.Minute, "flux: how long a layer without a timeout of its own may take to become ready")
 	flags.StringVar(&f.argocd.Form, "form", argocd.OneApplication, "argocd: application, with sync waves; app-of-apps, one for each layer; or applicationset, with a rolling sync")
 	flags.StringVar(&f.argocd.Project, "project", "default", "argocd: project of the Applications")
+	flags.StringVar(&f.fleetFile, "fleet", "", "argocd, with --form=applicationset: file with a Fleet: the stream goes to each of its clusters, cohort by cohort")
 	flags.StringVar(&f.argocd.Server, "server", "https://kubernetes.default.svc", "argocd: API server of the cluster to deploy to, as Argo CD knows it")
 }
 
@@ -98,6 +103,9 @@ func (f *exportFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if err := f.complete(); err != nil {
+		return err
+	}
+	if err := f.readFleet(cmd); err != nil {
 		return err
 	}
 	s, err := f.stream(cmd)
@@ -174,6 +182,32 @@ func (f *exportFlags) complete() error {
 	f.argocd.Name, f.argocd.Namespace, f.argocd.Path = f.flux.Name, f.flux.Namespace, f.flux.Path
 	f.argocd.RepoURL, f.argocd.Revision = source.URL, source.Ref
 	return usage.OneOf("form", f.argocd.Form, argocd.Forms()...)
+}
+
+// readFleet reads the fleet, if flags name one.
+func (f *exportFlags) readFleet(cmd *cobra.Command) error {
+	server := cmd.Flags().Lookup("server")
+	switch {
+	case f.fleetFile == "":
+		return nil
+	case f.to != toArgoCD:
+		return usage.Errorf("--fleet: Flux has no order between clusters: publish the tree of an export without --fleet, let Flux on each cluster read it, and promote its revision from cohort to cohort; or use ordapply apply --fleet, or --to=%s --form=%s", toArgoCD, argocd.ApplicationSet)
+	case f.argocd.Form != argocd.ApplicationSet:
+		return usage.Errorf("--fleet: --form=%s deploys to one cluster: use --form=%s", f.argocd.Form, argocd.ApplicationSet)
+	case server.Value.String() != server.DefValue:
+		return usage.Errorf("--fleet and --server are both given: the clusters of the fleet are those that are deployed to: leave out --server")
+	}
+	text, err := abortable.ReadFile(cmd.Context(), f.fleetFile, "--fleet")
+	if err != nil {
+		return fmt.Errorf("read the fleet: %w", err)
+	}
+	if f.argocd.Fleet, err = fleet.Parse(f.fleetFile, text); err != nil {
+		return err
+	}
+	if err := argocd.CheckFleet(f.argocd.Fleet, f.argocd.Name); err != nil {
+		return fmt.Errorf("%s: %w", f.fleetFile, err)
+	}
+	return nil
 }
 
 // stream reads and plans the manifests.

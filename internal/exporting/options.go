@@ -37,7 +37,7 @@ func keptIfGiven() []string {
 // fileFlags lists flags that name files, whose places differ between machines: a tree
 // keeps only that they were given.
 func fileFlags() []string {
-	return []string{"order", "chart", "health-rules", "argocd-cm", "argocd-health"}
+	return []string{"order", "chart", "health-rules", "argocd-cm", "argocd-health", "fleet"}
 }
 
 // neverKept lists flags of one run: where the stream is, and what to do with the tree.

@@ -1,12 +1,15 @@
 // Package argocd exports a stream as a tree that Argo CD syncs in the stream's order: as
 // one Application with sync waves, as an Application for each layer, or as an
-// ApplicationSet that syncs one layer after the other.
+// ApplicationSet that syncs one layer after the other, or one cohort of a fleet.
 //
 //	tree, err := argocd.Export(stream, argocd.Options{Name: "shop", Form: argocd.OneApplication})
 //	tree.Files["argocd/application.yaml"]
 package argocd
 
-import "github.com/ordapply/ordapply/internal/export"
+import (
+	"github.com/ordapply/ordapply/internal/export"
+	"github.com/ordapply/ordapply/internal/fleet"
+)
 
 // The forms of an export.
 const (
@@ -27,8 +30,14 @@ type Options struct {
 	Revision  string // branch, tag or commit
 	Path      string // of the tree within the repository; "" for its root
 	Project   string
-	Server    string // of the cluster that is deployed to
+	Server    string // of the cluster that is deployed to; not read with a fleet
+	// Fleet, with the form ApplicationSet, is the clusters that are deployed to: an
+	// Application of the whole stream for each, cohort by cohort.
+	Fleet *fleet.Fleet
 }
+
+// waves reports whether an Application has the whole stream, in sync waves.
+func (o *Options) waves() bool { return o.Form == OneApplication || o.Fleet != nil }
 
 // Export returns the tree of a stream.
 func Export(s *export.Stream, o Options) (*export.Tree, error) {
@@ -52,5 +61,6 @@ func Export(s *export.Stream, o Options) (*export.Tree, error) {
 		return nil, err
 	}
 	e.remark()
+	e.remarkFleet()
 	return e.tree, nil
 }

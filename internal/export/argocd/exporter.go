@@ -104,7 +104,7 @@ func (e *exporter) annotations(step int) map[string]string {
 	out := map[string]string{}
 	obj := e.Object(step)
 	given := obj.GetAnnotations()
-	if e.options.Form == OneApplication {
+	if e.options.waves() {
 		out[toolkeys.SyncWave] = strconv.Itoa(e.rounds[e.of[step]])
 	} else if !slices.Contains(e.units[e.of[step]].Checks, step) {
 		out[ignoreHealth] = "true"
@@ -132,7 +132,7 @@ func (e *exporter) annotations(step int) map[string]string {
 func (e *exporter) addHooks() error {
 	names := map[string]bool{}
 	for _, hook := range e.Plan.Hooks {
-		if e.options.Form != OneApplication {
+		if !e.options.waves() {
 			e.tree.Lost = append(e.tree.Lost, plain.Sprintf("%s is a Helm hook (%s), and no layer has it: use --form=%s", hook.ID, hook.Event, OneApplication))
 			continue
 		}

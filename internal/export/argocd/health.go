@@ -72,8 +72,8 @@ func (e *exporter) addHealth() error {
 // kinds returns the kinds that anything waits for, sorted.
 func (e *exporter) kinds() []schema.GroupKind {
 	kinds := map[schema.GroupKind]bool{}
-	for _, unit := range e.units {
-		for _, i := range unit.Checks {
+	for u := range e.units {
+		for _, i := range e.waited(u) {
 			kinds[e.Object(i).GroupVersionKind().GroupKind()] = true
 		}
 	}
@@ -86,8 +86,8 @@ func (e *exporter) kinds() []schema.GroupKind {
 // objects come first.
 func (e *exporter) checksOf(kind schema.GroupKind) []cellua.Check {
 	var named, general []cellua.Check
-	for u, unit := range e.units {
-		for _, step := range unit.Checks {
+	for u := range e.units {
+		for _, step := range e.waited(u) {
 			obj := e.Object(step)
 			if obj.GroupVersionKind().GroupKind() != kind {
 				continue
@@ -129,7 +129,7 @@ func (e *exporter) conditions(u, step int) (health.Conditions, bool) {
 		c.Ready = export.NativeCondition(obj)
 		known := kind.String() == "Service" || kind.Kind == "APIService"
 		return c, c.Ready != "" && !known
-	case knows(kind), !export.IsFollowed(e.units, u), e.HasNoStatus(obj.GroupVersionKind()):
+	case knows(kind), !e.isFollowed(u), e.HasNoStatus(obj.GroupVersionKind()):
 		return c, false
 	}
 	e.tree.Remarks = append(e.tree.Remarks, export.AssumedRemark(kind.String()))
@@ -157,10 +157,10 @@ func (e *exporter) remark() {
 	}
 	for i, s := range e.Plan.Steps {
 		unit := &e.units[e.of[i]]
-		if e.options.Form == OneApplication && !e.moved[i] && !slices.Contains(unit.Checks, i) && !e.IsInstant(i) && export.IsFollowed(e.units, e.of[i]) {
+		if e.options.waves() && !e.moved[i] && !slices.Contains(unit.Checks, i) && !e.IsInstant(i) && export.IsFollowed(e.units, e.of[i]) {
 			e.lose(i, "is waited for until it is ready, where the order asks only that it is applied")
 		}
-		if s.ID.GroupKind() == "Ingress.networking.k8s.io" && export.IsFollowed(e.units, e.of[i]) {
+		if s.ID.GroupKind() == "Ingress.networking.k8s.io" && e.isFollowed(e.of[i]) {
 			e.tree.Remarks = append(e.tree.Remarks, plain.Sprintf("%s: Argo CD waits until it has an address", s.ID))
 		}
 	}

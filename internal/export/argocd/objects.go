@@ -28,14 +28,12 @@ const written = "Written by `ordapply export --to argocd`: "
 func (e *exporter) addObjects() error {
 	switch e.options.Form {
 	case OneApplication:
-		all := make([]int, len(e.Plan.Steps))
-		for i := range all {
-			all[i] = i
-		}
-		spec := e.spec("layers", all)
-		spec["source"].(object)["directory"] = object{"recurse": true}
+		spec := e.wholeSpec()
 		return e.tree.AddObjects("argocd/application.yaml", written+"the sync waves of the manifests are the order.", e.application(e.options.Name, nil, spec))
 	case ApplicationSet:
+		if e.options.Fleet != nil {
+			return e.tree.AddObjects("argocd/applicationset.yaml", written+"the steps of the rolling sync are the cohorts. They need --enable-progressive-syncs.", e.fleetSet())
+		}
 		return e.tree.AddObjects("argocd/applicationset.yaml", written+"the steps of the rolling sync are the order. They need --enable-progressive-syncs.", e.applicationSet())
 	}
 	root := e.application(e.options.Name, nil, e.spec("argocd/applications", nil))
@@ -79,6 +77,22 @@ func (e *exporter) spec(folder string, steps []int) object {
 	}
 	spec["syncPolicy"] = object{"syncOptions": options, "retry": object{"limit": 5}}
 	return spec
+}
+
+// wholeSpec returns the spec of an Application of the whole stream.
+func (e *exporter) wholeSpec() object {
+	spec := e.spec("layers", e.allSteps())
+	spec["source"].(object)["directory"] = object{"recurse": true}
+	return spec
+}
+
+// allSteps returns all steps of the plan.
+func (e *exporter) allSteps() []int {
+	all := make([]int, len(e.Plan.Steps))
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // ignored returns the fields that manifests leave to others.
@@ -126,14 +140,25 @@ func (e *exporter) applicationSet() object {
 			steps = append(steps, object{"matchExpressions": []object{{"key": layerLabel, "operator": "In", "values": layers}}})
 		}
 	}
-	all := make([]int, len(e.Plan.Steps))
-	for i := range all {
-		all[i] = i
-	}
-	spec := e.spec("layers/{{.layer}}", all)
-	// The rolling sync takes this off the Applications, and prunes only if it was there; a
-	// layer that is not pruned is never synced, and holds up those after it.
+	spec := e.spec("layers/{{.layer}}", e.allSteps())
+	return e.rollingSet(elements, steps, e.template("{{.layer}}", object{layerLabel: "{{.layer}}"}, spec))
+}
+
+// template returns the template of the Applications of a rolling sync, whose names end with
+// a field of their element.
+func (e *exporter) template(suffix string, labels, spec object) object {
+	// The rolling sync takes this off the Applications, and prunes only if it was there; one
+	// that is not pruned is never synced, and holds up those after it.
 	spec["syncPolicy"].(object)["automated"] = object{"prune": true}
+	return object{
+		"metadata": object{"name": e.options.Name + "-" + suffix, "labels": labels, "annotations": object{compareOptions: serverSideDiff}, "finalizers": []string{finalizer}},
+		"spec":     spec,
+	}
+}
+
+// rollingSet returns an ApplicationSet that makes an Application of each element, and syncs
+// them step by step.
+func (e *exporter) rollingSet(elements, steps []object, template object) object {
 	return object{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet",
 		// Without its finalizer it is gone at once, and its Applications all together,
@@ -143,10 +168,7 @@ func (e *exporter) applicationSet() object {
 			"goTemplate": true, "goTemplateOptions": []string{"missingkey=error"},
 			"generators": []object{{"list": object{"elements": elements}}},
 			"strategy":   object{"type": "RollingSync", "deletionOrder": "Reverse", "rollingSync": object{"steps": steps}},
-			"template": object{
-				"metadata": object{"name": e.options.Name + "-{{.layer}}", "labels": object{layerLabel: "{{.layer}}"}, "annotations": object{compareOptions: serverSideDiff}, "finalizers": []string{finalizer}},
-				"spec":     spec,
-			},
+			"template":   template,
 		},
 	}
 }

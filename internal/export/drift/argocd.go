@@ -38,31 +38,86 @@ func (c *comparison) applicationSet() {
 		c.say("is deleted all at once", "a layer would go before those that need it", "set spec.strategy.deletionOrder to Reverse")
 		c.settle("spec", "strategy", "deletionOrder")
 	}
+	member, all := "layer", "it would be applied before what it waits for, or after what waits for it"
+	if c.want.at("spec", "template", "metadata", "labels", cohortLabel) != nil {
+		member, all = "cohort", "its clusters would be synced with other cohorts than the fleet says"
+		c.clusters()
+	}
 	want, have := stepsOf(c.want), stepsOf(c.have)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		switch step, there := have[name]; {
 		case !there:
-			c.say("has no step with layer "+name+" in its rolling sync", "Argo CD never syncs it", fmt.Sprintf("add it to step %d", want[name]))
-		case step != want[name]:
-			c.say(fmt.Sprintf("has layer %s in step %d of its rolling sync, and the order in step %d", name, step, want[name]), "it would be applied before what it waits for, or after what waits for it", "move it")
+			c.say("has no step with "+member+" "+name+" in its rolling sync", "Argo CD never syncs it", fmt.Sprintf("add it to step %d", want[name].number))
+		case step.number != want[name].number:
+			c.say(fmt.Sprintf("has %s %s in step %d of its rolling sync, and the order in step %d", member, name, step.number, want[name].number), all, "move it")
+		case step.maxUpdate != want[name].maxUpdate:
+			c.say(fmt.Sprintf("syncs %s of %s %s at a time, and the order %s", step.maxUpdate, member, name, want[name].maxUpdate), "", fmt.Sprintf("restore maxUpdate of step %d", step.number))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
 		if _, wanted := want[name]; !wanted {
-			c.say("has a layer "+name+" in its rolling sync", "the order has none of this name", "remove it")
+			c.say("has a "+member+" "+name+" in its rolling sync", "the order has none of this name", "remove it")
 		}
 	}
 	c.settle("spec", "strategy", "rollingSync")
 }
 
-// stepsOf returns for each layer of an ApplicationSet the number of its step, from 1.
-func stepsOf(d document) map[string]int {
-	out := map[string]int{}
+// cohortLabel is a label of the Applications of a fleet.
+const cohortLabel = "ordapply.dev/cohort"
+
+// clusters compares the clusters of a fleet.
+func (c *comparison) clusters() {
+	want, have := c.want.list("spec", "generators"), c.have.list("spec", "generators")
+	if len(want) != 1 || len(have) != 1 {
+		return
+	}
+	elements := func(generator map[string]any) []map[string]any {
+		return document{object: generator}.list("list", "elements")
+	}
+	cluster := func(element map[string]any) string { return fieldText(element, "cluster") }
+	gone, added, changed := keyed(elements(want[0]), elements(have[0]), cluster)
+	for _, name := range gone {
+		c.say("has no cluster "+name, "Argo CD deploys nothing to it, and deletes what it has deployed", "restore its element in spec.generators")
+	}
+	for _, name := range added {
+		c.say("has a cluster "+name, "the fleet has none of this name", "remove its element from spec.generators")
+	}
+	cohorts := map[string]string{}
+	for _, element := range elements(want[0]) {
+		cohorts[cluster(element)] = fieldText(element, "cohort")
+	}
+	for _, element := range elements(have[0]) {
+		name, cohort := cluster(element), fieldText(element, "cohort")
+		switch was, wanted := cohorts[name]; {
+		case wanted && cohort != was:
+			c.say("has cluster "+name+" in cohort "+cohort+", and the fleet in cohort "+was, "it would be synced before the cohorts that it waits for, or after those that wait for it", "set the cohort of its element in spec.generators")
+		case wanted && slices.Contains(changed, name):
+			c.say("has other values of cluster "+name, "", "restore its element in spec.generators")
+		}
+	}
+	if len(gone)+len(added)+len(changed) > 0 {
+		c.settle("spec", "generators")
+	}
+}
+
+// rollingStep is a step of a rolling sync.
+type rollingStep struct {
+	number    int    // from 1
+	maxUpdate string // "all" if there is no limit
+}
+
+// stepsOf returns the step of each layer, or cohort, of an ApplicationSet.
+func stepsOf(d document) map[string]rollingStep {
+	out := map[string]rollingStep{}
 	for i, step := range d.list("spec", "strategy", "rollingSync", "steps") {
+		is := rollingStep{i + 1, "all"}
+		if limit, has := step["maxUpdate"]; has {
+			is.maxUpdate = fmt.Sprint(limit)
+		}
 		for _, match := range (document{object: step}).list("matchExpressions") {
 			values, _ := match["values"].([]any)
 			for _, v := range values {
-				out[fmt.Sprint(v)] = i + 1
+				out[fmt.Sprint(v)] = is
 			}
 		}
 	}
