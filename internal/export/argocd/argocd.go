@@ -36,9 +36,6 @@ type Options struct {
 	Fleet *fleet.Fleet
 }
 
-// waves reports whether an Application has the whole stream, in sync waves.
-func (o *Options) waves() bool { return o.Form == OneApplication || o.Fleet != nil }
-
 // Export returns the tree of a stream.
 func Export(s *export.Stream, o Options) (*export.Tree, error) {
 	cut := export.Units(s.Plan, s.IsInstant)

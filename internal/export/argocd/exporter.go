@@ -27,6 +27,27 @@ type exporter struct {
 	tree    *export.Tree
 }
 
+// waves reports whether an Application has the whole stream, in sync waves.
+func (e *exporter) waves() bool { return e.options.Form == OneApplication || e.options.Fleet != nil }
+
+// isFollowed reports whether anything waits for a unit: a later one, or another cohort.
+func (e *exporter) isFollowed(u int) bool {
+	return e.hasNextCohort() || export.IsFollowed(e.units, u)
+}
+
+// waited returns the steps for whose readiness anything waits with a unit. The next cohort
+// waits for all.
+func (e *exporter) waited(u int) []int {
+	if e.hasNextCohort() {
+		return e.units[u].Steps
+	}
+	return e.units[u].Checks
+}
+
+func (e *exporter) hasNextCohort() bool {
+	return e.options.Fleet != nil && len(e.options.Fleet.Cohorts) > 1
+}
+
 // moveLate moves what becomes ready only with a later unit into that unit, such as a claim
 // to the Pod that binds it: Argo CD waits for everything that it has synced.
 func (e *exporter) moveLate(with [][]int) {
@@ -104,7 +125,7 @@ func (e *exporter) annotations(step int) map[string]string {
 	out := map[string]string{}
 	obj := e.Object(step)
 	given := obj.GetAnnotations()
-	if e.options.waves() {
+	if e.waves() {
 		out[toolkeys.SyncWave] = strconv.Itoa(e.rounds[e.of[step]])
 	} else if !slices.Contains(e.units[e.of[step]].Checks, step) {
 		out[ignoreHealth] = "true"
@@ -132,7 +153,7 @@ func (e *exporter) annotations(step int) map[string]string {
 func (e *exporter) addHooks() error {
 	names := map[string]bool{}
 	for _, hook := range e.Plan.Hooks {
-		if !e.options.waves() {
+		if !e.waves() {
 			e.tree.Lost = append(e.tree.Lost, plain.Sprintf("%s is a Helm hook (%s), and no layer has it: use --form=%s", hook.ID, hook.Event, OneApplication))
 			continue
 		}

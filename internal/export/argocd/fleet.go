@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/ordapply/ordapply/internal/export"
 	"github.com/ordapply/ordapply/internal/fleet"
 	"github.com/ordapply/ordapply/internal/plain"
 )
@@ -37,17 +36,16 @@ func CheckFleet(f *fleet.Fleet, prefix string) error {
 	return errors.Join(errs...)
 }
 
-// fleetSet returns an ApplicationSet that makes an Application of the whole stream for each
-// cluster, and syncs those of one cohort after those of the cohort before are healthy.
-func (e *exporter) fleetSet() object {
-	var elements, steps []object
-	for _, cohort := range e.options.Fleet.Cohorts {
+// rollout returns the elements of a list generator, one for each cluster, and the steps of a
+// rolling sync, one for each cohort.
+func rollout(f *fleet.Fleet) (elements, steps []object) {
+	for _, cohort := range f.Cohorts {
 		if len(cohort.Clusters) == 0 {
 			continue
 		}
 		step := object{"matchExpressions": []object{{"key": cohortLabel, "operator": "In", "values": []string{cohort.Name}}}}
 		if cohort.MaxParallel < len(cohort.Clusters) {
-			step["maxUpdate"] = cohort.MaxParallel // of a percentage Argo CD rounds down
+			step["maxUpdate"] = cohort.MaxParallel // Argo CD would round a percentage down
 		}
 		steps = append(steps, step)
 		for _, c := range cohort.Clusters {
@@ -58,9 +56,7 @@ func (e *exporter) fleetSet() object {
 			elements = append(elements, element)
 		}
 	}
-	spec := e.wholeSpec()
-	spec["destination"] = object{"name": "{{.cluster}}"}
-	return e.rollingSet(elements, steps, e.template("{{.cluster}}", object{cohortLabel: "{{.cohort}}", clusterLabel: "{{.cluster}}"}, spec))
+	return elements, steps
 }
 
 // remarkFleet says what of the fleet Argo CD does not keep.
@@ -93,22 +89,4 @@ func (e *exporter) remarkFleet() {
 		}
 	}
 	e.tree.Remarks = append(e.tree.Remarks, fmt.Sprintf("the clusters of the fleet must be registered in Argo CD under their names (%s)", plain.Count(len(e.options.Fleet.Clusters()), "cluster")))
-}
-
-// isFollowed reports whether anything waits for a unit: a later one, or another cohort.
-func (e *exporter) isFollowed(u int) bool {
-	return e.hasNextCohort() || export.IsFollowed(e.units, u)
-}
-
-// waited returns the steps for whose readiness anything waits with a unit. The next cohort
-// waits for all.
-func (e *exporter) waited(u int) []int {
-	if e.hasNextCohort() {
-		return e.units[u].Steps
-	}
-	return e.units[u].Checks
-}
-
-func (e *exporter) hasNextCohort() bool {
-	return e.options.Fleet != nil && len(e.options.Fleet.Cohorts) > 1
 }

@@ -157,7 +157,7 @@ func (e *exporter) remark() {
 	}
 	for i, s := range e.Plan.Steps {
 		unit := &e.units[e.of[i]]
-		if e.options.waves() && !e.moved[i] && !slices.Contains(unit.Checks, i) && !e.IsInstant(i) && export.IsFollowed(e.units, e.of[i]) {
+		if e.waves() && !e.moved[i] && !slices.Contains(unit.Checks, i) && !e.IsInstant(i) && export.IsFollowed(e.units, e.of[i]) {
 			e.lose(i, "is waited for until it is ready, where the order asks only that it is applied")
 		}
 		if s.ID.GroupKind() == "Ingress.networking.k8s.io" && e.isFollowed(e.of[i]) {

@@ -144,6 +144,15 @@ func (e *exporter) applicationSet() object {
 	return e.rollingSet(elements, steps, e.template("{{.layer}}", object{layerLabel: "{{.layer}}"}, spec))
 }
 
+// fleetSet returns an ApplicationSet that makes an Application of the whole stream for each
+// cluster, and syncs those of one cohort after those of the cohort before are healthy.
+func (e *exporter) fleetSet() object {
+	elements, steps := rollout(e.options.Fleet)
+	spec := e.wholeSpec()
+	spec["destination"] = object{"name": "{{.cluster}}"}
+	return e.rollingSet(elements, steps, e.template("{{.cluster}}", object{cohortLabel: "{{.cohort}}", clusterLabel: "{{.cluster}}"}, spec))
+}
+
 // template returns the template of the Applications of a rolling sync, whose names end with
 // a field of their element.
 func (e *exporter) template(suffix string, labels, spec object) object {
