@@ -29,8 +29,13 @@ func (c *comparison) application() {
 
 // applicationSet compares the steps of a rolling sync.
 func (c *comparison) applicationSet() {
+	isFleet := c.want.at("spec", "template", "metadata", "labels", cohortLabel) != nil
+	member, members, misplaced := "layer", "layers", "it would be applied before what it waits for, or after what waits for it"
+	if isFleet {
+		member, members, misplaced = "cohort", "clusters", "its clusters would be synced before the cohorts that they wait for, or after those that wait for them"
+	}
 	if kind := c.have.text("spec", "strategy", "type"); kind != c.want.text("spec", "strategy", "type") {
-		c.say("is synced without a RollingSync", "Argo CD applies all layers at once", "restore spec.strategy")
+		c.say("is synced without a RollingSync", "Argo CD applies all "+members+" at once", "restore spec.strategy")
 		c.settle("spec", "strategy")
 		return
 	}
@@ -38,9 +43,7 @@ func (c *comparison) applicationSet() {
 		c.say("is deleted all at once", "a layer would go before those that need it", "set spec.strategy.deletionOrder to Reverse")
 		c.settle("spec", "strategy", "deletionOrder")
 	}
-	member, all := "layer", "it would be applied before what it waits for, or after what waits for it"
-	if c.want.at("spec", "template", "metadata", "labels", cohortLabel) != nil {
-		member, all = "cohort", "its clusters would be synced with other cohorts than the fleet says"
+	if isFleet {
 		c.clusters()
 	}
 	want, have := stepsOf(c.want), stepsOf(c.have)
@@ -49,7 +52,7 @@ func (c *comparison) applicationSet() {
 		case !there:
 			c.say("has no step with "+member+" "+name+" in its rolling sync", "Argo CD never syncs it", fmt.Sprintf("add it to step %d", want[name].number))
 		case step.number != want[name].number:
-			c.say(fmt.Sprintf("has %s %s in step %d of its rolling sync, and the order in step %d", member, name, step.number, want[name].number), all, "move it")
+			c.say(fmt.Sprintf("has %s %s in step %d of its rolling sync, and the order in step %d", member, name, step.number, want[name].number), misplaced, "move it")
 		case step.maxUpdate != want[name].maxUpdate:
 			c.say(fmt.Sprintf("syncs %s of %s %s at a time, and the order %s", step.maxUpdate, member, name, want[name].maxUpdate), "", fmt.Sprintf("restore maxUpdate of step %d", step.number))
 		}

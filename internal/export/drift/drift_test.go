@@ -21,7 +21,7 @@ import (
 func trees(t *testing.T) map[string]map[string][]byte {
 	t.Helper()
 	out := map[string]map[string][]byte{}
-	for _, name := range []string{"flux", "application", "app-of-apps", "applicationset"} {
+	for _, name := range []string{"flux", "application", "app-of-apps", "applicationset", "fleet"} {
 		archive, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
 		require.NoError(t, err)
 		out[name] = map[string][]byte{}
@@ -110,6 +110,24 @@ func TestFindings(t *testing.T) {
 			"ApplicationSet shop is synced without a RollingSync: Argo CD applies all layers at once; restore spec.strategy"}},
 		{"deleted at once", "applicationset", "argocd/applicationset.yaml", "    deletionOrder: Reverse\n", "", []string{
 			"ApplicationSet shop is deleted all at once: a layer would go before those that need it; set spec.strategy.deletionOrder to Reverse"}},
+		{"a cluster is gone", "fleet", "argocd/applicationset.yaml", "      - cluster: us-1\n        cohort: production\n", "", []string{
+			"ApplicationSet shop has no cluster us-1: Argo CD deploys nothing to it, and deletes what it has deployed; restore its element in spec.generators"}},
+		{"another cluster", "fleet", "argocd/applicationset.yaml", "cluster: us-1", "cluster: us-9", []string{
+			"ApplicationSet shop has no cluster us-1: Argo CD deploys nothing to it, and deletes what it has deployed; restore its element in spec.generators",
+			"ApplicationSet shop has a cluster us-9: the fleet has none of this name; remove its element from spec.generators"}},
+		{"another cohort", "fleet", "argocd/applicationset.yaml", "cluster: us-1\n        cohort: production", "cluster: us-1\n        cohort: canary", []string{
+			"ApplicationSet shop has cluster us-1 in cohort canary, and the fleet in cohort production: it would be synced before the cohorts that it waits for, or after those that wait for it; set the cohort of its element in spec.generators"}},
+		{"another label", "fleet", "argocd/applicationset.yaml", "stage: canary", "stage: test", []string{
+			"ApplicationSet shop has other values of cluster eu-1; restore its element in spec.generators"}},
+		{"another limit", "fleet", "argocd/applicationset.yaml", "maxUpdate: 1", "maxUpdate: 2", []string{
+			"ApplicationSet shop syncs 2 of cohort production at a time, and the order 1; restore maxUpdate of step 2"}},
+		{"no limit", "fleet", "argocd/applicationset.yaml", "        maxUpdate: 1\n", "", []string{
+			"ApplicationSet shop syncs all of cohort production at a time, and the order 1; restore maxUpdate of step 2"}},
+		{"another step of a fleet", "fleet", "argocd/applicationset.yaml", "          values:\n          - canary\n", "          values:\n          - first\n", []string{
+			"ApplicationSet shop has no step with cohort canary in its rolling sync: Argo CD never syncs it; add it to step 1",
+			"ApplicationSet shop has a cohort first in its rolling sync: the order has none of this name; remove it"}},
+		{"a fleet at once", "fleet", "argocd/applicationset.yaml", "RollingSync", "AllAtOnce", []string{
+			"ApplicationSet shop is synced without a RollingSync: Argo CD applies all clusters at once; restore spec.strategy"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := all[c.tree]
