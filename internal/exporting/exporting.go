@@ -83,7 +83,7 @@ func (f *exportFlags) Register(cmd *cobra.Command) {
 	flags.DurationVar(&f.flux.Timeout, "timeout", 5*time.Minute, "flux: how long a layer without a timeout of its own may take to become ready")
 	flags.StringVar(&f.argocd.Form, "form", argocd.OneApplication, "argocd: application, with sync waves; app-of-apps, one for each layer; or applicationset, with a rolling sync")
 	flags.StringVar(&f.argocd.Project, "project", "default", "argocd: project of the Applications")
-	flags.StringVar(&f.fleetFile, "fleet", "", "argocd, with --form=applicationset: file with a Fleet: the stream goes to each of its clusters, cohort by cohort")
+	flags.StringVar(&f.fleetFile, "fleet", "", "argocd applicationset: file of the fleet to deploy to")
 	flags.StringVar(&f.argocd.Server, "server", "https://kubernetes.default.svc", "argocd: API server of the cluster to deploy to, as Argo CD knows it")
 }
 

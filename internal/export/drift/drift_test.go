@@ -110,7 +110,7 @@ func TestFindings(t *testing.T) {
 			"ApplicationSet shop is synced without a RollingSync: Argo CD applies all layers at once; restore spec.strategy"}},
 		{"deleted at once", "applicationset", "argocd/applicationset.yaml", "    deletionOrder: Reverse\n", "", []string{
 			"ApplicationSet shop is deleted all at once: a layer would go before those that need it; set spec.strategy.deletionOrder to Reverse"}},
-		{"a cluster is gone", "fleet", "argocd/applicationset.yaml", "      - cluster: us-1\n        cohort: production\n", "", []string{
+		{"a cluster is gone", "fleet", "argocd/applicationset.yaml", "      - cluster: us-1\n        cohort: production\n        labels:\n          stage: production\n", "", []string{
 			"ApplicationSet shop has no cluster us-1: Argo CD deploys nothing to it, and deletes what it has deployed; restore its element in spec.generators"}},
 		{"another cluster", "fleet", "argocd/applicationset.yaml", "cluster: us-1", "cluster: us-9", []string{
 			"ApplicationSet shop has no cluster us-1: Argo CD deploys nothing to it, and deletes what it has deployed; restore its element in spec.generators",
