@@ -43,11 +43,10 @@ func NewCommand() *cobra.Command {
 		Use:   "export --to ENGINE -f FILE -o FOLDER",
 		Short: "Write the stream as a tree that Flux or Argo CD applies in the same order",
 		Long: `export writes the manifests layer by layer into a folder, with the objects by which
-the engine keeps their order: for Flux a Kustomization for each layer, which depends
-on those before it and waits until its resources are ready by the same rules; for
-Argo CD an Application with sync waves, one for each layer, or an ApplicationSet,
-with the health checks that Argo CD lacks. Publish the folder at --source. What the
-engine cannot keep is an error, or a warning with --lossy.
+the engine keeps their order: for Flux Kustomizations, which wait until those before
+are ready by the same rules; for Argo CD Applications or an ApplicationSet, with the
+health checks that Argo CD lacks. Publish the folder at --source. What the engine
+cannot keep is an error, or a warning with --lossy.
 
 The folder keeps the options in export.yaml: without --to they are used again, but for
 flags that name files. --check writes nothing, and reports which gates, layers and
