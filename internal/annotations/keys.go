@@ -82,9 +82,11 @@ var keys = sync.OnceValue(func() []key {
 	}
 })
 
-// labels returns the keys of all labels. ordapply sets them on objects that it
-// stores.
-func labels() []string { return []string{"applyset", "chunk", "revision", "status"} }
+// labels returns the keys of all labels. ordapply sets them on objects that it stores, and
+// on Argo CD's Applications of a fleet.
+func labels() []string {
+	return []string{"applyset", "chunk", "cluster", "cohort", "revision", "status"}
+}
 
 // known returns the key with a name, or nil.
 func known(name string) *key {

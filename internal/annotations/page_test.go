@@ -48,6 +48,8 @@ func rows() map[string]row {
 
 		"applyset": {"an identifier", "the apply set of a revision", "[history](history.md)"},
 		"chunk":    {"a number", "the part of a revision that a Secret holds", "[history](history.md)"},
+		"cluster":  {"a name", "the cluster that an Application deploys to", "[argocd](argocd.md#fleets)"},
+		"cohort":   {"a name", "the cohort of that cluster", "[argocd](argocd.md#fleets)"},
 		"revision": {"a number", "the revision that a Secret holds", "[history](history.md)"},
 		"status":   {"`deployed`, `superseded`, `failed` or `pending`", "how the run of a revision ended", "[history](history.md)"},
 	}
