@@ -25,6 +25,7 @@ const (
 type slowNotices struct {
 	mu     sync.Mutex
 	notify func(string) // nil if muted
+	fixed  bool         // WithSlowNotice chose notify
 }
 
 type slowKey struct{}
@@ -33,11 +34,23 @@ type slowKey struct{}
 // done.
 func startSlowNotices(ctx context.Context, log *activity.Log, stderr io.Writer) context.Context {
 	notices := &slowNotices{notify: func(text string) { plain.Fprintln(stderr, text) }}
+	if say, ok := ctx.Value(sayKey{}).(func(string)); ok {
+		notices.notify, notices.fixed = say, true
+	}
 	go notices.watch(ctx, log)
 	return context.WithValue(ctx, slowKey{}, notices)
 }
 
-// SetSlowNotice replaces the function that reports; nil mutes.
+type sayKey struct{}
+
+// WithSlowNotice returns a context for commands that report with this function, although
+// their standard error is read only later. say is called from other goroutines.
+func WithSlowNotice(ctx context.Context, say func(string)) context.Context {
+	return context.WithValue(ctx, sayKey{}, say)
+}
+
+// SetSlowNotice replaces the function that reports, unless WithSlowNotice chose it; nil
+// mutes.
 func SetSlowNotice(ctx context.Context, say func(string)) {
 	notices, _ := ctx.Value(slowKey{}).(*slowNotices)
 	if notices == nil {
@@ -45,7 +58,9 @@ func SetSlowNotice(ctx context.Context, say func(string)) {
 	}
 	notices.mu.Lock()
 	defer notices.mu.Unlock()
-	notices.notify = say
+	if say == nil || !notices.fixed {
+		notices.notify = say
+	}
 }
 
 func (n *slowNotices) watch(ctx context.Context, log *activity.Log) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
@@ -71,6 +72,30 @@ func ReadNames(ctx context.Context, flags *genericclioptions.ConfigFlags) (Names
 	return abortable.Run(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (Names, error) {
 		raw, err := flags.ToRawKubeConfigLoader().RawConfig()
 		return Names{slices.Sorted(maps.Keys(raw.Contexts)), slices.Sorted(maps.Keys(raw.Clusters)), slices.Sorted(maps.Keys(raw.AuthInfos))}, err
+	})
+}
+
+// Place is where a context of a kubeconfig leads: a namespace of an API server. Gateways
+// tell API servers with the same URL apart by the other fields.
+type Place struct{ Server, ProxyURL, TLSServerName, Namespace string }
+
+// ReadContexts reads where the contexts of a kubeconfig lead. The map is nil only with an
+// error.
+func ReadContexts(ctx context.Context, flags *genericclioptions.ConfigFlags) (map[string]Place, error) {
+	return abortable.Run(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (map[string]Place, error) {
+		raw, err := flags.ToRawKubeConfigLoader().RawConfig()
+		if err != nil {
+			return nil, err
+		}
+		places := map[string]Place{}
+		for name, c := range raw.Contexts {
+			place := Place{Namespace: cmp.Or(c.Namespace, "default")}
+			if of := raw.Clusters[c.Cluster]; of != nil {
+				place.Server, place.ProxyURL, place.TLSServerName = strings.TrimRight(of.Server, "/"), of.ProxyURL, of.TLSServerName
+			}
+			places[name] = place
+		}
+		return places, nil
 	})
 }
 

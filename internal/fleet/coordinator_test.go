@@ -345,3 +345,22 @@ func checkRules(t *testing.T, f *Fleet, s Summary, log []string) {
 		}
 	}
 }
+
+// An API server that takes a connection and does not answer fails a gate, as one that
+// cannot be reached.
+func TestGateWithoutAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := of(t, "canary: a; rest: b", withGate)
+		s := Coordinator{
+			Apply: func(context.Context, Cluster) Result { return Result{State: Done} },
+			Observe: func(ctx context.Context, _ Cluster) Observation {
+				<-ctx.Done()
+				return Observation{Err: errors.New("no answer")}
+			},
+		}.Run(t.Context(), f)
+		require.Equal(t, "canary failed: a done; rest notStarted: b notStarted", states(s))
+		gate, is := errors.AsType[*GateError](s.Cohorts[0].Err)
+		require.True(t, is)
+		require.Equal(t, "a", gate.Cluster)
+	})
+}

@@ -17,6 +17,10 @@ const (
 // not grow with the fleet.
 const looks = 16
 
+// lookTimeout limits one look at a cluster: one whose API server takes connections and does
+// not answer could not be observed.
+const lookTimeout = time.Minute
+
 // tolerated is how often in a row a cluster may not be observable, as when its API server
 // restarts, before that fails a gate.
 const tolerated = 3
@@ -97,6 +101,17 @@ func opened(all []*watched) time.Time {
 	return last
 }
 
+// observe observes a cluster once.
+func (r *coordination) observe(ctx context.Context, c Cluster) Observation {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	o := r.Observe(ctx, c)
+	if o.Err == nil && !o.Ready && ctx.Err() != nil {
+		o.Err = fmt.Errorf("no answer within %s", lookTimeout)
+	}
+	return o
+}
+
 // look observes all clusters once. blind reports that some could not be observed; the
 // error names one that is not ready.
 func (r *coordination) look(ctx context.Context, all []*watched, mustBeReady bool) (blind bool, err error) {
@@ -105,7 +120,7 @@ func (r *coordination) look(ctx context.Context, all []*watched, mustBeReady boo
 	for range min(looks, len(all)) {
 		go func() {
 			for at := range places {
-				seen[at] = r.Observe(ctx, all[at].Cluster)
+				seen[at] = r.observe(ctx, all[at].Cluster)
 			}
 			done <- struct{}{}
 		}()

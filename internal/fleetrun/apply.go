@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -63,12 +62,6 @@ func (r *runner) ownFiles(c fleet.Cluster) []string {
 		flags = append(flags, "--metrics-file="+fileOf(file, c), "--metrics-label="+inCSV("cluster="+c.Name))
 	}
 	return flags
-}
-
-// fileOf returns the file of a cluster for one of the command: run.eu-1.html for run.html.
-func fileOf(name string, c fleet.Cluster) string {
-	ext := filepath.Ext(name)
-	return strings.TrimSuffix(name, ext) + "." + c.Name + ext
 }
 
 // refuse reports a command that applied to no cluster.

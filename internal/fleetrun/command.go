@@ -18,7 +18,13 @@ func OnClusters(cmd *cobra.Command, program Program) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.contexts, "contexts", nil, "contexts of the kubeconfig: run on these clusters one after the other, until one fails")
 	one := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if isOfFleet(cmd.Context()) {
+			return one(cmd, args)
+		}
 		if f.file == "" && len(f.contexts) == 0 {
+			if err := checkEmpty(cmd); err != nil {
+				return err
+			}
 			return one(cmd, args)
 		}
 		return report.Reported(f.run(cmd))
@@ -28,15 +34,16 @@ func OnClusters(cmd *cobra.Command, program Program) *cobra.Command {
 
 // run runs the command on the fleet.
 func (f *fleetFlags) run(cmd *cobra.Command) error {
+	ctx := contextOfRuns(cmd)
 	outputs := report.OpenOutputs(cmd)
-	defer outputs.Close(cmd.Context())
+	defer outputs.Close(ctx)
 	r := newRunner(cmd, f.program, outputs)
 	clusters, err := f.clusters(cmd)
 	if err != nil {
 		return r.refuse(err)
 	}
-	ctx := contextOfRuns(cmd)
-	if cmd.Name() == "plan" || r.value("dry-run") != "none" {
+	cmd.SetContext(ctx) // without the deadline of --timeout, which says nothing about the whole fleet
+	if !writes(cmd) {
 		return r.compare(ctx, clusters)
 	}
 	return r.apply(ctx, clusters)

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/fleet"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/report"
@@ -16,8 +18,9 @@ import (
 
 // answer is what a command that writes nothing printed about a cluster.
 type answer struct {
-	out, messages string
-	err           error
+	out      string
+	messages []string // lines on standard error
+	err      error
 }
 
 // alike is clusters about which it printed the same.
@@ -34,10 +37,18 @@ func (r *runner) compare(ctx context.Context, f *fleet.Fleet) error {
 	if r.cmd.Name() == "apply" && r.isJSON() && r.value("dry-run") == "server" {
 		return r.eventsOf(ctx, f)
 	}
+	show := r.newConsole(nil)
 	answers := each(ctx, clusters, func(ctx context.Context, c fleet.Cluster) answer {
-		var out, messages bytes.Buffer
-		err := r.run(ctx, r.args(c, r.noFiles()...), &out, &messages)
-		return answer{out.String(), messages.String(), err}
+		var out bytes.Buffer
+		var a answer
+		messages := &lineWriter{each: func(line []byte) { a.messages = append(a.messages, string(line)) }}
+		a.err = r.run(show.slow(ctx, c), r.args(c, r.noFiles()...), &out, messages)
+		messages.Close()
+		a.out = out.String()
+		if a.err != nil && r.isJSON() && !json.Valid(out.Bytes()) { // lines about the error
+			a.out = ""
+		}
+		return a
 	})
 	if ctx.Err() != nil {
 		return abortable.Cause(ctx)
@@ -45,12 +56,11 @@ func (r *runner) compare(ctx context.Context, f *fleet.Fleet) error {
 	messages, errs := make([][]string, len(clusters)), make([]error, len(clusters))
 	var groups []*alike
 	for i, a := range answers {
-		messages[i], errs[i] = lines(a.messages), a.err
+		messages[i], errs[i] = a.messages, a.err
 		if a.out != "" {
 			groups = addAlike(groups, clusters[i].Name, r.comparable(a.out))
 		}
 	}
-	show := r.newConsole(nil)
 	show.known(clusters, messages)
 	return errors.Join(r.print(r.out.Out, groups, len(clusters)), errors.Join(name(clusters, errs)...))
 }
@@ -63,18 +73,27 @@ func (r *runner) noFiles() []string {
 	return []string{"--report=", "--metrics-file="}
 }
 
-// eventsOf prints the lines of dry runs on all clusters.
+// eventsOf prints the lines of dry runs on all clusters, and at the end that of the fleet.
 func (r *runner) eventsOf(ctx context.Context, f *fleet.Fleet) error {
 	show := r.newConsole(f)
 	for _, c := range f.Clusters() {
 		show.runs[c.Name] = &tally{}
 	}
+	started := time.Now()
 	errs := each(ctx, f.Clusters(), func(ctx context.Context, c fleet.Cluster) error {
 		out := &lineWriter{each: func(line []byte) { show.line(c.Name, line) }}
+		messages := &lineWriter{each: func(line []byte) { show.stderr(c.Name, string(line)) }}
 		defer out.Close()
-		return r.run(ctx, r.args(c, r.noFiles()...), out, io.Discard)
+		defer messages.Close()
+		return r.run(ctx, r.args(c, r.noFiles()...), out, messages)
 	})
-	return errors.Join(name(f.Clusters(), errs)...)
+	err := errors.Join(name(f.Clusters(), errs)...)
+	end := endLine(fleet.Summary{}, err, started)
+	for _, one := range errs {
+		end.Clusters[string(stateOf(one))]++
+	}
+	events.Write(r.out.Out, end)
+	return err
 }
 
 func addAlike(groups []*alike, cluster, out string) []*alike {

@@ -1,6 +1,7 @@
 package fleetrun
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/ordapply/ordapply/internal/abortable"
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/fleet"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -134,6 +136,12 @@ func (c *console) stderr(cluster, line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.remark(cluster, line)
+}
+
+// slow returns a context in which the run on a cluster reports at once what it waits for,
+// while its other messages are collected.
+func (c *console) slow(ctx context.Context, of fleet.Cluster) context.Context {
+	return abortable.WithSlowNotice(ctx, func(text string) { plain.Fprintf(c.out.Err, "%s: %s\n", of.Name, text) })
 }
 
 // failed prints the errors of the run on a cluster.

@@ -1,11 +1,11 @@
 package fleetrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -14,6 +14,7 @@ import (
 	"github.com/ordapply/ordapply/internal/connect"
 	"github.com/ordapply/ordapply/internal/fleet"
 	"github.com/ordapply/ordapply/internal/nearest"
+	"github.com/ordapply/ordapply/internal/settings"
 	"github.com/ordapply/ordapply/internal/usage"
 )
 
@@ -34,7 +35,7 @@ func (f *fleetFlags) clusters(cmd *cobra.Command) (*fleet.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return clusters, errors.Join(checkGates(cmd, clusters), checkContexts(cmd, clusters))
+	return clusters, errors.Join(checkGates(cmd, clusters), checkFiles(cmd, clusters), checkContexts(cmd, clusters))
 }
 
 func (f *fleetFlags) read(ctx context.Context) (*fleet.Fleet, error) {
@@ -50,6 +51,17 @@ func (f *fleetFlags) read(ctx context.Context) (*fleet.Fleet, error) {
 		return nil, fmt.Errorf("read the fleet: %w", err)
 	}
 	return fleet.Parse(f.file, text)
+}
+
+// checkEmpty rejects a flag with an empty value, as of an unset variable of a shell, which
+// would otherwise mean the current context.
+func checkEmpty(cmd *cobra.Command) error {
+	for _, name := range []string{"fleet", "contexts"} {
+		if settings.IsOnCommandLine(cmd.Flags().Lookup(name)) {
+			return usage.Errorf("--%s is empty: name clusters, or leave it out for the cluster of the current context", name)
+		}
+	}
+	return nil
 }
 
 // check rejects flags that do not go together with a fleet.
@@ -74,7 +86,11 @@ func (f *fleetFlags) check(cmd *cobra.Command) error {
 			errs = append(errs, usage.Errorf("--%s: a plan file is about one cluster: leave out %s", name, of))
 		}
 	}
-	if cmd.Flags().Lookup("output").Value.String() == "name" {
+	output := cmd.Flags().Lookup("output").Value.String()
+	if cmd.Name() == "apply" { // its runs print JSON, whatever the command prints
+		errs = append(errs, usage.OneOf("output", output, "text", "name", "json"))
+	}
+	if output == "name" {
 		errs = append(errs, usage.Errorf("-o name prints names without their cluster: with %s write -o text or -o json", of))
 	}
 	return errors.Join(errs...)
@@ -99,32 +115,48 @@ func checkGates(cmd *cobra.Command, f *fleet.Fleet) error {
 	return errors.Join(errs...)
 }
 
-// checkContexts requires every context of a fleet to be in its kubeconfig.
+// checkContexts requires every context of a fleet to be in its kubeconfig, and no two
+// clusters to which a command writes to be the same namespace of one API server.
 func checkContexts(cmd *cobra.Command, f *fleet.Fleet) error {
-	files := map[string]connect.Names{}
+	files := map[string]map[string]connect.Place{}
+	clusters := map[connect.Place]string{}
 	var errs []error
 	for _, c := range f.Clusters() {
-		file := c.Kubeconfig
-		if file == "" {
-			file = cmd.Flags().Lookup("kubeconfig").Value.String()
-		}
-		names, known := files[file]
+		file := cmp.Or(c.Kubeconfig, cmd.Flags().Lookup("kubeconfig").Value.String())
+		contexts, known := files[file]
 		if !known {
 			flags := genericclioptions.NewConfigFlags(true)
 			flags.KubeConfig = &file
 			var err error
-			if names, err = connect.ReadNames(cmd.Context(), flags); err != nil {
+			if contexts, err = connect.ReadContexts(cmd.Context(), flags); err != nil {
 				errs = append(errs, fmt.Errorf("%s: cluster %s: read the kubeconfig: %w", c.Field, c.Name, err))
 			}
-			files[file] = names
+			files[file] = contexts
 		}
-		if !slices.Contains(names.Contexts, c.Context) && (names.Contexts != nil || file == "") {
-			in := ""
-			if file != "" {
-				in = " " + filepath.Clean(file)
+		place, exists := contexts[c.Context]
+		if !exists {
+			if contexts != nil {
+				errs = append(errs, fmt.Errorf("%s: the kubeconfig%s has no context %s%s", c.Field, inFile(file), c.Context, nearest.DidYouMean(c.Context, sortedKeys(contexts))))
 			}
-			errs = append(errs, fmt.Errorf("%s: the kubeconfig%s has no context %s%s", c.Field, in, c.Context, nearest.DidYouMean(c.Context, names.Contexts)))
+			continue
 		}
+		place.Namespace = cmp.Or(c.Namespace, cmd.Flags().Lookup("namespace").Value.String(), place.Namespace)
+		if other := clusters[place]; other != "" && writes(cmd) {
+			errs = append(errs, fmt.Errorf("%s: %s is namespace %s of the API server at %s, and so is %s: leave one of them out", c.Field, c.Name, place.Namespace, place.Server, other))
+		}
+		clusters[place] = c.Name
 	}
 	return errors.Join(errs...)
+}
+
+func inFile(kubeconfig string) string {
+	if kubeconfig == "" {
+		return ""
+	}
+	return " " + filepath.Clean(kubeconfig)
+}
+
+// writes reports whether a command writes to clusters.
+func writes(cmd *cobra.Command) bool {
+	return cmd.Name() == "apply" && cmd.Flags().Lookup("dry-run").Value.String() == "none"
 }

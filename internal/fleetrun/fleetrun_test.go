@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -32,12 +33,30 @@ func TestLineWriter(t *testing.T) {
 	}
 }
 
+// The goroutines of a run do not mix their lines.
+func TestLineWriterOfSeveral(t *testing.T) {
+	counts := map[string]int{}
+	w := &lineWriter{each: func(line []byte) { counts[string(line)]++ }}
+	var wait sync.WaitGroup
+	for _, line := range []string{"one", "two"} {
+		wait.Go(func() {
+			for range 1000 {
+				_, _ = w.Write([]byte(line + "\n"))
+			}
+		})
+	}
+	wait.Wait()
+	w.Close()
+	require.Equal(t, map[string]int{"one": 1000, "two": 1000}, counts)
+}
+
 // A run gets the flags of the command line with the values that they have, whatever
 // characters are in them, and no others.
 func TestGivenFlags(t *testing.T) {
 	define := func() *pflag.FlagSet {
 		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 		flags.StringSlice("filename", []string{"default"}, "")
+		flags.StringArray("as-group", nil, "")
 		flags.StringToString("metrics-label", nil, "")
 		flags.String("message", "", "")
 		flags.Bool("prune", false, "")
@@ -46,7 +65,7 @@ func TestGivenFlags(t *testing.T) {
 		return flags
 	}
 	flags := define()
-	require.NoError(t, flags.Parse([]string{"--filename", `a.yaml,"b,c.yaml"`, "--filename=d e.yaml", "--metrics-label=a=1", "--metrics-label=b=x=y", "--message", "it's \"new\", --prune", "--prune", "--verbosity=2"}))
+	require.NoError(t, flags.Parse([]string{"--filename", `a.yaml,"b,c.yaml"`, "--filename=d e.yaml", "--as-group", `a,"b`, "--metrics-label=a=1", "--metrics-label=b=x=y", "--message", "it's \"new\", --prune", "--prune", "--verbosity=2"}))
 	args := given(flags, func(*pflag.Flag) bool { return true })
 	require.NotContains(t, strings.Join(args, " "), "unset")
 	again := define()

@@ -1,7 +1,6 @@
 package fleetrun
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +14,7 @@ import (
 // prepared is a cluster before anything was written to any cluster.
 type prepared struct {
 	err      error
-	messages string // on standard error
+	messages []string // lines on standard error
 }
 
 // prepare plans every cluster, as its run will: it connects, reads the stream, plans it and
@@ -25,16 +24,18 @@ type prepared struct {
 func (r *runner) prepare(ctx context.Context, clusters []fleet.Cluster, show *console) error {
 	ctx = context.WithValue(ctx, preparingKey{}, true)
 	all := each(ctx, clusters, func(ctx context.Context, c fleet.Cluster) prepared {
-		var messages bytes.Buffer
-		err := r.run(ctx, r.args(c, "--output=json", "--metrics-file=", "--report="), io.Discard, &messages)
-		return prepared{err, messages.String()}
+		var p prepared
+		messages := &lineWriter{each: func(line []byte) { p.messages = append(p.messages, string(line)) }}
+		p.err = r.run(show.slow(ctx, c), r.args(c, "--output=json", "--metrics-file=", "--report="), io.Discard, messages)
+		messages.Close()
+		return p
 	})
 	if ctx.Err() != nil {
 		return abortable.Cause(ctx)
 	}
 	messages, wrong := make([][]string, len(clusters)), make([]error, len(clusters))
 	for i, p := range all {
-		messages[i] = lines(p.messages)
+		messages[i] = p.messages
 		unreachable, is := errors.AsType[*connect.UnreachableError](p.err)
 		if is {
 			messages[i] = append(messages[i], fmt.Sprintf("warning: it cannot be reached, and fails if that is still so when its turn comes: %v", unreachable))

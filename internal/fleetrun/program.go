@@ -42,10 +42,15 @@ func newRunner(cmd *cobra.Command, program Program, out report.Outputs) *runner 
 	return &runner{cmd: cmd, program: program, out: out, given: given(cmd.Flags(), func(flag *pflag.Flag) bool { return flag.Name != "fleet" && flag.Name != "contexts" })}
 }
 
+type ofFleetKey struct{}
+
+// isOfFleet reports whether a command is a run on one cluster of a fleet.
+func isOfFleet(ctx context.Context) bool { return ctx.Value(ofFleetKey{}) != nil }
+
 // contextOfRuns returns the context of all runs. It ends at an interrupt, and not at --timeout,
 // which limits each run. Files are read once in it.
 func contextOfRuns(cmd *cobra.Command) context.Context {
-	return abortable.ReadOnce(cmd.Root().Context())
+	return context.WithValue(abortable.ReadOnce(cmd.Root().Context()), ofFleetKey{}, true)
 }
 
 // value returns the value of a flag of the command; "" if it has no such flag.
@@ -69,7 +74,9 @@ func given(flags *pflag.FlagSet, wanted func(*pflag.Flag) bool) []string {
 			return
 		}
 		values := []string{flag.Value.String()}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
+		if list, ok := flag.Value.(pflag.SliceValue); ok && flag.Value.Type() == "stringArray" { // values as they are
+			values = list.GetSlice()
+		} else if ok {
 			values = nil
 			for _, value := range list.GetSlice() {
 				values = append(values, inCSV(value))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ordapply/ordapply/internal/events"
@@ -95,14 +96,19 @@ func rounded(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// lineWriter calls each for whole lines, without the newline.
+// lineWriter calls each for whole lines, without the newline. A run writes from several
+// goroutines.
 type lineWriter struct {
 	each func(line []byte)
+
+	mu   sync.Mutex
 	rest []byte
 }
 
 // Write implements io.Writer.
 func (w *lineWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	n := len(p)
 	for {
 		line, rest, found := bytes.Cut(p, []byte("\n"))
@@ -121,6 +127,8 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 
 // Close passes on what follows the last newline.
 func (w *lineWriter) Close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if len(w.rest) > 0 {
 		w.each(w.rest)
 		w.rest = nil
