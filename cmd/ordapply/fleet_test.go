@@ -152,6 +152,15 @@ func TestFleetOfFourClusters(t *testing.T) {
 		require.Regexp(t, `(?m)^last +far +failed `, string(out))
 		require.Equal(t, "4", frail.version(t))
 	})
+
+	t.Run("so does one that never answers, within --timeout", func(t *testing.T) {
+		far.proxy.Inject(recorder.Always(func(*recorder.Request) bool { return true }, far.proxy.Slowly(time.Minute)))
+		out, err := apply(5, "--timeout=20s").CombinedOutput()
+		require.Equal(t, exit.TimedOut, exitCode(err), string(out))
+		require.Contains(t, string(out), "far: warning: it cannot be reached, and fails if that is still so when its turn comes: timed out after 20s")
+		require.Regexp(t, `(?m)^last +far +timed out `, string(out))
+		require.Equal(t, "5", frail.version(t))
+	})
 }
 
 // fleetOf returns a file with a fleet of all members: good and slow first, and then the

@@ -46,7 +46,7 @@ type Coordinator struct {
 	// run does. Required.
 	Apply func(ctx context.Context, c Cluster) Result
 	// Observe looks at what was applied once. Required for cohorts with a gate; for
-	// others, nil means that a pause is waited for again when a run is repeated.
+	// others, nil means that a pause is waited for in full again when a command is repeated.
 	Observe func(ctx context.Context, c Cluster) Observation
 	// Events receives what happens; always called from one goroutine. Optional.
 	Events func(Event)
@@ -163,13 +163,12 @@ func (r *coordination) cohort(ctx context.Context, i int, cohort Cohort, last bo
 	}
 	r.send(Event{Cohort: i, Kind: CohortOpened})
 	failures := r.runs(ctx, i, cohort)
-	passed := time.Now()
 	var err error
 	switch {
 	case failures > cohort.MaxFailures:
 		err = failureError(failures, cohort)
 	case ctx.Err() == nil:
-		passed, err = r.gate(ctx, i, cohort)
+		err = r.gate(ctx, i, cohort)
 	}
 	switch {
 	case err != nil && !errors.Is(err, context.Canceled):
@@ -180,11 +179,10 @@ func (r *coordination) cohort(ctx context.Context, i int, cohort Cohort, last bo
 		out.State = Passed
 	}
 	r.send(Event{Cohort: i, Kind: CohortEnded, State: out.State, Err: out.Err})
-	if out.State == Passed && !last && time.Now().Before(passed.Add(cohort.Pause)) {
-		r.send(Event{Cohort: i, Kind: PauseBegan, Until: passed.Add(cohort.Pause)})
-		return waitUntil(ctx, passed.Add(cohort.Pause))
+	if out.State != Passed || last {
+		return out.State == Passed
 	}
-	return out.State == Passed
+	return r.pause(ctx, i, cohort)
 }
 
 func failureError(failures int, cohort Cohort) error {

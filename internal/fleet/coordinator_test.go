@@ -208,33 +208,42 @@ func TestGateOfAClusterThatCannotBeObserved(t *testing.T) {
 	})
 }
 
-// A repeated run that changed nothing waits for a gate, and a pause, from the time that the
-// history of the cluster has.
+// A repeated command watches a gate anew, whatever the history says: it was not
+// watched in between. A pause without a gate counts from the history, if the run changed nothing.
 func TestResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before := func(d time.Duration) map[string]time.Time { return map[string]time.Time{"a": time.Now().Add(-d)} }
 		both := func(f *Fleet) { f.Cohorts[0].Gate, f.Cohorts[0].Pause = 10*time.Minute, 5*time.Minute }
+		paused := func(f *Fleet) { f.Cohorts[0].Pause = 5 * time.Minute }
 		for _, test := range []struct {
+			name      string
+			unchanged bool
 			ago, wait time.Duration
 			adjust    func(*Fleet)
 		}{
-			{time.Hour, 0, both},
-			{8 * time.Minute, time.Minute, withGate},                                      // 1 minute of the run, 1 of the gate
-			{12 * time.Minute, 2 * time.Minute, both},                                     // the gate is over, the pause is not
-			{time.Minute, 13 * time.Minute, both},                                         //
-			{0, 4 * time.Minute, func(f *Fleet) { f.Cohorts[0].Pause = 5 * time.Minute }}, // without a gate
+			{"a gate", true, time.Hour, 10 * time.Minute, withGate},
+			{"a gate and a pause", true, time.Hour, 15 * time.Minute, both},
+			{"a pause that is over", true, time.Hour, 0, paused},
+			{"a pause that is not over", true, 2 * time.Minute, 2 * time.Minute, paused}, // one minute of the run
+			{"a pause after a change", false, time.Hour, 5 * time.Minute, paused},
 		} {
-			w := &world{unchanged: map[string]bool{"a": true}, since: before(test.ago)}
+			w := &world{unchanged: map[string]bool{"a": test.unchanged}, since: map[string]time.Time{"a": time.Now().Add(-test.ago)}}
 			s := w.run(t.Context(), of(t, "canary: a; rest: b", test.adjust))
 			require.Equal(t, "canary passed: a done; rest passed: b done", states(s))
-			require.Equal(t, test.wait, w.at()-2*time.Minute, "%+v", test)
+			require.Equal(t, test.wait, w.at()-2*time.Minute, test.name)
 		}
-		w := &world{since: before(time.Hour)} // it changed something
-		w.run(t.Context(), of(t, "canary: a; rest: b", withGate))
-		require.Equal(t, 12*time.Minute, w.at())
-		w = &world{unchanged: map[string]bool{"a": true}, since: before(time.Hour), unready: map[string]time.Duration{"a": 0}}
+		w := &world{unchanged: map[string]bool{"a": true}, since: map[string]time.Time{"a": time.Now().Add(-time.Hour)}, unready: map[string]time.Duration{"a": 0}}
 		s := w.run(t.Context(), of(t, "canary: a; rest: b", withGate))
 		require.Equal(t, Failed, s.Cohorts[0].State, "not ready now, whatever the history says")
+	})
+}
+
+// A gate that no cluster is left to keep has not passed, whatever the budget.
+func TestGateWithoutClusters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{ends: map[string]State{"a": Failed}}
+		s := w.run(t.Context(), of(t, "canary: a; rest: b", func(f *Fleet) { withGate(f); f.Cohorts[0].MaxFailures = 1 }))
+		require.Equal(t, "canary failed: a failed; rest notStarted: b notStarted", states(s))
+		require.ErrorIs(t, s.Cohorts[0].Err, errNoneLeft)
 	})
 }
 

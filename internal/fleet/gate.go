@@ -2,8 +2,11 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/ordapply/ordapply/internal/parallel"
 )
 
 // A gate is looked at some ten times, at most every minInterval and at least every
@@ -28,35 +31,36 @@ const tolerated = 3
 // watched is a cluster in a gate.
 type watched struct {
 	Cluster
-	since     time.Time // ready at least since then
-	unchanged bool      // since is known by the first observation
-	blind     int       // observations in a row that failed
+	blind int // observations in a row that failed
 }
 
+// errNoneLeft fails a gate that has nothing to look at.
+var errNoneLeft = errors.New("gate: all of its clusters failed, so that none can stay ready")
+
 // gate waits until all clusters of a cohort that did not fail have stayed ready for its
-// gate, and returns when that was: in the past if a run that was repeated found all as it
-// was. A pause without a gate needs that time, too.
-func (r *coordination) gate(ctx context.Context, i int, cohort Cohort) (passed time.Time, err error) {
+// gate, under observation: a gate that an earlier command was watching begins anew.
+func (r *coordination) gate(ctx context.Context, i int, cohort Cohort) error {
 	all := r.gated(i, cohort)
-	counted := cohort.Pause > 0 && r.Observe != nil && allUnchanged(all) // from a time of the history
-	if len(all) == 0 || cohort.Gate == 0 && !counted {
-		return time.Now(), nil
+	switch {
+	case cohort.Gate == 0:
+		return nil
+	case len(all) == 0:
+		return errNoneLeft
 	}
-	for first := true; ; first = false {
-		blind, err := r.look(ctx, all, cohort.Gate > 0)
-		until := opened(all).Add(cohort.Gate)
+	until := time.Now().Add(cohort.Gate)
+	r.send(Event{Cohort: i, Kind: GateOpened, Until: until})
+	for {
+		blind, err := r.look(ctx, all)
 		switch {
 		case ctx.Err() != nil:
-			return until, context.Canceled
+			return context.Canceled
 		case err != nil:
-			return until, err
-		case cohort.Gate == 0, !blind && !time.Now().Before(until):
-			return until, nil
-		case first:
-			r.send(Event{Cohort: i, Kind: GateOpened, Until: until})
+			return err
+		case !blind && !time.Now().Before(until):
+			return nil
 		}
 		if !waitUntil(ctx, nextLook(time.Now(), until, cohort.Gate)) {
-			return until, context.Canceled
+			return context.Canceled
 		}
 	}
 }
@@ -75,30 +79,10 @@ func (r *coordination) gated(i int, cohort Cohort) []*watched {
 	var all []*watched
 	for j, o := range r.summary.Cohorts[i].Clusters {
 		if o.State == Done {
-			all = append(all, &watched{Cluster: cohort.Clusters[j], since: o.Ended, unchanged: o.Unchanged})
+			all = append(all, &watched{Cluster: cohort.Clusters[j]})
 		}
 	}
 	return all
-}
-
-func allUnchanged(all []*watched) bool {
-	for _, w := range all {
-		if !w.unchanged {
-			return false
-		}
-	}
-	return true
-}
-
-// opened returns since when all clusters have been ready.
-func opened(all []*watched) time.Time {
-	var last time.Time
-	for _, w := range all {
-		if w.since.After(last) {
-			last = w.since
-		}
-	}
-	return last
 }
 
 // observe observes a cluster once.
@@ -114,38 +98,20 @@ func (r *coordination) observe(ctx context.Context, c Cluster) Observation {
 
 // look observes all clusters once. blind reports that some could not be observed; the
 // error names one that is not ready.
-func (r *coordination) look(ctx context.Context, all []*watched, mustBeReady bool) (blind bool, err error) {
+func (r *coordination) look(ctx context.Context, all []*watched) (blind bool, err error) {
 	seen := make([]Observation, len(all))
-	places, done := make(chan int), make(chan struct{})
-	for range min(looks, len(all)) {
-		go func() {
-			for at := range places {
-				seen[at] = r.observe(ctx, all[at].Cluster)
-			}
-			done <- struct{}{}
-		}()
-	}
-	for at := range all {
-		places <- at
-	}
-	close(places)
-	for range min(looks, len(all)) {
-		<-done
-	}
+	parallel.Each(len(all), looks, func(at int) { seen[at] = r.observe(ctx, all[at].Cluster) })
 	for at, w := range all {
 		switch o := seen[at]; {
 		case o.Err != nil:
 			blind = true
-			if w.blind++; w.blind >= tolerated && mustBeReady {
+			if w.blind++; w.blind >= tolerated {
 				return blind, &GateError{w.Name, fmt.Errorf("cannot be observed: %w", o.Err)}
 			}
-		case !o.Ready && mustBeReady:
+		case !o.Ready:
 			return blind, &GateError{w.Name, fmt.Errorf("did not stay ready: %s", o.Why)}
 		default:
 			w.blind = 0
-			if w.unchanged && !o.Since.IsZero() && o.Since.Before(w.since) {
-				w.since = o.Since
-			}
 		}
 	}
 	return blind, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/fleet"
+	"github.com/ordapply/ordapply/internal/parallel"
 )
 
 // atOnce is how many clusters are planned, or compared, at the same time: the memory for it
@@ -19,23 +20,7 @@ const atOnce = 16
 // order of the clusters.
 func each[T any](ctx context.Context, clusters []fleet.Cluster, do func(context.Context, fleet.Cluster) T) []T {
 	out := make([]T, len(clusters))
-	places, done := make(chan int), make(chan struct{})
-	workers := min(atOnce, len(clusters))
-	for range workers {
-		go func() {
-			defer func() { done <- struct{}{} }()
-			for at := range places {
-				out[at] = do(ctx, clusters[at])
-			}
-		}()
-	}
-	for at := range clusters {
-		places <- at
-	}
-	close(places)
-	for range workers {
-		<-done
-	}
+	parallel.Each(len(clusters), atOnce, func(at int) { out[at] = do(ctx, clusters[at]) })
 	return out
 }
 

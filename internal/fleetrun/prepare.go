@@ -8,6 +8,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/abortable"
 	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/fleet"
 )
 
@@ -19,8 +20,8 @@ type prepared struct {
 
 // prepare plans every cluster, as its run will: it connects, reads the stream, plans it and
 // checks permissions. It returns an error with everything that is wrong; then nothing is
-// applied to any cluster. A cluster that cannot be reached is only reported: it may be up when
-// its turn comes, and counts as failed then if it is not.
+// applied to any cluster. A cluster that cannot be reached, or does not answer within --timeout,
+// is only reported: it may be up when its turn comes, and counts as failed then if it is not.
 func (r *runner) prepare(ctx context.Context, clusters []fleet.Cluster, show *console) error {
 	ctx = context.WithValue(ctx, preparingKey{}, true)
 	all := each(ctx, clusters, func(ctx context.Context, c fleet.Cluster) prepared {
@@ -36,9 +37,8 @@ func (r *runner) prepare(ctx context.Context, clusters []fleet.Cluster, show *co
 	messages, wrong := make([][]string, len(clusters)), make([]error, len(clusters))
 	for i, p := range all {
 		messages[i] = p.messages
-		unreachable, is := errors.AsType[*connect.UnreachableError](p.err)
-		if is {
-			messages[i] = append(messages[i], fmt.Sprintf("warning: it cannot be reached, and fails if that is still so when its turn comes: %v", unreachable))
+		if unanswered(p.err) {
+			messages[i] = append(messages[i], fmt.Sprintf("warning: it cannot be reached, and fails if that is still so when its turn comes: %v", p.err))
 			continue
 		}
 		wrong[i] = p.err
@@ -48,6 +48,13 @@ func (r *runner) prepare(ctx context.Context, clusters []fleet.Cluster, show *co
 		return errors.Join(err, errNothing)
 	}
 	return nil
+}
+
+// unanswered reports whether planning ended because an API server did not answer: it refused
+// the connection, or --timeout was over.
+func unanswered(err error) bool {
+	_, is := errors.AsType[*connect.UnreachableError](err)
+	return is || err != nil && exit.Code(err) == exit.TimedOut
 }
 
 // errNothing ends the errors of a fleet that was not applied to.
