@@ -49,9 +49,9 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 	}
 	t.Run("forbidden", func(t *testing.T) {
 		proxy := recorder.Start(t, cluster.Kubeconfig)
-		code, output := applyThrough(proxy.Kubeconfig, []byte(theirs), "--as", "nobody")
+		code, output := applyThrough(proxy.Kubeconfig, []byte(theirs), "--as", "guest")
 		require.Equal(t, exit.Failed, code, output)
-		require.Contains(t, output, `"nobody" may not create, patch configmaps in namespace "default"`)
+		require.Contains(t, output, `"guest" may not create, patch configmaps in namespace "default"`)
 		require.Zero(t, patches(proxy.Requests()), "that is known before anything is sent")
 	})
 }
