@@ -278,6 +278,6 @@ func (f *exportFlags) write(cmd *cobra.Command, tree *export.Tree) error {
 	if err != nil {
 		return err
 	}
-	plain.Fprintf(cmd.ErrOrStderr(), "%s of %s written to %s\n", plain.Count(changed, "file"), plain.Count(len(tree.Files), "file"), f.output)
+	plain.Fprintf(cmd.ErrOrStderr(), "%d of %s written to %s\n", changed, plain.Count(len(tree.Files), "file"), f.output)
 	return nil
 }
