@@ -66,7 +66,7 @@ func TestFindings(t *testing.T) {
 		{"one more Kustomization", "flux", "flux/more.yaml", "", "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: more, namespace: flux-system}\n", []string{
 			"Kustomization more is not of this order: Flux applies it, and no order says when; remove it"}},
 		{"one less", "flux", kustomizations, "name: shop-web", "name: shop-site", []string{
-			"Kustomization shop-web is missing: its layer is never applied, and what depends on it waits for ever; export again",
+			"Kustomization shop-web is missing: its layer is never applied, and what depends on it waits forever; export again",
 			"Kustomization shop-site is not of this order: Flux applies it, and no order says when; remove it"}},
 		{"the same twice", "flux", kustomizations, "---\n", "---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: shop-web, namespace: flux-system}\n---\n", []string{
 			"Kustomization shop-web is there twice: the one that is applied last counts; remove one"}},

@@ -22,20 +22,10 @@ func (f *finder) manifests(want, have []document) {
 		}
 		f.add(Finding{later.path, d.name() + " is in the tree twice, also in " + found[d.id()].path, "two layers would apply it in turn", "remove this file"})
 	}
-	wanted := map[string]bool{}
-	for _, d := range want {
-		wanted[d.id()] = true
-		got, there := found[d.id()]
-		if !there && f.illegible[d.path] {
-			continue
-		}
-		if !there {
-			f.add(Finding{d.path, d.name() + " is missing", "layer " + layerOf(d.path) + " would be ready without it", again})
-			continue
-		}
+	wanted := f.pair(want, found, func(d document) string { return "layer " + layerOf(d.path) + " would be ready without it" }, func(d, got document) {
 		f.place(d, got)
 		f.manifest(d, got)
-	}
+	})
 	for _, d := range have {
 		if !wanted[d.id()] && !f.explained[d.path] {
 			f.extra(d)

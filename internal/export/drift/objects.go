@@ -15,19 +15,7 @@ func (f *finder) objects(want, have []document) {
 		}
 		found[d.id()] = d
 	}
-	wanted := map[string]bool{}
-	for _, d := range want {
-		wanted[d.id()] = true
-		got, there := found[d.id()]
-		if !there && f.illegible[d.path] {
-			continue
-		}
-		if !there {
-			f.add(Finding{d.path, d.name() + " is missing", withoutIt(d.text("kind")), again})
-			continue
-		}
-		f.compare(d, got)
-	}
+	wanted := f.pair(want, found, func(d document) string { return withoutIt(d.text("kind")) }, f.compare)
 	for _, d := range have {
 		if !wanted[d.id()] {
 			f.add(Finding{d.path, d.name() + " is not of this order", withIt(d.text("kind")), "remove it"})
@@ -38,7 +26,7 @@ func (f *finder) objects(want, have []document) {
 // withoutIt says why it matters that an object of a kind is missing.
 func withoutIt(kind string) string {
 	return map[string]string{
-		"Kustomization":  "its layer is never applied, and what depends on it waits for ever",
+		"Kustomization":  "its layer is never applied, and what depends on it waits forever",
 		"Application":    "its layer is never applied, and no later layer waits for it",
 		"ApplicationSet": "Argo CD applies nothing",
 		"ConfigMap":      "without its health checks Argo CD opens gates too early",
