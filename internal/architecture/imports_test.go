@@ -39,7 +39,7 @@ func importTable() []tier {
 			{"cmd/sortorder", "the KRM function", []string{"fn", "internal/plain", "internal/version", "sortorder"}},
 		}},
 		{title: "several clusters", packages: []pkgRow{
-			{"internal/fleetrun", "runs a command on the clusters of a fleet", []string{"internal/abortable", "internal/connect", "internal/events", "internal/exit", "internal/fleet", "internal/liveview", "internal/nearest", "internal/outfile", "internal/parallel", "internal/plain", "internal/report", "internal/setstatus", "internal/settings", "internal/usage"}},
+			{"internal/fleetrun", "runs a command on the clusters of a fleet", []string{"internal/abortable", "internal/connect", "internal/events", "internal/exit", "internal/fleet", "internal/htmlreport", "internal/liveview", "internal/nearest", "internal/outfile", "internal/parallel", "internal/plain", "internal/report", "internal/setstatus", "internal/settings", "internal/usage"}},
 		}},
 		{title: "verbs", packages: []pkgRow{
 			{"internal/completion", "what a shell completes", []string{"internal/connect", "internal/plain", "internal/setflags", "internal/setlist", "kube"}},

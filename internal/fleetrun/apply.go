@@ -31,6 +31,9 @@ func (r *runner) apply(ctx context.Context, f *fleet.Fleet) error {
 		Observe: r.observer(), Events: show.event,
 	}.Run(ctx, f)
 	err := summaryError(ctx, summary)
+	if file := r.value("report"); file != "" {
+		err = errors.Join(err, show.writePage(file, summary, err))
+	}
 	if r.isJSON() {
 		events.Write(r.out.Out, endLine(summary, err, show.started))
 		return err
@@ -56,10 +59,10 @@ func (r *runner) applyTo(ctx context.Context, c fleet.Cluster, show *console) fl
 func (r *runner) ownFiles(c fleet.Cluster) []string {
 	flags := []string{"--output=json"}
 	if file := r.value("report"); file != "" {
-		flags = append(flags, "--report="+fileOf(file, c))
+		flags = append(flags, "--report="+fileOf(file, c.Name))
 	}
 	if file := r.value("metrics-file"); file != "" {
-		flags = append(flags, "--metrics-file="+fileOf(file, c), "--metrics-label="+inCSV("cluster="+c.Name))
+		flags = append(flags, "--metrics-file="+fileOf(file, c.Name), "--metrics-label="+inCSV("cluster="+c.Name))
 	}
 	return flags
 }

@@ -3,11 +3,9 @@ package fleetrun
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/ordapply/ordapply/internal/abortable"
@@ -230,32 +228,4 @@ func (c *console) unchanged(cluster string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.runs[cluster].wrote
-}
-
-// table prints how each cluster ended.
-func (c *console) table(out io.Writer, s fleet.Summary) error {
-	var text strings.Builder
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	plain.Fprintf(w, "COHORT\tCLUSTER\tOUTCOME\tRESOURCES\tTIME\n")
-	for _, cohort := range s.Cohorts {
-		for _, o := range cohort.Clusters {
-			if o.State == fleet.NotStarted {
-				plain.Fprintf(w, "%s\t%s\tnot started: %s\n", cohort.Name, o.Cluster, o.Why)
-				continue
-			}
-			outcome := string(o.State)
-			switch {
-			case o.State == fleet.TimedOut:
-				outcome = "timed out"
-			case o.Unchanged:
-				outcome = "unchanged"
-			}
-			plain.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", cohort.Name, o.Cluster, outcome, c.runs[o.Cluster].words(), rounded(o.Took()))
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := io.WriteString(out, text.String())
-	return err
 }

@@ -15,9 +15,9 @@ import (
 
 // fileOf returns the file of a cluster for one of the command: run.eu-1.html for run.html.
 // Names of contexts may be paths, such as the ARN of an EKS cluster.
-func fileOf(name string, c fleet.Cluster) string {
+func fileOf(name, cluster string) string {
 	ext := filepath.Ext(name)
-	return strings.TrimSuffix(name, ext) + "." + strings.NewReplacer("/", "_", `\`, "_", ":", "_").Replace(c.Name) + ext
+	return strings.TrimSuffix(name, ext) + "." + strings.NewReplacer("/", "_", `\`, "_", ":", "_").Replace(cluster) + ext
 }
 
 // checkFiles rejects files that the runs could not write, before any cluster is written to.
@@ -31,7 +31,7 @@ func checkFiles(cmd *cobra.Command, f *fleet.Fleet) error {
 		of := map[string]string{}
 		var wrong error // the same for most clusters
 		for _, c := range f.Clusters() {
-			file := fileOf(flag.Value.String(), c)
+			file := fileOf(flag.Value.String(), c.Name)
 			if other := of[file]; other != "" {
 				errs = append(errs, usage.Errorf("--%s: %s would be the file of both %s and %s: give one of them another name", name, file, other, c.Name))
 			}
