@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/ordapply/ordapply/internal/fleetrun"
 	"github.com/ordapply/ordapply/internal/healthfiles"
 	"github.com/ordapply/ordapply/internal/plandiff"
 	"github.com/ordapply/ordapply/internal/planning"
@@ -97,7 +96,7 @@ func (f *applyFlags) run(cmd *cobra.Command, prepare func(*cobra.Command, *repor
 	switch {
 	case err != nil:
 		err = report.Unstarted(cmd.OutOrStdout(), f.output, files, err)
-	case fleetrun.OnlyPrepares(cmd.Context()):
+	case report.OnlyPrepares(cmd.Context()):
 		return nil
 	case f.dryRun == "client":
 		err = f.printClientDryRun(cmd, j)

@@ -83,7 +83,7 @@ func (d *decoder) text(at string, value any) string {
 	text, ok := value.(string)
 	switch {
 	case value != nil && !ok:
-		d.fault(at, "must be a string, not %s", shown(value))
+		d.fault(at, "must be a string, not %s%s", shown(value), quotes(value))
 	case ok && text == "":
 		d.fault(at, "is empty: give it a value, or leave the field out")
 	}
@@ -100,7 +100,7 @@ func (d *decoder) texts(at string, value any) map[string]string {
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		text, ok := fields[key].(string)
 		if !ok {
-			d.fault(at+"."+key, "must be a string, not %s: write it in quotes", shown(fields[key]))
+			d.fault(at+"."+key, "must be a string, not %s%s", shown(fields[key]), quotes(fields[key]))
 		}
 		out[key] = text
 	}
@@ -119,6 +119,15 @@ func (d *decoder) duration(at string, value any) time.Duration {
 		return 0
 	}
 	return took
+}
+
+// quotes says what makes a string of a value that YAML reads as another type, as of y or 1.
+func quotes(value any) string {
+	switch value.(type) {
+	case bool, float64:
+		return ": write it in quotes"
+	}
+	return ""
 }
 
 // shown is a value in a message.

@@ -66,6 +66,9 @@ func checkEmpty(cmd *cobra.Command) error {
 
 // check rejects flags that do not go together with a fleet.
 func (f *fleetFlags) check(cmd *cobra.Command) error {
+	if f.file == "-" {
+		return usage.Errorf("--fleet -: standard input is for the manifests: name a file")
+	}
 	if f.file != "" && len(f.contexts) > 0 {
 		return usage.Errorf("--fleet and --contexts both name clusters: leave one of them out")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ordapply/ordapply/internal/connect"
 	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/fleet"
+	"github.com/ordapply/ordapply/internal/report"
 )
 
 // prepared is a cluster before anything was written to any cluster.
@@ -23,7 +24,7 @@ type prepared struct {
 // applied to any cluster. A cluster that cannot be reached, or does not answer within --timeout,
 // is only reported: it may be up when its turn comes, and counts as failed then if it is not.
 func (r *runner) prepare(ctx context.Context, clusters []fleet.Cluster, show *console) error {
-	ctx = context.WithValue(ctx, preparingKey{}, true)
+	ctx = report.OnlyPreparing(ctx)
 	all := each(ctx, clusters, func(ctx context.Context, c fleet.Cluster) prepared {
 		var p prepared
 		messages := &lineWriter{each: func(line []byte) { p.messages = append(p.messages, string(line)) }}
@@ -32,7 +33,7 @@ func (r *runner) prepare(ctx context.Context, clusters []fleet.Cluster, show *co
 		return p
 	})
 	if ctx.Err() != nil {
-		return abortable.Cause(ctx)
+		return errors.Join(abortable.Cause(ctx), errNothing)
 	}
 	messages, wrong := make([][]string, len(clusters)), make([]error, len(clusters))
 	for i, p := range all {

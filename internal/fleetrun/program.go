@@ -25,11 +25,6 @@ type Streams struct {
 // Program runs a command line and returns its error, which it does not print.
 type Program func(ctx context.Context, args []string, std Streams) error
 
-type preparingKey struct{}
-
-// OnlyPrepares reports whether a run ends when everything before its first write is done.
-func OnlyPrepares(ctx context.Context) bool { return ctx.Value(preparingKey{}) != nil }
-
 // runner runs a command on clusters.
 type runner struct {
 	cmd     *cobra.Command

@@ -50,7 +50,9 @@ func OpenFiles(cmd *cobra.Command, v ViewFlags, labels map[string]string) (*File
 	m, invalid := newMeasuring(v.MetricsFile, labels)
 	p, err := newPage(v.Report)
 	f := &Files{measuring: m, page: p}
-	f.trace, f.untraced = tracing.Start(cmd.Context(), cmd.CommandPath(), labels)
+	if !OnlyPrepares(cmd.Context()) {
+		f.trace, f.untraced = tracing.Start(cmd.Context(), cmd.CommandPath(), labels)
+	}
 	return f, errors.Join(invalid, err)
 }
 
