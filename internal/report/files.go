@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -41,6 +42,17 @@ type Files struct {
 	trace     *tracing.Trace
 	untraced  error // why the trace could not start
 }
+
+type preparingKey struct{}
+
+// OnlyPreparing returns a context in which runs end when everything before their first write
+// is done. They leave no trace.
+func OnlyPreparing(ctx context.Context) context.Context {
+	return context.WithValue(ctx, preparingKey{}, true)
+}
+
+// OnlyPrepares reports whether a run ends there.
+func OnlyPrepares(ctx context.Context) bool { return ctx.Value(preparingKey{}) != nil }
 
 // OpenFiles starts collecting what the files of the flags need, and the trace that the
 // environment asks for. A file that cannot be written, or labels that are invalid, are an

@@ -109,17 +109,6 @@ func WithoutText(ctx context.Context) context.Context {
 	return context.WithValue(ctx, withoutTextKey{}, true)
 }
 
-type preparingKey struct{}
-
-// OnlyPreparing returns a context in which runs end when everything before their first write
-// is done. They leave no trace.
-func OnlyPreparing(ctx context.Context) context.Context {
-	return context.WithValue(ctx, preparingKey{}, true)
-}
-
-// OnlyPrepares reports whether a run ends there.
-func OnlyPrepares(ctx context.Context) bool { return ctx.Value(preparingKey{}) != nil }
-
 func isWithoutText(ctx context.Context) bool { return ctx.Value(withoutTextKey{}) != nil }
 
 // Outputs are the two output streams of a command. Slow readers and closed
