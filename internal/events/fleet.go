@@ -21,10 +21,10 @@ type FleetStart struct {
 type FleetCohort struct {
 	Cohort       string   `json:"cohort" doc:"name of the cohort"`
 	Clusters     []string `json:"clusters" doc:"names of its clusters, in the order in which they start"`
-	MaxParallel  int      `json:"maxParallel" doc:"how many run at the same time"`
-	MaxFailures  int      `json:"maxFailures" doc:"how many may fail"`
+	MaxParallel  int      `json:"maxParallel" doc:"maximum number of clusters that run at the same time"`
+	MaxFailures  int      `json:"maxFailures" doc:"number of clusters that may fail"`
 	GateSeconds  float64  `json:"gateSeconds,omitempty" doc:"how long its clusters must stay ready"`
-	PauseSeconds float64  `json:"pauseSeconds,omitempty" doc:"between its end and the next cohort"`
+	PauseSeconds float64  `json:"pauseSeconds,omitempty" doc:"pause between its end and the next cohort"`
 }
 
 // CohortStart reports that a cohort opened.
@@ -53,14 +53,14 @@ type ClusterEnd struct {
 type CohortGate struct {
 	Head
 	Cohort string    `json:"cohort" doc:"name of the cohort"`
-	Until  time.Time `json:"until" doc:"when the gate ends if they do, UTC, RFC 3339"`
+	Until  time.Time `json:"until" doc:"end of the gate, if the clusters stay ready until then, UTC, RFC 3339"`
 }
 
 // CohortEnd reports that a cohort ended.
 type CohortEnd struct {
 	Head
 	Cohort  string `json:"cohort" doc:"name of the cohort"`
-	State   string `json:"state" doc:"how it ended; only after passed the next one opens" enum:"passed,failed,interrupted"`
+	State   string `json:"state" doc:"how it ended; the next cohort opens only after passed" enum:"passed,failed,interrupted"`
 	Message string `json:"message,omitempty" doc:"why it failed"`
 }
 
@@ -68,7 +68,7 @@ type CohortEnd struct {
 type CohortPause struct {
 	Head
 	Cohort string    `json:"cohort" doc:"name of the cohort that passed"`
-	Until  time.Time `json:"until" doc:"when the next one opens, UTC, RFC 3339"`
+	Until  time.Time `json:"until" doc:"when the next cohort opens, UTC, RFC 3339"`
 }
 
 // FleetEnd is the last line of a run on a fleet.
@@ -76,7 +76,7 @@ type FleetEnd struct {
 	Head
 	State      string         `json:"state" doc:"how it ended" enum:"done,failed,timedOut,interrupted"`
 	ExitCode   int            `json:"exitCode" doc:"exit code of the command"`
-	Seconds    float64        `json:"seconds" doc:"since the first cohort opened; 0 if none did"`
+	Seconds    float64        `json:"seconds" doc:"time since the first cohort opened; 0 if none did"`
 	Clusters   map[string]int `json:"clusters" doc:"number of clusters by how their run ended: done, failed, timedOut, interrupted, notStarted"`
 	NotStarted []Unstarted    `json:"notStarted,omitempty" doc:"clusters without a run"`
 }

@@ -15,8 +15,8 @@ const Version = 1
 // Head is the beginning of every line.
 type Head struct {
 	Version   int       `json:"version" doc:"version of this schema; increases when a field changes its meaning or is removed, not when one is added"`
-	Type      string    `json:"type" doc:"what happened"`
-	Timestamp time.Time `json:"timestamp" doc:"when it happened, UTC, RFC 3339"`
+	Type      string    `json:"type" doc:"type of the line"`
+	Timestamp time.Time `json:"timestamp" doc:"time of the event, UTC, RFC 3339"`
 	Cluster   string    `json:"cluster,omitempty" doc:"name of the cluster, in a run on a fleet; absent in lines about the fleet or a cohort"`
 }
 
@@ -58,7 +58,7 @@ type Need struct {
 // first line: the rollback has its own plan, whose waves are numbered from 1.
 type RollbackStart struct {
 	Head
-	Revision  int    `json:"revision" doc:"revision of the apply set that is rolled back to; 0: none was deployed before, and what the run created is deleted"`
+	Revision  int    `json:"revision" doc:"target revision of the rollback; 0: none was deployed before, and what the run created is deleted"`
 	Resources int    `json:"resources" doc:"number of resources of the revision"`
 	Waves     []Wave `json:"waves" doc:"all waves of its plan, in order"`
 }
@@ -81,7 +81,7 @@ type WaveEnd struct {
 	Head
 	Wave
 	State   string         `json:"state" doc:"result of the wave; after failed, timedOut or interrupted no later wave opens" enum:"ready,deleted,failed,timedOut,interrupted"`
-	Seconds float64        `json:"seconds" doc:"since the wave opened"`
+	Seconds float64        `json:"seconds" doc:"time since the wave opened"`
 	Counts  map[string]int `json:"counts" doc:"number of its resources in each state"`
 }
 
@@ -101,12 +101,12 @@ type Resource struct {
 	Layer     string `json:"layer" doc:"layer of the resource; empty without one"`
 	Operation string `json:"operation" doc:"what the run does with it" enum:"apply,wait,delete"`
 	State     string `json:"state" doc:"current state" enum:"applying,waiting,applied,ready,deferred,deleting,deleted,kept,failed,timedOut,skipped,notStarted,unsettled"`
-	Final     bool   `json:"final" doc:"the state does not change any more; each resource has exactly one final line"`
+	Final     bool   `json:"final" doc:"the state does not change again; each resource has exactly one final line"`
 	Change
 	Assumed bool    `json:"assumed,omitempty" doc:"ready, although nothing in the object says so"`
 	Health  string  `json:"health,omitempty" doc:"health of the object, if the run has assessed it" enum:"Healthy,Suspended,Progressing,Missing,Degraded,Unknown,Failed"`
 	Message string  `json:"message,omitempty" doc:"what it waits for, or the reason for its final state"`
-	Seconds float64 `json:"seconds" doc:"since it was first sent; 0 if it was not sent"`
+	Seconds float64 `json:"seconds" doc:"time since it was first sent; 0 if it was not sent"`
 }
 
 // Change is how the run changes an object.
@@ -124,18 +124,18 @@ type Hook struct {
 	State     string  `json:"state" doc:"current state" enum:"applying,waiting,applied,ready,deleting,deleted,kept,failed,timedOut,notStarted,unsettled"`
 	Final     bool    `json:"final" doc:"the operation is over; applying a hook and deleting it by a policy each have one final line"`
 	Message   string  `json:"message,omitempty" doc:"what it waits for, or the reason for its final state"`
-	Seconds   float64 `json:"seconds" doc:"since it was sent, or its deletion requested; 0 if neither"`
+	Seconds   float64 `json:"seconds" doc:"time since it was sent, or its deletion was requested; 0 if neither"`
 }
 
 // HookLog is what a container of a hook wrote, whose policy asks for it.
 type HookLog struct {
 	Head
 	ID
-	Event     string   `json:"event" doc:"that it runs at" enum:"pre-install,post-install,pre-upgrade,post-upgrade,pre-rollback,post-rollback,pre-delete,post-delete"`
-	Pod       string   `json:"pod,omitempty" doc:"its name; absent when the Pods cannot be read"`
-	Container string   `json:"container,omitempty" doc:"its name; absent when none can be read"`
-	Log       []string `json:"log,omitempty" doc:"the lines that it wrote, of a long log the last 2000"`
-	Message   string   `json:"message,omitempty" doc:"why there are none"`
+	Event     string   `json:"event" doc:"event of the hook" enum:"pre-install,post-install,pre-upgrade,post-upgrade,pre-rollback,post-rollback,pre-delete,post-delete"`
+	Pod       string   `json:"pod,omitempty" doc:"name of the Pod; absent when the Pods cannot be read"`
+	Container string   `json:"container,omitempty" doc:"name of the container; absent when no log can be read"`
+	Log       []string `json:"log,omitempty" doc:"lines of the log; of a long one, the last 2000"`
+	Message   string   `json:"message,omitempty" doc:"why there are no lines"`
 }
 
 // Warning is a warning that does not end the run.
@@ -170,7 +170,7 @@ type RunEnd struct {
 	Head
 	State    string         `json:"state" doc:"how the run ended" enum:"done,failed,timedOut,interrupted"`
 	ExitCode int            `json:"exitCode" doc:"exit code of the command"`
-	Seconds  float64        `json:"seconds" doc:"from the first wave to the end; 0 if the run did not begin"`
+	Seconds  float64        `json:"seconds" doc:"time from the first wave to the end; 0 if the run did not begin"`
 	Counts   map[string]int `json:"counts" doc:"number of resources in each final state"`
 	Assumed  int            `json:"assumed,omitempty" doc:"number of resources that are ready although nothing in the object says so"`
 	Rollback *RollbackEnd   `json:"rollback,omitempty" doc:"result of the rollback after the failure; the other fields describe the run that failed"`
@@ -178,7 +178,7 @@ type RunEnd struct {
 
 // RollbackEnd is the result of a rollback.
 type RollbackEnd struct {
-	Revision int            `json:"revision" doc:"revision that was rolled back to; 0: none was deployed before, and what the run created was deleted"`
+	Revision int            `json:"revision" doc:"target revision of the rollback; 0: none was deployed before, and what the run created was deleted"`
 	State    string         `json:"state" doc:"how it ended" enum:"done,failed,timedOut,interrupted"`
 	Seconds  float64        `json:"seconds" doc:"how long it took"`
 	Counts   map[string]int `json:"counts" doc:"number of resources in each final state"`
