@@ -57,11 +57,11 @@ func importTable() []tier {
 		}},
 		{title: "trees of other engines", packages: []pkgRow{
 			{"internal/export/argocd", "a stream as Argo CD's Applications", []string{"health", "internal/cellua", "internal/export", "internal/fleet", "internal/ignorefields", "internal/plain", "internal/toolkeys", "object"}},
-			{"internal/export/drift", "what of an exported tree no longer matches the order", []string{"internal/fielddiff", "internal/plain", "internal/toolkeys"}},
+			{"internal/export/drift", "where an exported tree no longer matches the order", []string{"internal/fielddiff", "internal/plain", "internal/toolkeys"}},
 			{"internal/export/flux", "a stream as Flux's Kustomizations", []string{"health", "internal/celcondition", "internal/export", "internal/ignorefields", "internal/plain", "object"}},
 		}},
 		{title: "units of an export", packages: []pkgRow{
-			{"internal/export", "cuts a plan into what an engine reconciles one by one", []string{"health", "internal/abortable", "internal/graph", "internal/outfile", "internal/plain", "object", "ordering"}},
+			{"internal/export", "splits a plan into units that an engine reconciles in order", []string{"health", "internal/abortable", "internal/graph", "internal/outfile", "internal/plain", "object", "ordering"}},
 		}},
 		{title: "frame of a command", packages: []pkgRow{
 			{"internal/exit", "exit codes, and the outcome of a run that is reported", []string{"apply", "internal/abortable", "internal/events", "internal/usage", "state"}},
@@ -77,7 +77,7 @@ func importTable() []tier {
 			{"internal/setlist", "the apply sets of a cluster", []string{"applyset", "internal/history", "internal/liveset", "kube", "object"}},
 		}},
 		{title: "what flags name", packages: []pkgRow{
-			{"internal/healthfiles", "files with rules of health", []string{"health", "internal/abortable", "internal/usage"}},
+			{"internal/healthfiles", "files with health rules", []string{"health", "internal/abortable", "internal/usage"}},
 			{"internal/connect", "the cluster that kubectl would use", []string{"apply", "internal/abortable", "internal/access", "internal/activity", "internal/kubeerr", "internal/plain", "internal/verbose", "internal/version", "kube"}},
 			{"internal/orderfile", "the files that order a stream: SortOrder, stacks, charts", []string{"apply", "health", "internal/abortable", "internal/ignorefields", "object", "ordering", "sortorder"}},
 			{"internal/help", "the help of commands", []string{"internal/nearest", "internal/plain", "internal/usage"}},
@@ -102,12 +102,12 @@ func importTable() []tier {
 			{"fn", "applies a SortOrder to a ResourceList or a stream, byte for byte", []string{"internal/annotations", "internal/emit", "internal/plain", "internal/stamp", "internal/textorder", "internal/toolkeys", "internal/yamledit", "internal/yamlnode", "internal/yamltext", "object", "ordering", "sortorder"}},
 		}},
 		{title: "before a run", packages: []pkgRow{
-			{"internal/preflight", "finds the errors that a run is known to meet", []string{"internal/crdcheck", "internal/desired", "internal/kinds", "internal/ownership", "internal/references", "internal/snapshot", "internal/stream", "kube", "object", "ordering"}},
+			{"internal/preflight", "finds errors that are certain before the first write", []string{"internal/crdcheck", "internal/desired", "internal/kinds", "internal/ownership", "internal/references", "internal/snapshot", "internal/stream", "kube", "object", "ordering"}},
 		}},
 		{title: "deletions, previews, requests", packages: []pkgRow{
 			{"removal", "deletes live objects wave by wave", []string{"applyset", "internal/contents", "internal/diagnose", "internal/gates", "internal/kubeerr", "internal/loop", "internal/plain", "internal/redact", "internal/watching", "kube", "object", "ordering", "progress"}},
-			{"preview", "what a run would do, found out without writing", []string{"applyset", "internal/desired", "internal/fieldset", "internal/ignorefields", "internal/invalid", "internal/kinds", "internal/kubeerr", "internal/ownership", "internal/parallel", "internal/redact", "internal/snapshot", "kube", "object", "ordering", "progress"}},
-			{"internal/sending", "sends PATCHes, and what makes room for them", []string{"internal/desired", "internal/ignorefields", "internal/invalid", "internal/kubeerr", "internal/loop", "internal/ownership", "internal/readiness", "kube"}},
+			{"preview", "what a run would do, determined without writing", []string{"applyset", "internal/desired", "internal/fieldset", "internal/ignorefields", "internal/invalid", "internal/kinds", "internal/kubeerr", "internal/ownership", "internal/parallel", "internal/redact", "internal/snapshot", "kube", "object", "ordering", "progress"}},
+			{"internal/sending", "sends PATCHes, and the writes that they require first", []string{"internal/desired", "internal/ignorefields", "internal/invalid", "internal/kubeerr", "internal/loop", "internal/ownership", "internal/readiness", "kube"}},
 			{"internal/stream", "resolves the namespaces of manifests, and rejects duplicates", []string{"internal/plain", "internal/vet", "kube", "manifest", "object", "ordering"}},
 		}},
 		{title: "what a run waits for", packages: []pkgRow{
@@ -116,16 +116,16 @@ func importTable() []tier {
 			{"internal/kinds", "waits for kinds that are not served yet, and says why they are not", []string{"internal/kubeerr", "internal/loop", "internal/nearest", "kube", "object", "progress"}},
 			{"internal/endpoints", "waits for ready endpoints of Services", []string{"internal/kubeerr", "internal/loop", "kube", "object"}},
 			{"internal/external", "waits for objects outside the stream", []string{"health", "internal/kubeerr", "internal/loop", "internal/readiness", "kube", "object", "ordering"}},
-			{"internal/podwatch", "what keeps Pods from starting, reported during a run", []string{"internal/diagnose", "internal/loop", "internal/plain", "internal/redact", "internal/statusreader", "kube", "object"}},
+			{"internal/podwatch", "reports what keeps Pods from starting, during a run", []string{"internal/diagnose", "internal/loop", "internal/plain", "internal/redact", "internal/statusreader", "kube", "object"}},
 		}},
 		{title: "diagnosis and permissions", packages: []pkgRow{
-			{"internal/access", "what a run must be allowed to do, and whether it is", []string{"health", "internal/ignorefields", "internal/parallel", "kube", "object", "ordering"}},
+			{"internal/access", "the permissions that a run needs, and whether it has them", []string{"health", "internal/ignorefields", "internal/parallel", "kube", "object", "ordering"}},
 			{"internal/diagnose", "why a resource is not ready, or not deleted", []string{"internal/contents", "internal/kubeerr", "internal/plain", "internal/redact", "internal/statusreader", "kube", "object", "progress"}},
 		}},
 		{title: "live objects and their manifests", packages: []pkgRow{
 			{"internal/invalid", "what a PATCH that was rejected as invalid needs", []string{"applyset", "internal/fieldset", "internal/kubeerr", "internal/ownership", "kube", "progress"}},
 			{"internal/snapshot", "reads live objects, and proves which are unchanged", []string{"applyset", "health", "internal/activity", "internal/desired", "internal/kubeerr", "internal/loop", "internal/ownership", "internal/parallel", "kube", "object", "ordering"}},
-			{"internal/readiness", "judges the status of what was applied, as far as it can be trusted yet", []string{"health", "internal/loop", "kube", "object"}},
+			{"internal/readiness", "assesses applied objects, as far as their status can be trusted yet", []string{"health", "internal/loop", "kube", "object"}},
 		}},
 		{title: "apply sets", packages: []pkgRow{
 			{"internal/liveset", "an apply set as it is on a cluster", []string{"applyset", "internal/activity", "internal/history", "internal/parallel", "kube", "object"}},
@@ -136,7 +136,7 @@ func importTable() []tier {
 			{"internal/lease", "the lock of an apply set", []string{"applyset", "internal/activity", "internal/kubeerr", "internal/plain", "kube", "object"}},
 			{"internal/ownership", "which live objects a run may write, by apply set and field manager", []string{"applyset", "internal/fieldset", "internal/kubeerr", "kube", "progress"}},
 			{"internal/history", "the revisions of an apply set, stored in Secrets", []string{"applyset", "internal/hooks", "internal/track", "kube", "object", "ordering"}},
-			{"internal/contents", "what only the deletion of a Namespace or a CRD would delete", []string{"internal/kubeerr", "internal/parallel", "kube", "object"}},
+			{"internal/contents", "what else the deletion of a Namespace or a CRD would delete", []string{"internal/kubeerr", "internal/parallel", "kube", "object"}},
 		}},
 		{title: "what fn writes", packages: []pkgRow{
 			{"internal/emit", "writes an order in the annotations of other tools", []string{"internal/annotations", "internal/stamp", "internal/textorder", "internal/toolkeys", "object", "ordering"}},
@@ -173,7 +173,7 @@ func importTable() []tier {
 			{"internal/kindnames", "the kinds that options name, checked for misspellings", []string{"internal/nearest", "internal/references", "ordering"}},
 		}},
 		{title: "about the program", packages: []pkgRow{
-			{"internal/version", "which build of a program runs", []string{"internal/plain"}},
+			{"internal/version", "the version of a program", []string{"internal/plain"}},
 		}},
 		{title: "decisions: pure, without I/O, clock, goroutine or client", packages: []pkgRow{
 			{"ordering", "stream in, plan out: edges, waves, reasons", []string{"internal/crdcheck", "internal/declared", "internal/dependencies", "internal/graph", "internal/plain", "internal/references", "internal/stamp", "object"}},
@@ -200,26 +200,26 @@ func importTable() []tier {
 		{title: "inside decisions", packages: []pkgRow{
 			{"internal/cellua", "conditions in CEL as health checks in Lua", []string{"internal/celcondition"}},
 			{"internal/graph", "what waits for what: ranks, cycles, contradicting edges", nil},
-			{"internal/nearest", "the name that a misspelled one means", []string{"object"}},
+			{"internal/nearest", "the nearest name to a misspelled one", []string{"object"}},
 		}},
 		{title: "leaves", packages: []pkgRow{
 			{"object", "ID and Meta; imports only the standard library", nil},
-			{"internal/activity", "what a command is waiting for, for messages", nil},
-			{"internal/parallel", "does many things side by side, but not too many", nil},
-			{"internal/fielddiff", "two objects field by field", nil},
+			{"internal/activity", "what a command is waiting for, as messages report it", nil},
+			{"internal/parallel", "runs functions concurrently, up to a limit", nil},
+			{"internal/fielddiff", "compares two objects field by field", nil},
 			{"internal/celcondition", "compiles and evaluates conditions in CEL", nil},
-			{"internal/jsonpath", "JSONPath as kubectl's, and comparisons of its values", nil},
-			{"internal/jsonstream", "consecutive JSON values", nil},
+			{"internal/jsonpath", "kubectl's JSONPath, and comparisons of its values", nil},
+			{"internal/jsonstream", "reads consecutive JSON values", nil},
 			{"internal/outfile", "writes the files that flags name", nil},
-			{"internal/asyncwriter", "an asynchronous writer, which no slow reader blocks", nil},
+			{"internal/asyncwriter", "an asynchronous writer that slow readers do not block", nil},
 			{"internal/ignorefields", "the fields that a manifest leaves to other managers", nil},
 			{"internal/plain", "prints text from elsewhere without control characters", nil},
 			{"internal/redact", "hides the values of Secrets in texts", nil},
-			{"internal/statusreader", "reads the status of a kind that it does not know", nil},
-			{"internal/terminal", "permanent lines above a frame", nil},
+			{"internal/statusreader", "interprets the status of unknown kinds", nil},
+			{"internal/terminal", "draws permanent lines above a frame", nil},
 			{"internal/usage", "errors in a command line", nil},
 			{"internal/toolkeys", "annotations in which other tools read an order", nil},
-			{"internal/yamltext", "text of editors and shells to UTF-8", nil},
+			{"internal/yamltext", "converts text from editors and shells to UTF-8", nil},
 		}},
 		{title: "commands for tests and measurements", packages: []pkgRow{
 			{"internal/test/demo", "make demo", []string{"internal/test/auditlog", "internal/test/observer", "internal/test/testcluster", "object"}},
