@@ -21,8 +21,8 @@ func TestFilesPage(t *testing.T) {
 		"Every field of the files that you write. An unknown field is an error that suggests the\n" +
 		"nearest known one.\n\n" +
 		"## SortOrder\n\n" +
-		"The order: the configuration of `sortorder`, and the file of `ordapply --order`, which may\n" +
-		"have stacks, timeouts and rules of health too. [schema.json](../sortorder/schema.json) is its\n" +
+		"The configuration of `sortorder`, and the file of `ordapply --order`, which may also\n" +
+		"contain stacks, timeouts and health rules. [schema.json](../sortorder/schema.json) is its\n" +
 		"JSON Schema, for editors: `# yaml-language-server: $schema=schema.json` as the first line.\n" +
 		"[sortorder](sortorder.md) and [ordering](ordering.md#stacks) explain the fields.\n\n" +
 		fieldTable("", reflect.TypeFor[config]()) +
@@ -30,7 +30,7 @@ func TestFilesPage(t *testing.T) {
 		"The file of `ordapply --health-rules`: `apiVersion: " + APIVersion + "`, `kind: HealthRules`, and\n" +
 		"`rules`. [Readiness](health.md) explains the conditions.\n\n" + rules +
 		"\n## Fleet\n\n" +
-		"The file of `ordapply apply --fleet`: clusters, and the cohorts in which they are applied to.\n" +
+		"The file of `ordapply apply --fleet`: clusters, and the cohorts that group them.\n" +
 		"[Fleets](fleets.md) explains it.\n\n" + fleetTable() +
 		"\n## Configuration\n\n" +
 		"The file of `ordapply --config`: names of [flags](commands.md) without dashes, such as\n" +

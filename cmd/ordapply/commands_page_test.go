@@ -139,19 +139,19 @@ func anchor(heading string) string { return strings.ReplaceAll(strings.ToLower(h
 // fails the test.
 func environment(t *testing.T) string {
 	meaning := map[string]string{
-		"CI":                     "if set, a terminal gets lines instead of a drawing that moves, and a deletion does not ask",
-		"GITHUB_SHA, …":          "the Git commit of a pipeline, which the [history](history.md) stores: each CI system has its own variable",
+		"CI":                     "if set, lines are printed instead of the live view, and `delete` does not ask for confirmation",
+		"GITHUB_SHA, …":          "the Git commit of a pipeline, which the [history](history.md) stores. Each CI system has its own variable",
 		"OTEL_…":                 "where and how [traces](tracing.md) are sent, as OpenTelemetry specifies: `OTEL_EXPORTER_OTLP_ENDPOINT` turns them on",
-		"TRACEPARENT":            "the span in which the command was started, of which its [trace](tracing.md) becomes a part",
+		"TRACEPARENT":            "the span that becomes the parent of the [trace](tracing.md)",
 		"TRACESTATE":             "belongs to `TRACEPARENT`",
 		"GOGC":                   "as in every Go program; unset, the programs choose a value that fits the input",
 		"GOMEMLIMIT":             "as in every Go program; unset, `sortorder` collects garbage more often as it nears 512 MiB",
 		"KUBECONFIG":             "files with clusters and credentials, as for kubectl",
-		"KUBECTL_EXTERNAL_DIFF":  "program with which `ordapply diff` shows differences, as for `kubectl diff`",
+		"KUBECTL_EXTERNAL_DIFF":  "program that `ordapply diff` uses to show differences, as for `kubectl diff`",
 		"NO_COLOR":               "if set, no color is printed ([no-color.org](https://no-color.org))",
 		"ORDAPPLY_…":             "the value of a flag that the command line does not set: `ORDAPPLY_CRD_TIMEOUT` for `--crd-timeout`. The command line takes precedence over the environment, and the environment over the file of `--config`",
-		"TERM":                   "if empty or `dumb`, a terminal gets lines instead of a drawing that moves",
-		"USER":                   "named in the lock of an apply set, so that others see whose run holds it",
+		"TERM":                   "if empty or `dumb`, lines are printed instead of the live view",
+		"USER":                   "stored in the lock of an apply set, to show whose run holds it",
 		"HTTPS_PROXY, NO_PROXY…": "as in every Go program",
 	}
 	for _, name := range variablesRead(t) {
@@ -221,7 +221,7 @@ func exitCodes(t *testing.T) string {
 		"Different":   "`ordapply diff`: there are differences",
 		"DiffFailed":  "`ordapply diff`: something failed",
 		"Usage":       "the command line is not valid: nothing was read or written",
-		"TimedOut":    "nothing failed, and something did not become ready in time",
+		"TimedOut":    "nothing failed, but something did not become ready in time",
 		"Interrupted": "interrupted by SIGINT or SIGTERM; what was sent is reported",
 	}
 	source, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "internal", "exit", "exit.go"), nil, 0)

@@ -26,7 +26,7 @@ func newConsolidate() *cobra.Command {
 	var f consolidateFlags
 	cmd := &cobra.Command{
 		Use:   "consolidate -f FILE",
-		Short: "Renumber Argo CD sync waves into as few as the dependencies need",
+		Short: "Renumber Argo CD sync waves into as few as the dependencies allow",
 		Long: `consolidate merges consecutive sync waves. It keeps the order of any two resources
 that an edge connects, merges waves that are provably independent, and lists those
 that are not; these are merged only with --assume-independent, or as far as needed
@@ -96,7 +96,7 @@ type consolidateTarget struct {
 
 func (t *consolidateTarget) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&t.assume, "assume-independent", false, "merge waves that no edge connects, even if an edge may be missing")
-	cmd.Flags().IntVar(&t.into, "into", 0, "maximum number of waves: merge as many as needed that no edge connects, closest numbers first; fails when edges forbid it")
+	cmd.Flags().IntVar(&t.into, "into", 0, "maximum number of waves: merge waves that no edge connects, closest numbers first; fails if edges prevent it")
 	cmd.Flags().StringVar(&t.within, "range", "", "lowest and highest new number, such as -3..3; implies --into with that many waves")
 }
 

@@ -19,11 +19,11 @@ func newGraph() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "graph -f FILE",
-		Short: "Draw the plan: what waits for what, wave by wave, without a cluster",
+		Short: "Draw the plan as a graph of dependencies, wave by wave, without a cluster",
 		Long: `graph draws the plan. Resources of one kind with the same dependencies and the
 same dependents share a box; above 300 resources, boxes are layers. Black arrows
-are declared, grey ones inferred from references; dashed ones wait only until the
-other is applied. -o svg folds a wide picture to the width of a page. -o json is the
+are declared, gray ones inferred from references; dashed ones wait only until the
+dependency is applied. -o svg folds a wide picture to the width of a page. -o json is the
 complete plan.`,
 		Example: `  kustomize build . | ordapply graph -o svg > plan.svg
   ordapply graph -f app.yaml -o mermaid`,

@@ -30,10 +30,10 @@ func newInit() *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init -f FILE",
-		Short: "Write a first SortOrder for a stream, to correct and keep",
+		Short: "Write a SortOrder for a stream, as a draft to review",
 		Long: `init proposes the layers of a stream, without a cluster: from its edges, the labels
-that group its resources, the addresses that containers are given, and Argo CD's
-sync waves. Comments explain each layer. The order contradicts no edge of the
+that group its resources, the Service addresses in containers, and Argo CD's sync
+waves. Comments explain each layer. The order contradicts no edge of the
 stream; where nothing in the manifests decides which group comes first, the comment
 says so.`,
 		Example: `  kustomize build . | ordapply init > order.yaml

@@ -15,7 +15,7 @@ import (
 func newReport() *cobra.Command {
 	return &cobra.Command{
 		Use:   "report [FILE]",
-		Short: "Make a page of a run from its events, without a cluster",
+		Short: "Write an HTML page about a run from its events, without a cluster",
 		Long: `report reads the events that apply, delete or rollback print with -o json, from
 a file or from standard input, and prints one HTML page: when each resource was applied
 and ready, the chain of resources that the run waited for longest, and what failed. The

@@ -39,7 +39,7 @@ func newRoot() *cobra.Command {
 func newCommands() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ordapply",
-		Short: "Apply Kubernetes manifests in the order their author wrote",
+		Short: "Apply Kubernetes manifests in their declared order",
 		Long: `ordapply applies a stream of manifests in gated waves: CRDs and Namespaces
 first, then layer by layer, each when the one before it is ready.
 

@@ -25,9 +25,9 @@ func newSort() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sort -f FILE",
 		Short: "Print the stream in order, without a cluster",
-		Long: `sort prints the stream in the order in which it would be applied. With --order
-it is sorted and stamped by that SortOrder, as the function does in a build;
-without it, by the order that the stream itself has.`,
+		Long: `sort prints the stream in the order in which it would be applied. With --order,
+it sorts and stamps the stream by that SortOrder, as sortorder does in a build;
+without it, it uses the order that the stream itself has.`,
 		Example: `  ordapply sort -f app.yaml --order order.yaml
   helm template shop ./shop | ordapply sort --chart ./shop --marks`,
 		Args: cobra.NoArgs,

@@ -42,13 +42,13 @@ func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export --to ENGINE -f FILE -o FOLDER",
 		Short: "Write the stream as a tree that Flux or Argo CD applies in the same order",
-		Long: `export writes the manifests layer by layer into a folder, with the objects by which
-the engine keeps their order: for Flux Kustomizations, which wait until those before
-are ready by the same rules; for Argo CD Applications or an ApplicationSet, with the
-health checks that Argo CD lacks. Publish the folder at --source. What the engine
-cannot keep is an error, or a warning with --lossy.
+		Long: `export writes the manifests layer by layer into a folder, with the objects that make
+the engine keep their order: for Flux, Kustomizations that wait for the previous ones
+with the same readiness rules; for Argo CD, Applications or an ApplicationSet, with
+the health checks that Argo CD lacks. Publish the folder at --source. A part of the
+order that the engine cannot keep is an error, or a warning with --lossy.
 
-The folder keeps the options in export.yaml: without --to they are used again, but for
+The folder stores the options in export.yaml: without --to they are used again, except
 flags that name files. --check writes nothing, and reports which gates, layers and
 manifests of a folder no longer match the order.`,
 		Example: `  kustomize build . | ordapply export --to flux --source oci://registry.example/shop -o deploy
@@ -66,23 +66,23 @@ func (f *exportFlags) Register(cmd *cobra.Command) {
 	f.Offline.Register(cmd)
 	f.HealthFlags.Register(cmd.Flags())
 	flags := cmd.Flags()
-	flags.StringVar(&f.to, "to", "", "the engine: flux or argocd; by default the options that the folder was exported with are used again")
+	flags.StringVar(&f.to, "to", "", "engine: flux or argocd; by default, the options of the previous export of the folder are used again")
 	flags.StringVarP(&f.output, "output", "o", "", "folder to write")
-	flags.BoolVar(&f.check, "check", false, "write nothing; report what of the folder no longer matches the order, with exit code 1 if anything does not")
-	flags.BoolVar(&f.lossy, "lossy", false, "export although the engine cannot keep all of the order; what is lost is reported")
-	flags.StringVar(&f.flux.Name, "name", "app", "name of the engine's object, with which the names of the layers' objects begin")
+	flags.BoolVar(&f.check, "check", false, "write nothing; report where the folder no longer matches the order, and exit with 1 if it does not")
+	flags.BoolVar(&f.lossy, "lossy", false, "export even if the engine cannot keep the whole order; report what is lost")
+	flags.StringVar(&f.flux.Name, "name", "app", "name of the engine's object, and prefix of the names of the layers' objects")
 	flags.StringVar(&f.flux.Namespace, "engine-namespace", "", `namespace of the engine's objects; by default "flux-system" or "argocd"`)
-	flags.StringVar(&f.flux.Source.URL, "source", "", "address that the folder is published at: oci://registry/name, https://host/name.git, or https://endpoint/bucket")
+	flags.StringVar(&f.flux.Source.URL, "source", "", "URL at which the folder is published: oci://registry/name, https://host/name.git, or https://endpoint/bucket")
 	flags.StringVar(&f.flux.Source.Ref, "source-ref", "", `tag or branch of the source; by default "latest" of a registry, "main" of a repository`)
-	flags.StringVar(&f.flux.Path, "path", "", "where in the source the folder is; by default at its root")
-	flags.StringVar(&f.flux.Source.Kind, "source-kind", "", "flux: OCIRepository, GitRepository or Bucket; by default what the address suggests")
+	flags.StringVar(&f.flux.Path, "path", "", "path of the folder in the source; by default its root")
+	flags.StringVar(&f.flux.Source.Kind, "source-kind", "", "flux: OCIRepository, GitRepository or Bucket; by default inferred from the URL")
 	flags.BoolVar(&f.flux.Source.Insecure, "source-insecure", false, "flux: read a registry or a bucket over plain HTTP")
-	flags.DurationVar(&f.flux.Interval, "interval", time.Hour, "flux: how often it reconciles what has not changed")
-	flags.DurationVar(&f.flux.Retry, "retry-interval", time.Minute, "flux: how soon it tries again after a failure")
+	flags.DurationVar(&f.flux.Interval, "interval", time.Hour, "flux: how often to reconcile without a change")
+	flags.DurationVar(&f.flux.Retry, "retry-interval", time.Minute, "flux: how soon to retry after a failure")
 	flags.DurationVar(&f.flux.Timeout, "timeout", 5*time.Minute, "flux: how long a layer without a timeout of its own may take to become ready")
 	flags.StringVar(&f.argocd.Form, "form", argocd.OneApplication, "argocd: application, with sync waves; app-of-apps, one for each layer; or applicationset, with a rolling sync")
 	flags.StringVar(&f.argocd.Project, "project", "default", "argocd: project of the Applications")
-	flags.StringVar(&f.fleetFile, "fleet", "", "argocd applicationset: file of the fleet to deploy to")
+	flags.StringVar(&f.fleetFile, "fleet", "", "argocd, form applicationset: file with the Fleet to deploy to")
 	flags.StringVar(&f.argocd.Server, "server", "https://kubernetes.default.svc", "argocd: API server of the cluster to deploy to, as Argo CD knows it")
 }
 

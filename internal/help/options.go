@@ -16,7 +16,7 @@ import (
 func newOptions(columns func() int) *cobra.Command {
 	return &cobra.Command{
 		Use:   "options [COMMAND]",
-		Short: "Explain the flags that help does not: further ones of a command, and kubectl's",
+		Short: "Describe the flags that --help omits: further flags of a command, and kubectl's",
 		Example: `  ordapply options
   ordapply options apply`,
 		Args: cobra.ArbitraryArgs,

@@ -24,10 +24,10 @@ func NewDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff -f FILE",
 		Short: "Show what apply would change, as a unified diff",
-		Long: `diff compares live objects with what apply would make of them, by dry runs on the
-API server. Nothing is written. Values of Secrets are masked.
+		Long: `diff compares live objects with the result of an apply, by dry runs on the API
+server. Nothing is written. Values of Secrets are masked.
 
-It exits with 0 when nothing would change, 1 when something would, and more than
+It exits with 0 if nothing would change, 1 if something would, and more than
 1 on an error. KUBECTL_EXTERNAL_DIFF names another program to compare with, as for
 kubectl.`,
 		Example: `  kustomize build . | ordapply diff -f -

@@ -36,8 +36,8 @@ func (f *previewFlags) register(cmd *cobra.Command) {
 	RegisterServerSide(flags)
 	setflags.AddClusterFlags(flags, f.cluster)
 	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name of the field manager that would own the applied fields")
-	setflags.RegisterForce(flags, &f.forceConflicts, "show the result of taking fields that other field managers own: of any, or with =NAME,NAME only of these")
-	flags.Bool("ordering", true, "in waves; false: everything at once")
+	setflags.RegisterForce(flags, &f.forceConflicts, "show the result of taking fields that other field managers own: from all managers, or with =NAME,NAME only from these")
+	flags.Bool("ordering", true, "plan in waves; false: everything at once")
 }
 
 // previewed is a plan with its preview.

@@ -48,10 +48,10 @@ func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rbac -f FILE",
 		Short: "Print the minimal Roles for applying a stream",
-		Long: `rbac prints a Role for each namespace of a stream, and a ClusterRole for what is
-cluster-scoped, with the permissions that apply needs and no others. Plural names
-of kinds come from CustomResourceDefinitions in the stream, else from the cluster,
-else from a built-in table.`,
+		Long: `rbac prints a Role for each namespace of a stream, and a ClusterRole for
+cluster-scoped resources, with only the permissions that apply needs. The plural
+names of kinds come from CustomResourceDefinitions in the stream, else from the
+cluster, else from a built-in table.`,
 		Example: `  kustomize build . | ordapply rbac --service-account ci/deployer | kubectl apply -f -
   ordapply rbac -f app.yaml -n shop --user jane
   ordapply rbac -f app.yaml -n shop --applyset shop --prune --service-account ci/deployer`,

@@ -48,7 +48,7 @@ func (f *SetFlags) Register(flags *pflag.FlagSet) {
 // sets, which change the meaning of -n.
 func AddClusterFlags(flags *pflag.FlagSet, cluster *genericclioptions.ConfigFlags) {
 	cluster.AddFlags(flags)
-	flags.Lookup("namespace").Usage = "namespace of resources without one. Without --applyset, a resource with another namespace is refused; with it, this is the namespace of the parent, and resources may name any"
+	flags.Lookup("namespace").Usage = "namespace of resources without one. Without --applyset, a resource in another namespace is refused; with it, this is the namespace of the parent, and resources may be in any namespace"
 }
 
 // RegisterMembership registers the flags that affect a preview.

@@ -16,14 +16,14 @@ func NewHistory() *cobra.Command {
 		Use:   "history NAME",
 		Short: "List the revisions of an apply set, or show the waves of one",
 		Long: `history lists what was applied to an apply set: each stream that differs from the
-previous one is a revision. NAME is that of the set's parent Secret, or KIND/NAME.
+previous one is a revision. NAME is the name of the set's parent Secret, or KIND/NAME.
 
   ordapply history shop
   ordapply history shop --revision 3    its waves, as they were applied
   ordapply history show shop 3          its manifests
-  ordapply history diff shop 2 3        what differs between two revisions
+  ordapply history diff shop 2 3        the differences between two revisions
 
-A set named show or diff: ordapply history secret/show`,
+For a set named show or diff, use KIND/NAME: ordapply history secret/show`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := v.Connect(cmd.Context())

@@ -21,7 +21,7 @@ func NewList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
-		Short:   "List the apply sets of a namespace, and what was applied to each last",
+		Short:   "List the apply sets of a namespace, with the newest revision of each",
 		Long: `list lists the apply sets (KEP-3659) whose parents are in the namespace or
 cluster-scoped, whichever tool manages them, with the newest revision of those that
 ordapply manages.

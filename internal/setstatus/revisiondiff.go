@@ -21,10 +21,10 @@ func newRevisionDiff() *cobra.Command {
 	var v setflags.Command
 	cmd := &cobra.Command{
 		Use:   "diff NAME REVISION REVISION",
-		Short: "Print what differs between the manifests of two revisions",
+		Short: "Print the differences between the manifests of two revisions",
 		Long: `diff compares the manifests of two revisions field by field, as ordapply plan prints
 changes. Values of Secrets are masked; the same value has the same mask.
-The exit code is 0 also if there are differences.
+The exit code is 0 even if there are differences.
 
   ordapply history diff shop 2 3`,
 		Args: cobra.ExactArgs(3),

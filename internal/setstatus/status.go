@@ -27,13 +27,13 @@ func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Show the health of an apply set, layer by layer",
-		Long: `status judges the live state of every member of an apply set, and shows the health
+		Long: `status evaluates the live state of every member of an apply set, and shows the health
 of its layers and stacks in the order in which they were applied. A layer is
 Failed if a member has failed or is unknown, else Degraded if one is missing,
 degraded or being deleted, else Progressing if one is progressing, else Suspended
-if one is suspended. The exit code is 0 when all are ready, 3 when the others are
+if one is suspended. The exit code is 0 if all are ready, 3 if the others are
 only Progressing or Suspended, so that waiting may help, and 1 otherwise. NAME is
-that of the set's parent Secret, or KIND/NAME.
+the name of the set's parent Secret, or KIND/NAME.
 
   ordapply status shop
   ordapply status shop --watch    keep running, and show changes`,
