@@ -43,7 +43,7 @@ says so.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	f.Register(cmd)
-	cmd.Flags().StringVar(&f.name, "name", "default", "name of the order, which the stamps carry")
+	cmd.Flags().StringVar(&f.name, "name", "default", "name of the order, which the stamps contain")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "file to write instead of standard output")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace the file of --output if it exists")
 	return cmd

@@ -39,7 +39,7 @@ without it, it uses the order that the stream itself has.`,
 		},
 	}
 	in.Register(cmd)
-	cmd.Flags().BoolVar(&marks, "marks", false, `mark with "## START layer: …" and "## END layer: …" where layers begin and end`)
+	cmd.Flags().BoolVar(&marks, "marks", false, `print "## START layer: …" and "## END layer: …" where layers begin and end`)
 	return cmd
 }
 

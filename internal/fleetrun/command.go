@@ -14,8 +14,8 @@ import (
 // on several clusters.
 func OnClusters(cmd *cobra.Command, program Program) *cobra.Command {
 	f := &fleetFlags{program: program}
-	cmd.Flags().StringVar(&f.file, "fleet", "", "file with a Fleet: run on its clusters, cohort by cohort, instead of the one of --context")
-	cmd.Flags().StringSliceVar(&f.contexts, "contexts", nil, "contexts of the kubeconfig: run on these clusters one after the other, until one fails")
+	cmd.Flags().StringVar(&f.file, "fleet", "", "file with a Fleet: run on its clusters, cohort by cohort, instead of on that of --context")
+	cmd.Flags().StringSliceVar(&f.contexts, "contexts", nil, "kubeconfig contexts: run on these clusters one after the other, until one fails")
 	one := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if isOfFleet(cmd.Context()) {

@@ -66,7 +66,7 @@ cluster, else from a built-in table.`,
 	setflags.AddClusterFlags(flags, f.cluster)
 	flags.StringVar(&f.name, "name", "ordapply", "name of the Roles and their bindings")
 	f.rbacSetFlags.register(flags)
-	flags.BoolVar(&f.diagnosis, "diagnosis", true, "also allow finding out why a resource did not become ready")
+	flags.BoolVar(&f.diagnosis, "diagnosis", true, "also allow diagnosing why a resource did not become ready")
 	return cmd
 }
 

@@ -28,7 +28,7 @@ type ViewFlags struct {
 // Register defines the flags.
 func (v *ViewFlags) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&v.NoLive, "no-live", false, "on a terminal, print a line per transition instead of the live view")
-	flags.BoolVarP(&v.Quiet, "quiet", "q", false, "print only warnings, errors and the summary, and what -o name or -o json asks for")
+	flags.BoolVarP(&v.Quiet, "quiet", "q", false, "print only warnings, errors and the summary, and the output of -o name or -o json")
 	flags.StringVar(&v.MetricsFile, "metrics-file", "", "file for the metrics of the run, in Prometheus text format; also written when the run fails")
 	flags.StringToStringVar(&v.MetricsLabels, "metrics-label", nil, "NAME=VALUE: label of every series in --metrics-file, in addition to context and applyset; may be repeated. An empty value omits the label")
 	flags.StringVar(&v.Report, "report", "", "file for an HTML page of the run: its timeline, critical path, changes and failures; also written when the run fails")

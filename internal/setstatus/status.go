@@ -43,7 +43,7 @@ the name of the set's parent Secret, or KIND/NAME.
 	f.Command.Register(cmd)
 	f.HealthFlags.Register(cmd.Flags())
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "keep running until interrupted: redraw the table on a terminal, elsewhere print a line per change")
-	cmd.Flags().DurationVar(&f.grace, "status-grace", 15*time.Second, "maximum time to wait for a meaningful status of a custom resource before judging it without one; 0: do not wait")
+	cmd.Flags().DurationVar(&f.grace, "status-grace", 15*time.Second, "maximum time to wait for a meaningful status of a custom resource before evaluating it without one; 0: do not wait")
 	return cmd
 }
 

@@ -57,7 +57,7 @@ func (f *InputFlags) Register(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&f.Files, "filename", "f", nil, "file, folder, pattern such as '*.yaml', or URL with manifests; - for standard input")
 	flags.BoolVarP(&f.Recursive, "recursive", "R", false, "read subfolders too")
 	f.kustomizationFlags.register(flags)
-	flags.StringVarP(&f.Selector, "selector", "l", "", "use only the resources whose labels match, as in kubectl: =, ==, !=, in, notin, exists; the others are waited for where resources refer to them")
+	flags.StringVarP(&f.Selector, "selector", "l", "", "use only the resources whose labels match, as in kubectl: =, ==, !=, in, notin, exists; dependents of other resources wait for these in the cluster")
 	flags.StringVar(&f.Order, "order", "", "file with a SortOrder to stamp the stream with")
 	flags.BoolVar(&f.RequireOrder, "require-order", false, "refuse a stream without an order")
 }
