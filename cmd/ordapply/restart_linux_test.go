@@ -81,7 +81,7 @@ func restartAPIServer(t *testing.T, dir string, pause time.Duration) {
 		return
 	}
 	time.AfterFunc(pause, func() {
-		for code := 1; code > 0; { // it ends itself when etcd is slow while it starts
+		for code := 1; code > 0 && t.Context().Err() == nil; { // it ends itself when etcd is slow while it starts
 			server := &exec.Cmd{Path: again.Path, Args: again.Args, Env: again.Env, Dir: again.Dir, SysProcAttr: again.SysProcAttr}
 			if !assert.NoError(t, server.Start()) {
 				return
