@@ -5,27 +5,40 @@ import (
 	"sync"
 )
 
-// A command that runs several times in one process, once for each cluster of a fleet, must
-// read the same every time: standard input can be read only once, and a file may change
-// in the meantime.
+// A command reads each file that a flag names once, whatever uses it: a FIFO, as of a shell's
+// <(…), can be read only once, and a file may change in the meantime. A command that runs
+// several times in one process, once for each cluster of a fleet, reads its manifests once, too.
 
 type onceKey struct{}
 
 // readings is what was read, or is being read, by its key.
 type readings struct {
-	mu  sync.Mutex
-	all map[any]func() (any, error)
+	mu        sync.Mutex
+	all       map[any]func() (any, error)
+	manifests bool
 }
 
-// ReadOnce returns a context in which everything that Once reads is read only once.
+// ReadOnce returns a context in which everything that Once reads is read only once, even by
+// several commands, and manifests with it.
 func ReadOnce(ctx context.Context) context.Context {
-	return context.WithValue(ctx, onceKey{}, &readings{all: map[any]func() (any, error){}})
+	return context.WithValue(ctx, onceKey{}, &readings{all: map[any]func() (any, error){}, manifests: true})
 }
 
 // IsReadOnce reports whether ReadOnce returned the context, or a parent of it.
-func IsReadOnce(ctx context.Context) bool { return ctx.Value(onceKey{}) != nil }
+func IsReadOnce(ctx context.Context) bool {
+	known, _ := ctx.Value(onceKey{}).(*readings)
+	return known != nil && known.manifests
+}
 
-// Once returns what read returns. In a context of ReadOnce it returns what the first call
+// readFilesOnce returns a context in which a command reads each file once.
+func readFilesOnce(ctx context.Context) context.Context {
+	if ctx.Value(onceKey{}) != nil {
+		return ctx
+	}
+	return context.WithValue(ctx, onceKey{}, &readings{all: map[any]func() (any, error){}})
+}
+
+// Once returns what read returns. In the context of a command it returns what the first call
 // with the same key did, which callers must not change. It may block as long as read
 // does, so call it only within Run.
 func Once[T any](ctx context.Context, key any, read func() (T, error)) (T, error) {

@@ -50,7 +50,7 @@ func Limit(cmd *cobra.Command, limit time.Duration) {
 		context.AfterFunc(ctx, cancel) // when the command ends
 		ctx = limited
 	}
-	ctx, log := activity.Record(ctx)
+	ctx, log := activity.Record(readFilesOnce(ctx))
 	over.doing = log.Now
 	cmd.SetContext(startSlowNotices(ctx, log, cmd.ErrOrStderr()))
 }
