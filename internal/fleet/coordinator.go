@@ -29,6 +29,7 @@ type Result struct {
 	// before it.
 	Unchanged bool
 	Err       error // why it is not Done
+	revision  int   // of the apply set right after the run, for the gate; 0 if unknown
 }
 
 // Observation is the health of what was applied to a cluster, at one moment.
@@ -36,7 +37,10 @@ type Observation struct {
 	Ready bool
 	Why   string    // what is not ready, and why
 	Since time.Time // when the run that last changed the cluster ended; zero if unknown
-	Err   error     // it could not be observed
+	// Revision is that of the apply set; 0 if unknown. Another one than the run left
+	// means that another run has changed the cluster since.
+	Revision int
+	Err      error // it could not be observed
 }
 
 // Coordinator applies to the clusters of a fleet. One goroutine owns all its state; runs and

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,8 @@ type world struct {
 	since     map[string]time.Time
 	unready   map[string]time.Duration // since the start of the test
 	blind     map[string][2]time.Duration
+	replaced  map[string]time.Duration // by another run, since the start of the test
+	mu        sync.Mutex               // of looked
 	started   time.Time
 	looked    int
 	log       []string
@@ -51,14 +54,19 @@ func (w *world) run(ctx context.Context, f *Fleet) Summary {
 			return Result{State: end, Unchanged: w.unchanged[c.Name]}
 		},
 		Observe: func(_ context.Context, c Cluster) Observation {
-			w.looked++ // one cluster at a time in these tests
+			w.mu.Lock()
+			w.looked++
+			w.mu.Unlock()
 			if b, is := w.blind[c.Name]; is && w.at() >= b[0] && w.at() < b[1] {
 				return Observation{Err: errors.New("no answer")}
 			}
 			if from, is := w.unready[c.Name]; is && w.at() >= from {
-				return Observation{Why: "Deployment shop/web is degraded"}
+				return Observation{Why: "Deployment shop/web is degraded", Revision: 7}
 			}
-			return Observation{Ready: true, Since: w.since[c.Name]}
+			if from, is := w.replaced[c.Name]; is && w.at() >= from {
+				return Observation{Ready: true, Revision: 8}
+			}
+			return Observation{Ready: true, Since: w.since[c.Name], Revision: 7}
 		},
 		Events: func(e Event) {
 			line := fmt.Sprintf("%s %s %s", e.Time.Sub(w.started), f.Cohorts[e.Cohort].Name, e.Kind)
@@ -165,6 +173,19 @@ func TestGate(t *testing.T) {
 		require.EqualError(t, s.Cohorts[0].Err, "gate: a did not stay ready: Deployment shop/web is degraded")
 		require.Equal(t, "cohort canary failed", s.Clusters()[1].Why)
 		require.Equal(t, 5*time.Minute, w.at())
+	})
+}
+
+// A gate is about what the run applied: a rollback of the canary, or another run, fails it,
+// also before its first look.
+func TestGateOfAnotherRevision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, replaced := range []time.Duration{90 * time.Second, 5 * time.Minute} {
+			w := &world{takes: map[string]time.Duration{"b": 3 * time.Minute}, replaced: map[string]time.Duration{"a": replaced}}
+			s := w.run(t.Context(), of(t, "canary: a b; rest: c", withGate))
+			require.Equal(t, "canary failed: a done, b done; rest notStarted: c notStarted", states(s))
+			require.EqualError(t, s.Cohorts[0].Err, "gate: a did not keep revision 7 of the apply set: another run has begun revision 8 since")
+		}
 	})
 }
 

@@ -31,7 +31,8 @@ const tolerated = 3
 // watched is a cluster in a gate.
 type watched struct {
 	Cluster
-	blind int // observations in a row that failed
+	revision int // that has to stay ready; 0 if unknown
+	blind    int // observations in a row that failed
 }
 
 // errNoneLeft fails a gate that has nothing to look at.
@@ -79,7 +80,7 @@ func (r *coordination) gated(i int, cohort Cohort) []*watched {
 	var all []*watched
 	for j, o := range r.summary.Cohorts[i].Clusters {
 		if o.State == Done {
-			all = append(all, &watched{Cluster: cohort.Clusters[j]})
+			all = append(all, &watched{Cluster: cohort.Clusters[j], revision: o.revision})
 		}
 	}
 	return all
@@ -108,6 +109,8 @@ func (r *coordination) look(ctx context.Context, all []*watched) (blind bool, er
 			if w.blind++; w.blind >= tolerated {
 				return blind, &GateError{w.Name, fmt.Errorf("cannot be observed: %w", o.Err)}
 			}
+		case w.revision != 0 && o.Revision != 0 && o.Revision != w.revision:
+			return blind, &GateError{w.Name, fmt.Errorf("did not keep revision %d of the apply set: another run has begun revision %d since", w.revision, o.Revision)}
 		case !o.Ready:
 			return blind, &GateError{w.Name, fmt.Errorf("did not stay ready: %s", o.Why)}
 		default:

@@ -22,7 +22,7 @@ func (r *coordination) runs(ctx context.Context, i int, cohort Cohort) (failures
 			at := next
 			clusters[at].Started = time.Now()
 			r.send(Event{Cohort: i, Kind: ClusterStarted, Cluster: clusters[at].Cluster})
-			go func() { ends <- end{at, r.Apply(ctx, cohort.Clusters[at])} }()
+			go func() { ends <- end{at, r.applyTo(ctx, cohort, at)} }()
 			next, running = next+1, running+1
 		}
 		if running == 0 {
@@ -37,6 +37,15 @@ func (r *coordination) runs(ctx context.Context, i int, cohort Cohort) (failures
 		}
 		r.send(Event{Cohort: i, Kind: ClusterEnded, Cluster: o.Cluster, Outcome: o})
 	}
+}
+
+// applyTo runs on a cluster, and notes what its gate has to find.
+func (r *coordination) applyTo(ctx context.Context, cohort Cohort, at int) Result {
+	result := r.Apply(ctx, cohort.Clusters[at])
+	if cohort.Gate > 0 && result.State == Done {
+		result.revision = r.observe(ctx, cohort.Clusters[at]).Revision
+	}
+	return result
 }
 
 // send reports an event.

@@ -34,7 +34,7 @@ func (r *runner) observer() func(context.Context, fleet.Cluster) fleet.Observati
 		if json.Unmarshal(out.Bytes(), &now) != nil || now.Total == 0 {
 			return fleet.Observation{Err: errOf(err)}
 		}
-		seen := fleet.Observation{Ready: err == nil, Since: now.Deployed}
+		seen := fleet.Observation{Ready: err == nil, Since: now.Deployed, Revision: now.Revision}
 		if err != nil {
 			seen.Why = cmp.Or(now.Unready(), err.Error())
 		}
