@@ -9,6 +9,7 @@ import (
 	"github.com/ordapply/ordapply/internal/healthfiles"
 	"github.com/ordapply/ordapply/internal/plandiff"
 	"github.com/ordapply/ordapply/internal/planning"
+	"github.com/ordapply/ordapply/internal/preflight"
 	"github.com/ordapply/ordapply/internal/report"
 	"github.com/ordapply/ordapply/internal/setflags"
 	"github.com/ordapply/ordapply/internal/source"
@@ -93,6 +94,9 @@ func (f *applyFlags) run(cmd *cobra.Command, prepare func(*cobra.Command, *repor
 		return err
 	}
 	j, err := prepare(cmd, files)
+	if err == nil && report.OnlyPrepares(cmd.Context()) { // what the run would find itself
+		err = preflight.Checks{Cluster: j.target.Cluster, Plan: j.plan, KindTimeout: f.kindTimeout}.WithoutReads(j.stream.Objects)
+	}
 	switch {
 	case err != nil:
 		err = report.Unstarted(cmd.OutOrStdout(), f.output, files, err)

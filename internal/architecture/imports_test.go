@@ -34,7 +34,7 @@ type pkgRow struct {
 func importTable() []tier {
 	return []tier{
 		{title: "programs: flags, streams, exit codes", packages: []pkgRow{
-			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/completion", "internal/connect", "internal/consolidate", "internal/drawing", "internal/events", "internal/exit", "internal/exporting", "internal/fleetrun", "internal/healthfiles", "internal/help", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/initorder", "internal/nearest", "internal/orderfile", "internal/outfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "internal/version", "internal/vet", "kube", "manifest", "object", "ordering", "preview", "sortorder", "state"}},
+			{"cmd/ordapply", "the applier, one file for each verb", []string{"apply", "applyset", "fn", "health", "internal/abortable", "internal/access", "internal/asyncwriter", "internal/completion", "internal/connect", "internal/consolidate", "internal/drawing", "internal/events", "internal/exit", "internal/exporting", "internal/fleetrun", "internal/healthfiles", "internal/help", "internal/hookrun", "internal/hooks", "internal/htmlreport", "internal/initorder", "internal/nearest", "internal/orderfile", "internal/outfile", "internal/plain", "internal/plandiff", "internal/planning", "internal/planprint", "internal/preflight", "internal/rbac", "internal/report", "internal/setflags", "internal/setstatus", "internal/settings", "internal/source", "internal/svg", "internal/usage", "internal/verbose", "internal/version", "internal/vet", "kube", "manifest", "object", "ordering", "preview", "sortorder", "state"}},
 			{"examples/library", "applies a stream, in 30 lines", []string{"apply", "kube", "manifest", "ordering"}},
 			{"cmd/sortorder", "the KRM function", []string{"fn", "internal/plain", "internal/version", "sortorder"}},
 		}},
@@ -102,7 +102,7 @@ func importTable() []tier {
 			{"fn", "applies a SortOrder to a ResourceList or a stream, byte for byte", []string{"internal/annotations", "internal/emit", "internal/plain", "internal/stamp", "internal/textorder", "internal/toolkeys", "internal/yamledit", "internal/yamlnode", "internal/yamltext", "object", "ordering", "sortorder"}},
 		}},
 		{title: "before a run", packages: []pkgRow{
-			{"internal/preflight", "finds errors that are certain before the first write", []string{"internal/crdcheck", "internal/desired", "internal/kinds", "internal/ownership", "internal/references", "internal/snapshot", "internal/stream", "kube", "object", "ordering"}},
+			{"internal/preflight", "finds errors that are certain before the first write", []string{"internal/crdcheck", "internal/desired", "internal/kinds", "internal/ownership", "internal/references", "internal/snapshot", "internal/stream", "kube", "object", "ordering", "progress"}},
 		}},
 		{title: "deletions, previews, requests", packages: []pkgRow{
 			{"removal", "deletes live objects wave by wave", []string{"applyset", "internal/contents", "internal/diagnose", "internal/gates", "internal/kubeerr", "internal/loop", "internal/plain", "internal/redact", "internal/watching", "kube", "object", "ordering", "progress"}},

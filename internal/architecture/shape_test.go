@@ -52,7 +52,7 @@ type call struct{ from, to, name string }
 type bound struct{ lines, files, back, fields, length, parameters int }
 
 // wholeBound is how many lines of code the module may have without tests and test support.
-const wholeBound = 55_060
+const wholeBound = 55_100
 
 // common is the bound of every package without a row in exceptions.
 func common() bound {

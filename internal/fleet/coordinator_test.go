@@ -184,7 +184,9 @@ func TestGateOfAnotherRevision(t *testing.T) {
 			w := &world{takes: map[string]time.Duration{"b": 3 * time.Minute}, replaced: map[string]time.Duration{"a": replaced}}
 			s := w.run(t.Context(), of(t, "canary: a b; rest: c", withGate))
 			require.Equal(t, "canary failed: a done, b done; rest notStarted: c notStarted", states(s))
-			require.EqualError(t, s.Cohorts[0].Err, "gate: a did not keep revision 7 of the apply set: another run has begun revision 8 since")
+			var gate *GateError
+			require.ErrorAs(t, s.Cohorts[0].Err, &gate)
+			require.Equal(t, "a", gate.Cluster)
 		}
 	})
 }

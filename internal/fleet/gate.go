@@ -20,10 +20,6 @@ const (
 // not grow with the fleet.
 const looks = 16
 
-// lookTimeout limits one look at a cluster: one whose API server takes connections and does
-// not answer could not be observed.
-const lookTimeout = time.Minute
-
 // tolerated is how often in a row a cluster may not be observable, as when its API server
 // restarts, before that fails a gate.
 const tolerated = 3
@@ -84,17 +80,6 @@ func (r *coordination) gated(i int, cohort Cohort) []*watched {
 		}
 	}
 	return all
-}
-
-// observe observes a cluster once.
-func (r *coordination) observe(ctx context.Context, c Cluster) Observation {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
-	defer cancel()
-	o := r.Observe(ctx, c)
-	if o.Err == nil && !o.Ready && ctx.Err() != nil {
-		o.Err = fmt.Errorf("no answer within %s", lookTimeout)
-	}
-	return o
 }
 
 // look observes all clusters once. blind reports that some could not be observed; the

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -46,6 +47,21 @@ func (r *coordination) applyTo(ctx context.Context, cohort Cohort, at int) Resul
 		result.revision = r.observe(ctx, cohort.Clusters[at]).Revision
 	}
 	return result
+}
+
+// lookTimeout limits one look at a cluster: one whose API server takes connections and does
+// not answer could not be observed.
+const lookTimeout = time.Minute
+
+// observe observes a cluster once.
+func (r *coordination) observe(ctx context.Context, c Cluster) Observation {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	o := r.Observe(ctx, c)
+	if o.Err == nil && !o.Ready && ctx.Err() != nil {
+		o.Err = fmt.Errorf("no answer within %s", lookTimeout)
+	}
+	return o
 }
 
 // send reports an event.

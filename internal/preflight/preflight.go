@@ -6,6 +6,7 @@ package preflight
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // Checks are the checks of a run.
@@ -53,6 +55,24 @@ func (c Checks) Each(ctx context.Context, hasEnded func(step int) bool, fail fun
 			}
 		}
 	}
+}
+
+// WithoutReads joins the errors of the checks that read no object from the cluster.
+func (c Checks) WithoutReads(objects map[object.ID]*unstructured.Unstructured) error {
+	for _, s := range c.Plan.Steps {
+		c.Reader.Manifests = append(c.Reader.Manifests, objects[s.ID])
+	}
+	var errs []error
+	for i, s := range c.Plan.Steps {
+		err := c.base64Error(i)
+		if err == nil {
+			err = c.unknownKindError(i)
+		}
+		if err != nil {
+			errs = append(errs, &progress.Error{Wave: c.Plan.WaveTitle(s.Wave), Op: progress.OpApply, ID: s.ID, Err: err})
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (c Checks) manifest(i int) *unstructured.Unstructured { return c.Reader.Manifests[i] }
