@@ -14,7 +14,14 @@ RACE := $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v $$($(GO) env C
 # race detector could find nothing in them, and they would take ten times as long.
 SEQUENTIAL := applyset fn internal/consolidate internal/vet object ordering sortorder
 CONCURRENT = $(filter-out $(addprefix github.com/ordapply/ordapply/,$(SEQUENTIAL)),$(shell $(GO) list ./...))
+# These tests of cmd/ordapply start thousands of processes, each of which takes three times as
+# long under the race detector. `make race` runs them so; what they run is also tested in
+# process.
+PROCESSES := ^(TestScripts|TestChaos|TestPrintedManifestsAreAsRead|TestKilledAtAnyRequest)$$
 CLUSTER ?= local
+# These packages read input that could make them use any memory. The race detector reserves
+# more than the limit of their tests, so these also run without it.
+BOUNDED := health internal/celcondition internal/history internal/orderfile internal/source manifest
 # Tests on a control plane mostly wait for it.
 PARALLEL ?= 6
 
@@ -57,11 +64,16 @@ $(EMIT_PEERS): $(EMIT_MODULE)/go.mod
 	@touch $@
 
 .PHONY: helm-referee
-helm-referee: $(BIN)/helm-referee ## build Helm, whose hooks the tests compare with
+helm-referee: $(BIN)/helm-referee $(BIN)/helm3-referee ## build Helm 4, whose hooks the tests compare with, and Helm 3, whose releases move over
 
 $(BIN)/helm-referee: $(HELM_MODULE)/go.mod
 	@echo "building $(notdir $@)"
 	@$(GO) -C $(HELM_MODULE) build -trimpath -ldflags '-s -w' -o $@ helm.sh/helm/v4/cmd/helm
+	@touch $@
+
+$(BIN)/helm3-referee: $(HELM_MODULE)3/go.mod
+	@echo "building $(notdir $@)"
+	@$(GO) -C $(HELM_MODULE)3 build -trimpath -ldflags '-s -w' -o $@ helm.sh/helm/v3/cmd/helm
 	@touch $@
 
 OTLP_MODULE := internal/test/peers/otlp
@@ -93,9 +105,15 @@ demo: build kustomize $(if $(filter local,$(CLUSTER)),localcluster) ## apply exa
 .PHONY: test
 test: build kustomize localcluster emit-peers helm-referee otlp-receiver $(if $(CI),browser) ## run every test, including those on real control planes
 	$(GO) test $(addprefix ./,$(SEQUENTIAL))
-	$(GO) test -run '^TestEveryHistory$$' ./state
-	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 60m $(CONCURRENT)
+	$(GO) test -short $(addprefix ./,$(BOUNDED))
+	@$(MAKE) --no-print-directory explore FAULTS=1
+	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 60m -skip '$(PROCESSES)' $(CONCURRENT)
+	$(GO) test -parallel $(PARALLEL) -timeout 60m -run '$(PROCESSES)' ./cmd/ordapply ./cmd/sortorder
 	$(GO) -C localcluster test -timeout 20m ./...
+
+.PHONY: race
+race: build kustomize localcluster ## run under the race detector the tests that `make test` runs without it (half an hour)
+	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 90m -run '$(PROCESSES)' ./cmd/ordapply ./cmd/sortorder
 
 .PHONY: test-oldest
 test-oldest: build kustomize localcluster emit-peers helm-referee otlp-receiver ## run the tests of commands and pages on the oldest supported Kubernetes
@@ -202,11 +220,17 @@ bench-fn: build kustomize ## compare the function with functions that do nothing
 chaos: build localcluster ## kill and suspend commands at each of their requests, restart the API server, pause etcd
 	ORDAPPLY_CHAOS=all $(GO) test -parallel 8 -timeout 120m -run '^TestChaos' -v ./cmd/ordapply | grep -v '^=== '
 
+OBJECTS ?= 2560
+.PHONY: differential
+differential: build localcluster ## compare what ordapply and kubectl apply --server-side store: OBJECTS=2560 random objects, examples, and the streams in ORDAPPLY_CORPORA, each edited three times (an hour; ORDAPPLY_SEED=1)
+	ORDAPPLY_DIFFERENTIAL=all ORDAPPLY_OBJECTS=$(OBJECTS) $(GO) test -count=1 -timeout 6h -v ./internal/test/differential
+
 FAULTS ?= 2
+SCENARIOS ?= .
 .PHONY: explore
-explore: ## try every history of two runs on a set, with FAULTS=2 faults (hours; with 1, two minutes)
+explore: ## try every history of two runs on a set, with FAULTS=2 faults (hours; with 1, minutes); SCENARIOS='hooks|adoption' chooses
 	$(GO) test -c -o $(BIN)/explore.test ./state
-	cd state && printf '%s\n' both_apply apply_and_delete first_apply take-over | \
+	cd state && ORDAPPLY_EXPLORE=names $(BIN)/explore.test -test.run '^TestEveryHistory$$' | sed -n 's/^scenario //p' | grep -E '$(SCENARIOS)' | \
 		ORDAPPLY_EXPLORE=$(FAULTS) GOGC=2000 GOMAXPROCS=1 xargs -P 4 -I{} $(BIN)/explore.test -test.memprofilerate=0 -test.timeout 48h -test.run '^TestEveryHistory$$/^{}$$'
 
 FUZZTIME ?= 10m
@@ -221,8 +245,12 @@ fuzz: ## feed plan files, stored revisions, set parents and streams with random 
 
 SHUFFLES ?= 10
 .PHONY: first-try
-first-try: build localcluster ## apply the real streams in ORDAPPLY_CORPORA and SHUFFLES=10 shuffles of each to empty clusters, compared with kubectl (hours); TRY="flux jobset" chooses
+first-try: build localcluster ## apply the real streams in ORDAPPLY_CORPORA, the programs of make unkind, and SHUFFLES=10 shuffles of each to empty clusters, compared with kubectl (hours); TRY="flux jobset" or TRY=unkind chooses
 	$(GO) run ./internal/test/firsttry -shuffles $(SHUFFLES) $(TRY)
+
+.PHONY: unkind
+unkind: build localcluster ## apply programs whose Pods wait for more than their start, each as written and in SHUFFLES=10 orders, and compare the time with what they take by themselves (an hour)
+	ORDAPPLY_SHUFFLES=$(SHUFFLES) ORDAPPLY_TIME=1 $(GO) test -count=1 -timeout 3h -v ./internal/test/unkind
 
 IMAGE ?= ordapply/sortorder:dev
 IMAGE_DIR := $(BIN)/image
@@ -244,7 +272,7 @@ RELEASE_TOOLS := $(BIN)/goreleaser-$(GORELEASER_VERSION) $(BIN)/cyclonedx-gomod-
 release-snapshot: $(RELEASE_TOOLS) ## build everything a release has into bin/release, and publish nothing
 	@# GoReleaser reads no commit from a checkout without a remote.
 	PATH=$(BIN):$$PATH GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/ordapply/ordapply \
-		$(BIN)/goreleaser release --snapshot --clean
+		$(BIN)/goreleaser release --snapshot --clean --skip=sign
 	$(GO) -C internal/release run . -dist $(BIN)/release
 
 .PHONY: test-release
@@ -252,7 +280,7 @@ test-release: release-snapshot ## install from the results of release-snapshot i
 	$(GO) -C internal/release test -count=1 ./...
 
 .PHONY: release
-release: $(RELEASE_TOOLS) ## publish the tag of this commit: a draft on GitHub, and the images (needs GITHUB_TOKEN and docker login)
+release: $(RELEASE_TOOLS) ## publish the tag of this commit: a draft on GitHub, and the images (needs GITHUB_TOKEN, docker login and cosign; .github/workflows/release.yml runs it)
 	PATH=$(BIN):$$PATH $(BIN)/goreleaser release --clean
 	$(GO) -C internal/release run . -dist $(BIN)/release -push
 

@@ -40,6 +40,9 @@ const (
 	Kept       = progress.Kept       // final: it must not be deleted
 )
 
+// Existing is what is proven about an object before a run.
+type Existing = progress.Existing
+
 // WaitReason is what keeps a resource from its next state.
 type WaitReason = progress.WaitReason
 

@@ -5,8 +5,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/internal/ownership"
 	"github.com/ordapply/ordapply/internal/readiness"
-	"github.com/ordapply/ordapply/internal/sending"
+	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -23,26 +24,35 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 		r.awaitDeletion(i, live)
 		return
 	}
-	if !r.applier.DryRun && !s.migrationTried && r.snapshot.Owner.HasPreviousManagerFields(live) {
+	if err := r.applier.Membership.AnswerError(live); err != nil && !s.fromRead {
+		r.fail(i, Failed, err)
+		return
+	}
+	if !r.applier.DryRun && !s.fromRead && !s.migrationTried && r.snapshot.TakesOver(i, live) {
 		s.migrationTried, s.force = true, false
-		r.move(i, Applying, "taking over fields of another manager")
-		r.send(sending.Migrate, i)
+		r.takeOver(i, live, false)
 		return
 	}
 	if !s.fromRead {
 		r.invalidateReads()
 	}
 	s.answeredAt = time.Now()
+	r.recordCRDProgress(i)
+	s.owners.Left = ownership.Redact(r.snapshot.Owner.LeftFields(s.ownFields, live), redact.NewReplacer(r.secretsOf(i)))
 	s.judged.Start(live, s.unchanged && !r.madeWorkload)
 	r.recordChange(i, live)
 	r.move(i, Waiting, "")
+	if r.failOverdue(i); s.state.Final() {
+		return
+	}
 	r.onGatePassed(i, ordering.Applied)
 	ungated := r.applier.DryRun || r.applier.SkipWait(s.ID)
 	if ungated || s.Gate == ordering.Applied {
 		r.pass(i)
 	}
-	if ungated || s.gatePassed && !r.order.HoldsUntil(i, ordering.Ready) {
+	if ungated || s.gatePassed && !r.order.HoldsUntil(i, ordering.Ready) && !r.order.HoldsUntil(i, ordering.Started) {
 		r.finish(i, Applied, "")
+		r.passStarted(i)
 		r.onGatePassed(i, ordering.Ready)
 		return
 	}
@@ -62,7 +72,7 @@ func (r *run) keepWaiting(i int, live *unstructured.Unstructured) {
 	if s := &r.steps[i]; s.state == Waiting && !r.kindWaiter.IsWaiting(i) {
 		r.watches.Follow(i)
 		if !r.applier.NoDiagnosis && !r.applier.DryRun && !r.OnePass {
-			r.podWatcher.Start(i, s.ID)
+			r.podWatcher.Start(i, s.target())
 		}
 	}
 }

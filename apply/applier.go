@@ -31,13 +31,16 @@ import (
 	"github.com/ordapply/ordapply/internal/desired"
 	"github.com/ordapply/ordapply/internal/invalid"
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/mutation"
 	"github.com/ordapply/ordapply/internal/ownership"
+	"github.com/ordapply/ordapply/internal/preflight"
 	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/internal/sending"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/preview"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // Applier applies plans by server-side apply. The zero value of each optional
@@ -47,6 +50,13 @@ type Applier struct {
 	Cluster kube.Cluster // required
 	// Manager is the field manager; default "ordapply".
 	Manager string
+	// Namespace is for namespaced objects without one, whose kind was not served when their
+	// stream was made; default: they are an error. Events name them as the plan does, and
+	// Results with their namespace.
+	Namespace string
+	// NewNamespace is created before the first write if it does not exist and is not in the
+	// plan. It does not become a member of a set; default: none.
+	NewNamespace string
 	// ForceConflicts takes over fields of others after a conflict; default: none.
 	ForceConflicts Force
 	// Membership makes the resources members of an apply set; default: no
@@ -55,6 +65,11 @@ type Applier struct {
 	Enclosing
 	// DryRun makes the API server validate everything and store nothing; nothing is waited for.
 	DryRun bool
+	// KeepGoing leaves out the resources that cannot be applied, and skips those that depend
+	// on them; the rest is applied. Their errors are returned at the end. Default: a resource
+	// that is known to be refused ends the run before anything is written, and one that the
+	// API server refuses ends it after its wave.
+	KeepGoing bool
 	// OnePass makes Run return instead of waiting, for a controller that calls it again. Run
 	// sends what can be sent now, and judges each resource once. Waiting is no error:
 	// Result.Waiting says what each resource that is Applied, Unsettled or NotStarted waits
@@ -69,12 +84,12 @@ type Applier struct {
 	// WaveTimeout bounds each wave whose layers set no timeout; default 5m,
 	// negative: none.
 	WaveTimeout time.Duration
-	// KindTimeout bounds the wait for a kind that neither the cluster nor the
-	// stream defines; default 30s (k8sconnect ADR-007), negative: no wait.
+	// KindTimeout bounds the wait for a kind or a Namespace that neither the cluster nor
+	// the stream defines; default DefaultKindTimeout, negative: no wait.
 	KindTimeout time.Duration
-	// CRDTimeout bounds the wait for one CustomResourceDefinition to be
-	// established and served; default 30s (KubeVela KEP-0005), negative: the
-	// timeout of its wave applies.
+	// CRDTimeout bounds the time in which no CustomResourceDefinition of a wave is
+	// applied, established or served; default 30s (KubeVela KEP-0005), negative: the
+	// timeout of the wave applies.
 	CRDTimeout time.Duration
 	// StatusGrace bounds the wait for a status of a custom resource that has
 	// none, or one that may describe the spec before this run changed it.
@@ -93,6 +108,9 @@ type Applier struct {
 	Events func(Event)
 }
 
+// DefaultKindTimeout is the default of Applier.KindTimeout (k8sconnect ADR-007).
+const DefaultKindTimeout = 30 * time.Second
+
 // Enclosing is what a run needs to know of a larger one that it is part of, such as that of an
 // apply set. It is empty for a run of its own.
 type Enclosing struct {
@@ -100,14 +118,30 @@ type Enclosing struct {
 	// count as changed by it.
 	Sent []object.ID
 	// Begin is called once, after the live objects of the stream were read
-	// and before anything is written. Its error ends the run; default:
-	// nothing.
-	Begin func(context.Context) error
+	// and before anything is written, with what was found, in plan order. Its
+	// error ends the run; default: nothing.
+	Begin func(context.Context, []progress.Existing) error
 	// First is called after Begin, before the first write of the plan, unless
 	// DryRun is set. It may change the cluster and reports whether it did;
 	// the live objects are then read again. Its error ends the run; default:
 	// nothing.
 	First func(context.Context) (changed bool, err error)
+	// Within runs hooks of the plan with the resources of the wave in which the plan has them.
+	// It is called from other goroutines, with a function that emits events, and may run for
+	// several waves at once. Its error fails the run. Default: no hook runs within the plan.
+	Within func(ctx context.Context, hooks []ordering.PlannedHook, emit func(Event)) ([]Result, error)
+	// Then names what follows the run and may make its resources ready: "the post-install
+	// hooks"; "" if nothing does. It is called after First. When everything is applied and
+	// nothing that is waited for moves, the run ends: what is not ready is Applied, with
+	// Result.Unready. Default: nothing follows.
+	Then func() string
+	// MayRecreate reports which resources may be deleted and created again to change an
+	// immutable field, besides those whose manifests say so (ordapply.dev/on-immutable): what
+	// the run that this one undoes may have recreated. Default: none.
+	MayRecreate func(object.ID) bool
+	// GoingBack says that the stream is that of an earlier revision. A CustomResourceDefinition
+	// that cannot go back to it, because objects may be stored in a newer version, is kept.
+	GoingBack bool
 	// Secrets are hidden like those of the plan: no message and no log shows
 	// their values. Hooks have such Secrets.
 	Secrets []*unstructured.Unstructured
@@ -126,14 +160,21 @@ func (a Applier) Run(ctx context.Context, plan *ordering.Plan, objects map[objec
 // it. Its error is that of the API server, with a remedy; a live object that is
 // terminating is an error, too.
 func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error {
+	if mutation.Has(obj.GetAnnotations()) {
+		return fmt.Errorf("it is applied before all others, so it cannot take their values: remove annotation %s", mutation.Annotation)
+	}
 	a = a.withDefaults()
 	kind, _ := a.Cluster.Kind(obj.GroupVersionKind())
-	live, err := a.sender().Send(ctx, sending.Request{
-		Op: sending.Patch, Kind: kind, Object: obj, Bodies: desired.Stream{Set: a.Membership.Set},
+	answer, err := a.sender().Send(ctx, sending.Request{
+		Op: sending.Patch, Kind: kind, Object: obj, Bodies: desired.Stream{Set: a.Membership.Set, Kinds: kube.KindsOf(a.Cluster)},
 		Options: kube.PatchOptions{Manager: a.Manager, Force: a.ForceConflicts.All, DryRun: a.DryRun},
 	})
 	if err != nil {
 		return kubeerr.Explain(redact.Error(obj, err))
+	}
+	live := answer.Live
+	if err := a.Membership.AnswerError(live); err != nil {
+		return err
 	}
 	if live.GetDeletionTimestamp() != nil {
 		return fmt.Errorf("it is being deleted%s: wait until it is gone, then run this again", kube.DeletionBlockers(live))
@@ -149,7 +190,10 @@ func (a Applier) Preview(ctx context.Context, plan *ordering.Plan, objects map[o
 	a = a.withDefaults()
 	cluster, reader := kube.NewReadOnly(a.Cluster), a.reader(plan, objects)
 	reader.Cluster = cluster
-	return preview.Of(ctx, preview.Input{Cluster: cluster, Plan: plan, Snapshot: reader, Sent: a.Sent, Timeout: a.Timeout})
+	return preview.Of(ctx, preview.Input{
+		Cluster: cluster, Plan: plan, Snapshot: reader, Sent: a.Sent, Timeout: a.Timeout, GoingBack: a.GoingBack, MayRecreate: a.mayRecreate,
+		NewNamespace: a.NewNamespace, KindTimeout: a.KindTimeout, MayAppear: preflight.Checks{Cluster: a.Cluster, Reader: reader, Plan: plan, KindTimeout: a.KindTimeout}.MayAppear,
+	})
 }
 
 func (a Applier) withDefaults() Applier {
@@ -158,12 +202,18 @@ func (a Applier) withDefaults() Applier {
 	}
 	a.Manager = cmp.Or(a.Manager, "ordapply")
 	a.WaveTimeout = cmp.Or(a.WaveTimeout, 5*time.Minute)
-	a.KindTimeout = cmp.Or(a.KindTimeout, 30*time.Second)
+	a.KindTimeout = cmp.Or(a.KindTimeout, DefaultKindTimeout)
 	a.CRDTimeout = cmp.Or(a.CRDTimeout, 30*time.Second)
 	a.StatusGrace = cmp.Or(a.StatusGrace, 15*time.Second)
 	a.Health = cmp.Or(a.Health, &health.Assessor{})
 	if a.Begin == nil {
-		a.Begin = func(context.Context) error { return nil }
+		a.Begin = func(context.Context, []progress.Existing) error { return nil }
+	}
+	if a.Then == nil {
+		a.Then = func() string { return "" }
+	}
+	if a.MayRecreate == nil {
+		a.MayRecreate = func(object.ID) bool { return false }
 	}
 	if a.SkipWait == nil {
 		a.SkipWait = func(object.ID) bool { return false }
@@ -174,11 +224,16 @@ func (a Applier) withDefaults() Applier {
 	return a
 }
 
+// mayRecreate reports whether the object of a manifest may be deleted and created again.
+func (a Applier) mayRecreate(manifest *unstructured.Unstructured) bool {
+	return invalid.MayRecreate(manifest) || a.MayRecreate(kube.Meta(manifest).ID)
+}
+
 // Permissions lists the permissions that Run needs, as far as they are known
 // in advance. It makes no request.
 func (a Applier) Permissions(plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured, kinds kube.Kinds) kube.Permissions {
 	a = a.withDefaults()
-	run := access.Run{DryRun: a.DryRun, NoDiagnosis: a.NoDiagnosis, SkipWait: a.SkipWait, Recreates: invalid.MayRecreate, Health: a.Health}
+	run := access.Run{DryRun: a.DryRun, NoDiagnosis: a.NoDiagnosis, SkipWait: a.SkipWait, Recreates: a.mayRecreate, Health: a.Health}
 	return run.Permissions(plan, objects, kinds)
 }
 
@@ -190,7 +245,7 @@ func (a Applier) MembershipErrors(ctx context.Context, plan *ordering.Plan, obje
 	reader, named := a.reader(plan, objects), ownership.NameSets(ctx, a.Cluster)
 	var errs []error
 	for i, read := range reader.Read(ctx, a.Timeout) {
-		if err := reader.MembershipError(read, named); err != nil {
+		if err := reader.MembershipError(i, read, named); err != nil {
 			s := plan.Steps[i]
 			errs = append(errs, &Error{Wave: plan.WaveTitle(s.Wave), Op: OpApply, ID: s.ID, Err: err})
 		}

@@ -106,6 +106,7 @@ func (r *run) secretValues() (all []string, known map[object.ID]bool) {
 		all = append(all, redact.Values(obj)...)
 	}
 	for i := range r.steps {
+		all = append(all, r.secretsOf(i)...)
 		if s := &r.steps[i]; s.ID.Kind == "Secret" && s.ID.Group == "" && s.manifest != nil {
 			all = append(all, redact.Values(s.manifest)...)
 			known[s.ID] = true

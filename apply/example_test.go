@@ -165,7 +165,7 @@ func ExampleError() {
 		}
 	}
 	// Output:
-	// wave 2/3 (data): wait for StatefulSet shop/db: not ready after 5m0s (wave timeout): 0 of 1 replicas are ready
+	// wave 2/3 (data): wait for StatefulSet shop/db: not ready after 5m0s (--wave-timeout): 0 of 1 replicas are ready
 	// wait longer than 5m0s for StatefulSet shop/db
 }
 

@@ -3,7 +3,7 @@ package apply
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/invalid"
 	"github.com/ordapply/ordapply/internal/ownership"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/progress"
@@ -21,10 +21,39 @@ func (r *run) recordExistence() {
 		s := &r.steps[i]
 		s.listedBefore, s.origin.Absent = s.read.Known, s.read.Known && s.read.Live == nil
 		if s.read.Known && s.read.Live != nil && r.applier.Membership.Set != "" {
-			s.origin.Member = applyset.Owner(s.read.Live) == r.applier.Membership.Set
-			s.origin.Adopted = !s.origin.Member
+			s.origin = ownership.OriginOf(s.read.Live, r.applier.Membership.Set)
 		}
 	}
+}
+
+// existing returns what is known of the objects before the first write, in plan order. An
+// object cannot be older than the definition of its kind.
+func (r *run) existing() []progress.Existing {
+	out := make([]progress.Existing, len(r.steps))
+	for i := range r.steps {
+		s := &r.steps[i]
+		out[i] = progress.Existing{ID: s.ID, Origin: s.origin, Known: s.listedBefore}
+		if s.origin.Member {
+			out[i].WrittenBySet = ownership.WrittenOnlyBy(s.read.Live, r.applier.Membership.Set)
+		}
+		if crd, ok := r.definition(i); ok && !s.listedBefore && crd.listedBefore && crd.origin.Absent {
+			out[i].Absent, out[i].Known = true, true
+		}
+	}
+	return out
+}
+
+// definition returns the CustomResourceDefinition of a step's kind, if the plan has it.
+func (r *run) definition(i int) (*step, bool) {
+	gvk := r.steps[i].manifest.GroupVersionKind()
+	for _, crd := range r.crdSteps[gvk.GroupVersion()] {
+		for _, defined := range kube.DefinedKinds(r.steps[crd].manifest) {
+			if defined.GroupKind() == gvk.GroupKind() {
+				return &r.steps[crd], true
+			}
+		}
+	}
+	return nil, false
 }
 
 // recordCreated records whether the PATCH with this answer created the object.
@@ -50,12 +79,15 @@ func (r *run) wasAbsent(i int) bool {
 	if s.listedBefore {
 		return s.origin.Absent
 	}
-	for _, crd := range r.crdSteps[s.manifest.GroupVersionKind().GroupVersion()] {
-		for _, gvk := range kube.DefinedKinds(r.steps[crd].manifest) {
-			if gvk.GroupKind() == s.manifest.GroupVersionKind().GroupKind() && r.steps[crd].origin.Created != "" {
-				return true
-			}
-		}
-	}
-	return false
+	crd, ok := r.definition(i)
+	return ok && crd.origin.Created != ""
+}
+
+// MayRecreate reports whether a manifest allows its object to be deleted and created again
+// to change an immutable field.
+func MayRecreate(manifest *unstructured.Unstructured) bool { return invalid.MayRecreate(manifest) }
+
+// ExistingOf returns what a live object is to a run on an apply set.
+func ExistingOf(live *unstructured.Unstructured, set string) progress.Existing {
+	return progress.Existing{ID: Meta(live).ID, Origin: ownership.OriginOf(live, set), Known: true, WrittenBySet: ownership.WrittenOnlyBy(live, set)}
 }

@@ -53,7 +53,7 @@ func (r *run) watchExternal(i int, need ordering.Need) *external.Object {
 		r.waitForKinds(i, gvk)
 		return nil
 	}
-	o, err := r.externals.Watch(need.ID, kind)
+	o, err := r.externals.Watch(need, kind)
 	if err != nil {
 		r.fail(i, Failed, err)
 	}

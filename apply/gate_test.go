@@ -171,7 +171,9 @@ func rocketCRD(described string) map[string]any {
 		"spec": map[string]any{
 			"group": "rockets.example", "names": map[string]any{"kind": "Rocket", "plural": "rockets"}, "scope": "Namespaced",
 			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{
-				"openAPIV3Schema": map[string]any{"type": "object", "description": described},
+				"openAPIV3Schema": map[string]any{"type": "object", "description": described, "x-kubernetes-validations": []any{
+					map[string]any{"rule": "self.spec.image == oldSelf.spec.image", "message": "image is immutable"},
+				}},
 			}}},
 		},
 	}

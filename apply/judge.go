@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,6 +11,7 @@ import (
 	"github.com/ordapply/ordapply/internal/endpoints"
 	"github.com/ordapply/ordapply/internal/podwatch"
 	"github.com/ordapply/ordapply/internal/readiness"
+	"github.com/ordapply/ordapply/internal/stillness"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/progress"
@@ -18,6 +20,7 @@ import (
 // evaluate moves a waiting resource according to the verdict on its live object.
 func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
+	s.judged.Observe(live)
 	a, again := r.judge().Assess(s.judged, live)
 	if !r.applier.DryRun && r.columns.Await(i, s.kind, live, a) {
 		readiness.Trim(live, s.manifest)
@@ -30,28 +33,45 @@ func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 		readiness.TrimWorkload(live, s.manifest)
 	}
 	s.lastSeen, s.grade = live, a.Grade()
+	if readiness.HasStarted(s.ID, live) {
+		r.passStarted(i)
+	}
 	r.evaluateAt(i, again)
 	switch a.Verdict {
 	case health.Ready:
 		r.onReady(i, live, a)
 	case health.Failed, health.Unknown: // RFC-DEPLOY-0001 §5: unknown counts as failure
-		r.fail(i, Failed, progress.WithCode(progress.CodeUnhealthy, errors.New(a.Reason)))
+		r.fail(i, Failed, progress.WithCode(progress.CodeUnhealthy, errors.New(failure(a))))
 	case health.Deleting:
 		r.fail(i, Failed, progress.WithCode(progress.CodeTerminating, errors.New("it was deleted while the run waited for it"+kube.DeletionBlockers(live))))
 	default:
 		s.unready = a.Reason
+		r.still.Saw(time.Now(), s.ID.String(), stillness.StateOf(live))
 		r.reportWaiting(i)
 	}
+}
+
+// failure returns why an object fails. The message of a check that says Degraded alone need
+// not sound like one.
+func failure(a health.Assessment) string {
+	if a.Grade() == health.GradeDegraded && !strings.Contains(strings.ToLower(a.Reason), "degraded") {
+		return "Degraded: " + a.Reason
+	}
+	return a.Reason
 }
 
 // onReady handles an object that reports ready. A CRD is ready when discovery
 // serves its kinds, a webhook configuration when its Services have endpoints.
 func (r *run) onReady(i int, live *unstructured.Unstructured, a health.Assessment) {
-	if kinds := kube.DefinedKinds(live); len(kinds) > 0 {
+	s := &r.steps[i]
+	r.recordCRDProgress(i)
+	if kinds := kube.DefinedKinds(live); len(kinds) > 0 && s.recreated {
+		r.waitForNewKinds(i, kinds)
+		return
+	} else if len(kinds) > 0 {
 		r.waitForKinds(i, kinds...)
 		return
 	}
-	s := &r.steps[i]
 	if len(a.Backends) > 0 && !r.applier.DryRun {
 		s.backends = a.Backends
 		r.endpoints.Await(i, s.backends[0])
@@ -104,6 +124,7 @@ func (r *run) newPodWatcher() *podwatch.Watcher {
 		IsWaiting: func(i int) bool { return r.steps[i].state == Waiting },
 		Live:      func(i int) *unstructured.Unstructured { return r.steps[i].lastSeen },
 		OnProblem: r.reportWaiting,
+		OnPod:     func(name, state string) { r.still.Saw(time.Now(), "Pod "+name, state) },
 		Secrets: func() []string {
 			all, _ := r.secretValues()
 			return all
@@ -137,11 +158,15 @@ func (r *run) newEndpointWaiter() *endpoints.Waiter {
 			}
 			r.endpoints.Await(i, s.backends[0])
 		},
-		OnUnready: func(i int, detail string) { r.wait(i, Waiting, progress.WaitEndpoints, detail) },
+		OnUnready: func(i int, detail string) {
+			r.still.Saw(time.Now(), r.steps[i].ID.String(), detail)
+			r.wait(i, Waiting, progress.WaitEndpoints, detail)
+		},
 	})
 }
 
 // judge returns what judges live objects.
 func (r *run) judge() readiness.Judge {
-	return readiness.Judge{Health: r.applier.Health, Grace: r.applier.StatusGrace}
+	acting := r.applier.Schedule == Waves && r.waves[max(r.wave, 0)].unapplied > 0 || r.pendingRequests > 0
+	return readiness.Judge{Health: r.applier.Health, Grace: r.applier.StatusGrace, Acted: r.hasActed, Acting: acting}
 }

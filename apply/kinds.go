@@ -1,13 +1,17 @@
 package apply
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/invalid"
 	"github.com/ordapply/ordapply/internal/kinds"
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/progress"
 )
@@ -29,6 +33,38 @@ func (r *run) waitForKinds(i int, kinds ...schema.GroupVersionKind) {
 		r.reportKindWait(i, kinds[0])
 	}
 }
+
+// waitForNewKinds is waitForKinds for a definition that was recreated: its kinds are known as they
+// were before, which may be with another scope.
+func (r *run) waitForNewKinds(i int, kinds []schema.GroupVersionKind) {
+	if r.steps[i].state != Waiting {
+		return
+	}
+	var versions []schema.GroupVersion
+	for _, kind := range kinds {
+		versions = append(versions, kind.GroupVersion())
+	}
+	scope, _, _ := unstructured.NestedString(r.steps[i].manifest.Object, "spec", "scope")
+	refresh := func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, r.applier.Cluster.Refresh(ctx, versions...)
+	}
+	loop.Ask(&r.Loop, refresh, func(struct{}, error) {
+		isOld := slices.ContainsFunc(kinds, func(gvk schema.GroupVersionKind) bool {
+			kind, served := r.kind(gvk)
+			return served && kind.Namespaced != (scope == "Namespaced")
+		})
+		switch {
+		case r.steps[i].state != Waiting:
+		case isOld:
+			r.After(newKindsPause, func() { r.waitForNewKinds(i, kinds) })
+		default:
+			r.waitForKinds(i, kinds...)
+		}
+	})
+}
+
+// newKindsPause is the pause before discovery is read again for a kind that it lists as it was.
+const newKindsPause = 200 * time.Millisecond
 
 // reportKindWait reports what a step waits for, and starts KindTimeout for a kind
 // that nothing in the stream defines.
@@ -63,7 +99,10 @@ func (r *run) hasPendingCRDs(gv schema.GroupVersion) bool {
 // onKindsServed resumes a step whose kinds are all served: a CRD is ready, a custom
 // resource can be sent.
 func (r *run) onKindsServed(i int) {
-	if r.steps[i].state == Waiting {
+	if s := &r.steps[i]; s.state == Waiting && s.judged.SpecChanged && !s.recreated && !r.applier.DryRun {
+		r.awaitSchema(i)
+		return
+	} else if s.state == Waiting {
 		r.finishReady(i, "")
 		return
 	}
@@ -78,23 +117,37 @@ func (r *run) onKindTimeout(i int, kind schema.GroupVersionKind) {
 	if _, served := r.kind(kind); served || r.steps[i].state != Applying || !r.kindWaiter.IsWaiting(i) {
 		return
 	}
+	if r.startsWorkload() {
+		r.After(r.applier.KindTimeout, func() { r.onKindTimeout(i, kind) })
+		return
+	}
 	if kind.Version == "" {
-		r.fail(i, Failed, progress.WithCode(progress.CodeNotServed, fmt.Errorf("it needs an object of kind %s, which is not in this stream, and the cluster still does not serve that kind after %s: "+
+		r.fail(i, Failed, progress.WithCode(progress.CodeNotServed, fmt.Errorf("it needs an object of kind %s, which is not in this stream, and the cluster still does not serve that kind after %s (--kind-timeout): "+
 			"install its CustomResourceDefinition or operator, or correct the entry in the annotation %s", kind.GroupKind(), max(0, r.applier.KindTimeout), ordering.DependsOnAnnotation)))
 		return
 	}
-	r.fail(i, Failed, kinds.Unserved(r.applier.Cluster, kind, r.applier.KindTimeout))
+	r.fail(i, Failed, kinds.Unserved(r.applier.Cluster, kind, r.applier.KindTimeout.String()+" (--kind-timeout)"))
 }
 
-// failUnservedKinds is called after a failure. It fails the steps that still wait
-// for their own kind, which nothing in the stream defines, so that this error
-// is reported in the same run.
-func (r *run) failUnservedKinds() {
+// startsWorkload reports whether a workload that this run created is not ready yet. It may be
+// the controller that defines a kind.
+func (r *run) startsWorkload() bool {
+	return slices.ContainsFunc(r.steps, func(s step) bool { return s.state == Waiting && s.judged.IsNew && s.ID.MakesPods() })
+}
+
+// failMissing is called after a failure. It fails the steps that still wait for their own
+// kind or Namespace, which nothing in the stream defines, so that this error is reported in
+// the same run.
+func (r *run) failMissing() {
 	for i := range r.steps {
 		s := &r.steps[i]
 		gvk := s.manifest.GroupVersionKind()
-		if _, served := r.kind(gvk); s.state == Applying && r.kindWaiter.IsWaiting(i) && !served && len(s.ProvidedBy) == 0 {
-			r.fail(i, Failed, kinds.Unserved(r.applier.Cluster, gvk, time.Since(s.startedAt).Round(time.Second/10)))
+		switch _, served := r.kind(gvk); {
+		case s.state != Applying:
+		case r.kindWaiter.IsWaiting(i) && !served && len(s.ProvidedBy) == 0:
+			r.fail(i, Failed, kinds.Unserved(r.applier.Cluster, gvk, time.Since(s.startedAt).Round(time.Second/10).String()))
+		case r.isAwaitingNamespace(i):
+			r.fail(i, Failed, s.Final(invalid.Explain(s.Cause, r.byID.HasNamespace)))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/ordapply/ordapply/internal/ownership"
 	"github.com/ordapply/ordapply/internal/sending"
 	"github.com/ordapply/ordapply/internal/snapshot"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -37,7 +38,7 @@ func (a Applier) owner() ownership.Owner {
 // kinds that the stream defines.
 func (a Applier) reader(plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) snapshot.Reader {
 	reader := snapshot.Reader{
-		Cluster: a.Cluster, Owner: a.owner(), Bodies: desired.NewStream(objects, a.Membership.Set), Health: a.Health, Workers: a.Workers,
+		Cluster: a.Cluster, Owner: a.owner(), Bodies: desired.NewStream(objects, a.Membership.Set, kube.KindsOf(a.Cluster)), Health: a.Health, Workers: a.Workers,
 	}
 	for _, s := range plan.Steps {
 		a.Health.Learn(objects[s.ID])
@@ -46,5 +47,7 @@ func (a Applier) reader(plan *ordering.Plan, objects map[object.ID]*unstructured
 	return reader
 }
 
-// sender returns what sends the requests of a run.
-func (a Applier) sender() sending.Sender { return sending.Sender{Cluster: a.Cluster, Owner: a.owner()} }
+// sender returns what sends the requests of a run of these manifests.
+func (a Applier) sender(manifests ...*unstructured.Unstructured) sending.Sender {
+	return sending.Sender{Cluster: a.Cluster, Owner: a.owner(), Manifests: manifests}
+}

@@ -1,11 +1,13 @@
 package apply
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/ordapply/ordapply/internal/invalid"
 	"github.com/ordapply/ordapply/internal/kinds"
 	"github.com/ordapply/ordapply/internal/loop"
+	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/progress"
 )
@@ -21,21 +23,27 @@ func (r *run) pass(i int) {
 
 // deferred ends a step of a dry run that depends on objects that the dry run
 // does not create.
-func (r *run) deferred(i int, why string) {
-	r.finish(i, Deferred, why)
+func (r *run) deferred(i int, why string) { r.finishDryRun(i, Deferred, why) }
+
+// finishDryRun ends a step of a dry run, and starts its dependents.
+func (r *run) finishDryRun(i int, state State, detail string) {
+	r.finish(i, state, detail)
 	r.pass(i)
 	r.onGatePassed(i, ordering.Applied)
+	r.passStarted(i)
 	r.onGatePassed(i, ordering.Ready)
 }
 
 // finishReady ends a step with success and starts its dependents. why is the reason
 // where readiness is assumed.
 func (r *run) finishReady(i int, why string) {
+	r.recordCRDProgress(i)
 	if !r.steps[i].fromRead {
 		r.invalidateReads()
 	}
-	r.finish(i, Ready, why)
+	r.finish(i, Ready, cmp.Or(why, r.steps[i].kept))
 	r.pass(i)
+	r.passStarted(i)
 	r.onGatePassed(i, ordering.Ready)
 }
 
@@ -46,14 +54,15 @@ func (r *run) move(i int, state State, detail string) { r.wait(i, state, progres
 // wait is move for a step that waits.
 func (r *run) wait(i int, state State, reason WaitReason, detail string) {
 	s := &r.steps[i]
+	if secrets := r.secretsOf(i); len(secrets) > 0 {
+		detail = redact.NewReplacer(secrets).Line(detail)
+	}
 	if s.state == state && (s.detail == detail || detail == "") {
 		return
 	}
 	if s.state != state {
-		if s.requestPending {
-			s.requestPending = false
-			r.pendingRequests--
-		}
+		r.moved()
+		r.endRequest(i)
 		r.waves[s.Wave].shift(s.state, state)
 		switch {
 		case isActive(state) && !isActive(s.state):
@@ -89,29 +98,57 @@ func (r *run) leave(i int, state State, reason WaitReason, detail string) {
 func (r *run) fail(i int, state State, cause error) {
 	s := &r.steps[i]
 	applied := s.state == Waiting
-	r.failures++
+	passed := r.passedBy(i)
+	cause = redact.Without(cause, r.secretsOf(i))
 	s.err = &Error{Wave: r.plan.WaveTitle(s.Wave), Op: opOf(s.state, state), ID: s.ID, Err: cause}
 	r.finish(i, state, cause.Error())
-	r.skipDependents(i, applied)
+	if r.applier.KeepGoing && !applied && state == Failed {
+		r.goOnWithout(i)
+		return
+	}
+	r.failures++
+	r.skipDependents(i, passed)
 }
 
 // failTimeout ends a step because a timeout expired.
 func (r *run) failTimeout(i int, after time.Duration, scope string) {
 	s := &r.steps[i]
+	if s.state == Waiting && r.mayLeaveOpen(i) {
+		r.leaveOpen(i)
+		return
+	}
 	e := &TimeoutError{After: after, Scope: scope, Last: r.lastDetail(i), NotApplied: s.state != Waiting}
 	if e.NotApplied {
 		e.Last = r.notAppliedReason(i)
 	}
+	if s.isHalfRecreated() && s.overdue == nil && r.EndedBy == 0 {
+		s.overdue = e
+		r.After(loop.ShutdownGrace, func() { r.failOverdue(i) })
+		return
+	}
 	r.fail(i, TimedOut, e)
+}
+
+// failOverdue ends a step whose timeout expired while its object was being recreated. It had
+// some time to complete that.
+func (r *run) failOverdue(i int) {
+	if s := &r.steps[i]; s.overdue != nil && !s.state.Final() {
+		if s.isHalfRecreated() {
+			s.overdue.Last = r.notAppliedReason(i)
+		}
+		r.fail(i, TimedOut, s.overdue)
+	}
 }
 
 // notAppliedReason returns why a step is not applied.
 func (r *run) notAppliedReason(i int) string {
 	switch s := &r.steps[i]; {
+	case s.isHalfRecreated():
+		return "its old object was deleted to recreate it, and the new one is not applied yet (" + r.lastDetail(i) + "): run this again"
 	case s.Cause != nil:
 		return invalid.Explain(s.Cause, r.byID.HasNamespace).Error()
 	case r.kindWaiter.IsWaiting(i) && len(s.External) == 0 && len(s.ProvidedBy) == 0:
-		return kinds.Unserved(r.applier.Cluster, s.manifest.GroupVersionKind(), 0).Error()
+		return kinds.Unserved(r.applier.Cluster, s.manifest.GroupVersionKind(), "").Error()
 	case s.detail != "":
 		return r.lastDetail(i)
 	case s.patch == loop.NotSent:
@@ -123,9 +160,9 @@ func (r *run) notAppliedReason(i int) string {
 // skipDependents skips the dependents of step i, which failed, directly and
 // indirectly. Those that waited only for it to be applied are started if it
 // was.
-func (r *run) skipDependents(i int, applied bool) {
+func (r *run) skipDependents(i int, passed func(ordering.Gate) bool) {
 	why := "it needs " + r.steps[i].ID.String() + ", which " + r.steps[i].outcomeInWords()
-	r.order.EachBlocked(i, applied, func(node int) bool {
+	r.order.EachBlocked(i, passed, func(node int) bool {
 		if node < len(r.steps) {
 			if r.steps[node].state != Pending {
 				return false
@@ -155,6 +192,13 @@ func (r *run) lastDetail(i int) string {
 		return r.outages.LastDetail(i, s.unready)
 	}
 	return r.outages.LastDetail(i, s.detail)
+}
+
+// moved records that something happened.
+func (r *run) moved() {
+	if r.still != nil {
+		r.still.Moved(time.Now())
+	}
 }
 
 func (r *run) emit(e Event) {

@@ -10,11 +10,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/progress"
 )
 
@@ -184,7 +186,7 @@ func TestRunBoundsTheWaitForExternalDependencies(t *testing.T) {
 		plan, stream := planOf(t, needing("web", "external:example.com/namespaces/shop/Rocket/moon"))
 		cluster := &memcluster.Scripted{Serves: func(kind string) bool { return kind != "Rocket" }}
 		_, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
-		require.EqualError(t, err, "wave 1/1: apply Pod shop/web: it needs an object of kind Rocket.example.com, which is not in this stream, and the cluster still does not serve that kind after 30s: install its CustomResourceDefinition or operator, or correct the entry in the annotation ordapply.dev/depends-on")
+		require.EqualError(t, err, "wave 1/1: apply Pod shop/web: it needs an object of kind Rocket.example.com, which is not in this stream, and the cluster still does not serve that kind after 30s (--kind-timeout): install its CustomResourceDefinition or operator, or correct the entry in the annotation ordapply.dev/depends-on")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		plan, stream := planOf(t, needing("web", "external:/namespaces/shop/Pod/db"))
@@ -192,6 +194,69 @@ func TestRunBoundsTheWaitForExternalDependencies(t *testing.T) {
 		_, err := apply.Applier{Cluster: cluster, Schedule: apply.Graph, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		requireTimeout(t, err, pod("web"), time.Minute, "wave")
 	})
+}
+
+// The namespace of an object is decided when its kind is served, if it was not known before.
+func TestRunPlacesObjectsOfLateKinds(t *testing.T) {
+	for namespace, state := range map[string]apply.State{"shop": apply.Ready, "": apply.Failed} {
+		synctest.Test(t, func(t *testing.T) {
+			kind := func(name string) map[string]any {
+				return map[string]any{"apiVersion": "example.com/v1", "kind": name, "metadata": map[string]any{"name": "one"}}
+			}
+			stream, err := apply.NewStream([]apply.Input{{Object: &unstructured.Unstructured{Object: kind("Rocket")}}, {Object: &unstructured.Unstructured{Object: kind("RocketWebhookConfiguration")}}}, apply.Scope{
+				Namespace: "shop", Kind: func(schema.GroupVersionKind) (kube.Kind, bool) { return kube.Kind{}, false },
+			})
+			require.NoError(t, err)
+			plan, err := stream.Plan(ordering.Options{})
+			require.NoError(t, err)
+			start := time.Now()
+			cluster := &memcluster.Scripted{Serves: func(string) bool { return time.Since(start) > 10*time.Second }}
+			summary, err := apply.Applier{Cluster: cluster, Namespace: namespace}.Run(t.Context(), plan, stream.Objects)
+			require.Equal(t, state == apply.Ready, err == nil, "%v", err)
+			rocket, clusterScoped := object.ID{Group: "example.com", Kind: "Rocket", Namespace: namespace, Name: "one"}, object.ID{Group: "example.com", Kind: "RocketWebhookConfiguration", Name: "one"}
+			require.Equal(t, state, summary.Results[0].State)
+			require.Equal(t, []object.ID{rocket, clusterScoped}, []object.ID{summary.Results[0].ID, summary.Results[1].ID})
+			require.Equal(t, namespace != "", slices.Contains(cluster.Happened(), memcluster.Entry{ID: rocket, What: "answered"}))
+		})
+	}
+}
+
+// A Namespace that nothing in the stream defines may be created by an operator: it gets the
+// time of a kind that nothing defines, and no longer than others can still be applied.
+func TestRunWaitsForANamespaceOfAnother(t *testing.T) {
+	missing := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop")
+	for name, c := range map[string]struct {
+		tries   int // that fail
+		limit   time.Duration
+		onePass bool
+		invalid bool // another resource is
+		state   apply.State
+		atMost  time.Duration
+	}{
+		"it is created":          {tries: 4, state: apply.Ready, atMost: 30 * time.Second},
+		"nothing creates it":     {tries: 1000, state: apply.Failed, atMost: 30 * time.Second},
+		"no wait":                {tries: 1000, limit: -1, state: apply.Failed},
+		"after another failure":  {tries: 1000, invalid: true, state: apply.Failed},
+		"a pass of a controller": {tries: 1000, onePass: true, state: apply.Unsettled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				plan, stream := planOf(t, plainPod("web"), plainPod("other"))
+				cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("web"): {Errs: slices.Repeat([]error{missing}, c.tries)}}}
+				if c.invalid {
+					cluster.Scripts[pod("other")] = memcluster.Script{Errs: []error{apierrors.NewBadRequest("no")}}
+				}
+				start := time.Now()
+				summary, err := apply.Applier{Cluster: cluster, KindTimeout: c.limit, OnePass: c.onePass}.Run(t.Context(), plan, stream.Objects)
+				require.Equal(t, c.state, states(summary)["web"])
+				require.LessOrEqual(t, time.Since(start), c.atMost)
+				if c.state == apply.Failed {
+					require.ErrorContains(t, err, "namespace \"shop\" does not exist, neither in the cluster nor in this stream: add it to the stream or create it first; "+
+						"if another program creates it, wait for it with the annotation ordapply.dev/depends-on: external:/Namespace/shop")
+				}
+			})
+		})
+	}
 }
 
 // A kind that a resource of the stream provides is waited for up to the wave

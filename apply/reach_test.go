@@ -31,13 +31,13 @@ func TestRunReportsAnUnreachableServer(t *testing.T) {
 	}{
 		"for good": {0, 0, []string{
 			"the API server has been unreachable since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase",
-		}, "not ready after 1m0s (wave timeout): the API server has been unreachable since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase"},
+		}, "not ready after 1m0s (--wave-timeout): the API server has been unreachable since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase"},
 		"for a while": {20 * time.Second, 0, []string{
 			"the API server has been unreachable since 00:00:10: dial tcp 10.0.0.1:443: connection refused; before that: Pod is in the Pending phase",
 			"the API server is reachable again; Pod is in the Pending phase",
-		}, "not ready after 1m0s (wave timeout): "},
-		"for a moment":      {3 * time.Second, 0, nil, "not ready after 1m0s (wave timeout): Pod is in the Pending phase"},
-		"while it restarts": {0, 3 * time.Second, nil, "not ready after 1m0s (wave timeout): Pod is in the Pending phase"},
+		}, "not ready after 1m0s (--wave-timeout): "},
+		"for a moment":      {3 * time.Second, 0, nil, "not ready after 1m0s (--wave-timeout): Pod is in the Pending phase"},
+		"while it restarts": {0, 3 * time.Second, nil, "not ready after 1m0s (--wave-timeout): Pod is in the Pending phase"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -6,7 +6,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/readiness"
+	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/internal/snapshot"
 )
 
@@ -14,7 +16,7 @@ import (
 // unless its object is unchanged.
 func (r *run) sendOrSkip(i int) {
 	s := &r.steps[i]
-	if r.mustReadAgain(i) {
+	if !r.Stopping && r.mustReadAgain(i) {
 		s.phase = rereading
 		r.toRelist = append(r.toRelist, i)
 		r.expectAnswer(i)
@@ -22,10 +24,13 @@ func (r *run) sendOrSkip(i int) {
 	}
 	err := s.membershipError
 	if err == nil {
-		err = r.snapshot.Owner.UnreadMembershipError(s.read.Err)
+		err = r.snapshot.UnreadError(i, s.read.Err)
 	}
 	if err != nil {
 		r.fail(i, Failed, err)
+		return
+	}
+	if s.read.Live == nil && r.isNotCreated(i) {
 		return
 	}
 	if !r.skipUnchanged(i) {
@@ -36,13 +41,14 @@ func (r *run) sendOrSkip(i int) {
 
 // mustReadAgain reports whether a step's object must be read again before it
 // is sent or counted as unchanged. An object that is sent in any case need
-// not be, unless it may not be allowed to become a member.
+// not be, unless it may not be allowed to become a member, or a policy decides.
 func (r *run) mustReadAgain(i int) bool {
 	s, owner := &r.steps[i], r.snapshot.Owner
 	if r.applier.DryRun || s.read.Epoch > s.minEpoch {
 		return false
 	}
-	return owner.MustKnowOwner() && (!s.read.Known || owner.Adopt == AdoptNever) || r.snapshot.IsUnchanged(i, s.read.Live)
+	policy, _ := r.snapshot.Policy(i, s.read.Live)
+	return policy != applyset.Apply || owner.MustKnowOwner() && (!s.read.Known || owner.Adopt == AdoptNever) || r.snapshot.IsUnchanged(i, s.read)
 }
 
 // relist reads the objects of the steps that require it, with one LIST for
@@ -60,7 +66,7 @@ func (r *run) relist() {
 			ctx, cancel := context.WithTimeout(ctx, snapshot.Timeout)
 			defer cancel()
 			seen := reader.ReadList(ctx, l)
-			refused := reader.MembershipErrors(ctx, seen)
+			refused := reader.MembershipErrors(ctx, l, seen)
 			return func() { r.handleRelist(l, epoch, seen, refused) }
 		})
 	}
@@ -112,9 +118,26 @@ func (r *run) handleRelist(l *snapshot.List, epoch int, seen snapshot.Result, re
 // had been answered; false when it is not.
 func (r *run) skipUnchanged(i int) bool {
 	s := &r.steps[i]
-	same, live := r.snapshot.IsUnchanged(i, s.read.Live), s.read.Live
+	same, live, whole := r.snapshot.IsUnchanged(i, s.read), s.read.Live, !s.read.Metadata
 	s.read.Live, s.before = nil, readiness.IdentityOf(live)
+	if live != nil {
+		s.owners.SharedWith = r.snapshot.Owner.SharedWith(live)
+	}
 	if !same {
+		s.formerManagers = r.snapshot.Owner.FormerSetManagers(live)
+		if live != nil {
+			s.ownFields = r.snapshot.Owner.OwnEntries(live)
+			s.carried = redact.Forms(r.secretive.ValuesIn(live)...)
+		}
+		if live != nil && whole && r.snapshot.Bodies.DependsOnLive(s.manifest) {
+			s.live = live
+		}
+		if live != nil && r.snapshot.TakesOver(i, live) {
+			s.takesOver = true
+			if whole {
+				s.takenOver = live
+			}
+		}
 		return false
 	}
 	s.unchanged = !slices.Contains(r.applier.Sent, s.ID)

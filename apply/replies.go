@@ -3,10 +3,8 @@ package apply
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
@@ -27,17 +25,29 @@ func (r *run) handleReply(answer sending.Reply) {
 	case r.steps[answer.Step].state.Final():
 	case answer.Op == sending.Get:
 		r.handleRead(answer)
-	case answer.Op == sending.Delete:
-		r.handleRecreateDelete(answer)
+	case answer.Op == sending.Recreate:
+		r.handleRecreation(answer)
 	case answer.Op == sending.Migrate:
-		// The PATCH removes fields that the manifest no longer has. If the migration failed, the
-		// next run tries again.
-		r.send(sending.Patch, answer.Step)
+		r.handleTakeover(answer)
 	case answer.Err != nil:
 		r.retryOrFail(answer.Step, answer)
 	default:
+		r.steps[answer.Step].owners.Agreeing = answer.Agreeing
 		r.applied(answer.Step, answer.Live)
 	}
+}
+
+// handleTakeover sends the PATCH that removes fields which the manifest does not have. A
+// takeover after the PATCH that failed is tried again by the next run.
+func (r *run) handleTakeover(answer sending.Reply) {
+	i := answer.Step
+	if answer.Err != nil && answer.BeforePatch {
+		r.retryOrFail(i, answer)
+		return
+	}
+	s := &r.steps[i]
+	s.migrationTried, s.owners.TakenFrom = true, append(s.owners.TakenFrom, answer.TakenFrom...)
+	r.send(sending.Patch, i)
 }
 
 // recordSent records whether a failed PATCH may have reached the API server.
@@ -73,6 +83,8 @@ func (r *run) handleRead(answer sending.Reply) {
 	switch s := &r.steps[i]; {
 	case s.phase == readingOld:
 		r.handleTerminating(answer)
+	case s.phase == readingKept:
+		r.handleKept(answer)
 	case answer.Err != nil && !kubeerr.IsMissing(answer.Err):
 		if !r.watches.IsPolled(i) { // otherwise polling reads it again anyway
 			r.After(loop.PollEvery, func() { r.readAgain(i) })
@@ -111,34 +123,4 @@ func (r *run) handleTerminating(answer sending.Reply) {
 	r.steps[i].applied = readiness.Identity{UID: string(answer.Live.GetUID())}
 	r.updateWatchLabel(i, answer.Live)
 	r.awaitDeletion(i, answer.Live)
-}
-
-// handleRecreateDelete waits until the deleted object is gone, and then applies it again.
-func (r *run) handleRecreateDelete(answer sending.Reply) {
-	i := answer.Step
-	switch err := answer.Err; {
-	case err == nil, kubeerr.IsMissing(err):
-	case errors.As(err, &sending.RecreateError{}):
-		r.fail(i, Failed, err)
-		return
-	case apierrors.IsConflict(err): // another object has the name by now
-		r.send(sending.Patch, i)
-		return
-	case kubeerr.RetryBudget(err) > 0:
-		r.retryOrFail(i, answer)
-		return
-	default:
-		r.fail(i, Failed, fmt.Errorf("delete it to recreate it: %w", err))
-		return
-	}
-	s := &r.steps[i]
-	s.phase = awaitingGone
-	if answer.Live == nil {
-		r.handleGone(i)
-		return
-	}
-	s.applied = readiness.Identity{UID: string(answer.Live.GetUID())}
-	r.updateWatchLabel(i, answer.Live)
-	r.wait(i, Applying, progress.WaitDeletion, "the old object is being deleted"+kube.DeletionBlockers(answer.Live))
-	r.watches.Follow(i)
 }

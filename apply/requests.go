@@ -1,8 +1,10 @@
 package apply
 
 import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/readiness"
 	"github.com/ordapply/ordapply/internal/sending"
 	"github.com/ordapply/ordapply/kube"
 )
@@ -21,6 +23,14 @@ func (r *run) expectAnswer(i int) {
 	}
 }
 
+// endRequest records that a step waits for something else than the answer to a request.
+func (r *run) endRequest(i int) {
+	if s := &r.steps[i]; s.requestPending {
+		s.requestPending = false
+		r.pendingRequests--
+	}
+}
+
 // send queues a request for a step.
 func (r *run) send(op sending.Op, i int) { r.sendRefused(op, i, nil) }
 
@@ -35,16 +45,35 @@ func (r *run) sendRefused(op sending.Op, i int, refusal error) {
 func (r *run) requestOf(op sending.Op, i int) sending.Request {
 	s := &r.steps[i]
 	return sending.Request{
-		Op: op, Kind: s.kind, Object: s.manifest, Bodies: r.snapshot.Bodies, ImmutableFields: s.immutableFields,
+		Op: op, Kind: s.kind, Object: s.manifest, Bodies: r.snapshot.Bodies, Completes: s.isHalfRecreated(),
 		Options: kube.PatchOptions{Manager: r.applier.Manager, Force: s.force, DryRun: r.applier.DryRun},
 	}
 }
 
+// takeOver takes over fields that other managers own on a live object. The PATCH follows,
+// which removes those that the manifest does not have.
+func (r *run) takeOver(i int, live *unstructured.Unstructured, beforePatch bool) {
+	r.move(i, Applying, "taking over fields of another manager")
+	q := r.requestOf(sending.Migrate, i)
+	q.Seen, q.BeforePatch = live, beforePatch
+	r.expectAnswer(i)
+	r.requests.Submit(i, q)
+}
+
 // sendFirst sends the first PATCH of a step.
 func (r *run) sendFirst(i int) {
+	s := &r.steps[i]
+	if s.takesOver && !r.applier.DryRun {
+		live := s.takenOver
+		s.takesOver, s.takenOver = false, nil
+		r.takeOver(i, live, true)
+		return
+	}
 	q := r.requestOf(sending.Patch, i)
+	q.Known, q.Current = s.read.Known && (s.live != nil || s.before == readiness.Identity{}), s.live
+	s.live = nil
 	if !r.applier.DryRun {
-		q.Precondition = r.steps[i].before
+		q.Precondition = s.before
 	}
 	r.expectAnswer(i)
 	r.requests.Submit(i, q)

@@ -15,11 +15,13 @@ import (
 	"github.com/ordapply/ordapply/internal/kinds"
 	"github.com/ordapply/ordapply/internal/layerclock"
 	"github.com/ordapply/ordapply/internal/loop"
+	"github.com/ordapply/ordapply/internal/mutation"
 	"github.com/ordapply/ordapply/internal/podwatch"
 	"github.com/ordapply/ordapply/internal/preflight"
 	"github.com/ordapply/ordapply/internal/readiness"
 	"github.com/ordapply/ordapply/internal/sending"
 	"github.com/ordapply/ordapply/internal/snapshot"
+	"github.com/ordapply/ordapply/internal/stillness"
 	"github.com/ordapply/ordapply/internal/watching"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -38,6 +40,8 @@ type run struct {
 	waveState
 	freshness
 	waiters
+	hooksWithin
+	secretive mutation.Secretive // the resources that take values of Secrets
 }
 
 // counts are what decides whether a run has ended.
@@ -56,6 +60,9 @@ type waveState struct {
 	clocks   *layerclock.Clocks
 	order    *gates.Graph // of the steps, then the layers
 	toStart  gates.Queue  // steps that wait for nothing any more
+
+	still       *stillness.Clock // of everything that is waited for
+	eventsKnown bool             // the events of before are known, see checkStillness
 }
 
 // freshness is how old the reads of the steps' objects may be, see relist.go.
@@ -103,16 +110,18 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 		r.waves[s.ReadyBy].gatesPending++
 	}
 	r.unfinished, r.podWatcher = len(r.steps), r.newPodWatcher()
+	r.addHooks()
 	r.addStepEdges()
+	r.readTemplates()
 	return r
 }
 
 // wire connects the run to what it waits for.
 func (r *run) wire() {
 	a := r.applier
-	r.requests = &sending.Queue{Loop: &r.Loop, Sender: a.sender(), OnStart: r.recordStarted, OnReply: r.handleReply}
+	r.requests = &sending.Queue{Loop: &r.Loop, Sender: a.sender(r.snapshot.Manifests...), OnStart: r.recordStarted, OnReply: r.handleReply}
 	r.watches = watching.New(&r.Loop, a.Cluster, a.Membership.Set, watching.Run{
-		Object:    func(i int) (kube.Kind, object.ID, bool) { s := &r.steps[i]; return s.kind, s.ID, s.unlabelled },
+		Object:    func(i int) (kube.Kind, object.ID, bool) { s := &r.steps[i]; return s.kind, s.target(), s.unlabelled },
 		IsAwaited: func(i int) bool { return r.steps[i].isAwaited() },
 		UID:       func(i int) string { return r.steps[i].applied.UID },
 		OnChange:  r.handleChange,
@@ -128,7 +137,8 @@ func (r *run) wire() {
 // execute opens one wave after the other and returns when nothing is left to
 // do.
 func (r *run) execute(ctx context.Context) (Summary, error) {
-	r.StartWorkers(ctx, min(r.applier.Workers, max(1, len(r.steps))))
+	r.boundBy(ctx)
+	r.StartWorkers(ctx, r.workers())
 	r.startedAt = time.Now()
 	if r.applier.Timeout = loop.RunTimeout(ctx, r.applier.Timeout); r.applier.Timeout > 0 {
 		r.After(r.applier.Timeout, func() { r.Stop(loop.ByRunTimeout) })
@@ -158,7 +168,11 @@ func (r *run) startIfAllowed(ctx context.Context) error {
 		r.Finished = true
 		return nil
 	}
-	if err := r.applier.Begin(ctx); err != nil {
+	if err := r.applier.Begin(ctx, r.existing()); err != nil {
+		r.Finished = true
+		return err
+	}
+	if err := r.applier.MakeNamespace(ctx, r.plan); err != nil {
 		r.Finished = true
 		return err
 	}
@@ -173,6 +187,7 @@ func (r *run) startIfAllowed(ctx context.Context) error {
 		}
 	}
 	r.checkNamespaces()
+	r.watchStillness()
 	r.beginSchedule()
 	r.advance()
 	return nil
@@ -187,7 +202,7 @@ func (r *run) preflight(ctx context.Context) {
 	}
 	checks.Each(ctx, func(i int) bool { return r.steps[i].state.Final() }, func(i int, err error) {
 		r.fail(i, Failed, err)
-		r.Finished = true
+		r.Finished = !r.applier.KeepGoing
 	})
 }
 
@@ -197,14 +212,16 @@ func (r *run) summary(took time.Duration, startErr error) (Summary, error) {
 	for i := range r.steps {
 		st := &r.steps[i]
 		s.Results = append(s.Results, Result{
-			ID: st.ID, Layer: st.Layer, Wave: st.Wave, State: st.state, Waiting: st.reason, Detail: st.detail, Err: st.err,
-			Unchanged: st.unchanged, Assumed: st.assumed, FailedAttempts: st.Failed,
-			Origin: r.originOf(i),
-			Times:  progress.Times{Sent: st.sentAt, Applied: st.answeredAt, Done: st.doneAt},
+			ID: st.target(), Layer: st.Layer, Wave: st.Wave, State: st.state, Waiting: st.reason, Detail: st.detail, Err: st.err,
+			Unchanged: st.unchanged, Assumed: st.assumed, Unready: st.leftUnready, FailedAttempts: st.Failed, Recreated: st.recreated,
+			Origin: r.originOf(i), FieldOwners: st.owners,
+			Times: progress.Times{Sent: st.sentAt, Applied: st.answeredAt, Done: st.doneAt},
 		})
 	}
 	err := r.Join(&s, r.applier.Timeout)
-	return s, errors.Join(startErr, err)
+	r.collectHooks()
+	s.Hooks = r.hookResults
+	return s, errors.Join(startErr, r.hookErr, err)
 }
 
 // finishOpen ends one step that the run left open. A PATCH that the API server

@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ordapply/ordapply/internal/loop"
@@ -18,6 +20,11 @@ func (r *run) beginSchedule() {
 	}
 	r.addLayerEdges()
 	r.order.HoldAll()
+	for i := range r.steps {
+		if r.steps[i].state.Final() { // left out before the schedule began
+			r.releaseLayers(i)
+		}
+	}
 	for node := range r.order.Len() {
 		r.release(node)
 		r.toStart.Drain(r.start)
@@ -31,7 +38,7 @@ func (r *run) advance() {
 	switch {
 	case r.Finished:
 	case r.Stopping:
-		r.Finished = r.InFlight == 0
+		r.Finished = r.InFlight == 0 && (r.EndedBy == loop.ByFence || !r.hasHalfRecreated())
 	case r.applier.Schedule == Graph:
 		r.Finished = r.unfinished == 0
 	default:
@@ -49,6 +56,11 @@ func (r *run) hasOpenRequests() bool {
 	return r.pendingRequests > 0 || !r.IsIdle()
 }
 
+// hasHalfRecreated reports whether an object was deleted and is not created again yet.
+func (r *run) hasHalfRecreated() bool {
+	return slices.ContainsFunc(r.steps, func(s step) bool { return s.isHalfRecreated() })
+}
+
 // advanceWave closes the open wave, and the waves after it that have nothing
 // to send or wait for.
 func (r *run) advanceWave() {
@@ -57,10 +69,14 @@ func (r *run) advanceWave() {
 		case w.unapplied > 0 && (r.failures == 0 || r.hasOpenRequests()):
 			return
 		case r.failures > 0:
-			r.failUnservedKinds()
+			r.failMissing()
 			r.Stop(loop.ByFailure)
 			r.Finished = r.InFlight == 0
 			return
+		case !w.hooksBegun:
+			w.hooksBegun = true
+			r.runHooks(max(r.wave, 0))
+			continue
 		case w.gatesPending > 0:
 			return
 		}
@@ -78,8 +94,8 @@ func (r *run) openWave(wave int) {
 	members := r.waves[wave].members
 	r.requireFreshReads(members)
 	r.emit(Event{Wave: wave, State: Applying, Detail: plain.Count(len(members), "resource")})
-	if limit := r.waveTimeout(wave); limit > 0 {
-		r.After(limit, func() { r.onWaveTimeout(wave, limit) })
+	if r.applier.WaveTimeout > 0 {
+		r.After(r.applier.WaveTimeout, func() { r.onWaveTimeout(wave) })
 	}
 	for _, i := range members {
 		r.release(i)
@@ -88,6 +104,25 @@ func (r *run) openWave(wave int) {
 }
 
 func (r *run) closeWave() {
-	r.emit(Event{Wave: r.wave, State: Ready, Detail: time.Since(r.waveOpen).Round(time.Millisecond).String()})
+	r.emit(Event{Wave: r.wave, State: Ready, Detail: time.Since(r.waveOpen).Round(time.Millisecond).String() + r.exceptions()})
 	r.openWave(r.wave + 1)
+}
+
+// exceptions names the resources of the open wave for which the next wave, or the hooks, do not wait.
+func (r *run) exceptions() string {
+	var unready []int
+	next := "the next wave does not wait"
+	for _, i := range r.waves[r.wave].members {
+		switch s := &r.steps[i]; {
+		case s.leftUnready:
+			next = r.applier.Then() + " do not wait"
+		case s.state != Waiting || s.gatePassed || r.wave+1 == len(r.plan.Waves):
+			continue
+		}
+		unready = append(unready, i)
+	}
+	if len(unready) == 0 {
+		return ""
+	}
+	return ", except " + strings.Join(plain.Sample(unready, 3, "and %d more", func(i int) string { return r.steps[i].ID.String() }), ", ") + ", for which " + next
 }

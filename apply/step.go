@@ -3,6 +3,7 @@ package apply
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/health"
@@ -19,8 +20,9 @@ import (
 // step is the state of one step of the plan.
 type step struct {
 	ordering.Step
-	manifest *unstructured.Unstructured // as in the manifest
+	manifest *unstructured.Unstructured // as in the manifest, with the values that it takes
 	kind     kube.Kind
+	fillings
 	outcome
 	times
 	existing
@@ -30,14 +32,16 @@ type step struct {
 
 // outcome is the state of a step as it is reported.
 type outcome struct {
-	state      State
-	reason     WaitReason // what it waits for, or waited for at the end
-	detail     string     // the same for people
-	err        error
-	gatePassed bool         // no wave waits for it any longer
-	unchanged  bool         // nothing had to be sent
-	grade      health.Grade // of the live object as last judged
-	assumed    bool         // ready, though nothing in its status says so
+	state       State
+	reason      WaitReason // what it waits for, or waited for at the end
+	detail      string     // the same for people
+	err         error
+	gatePassed  bool         // no wave waits for it any longer
+	podsExist   bool         // it has passed the gate Started
+	unchanged   bool         // nothing had to be sent
+	grade       health.Grade // of the live object as last judged
+	assumed     bool         // ready, though nothing in its status says so
+	leftUnready bool         // not ready when what follows the run was due
 }
 
 // times are when a step reached what. They are zero before that.
@@ -47,28 +51,37 @@ type times struct {
 	answeredAt time.Time // when its PATCH succeeded
 	doneAt     time.Time
 	ownTimeout time.Duration // the timeout of this resource or its kind; 0: none
+	overdue    *TimeoutError // a timeout that expired while its object was being recreated
 }
 
 // existing is what is known of the live object before the PATCH.
 type existing struct {
 	read            snapshot.Object
-	membershipError error              // why the object that was read may not be written
-	minEpoch        int                // a read from an earlier epoch is outdated
-	before          readiness.Identity // the object that was read before the PATCH; zero when none was
-	listedBefore    bool               // a list before the run showed whether it existed
-	origin          progress.Origin    // what is proven by that list, and by the answer to the PATCH
+	membershipError error                      // why the object that was read may not be written
+	minEpoch        int                        // a read from an earlier epoch is outdated
+	before          readiness.Identity         // the object that was read before the PATCH; zero when none was
+	live            *unstructured.Unstructured // that whole object, if the PATCH depends on it
+	formerManagers  []string                   // field managers of sets that it was a member of
+	owners          progress.FieldOwners
+	ownFields       []metav1.ManagedFieldsEntry // what this run's manager applied before
+	takesOver       bool                        // fields of others are taken over before the PATCH
+	takenOver       *unstructured.Unstructured  // the object that they are on, if all of it was read
+	listedBefore    bool                        // a list before the run showed whether it existed
+	origin          progress.Origin             // what is proven by that list, and by the answer to the PATCH
 }
 
 // attempts is how far the PATCH of a step is.
 type attempts struct {
-	phase           phase
-	requestPending  bool // a request is in flight or due
-	patch           loop.Delivery
-	loop.Attempts            // that failed
-	force           bool     // its PATCH may take fields from other managers
-	migrationTried  bool     // migrating previous managers' fields was tried
-	repairTried     bool     // repair was tried
-	immutableFields []string // immutable fields, because of which it is deleted
+	phase          phase
+	requestPending bool // a request is in flight or due
+	patch          loop.Delivery
+	loop.Attempts         // that failed
+	force          bool   // its PATCH may take fields from other managers
+	migrationTried bool   // migrating previous managers' fields was tried
+	repairTried    bool   // repair was tried
+	recreateTried  bool   // recreation was tried, and its PATCH was refused for another reason
+	kept           string // why a newer definition stays as it is, for people
+	recreated      bool   // the old object's deletion was accepted: that happens once
 }
 
 // phase is what is done about the object of a step that is being applied.
@@ -79,6 +92,7 @@ const (
 	rereading                 // it is read again, to be compared with the manifest
 	readingOld                // it is read, to see whether it is being deleted
 	awaitingGone              // it is being deleted; when it is gone, it is applied again
+	readingKept               // it is read, as it stays as it is
 )
 
 // isTerminating reports whether the old object is being deleted.
@@ -94,7 +108,14 @@ type awaited struct {
 	unready      string                     // what its status says it waits for
 	graceTimerAt time.Time                  // when it will be judged again because its status grace ends
 	backends     []object.ID                // Services that must have ready endpoints before it is ready
+	awaitsSchema bool                       // it is a definition whose new schema is waited for
 	unlabelled   bool                       // it does not carry the set's label
+}
+
+// isHalfRecreated reports whether a step's object was deleted and is not created again yet.
+// That is completed also when the run stops.
+func (s *step) isHalfRecreated() bool {
+	return s.recreated && s.state == Applying && s.answeredAt.IsZero()
 }
 
 // isAwaited reports whether changes of a step's object matter now.
@@ -106,7 +127,11 @@ func (s *step) isAwaited() bool {
 type waveProgress struct {
 	members      []int // applied in this wave
 	unapplied    int   // number of members still to be applied
-	gatesPending int   // number of resources that must pass their gates before the next wave opens
+	gatesPending int   // number of resources and hooks that must pass their gates before the next wave opens
+	hooksBegun   bool  // its hooks have started, as all of its resources are applied
+	// crdProgress is when a CustomResourceDefinition of the wave was last applied, established
+	// or served.
+	crdProgress time.Time
 }
 
 // add adds a resource that is applied in the wave.

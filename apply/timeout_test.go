@@ -1,6 +1,7 @@
 package apply_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/test/memcluster"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/progress"
@@ -229,9 +231,75 @@ func TestWithoutTimes(t *testing.T) {
 	}
 }
 
+// An API server answers and establishes CustomResourceDefinitions one after the other. Their
+// timeout starts again with each that makes progress, and ends the wait for one that stays behind.
+func TestTheCRDTimeoutCountsFromTheLastProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		scripts := map[object.ID]memcluster.Script{}
+		var crds []map[string]any
+		for n := range 5 {
+			crd := namedCRD(fmt.Sprintf("kind%d", n))
+			established := &unstructured.Unstructured{Object: crd}
+			established = memcluster.LiveObject(established, true)
+			established.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}}
+			scripts[crdID(crd)] = memcluster.Script{Latency: time.Duration(n+1) * 20 * time.Second, Answer: established}
+			crds = append(crds, crd)
+		}
+		run := func() (time.Duration, error) {
+			plan, stream := planOf(t, crds...)
+			start := time.Now()
+			_, err := apply.Applier{Cluster: &memcluster.Scripted{Scripts: scripts}}.Run(t.Context(), plan, stream.Objects)
+			return time.Since(start), err
+		}
+		took, err := run()
+		require.NoError(t, err)
+		require.Equal(t, 100*time.Second, took)
+		behind := crdID(crds[4])
+		scripts[behind] = memcluster.Script{Never: true}
+		took, err = run()
+		timeout := requireTimeout(t, err, behind, 30*time.Second, "CRD")
+		require.ErrorContains(t, timeout, "not ready after 30s without progress of any CustomResourceDefinition (--crd-timeout): ")
+		require.Equal(t, 110*time.Second, took) // the last of the others was established after 80s
+	})
+}
+
+func namedCRD(kind string) map[string]any {
+	return map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": kind + "s.example.com"},
+		"spec": map[string]any{
+			"group": "example.com", "scope": "Namespaced", "names": map[string]any{"kind": kind, "plural": kind + "s"},
+			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true}},
+		},
+	}
+}
+
+func crdID(crd map[string]any) object.ID {
+	return kube.Meta(&unstructured.Unstructured{Object: crd}).ID
+}
+
 func TestTimeoutsThatAreNone(t *testing.T) {
 	_, err := apply.NewStream([]apply.Input{{Object: &unstructured.Unstructured{Object: annotated(plainPod("a"), "ordapply.dev/timeout", "soon")}, Source: "a.yaml"}}, apply.Scope{Namespace: "shop"})
 	require.EqualError(t, err, `a.yaml: Pod a: annotation ordapply.dev/timeout: "soon" is not a duration such as 90s`)
+}
+
+// A layer's timeout is none for a resource of no layer in the same wave, and what the next wave
+// does not wait for has the time of its own wave.
+func TestAResourceOfNoLayerHasTheTimeoutOfWaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		layered := annotated(testPod("layered", 0, ""), "ordapply.dev/layer-timeout", "5s")
+		last := annotated(testPod("last", 1, ""), "ordapply.dev/layer-timeout", "10m")
+		needed := plainPod("bystander") // nothing places it, and it goes before what names it
+		annotated(layered, "ordapply.dev/depends-on", "/namespaces/shop/Pod/bystander?gate=applied")
+		plan, stream := planOf(t, layered, last, needed)
+		require.Equal(t, 1, stepOf(plan, pod("bystander")).ReadyBy)
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{
+			pod("bystander"): {Never: true}, pod("layered"): {ReadyAfter: 2 * time.Second}, pod("last"): {ReadyAfter: 5 * time.Minute},
+		}}
+		start := time.Now()
+		_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
+		requireTimeout(t, err, pod("bystander"), time.Minute, "wave")
+		require.Equal(t, time.Minute, time.Since(start).Round(time.Second))
+	})
 }
 
 // All five levels of timeouts in one table: each row drops the most specific
@@ -269,6 +337,22 @@ func TestTheMostSpecificTimeoutHolds(t *testing.T) {
 				requireTimeout(t, err, pod("slow"), 10*time.Second, "run")
 				require.Equal(t, 10*time.Second, took)
 			})
+		})
+	}
+}
+
+// A controller that starts may define a kind: its time begins when the workloads are ready.
+func TestTheTimeOfAKindBeginsWhenWorkloadsAreReady(t *testing.T) {
+	for kind, want := range map[string]apply.State{"StatefulSet": apply.Ready, "ConfigMap": apply.Failed} {
+		synctest.Test(t, func(t *testing.T) {
+			first, late := plainPod("operator"), plainPod("moon")
+			first["apiVersion"], first["kind"] = map[string]string{"StatefulSet": "apps/v1", "ConfigMap": "v1"}[kind], kind
+			late["apiVersion"], late["kind"] = "example.com/v1", "Rocket"
+			plan, stream := planOf(t, first, late)
+			start := time.Now()
+			cluster := &memcluster.Scripted{Serves: func(kind string) bool { return kind != "Rocket" || time.Since(start) > 45*time.Second }}
+			summary, _ := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
+			require.Equal(t, want, states(summary)["moon"], kind)
 		})
 	}
 }

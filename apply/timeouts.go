@@ -9,61 +9,41 @@ import (
 	"github.com/ordapply/ordapply/kube"
 )
 
-func (r *run) waveTimeout(wave int) time.Duration {
-	if t := r.plan.Waves[wave].Timeout; t > 0 {
-		return t
-	}
-	return r.applier.WaveTimeout
-}
-
-// onWaveTimeout times out the steps that hold the wave up, which ends the run.
-// Steps with a timeout of their own keep it, and the wave's timeout starts
-// again.
-func (r *run) onWaveTimeout(wave int, limit time.Duration) {
-	if wave != r.wave || r.Stopping {
+// onWaveTimeout times out the steps that are due in a wave, however many waves have opened
+// since. Steps with a timeout of their own keep it, and the wave's timeout starts again; those
+// of a layer with a timeout have its clock.
+func (r *run) onWaveTimeout(wave int) {
+	if r.Stopping {
 		return
 	}
 	spared := false
 	for i := range r.steps {
 		switch s := &r.steps[i]; {
-		case !r.holdsUp(i):
+		case !r.isDue(i, wave) || !s.gatePassed && len(r.clocks.Of(i)) > 0:
 		case s.ownTimeout > 0:
 			spared = true
 		default:
-			r.failTimeout(i, limit, r.waveScope(i, limit))
+			r.failTimeout(i, r.applier.WaveTimeout, "wave")
 		}
 	}
 	if spared {
-		r.After(limit, func() { r.onWaveTimeout(wave, limit) })
+		r.After(r.applier.WaveTimeout, func() { r.onWaveTimeout(wave) })
 	}
 }
 
-// waveScope names the timeout of a wave for a step: that of its layer, where
-// the layer set it.
-func (r *run) waveScope(i int, limit time.Duration) string {
-	scope := "wave"
-	for _, layer := range r.clocks.Of(i) {
-		if r.clocks.Limit(layer) == limit {
-			scope = r.clocks.Title(layer)
-		}
-	}
-	return scope
-}
-
-// holdsUp reports whether the open wave waits for a step: because it must be
-// ready by that wave, or because a resource of an open wave depends on its
-// readiness.
-func (r *run) holdsUp(i int) bool {
+// isDue reports whether a step should have been applied, or ready, in a wave that is open or
+// was: also if only a resource of the open wave waits for it.
+func (r *run) isDue(i, wave int) bool {
 	s := &r.steps[i]
 	switch {
 	case s.state == Applying:
-		return true
+		return s.Wave == wave
 	case s.state != Waiting:
 		return false
-	case !s.gatePassed && s.ReadyBy <= r.wave:
-		return true
+	case !s.gatePassed:
+		return s.Due == wave
 	}
-	return slices.ContainsFunc(r.order.From(i), func(e gates.Edge) bool {
+	return wave == r.wave && slices.ContainsFunc(r.order.From(i), func(e gates.Edge) bool {
 		return e.To < len(r.steps) && r.steps[e.To].state == Pending && r.steps[e.To].Wave <= r.wave
 	})
 }
@@ -104,10 +84,31 @@ func (r *run) setTimeouts(i int) {
 // none of its own (KubeVela KEP-0005). The wait for dependencies outside the
 // stream does not count.
 func (r *run) setCRDTimeout(i int) {
-	if s := &r.steps[i]; s.ownTimeout == 0 && len(kube.DefinedKinds(s.manifest)) > 0 {
-		r.setTimeout(i, r.applier.CRDTimeout, "CRD")
+	if limit := r.applier.CRDTimeout; r.steps[i].ownTimeout == 0 && r.isCRD(i) && limit > 0 {
+		r.After(limit, func() { r.onCRDTimeout(i, limit) })
 	}
 }
+
+// onCRDTimeout times out a CustomResourceDefinition when none of its wave has made progress
+// for as long as the limit: an API server establishes one after the other, however many are
+// applied at once.
+func (r *run) onCRDTimeout(i int, limit time.Duration) {
+	if idle := time.Since(r.waves[r.steps[i].Wave].crdProgress); idle < limit {
+		r.After(limit-idle, func() { r.onCRDTimeout(i, limit) })
+		return
+	}
+	r.onTimeout(i, limit, "CRD")
+}
+
+// recordCRDProgress records that a CustomResourceDefinition was applied, established or
+// served. It does nothing for other resources.
+func (r *run) recordCRDProgress(i int) {
+	if r.isCRD(i) {
+		r.waves[r.steps[i].Wave].crdProgress = time.Now()
+	}
+}
+
+func (r *run) isCRD(i int) bool { return len(kube.DefinedKinds(r.steps[i].manifest)) > 0 }
 
 // setTimeout times out one resource after d; never when d is negative.
 func (r *run) setTimeout(i int, d time.Duration, scope string) {

@@ -1,15 +1,21 @@
 package apply
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/invalid"
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/readiness"
+	"github.com/ordapply/ordapply/internal/recreation"
 	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/internal/sending"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/progress"
 )
@@ -18,7 +24,7 @@ import (
 // then fails the step.
 func (r *run) retryOrFail(i int, answer sending.Reply) {
 	s := &r.steps[i]
-	answer.Err = redact.Error(s.manifest, answer.Err)
+	answer.Err = redact.Without(redact.Error(s.manifest, answer.Err), r.secretsOf(i))
 	pause := s.Fail(r.Ctx(), answer.Err)
 	missing := kubeerr.MissingNamespace(answer.Err)
 	if r.applier.DryRun && missing != "" && r.byID.HasNamespace(missing) {
@@ -29,18 +35,29 @@ func (r *run) retryOrFail(i int, answer sending.Reply) {
 		r.deferred(i, "its ServiceAccount is created earlier in this run")
 		return
 	}
+	if crd, changes := r.changedDefinition(i); r.applier.DryRun && changes && invalid.IsRefusedBySchema(answer.Err) {
+		r.deferred(i, "its kind is changed by "+crd.String()+" earlier in this run")
+		return
+	}
 	if r.resolveConflict(i, answer.Err) {
 		return
 	}
 	oldSchema := r.mayUseOldSchema(i, answer.Err) && !s.Last(pause, schemaPropagation)
-	if !oldSchema && r.recreate(i, invalid.ImmutableFields(answer.Err)) {
+	if !oldSchema && r.recreate(i, answer.Err) {
 		return
 	}
-	if !oldSchema && r.repair(i, answer.Err) {
+	if r.keepNewer(i, answer.Err) {
+		return
+	}
+	releasing := s.recreated && kubeerr.IsStillAllocated(answer.Err)
+	if !oldSchema && !releasing && r.repair(i, answer.Err) {
 		return
 	}
 	if kubeerr.IsBeingDeleted(answer.Err) && !r.applier.DryRun {
 		r.readTerminating(i)
+		return
+	}
+	if r.awaitNamespace(i, missing, answer, pause) {
 		return
 	}
 	limit := kubeerr.RetryBudget(answer.Err)
@@ -50,8 +67,11 @@ func (r *run) retryOrFail(i int, answer sending.Reply) {
 	if oldSchema {
 		limit = schemaPropagation
 	}
+	if releasing {
+		limit = allocationRelease
+	}
 	if s.Last(pause, limit) {
-		r.fail(i, Failed, s.Final(invalid.Explain(answer.Err, r.byID.HasNamespace)))
+		r.fail(i, Failed, s.recreationError(s.Final(invalid.Explain(answer.Err, r.byID.HasNamespace))))
 		return
 	}
 	r.invalidateReads()
@@ -68,7 +88,7 @@ func (r *run) retryOrFail(i int, answer sending.Reply) {
 // force where that is allowed. It reports whether it handled the error.
 func (r *run) resolveConflict(i int, err error) bool {
 	s := &r.steps[i]
-	switch ours := r.snapshot.Owner.ConflictsOnlyWithPrevious(err); {
+	switch ours := r.snapshot.Owner.ConflictsOnlyWithPrevious(err, s.formerManagers); {
 	case r.snapshot.Owner.ConflictsOnlyWithPlaceholder(err) && !r.applier.DryRun && !s.force:
 		s.force, s.migrationTried = true, false // migrate the fields that are not in the manifest afterwards
 		r.send(sending.Patch, i)
@@ -89,6 +109,10 @@ func (r *run) resolveConflict(i int, err error) bool {
 // watch.
 const schemaPropagation = 10 * time.Second
 
+// allocationRelease is how long a deleted Service's addresses and ports may be taken after
+// the Service itself is gone: the API server releases them afterwards.
+const allocationRelease = 30 * time.Second
+
 // mayUseOldSchema reports whether a PATCH may have been rejected only because
 // the API server still used the old schema of the kind: this run changed its
 // CustomResourceDefinition. A new definition has no older schema.
@@ -97,6 +121,17 @@ func (r *run) mayUseOldSchema(i int, err error) bool {
 		at, ok := r.byID[maker]
 		return ok && r.steps[at].judged.SpecChanged
 	})
+}
+
+// changedDefinition returns the CustomResourceDefinition of a step's kind that this run
+// applies because it differs from the live one.
+func (r *run) changedDefinition(i int) (crd object.ID, changes bool) {
+	for _, maker := range r.steps[i].ProvidedBy {
+		if at, ok := r.byID[maker]; ok && !r.steps[at].unchanged {
+			return maker, true
+		}
+	}
+	return object.ID{}, false
 }
 
 // repair looks for what blocks a PATCH that the server rejected. It reports
@@ -116,19 +151,98 @@ func (r *run) repair(i int, refusal error) bool {
 	return true
 }
 
-// recreate deletes a live object to create it again, if its manifest allows
-// that. It reports whether it handled the error.
-func (r *run) recreate(i int, fields []string) bool {
+// recreate has a live object deleted and created again, if its manifest allows that and the
+// refusal of its PATCH may be about immutable fields. The worker proves it first. It reports
+// whether it handled the error.
+func (r *run) recreate(i int, refusal error) bool {
 	s := &r.steps[i]
-	if len(fields) == 0 {
+	if s.recreated || s.recreateTried || !recreation.IsCandidate(s.manifest, refusal) {
 		return false
 	}
-	if !invalid.MayRecreate(s.manifest) || r.applier.DryRun {
-		r.fail(i, Failed, invalid.ImmutableError(fields, s.ID.Kind))
+	if r.applier.mayRecreate(s.manifest) {
+		r.sendRefused(sending.Recreate, i, refusal)
 		return true
 	}
-	s.immutableFields = fields
-	r.wait(i, Applying, progress.WaitDeletion, "deleting it to recreate it: "+invalid.JoinFields(fields)+" cannot be changed")
-	r.send(sending.Delete, i)
+	fields := invalid.ImmutableFields(refusal)
+	if len(fields) > 0 {
+		r.fail(i, Failed, invalid.ImmutableError(fields, s.ID.Kind))
+	}
+	return len(fields) > 0
+}
+
+// keepNewer keeps a CustomResourceDefinition as it is that cannot go back to an earlier revision.
+// It reports whether it handled the error.
+func (r *run) keepNewer(i int, refusal error) bool {
+	s := &r.steps[i]
+	if !r.applier.GoingBack || !s.ID.IsCRD() {
+		return false
+	}
+	if s.kept = invalid.StoredVersionsDetail(refusal); s.kept == "" {
+		return false
+	}
+	s.phase = readingKept
+	r.send(sending.Get, i)
 	return true
+}
+
+// handleKept handles the read of a definition that is kept as it is.
+func (r *run) handleKept(answer sending.Reply) {
+	s := &r.steps[answer.Step]
+	s.phase = patching
+	if answer.Err != nil {
+		r.retryOrFail(answer.Step, answer)
+		return
+	}
+	s.unchanged, s.fromRead = true, true
+	r.applied(answer.Step, answer.Live)
+}
+
+// handleRecreation handles the answer to a Recreate.
+func (r *run) handleRecreation(answer sending.Reply) {
+	i, s := answer.Step, &r.steps[answer.Step]
+	why := invalid.JoinFields(invalid.Fields(answer.Refusal)) + " cannot be changed"
+	switch err := answer.Err; {
+	case errors.Is(err, recreation.ErrOtherCause):
+		s.recreateTried = true
+		answer.Op, answer.Err = sending.Patch, answer.Refusal
+		r.retryOrFail(i, answer)
+	case errors.As(err, &recreation.Refused{}):
+		r.fail(i, Failed, err)
+	case err == nil && r.applier.DryRun:
+		s.recreated = true
+		r.finishDryRun(i, Applied, "it would be deleted and created again: "+why)
+	case err == nil, kubeerr.IsMissing(err):
+		s.recreated = err == nil
+		r.wait(i, Applying, progress.WaitDeletion, "deleting it to recreate it: "+why)
+		r.awaitRecreation(i, answer.Live)
+	case apierrors.IsConflict(err): // it has changed since it was read, or another object has its name
+		answer.Op = sending.Patch
+		r.retryOrFail(i, answer)
+	case kubeerr.RetryBudget(err) > 0:
+		r.retryOrFail(i, answer)
+	default:
+		r.fail(i, Failed, fmt.Errorf("delete it to recreate it: %w", err))
+	}
+}
+
+// awaitRecreation waits until the deleted object is gone, and then applies it again.
+func (r *run) awaitRecreation(i int, old *unstructured.Unstructured) {
+	s := &r.steps[i]
+	s.phase = awaitingGone
+	if old == nil {
+		r.handleGone(i)
+		return
+	}
+	s.applied = readiness.Identity{UID: string(old.GetUID())}
+	r.updateWatchLabel(i, old)
+	r.wait(i, Applying, progress.WaitDeletion, "the old object is being deleted"+kube.DeletionBlockers(old))
+	r.watches.Follow(i)
+}
+
+// recreationError adds to the error of a step whose object was deleted that it was.
+func (s *step) recreationError(cause error) error {
+	if !s.isHalfRecreated() {
+		return cause
+	}
+	return fmt.Errorf("the old object was deleted to recreate it, and the API server rejects the new one: %w", cause)
 }

@@ -74,3 +74,29 @@ func TestAPassedGateThatADependentStillNeeds(t *testing.T) {
 		require.Equal(t, map[string]apply.State{"db": apply.TimedOut, "web": apply.Skipped}, states(summary))
 	})
 }
+
+// A Pod of no layer that nothing needs ready does not hold back what waits for something
+// else in its wave, and must still become ready in the end.
+func TestNothingWaitsForWhatNothingNeeds(t *testing.T) {
+	for never, code := range map[bool]apply.State{false: apply.Ready, true: apply.TimedOut} {
+		synctest.Test(t, func(t *testing.T) {
+			plan, stream := planOf(t, custom("Certificate", "cert"), plainPod("bystander"), mounting(nil))
+			cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{
+				certificate(): {ReadyAfter: 5 * time.Second}, pod("bystander"): {ReadyAfter: time.Minute, Never: never},
+			}}
+			start, opened, ended := time.Now(), time.Duration(0), ""
+			summary, err := apply.Applier{Cluster: cluster, WaveTimeout: 5 * time.Minute, Events: func(e apply.Event) {
+				switch {
+				case e.ID == object.ID{} && e.Wave == 1 && e.State == apply.Applying:
+					opened = time.Since(start)
+				case e.ID == object.ID{} && e.Wave == 0 && e.State == apply.Ready:
+					ended = e.Detail
+				}
+			}}.Run(t.Context(), plan, stream.Objects)
+			require.Equal(t, never, err != nil)
+			require.Equal(t, 5*time.Second, opened.Round(time.Second))
+			require.Contains(t, ended, "5s, except Pod shop/bystander, for which the next wave does not wait")
+			require.Equal(t, map[string]apply.State{"cert": apply.Ready, "bystander": code, "web": apply.Ready}, states(summary))
+		})
+	}
+}

@@ -180,12 +180,12 @@ func (p ownedValue) proveItems(items []any) Proof {
 }
 
 // indexOf returns the index of an entry's live item; -1 if there is none or
-// more than one.
+// more than one. A key that was applied as null has its default there, or none.
 func (p ownedValue) indexOf(entry string) int {
 	items, _ := p.live.([]any)
 	found := -1
 	for i, item := range items {
-		if !isEntryOf(entry, item, func(string) bool { return false }) {
+		if !isEntryOf(entry, item, func(_, want string, _ bool) bool { return want == "null" }) {
 			continue
 		}
 		if found >= 0 {
@@ -203,7 +203,7 @@ func (p ownedValue) entryOf(item any) (string, bool) {
 	found, count := "", 0
 	for name, below := range p.ours {
 		fields, ok := below.(map[string]any)
-		isDefaulted := func(key string) bool { _, owned := fields["f:"+key]; return !owned }
+		isDefaulted := func(key, _ string, given bool) bool { _, owned := fields["f:"+key]; return !given && !owned }
 		if ok && isEntryOf(name, item, isDefaulted) {
 			found = name
 			count++
@@ -213,8 +213,9 @@ func (p ownedValue) entryOf(item any) (string, bool) {
 }
 
 // isEntryOf reports whether an item has the value of a list entry, v:value, or the keys of
-// k:{"key":value,…}, except for those that it may not have. It has at least one key.
-func isEntryOf(entry string, item any, mayLack func(key string) bool) bool {
+// k:{"key":value,…}, except for those that need not be equal. It has at least one of the
+// keys, or a key is null.
+func isEntryOf(entry string, item any, isOpen func(key, want string, given bool) bool) bool {
 	if text, ok := strings.CutPrefix(entry, "v:"); ok {
 		return sameValue(text, item)
 	}
@@ -225,11 +226,11 @@ func isEntryOf(entry string, item any, mayLack func(key string) bool) bool {
 	}
 	known := false
 	for key, want := range keys {
-		has, ok := fields[key]
-		if !ok && !mayLack(key) || ok && !sameValue(string(want), has) {
+		has, given := fields[key]
+		if !isOpen(key, string(want), given) && (!given || !sameValue(string(want), has)) {
 			return false
 		}
-		known = known || ok
+		known = known || given || string(want) == "null"
 	}
 	return known
 }

@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// AppliedAnnotation holds the fingerprint of the object that was applied. It is
-// part of the same PATCH, so both always agree.
+// AppliedAnnotation holds the fingerprint of the manifest that was applied, and after it,
+// separated by spaces, the paths of the nulls that the API server refused and that were left
+// out. It is part of the same PATCH, so that it always agrees with the object.
 const AppliedAnnotation = "ordapply.dev/applied"
 
 // Fingerprint returns the fingerprint of an object as it is sent, without
@@ -27,15 +28,13 @@ func Fingerprint(desired *unstructured.Unstructured) (string, error) {
 
 // withoutFingerprint returns the object without its fingerprint; a copy if it has one.
 func withoutFingerprint(desired *unstructured.Unstructured) *unstructured.Unstructured {
-	annotations := desired.GetAnnotations()
-	if _, has := annotations[AppliedAnnotation]; !has {
+	if _, has := desired.GetAnnotations()[AppliedAnnotation]; !has {
 		return desired
 	}
 	out := desired.DeepCopy()
-	delete(annotations, AppliedAnnotation)
-	if len(annotations) == 0 {
-		annotations = nil // as in an object without annotations
+	unstructured.RemoveNestedField(out.Object, "metadata", "annotations", AppliedAnnotation)
+	if len(out.GetAnnotations()) == 0 {
+		unstructured.RemoveNestedField(out.Object, "metadata", "annotations") // as in an object without annotations
 	}
-	out.SetAnnotations(annotations)
 	return out
 }

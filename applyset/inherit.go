@@ -23,11 +23,13 @@ type OwnershipMigration struct {
 	Entries  []metav1.ManagedFieldsEntry // managedFields after the migration
 	Migrated *fieldpath.Set              // the migrated fields
 	Kept     *fieldpath.Set              // the fields that other managers keep
+	Managers []string                    // the managers that the fields were taken from
 	Changes  bool                        // Entries differ from those of the live object
 }
 
-// MigrateOwnership migrates to manager the fields that former entries of a live object
-// own, except fields that the next apply must not remove:
+// MigrateOwnership migrates to manager the fields that former returns for an entry of a live
+// object with its fields, nil for an entry that is left alone, except fields that the next
+// apply must not remove:
 //
 //   - finalizers and owner references, on which controllers rely, unless manager
 //     owns them already;
@@ -39,7 +41,7 @@ type OwnershipMigration struct {
 //     of them if manager's own entry is in a third one.
 //
 // These remain with their entry. live is not changed.
-func MigrateOwnership(live *unstructured.Unstructured, manager string, former func(metav1.ManagedFieldsEntry) bool) OwnershipMigration {
+func MigrateOwnership(live *unstructured.Unstructured, manager string, former func(metav1.ManagedFieldsEntry, *fieldpath.Set) *fieldpath.Set) OwnershipMigration {
 	in := ownershipMigrator{live: live, version: live.GetAPIVersion(), ours: &fieldpath.Set{}}
 	entries := slices.Clone(live.GetManagedFields())
 	own := slices.IndexFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
@@ -50,15 +52,20 @@ func MigrateOwnership(live *unstructured.Unstructured, manager string, former fu
 	}
 	out := OwnershipMigration{Migrated: &fieldpath.Set{}, Kept: &fieldpath.Set{}}
 	for i, entry := range entries {
-		switch {
-		case i == own:
-		case entry.Subresource != "" || !former(entry):
-			out.Kept = out.Kept.Union(FieldsOf(entry))
+		if i == own {
+			continue
+		}
+		fields := FieldsOf(entry)
+		switch wanted := former(entry, fields); {
+		case entry.Subresource != "" || wanted == nil:
+			out.Kept = out.Kept.Union(fields)
 		default:
-			fields := FieldsOf(entry)
-			taken := in.migrates(entry, fields)
+			taken := in.migrates(entry, wanted)
 			left := fields.Difference(taken)
 			out.Migrated, out.Kept = out.Migrated.Union(taken), out.Kept.Union(left)
+			if !taken.Empty() {
+				out.Managers = append(out.Managers, entry.Manager)
+			}
 			out.Changes = out.Changes || !taken.Empty() || fields.Empty()
 			if own < 0 && !taken.Empty() { // the first such entry becomes the manager's own
 				own = len(entries)
@@ -119,7 +126,7 @@ func isField(at fieldpath.PathElement, name string) bool {
 // lastApplied returns the object in kubectl's last-applied annotation,
 // including the annotation itself; nil without one.
 func lastApplied(live *unstructured.Unstructured) any {
-	text, has := live.GetAnnotations()[lastAppliedAnnotation]
+	text, has := live.GetAnnotations()[LastAppliedAnnotation]
 	if !has {
 		return nil
 	}
@@ -135,7 +142,7 @@ func lastApplied(live *unstructured.Unstructured) any {
 	if annotations == nil {
 		annotations = map[string]any{}
 	}
-	annotations[lastAppliedAnnotation] = text
+	annotations[LastAppliedAnnotation] = text
 	metadata["annotations"], object["metadata"] = annotations, metadata
 	return object
 }

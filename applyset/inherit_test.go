@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ordapply/ordapply/applyset"
 )
@@ -71,8 +72,11 @@ spec: {storageClassName: s}
 	}
 }
 
-func beforeFirst(entry metav1.ManagedFieldsEntry) bool {
-	return entry.Manager == applyset.BeforeFirstApply || entry.Manager == "former"
+func beforeFirst(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) *fieldpath.Set {
+	if entry.Manager == applyset.BeforeFirstApply || entry.Manager == "former" {
+		return fields
+	}
+	return nil
 }
 
 // adopt applies an object as a run does: once, and again if field ownership

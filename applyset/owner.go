@@ -1,7 +1,6 @@
 package applyset
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -12,24 +11,6 @@ import (
 // Owner returns the ID of the set of which a live object says it is a member, by
 // PartOfLabel, or "". Copies of a member say so too; see Parent.HasMember.
 func Owner(live *unstructured.Unstructured) string { return live.GetLabels()[PartOfLabel] }
-
-// Protection returns the annotation, as "key: value", that protects an object
-// from pruning and deletion, or "": ordapply.dev/lifecycle: keep, or those with
-// which Config Connector and kpt, cli-utils and Helm say the same.
-func Protection(live *unstructured.Unstructured) string {
-	annotations := live.GetAnnotations()
-	for _, p := range []struct{ key, value string }{
-		{"ordapply.dev/lifecycle", "keep"},
-		{"client.lifecycle.config.k8s.io/deletion", "detach"},
-		{"cli-utils.sigs.k8s.io/on-remove", "keep"},
-		{"helm.sh/resource-policy", "keep"},
-	} {
-		if annotations[p.key] == p.value {
-			return p.key + ": " + p.value
-		}
-	}
-	return ""
-}
 
 // HasMember reports whether a live object is a member of the set: it has the set's
 // label, and one of the set's field managers owns the label. A copy of a
@@ -53,27 +34,23 @@ func IsManager(manager, set string) bool {
 // controller copied the label, as the EndpointSlice controller copies a
 // Service's.
 func MembershipManagers(live *unstructured.Unstructured) []string {
-	return labelManagers(live, func(entry metav1.ManagedFieldsEntry, fields map[string]any) bool {
-		return entry.Operation == metav1.ManagedFieldsOperationApply || entry.Manager == clientSideApply ||
-			owns(fields, "f:annotations", "f:"+lastAppliedAnnotation)
+	return labelManagers(live, func(w Writer) bool {
+		return w.Operation == metav1.ManagedFieldsOperationApply || w.Manager == clientSideApply ||
+			owns(w.Fields, "f:annotations", "f:"+LastAppliedAnnotation)
 	})
 }
 
 // LabelManagers returns all field managers that own an object's membership label;
 // none if its managedFields were cleared.
 func LabelManagers(live *unstructured.Unstructured) []string {
-	return labelManagers(live, func(metav1.ManagedFieldsEntry, map[string]any) bool { return true })
+	return labelManagers(live, func(Writer) bool { return true })
 }
 
-func labelManagers(live *unstructured.Unstructured, counts func(metav1.ManagedFieldsEntry, map[string]any) bool) []string {
+func labelManagers(live *unstructured.Unstructured, counts func(Writer) bool) []string {
 	var managers []string
-	for _, entry := range live.GetManagedFields() {
-		var fields map[string]any
-		if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
-			continue
-		}
-		if owns(fields, "f:labels", "f:"+PartOfLabel) && counts(entry, fields) {
-			managers = append(managers, entry.Manager)
+	for w := range Writers(live) {
+		if owns(w.Fields, "f:labels", "f:"+PartOfLabel) && counts(w) {
+			managers = append(managers, w.Manager)
 		}
 	}
 	return managers
@@ -85,9 +62,8 @@ func owns(fields map[string]any, place ...string) bool {
 	return has
 }
 
-// kubectl's client-side apply: its default field manager, and the annotation
-// that it always writes.
-const (
-	clientSideApply       = "kubectl-client-side-apply"
-	lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
-)
+// LastAppliedAnnotation is the annotation that kubectl's client-side apply always writes.
+const LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
+
+// clientSideApply is the default field manager of kubectl's client-side apply.
+const clientSideApply = "kubectl-client-side-apply"

@@ -68,16 +68,3 @@ func TestParentThatCannotBeRead(t *testing.T) {
 	_, err = applyset.ReadParent(parse(t, `{apiVersion: v1, kind: Secret, metadata: {name: a, annotations: {applyset.kubernetes.io/contains-group-kinds: ".apps"}}}`))
 	require.ErrorContains(t, err, `".apps" is not a Kind.group`)
 }
-
-func TestProtection(t *testing.T) {
-	for text, keeps := range map[string]string{
-		`{ordapply.dev/lifecycle: keep}`:                    "ordapply.dev/lifecycle: keep",
-		`{client.lifecycle.config.k8s.io/deletion: detach}`: "client.lifecycle.config.k8s.io/deletion: detach",
-		`{cli-utils.sigs.k8s.io/on-remove: keep}`:           "cli-utils.sigs.k8s.io/on-remove: keep",
-		`{helm.sh/resource-policy: keep}`:                   "helm.sh/resource-policy: keep",
-		`{helm.sh/resource-policy: delete}`:                 "",
-		`{}`:                                                "",
-	} {
-		require.Equal(t, keeps, applyset.Protection(parse(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: `+text+`}}`)), text)
-	}
-}

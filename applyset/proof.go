@@ -1,7 +1,6 @@
 package applyset
 
 import (
-	"encoding/json"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,22 +54,16 @@ func Prove(desired, live *unstructured.Unstructured, manager string) Proof {
 func rootOf(desired, live *unstructured.Unstructured, manager string) (ownedValue, bool) {
 	root := ownedValue{live: live.Object, seen: true, declared: object.IsNative(desired.GroupVersionKind().Group), ignored: ignorefields.Of(desired.GetAnnotations())}
 	mine := false
-	for _, entry := range live.GetManagedFields() {
-		if entry.FieldsV1 == nil {
-			continue
-		}
-		var fields map[string]any
-		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
+	for w := range Writers(live) {
+		switch {
+		case w.Fields == nil:
+		case w.Manager != manager || w.Operation != metav1.ManagedFieldsOperationApply || w.Subresource != "":
+			root.others = append(root.others, w.Fields)
+		case w.APIVersion != desired.GetAPIVersion():
 			return ownedValue{}, false
+		default:
+			root.ours, mine = w.Fields, true
 		}
-		if entry.Manager != manager || entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" {
-			root.others = append(root.others, fields)
-			continue
-		}
-		if entry.APIVersion != desired.GetAPIVersion() {
-			return ownedValue{}, false
-		}
-		root.ours, mine = fields, true
 	}
 	return root, mine
 }

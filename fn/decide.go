@@ -130,7 +130,7 @@ func (d Planner) stamp(m object.Meta, p sortorder.Placement, findings *Findings)
 func Stamp(order string, p sortorder.Placement) stamp.Stamp {
 	s := stamp.Stamp{
 		Order: order, Layer: p.Layer.Name, Wave: p.Layer.Rank,
-		Needs: p.Layer.Needs, Timeout: p.Layer.Timeout, Unmatched: p.Layer.Unmatched,
+		Needs: p.Layer.Needs, Timeout: p.Layer.Timeout, Unmatched: p.Layer.Unmatched, Listed: p.Layer.Listed,
 	}
 	if p.Layer.Applied {
 		s.Gate = ordering.Applied

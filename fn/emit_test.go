@@ -14,7 +14,7 @@ import (
 // error here, not only at the API server.
 func TestDependsOnThatDoesNotFit(t *testing.T) {
 	order, err := sortorder.Parse([]byte(`{apiVersion: ordapply.dev/v1alpha1, kind: SortOrder, metadata: {name: x}, emit: [kpt],
-	  sortOrder: [{kind: Secret, layer: first}]}`))
+	  sortOrder: [{kind: Secret, layer: first}, {unmatched: true}]}`))
 	require.NoError(t, err)
 	metas := []object.Meta{{ID: object.ID{Kind: "Service", Name: "web"}}}
 	for i := range 4_000 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -49,6 +50,58 @@ func TestDeepNesting(t *testing.T) {
 	for _, deep := range []string{strings.Repeat("[", 200_000), "a: " + strings.Repeat("{a: ", 200_000), strings.Repeat("- ", 200_000) + "x"} {
 		out := fn.Function{Order: testOrder(t)}.Run([]byte("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n  " + deep + "\n"))
 		require.True(t, out.Findings.Failed())
+	}
+}
+
+// TestListsInsideOneAnother checks that the time does not grow with the square of the depth.
+func TestListsInsideOneAnother(t *testing.T) {
+	lists := func(depth int) []byte {
+		return []byte(strings.Repeat("{apiVersion: v1, kind: List, items: [", depth) + "{apiVersion: v1, kind: Secret, metadata: {name: a}}" + strings.Repeat("]}", depth) + "\n")
+	}
+	require.Contains(t, string(fn.Function{Order: testOrder(t)}.Run(lists(10)).Stream()), "kind: Secret")
+	for _, depth := range []int{11, 3000} {
+		started := time.Now()
+		out := fn.Function{Order: testOrder(t)}.Run(lists(depth))
+		require.Contains(t, out.Findings.Lines(), "more than 10 Lists are inside one another: put their items in one List")
+		require.Less(t, time.Since(started), 10*time.Second)
+	}
+}
+
+// TestAliasesOfAStream checks that documents whose aliases are within their limit may not
+// have any number of them, in each form of input.
+func TestAliasesOfAStream(t *testing.T) {
+	one := "apiVersion: v1\nkind: ConfigMap\nmetadata: &m\n  name: a\nm: *m\ndata:\n  k: &s " + strings.Repeat("s", 100_000) + "\n"
+	for i := range 150 {
+		one += fmt.Sprintf("  k%d: *s\n", i)
+	}
+	item := "- " + strings.ReplaceAll(strings.TrimSuffix(one, "\n"), "\n", "\n  ") + "\n"
+	for name, in := range map[string]string{
+		"documents":   strings.Repeat(one+"---\n", 10),
+		"CRLF":        strings.ReplaceAll(strings.Repeat(one+"---\n", 10), "\n", "\r\n"),
+		"odd breaks":  strings.Repeat("# \u2028\n"+one+"---\n", 10),
+		"an odd list": "apiVersion: v1\nkind: List\nitems:\n" + strings.Repeat(item, 10),
+		"a list":      "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + strings.Repeat(item, 10),
+	} {
+		out := fn.Function{Order: testOrder(t)}.Run([]byte(in))
+		require.Regexp(t, "expand to more than (16|64) MiB", out.Findings.Lines(), name)
+	}
+	require.False(t, fn.Function{Order: testOrder(t)}.Run([]byte(one)).Findings.Failed())
+}
+
+// TestDeepAliases checks that aliases in deep documents are expanded at once or not at all.
+func TestDeepAliases(t *testing.T) {
+	chain := "a0: &a0 {a: 1}\n"
+	for i := range 80 {
+		chain += fmt.Sprintf("a%d: &a%d {a: {a: {a: *a%d}}}\n", i+1, i+1, i)
+	}
+	for _, deep := range []string{
+		chain,
+		"y: &y b\nz: *y\nx: " + strings.Repeat("{a: ", 5000) + "1" + strings.Repeat("}", 5000) + "\n",
+	} {
+		started := time.Now()
+		out := fn.Function{Order: testOrder(t)}.Run([]byte("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n" + deep))
+		require.Contains(t, out.Findings.Lines(), "its aliases expand to more than 200 levels")
+		require.Less(t, time.Since(started), 10*time.Second)
 	}
 }
 

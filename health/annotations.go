@@ -53,9 +53,16 @@ func CheckCondition(source string) error {
 	return err
 }
 
-// CheckHelmConditions returns the error in the value of one of Helm's readiness
-// annotations (HIP-0025), a condition or a JSON list of conditions.
-func CheckHelmConditions(text string) error {
+// CheckHelmSuccess returns the error in the value of Helm's annotation
+// readiness-success (HIP-0025), a condition or a JSON list of conditions.
+func CheckHelmSuccess(text string) error {
+	_, err := parseHelmSuccess(text)
+	return err
+}
+
+// CheckHelmFailure returns the error in the value of readiness-failure, which may be an
+// empty list.
+func CheckHelmFailure(text string) error {
 	_, err := parseHelmConditions(text)
 	return err
 }

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/yuin/gopher-lua/parse"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/internal/limits"
+	"github.com/ordapply/ordapply/internal/yamltext"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -24,7 +27,8 @@ const (
 )
 
 // Customizations are Argo CD's health checks in Lua. A nil *Customizations has
-// none. A check that runs for more than a second, as in Argo CD, gives Unknown.
+// none. A check that runs for more than a second, as in Argo CD, or creates too much, gives
+// Unknown.
 type Customizations struct {
 	source string                   // prefix of Assessment.Rule: argocd-cm
 	exact  map[string]customization // by group/Kind, or Kind in the core group
@@ -35,6 +39,7 @@ type customization struct {
 	key      string // group/Kind
 	script   *lua.FunctionProto
 	openLibs bool
+	running  *limits.Evaluations
 }
 
 // ParseArgoCD reads the data of the ConfigMap argocd-cm and compiles its health
@@ -95,7 +100,7 @@ func (c *Customizations) add(key string, s argoScript) error {
 	if err != nil {
 		return err
 	}
-	one := customization{key, script, s.OpenLibs}
+	one := customization{key, script, s.OpenLibs, new(limits.Evaluations)}
 	if strings.Contains(key, "*") {
 		c.wild = append(c.wild, one)
 	} else {
@@ -118,7 +123,7 @@ type argoScript struct {
 // kind takes precedence over the combined key.
 func argoScripts(data map[string]string) (map[string]argoScript, error) {
 	scripts := map[string]argoScript{}
-	if err := yaml.Unmarshal([]byte(data[argoAll]), &scripts); err != nil {
+	if err := yamltext.Unmarshal([]byte(data[argoAll]), &scripts); err != nil {
 		return nil, fmt.Errorf("argocd-cm: %s: %w", argoAll, err)
 	}
 	for key, value := range data {
@@ -153,6 +158,7 @@ func compileLua(name, source string) (*lua.FunctionProto, error) {
 	if err != nil {
 		return nil, errors.New(strings.Join(strings.Fields(err.Error()), " "))
 	}
+	boundedSyntax(reflect.ValueOf(chunk))
 	return lua.Compile(chunk, name)
 }
 

@@ -1,14 +1,10 @@
 package health
 
 import (
-	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/ordapply/ordapply/internal/statusreader"
-	"github.com/ordapply/ordapply/object"
 )
 
 // Assessor assesses objects by the user's rules and the built-in ones. The zero
@@ -34,7 +30,7 @@ type Assessor struct {
 	Strict bool
 
 	expressions sync.Map // compiled annotations, by source
-	learned     sync.Map // printer columns, by GroupVersionKind
+	learned     sync.Map // a definition, by GroupVersionKind
 }
 
 // Assess assesses an object as returned by the API server and does not modify it.
@@ -44,20 +40,42 @@ func (a *Assessor) Assess(obj *unstructured.Unstructured) Assessment {
 		return Assessment{Verdict: Deleting, Reason: "it is being deleted", Rule: "deletionTimestamp"}
 	}
 	assessment := a.firstRule(obj)
-	assessment.WithoutGeneration = !object.IsNative(obj.GroupVersionKind().Group) && !hasObservedGeneration(obj)
+	assessment.WithoutGeneration = a.withoutGeneration(obj, assessment)
 	return assessment
 }
 
 // firstRule returns the result of the first source of rules that applies.
 func (a *Assessor) firstRule(obj *unstructured.Unstructured) Assessment {
-	for _, assess := range []func(*unstructured.Unstructured) (Assessment, bool){
-		a.byAnnotation, a.byOwnRules, a.Rules.assess, a.ArgoCD.assess, a.ArgoCDFolder.assess, wellKnown, kubernetes, a.generic,
+	s := subjectOf(obj)
+	var waits Assessment // by a rule with a wildcard, which does not speak before there is a status
+	for _, rules := range []func(*unstructured.Unstructured) (Assessment, bool){
+		a.byAnnotation, a.byOwnRules, a.Rules.assess, a.ArgoCD.assess, a.ArgoCDFolder.assess, wellKnown,
 	} {
-		if assessment, ok := assess(obj); ok {
-			return assessment
+		given, ok := s.by(rules)
+		if ok {
+			return given
+		}
+		if waits.Rule == "" {
+			waits = given
 		}
 	}
-	return markSuspended(obj, neutral(obj))
+	if given, ok := kubernetes(s.Object); ok {
+		return given
+	}
+	given := a.byStatus(obj, s)
+	if given.NoStatus && waits.Rule != "" {
+		waits.NoStatus, waits.Ruled = true, true
+		return waits
+	}
+	return given
+}
+
+// byStatus assesses an object of a kind without rules by the words of its status.
+func (a *Assessor) byStatus(obj *unstructured.Unstructured, s subject) Assessment {
+	if given, ok := a.generic(obj, s); ok {
+		return given
+	}
+	return markSuspended(obj, neutral(s.Object))
 }
 
 // byOwnRules assesses an object by RulesOf.
@@ -68,23 +86,11 @@ func (a *Assessor) byOwnRules(obj *unstructured.Unstructured) (Assessment, bool)
 	return a.RulesOf(obj).assess(obj)
 }
 
-// wellKnown assesses by the built-in rules. Unlike rules of users, they do not
-// wait for an object that has no status, since it may never get one.
+// wellKnown assesses by the built-in rules. Kinds that may never get a status have rules
+// that hold without one.
 func wellKnown(obj *unstructured.Unstructured) (Assessment, bool) {
 	a, ok := builtin().assess(obj)
-	if ok && a.Verdict == Progressing && statusreader.IsEmpty(obj.Object["status"]) {
-		a = noStatus(obj)
-	}
 	return markSuspended(obj, a), ok
-}
-
-// hasObservedGeneration reports whether a status has an observedGeneration.
-func hasObservedGeneration(obj *unstructured.Unstructured) bool {
-	status := statusreader.Status(obj)
-	return slices.ContainsFunc(append(statusreader.Conditions(status), status), func(part map[string]any) bool {
-		_, ok := statusreader.Integer(part["observedGeneration"])
-		return ok
-	})
 }
 
 // AfterGrace returns the assessment to use after the grace period of one with
@@ -93,7 +99,7 @@ func hasObservedGeneration(obj *unstructured.Unstructured) bool {
 func (a *Assessor) AfterGrace(given Assessment) Assessment {
 	switch {
 	case given.NoStatus:
-		return a.assume(Assessment{Verdict: Ready, Reason: "assumed: no status", Rule: "no status", Assumed: true})
+		return a.assume(Assessment{Verdict: Ready, Reason: "assumed: no status", Rule: withoutStatus, Assumed: true})
 	case given.Inconclusive:
 		return a.assume(Assessment{Verdict: Ready, Reason: "assumed: " + given.Reason, Rule: given.Rule, Assumed: true})
 	case given.SuspendedBySpec:

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/health"
@@ -20,10 +21,14 @@ func TestUndatedStatusesAreMarked(t *testing.T) {
 	for status, undated := range map[string]bool{
 		`{phase: Failed}`: true,
 		`{}`:              true,
-		`{conditions: [{type: Ready, status: "False"}]}`:                        true,
-		`{conditions: [{type: Ready, status: "False", observedGeneration: 2}]}`: false,
-		`{observedGeneration: 1, phase: Failed}`:                                false,
-		`{observedGeneration: 2, phase: Failed}`:                                false,
+		`{phase: Failed, conditions: [{type: Paused, status: "False", observedGeneration: 2}]}`:                               true, // it is the phase that decides
+		`{conditions: [{type: Ready, status: "True"}, {type: Paused, status: "False", observedGeneration: 2}]}`:               true,
+		`{phase: Ready, conditions: [{type: Ready, status: "True", observedGeneration: 2}]}`:                                  false,
+		`{parents: [{controllerName: example.com/a, conditions: [{type: Accepted, status: "True", observedGeneration: 2}]}]}`: false,
+		`{conditions: [{type: Ready, status: "False"}]}`:                                                                      true,
+		`{conditions: [{type: Ready, status: "False", observedGeneration: 2}]}`:                                               false,
+		`{observedGeneration: 1, phase: Failed}`:                                                                              false,
+		`{observedGeneration: 2, phase: Failed}`:                                                                              false,
 	} {
 		obj := parse(t, "{apiVersion: shop.example.com/v1, kind: Store, metadata: {name: a, generation: 2}, status: "+status+"}")
 		require.Equal(t, undated, health.Assess(obj).WithoutGeneration, status)
@@ -56,21 +61,39 @@ func TestOnlyNoStatusEndsWithTheGraceTime(t *testing.T) {
 	require.Equal(t, waiting, assessor.AfterGrace(waiting))
 }
 
-// Built-in rules do not wait for an object without a status; rules of the user
-// do.
-func TestWithoutStatusTheBuiltInRulesDoNotWaitForever(t *testing.T) {
-	cluster := parse(t, "{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: a}}")
-	var assessor health.Assessor
-	a := assessor.Assess(cluster)
-	require.True(t, a.NoStatus)
-	require.Equal(t, health.Ready, assessor.AfterGrace(a).Verdict)
-
-	rules, err := health.ParseRules([]byte(`{apiVersion: ordapply.dev/v1alpha1, kind: HealthRules, rules: [{group: postgresql.cnpg.io, kind: Cluster, readyWhen: self.status.readyInstances > 0}]}`))
-	require.NoError(t, err)
-	assessor = health.Assessor{Rules: rules}
-	a = assessor.Assess(cluster)
+// A kind with a rule gets its status in time, or the wait times out: it is never assumed to
+// be ready. A rule with a wildcard waits if the kind of the object has a status.
+func TestRulesWaitForAStatus(t *testing.T) {
+	var builtIn health.Assessor
+	a := builtIn.Assess(parse(t, "{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: a}}"))
 	require.Equal(t, health.Progressing, a.Verdict)
-	require.False(t, a.NoStatus)
+	require.Equal(t, a, builtIn.AfterGrace(a))
+
+	rules, err := health.ParseRules([]byte(`{apiVersion: ordapply.dev/v1alpha1, kind: HealthRules, rules: [{group: example.com, kind: "*", readyWhen: self.status.tills > 0}]}`))
+	require.NoError(t, err)
+	a = (&health.Assessor{Rules: rules}).Assess(parse(t, "{apiVersion: example.com/v1, kind: Store, metadata: {name: a}}"))
+	require.Equal(t, health.Progressing, a.Verdict)
+	require.True(t, a.AwaitsStatus(true))
+	require.False(t, a.AwaitsStatus(false))
+	a = builtIn.Assess(parse(t, "{apiVersion: example.com/v1, kind: Store, metadata: {name: a}}"))
+	require.False(t, a.AwaitsStatus(true), "no rule reads it")
+}
+
+// A kind is expected to get a status if its CRD describes one, with or without the
+// subresource.
+func TestExpectsStatus(t *testing.T) {
+	for version, want := range map[string]bool{
+		`{subresources: {status: {}}, schema: {openAPIV3Schema: {type: object}}}`:                                               true,
+		`{subresources: {}, schema: {openAPIV3Schema: {properties: {status: {type: object}}}}}`:                                 true,
+		`{additionalPrinterColumns: [{name: Health, type: string, jsonPath: .status.health.status}], schema: {}}`:               true,
+		`{additionalPrinterColumns: [{name: Size, type: string, jsonPath: .spec.size}], subresources: {scale: {}}, schema: {}}`: false,
+	} {
+		var assessor health.Assessor
+		crd := parse(t, "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {group: example.com, names: {kind: Store}, versions: ["+version+"]}}")
+		require.NoError(t, unstructured.SetNestedField(crd.Object["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any), "v1", "name"))
+		assessor.Learn(crd)
+		require.Equal(t, want, assessor.ExpectsStatus(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Store"}), version)
+	}
 }
 
 // The zero Assessor and Assess agree, and an Assessor is safe for concurrent

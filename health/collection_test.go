@@ -101,7 +101,7 @@ func genericReading(obj *unstructured.Unstructured) Assessment {
 	if obj.GetDeletionTimestamp() != nil {
 		return Assessment{Verdict: Deleting}
 	}
-	if a, ok := (&Assessor{}).generic(obj); ok {
+	if a, ok := (&Assessor{}).generic(obj, subjectOf(obj)); ok {
 		return a
 	}
 	return neutral(obj)

@@ -43,24 +43,59 @@ func ColumnsOf(crd *unstructured.Unstructured) map[schema.GroupVersionKind][]Col
 	return columns
 }
 
-// Learn stores the printer columns of a CRD, as of one that a run has applied.
-// They are used if ColumnsOf returns nil.
+// definition is what a CRD says about the status of a kind.
+type definition struct {
+	columns []Column
+	status  bool // a status is expected
+}
+
+// Learn stores the printer columns of a CRD, as of one that a run has applied, and whether
+// its kind has a status. The columns are used if ColumnsOf returns nil.
 func (a *Assessor) Learn(crd *unstructured.Unstructured) {
+	described := statusesIn(crd)
 	for gvk, columns := range ColumnsOf(crd) {
-		a.learned.Store(gvk, columns)
+		status := described[gvk.Version] || slices.ContainsFunc(columns, func(c Column) bool { return strings.HasPrefix(c.Path, ".status") })
+		a.learned.Store(gvk, definition{columns, status})
 	}
 }
 
-// MissesColumns reports whether an assessment comes from the generic reading of
-// a status while the printer columns of the kind, which might help, are not
-// known.
-func (a *Assessor) MissesColumns(obj *unstructured.Unstructured, given Assessment) bool {
+// statusesIn returns the versions of a CRD whose objects have a status: a subresource, or a
+// field of the schema. Controllers of older kinds write the field without the subresource.
+func statusesIn(crd *unstructured.Unstructured) map[string]bool {
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	described := map[string]bool{}
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		name, _ := version["name"].(string)
+		_, subresource, _ := unstructured.NestedFieldNoCopy(version, "subresources", "status")
+		_, field, _ := unstructured.NestedFieldNoCopy(version, "schema", "openAPIV3Schema", "properties", "status")
+		described[name] = subresource || field
+	}
+	return described
+}
+
+// ExpectsStatus reports whether the CRD of a kind, as far as it is learned, describes a
+// status, with or without the subresource.
+func (a *Assessor) ExpectsStatus(gvk schema.GroupVersionKind) bool { return a.definitionOf(gvk).status }
+
+func (a *Assessor) definitionOf(gvk schema.GroupVersionKind) definition {
+	learned, _ := a.learned.Load(gvk)
+	known, _ := learned.(definition)
+	return known
+}
+
+// MissesDefinition reports whether the CRD of a kind, which is not known, might help with an
+// assessment: it comes from the generic reading of a status, whose printer columns tell what
+// matters, or there is no status and no subresource for one.
+func (a *Assessor) MissesDefinition(obj *unstructured.Unstructured, given Assessment, subresource bool) bool {
 	gvk := obj.GroupVersionKind()
-	if given.NoStatus || given.Rule != "generic" && given.Rule != "kstatus" || object.IsNative(gvk.Group) {
+	if _, known := a.learned.Load(gvk); known || object.IsNative(gvk.Group) {
 		return false
 	}
-	_, known := a.learned.Load(gvk)
-	return !known && (a.ColumnsOf == nil || a.ColumnsOf(gvk) == nil)
+	if given.NoStatus || given.Rule == withoutStatus {
+		return !subresource
+	}
+	return (given.Rule == "generic" || given.Rule == "kstatus") && (a.ColumnsOf == nil || a.ColumnsOf(gvk) == nil)
 }
 
 // columnsOf returns the printer columns of a kind, or nil.
@@ -70,9 +105,7 @@ func (a *Assessor) columnsOf(gvk schema.GroupVersionKind) []Column {
 			return columns
 		}
 	}
-	learned, _ := a.learned.Load(gvk)
-	columns, _ := learned.([]Column)
-	return columns
+	return a.definitionOf(gvk).columns
 }
 
 // isState reports whether a column shows the state of an object, by its name.

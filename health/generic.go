@@ -8,13 +8,13 @@ import (
 
 // generic reads a status of an unknown kind by the words and numbers that controllers
 // commonly use, with the printer columns of the kind if known. ok is false if nothing is
-// recognized.
-func (a *Assessor) generic(obj *unstructured.Unstructured) (Assessment, bool) {
-	given, ok := fromStatus(obj, a.columnsOf(obj.GroupVersionKind()))
+// recognized. Conditions about an older generation count as work that is not done.
+func (a *Assessor) generic(obj *unstructured.Unstructured, s subject) (Assessment, bool) {
+	given, ok := fromStatus(obj, s, a.columnsOf(obj.GroupVersionKind()))
 	return markSuspended(obj, given), ok
 }
 
-func fromStatus(obj *unstructured.Unstructured, columns []Column) (Assessment, bool) {
+func fromStatus(obj *unstructured.Unstructured, s subject, columns []Column) (Assessment, bool) {
 	status, isMap := obj.Object["status"].(map[string]any)
 	if word, ok := obj.Object["status"].(string); ok { // some CRDs have a string as status
 		status, isMap = map[string]any{"state": word}, true
@@ -25,7 +25,7 @@ func fromStatus(obj *unstructured.Unstructured, columns []Column) (Assessment, b
 	if a, stale := isStaleStatus(obj); stale {
 		return a, true
 	}
-	signals := statusreader.Read(obj, status, stateColumns(obj, columns))
+	signals := statusreader.Read(obj, status, stateColumns(s.Object, columns))
 	if reason, ok := signals.SuspendedAsRequested(obj); ok {
 		return Assessment{Verdict: Ready, Health: GradeSuspended, Reason: reason, Rule: "generic"}, true
 	}
@@ -45,11 +45,14 @@ func describeUnhealthy(obj *unstructured.Unstructured) (string, Grade) {
 	return "", GradeUnset
 }
 
+// withoutStatus is the Assessment.Rule of objects without a status, assumed to be ready or not.
+const withoutStatus = "no status"
+
 // noStatus is the assessment of an object without a status. Kinds that run on a
 // schedule have none before the first run.
 func noStatus(obj *unstructured.Unstructured) Assessment {
 	if statusreader.IsSchedule(obj.GetKind()) {
 		return Assessment{Verdict: Ready, Reason: "its schedule is not due yet", Rule: "generic"}
 	}
-	return Assessment{Verdict: Progressing, Reason: "it has no status yet", Rule: "no status", NoStatus: true}
+	return Assessment{Verdict: Progressing, Reason: "it has no status yet", Rule: withoutStatus, NoStatus: true}
 }

@@ -75,6 +75,9 @@ type Assessment struct {
 	// caller gives the controller a grace period to write one and then uses
 	// AfterGrace; for kinds without a status, at once.
 	NoStatus bool
+	// Ruled is set with NoStatus if a rule for several kinds waits for the status. If the
+	// kind of the object can have one, it is not assumed to be ready.
+	Ruled bool
 	// Inconclusive is set with Progressing if nothing in the status indicates
 	// readiness, usually because the controller has written only an
 	// observedGeneration or a version. It has a grace period like NoStatus.
@@ -98,6 +101,11 @@ type Assessment struct {
 	// show it.
 	Backends []object.ID
 }
+
+// AwaitsStatus reports whether an object without a status is never assumed to be ready, but
+// waited for until its timeout, because a rule for it reads the status. expected reports
+// whether its kind has a status.
+func (a Assessment) AwaitsStatus(expected bool) bool { return a.NoStatus && a.Ruled && expected }
 
 // NeedsGrace reports whether the controller gets a grace period before AfterGrace
 // applies: NoStatus or Inconclusive is set. Package apply waits 15s by default.

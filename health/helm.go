@@ -26,7 +26,7 @@ type helmCondition struct {
 }
 
 func parseHelm(success, failure string) (helmReadiness, error) {
-	ready, wrongSuccess := parseHelmConditions(success)
+	ready, wrongSuccess := parseHelmSuccess(success)
 	failed, wrongFailure := parseHelmConditions(failure)
 	return helmReadiness{ready, failed}, errors.Join(inAnnotation(helmSuccess, wrongSuccess), inAnnotation(helmFailure, wrongFailure))
 }
@@ -37,6 +37,16 @@ func inAnnotation(key string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("annotation %s: %w", key, err)
+}
+
+// parseHelmSuccess parses the annotation without which an object is never ready. No failure
+// conditions are fine.
+func parseHelmSuccess(text string) ([]helmCondition, error) {
+	parsed, err := parseHelmConditions(text)
+	if err == nil && len(parsed) == 0 {
+		err = errors.New("an empty list never holds: write at least one condition")
+	}
+	return parsed, err
 }
 
 // parseHelmConditions parses an annotation: a JSON array of conditions, or a
@@ -70,8 +80,12 @@ func parseHelmCondition(source string) (helmCondition, error) {
 	if operator == "" {
 		return c, fmt.Errorf("%q: write one of == != < <= > >= after the path", source)
 	}
-	c.Operator, c.Value = operator, jsonpath.Unquote(strings.TrimSpace(value))
-	path = strings.TrimSpace(path)
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return c, fmt.Errorf(`%q: write a value after %s; "" is the empty one`, source, operator)
+	}
+	c.Operator, c.Value = operator, jsonpath.Unquote(value)
+	path = strings.TrimPrefix(strings.TrimSpace(path), "$") // the status itself, in other dialects
 	if !strings.HasPrefix(path, ".") && !strings.HasPrefix(path, "[") {
 		return c, fmt.Errorf("%q: the path must begin with . or [", source)
 	}
@@ -89,7 +103,7 @@ func braced(source string) string {
 	if at <= 0 {
 		return source
 	}
-	path := strings.TrimSpace(source[:at])
+	path := strings.TrimPrefix(strings.TrimSpace(source[:at]), "$") // the status itself, as in braces
 	if strings.Trim(strings.ToLower(path), "abcdefghijklmnopqrstuvwxyz0123456789_-.[]") != "" {
 		return source
 	}
@@ -104,11 +118,8 @@ func scopeToStatus(path string) string {
 	return ".status" + path
 }
 
-// assess assesses by the two lists. It ignores a status about an older spec.
+// assess assesses by the two lists.
 func (h helmReadiness) assess(obj *unstructured.Unstructured) Assessment {
-	if a, stale := isStaleStatus(obj); stale {
-		return a
-	}
 	for _, c := range h.failure {
 		if c.Holds(obj.Object) {
 			return withReportedError(obj, Assessment{Verdict: Failed, Reason: c.source + " holds", Rule: "annotation " + helmFailure})

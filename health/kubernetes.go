@@ -16,9 +16,12 @@ func kubernetes(obj *unstructured.Unstructured) (Assessment, bool) {
 	if !object.IsNative(kind.Group) {
 		return Assessment{}, false
 	}
+	exists := Assessment{Verdict: Ready, Reason: "it exists", Rule: Exists}
 	switch kind.String() {
 	case "Job.batch":
-		return job(obj), true
+		return markSuspended(obj, job(obj)), true
+	case "CronJob.batch":
+		return markSuspended(obj, exists), true
 	case "Pod":
 		return pod(obj), true
 	case "Secret":
@@ -35,11 +38,13 @@ func kubernetes(obj *unstructured.Unstructured) (Assessment, bool) {
 		return markSuspended(obj, kstatus(obj)), true
 	case "DaemonSet.apps":
 		return daemonSet(obj), true
-	case "PersistentVolumeClaim", "StatefulSet.apps", "ReplicaSet.apps",
+	case "StatefulSet.apps":
+		return statefulSet(obj), true
+	case "PersistentVolumeClaim", "ReplicaSet.apps",
 		"CustomResourceDefinition.apiextensions.k8s.io":
 		return kstatus(obj), true
 	}
-	return Assessment{Verdict: Ready, Reason: "it exists", Rule: Exists}, true
+	return exists, true
 }
 
 // Exists is the Assessment.Rule of kinds that are ready as soon as they exist, such
@@ -53,10 +58,8 @@ func job(obj *unstructured.Unstructured) Assessment {
 		if message := conditionText(obj, "Failed"); message != "" {
 			a.Reason = message
 		}
+		a.Final = true
 		return a
-	}
-	if suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "suspend"); suspended {
-		return Assessment{Verdict: Progressing, Reason: "it is suspended (spec.suspend): it runs when that is unset", Rule: "job"}
 	}
 	if a.Verdict == Ready && !isTrue(obj, "Complete") {
 		return Assessment{Verdict: Progressing, Reason: a.Reason, Rule: "job"}
@@ -74,7 +77,7 @@ func pod(obj *unstructured.Unstructured) Assessment {
 	case phase == "Succeeded", phase == "Running" && isTrue(obj, "Ready"):
 		a.Verdict = Ready
 	case phase == "Failed":
-		a.Verdict = Failed
+		a.Verdict, a.Final = Failed, true
 		if message, _ := status["message"].(string); message != "" {
 			a.Reason += ": " + message
 		}
@@ -204,18 +207,38 @@ func daemonSet(obj *unstructured.Unstructured) Assessment {
 	return a
 }
 
-// replicationController compares replicas, as kstatus does for ReplicaSets.
-func replicationController(obj *unstructured.Unstructured) Assessment {
-	status := statusreader.Status(obj)
-	if a, stale := isStaleStatus(obj); stale {
+// statefulSet waits for the Pods if the strategy is OnDelete: outdated ones are not replaced
+// until they are deleted, but all must be ready. kstatus does not look at them then.
+func statefulSet(obj *unstructured.Unstructured) Assessment {
+	strategy, _, _ := unstructured.NestedString(obj.Object, "spec", "updateStrategy", "type")
+	a := kstatus(obj)
+	if strategy != "OnDelete" || a.Verdict != Ready {
 		return a
 	}
+	if short, isShort := lacksReplicas(obj, "statefulset"); isShort {
+		return short
+	}
+	a.Reason = "all replicas are ready; outdated Pods are replaced when they are deleted (updateStrategy OnDelete)"
+	return a
+}
+
+// lacksReplicas reports whether fewer replicas are ready than the spec asks for.
+func lacksReplicas(obj *unstructured.Unstructured, rule string) (Assessment, bool) {
 	want := int64(1)
 	if spec, _ := obj.Object["spec"].(map[string]any); spec["replicas"] != nil {
 		want, _ = statusreader.Integer(spec["replicas"])
 	}
-	if got, _ := statusreader.Integer(status["readyReplicas"]); got < want {
-		return Assessment{Verdict: Progressing, Reason: fmt.Sprintf("readyReplicas: %d of %d", got, want), Rule: "replicationcontroller"}
+	got, _ := statusreader.Integer(statusreader.Status(obj)["readyReplicas"])
+	return Assessment{Verdict: Progressing, Reason: fmt.Sprintf("readyReplicas: %d of %d", got, want), Rule: rule}, got < want
+}
+
+// replicationController compares replicas, as kstatus does for ReplicaSets.
+func replicationController(obj *unstructured.Unstructured) Assessment {
+	if a, stale := isStaleStatus(obj); stale {
+		return a
+	}
+	if a, short := lacksReplicas(obj, "replicationcontroller"); short {
+		return a
 	}
 	return Assessment{Verdict: Ready, Reason: "all replicas are ready", Rule: "replicationcontroller"}
 }

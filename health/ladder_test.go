@@ -29,6 +29,8 @@ func TestLadder(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
 			require.NoError(t, err)
 			name, got := outcome(t, archive)
+			// On a busy machine, or with the race detector, the time ends first.
+			got = strings.ReplaceAll(got, "it ran for more than 1s", "it executed more than 2000000 instructions: loop over fewer values")
 			last := len(archive.Files) - 1
 			if os.Getenv("ORDAPPLY_GOLDEN") != "" {
 				archive.Files[last] = txtar.File{Name: name, Data: []byte(got)}

@@ -5,31 +5,49 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/internal/limits"
 
 	lua "github.com/yuin/gopher-lua"
 )
 
-// luaLimit is the maximum duration of a script, as in Argo CD.
-const luaLimit = time.Second
-
-// run runs the script on an object. A script is a chunk that reads the object
-// from the global obj and returns a table with status and message. Each run has
-// its own Lua state.
+// run runs the script on an object, within its limits.
 func (c customization) run(obj *unstructured.Unstructured) (status, message string, err error) {
+	type outcome struct {
+		status, message string
+		err             error
+	}
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
-	defer state.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), luaLimit)
-	defer cancel()
-	state.SetContext(ctx)
-	openLibraries(state, c.openLibs)
 	state.SetGlobal("obj", toLua(state, obj.Object))
+	o, ok := limits.Within(c.running, limits.Abandon, func() (o outcome) {
+		defer state.Close()
+		o.status, o.message, o.err = c.runIn(state)
+		return o
+	})
+	if !ok {
+		return "", "", errLuaTime
+	}
+	return o.status, o.message, o.err
+}
+
+// errLuaTime is returned for a script that did not end in time.
+var errLuaTime = fmt.Errorf("it ran for more than %s", limits.LuaTime)
+
+// runIn runs the script in its own Lua state. A script is a chunk that reads the object
+// from the global obj and returns a table with status and message.
+func (c customization) runIn(state *lua.LState) (status, message string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limits.LuaTime)
+	defer cancel()
+	openLibraries(state, c.openLibs)
+	budget := &luaBudget{ctx, limits.LuaInstructions, limits.LuaBytes}
+	budget.bound(state)
+	state.SetContext(budget)
 	state.Push(state.NewFunctionFromProto(c.script))
 	if err := state.PCall(0, 1, nil); err != nil {
-		if ctx.Err() != nil {
-			return "", "", fmt.Errorf("it ran for more than %s", luaLimit)
+		if budget.Err() != nil {
+			return "", "", budget.Err()
 		}
 		return "", "", errors.New(strings.SplitN(err.Error(), "\n", 2)[0])
 	}
@@ -45,7 +63,7 @@ func (c customization) run(obj *unstructured.Unstructured) (status, message stri
 
 // openLibraries opens the libraries that Argo CD opens: base, table, and time
 // and date of os; with useOpenLibs also string and math. Nothing gives access
-// to files or standard output.
+// to files or standard output, or compiles text, which would not be bounded.
 func openLibraries(state *lua.LState, all bool) {
 	libraries := []lua.LGFunction{lua.OpenBase, lua.OpenTable, lua.OpenOs}
 	if all {
@@ -55,7 +73,7 @@ func openLibraries(state *lua.LState, all bool) {
 		state.Push(state.NewFunction(open))
 		state.Call(0, 0)
 	}
-	for _, name := range []string{"dofile", "loadfile", "module", "_printregs"} {
+	for _, name := range []string{"dofile", "loadfile", "load", "loadstring", "collectgarbage", "module", "_printregs"} {
 		state.SetGlobal(name, lua.LNil)
 	}
 	os := state.NewTable()

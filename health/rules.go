@@ -16,6 +16,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/celcondition"
 	"github.com/ordapply/ordapply/internal/statusreader"
+	"github.com/ordapply/ordapply/internal/yamltext"
 )
 
 const (
@@ -104,12 +105,16 @@ func (rs *Rules) Then(others ...*Rules) *Rules {
 
 func readRules(data []byte) (*Rules, error) {
 	var is metav1.TypeMeta
-	if err := yaml.Unmarshal(data, &is); err == nil && (is.APIVersion != rulesAPIVersion || is.Kind != rulesKind) {
+	if err := yamltext.Unmarshal(data, &is); err == nil && (is.APIVersion != rulesAPIVersion || is.Kind != rulesKind) {
 		return nil, fmt.Errorf("it is not a rules file: its kind is %s and its apiVersion %s; set apiVersion: %s and kind: %s",
 			cmp.Or(is.Kind, "empty"), cmp.Or(is.APIVersion, "empty"), rulesAPIVersion, rulesKind)
 	}
 	var file rulesFile
-	if err := yaml.UnmarshalStrict(data, &file); err != nil {
+	body, err := yamltext.ToJSON(data)
+	if err == nil {
+		err = yaml.UnmarshalStrict(body, &file)
+	}
+	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "))
 	}
 	return newRules("rules", file.Rules)
@@ -190,12 +195,14 @@ func (rs *Rules) compile() error {
 	return errors.Join(errs...)
 }
 
-// assess assesses an object by the first rule that matches its kind and
-// applies.
+// assess assesses an object by the first rule that matches its kind and applies. A rule
+// with a wildcard that waits for a status does not apply to an object without one, because
+// not every kind that it matches has a status: what it waits for is returned with false.
 func (rs *Rules) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 	if rs == nil {
 		return Assessment{}, false
 	}
+	var waits Assessment
 	kind := obj.GroupVersionKind().GroupKind()
 	for i := range rs.rules {
 		r := &rs.rules[i]
@@ -207,12 +214,14 @@ func (rs *Rules) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 			return invalidRule("rule "+r.name, err), true
 		}
 		a, ok := p.assess(obj)
-		if !ok || a.Verdict == Progressing && r.isWild() && statusreader.IsEmpty(obj.Object["status"]) {
-			continue // not every kind that a wildcard matches has a status
+		switch optional := a.Verdict == Progressing && r.isWild() && statusreader.IsEmpty(obj.Object["status"]); {
+		case ok && !optional:
+			return a, true
+		case ok && waits.Rule == "":
+			waits = a
 		}
-		return a, true
 	}
-	return Assessment{}, false
+	return waits, false
 }
 
 func (r *rule) isWild() bool { return strings.Contains(r.Kind, "*") }

@@ -21,11 +21,8 @@ type when struct {
 }
 
 // assess assesses an object by the conditions. Without ready, ok is false
-// unless one of the others holds. It ignores a status about an older spec.
+// unless one of the others holds.
 func (c conditions) assess(obj *unstructured.Unstructured) (given Assessment, ok bool) {
-	if a, stale := isStaleStatus(obj); stale {
-		return a, true
-	}
 	for _, w := range c {
 		holds, absent, err := w.Holds(obj)
 		switch {

@@ -3,10 +3,12 @@ package kube
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -32,9 +34,15 @@ type Cluster interface {
 	// Refresh repeats discovery for these group-versions only. An empty
 	// version stands for every version of the group.
 	Refresh(context.Context, ...schema.GroupVersion) error
+	// Schema returns the OpenAPI schema that the API server publishes for a custom
+	// resource's kind; nil when it publishes none.
+	Schema(context.Context, schema.GroupVersionKind) (map[string]any, error)
 	// Apply sends one server-side apply PATCH and returns the object from the
 	// server's answer; a conflict when other managers own fields, unless forced.
 	Apply(context.Context, Kind, *unstructured.Unstructured, PatchOptions) (*unstructured.Unstructured, error)
+	// DryRunCreate returns the error with which the API server would reject a new object: it
+	// validates and admits it, and stores nothing. A name that is taken is no error.
+	DryRunCreate(ctx context.Context, kind Kind, obj *unstructured.Unstructured) error
 	// Get reads one object; NotFound when there is none.
 	Get(ctx context.Context, kind Kind, namespace, name string) (*unstructured.Unstructured, error)
 	// List reads the objects of a kind in a namespace that match a query. An
@@ -49,16 +57,22 @@ type Cluster interface {
 	// NamespacedKinds lists the namespaced kinds whose objects may be listed
 	// and deleted, each in one version, sorted. It makes no request.
 	NamespacedKinds() []schema.GroupVersionKind
-	// Migrate makes manager the owner of the fields of a live object that
-	// kubectl's client-side apply owns, and of those that the Apply entries
-	// of predecessors own. It returns a conflict when the object has another
+	// StoredKinds lists the kinds whose objects may be listed and deleted,
+	// each in one version, sorted. It makes no request.
+	StoredKinds() []schema.GroupVersionKind
+	// Migrate writes the managedFields of a migration of the fields of a live
+	// object to manager. It returns a conflict when the object has another
 	// resourceVersion than live.
-	Migrate(ctx context.Context, kind Kind, live *unstructured.Unstructured, predecessors []string, manager string) error
+	Migrate(ctx context.Context, kind Kind, live *unstructured.Unstructured, migration applyset.OwnershipMigration, manager string) error
 	// Claim makes manager the owner of fields of a live object that other
 	// managers wrote by updates, so that its next apply removes them, and
 	// returns the object. It returns a conflict when the object has another
 	// resourceVersion than live.
 	Claim(ctx context.Context, kind Kind, live *unstructured.Unstructured, fields *fieldpath.Set, manager string) (*unstructured.Unstructured, error)
+	// SetManagedFields replaces the managedFields of a live object, for example to take
+	// back a claim. It returns a conflict when the object has another resourceVersion than
+	// live.
+	SetManagedFields(ctx context.Context, kind Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, manager string) error
 	// HasEndpoints reports whether a Service has a ready endpoint.
 	HasEndpoints(ctx context.Context, service object.ID) (bool, error)
 	// Watch calls changed with the objects of a kind that match the labels

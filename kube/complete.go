@@ -18,13 +18,13 @@ import (
 // CheckDiscovery returns an error unless discovery lists every kind that may have
 // objects. It refreshes discovery where it does not. The error names the first
 // group or kind whose objects cannot be listed, or what could not be read.
-func CheckDiscovery(ctx context.Context, cluster Cluster) error {
+func CheckDiscovery(ctx context.Context, cluster Reads) error {
 	return DiscoveryCheck{Cluster: cluster}.Check(ctx)
 }
 
 // DiscoveryCheck checks that discovery lists every kind.
 type DiscoveryCheck struct {
-	Cluster    Cluster
+	Cluster    Reads
 	Ignored    map[string]bool // APIServices to ignore, by name
 	Namespaced bool            // check only namespaced kinds
 }

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/version"
@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/object"
@@ -165,8 +166,7 @@ func (k *Kubernetes) NamespacedKinds() []schema.GroupVersionKind {
 	return k.storedKinds(func(kind Kind) bool { return kind.Namespaced })
 }
 
-// StoredKinds lists the kinds whose objects may be listed and deleted, each
-// in its newest version, sorted. It makes no request.
+// StoredKinds implements Cluster. Each kind is listed in its newest version.
 func (k *Kubernetes) StoredKinds() []schema.GroupVersionKind {
 	return k.storedKinds(func(Kind) bool { return true })
 }
@@ -281,6 +281,19 @@ func (k *Kubernetes) Create(ctx context.Context, kind Kind, obj *unstructured.Un
 	return k.resource(kind, obj.GetNamespace()).Create(ctx, obj, metav1.CreateOptions{})
 }
 
+// DryRunCreate implements Cluster. The API server looks whether the name is taken only after
+// validation and admission (Store.create in k8s.io/apiserver).
+func (k *Kubernetes) DryRunCreate(ctx context.Context, kind Kind, obj *unstructured.Unstructured) error {
+	ctx, done := startActivity(ctx, "dry run of the creation of", kind, obj.GetNamespace(), obj.GetName())
+	defer done()
+	options := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict}
+	_, err := k.resource(kind, obj.GetNamespace()).Create(ctx, obj, options)
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
 // Update replaces an object and returns the stored one; a conflict when its
 // resourceVersion has changed since it was read.
 func (k *Kubernetes) Update(ctx context.Context, kind Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
@@ -289,15 +302,28 @@ func (k *Kubernetes) Update(ctx context.Context, kind Kind, obj *unstructured.Un
 	return k.resource(kind, obj.GetNamespace()).Update(ctx, obj, metav1.UpdateOptions{})
 }
 
-// RemoveLabel removes a label from an object; a conflict when its resourceVersion
-// has changed since it was read.
-func (k *Kubernetes) RemoveLabel(ctx context.Context, kind Kind, live *unstructured.Unstructured, label, manager string) error {
-	ctx, done := startActivity(ctx, "removing a label from", kind, live.GetNamespace(), live.GetName())
+// Release makes an object a member of another apply set, or of none for "": it changes the
+// label, removes the fingerprint of the last apply, and replaces managedFields. It is a
+// conflict when the object's resourceVersion has changed since it was read.
+func (k *Kubernetes) Release(ctx context.Context, kind Kind, live *unstructured.Unstructured, owner string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error) {
+	ctx, done := startActivity(ctx, "releasing", kind, live.GetNamespace(), live.GetName())
 	defer done()
-	_, err := k.patchJSON(ctx, kind, live, manager,
-		sameVersion(live), patchOp{"op": "remove", "path": "/metadata/labels/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(label)})
-	return err
+	if len(entries) == 0 { // an empty list would change nothing; this one empties it
+		entries = []metav1.ManagedFieldsEntry{{}}
+	}
+	label := patchOp{"op": "remove", "path": "/metadata/labels/" + pointerKey(applyset.PartOfLabel)}
+	if owner != "" {
+		label = patchOp{"op": "replace", "path": label["path"], "value": owner}
+	}
+	ops := []patchOp{sameVersion(live), label, {"op": "replace", "path": "/metadata/managedFields", "value": entries}}
+	if _, has := live.GetAnnotations()[applyset.AppliedAnnotation]; has {
+		ops = append(ops, patchOp{"op": "remove", "path": "/metadata/annotations/" + pointerKey(applyset.AppliedAnnotation)})
+	}
+	return k.patchJSON(ctx, kind, live, manager, ops...)
 }
+
+// pointerKey returns a key as a JSON pointer writes it.
+func pointerKey(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
 // SetManagedFields replaces the managedFields of an object; a conflict when
 // its resourceVersion has changed since it was read.
@@ -330,24 +356,6 @@ func (k *Kubernetes) Get(ctx context.Context, kind Kind, namespace, name string)
 	return k.resource(kind, namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// List implements Cluster.
-func (k *Kubernetes) List(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error) {
-	ctx, done := startActivity(ctx, "listing", kind, namespace, "")
-	defer done()
-	if query.Metadata {
-		return k.listMetadata(ctx, kind, namespace, query)
-	}
-	list, err := k.resource(kind, namespace).List(ctx, metav1.ListOptions{LabelSelector: query.Labels, FieldSelector: query.Fields, Limit: query.Limit})
-	if err != nil {
-		return nil, err
-	}
-	objects := make([]*unstructured.Unstructured, len(list.Items))
-	for i := range list.Items {
-		objects[i] = &list.Items[i]
-	}
-	return objects, nil
-}
-
 // withContextError adds the context's error to that of a request that ended because
 // of it: the decoder reports a body that was cut off as empty data.
 func withContextError(ctx context.Context, err error) error {
@@ -355,23 +363,6 @@ func withContextError(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return err
-}
-
-// listMetadata lists objects with their metadata only.
-func (k *Kubernetes) listMetadata(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error) {
-	list, err := k.metadataOf(kind, namespace).List(ctx, metav1.ListOptions{LabelSelector: query.Labels, FieldSelector: query.Fields, Limit: query.Limit})
-	if err != nil {
-		return nil, withContextError(ctx, err)
-	}
-	objects := make([]*unstructured.Unstructured, len(list.Items))
-	for i := range list.Items {
-		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&list.Items[i])
-		if err != nil {
-			return nil, err
-		}
-		objects[i] = &unstructured.Unstructured{Object: fields}
-	}
-	return objects, nil
 }
 
 // Logs implements Cluster.

@@ -12,7 +12,27 @@ func Meta(obj *unstructured.Unstructured) object.Meta {
 	return object.Meta{
 		ID:          object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()},
 		Version:     gvk.Version,
-		Labels:      obj.GetLabels(),
-		Annotations: obj.GetAnnotations(),
+		Labels:      texts(obj, "labels"),
+		Annotations: texts(obj, "annotations"),
 	}
+}
+
+// texts returns labels or annotations without those that are null: these say nothing.
+func texts(obj *unstructured.Unstructured, field string) map[string]string {
+	values, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", field)
+	entries, _ := values.(map[string]any)
+	if entries == nil {
+		return nil
+	}
+	out := make(map[string]string, len(entries))
+	for key, value := range entries {
+		switch value := value.(type) {
+		case string:
+			out[key] = value
+		case nil:
+		default:
+			return nil // as GetLabels does
+		}
+	}
+	return out
 }

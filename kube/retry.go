@@ -55,11 +55,14 @@ func (p RetryingReads) List(ctx context.Context, kind Kind, namespace string, qu
 	return WithRetry(ctx, DescribeRequest("listing", kind, namespace, ""), func() ([]*unstructured.Unstructured, error) { return p.Cluster.List(ctx, kind, namespace, query) })
 }
 
-// reads is what reads a cluster.
-type reads interface {
+// Reads are the calls of a Cluster that read it.
+type Reads interface {
 	Discovery
 	Unreadable(schema.GroupVersion) error
+	AllUnreadable() []schema.GroupVersion
+	Refresh(context.Context, ...schema.GroupVersion) error
 	NamespacedKinds() []schema.GroupVersionKind
+	StoredKinds() []schema.GroupVersionKind
 	Get(ctx context.Context, kind Kind, namespace, name string) (*unstructured.Unstructured, error)
 	List(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error)
 }
@@ -67,17 +70,22 @@ type reads interface {
 // ReadOnly is a cluster that cannot be changed: it is read, with retries, and every PATCH
 // is a dry run.
 type ReadOnly struct {
-	reads
-	apply func(context.Context, Kind, *unstructured.Unstructured, PatchOptions) (*unstructured.Unstructured, error)
+	Reads
+	cluster Cluster
 }
 
 // NewReadOnly returns the part of a cluster that does not change it.
 func NewReadOnly(cluster Cluster) ReadOnly {
-	return ReadOnly{RetryingReads{cluster}, cluster.Apply}
+	return ReadOnly{RetryingReads{cluster}, cluster}
 }
 
 // Apply sends a dry run of a PATCH, whatever its options say.
 func (c ReadOnly) Apply(ctx context.Context, kind Kind, obj *unstructured.Unstructured, options PatchOptions) (*unstructured.Unstructured, error) {
 	options.DryRun = true
-	return c.apply(ctx, kind, obj, options)
+	return c.cluster.Apply(ctx, kind, obj, options)
+}
+
+// DryRunCreate is that of Cluster.
+func (c ReadOnly) DryRunCreate(ctx context.Context, kind Kind, obj *unstructured.Unstructured) error {
+	return c.cluster.DryRunCreate(ctx, kind, obj)
 }

@@ -63,6 +63,7 @@ func (n attemptTransport) RoundTrip(request *http.Request) (*http.Response, erro
 		response, err = ifStillAllowed(request, response)
 	}
 	if err == nil {
+		response = withoutCacheRetry(request, response)
 		reportThrottling(request, response)
 	}
 	if tried, ok := request.Context().Value(attemptKey{}).(func(error)); ok && request.Context().Err() == nil {

@@ -45,23 +45,20 @@ func (e *UnservedError) Error() string {
 func (e *UnservedError) Unwrap() error { return e.Why }
 
 // ReadServed calls read with each version in which the API server serves a
-// kind, preferred ones first, until one of the calls is answered. It returns
+// kind, preferred ones first, until one of the calls is answered: a version to which a
+// conversion webhook cannot convert is not. It returns
 // the error of read; nil without an answer when the kind cannot have objects;
 // and an *UnservedError when that is unknown. Where a definition says that the
 // kind is served, it waits up to 10s for discovery to list it.
-func ReadServed(ctx context.Context, cluster Cluster, gk schema.GroupKind, read func(schema.GroupVersionKind, Kind) error, preferred ...string) error {
+func ReadServed(ctx context.Context, cluster Reads, gk schema.GroupKind, read func(schema.GroupVersionKind, Kind) error, preferred ...string) error {
 	began := time.Now()
 	for n := 1; ; n++ {
 		versions := cluster.Versions(gk)
-		for _, version := range append(slices.Clone(preferred), versions...) {
-			gvk := gk.WithVersion(version)
-			if kind, served := cluster.Kind(gvk); served {
-				if err := read(gvk, kind); !kubeerr.IsNotServed(err) {
-					return err
-				}
-			}
+		answered, err := readAnyVersion(cluster, gk, append(slices.Clone(preferred), versions...), read)
+		if answered {
+			return err
 		}
-		err := ConfirmGone(ctx, cluster, gk)
+		err = ConfirmGone(ctx, cluster, gk)
 		if !slices.Equal(versions, cluster.Versions(gk)) { // discovery has learned of a version
 			continue
 		}
@@ -79,9 +76,31 @@ func ReadServed(ctx context.Context, cluster Cluster, gk schema.GroupKind, read 
 	}
 }
 
+// readAnyVersion calls read with these versions, as far as they are served, until one of
+// the calls is answered. It returns false when none of them was; where a version could
+// not be converted, its error is the answer then.
+func readAnyVersion(cluster Reads, gk schema.GroupKind, versions []string, read func(schema.GroupVersionKind, Kind) error) (answered bool, err error) {
+	var unconverted error
+	for _, version := range versions {
+		gvk := gk.WithVersion(version)
+		kind, served := cluster.Kind(gvk)
+		if !served {
+			continue
+		}
+		switch err := read(gvk, kind); {
+		case kubeerr.IsNotServed(err):
+		case !kubeerr.IsConversionFailure(err):
+			return true, err
+		case unconverted == nil:
+			unconverted = err
+		}
+	}
+	return unconverted != nil, unconverted
+}
+
 // ConfirmGone returns nil when a kind that the API server did not serve a
 // moment ago cannot have objects, and otherwise an *UnservedError.
-func ConfirmGone(ctx context.Context, cluster Cluster, gk schema.GroupKind) error {
+func ConfirmGone(ctx context.Context, cluster Reads, gk schema.GroupKind) error {
 	if err := refreshGroupDiscovery(ctx, cluster, gk.Group); err != nil {
 		return &UnservedError{Kind: gk, Why: err, transient: kubeerr.RetryBudget(err) > 0}
 	}
@@ -100,7 +119,7 @@ func ConfirmGone(ctx context.Context, cluster Cluster, gk schema.GroupKind) erro
 // confirmBuiltinGone returns nil when the API server serves a built-in group without
 // the kind: the cluster was upgraded to a version that removed it. A group
 // that has an APIService and is not listed at all is not served yet.
-func confirmBuiltinGone(ctx context.Context, cluster Cluster, gk schema.GroupKind) error {
+func confirmBuiltinGone(ctx context.Context, cluster Reads, gk schema.GroupKind) error {
 	switch {
 	case len(cluster.Versions(gk)) > 0:
 		return &UnservedError{Kind: gk, Why: errors.New("discovery lists the kind, but a request for it returned a bare 404: check for a proxy between you and the API server"), transient: true}
@@ -121,7 +140,7 @@ func confirmBuiltinGone(ctx context.Context, cluster Cluster, gk schema.GroupKin
 }
 
 // isBuiltinGroupListed reports whether discovery lists a kind of a built-in group.
-func isBuiltinGroupListed(cluster Cluster, group string) bool {
+func isBuiltinGroupListed(cluster Reads, group string) bool {
 	inNoNamespace := map[string]string{
 		"admissionregistration.k8s.io": "ValidatingWebhookConfiguration", "apiextensions.k8s.io": "CustomResourceDefinition",
 		"apiregistration.k8s.io": "APIService", "certificates.k8s.io": "CertificateSigningRequest",
@@ -135,7 +154,7 @@ func isBuiltinGroupListed(cluster Cluster, group string) bool {
 
 // refreshGroupDiscovery refreshes discovery of a group. The core group is not refreshed: no
 // CustomResourceDefinition adds to it.
-func refreshGroupDiscovery(ctx context.Context, cluster Cluster, group string) error {
+func refreshGroupDiscovery(ctx context.Context, cluster Reads, group string) error {
 	if group == "" {
 		return nil
 	}
@@ -153,7 +172,7 @@ func refreshGroupDiscovery(ctx context.Context, cluster Cluster, group string) e
 
 // groupError returns the error with which discovery of a version of a
 // group failed; nil when none did.
-func groupError(cluster Cluster, group string) error {
+func groupError(cluster Reads, group string) error {
 	for _, gv := range cluster.AllUnreadable() {
 		if err := cluster.Unreadable(gv); gv.Group == group && err != nil {
 			return fmt.Errorf("the backend of %s does not answer: %w; check its APIService (kubectl describe apiservice %s.%s)", gv, kubeerr.WithoutURL(err), gv.Version, gv.Group)
@@ -163,7 +182,7 @@ func groupError(cluster Cluster, group string) error {
 }
 
 // checkUndefined returns nil when no CustomResourceDefinition defines a kind.
-func checkUndefined(ctx context.Context, cluster Cluster, gk schema.GroupKind) error {
+func checkUndefined(ctx context.Context, cluster Reads, gk schema.GroupKind) error {
 	crds := DefinitionKind("customresourcedefinitions")
 	found, err := cluster.List(ctx, crds, "", Query{Metadata: true})
 	if err != nil {
@@ -206,7 +225,7 @@ func definesKind(crd *unstructured.Unstructured, kind string) bool {
 
 // unservedBy returns why the kind of a live CustomResourceDefinition is not
 // served.
-func unservedBy(ctx context.Context, cluster Cluster, gk schema.GroupKind, crd *unstructured.Unstructured) error {
+func unservedBy(ctx context.Context, cluster Reads, gk schema.GroupKind, crd *unstructured.Unstructured) error {
 	unserved := &UnservedError{Kind: gk}
 	name := crd.GetName()
 	refused := statusreader.Condition(statusreader.Status(crd), "NamesAccepted")
@@ -234,7 +253,7 @@ func unservedBy(ctx context.Context, cluster Cluster, gk schema.GroupKind, crd *
 
 // checkNotAggregated returns nil when no APIService delegates the group of a kind to
 // another server.
-func checkNotAggregated(ctx context.Context, cluster Cluster, gk schema.GroupKind) error {
+func checkNotAggregated(ctx context.Context, cluster Reads, gk schema.GroupKind) error {
 	services := DefinitionKind("apiservices")
 	if _, aggregates := cluster.Kind(DefiningKinds()[1]); !aggregates {
 		return nil // this API server delegates nothing

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -107,35 +109,68 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("%s: %d: %s", e.what, e.code, e.body) }
 
+// A request is what send sends.
+type request struct {
+	method, path string
+	body         any    // as JSON; nil: none
+	contentType  string // of the body; "" means application/json
+	accept       string // "" means JSON
+	user         string // whom the request impersonates; "" means nobody
+}
+
 // do sends body (nil: none) as JSON and reads the answer into out (nil: thrown away).
 func (c *client) do(ctx context.Context, method, path string, body, out any) error {
-	send := []byte{}
-	if body != nil {
-		var err error
-		if send, err = json.Marshal(body); err != nil {
-			return err
-		}
-	}
-	req, err := http.NewRequestWithContext(ctx, method, c.server+path, bytes.NewReader(send))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := c.http.Do(req)
+	return c.send(ctx, request{method: method, path: path, body: body}, out)
+}
+
+// send sends a request and reads the answer into out (nil: thrown away).
+func (c *client) send(ctx context.Context, r request, out any) error {
+	res, err := c.open(ctx, c.http, r)
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	if err != nil {
-		return err
-	}
-	if res.StatusCode/100 != 2 {
-		return &statusError{res.StatusCode, method + " " + path, string(bytes.TrimSpace(answer))}
-	}
 	if out == nil {
 		return nil
 	}
-	return json.Unmarshal(answer, out)
+	return json.NewDecoder(res.Body).Decode(out)
+}
+
+// open returns the answer of a request that the server accepted.
+func (c *client) open(ctx context.Context, by *http.Client, r request) (*http.Response, error) {
+	send := []byte{}
+	if r.body != nil {
+		var err error
+		if send, err = json.Marshal(r.body); err != nil {
+			return nil, err
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, c.server+r.path, bytes.NewReader(send))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Content-Type", cmp.Or(r.contentType, "application/json"))
+	if r.accept != "" {
+		req.Header.Set("Accept", r.accept)
+	}
+	if r.user != "" {
+		req.Header.Set("Impersonate-User", r.user)
+	}
+	res, err := by.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode/100 == 2 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	return nil, errors.Join(&statusError{res.StatusCode, r.method + " " + r.path, string(bytes.TrimSpace(answer))}, err)
+}
+
+// isStatus reports whether an error is the server's answer with that code.
+func isStatus(err error, code int) bool {
+	status, ok := errors.AsType[*statusError](err)
+	return ok && status.code == code
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
+
+	"github.com/spf13/cobra"
 )
 
 // A component is one server of the control plane. Its arguments hold its mark, by which `down` and `status` know it again.
@@ -20,6 +23,7 @@ const (
 	scheduler         = "kube-scheduler"
 	kwok              = "kwok"
 	podLogs           = "pod-logs"
+	podPrograms       = "pod-programs"
 )
 
 // etcd listens on sockets in the cluster's folder, where every component has its working folder: a path relative to it
@@ -127,7 +131,28 @@ func (c *cluster) controllers() []component {
 			fmt.Sprintf("--server-address=127.0.0.1:%d", c.Ports[portKwok]),
 		}},
 		{podLogs, "", []string{podLogs, "--dir", c.Dir}},
+		{podPrograms, "", []string{podPrograms, "--dir", c.Dir}},
 	}
+}
+
+// componentCommand is a component that is this program itself.
+func componentCommand(name, short string, serve func(c *cluster, ctx context.Context) error) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:    name + " --dir DIR",
+		Short:  short,
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := openFolder(dir)
+			if err != nil {
+				return err
+			}
+			return serve(c, cmd.Context())
+		},
+	}
+	dirFlag(cmd, &dir)
+	return cmd
 }
 
 // mark is what the arguments of a component hold for the cluster in dir and for no other.
@@ -137,8 +162,8 @@ func mark(name, dir string) string {
 		return "--data-dir=" + filepath.Join(dir, "etcd")
 	case apiServer:
 		return "--audit-log-path=" + filepath.Join(dir, auditLog)
-	case podLogs:
-		return podLogs + " --dir " + dir
+	case podLogs, podPrograms:
+		return name + " --dir " + dir
 	default:
 		return "--kubeconfig=" + filepath.Join(dir, "auth", name)
 	}

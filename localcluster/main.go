@@ -37,7 +37,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		SilenceUsage:  true,
 	}
 	root.AddCommand(buildCommand(), upCommand(), downCommand(), statusCommand(), kubeconfigCommand(), kubectlCommand(),
-		execCommand(), podLogsCommand())
+		execCommand(),
+		componentCommand(podLogs, "Serve the logs of the cluster's Pods to its kube-apiserver", (*cluster).servePodLogs),
+		componentCommand(podPrograms, "Do what the programs in the cluster's Pods would do", (*cluster).runPodPrograms))
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

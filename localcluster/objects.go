@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,8 +13,7 @@ type object map[string]any
 func (c *cluster) createObjects(ctx context.Context, api *client) error {
 	for path, o := range c.objects() {
 		err := api.do(ctx, http.MethodPost, path, o, nil)
-		var status *statusError
-		if errors.As(err, &status) && status.code == http.StatusConflict {
+		if isStatus(err, http.StatusConflict) {
 			continue // an earlier try got through
 		}
 		if err != nil {

@@ -11,31 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 )
 
-// podLogsCommand serves what kube-apiserver asks of a Node's kubelet for `kubectl logs`. kwok could serve files by Pod
+// servePodLogs serves what kube-apiserver asks of a Node's kubelet for `kubectl logs`. kwok could serve files by Pod
 // name; this knows the Pod, so that a log fits the Pod's behaviour, or is what its annotation says.
-func podLogsCommand() *cobra.Command {
-	var dir string
-	cmd := &cobra.Command{
-		Use:    "pod-logs --dir DIR",
-		Short:  "Serve the logs of the cluster's Pods to its kube-apiserver",
-		Hidden: true,
-		Args:   cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := openFolder(dir)
-			if err != nil {
-				return err
-			}
-			return c.servePodLogs(cmd.Context())
-		},
-	}
-	dirFlag(cmd, &dir)
-	return cmd
-}
-
 func (c *cluster) servePodLogs(ctx context.Context) error {
 	api, err := c.client()
 	if err != nil {
@@ -155,8 +134,13 @@ func (p loggedPod) log(container string) []string {
 	}
 	lines := []string{fmt.Sprintf("localcluster: container %s of Pod %s/%s is simulated by kwok, no process runs",
 		container, p.Metadata.Namespace, p.Metadata.Name)}
-	switch p.Metadata.Annotations["localcluster/behaviour"] {
-	case "fail", "crash-loop":
+	needs, waits := p.Metadata.Annotations[crashesUntil], p.Metadata.Annotations[readyWhen]
+	switch b := p.Metadata.Annotations[behaviour]; {
+	case needs != "":
+		lines = append(lines, "fatal error: needs: "+needs)
+	case waits != "":
+		lines = append(lines, "waits for: "+waits)
+	case b == "fail", b == "crash-loop":
 		lines = append(lines, "fatal error: localcluster/behaviour asks for exit code 1")
 	}
 	return lines

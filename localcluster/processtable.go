@@ -33,9 +33,9 @@ func strays(dir string) ([]process, error) {
 	var found []process
 	for _, pid := range pids {
 		args := commandLine(pid)
-		for _, name := range []string{etcd, apiServer, controllerManager, scheduler, kwok, podLogs} {
+		for _, name := range []string{etcd, apiServer, controllerManager, scheduler, kwok, podLogs, podPrograms} {
 			p := process{name, pid}
-			if len(args) > 0 && (name == podLogs || filepath.Dir(filepath.Dir(args[0])) == cache) && p.runs(dir) {
+			if len(args) > 0 && (name == podLogs || name == podPrograms || filepath.Dir(filepath.Dir(args[0])) == cache) && p.runs(dir) {
 				found = append(found, p)
 			}
 		}

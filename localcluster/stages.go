@@ -31,6 +31,7 @@ func (c *cluster) stages() ([]byte, error) {
 			"MinMs":       c.ReadyAfter.Min.Milliseconds(),
 			"MaxMs":       c.ReadyAfter.Max.Milliseconds(),
 			"HostNetwork": c.hostNetwork(),
+			"NextRestart": nextRestart,
 		})
 		if err != nil {
 			return nil, err
@@ -38,3 +39,8 @@ func (c *cluster) stages() ([]byte, error) {
 	}
 	return out.Bytes(), nil
 }
+
+// nextRestart is the jq expression of the time at which a container that crashed is restarted: at once, then after 10 s,
+// 20 s, 40 s and so on up to 5 minutes. A time and not a duration, because a delay begins anew when its Pod changes.
+const nextRestart = `.status.containerStatuses[0] | .restartCount as $n | if $n == 0 then "0s" else ` +
+	`(.lastState.terminated.finishedAt | fromdate) + ([300, 10 * pow(2; $n - 1)] | min) | todate end`

@@ -12,11 +12,12 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
+	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/internal/yamltext"
 )
@@ -68,12 +69,26 @@ type filter func(*unstructured.Unstructured) (bool, error)
 func readAll(name string, stream io.Reader, want filter) ([]Manifest, error) {
 	var manifests []Manifest
 	var errs []error
-	for result := range inOrder(stream, func(doc document) parsed { return parse(name, doc, want) }) {
+	repeated := 0
+	var over atomic.Bool // repeated is above the limit
+	for result := range inOrder(stream, func(doc document) parsed {
+		if over.Load() {
+			return parsed{}
+		}
+		return parse(name, doc, want)
+	}) {
 		one := <-result
 		if one.broken != nil {
 			return manifests, errors.Join(append(errs, fmt.Errorf("%s: %w", name, one.broken))...)
 		}
+		if repeated += one.repeated; repeated > limits.StreamAliases {
+			over.Store(true)
+			continue
+		}
 		manifests, errs = append(manifests, one.manifests...), append(errs, one.errs...)
+	}
+	if over.Load() {
+		errs = append(errs, fmt.Errorf("%s: the aliases of its documents expand to more than %d MiB: replace aliases with their values", name, limits.StreamAliases>>20))
 	}
 	return manifests, errors.Join(errs...)
 }
@@ -82,6 +97,7 @@ func readAll(name string, stream io.Reader, want filter) ([]Manifest, error) {
 type parsed struct {
 	manifests []Manifest
 	errs      []error
+	repeated  int   // bytes that aliases repeat
 	broken    error // an error of the stream, which ends here
 }
 
@@ -108,12 +124,13 @@ func inOrder(stream io.Reader, read func(document) parsed) <-chan chan parsed {
 func parse(name string, doc document, want filter) (out parsed) {
 	source := fmt.Sprintf("%s, document %d (line %d)", name, doc.number, doc.first)
 	fail := func(err error) { out.errs = append(out.errs, fmt.Errorf("%s: %w", source, err)) }
-	whole, err := decode(doc)
+	whole, repeated, err := decode(doc)
 	if err != nil {
 		fail(err)
 		return out
 	}
-	objects, err := explode(whole)
+	out.repeated = repeated
+	objects, err := explode(whole, 1)
 	if err != nil {
 		fail(err)
 		return out
@@ -136,33 +153,34 @@ func parse(name string, doc document, want filter) (out parsed) {
 	return out
 }
 
-// decode decodes a document; nil if it is empty.
-func decode(doc document) (*unstructured.Unstructured, error) {
+// decode decodes a document, nil if it is empty, and returns how much its aliases repeat, in
+// bytes.
+func decode(doc document) (decoded *unstructured.Unstructured, repeated int, err error) {
 	if doc.fault != nil {
-		return nil, doc.fault
+		return nil, 0, doc.fault
 	}
 	if line := yamltext.Failure(doc.text); line != "" {
-		return nil, yamltext.Failed(line)
+		return nil, 0, yamltext.Failed(line)
 	}
-	body, err := yaml.YAMLToJSONStrict(doc.text)
+	body, repeated, err := yamltext.ToJSONCounting(doc.text)
 	if err == nil {
 		err = checkTrailing(doc.text)
 	}
 	if err != nil {
-		return nil, atLine(redact.YAMLError(err, doc.text), doc.line)
+		return nil, 0, atLine(redact.YAMLError(err, doc.text), doc.line)
 	}
 	var value any
 	if err := utiljson.Unmarshal(body, &value); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if value == nil {
-		return nil, nil
+		return nil, 0, nil
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("not a Kubernetes object: expected a map with apiVersion and kind, got a %s", shape(value))
+		return nil, 0, fmt.Errorf("not a Kubernetes object: expected a map with apiVersion and kind, got a %s", shape(value))
 	}
-	return &unstructured.Unstructured{Object: object}, nil
+	return &unstructured.Unstructured{Object: object}, repeated, nil
 }
 
 func shape(value any) string {
@@ -176,9 +194,10 @@ func shape(value any) string {
 	}
 }
 
-// explode returns the items of a List or typed List; other objects unchanged.
-// Items of a typed List may omit their kind.
-func explode(obj *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+// explode returns the items of a List or typed List, recursively; other objects unchanged.
+// depth is the number of Lists that a List is in, itself included. Items of a typed List may
+// omit their kind.
+func explode(obj *unstructured.Unstructured, depth int) ([]*unstructured.Unstructured, error) {
 	if obj == nil {
 		return nil, nil
 	}
@@ -189,6 +208,9 @@ func explode(obj *unstructured.Unstructured) ([]*unstructured.Unstructured, erro
 	}
 	if !isList || !hasItems {
 		return []*unstructured.Unstructured{obj}, nil
+	}
+	if depth > limits.ListDepth {
+		return nil, fmt.Errorf("more than %d Lists are inside one another: put their items in one List", limits.ListDepth)
 	}
 	var out []*unstructured.Unstructured
 	for i, item := range items {
@@ -201,7 +223,7 @@ func explode(obj *unstructured.Unstructured) ([]*unstructured.Unstructured, erro
 			u.SetKind(itemKind)
 			u.SetAPIVersion(obj.GetAPIVersion())
 		}
-		nested, err := explode(u)
+		nested, err := explode(u, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -248,12 +270,23 @@ func check(obj *unstructured.Unstructured) error {
 		return fmt.Errorf("SortOrder %s is a configuration, not a resource: list it under transformers in the kustomization, or pass it with --order", obj.GetName())
 	case strings.HasPrefix(obj.GetAPIVersion(), "kustomize.config.k8s.io/"):
 		return fmt.Errorf("%s is a kustomize configuration, not a resource: run kustomize build on its folder and pipe in the output", obj.GetKind())
+	case obj.GetName() == "" && obj.GetGenerateName() != "" && obj.GetAnnotations()[argoHook] != "": // each run of a hook may have a name of its own
+		return nil
 	case obj.GetName() == "" && obj.GetGenerateName() != "":
-		return fmt.Errorf("%s %s…: metadata.generateName creates a new object on each run, but apply needs a stable name: set metadata.name, or create it with kubectl create", obj.GetKind(), obj.GetGenerateName())
+		return GeneratedNameError(obj)
 	case obj.GetName() == "":
 		return fmt.Errorf("%s: metadata.name is missing", obj.GetKind())
 	}
 	return nil
+}
+
+// argoHook is Argo CD's annotation of hooks.
+const argoHook = "argocd.argoproj.io/hook"
+
+// GeneratedNameError is the error of an object that has only metadata.generateName. Read
+// returns such an object if it is a hook of Argo CD.
+func GeneratedNameError(obj *unstructured.Unstructured) error {
+	return fmt.Errorf("%s %s…: metadata.generateName creates a new object on each run, but apply needs a stable name: set metadata.name, or create it with kubectl create", obj.GetKind(), obj.GetGenerateName())
 }
 
 func checkKind(obj *unstructured.Unstructured) error {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/manifest"
 )
@@ -41,7 +42,8 @@ func TestAnnotationsAreTexts(t *testing.T) {
 	require.EqualError(t, err, `STDIN, document 1 (line 1): ConfigMap: metadata.namespace is not a string, YAML reads it as false: put the value in quotes`)
 	manifests, err := manifest.Read("STDIN", strings.NewReader("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {none: null, helm.sh/depends-on/layers: [database, queue]}}\n"))
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"helm.sh/depends-on/layers": `["database","queue"]`}, manifests[0].GetAnnotations())
+	annotations, _, _ := unstructured.NestedMap(manifests[0].Object, "metadata", "annotations")
+	require.Equal(t, map[string]any{"none": nil, "helm.sh/depends-on/layers": `["database","queue"]`}, annotations, "a null is sent")
 }
 
 // Documents may contain passwords: errors state position and type only.

@@ -25,9 +25,7 @@ func checkTexts(obj *unstructured.Unstructured, field string) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		switch value := values[key].(type) {
-		case string:
-		case nil:
-			delete(values, key)
+		case string, nil: // a null is an empty string to the API server
 		case []any:
 			if !strings.HasPrefix(key, "helm.sh/") {
 				return fmt.Errorf("%s %s: metadata.%s: the value of %s must be a string, not a list", obj.GetKind(), obj.GetName(), field, key)

@@ -16,6 +16,8 @@ const (
 	// Ready waits until the dependency is ready; for a CRD, until the API
 	// server serves its kind.
 	Ready = graph.Ready
+	// Started waits until the Pods of the dependency exist, ready or not.
+	Started = graph.Started
 	// Applied waits until the API server has accepted the dependency.
 	Applied = graph.Applied
 )
@@ -32,6 +34,7 @@ const (
 	RulePrerequisite = graph.RulePrerequisite // a CRD, a Namespace or a prerequisite kind goes first
 	RuleExcluded     = graph.RuleExcluded     // a selection leaves the resource of the stream out
 	RuleExternal     = graph.RuleExternal     // an application lists the resource as external
+	RuleMutation     = graph.RuleMutation     // a resource takes values of another
 )
 
 // ParseGate parses "ready" or "applied"; anything else, also "", is an error.
@@ -63,6 +66,11 @@ const (
 	OrderSourceHelm   = declared.OrderSourceHelm   // groups of Helm's HIP-0025, and the order of charts
 	OrderSourceNone   = declared.OrderSourceNone   // no layers
 )
+
+// WaitAnnotation overrides what later resources wait for: "none" or "applied"
+// until the resource is applied, "ready" until it is ready. It takes precedence
+// over the layer's gate and --wait.
+const WaitAnnotation = "ordapply.dev/wait"
 
 // DependsOnAnnotation lists the resources that must be ready before the one that has it.
 const DependsOnAnnotation = declared.DependsOnAnnotation

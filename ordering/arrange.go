@@ -73,7 +73,7 @@ func HasReferences(id object.ID) bool {
 func IgnoresField(field string) bool {
 	switch field {
 	case "openAPIV3Schema", "status", "data", "stringData", "binaryData", "managedFields",
-		"image", "imagePullPolicy", "args", "command", "ports", "volumeMounts", "securityContext",
+		"image", "imagePullPolicy", "ports", "volumeMounts", "securityContext",
 		"livenessProbe", "readinessProbe", "startupProbe", "tolerations", "affinity":
 		return true
 	}

@@ -26,7 +26,7 @@ func (b *planner) why(v int32) graph.Reason {
 	pushed := b.pushedBy(v)
 	switch {
 	case pushed != nil && b.AllPlaced >= 0 && pushed.From == b.Exit(b.AllPlaced):
-		return graph.Reason{Rule: "unplaced", Detail: b.unplacedReason() + " and nothing depends on it: it goes last"}
+		return graph.Reason{Rule: "unplaced", Detail: b.unplacedReason(v) + " and nothing depends on it: it goes last"}
 	case pushed != nil:
 		return b.whyPushed(*pushed)
 	case at == declared.Unmatched:
@@ -37,8 +37,11 @@ func (b *planner) why(v int32) graph.Reason {
 	return graph.Reason{Rule: "references", Detail: "no dependencies in this stream"}
 }
 
-func (b *planner) unplacedReason() string {
-	if b.OrderSource == OrderSourceStamps {
+func (b *planner) unplacedReason(v int32) string {
+	switch {
+	case b.Placements[v] == declared.Unmatched:
+		return "no selector matches it"
+	case b.OrderSource == OrderSourceStamps:
 		return "it has no stamp"
 	}
 	return "nothing places it"
@@ -51,7 +54,7 @@ func (b *planner) whyFloating(v int32) graph.Reason {
 		return graph.Reason{Rule: graph.RuleNeeded, Detail: "a resource that the selection excludes uses it"}
 	}
 	if e == nil {
-		return graph.Reason{Rule: graph.RuleNeeded, Detail: "nothing depends on it"}
+		return graph.Reason{Rule: graph.RuleNeeded, Detail: b.unplacedReason(v) + " and nothing depends on it: it waits for no layer"}
 	}
 	id := b.Resources[v].ID
 	how := strings.TrimSuffix(e.Why.Detail, " names "+id.Kind+" "+id.Name)

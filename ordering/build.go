@@ -14,15 +14,19 @@ import (
 // Build plans a stream. Resources must have distinct IDs; their order does not
 // matter, and they are not changed. The error is for the author of the manifests
 // and joins everything that is wrong: declarations that name missing resources or
-// contradict each other, resources placed after their dependents, versions that
-// the stream's own CRD does not serve, hooks that no option allows, and a
-// *CycleError for each cycle. The plan is then nil.
+// contradict each other, resources placed after their dependents, hooks that no option
+// allows, and a *CycleError for each cycle. The plan is then nil. A single resource that
+// cannot be applied is no error of the plan, see Plan.Err.
 func Build(resources []references.Resource, options Options) (*Plan, error) {
 	d, err := dependencies.Find(resources, options)
-	if err = errors.Join(options.Idle(resources), err, crdcheck.Unserved(d.Index, options.Excluded, options.Serves)); err != nil {
+	if err = errors.Join(options.Idle(resources), err); err != nil {
 		return nil, err
 	}
 	plan := planOf(d)
+	refused := crdcheck.Unserved(d.Index, options.Excluded, options.Serves)
+	for i := range plan.Steps {
+		plan.Steps[i].Refused = refused[plan.Steps[i].ID]
+	}
 	if err := plan.unsafeStacks(options.Stacks); err != nil {
 		return nil, err
 	}
@@ -66,11 +70,15 @@ func (b *planner) numberWaves() int {
 }
 
 // gates sets what a resource's wave waits for: Applied for claims that may bind
-// on first use and for members of layers with that gate, else Ready.
+// on first use, for webhook configurations that no resource of the plan makes ready and for
+// members of layers with that gate, else Ready.
 func (b *planner) gates() {
 	b.gate = make([]graph.Gate, len(b.Resources))
 	for i, r := range b.Resources {
 		if references.IsClaim(r.ID) && b.BindsOnUse(r) {
+			b.gate[i] = graph.Applied
+		}
+		if filler := b.FillerOf(i); filler == references.FilledByHook || filler == references.FilledByNothing && references.FailsOpen(r) {
 			b.gate[i] = graph.Applied
 		}
 	}

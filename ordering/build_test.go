@@ -50,6 +50,9 @@ func TestBuild(t *testing.T) {
 // needs if want says so, or the error.
 func outcome(resources []ordering.Resource, options ordering.Options, want string) (name, text string) {
 	plan, err := ordering.Build(resources, options)
+	if err == nil {
+		err = plan.Err()
+	}
 	if err != nil {
 		return "error", err.Error() + "\n"
 	}

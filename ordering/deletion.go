@@ -16,8 +16,8 @@ import (
 
 // Deletion is the order in which resources are deleted: the reverse of the
 // order in which they are applied. In addition, custom resources go before the
-// stream's workloads, because a workload may run their finalizers, and
-// APIServices go before Namespaces; CRDs and Namespaces go last. kapp's delete
+// stream's workloads, Secrets, ConfigMaps and RBAC, because a workload may run their
+// finalizers with these, and APIServices go before Namespaces; CRDs and Namespaces go last. kapp's delete
 // rules override all of this.
 type Deletion struct {
 	Steps []DeletionStep // sorted by wave, then by ID
@@ -54,7 +54,7 @@ func (d *Deletion) Plan() *Plan {
 		p.Waves = append(p.Waves, wave)
 	}
 	for _, s := range d.Steps {
-		p.Steps = append(p.Steps, Step{ID: s.ID, Wave: first + s.Wave, ReadyBy: first + s.Wave, Needs: s.After, Why: s.because()})
+		p.Steps = append(p.Steps, Step{ID: s.ID, Wave: first + s.Wave, Due: first + s.Wave, ReadyBy: first + s.Wave, Needs: s.After, Why: s.because()})
 	}
 	return p
 }
@@ -116,22 +116,34 @@ func (b *planner) reversedEdges() []graph.Edge {
 	var edges []graph.Edge
 	for _, e := range b.Kept {
 		from, to := b.ownVertex(e.To), b.ownVertex(e.From)
-		if from == to || e.Strength == graph.Certain { // a certain edge is about becoming ready; another edge of the same reference remains
+		if from == to || e.Strength == graph.Certain && !b.isDropped(from, to) { // a certain edge is about becoming ready; another edge of the same reference remains
+			continue
+		}
+		if e.Why.Rule == graph.RuleArgument && e.Strength == graph.Required { // a program that ends needs what it wrote no longer
 			continue
 		}
 		e.From, e.To = from, to
-		if e.Why.Rule == graph.RulePolicy { // the protected workload must be gone, not only its delete request sent
+		if e.Why.Rule == graph.RulePolicy || e.Gate == graph.Started { // the dependent must be gone, not only its delete request sent
 			e.Gate, e.Weight = graph.Ready, graph.WavesBetween(graph.Ready)
 		}
 		switch e.Strength {
 		case graph.Hard:
 			e.Strength = graph.Certain
+		case graph.Certain:
+			e.Strength = graph.Serves // as the edge that was dropped
 		case graph.DefaultPlace:
 			e.Strength = graph.Helps // stronger than guesses about finalizers
 		}
 		edges = append(edges, e)
 	}
 	return edges
+}
+
+// isDropped reports whether an edge between two vertices was dropped.
+func (b *planner) isDropped(to, from int32) bool {
+	return slices.ContainsFunc(b.Dropped, func(c graph.Contradiction) bool {
+		return b.ownVertex(c.Edge.From) == from && b.ownVertex(c.Edge.To) == to
+	})
 }
 
 // ownVertex returns the vertex of a resource being applied, given the vertex of
@@ -143,15 +155,15 @@ func (b *planner) ownVertex(v int32) int32 {
 	return v
 }
 
-// customResourceEdges makes workloads wait until custom resources are gone, because a
-// controller that runs their finalizers is not named in their manifests. A
-// workload that is deleted before a custom resource of a group, because it
-// needs it, does not wait for that group.
+// customResourceEdges makes workloads, and what a controller reads, wait until custom
+// resources are gone: a controller that runs their finalizers is not named in their
+// manifests, nor are the credentials and permissions that it uses. What is deleted before
+// a custom resource of a group, because it needs it, does not wait for that group.
 func (b *planner) customResourceEdges() []graph.Edge {
 	var edges []graph.Edge
-	var workloads []int
+	var needed []int
 	groups := map[string]int{} // group to the set of its custom resources
-	why := graph.Reason{Rule: "finalizers", Detail: "a workload may run the finalizers of custom resources"}
+	why := graph.Reason{Rule: "finalizers", Detail: "the finalizers of custom resources may need it"}
 	for i, r := range b.Resources {
 		switch {
 		case b.IsCustom(r.ID):
@@ -163,16 +175,26 @@ func (b *planner) customResourceEdges() []graph.Edge {
 			// If edges conflict, the workload's edge is dropped, not the
 			// membership.
 			edges = append(edges, graph.Edge{From: int32(i), To: b.Exit(group), Gate: graph.Ready, Strength: graph.Hard, Why: why})
-		case references.PodSpec(r.Object) != nil:
-			workloads = append(workloads, i)
+		case references.PodSpec(r.Object) != nil, mayServeFinalizers(r.ID):
+			needed = append(needed, i)
 		}
 	}
 	for _, group := range slices.Sorted(maps.Values(groups)) {
-		for _, i := range workloads {
+		for _, i := range needed {
 			edges = append(edges, graph.Edge{From: b.Exit(group), To: int32(i), Gate: graph.Ready, Weight: 1, Strength: graph.DefaultPlace, Why: why})
 		}
 	}
 	return edges
+}
+
+// mayServeFinalizers reports whether a controller may read an object, or act by it, when
+// it runs a finalizer: the Secret that holds the credentials of a cloud, for example.
+func mayServeFinalizers(id object.ID) bool {
+	switch id.GroupKind() {
+	case "Secret", "ConfigMap", "ServiceAccount":
+		return true
+	}
+	return id.Group == "rbac.authorization.k8s.io"
 }
 
 // apiServiceEdges makes Namespaces wait until the APIServices are gone: an

@@ -1,9 +1,13 @@
 package ordering
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -25,19 +29,23 @@ type Plan struct {
 	Skipped []Skipped
 	// Dropped are the inferred edges that could not be kept, by dependent.
 	Dropped []Dropped
-	// Hooks run around the plan, listed event by event in the order in which
+	// Hooks run around the plan, or within it, listed event by event in the order in which
 	// they run. They are not steps.
 	Hooks []PlannedHook
 	// Notes are remarks for display.
 	Notes []string
 }
 
-// PlannedHook is a Helm hook that runs on an event.
+// PlannedHook is a hook of Helm or Argo CD that runs on an event.
 type PlannedHook struct {
 	Event  string // "pre-install"
 	ID     object.ID
 	Source string // position of its manifest; "" if unknown
-	Weight int    // helm.sh/hook-weight; within an event lower ones run first
+	Weight int    // helm.sh/hook-weight, or the wave of Argo CD; within an event lower ones run first
+	// Within is set for one that runs with the resources of a wave. Wave is that wave, and
+	// ReadyBy the last wave that opens before the hook has ended, as indices into Plan.Waves.
+	Within        bool
+	Wave, ReadyBy int
 }
 
 // Step is one resource of the plan.
@@ -45,15 +53,23 @@ type Step struct {
 	ID     object.ID // unique in the plan
 	Source string    // position of its manifest; "" if unknown
 	Wave   int       // index into Plan.Waves
-	// ReadyBy is the wave whose gate waits for the resource: its own wave, or a
-	// later one if the resource is applied before something that it needs to
-	// become ready.
+	// Due is the wave in which the resource becomes ready: its own, or a later one if the
+	// resource is applied before something that it needs for that.
+	Due int
+	// ReadyBy is the last wave that opens before the resource has passed its gate: no resource
+	// of a wave up to it waits for that. It is not before Due.
 	ReadyBy int
 	// Layer is the name of the layer that placed the resource; "" if none.
 	Layer string
 	// Gate is what waves and later layers wait for. Another step's Need may
 	// require more.
 	Gate graph.Gate
+	// AfterHooks is set if only a hook that runs after the plan can make the resource ready:
+	// a webhook configuration whose CA bundle it writes.
+	AfterHooks bool
+	// FailsOpen is set for a webhook configuration without which all requests pass: the run
+	// does not fail if it never becomes ready.
+	FailsOpen bool
 	// Timeout limits how long the resource may take to become ready; 0 if its
 	// kind has no timeout of its own.
 	Timeout time.Duration
@@ -72,10 +88,37 @@ type Step struct {
 	ProvidedBy []object.ID
 	// Why is the reason for the resource's wave.
 	Why graph.Reason
+	// Refused is why the API server cannot take the resource, as far as the stream shows it:
+	// its own CRD does not serve the version. Resources with the same cause share the error.
+	Refused error
+}
+
+// Err joins the errors of the steps that cannot be applied, one for each cause; nil if there
+// are none. The rest of the plan holds without them.
+func (p *Plan) Err() error {
+	var errs []error
+	alike := map[error][]Step{}
+	for _, s := range p.Steps {
+		if s.Refused != nil {
+			alike[s.Refused] = append(alike[s.Refused], s)
+		}
+	}
+	for _, s := range p.Steps {
+		same := alike[s.Refused]
+		if len(same) == 0 || same[0].ID != s.ID {
+			continue
+		}
+		who := references.Resource{Meta: object.Meta{ID: s.ID}, Source: s.Source}.Located()
+		if more := len(same) - 1; more > 0 {
+			who += " and " + plain.Count(more, "other")
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", who, s.Refused))
+	}
+	return errors.Join(errs...)
 }
 
 // PlacedByDependents reports whether nothing placed the resource, so that it joins the wave
-// of its first dependent.
+// of its first dependent. Without a dependent it waits for no layer.
 func (s Step) PlacedByDependents() bool { return s.Why.Rule == graph.RuleNeeded }
 
 // Layer is a set of resources that others wait for as a whole.

@@ -5,16 +5,29 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/declared"
+	"github.com/ordapply/ordapply/object"
 )
 
 // Sequence returns the indices of the steps in an order in which each follows
 // everything it needs, for writing them down: by wave; within a wave by layer
-// where needs allow, steps without a layer first.
+// where needs allow, steps without a layer first. What waits for no layer, and nothing
+// waits for, is last.
 func (p *Plan) Sequence() []int {
-	index, layer := p.Positions(), p.layerNumbers()
+	return p.SequenceBy(func(object.ID, object.ID) int { return 0 })
+}
+
+// SequenceBy is Sequence with an order of the resources of a layer, where needs allow.
+func (p *Plan) SequenceBy(within func(a, b object.ID) int) []int {
+	index, layer, last := p.Positions(), p.layerNumbers(), p.unused()
+	wave := func(i int) int {
+		if last[p.Steps[i].ID] {
+			return len(p.Waves)
+		}
+		return p.Steps[i].Wave
+	}
 	compare := func(i, j int) int {
 		a, b := &p.Steps[i], &p.Steps[j]
-		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(layer[a.Layer], layer[b.Layer]), cmp.Compare(i, j))
+		return cmp.Or(cmp.Compare(wave(i), wave(j)), cmp.Compare(layer[a.Layer], layer[b.Layer]), within(a.ID, b.ID), cmp.Compare(i, j))
 	}
 	waiting := make([]int, len(p.Steps))
 	then := make([][]int, len(p.Steps))
@@ -40,6 +53,20 @@ func (p *Plan) Sequence() []int {
 				at, _ := slices.BinarySearchFunc(ready, j, compare)
 				ready = slices.Insert(ready, at, j)
 			}
+		}
+	}
+	return out
+}
+
+// unused returns the steps that nothing placed and nothing waits for.
+func (p *Plan) unused() map[object.ID]bool {
+	out := map[object.ID]bool{}
+	for _, s := range p.Steps {
+		out[s.ID] = s.PlacedByDependents()
+	}
+	for _, s := range p.Steps {
+		for _, n := range s.Needs {
+			out[n.ID] = false
 		}
 	}
 	return out

@@ -15,10 +15,12 @@ import (
 func (b *planner) steps() []Step {
 	steps := make([]Step, 0, len(b.Resources))
 	barriers, outside := barrierCache{planner: b, of: map[barrierKey][]Barrier{}}, newExternalNeeds(b)
+	ahead := newAhead(b)
 	for _, i := range b.byWave() {
 		r := b.Resources[i]
 		s := Step{
-			ID: r.ID, Source: r.Source, Wave: b.wave[i], ReadyBy: b.readyWave(int32(i)), Gate: b.gate[i], Timeout: b.kindTimeout(r),
+			ID: r.ID, Source: r.Source, Wave: b.wave[i], Due: b.readyWave(int32(i)), Gate: b.gate[i], Timeout: b.kindTimeout(r),
+			AfterHooks: b.FillerOf(i) == references.FilledByHook, FailsOpen: references.FailsOpen(r),
 			External: outside.of(int32(i)), ProvidedBy: b.ProvidersOf(r), Why: b.why(int32(i)), After: barriers.before(int32(i)),
 		}
 		if l := b.LayerOf[i]; l >= 0 {
@@ -26,6 +28,9 @@ func (b *planner) steps() []Step {
 		}
 		s.Layers = b.blockedLayers(int32(i))
 		s.Needs = b.needsOf(int32(i))
+		if s.ReadyBy = s.Due; s.Gate != graph.Applied && !ReadyWhenApplied(s.ID) {
+			s.ReadyBy = max(s.Due, ahead.of(int32(i)))
+		}
 		steps = append(steps, s)
 	}
 	return steps
@@ -65,23 +70,29 @@ func (b *planner) needsOf(v int32) []Need {
 
 func (b *planner) need(e graph.Edge) Need {
 	from, _ := b.ResourceOf(e.From)
-	return Need{ID: b.Resources[from].ID, Gate: e.Gate, Why: e.Why, Hard: e.Strength == graph.Hard}
+	needed := b.Resources[from]
+	return Need{ID: needed.ID, Gate: e.Gate, Why: e.Why, Hard: e.Strength == graph.Hard, Yields: e.Yields() && needed.Annotations[WaitAnnotation] != "ready"}
 }
 
 // blockedLayers returns the layers that wait for a resource, applied or ready.
 func (b *planner) blockedLayers(v int32) []int {
-	edges := b.graph.Out.Of(v)
-	if ready, ok := b.ReadyVertex[v]; ok {
-		edges = slices.Concat(edges, b.graph.Out.Of(ready))
-	}
 	var layers []int
-	for _, i := range edges {
+	for _, i := range b.outOf(v) {
 		to := b.Kept[i].To
 		if _, ok := b.ResourceOf(to); !ok && to == b.Exit(b.SetOf(to)) {
 			layers = append(layers, b.SetOf(to))
 		}
 	}
 	return layers
+}
+
+// outOf returns the edges from a resource, applied or ready, as indices into Kept.
+func (b *planner) outOf(v int32) []int32 {
+	edges := b.graph.Out.Of(v)
+	if ready, ok := b.ReadyVertex[v]; ok {
+		edges = slices.Concat(edges, b.graph.Out.Of(ready))
+	}
+	return edges
 }
 
 // readyWave returns the wave in which a resource becomes ready.
@@ -227,11 +238,12 @@ func (b *planner) timeoutOf(s int) time.Duration {
 	return 0
 }
 
-// droppedEdges returns the inferred edges between resources that were dropped.
+// droppedEdges returns the inferred edges between resources that were dropped. One to what
+// serves a resource is not lost: the resource becomes ready after it.
 func (b *planner) droppedEdges() []Dropped {
 	var out []Dropped
 	for _, c := range b.Dropped {
-		if needer, ok := b.ResourceOf(c.Edge.To); ok && c.Edge.Strength != graph.DefaultPlace {
+		if needer, ok := b.ResourceOf(c.Edge.To); ok && c.Edge.Strength != graph.DefaultPlace && c.Edge.Strength != graph.Serves {
 			out = append(out, Dropped{ID: b.Resources[needer].ID, Need: b.need(c.Edge), Because: b.Describe(c.Path)})
 		}
 	}

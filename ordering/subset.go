@@ -73,13 +73,15 @@ func (p *Plan) Filter(wanted func(object.ID) bool) *Plan {
 	}
 	for i := range out.Steps {
 		s := &out.Steps[i]
-		ready := s.ReadyBy
-		for ; ready > s.Wave; ready-- { // the last remaining wave until then
-			if _, ok := at[ready]; ok {
-				break
+		remaining := func(wave int) int { // the last remaining wave until then
+			for ; wave > s.Wave; wave-- {
+				if _, ok := at[wave]; ok {
+					break
+				}
 			}
+			return at[wave]
 		}
-		s.Wave, s.ReadyBy = at[s.Wave], at[ready]
+		s.Wave, s.Due, s.ReadyBy = at[s.Wave], remaining(s.Due), remaining(s.ReadyBy)
 	}
 	return out
 }

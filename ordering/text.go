@@ -33,12 +33,24 @@ func (p *Plan) WriteText(w io.Writer) error {
 	return err
 }
 
-// WriteHooks prints the hooks that run around the plan, in order: "pre-install
-// hook Job shop/migrate, weight -5".
+// WriteHooks prints the hooks that run around the plan or within it, in order: "pre-install
+// hook Job shop/migrate, weight -5", "Sync hook Job shop/check, wave 1, with wave 2/3".
 func (p *Plan) WriteHooks(w io.Writer) {
 	for _, hook := range p.Hooks {
-		plain.Fprintf(w, "%s hook %s, weight %d\n", hook.Event, hook.ID, hook.Weight)
+		plain.Fprintf(w, "%s hook %s, %s\n", hook.Event, hook.ID, p.HookPlace(hook))
 	}
+}
+
+// HookPlace describes the place of a hook among those of its event, and in the plan.
+func (p *Plan) HookPlace(hook PlannedHook) string {
+	place := fmt.Sprintf("weight %d", hook.Weight)
+	if p.OrderSource == OrderSourceArgoCD {
+		place = fmt.Sprintf("wave %d", hook.Weight)
+	}
+	if hook.Within {
+		place += fmt.Sprintf(", with wave %d/%d", hook.Wave+1, len(p.Waves))
+	}
+	return place
 }
 
 // WaveTitle returns the display name of a wave, given its index: "wave 2/5 (data)"

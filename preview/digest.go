@@ -36,11 +36,17 @@ func (r *run) setDigest(i int, row *Row) error {
 			merged = row.Merged.Object
 		}
 	}
-	if paths := ignorefields.Of(r.Snapshot.Manifests[i].GetAnnotations()); len(paths) > 0 {
+	if paths := r.Snapshot.Bodies.LeftPaths(r.Snapshot.Manifests[i]); len(paths) > 0 {
 		sent, live, merged = withoutIgnored(paths, sent, live, merged)
 	}
-	if row.ID.Kind == "Secret" && row.ID.Group == "" {
+	isSecret := row.ID.Kind == "Secret" && row.ID.Group == ""
+	if isSecret {
 		sent, live, merged = redact.ForDigest(sent, live, merged)
+	}
+	if len(row.secrets) > 0 {
+		sent, live, merged = wordsAt(row.secrets, sent, live, merged)
+	}
+	if isSecret || len(row.secrets) > 0 {
 		if found := r.read[i].Live; found != nil && live != nil {
 			what["version"] = string(found.GetUID()) + " " + found.GetResourceVersion()
 		}

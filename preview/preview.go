@@ -9,17 +9,23 @@
 package preview
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"reflect"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/filling"
+	"github.com/ordapply/ordapply/internal/mutation"
+	"github.com/ordapply/ordapply/internal/ownership"
 	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // Action is what a run would do with a resource.
@@ -61,27 +67,46 @@ type Row struct {
 	// the next.
 	Live, Merged *unstructured.Unstructured
 	Err          error // an *Error, with ActionError
+	// Owners is what the run would find out about other field managers.
+	Owners progress.FieldOwners
 
-	digest [sha256.Size]byte // see Digest
+	digest   [sha256.Size]byte // see Digest
+	secrets  []mutation.Place  // of values of Secrets in an object of another kind
+	hidden   []string          // these values, in the forms of redact.Forms
+	rejected bool              // by a CustomResourceDefinition of the stream
 }
 
-// hideValues masks the values of a Secret.
+// hideValues masks the values of a Secret, or taken from one.
 func (r *Row) hideValues(mask *redact.Masker) {
+	maskPlaces(r.Live, r.secrets, mask)
+	maskPlaces(r.Merged, r.secrets, mask)
 	if r.ID.Kind == "Secret" && r.ID.Group == "" {
 		mask.Mask(r.Live, r.Merged)
 	}
 }
 
+// hideTexts hides values of Secrets in what is said about the resource: the path of a field
+// contains what identifies an item of a list.
+func (r *Row) hideTexts() {
+	replacer := redact.NewReplacer(r.hidden)
+	r.Detail = replacer.Line(r.Detail)
+	r.Owners.Left = ownership.Redact(r.Owners.Left, replacer)
+}
+
 // Preview describes what a run would do, in plan order.
 type Preview struct {
-	Rows   []Row    // in plan order, then what is pruned
-	Notes  []string // remarks for people
-	masker *redact.Masker
+	Rows  []Row    // in plan order, then what is pruned
+	Notes []string // remarks for people
+	// HookEvents are the events whose hooks would run; nil if the stream has none.
+	HookEvents []string
+	HookErrors []error // those with which hooks would fail
+	masker     *redact.Masker
+	origins    *filling.Origins
 }
 
 // Err joins the errors that the run would return; nil when there are none.
 func (p *Preview) Err() error {
-	var errs []error
+	errs := slices.Clone(p.HookErrors)
 	for _, row := range p.Rows {
 		errs = append(errs, row.Err)
 	}
@@ -105,11 +130,12 @@ func (p *Preview) Changes() bool { return p.Count(ActionUnchanged)+p.Count(Actio
 
 // AddPruned adds a live object that would be deleted after the last wave, or
 // that would be kept: keepReason is the reason to keep it, "" when it is deleted.
-func (p *Preview) AddPruned(live *unstructured.Unstructured, why ordering.Reason, keepReason string) {
+func (p *Preview) AddPruned(ctx context.Context, live *unstructured.Unstructured, why ordering.Reason, keepReason string) {
 	row := Row{ID: kube.Meta(live).ID, Wave: -1, Action: ActionPrune, Why: why, Live: withoutServerFields(live), digest: sha256.Sum256([]byte(live.GetUID()))}
 	if keepReason != "" {
 		row.Action, row.Detail, row.Live = ActionUnchanged, "kept: "+keepReason, nil
 	}
+	row.secrets = p.origins.PlacesIn(ctx, row.Live)
 	row.hideValues(p.masker)
 	p.Rows = append(p.Rows, row)
 }

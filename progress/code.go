@@ -74,7 +74,7 @@ func answerCode(err error) Code {
 		{kubeerr.IsNotServed, CodeNotServed},
 		{kubeerr.IsMissing, CodeNotFound},
 		{func(err error) bool { return kubeerr.MissingServiceAccount(err) != "" }, CodeNotFound},
-		{kubeerr.IsUnknownField, CodeInvalid},
+		{kubeerr.IsSchemaError, CodeInvalid},
 		{kubeerr.IsUnfitValue, CodeInvalid},
 		{kubeerr.IsWebhookUnreachable, CodeUnavailable},
 		{kubeerr.IsRefusedByAdmission, CodeDenied},

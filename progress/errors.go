@@ -30,7 +30,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // TimeoutError reports a resource that was not ready, or not gone, in time.
 type TimeoutError struct {
-	After time.Duration // the limit
+	After time.Duration // the limit; with scope "CRD" since the last progress of a CustomResourceDefinition
 	Scope string        // which timeout expired: "resource", "kind", "CRD", "wave", "run" or a layer's name
 	Last  string        // the last known state of the resource
 	// NotApplied is set when not even the PATCH succeeded.
@@ -39,7 +39,7 @@ type TimeoutError struct {
 	Deletion bool
 }
 
-// Error names the limit, its scope and the last state: "not ready after 5m0s (wave timeout): …".
+// Error names the limit, what sets it and the last state: "not ready after 5m0s (--wave-timeout): …".
 func (e *TimeoutError) Error() string {
 	missed := "not ready"
 	switch {
@@ -50,7 +50,28 @@ func (e *TimeoutError) Error() string {
 	case e.NotApplied:
 		missed = "not applied"
 	}
-	return fmt.Sprintf("%s after %s (%s timeout): %s", missed, e.After.Round(time.Millisecond), e.Scope, e.Last)
+	after := e.After.Round(time.Millisecond).String()
+	if e.Scope == "CRD" {
+		after += " without progress of any CustomResourceDefinition"
+	}
+	return fmt.Sprintf("%s after %s (%s): %s", missed, after, settingOf(e.Scope), e.Last)
+}
+
+// settingOf names what sets the timeout of a scope.
+func settingOf(scope string) string {
+	switch scope {
+	case "resource":
+		return "its timeout annotation"
+	case "kind":
+		return "timeouts in the order"
+	case "CRD":
+		return "--crd-timeout"
+	case "wave":
+		return "--wave-timeout"
+	case "run":
+		return "--timeout"
+	}
+	return "timeout of " + scope
 }
 
 // RunTimeoutError ends a run whose timeout expired before everything was
@@ -68,7 +89,7 @@ func (e *RunTimeoutError) Error() string {
 	if e.NothingSent {
 		why = " before anything was sent, because the API server was slow to list the existing objects"
 	}
-	return fmt.Sprintf("the run timed out after %s (run timeout)%s; %s left: %s; run the same command again to finish",
+	return fmt.Sprintf("the run timed out after %s (--timeout)%s; %s left: %s; run the same command again to finish",
 		e.After.Round(time.Millisecond), why, plain.Count(len(e.Unfinished), "resource"), strings.Join(names, ", "))
 }
 

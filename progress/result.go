@@ -27,8 +27,14 @@ type Result struct {
 	// applied before, or did not exist when it was to be deleted.
 	Unchanged      bool
 	Assumed        bool // ready, though its status does not say so
+	Unready        bool // Applied, not ready when what follows the run was due
 	FailedAttempts int  // failed attempts to apply it
+	// Recreated is set once the deletion of the existing object, to create it again, was
+	// accepted. Its State says whether it was created again.
+	Recreated bool
+	Hook      string // the event at which a hook ran; "" for a resource of the plan
 	Origin
+	FieldOwners
 	Times
 }
 
@@ -41,6 +47,26 @@ type Origin struct {
 	// "" when it did not, when that is unknown, or when its PATCH was not
 	// answered.
 	Created types.UID
+	Former  Former // of an object that existed
+}
+
+// Former is what an object was before the run: from whom a run adopts it.
+type Former struct {
+	UID types.UID // of the object
+	Set string    // the id of another set that it was a member of; "" for none
+	// Managers are the field managers that made it a member of that set; of an object
+	// of no set, all that had written it.
+	Managers []string
+}
+
+// Existing is what is proven about an object before the run.
+type Existing struct {
+	ID object.ID
+	Origin
+	Known bool // it is known whether it existed
+	// WrittenBySet is set for a member that only field managers of the set have written:
+	// a run of the set created it.
+	WrittenBySet bool
 }
 
 // Times are the stages of a resource in a run. A time is zero when the resource did not
@@ -113,8 +139,17 @@ func (s Summary) Count(state State) int { return s.Counts()[state] }
 // nothing in their status says so.
 func (s Summary) Assumed() int { return s.count(func(r Result) bool { return r.Assumed }) }
 
-// Unchanged returns the number of resources for which nothing was sent.
-func (s Summary) Unchanged() int { return s.count(func(r Result) bool { return r.Unchanged }) }
+// Unchanged returns the number of resources for which nothing was sent, because the object
+// was as applied before.
+func (s Summary) Unchanged() int {
+	return s.count(func(r Result) bool { return r.Unchanged && r.State != Deleted })
+}
+
+// Absent returns the number of resources that did not exist when they were to be deleted.
+// Their State is Deleted.
+func (s Summary) Absent() int {
+	return s.count(func(r Result) bool { return r.Unchanged && r.State == Deleted })
+}
 
 // count returns the number of results that are so.
 func (s Summary) count(is func(Result) bool) int {
@@ -125,6 +160,15 @@ func (s Summary) count(is func(Result) bool) int {
 		}
 	}
 	return n
+}
+
+// OwnerNotes describes what the run found out about other field managers.
+func (s Summary) OwnerNotes() []string {
+	var found []OwnedFields
+	for _, r := range s.Results {
+		found = append(found, OwnedFields{r.ID, r.FieldOwners})
+	}
+	return OwnerNotes(found, false)
 }
 
 // Append joins the summary with that of a run that followed. It is out of time if

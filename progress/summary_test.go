@@ -17,3 +17,10 @@ func TestSummaryOfRunAndPruneStaysOutOfTime(t *testing.T) {
 	require.True(t, pruned.Append(applied).TimedOutOnly())
 	require.False(t, applied.Append(applied).TimedOutOnly())
 }
+
+// What did not exist when it was to be deleted is counted apart.
+func TestSummaryCountsWhatDidNotExist(t *testing.T) {
+	s := progress.Summary{Results: []progress.Result{{State: progress.Deleted}, {State: progress.Deleted, Unchanged: true}, {State: progress.Ready, Unchanged: true}}}
+	require.Equal(t, 1, s.Absent())
+	require.Equal(t, 1, s.Unchanged())
+}

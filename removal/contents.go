@@ -28,7 +28,7 @@ func (r *removal) isContainer(i int) bool {
 // Namespace with protected contents is kept even with PruneNamespaces.
 func (r *removal) keptBecause(i int) string {
 	s := &r.steps[i]
-	if why := r.protection(s.live); why != "" || !s.ID.IsNamespace() || !r.PruneNamespaces {
+	if why := cmp.Or(r.protection(s.live), ownsReason(s.owns)); why != "" || !s.ID.IsNamespace() || !r.PruneNamespaces {
 		return why
 	}
 	var inside []object.ID
@@ -86,8 +86,11 @@ func (r *removal) contents() contents.Search {
 // protection returns why a live object must not be deleted; "" when it may be.
 func (m Remover) protection(live *unstructured.Unstructured) string {
 	why := ""
-	if protection := applyset.Protection(live); protection != "" && !m.Unprotected {
+	if protection := applyset.Protection(live, m.Removal); protection != "" && !m.Unprotected {
 		why = "its annotation " + protection + " protects it"
+	}
+	if record := applyset.Record(live); why == "" && record != "" {
+		why = "it is " + record
 	}
 	return cmp.Or(why, m.KeepReason(live))
 }

@@ -63,13 +63,15 @@ func (r *removal) delete(i int) {
 	s := &r.steps[i]
 	s.Cause = nil
 	cluster, kind, id, live := r.Cluster, s.kind, s.ID, s.live
-	options := kube.DeleteOptions{Unchanged: true, Foreground: hasDependents(s.ID), DryRun: r.DryRun}
+	options := kube.DeleteOptions{Unchanged: true, DryRun: r.DryRun}
+	hasDependents := ownsPods(id) || r.owners[live.GetUID()]
 	r.Queue = append(r.Queue, loop.Task{
 		Started: func() { r.steps[i].request.delivery.Start() },
 		Do: func(ctx context.Context) func() {
 			if err := r.Before(ctx, id); err != nil {
 				return func() { r.handleUnsent(i, err) }
 			}
+			options.Foreground = hasDependents && collectorCanRead(ctx, cluster, live)
 			err := cluster.Delete(ctx, kind, live, options)
 			return func() {
 				r.steps[i].request.delivery.Answered(err)
@@ -144,6 +146,7 @@ func (r *removal) handleAccepted(i int) {
 func (r *removal) inspect(i int) {
 	s := &r.steps[i]
 	look, id := r.contents(), s.ID
+	s.request.inspecting = true
 	r.Enqueue(func(ctx context.Context) func() {
 		found, err := look.OnlyDeletedWith(ctx, id)
 		return func() { r.handleInspection(i, found, err) }
@@ -152,9 +155,10 @@ func (r *removal) inspect(i int) {
 
 func (r *removal) handleInspection(i int, found []object.ID, err error) {
 	s := &r.steps[i]
+	s.request.inspecting = false
 	switch {
 	case s.state.Final():
-	case err != nil && kubeerr.RetryBudget(err) > 0:
+	case err != nil && kubeerr.RetryBudget(err) > 0 && !kubeerr.IsConversionFailure(err):
 		r.retryOrFail(i, err, func() { r.inspect(i) })
 	case err != nil || len(found) > 0:
 		r.finish(i, progress.Kept, contentsReason(found, err, r.anyway(s.ID)))
@@ -237,25 +241,12 @@ func (r *removal) handleConfirmation(i int, cause, err error) {
 	}
 }
 
-// hasDependents reports whether objects of a kind own others, which are then
-// deleted first: workloads, and custom resources, whose dependents are not
-// known. The deletion of other kinds does not wait for the garbage collector.
-func hasDependents(id object.ID) bool {
-	switch id.Group {
-	case "apps", "batch":
-		return true
-	case "":
-		return id.Kind == "ReplicationController"
-	}
-	return !object.IsNative(id.Group)
-}
-
 // isGoneImmediately reports whether an object is gone when its DELETE is answered:
 // it had no finalizers, and its kind has no graceful deletion.
 func (r *removal) isGoneImmediately(i int) bool {
 	s := &r.steps[i]
 	lingers := s.ID.IsCRD() || s.ID.Group == "" && (s.ID.Kind == "Pod" || s.ID.Kind == "Namespace")
-	return object.IsNative(s.ID.Group) && !lingers && !hasDependents(s.ID) && len(s.live.GetFinalizers()) == 0
+	return object.IsNative(s.ID.Group) && !lingers && !ownsPods(s.ID) && len(s.live.GetFinalizers()) == 0
 }
 
 // handleChange handles a change that a watch reported. Changes count only for the

@@ -1,9 +1,11 @@
 package removal
 
 import (
+	"github.com/ordapply/ordapply/ordering"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
@@ -19,8 +21,12 @@ func (r *removal) release(i int) {
 	}
 }
 
-// deletionDetail describes what blocks the deletion of an object.
+// deletionDetail describes what blocks the deletion of an object. The finalizer of a
+// deletion in foreground is this run's own.
 func deletionDetail(live *unstructured.Unstructured) string {
+	if names := live.GetFinalizers(); len(names) == 1 && names[0] == metav1.FinalizerDeleteDependents {
+		return "waiting until it and its dependents are gone"
+	}
 	return "waiting until it is gone" + kube.DeletionBlockers(live)
 }
 
@@ -94,7 +100,7 @@ func (r *removal) fail(i int, state progress.State, cause error) {
 	s.err = &progress.Error{Wave: r.plan.WaveTitle(r.first + s.Wave), Op: progress.OpDelete, ID: s.ID, Err: cause}
 	r.finish(i, state, cause.Error())
 	why := "it must be deleted after " + s.ID.String() + ", which could not be deleted"
-	r.order.EachBlocked(i, s.request.accepted(), func(n int) bool {
+	r.order.EachBlocked(i, func(g ordering.Gate) bool { return g == ordering.Applied && s.request.accepted() }, func(n int) bool {
 		if r.steps[n].state.Final() {
 			return false
 		}
@@ -119,6 +125,8 @@ func (r *removal) notDeletedReason(i int) string {
 	switch s := &r.steps[i]; {
 	case s.Cause != nil:
 		return explainDeletion(s.Cause).Error()
+	case s.request.inspecting:
+		return "its contents could not be read in time; no DELETE was sent"
 	case s.detail != "":
 		return s.detail
 	}

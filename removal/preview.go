@@ -15,6 +15,7 @@ import (
 // read counts as kept.
 func (m Remover) Kept(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) map[object.ID]string {
 	r := newRemoval(m.withDefaults(), order, live)
+	r.keepOwners(ctx)
 	kept := map[object.ID]string{}
 	for i := range r.steps { // by wave: the contents of a Namespace come before it
 		s := &r.steps[i]

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/gates"
@@ -28,6 +29,7 @@ type removal struct {
 	toStart   gates.Queue  // steps that wait for nothing any more
 	order     *gates.Graph // of the requests of the steps
 	watches   *watching.Watches
+	owners    map[types.UID]bool // of dependents that must be gone first, see dependents.go
 
 	waveState
 }
@@ -70,7 +72,7 @@ func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstruc
 	for i := range r.steps {
 		for _, need := range r.steps[i].After {
 			if n, ok := byID[need.ID]; ok && r.steps[n].Wave == r.steps[i].Wave {
-				r.order.Add(n, i, ordering.Applied)
+				r.order.Add(n, gates.Edge{To: i, Gate: ordering.Applied})
 			}
 		}
 	}
@@ -82,6 +84,8 @@ func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstruc
 func (r *removal) execute(ctx context.Context) (progress.Summary, error) {
 	r.StartWorkers(ctx, min(r.Workers, max(1, len(r.steps))))
 	r.startedAt = time.Now()
+	r.keepOwners(ctx)
+	r.findOwners(ctx)
 	if r.Timeout = loop.RunTimeout(ctx, r.Timeout); r.Timeout > 0 {
 		r.After(r.Timeout, func() { r.Stop(loop.ByRunTimeout) })
 	}

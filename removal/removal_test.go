@@ -195,7 +195,7 @@ func TestRemovalReportsFinalizers(t *testing.T) {
 		cluster.Ends[pod("held")] = memcluster.End{Never: true}
 		start := time.Now()
 		summary, err := removal.Remover{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), inWaves(wave(pod("held"), pod("other")), wave(secret("later"))), cluster.Found())
-		require.EqualError(t, err, "wave 1/2: delete Pod shop/held: not gone after 1m0s (wave timeout): waiting until it is gone (blocked by finalizers example.com/hold)")
+		require.EqualError(t, err, "wave 1/2: delete Pod shop/held: not gone after 1m0s (--wave-timeout): waiting until it is gone (blocked by finalizers example.com/hold)")
 		require.Equal(t, map[string]progress.State{"held": progress.TimedOut, "other": progress.Deleted, "later": progress.NotStarted}, states(summary))
 		require.True(t, summary.TimedOutOnly())
 		require.Equal(t, time.Minute, time.Since(start))
@@ -282,7 +282,7 @@ func TestRemovalTimeoutWhileADeleteIsOut(t *testing.T) {
 		cluster := memcluster.Holding(pod("slow"), secret("later"))
 		cluster.Ends[pod("slow")] = memcluster.End{Latency: 3 * time.Second}
 		summary, err := removal.Remover{Cluster: cluster, Timeout: time.Second}.Run(t.Context(), inWaves(wave(pod("slow")), wave(secret("later"))), cluster.Found())
-		require.ErrorContains(t, err, "the run timed out after 1s (run timeout); 1 resource left: Secret shop/later")
+		require.ErrorContains(t, err, "the run timed out after 1s (--timeout); 1 resource left: Secret shop/later")
 		require.Equal(t, progress.NotStarted, states(summary)["later"])
 		require.True(t, summary.TimedOutOnly())
 	})

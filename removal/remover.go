@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -47,9 +48,15 @@ type Remover struct {
 	// It is called again for an object that has changed. Objects that the
 	// annotations of applyset.Protection protect are kept in any case.
 	KeepReason func(live *unstructured.Unstructured) string
+	// Removal is why the objects are deleted, which decides what protects them;
+	// default: whatever protects from any removal.
+	Removal applyset.Removal
 	// Unprotected also deletes what the annotations of applyset.Protection
 	// protect.
 	Unprotected bool
+	// Stays lists live objects that are not deleted. What is their only owner is kept,
+	// because the garbage collector would delete them with it.
+	Stays []*unstructured.Unstructured
 	// Ignore reports which objects in a Namespace do not keep it, such as an
 	// apply set's own records. It is given the metadata only.
 	Ignore func(found *unstructured.Unstructured) bool

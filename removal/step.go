@@ -7,6 +7,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/progress"
 )
@@ -16,6 +17,7 @@ type removeStep struct {
 	ordering.DeletionStep
 	live *unstructured.Unstructured // as last seen; nil when it did not exist
 	kind kube.Kind
+	owns object.ID // an object that stays, and that the garbage collector would delete with it
 	outcome
 	request       deletion
 	loop.Attempts // that failed
@@ -34,6 +36,7 @@ type outcome struct {
 // deletion is how far the DELETE of a step is.
 type deletion struct {
 	delivery   loop.Delivery
+	inspecting bool      // the contents are being read, before the DELETE is sent
 	acceptedAt time.Time // when the API server had accepted it; zero before
 }
 

@@ -40,7 +40,7 @@ type Stack struct {
 // that are not in the stream.
 type Application struct {
 	Name      string       `json:"name" doc:"The application's name."`
-	DependsOn []string     `json:"dependsOn" doc:"The applications that must be healthy first: of this stack by name, of another as stack/application."`
+	DependsOn []string     `json:"dependsOn" doc:"The applications that must be healthy first: of this stack by name, of another as stack/application. The name of a stack means all of its applications."`
 	Timeout   string       `json:"timeout" doc:"How long the application may take, such as 5m." values:"a duration such as 90s or 5m"`
 	Health    []HealthRule `json:"health" doc:"When resources of the application are ready."`
 	Optional  bool         `json:"optional" doc:"The application may select nothing in the stream."`

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/ordapply/ordapply/internal/yamltext"
 )
 
 // fromData converts a ConfigMap's data to the fields of a SortOrder. kpt passes
@@ -56,7 +58,11 @@ func (d *decoder) fromText(tree map[string]any, name, text string) {
 		return
 	}
 	var value any
-	if err := yaml.UnmarshalStrict([]byte(text), &value); err != nil {
+	body, err := yamltext.ToJSON([]byte(text))
+	if err == nil {
+		err = yaml.Unmarshal(body, &value)
+	}
+	if err != nil {
 		d.problems.add("data."+name, "is not valid YAML: %s", yamlReason(err))
 		delete(tree, name)
 		return

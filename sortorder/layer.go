@@ -18,6 +18,7 @@ type Layer struct {
 	Applied   bool          // later layers wait until it is applied instead of ready
 	Timeout   time.Duration // how long it may take to become ready; 0 if not set
 	Unmatched bool          // the layer for unmatched resources
+	Listed    bool          // Unmatched, and the order says where such resources go
 }
 
 // layerGraph holds the direct needs of each layer before ranks are assigned.

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/internal/toolkeys"
+	"github.com/ordapply/ordapply/internal/yamltext"
 )
 
 // Default returns the order without a configuration: no selectors, the legacy
@@ -54,7 +55,7 @@ func readDocument(document []byte) (map[string]any, error) {
 	if moreThanOne(document) {
 		return nil, Problems{{Message: "holds more than one YAML document: a SortOrder is one object, in a file of its own"}}
 	}
-	raw, err := yaml.YAMLToJSONStrict(document)
+	raw, err := yamltext.ToJSON(document)
 	if err != nil {
 		return nil, Problems{{Message: "is not valid YAML: " + yamlReason(err)}}
 	}
@@ -183,7 +184,9 @@ func (o *Order) compileLayers(changes []layerSpec, problems *Problems) {
 	o.Layers, o.layerOf = make([]Layer, len(entries)), ranks
 	for i, s := range entries {
 		layer := Layer{Name: s.layer, Rank: ranks[i], Applied: s.applied, Timeout: s.timeout, Unmatched: s.unmatched}
-		if len(changes) > 0 || graph.restInside(entries, ranks) {
+		inside := graph.restInside(entries, ranks)
+		layer.Listed = s.unmatched && (inside || o.placesRest(changes))
+		if len(changes) > 0 || inside {
 			layer.Needs = graph.closure(i, ranks)
 		}
 		if s.unmatched {
@@ -191,6 +194,13 @@ func (o *Order) compileLayers(changes []layerSpec, problems *Problems) {
 		}
 		o.Layers[ranks[i]] = layer
 	}
+}
+
+// placesRest reports whether the order says where the rest goes: in sortOrder or in
+// layers.
+func (o *Order) placesRest(changes []layerSpec) bool {
+	return slices.ContainsFunc(o.selectors, func(s selector) bool { return s.unmatched }) ||
+		slices.ContainsFunc(changes, func(c layerSpec) bool { return c.Name == unmatchedLayer })
 }
 
 // restInside reports whether layers come after the rest. Resources of the rest
@@ -213,6 +223,8 @@ func (o *Order) checkEntries(entries []selector, problems *Problems) {
 		switch {
 		case s.unmatched && rest < i:
 			problems.add(o.path(i)+".unmatched", "is already set in %s: only one entry may have it", o.path(rest))
+		case before >= 0 && s.text == entries[before].text && s.text != "":
+			problems.add(o.path(i), "(%s) can never match: %s selects the same; remove it, or %s", s.text, o.path(before), o.path(before))
 		case before >= 0 && s.layer != "":
 			problems.add(o.path(i), "has the layer name %q, like %s: give one of them another layer name", s.layer, o.path(before))
 		case rest < 0 && s.layer == unmatchedLayer:

@@ -107,6 +107,9 @@ func layerLines(order *sortorder.Order, archive map[string]string) string {
 		if l.Needs != nil {
 			fmt.Fprintf(&b, " needs [%s]", strings.Join(l.Needs, " "))
 		}
+		if l.Listed {
+			b.WriteString(" listed")
+		}
 		if l.Applied {
 			b.WriteString(" gate applied")
 		}

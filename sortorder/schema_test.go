@@ -85,7 +85,7 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 // cannot express: combinations of fields, or the format of a string.
 func beyondASchema() []string {
 	return []string{
-		"duplicate_keys", "no_yaml", "two_documents", "kep_later_selector_is_contained", "layer_cycle", "one_layer_name_twice",
+		"duplicate_keys", "no_yaml", "two_documents", "kep_later_selector_is_contained", "layer_cycle", "one_layer_name_twice", "one_selector_twice",
 		"shadow_by_one", "shadow_by_several", "unmatched_twice",
 	}
 }

@@ -39,6 +39,16 @@ func (t typeOrder) compare(a, b *sortKey) int {
 	return t.tie(a, b)
 }
 
+// CompareTypes returns the comparison of the default type order, kustomize's: by kind,
+// then by namespace and name.
+func CompareTypes() func(a, b object.ID) int {
+	legacy := typeOrder{ranks: ranks(legacyKinds()), tie: compareLegacy}
+	return func(a, b object.ID) int {
+		x, y := legacy.key(object.Meta{ID: a}), legacy.key(object.Meta{ID: b})
+		return legacy.compare(&x, &y)
+	}
+}
+
 // kindLists are the kinds that a type order puts first and last.
 type kindLists struct{ first, last []string }
 

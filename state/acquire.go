@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/ordapply/ordapply/internal/kubeerr"
@@ -12,6 +13,12 @@ import (
 func (r *Run) acquireInRecordsNamespace(ctx context.Context) (context.Context, func(), error) {
 	for {
 		held, release, err := r.acquireLock(ctx)
+		if gone, is := errors.AsType[*homeError](err); is && !gone.terminating && gone.recorded && r.mayReplaceHome() {
+			if r.Namespace, err = r.replaceHome(ctx, r.TakeOver); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
 		if err != nil || r.Parent.Namespace != "" {
 			return held, release, err
 		}
@@ -31,6 +38,13 @@ func (r *Run) acquireInRecordsNamespace(ctx context.Context) (context.Context, f
 	}
 }
 
+// homeError returns the error for a home that is not in the stream and does not exist, or
+// is terminating.
+func (r *Run) homeError(ctx context.Context, terminating bool) error {
+	set, err := r.open(ctx, r.TakeOver)
+	return &homeError{set: r.Parent, home: r.Namespace, terminating: terminating, recorded: err == nil && set.Home() != ""}
+}
+
 // acquireLock takes the lock in the namespace of the records as far as it is known. If
 // that Namespace is in the stream and does not exist yet, it is applied first: by then
 // all other checks have passed.
@@ -40,9 +54,17 @@ func (r *Run) acquireLock(ctx context.Context) (context.Context, func(), error) 
 	if kubeerr.MissingNamespace(err) == "" && !kubeerr.IsNamespaceTerminating(err) {
 		return held, release, err
 	}
+	if r.Applier.NewNamespace == r.Namespace && !kubeerr.IsNamespaceTerminating(err) {
+		if err := r.Applier.MakeNamespace(ctx, r.Plan); err != nil {
+			return nil, nil, err
+		}
+		if held, release, err = lock.Acquire(ctx, r.LockTimeout); kubeerr.MissingNamespace(err) == "" {
+			return held, release, err
+		}
+	}
 	id := object.ID{Kind: "Namespace", Name: r.Namespace}
 	if _, ours := r.Stream.Objects[id]; !ours {
-		return nil, nil, r.recordsNamespaceError(kubeerr.IsNamespaceTerminating(err))
+		return nil, nil, r.homeError(ctx, kubeerr.IsNamespaceTerminating(err))
 	}
 	if err := r.Applier.MembershipErrors(ctx, r.Plan, r.Stream.Objects); err != nil {
 		return nil, nil, err

@@ -28,6 +28,9 @@ func Open(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id 
 // History is the revisions of an apply set.
 type History = history.History
 
+// Vouchers are the revisions that the parent of a set vouches for; Set.Vouchers returns them.
+type Vouchers = history.Vouchers
+
 // Revision is a stream that was applied, with the order in which it was applied.
 type Revision = history.Revision
 
@@ -36,6 +39,24 @@ type Origin = history.Origin
 
 // RunTimes is how long a run took.
 type RunTimes = track.RunTimes
+
+// Record is what the run of a revision did.
+type Record = history.Record
+
+// Outcome is how the run of a revision ended.
+type Outcome = history.Outcome
+
+// Keep says which values of Secrets a history keeps.
+type Keep = history.Keep
+
+// The values of Keep.
+const (
+	KeepInNamespace = history.KeepInNamespace
+	KeepNone        = history.KeepNone
+)
+
+// RollbackTarget is where a rollback goes.
+type RollbackTarget = history.RollbackTarget
 
 // Entry is one revision of a listing.
 type Entry = history.Entry

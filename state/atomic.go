@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -29,7 +30,7 @@ func (r Run) brokenStacks(s apply.Summary) []AtomicStack {
 			if !stack.Resources[result.ID] {
 				continue
 			}
-			whole = whole && (result.State == apply.Ready || result.State == apply.Applied)
+			whole = whole && (result.State == apply.Ready || result.State == apply.Applied) && !result.Unready
 			changed = changed || !result.Sent.IsZero() && !result.Unchanged
 		}
 		if !whole && changed {
@@ -60,7 +61,10 @@ func (r Run) undoStacks(ctx context.Context, tried attempt) error {
 	}
 	part := tried.restrictedTo(stacks)
 	out := r.goBack(ctx, part,
-		func() (apply.Summary, error) { return r.removeCreated(ctx, tried.set, part.created(nil)) },
+		func() (apply.Summary, error) {
+			deleted, err := r.removeCreated(ctx, tried.set, part.created(nil))
+			return deleted, errors.Join(err, r.releaseAdopted(ctx, tried.set, part.adopted(nil)))
+		},
 		func(before *Revision) (apply.Summary, error) { return r.restore(ctx, before, part, names) })
 	out.Stacks = names
 	return out
@@ -84,7 +88,7 @@ func (r Run) restore(ctx context.Context, before *Revision, part attempt, stacks
 	var summary apply.Summary
 	if len(plan.Steps) > 0 {
 		applier := r.Applier
-		applier.Begin = nil // the run has begun already
+		applier.Begin, applier.GoingBack = nil, true // the run has begun already
 		var err error
 		if summary, err = applier.Run(ctx, plan, before.Objects()); err != nil {
 			return summary, err
@@ -92,7 +96,7 @@ func (r Run) restore(ctx context.Context, before *Revision, part attempt, stacks
 	}
 	r.OnRemoving, r.undone.removeAfter = r.OnPruning, plan
 	deleted, err := r.removeCreated(ctx, part.set, part.created(before))
-	return summary.Append(deleted), err
+	return summary.Append(deleted), errors.Join(err, r.releaseAdopted(ctx, part.set, part.adopted(before)))
 }
 
 // AtomicStacks returns the atomic stacks of a plan, with their resources.

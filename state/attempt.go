@@ -3,9 +3,30 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/history"
+	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/progress"
 )
+
+// attempt is the execution of a run under the lock.
+type attempt struct {
+	set       *Set
+	record    *record
+	revision  int // number of its own revision
+	began     bool
+	operation hooks.Operation
+	summary   apply.Summary
+	failure   error // of applying and pruning
+	pruned    bool  // something was pruned, and the prune failed: the run cannot be undone any more
+	cleaned   bool  // no member is left that the stream does not contain
+	did       history.Record
+}
 
 // apply does the part that requires the lock, or a dry run without it.
 func (r Run) apply(ctx context.Context) (apply.Summary, error) {
@@ -28,60 +49,164 @@ func (r Run) apply(ctx context.Context) (apply.Summary, error) {
 // recorded.
 func (r Run) attempt(ctx context.Context) (attempt, error) {
 	set, err := r.openRecovered(ctx, r.Applier.DryRun)
+	if err == nil {
+		err = r.checkEmptyPrune(ctx, set)
+	}
 	if err != nil {
 		return attempt{}, err
 	}
 	if remark := set.RecoveryNote(); remark != "" {
 		r.OnNote(remark)
 	}
-	tried := attempt{set: set}
-	record, checked := r.record(set), r.check
-	var before []Entry // the history before the run, read only when there are hooks
-	r.Applier.Begin = func(ctx context.Context) error {
+	tried := attempt{set: set, record: r.record(set)}
+	r.begins(&tried)
+	around := r.around(&tried)
+	r.Applier.First, r.Applier.Within, r.Applier.Then = around.Pre, around.Within, around.Next
+	applier := r.Applier
+	applier.Events = tried.record.follow(applier.Events)
+	tried.summary, tried.failure = applier.Run(ctx, r.Plan, r.Stream.Objects)
+	last := []func() error{
+		func() error { return r.endWithDeletion(ctx, &tried) },
+		func() error { return around.Post(ctx, tried.summary) },
+	}
+	if slices.ContainsFunc(tried.summary.Results, func(result apply.Result) bool { return result.Unready }) {
+		slices.Reverse(last) // nothing is deleted before all is ready
+	}
+	for _, do := range last {
+		if tried.failure == nil {
+			tried.failure = do()
+		}
+	}
+	if err := around.Fail(ctx, tried.failure); err != nil {
+		tried.failure = errors.Join(tried.failure, err)
+	}
+	tried.summary = around.WithHookResults(tried.summary)
+	tried.revision, tried.did = tried.record.number, tried.record.outcome(tried)
+	tried.did.Failure, tried.did.Pruned = r.reasonOf(tried.failure), tried.cleaned
+	return tried, tried.record.end(ctx, tried)
+}
+
+// begins makes the run store its revision, and widen the set, before its first write.
+func (r *Run) begins(tried *attempt) {
+	checked, set, record := r.check, tried.set, tried.record
+	record.history.Vouch = func(ctx context.Context, number int, next history.Vouchers) error {
+		if err := set.MigrateMembers(ctx, r.Applier.Manager); err != nil {
+			return err
+		}
+		record.history.Vouchers = next
+		return set.Vouch(ctx, number, next, r.members())
+	}
+	record.history.Remember = set.Remember
+	recreated := map[object.ID]bool{}
+	if r.Metadata.Revision.Rollback > 0 {
+		r.Applier.MayRecreate = func(id object.ID) bool { return recreated[id] }
+	}
+	r.Applier.Begin = func(ctx context.Context, existing []progress.Existing) error {
 		if err := checked(ctx); err != nil {
 			return err
 		}
-		if len(r.Stream.Hooks) > 0 {
-			var err error
-			if before, err = r.history().List(ctx); err != nil {
-				return err
+		if err := record.read(ctx, set.ManagedBy()); err != nil {
+			return err
+		}
+		var err error
+		if tried.operation, err = r.operation(ctx, set, record.entries(), existing); err != nil {
+			return err
+		}
+		notes, err := r.takeFrom(ctx, set, r.adopted(ctx, existing))
+		if err != nil {
+			return err
+		}
+		for _, note := range notes {
+			r.OnNote(note)
+		}
+		intent := planned(existing, record.entries(), r.Stream.Objects)
+		intent.Operation = tried.operation
+		for _, e := range record.entries() { // what is undone may have been recreated
+			if e.Number > r.Metadata.Revision.Rollback {
+				for _, id := range e.Record().Recreated {
+					recreated[id] = true
+				}
 			}
 		}
-		if err := record.begin(ctx); err != nil {
+		if err := record.begin(ctx, intent); err != nil {
 			return err
+		}
+		for _, note := range record.stored.Unvouched() {
+			r.OnNote(note)
+		}
+		if newest := record.stored.Newest(); newest == nil || newest.Number < record.number {
+			r.noteIfAny(record.keepingNote())
 		}
 		r.OnLastRun(record.stored.LastTimes())
 		set.SetRevision(record.number)
 		if err := set.MigrateMembers(ctx, r.Applier.Manager); err != nil {
 			return err
 		}
-		err := set.Widen(ctx, r.members())
+		err = set.Widen(ctx, r.members())
 		tried.began = err == nil
 		return err
 	}
-	around := r.around(set, &before)
-	r.Applier.First = around.Pre
-	applier := r.Applier
-	applier.Events = record.follow(applier.Events)
-	tried.summary, tried.failure = applier.Run(ctx, r.Plan, r.Stream.Objects)
-	if tried.failure == nil {
-		var deleted apply.Summary
-		deleted, tried.failure = r.deleteObsolete(ctx, set)
-		tried.summary = tried.summary.Append(deleted)
+}
+
+func (r Run) noteIfAny(text string) {
+	if text != "" {
+		r.OnNote(text)
 	}
-	if tried.failure == nil {
-		tried.failure = around.Post(ctx)
-	}
-	tried.summary = around.WithHookResults(tried.summary)
-	tried.revision = record.number
-	return tried, record.end(ctx, tried.summary.Took, tried.failure)
+}
+
+// endWithDeletion deletes what is obsolete, and adds that to the summary.
+func (r Run) endWithDeletion(ctx context.Context, tried *attempt) error {
+	deleted, err := r.deleteObsolete(ctx, tried)
+	tried.summary = tried.summary.Append(deleted)
+	tried.pruned = tried.pruned && err != nil // a failed hook after the prune is undone, as in Helm
+	return err
 }
 
 // deleteObsolete deletes what is to be deleted when all of the stream is ready.
-func (r Run) deleteObsolete(ctx context.Context, set *Set) (apply.Summary, error) {
+func (r Run) deleteObsolete(ctx context.Context, tried *attempt) (apply.Summary, error) {
 	if r.Prune {
-		return r.prune(ctx, set)
+		adopted := r.adoptions(tried.record.entries())
+		summary, complete, err := r.prune(ctx, tried.set, adopted)
+		tried.cleaned = complete
+		for _, result := range summary.Results {
+			tried.pruned = tried.pruned || result.State != apply.Kept && result.State != apply.NotStarted
+		}
+		if err == nil {
+			tried.record.released = slices.DeleteFunc(slices.Collect(maps.Keys(adopted.ByID)), func(id object.ID) bool {
+				return r.Stream.Objects[id] != nil // the run adopted it again
+			})
+		}
+		return summary, err
 	}
 	r.OnRemoving, r.undone.removeAfter = r.OnPruning, r.Plan
-	return r.removeCreated(ctx, set, r.undone.created)
+	deleted, err := r.removeCreated(ctx, tried.set, r.undone.created)
+	return deleted, errors.Join(err, r.releaseAdopted(ctx, tried.set, r.undone.adopted))
+}
+
+// adoptions returns what the run releases instead of pruning it: what earlier runs adopted
+// without becoming ready; a rollback also what was adopted since the revision that it goes
+// back to.
+func (r Run) adoptions(entries []Entry) history.Adoptions {
+	out := history.Undeployed(entries)
+	if to := r.Metadata.Revision.Rollback; to > 0 {
+		out = out.With(history.AdoptedSince(entries, to))
+	}
+	return out
+}
+
+// releaseAdopted releases objects that a run adopted. A member of another set is given
+// back.
+func (r Run) releaseAdopted(ctx context.Context, set *Set, adopted []history.Adopted) error {
+	if ctx.Err() != nil {
+		return nil // the lock was lost, or the run interrupted
+	}
+	var errs []error
+	for _, a := range adopted {
+		if err := set.GiveBack(ctx, a); err != nil {
+			errs = append(errs, err)
+		} else if a.Set != "" {
+			r.OnNote(fmt.Sprintf("%s is a member of apply set %s again, with the values of this run: apply that set again to restore its own", a.ID, a.Set))
+		}
+	}
+	return errors.Join(errs...)
 }

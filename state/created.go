@@ -9,35 +9,41 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/history"
 	"github.com/ordapply/ordapply/internal/ownership"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// attempt is the execution of a run under the lock.
-type attempt struct {
-	set      *Set
-	revision int // number of its own revision
-	began    bool
-	summary  apply.Summary
-	failure  error // of applying and pruning
-}
-
 // created returns the resources that the run created, or may have created by
-// a PATCH without an answer, and that are not in a revision.
+// a PATCH without an answer, and that are not in a revision. Without a revision, these are
+// also the ones that earlier runs created, which failed or were killed.
 func (a attempt) created(before *Revision) []apply.Result {
-	return a.outside(before, func(r apply.Result) bool {
+	earlier := map[object.ID]history.Created{}
+	if before == nil && a.record != nil {
+		earlier = createdBy(a.record.entries())
+	}
+	out := a.outside(before, func(r apply.Result) bool {
+		_, is := earlier[r.ID]
 		unanswered := r.Absent && !r.Sent.IsZero() && r.Applied.IsZero()
-		return r.Created != "" || unanswered
+		return r.Created != "" || unanswered || is && r.Member
 	})
+	for i, r := range out {
+		if r.Created == "" {
+			out[i].Created = earlier[r.ID].UID
+		}
+	}
+	return out
 }
 
-// left returns the resources that the run changed without creating them, and
+// left returns the resources that the run changed, that no run of the set created, and
 // that are not in a revision.
 func (a attempt) left(before *Revision) []object.ID {
+	created := idsOf(a.created(before))
 	return idsOf(a.outside(before, func(r apply.Result) bool {
 		changed := !r.Applied.IsZero() && !r.Unchanged && r.State != apply.Deleted
-		return changed && r.Created == ""
+		return changed && !slices.Contains(created, r.ID)
 	}))
 }
 
@@ -66,22 +72,13 @@ func idsOf(results []apply.Result) []object.ID {
 	return ids
 }
 
-// unlabelAdopted removes the set's label from what the failed run adopted. Otherwise a
-// later prune, or the deletion of the set, would delete it.
-func (r Run) unlabelAdopted(ctx context.Context, tried attempt, before *Revision) error {
-	if ctx.Err() != nil {
-		return nil // the lock was lost, or the run interrupted
+// adopted returns what the run adopted and is not in a revision.
+func (a attempt) adopted(before *Revision) []history.Adopted {
+	held, own := before.IDs(), map[object.ID]bool{}
+	for _, r := range a.summary.Results {
+		own[r.ID] = true
 	}
-	var errs []error
-	for _, result := range tried.notCreated(before) {
-		if !result.Adopted {
-			continue // it may have been a member, or may have been created
-		}
-		if err := tried.set.Unlabel(ctx, result.ID); err != nil {
-			errs = append(errs, fmt.Errorf("release %s, which the failed run adopted: %w", result.ID, err))
-		}
-	}
-	return errors.Join(errs...)
+	return slices.DeleteFunc(slices.Clone(a.did.Adopted), func(one history.Adopted) bool { return one.Carried || held[one.ID] || !own[one.ID] })
 }
 
 // removeCreated deletes what a failed run created, in reverse order. Objects
@@ -95,9 +92,9 @@ func (r Run) removeCreated(ctx context.Context, set *Set, created []apply.Result
 	for _, result := range created {
 		wanted = append(wanted, ordering.Resource{Meta: object.Meta{ID: result.ID}})
 	}
-	found, err := apply.Find(ctx, r.Cluster, wanted)
-	if err != nil {
-		return apply.Summary{}, fmt.Errorf("find the objects that the failed run created: %w", err)
+	found, unread := apply.Find(ctx, r.Cluster, wanted) // the others are deleted
+	if unread != nil {
+		unread = fmt.Errorf("find the objects that the failed run created: %w", unread)
 	}
 	gone := map[object.ID]*unstructured.Unstructured{}
 	for _, result := range created {
@@ -109,8 +106,9 @@ func (r Run) removeCreated(ctx context.Context, set *Set, created []apply.Result
 			gone[result.ID] = live
 		}
 	}
-	return memberDeletion{
-		set: set, history: r.history(), remover: r.Remover, keepReason: r.essentialNamespaceReason,
-		applyPlan: r.undone.removeAfter, onPlanned: func(order *ordering.Deletion) { r.OnRemoving(order.Plan()) },
+	summary, err := memberDeletion{
+		set: set, history: r.history(set), remover: r.Remover, removal: applyset.Prune, keepReason: r.essentialNamespaceReason,
+		applyPlan: r.undone.removeAfter, onPlanned: func(order *ordering.Deletion) { r.OnRemoving(order.Plan()) }, alsoDeleted: r.undone.alsoDeleted,
 	}.run(ctx, gone)
+	return summary, errors.Join(unread, err)
 }

@@ -39,6 +39,7 @@ func (r Run) withDefaults() Run {
 		r.Applier.Membership.Adopt = apply.AdoptAny
 		r.Applier.Membership.PreviousManagers = append(r.Applier.Membership.PreviousManagers, "kubectl")
 	}
+	r.Applier.GoingBack = r.Metadata.Revision.Rollback > 0
 	r.SetRef, r.Callbacks = r.SetRef.withDefaults(), r.Callbacks.withDefaults()
 	return r
 }
@@ -50,6 +51,9 @@ func (c Callbacks) withDefaults() Callbacks {
 	}
 	if c.OnLastRun == nil {
 		c.OnLastRun = func(RunTimes) {}
+	}
+	if c.OnNotUndone == nil {
+		c.OnNotUndone = func(int, string) {}
 	}
 	if c.OnPruning == nil {
 		c.OnPruning = ignorePlan
@@ -63,18 +67,44 @@ func (c Callbacks) withDefaults() Callbacks {
 	return c
 }
 
-// openRecovered reads the set and recovers it when its parent was deleted or edited by hand.
+// openRecovered reads the set and recovers it when its parent was deleted or edited by hand,
+// with its history or without. It returns an error when the run would move members.
 // A dry run may lack the permission to read the history.
 func (r Run) openRecovered(ctx context.Context, mayLackHistory bool) (*Set, error) {
 	set, err := r.open(ctx, r.TakeOver)
 	if err != nil {
 		return nil, err
 	}
-	if err = set.Recover(ctx, r.history()); mayLackHistory && apierrors.IsForbidden(err) {
+	if err = set.Recover(ctx, r.history(set)); mayLackHistory && apierrors.IsForbidden(err) {
 		err = nil
 	}
-	return set, err
+	if err != nil {
+		return nil, err
+	}
+	if !set.Known() {
+		set.FindLost(ctx)
+	}
+	return set, r.checkMoves(ctx, set)
 }
 
-// members returns the IDs of the stream's resources.
-func (r Run) members() []object.ID { return slices.Collect(maps.Keys(r.Stream.Objects)) }
+// members returns the IDs of the stream's resources. A kind that is not served yet may turn
+// out to be namespaced: its objects without a namespace are then in that of the run.
+func (r Run) members() []object.ID {
+	ids := slices.Collect(maps.Keys(r.Stream.Objects))
+	for id, manifest := range r.Stream.Objects {
+		kind, served := r.Cluster.Kind(manifest.GroupVersionKind())
+		if id.Namespace == "" && r.Applier.Namespace != "" && (!served || kind.Namespaced) {
+			id.Namespace = r.Applier.Namespace
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// contains reports whether the stream contains a live member: under its ID, or without a
+// namespace because that was decided during the run.
+func (r Run) contains(id object.ID) bool {
+	bare := id
+	bare.Namespace = ""
+	return r.Stream.Objects[id] != nil || id.Namespace == r.Applier.Namespace && r.Stream.Objects[bare] != nil
+}

@@ -4,52 +4,65 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/history"
 	"github.com/ordapply/ordapply/internal/hookrun"
 	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // hookedDeletion runs the hooks of a set that is deleted.
 type hookedDeletion struct {
 	runner  hookrun.Runner
-	hooks   hooks.Hooks // of the revision that was deployed last
+	hooks   hooks.Hooks // of the revision that was deployed last; none where nothing is uninstalled
 	all     hooks.Hooks // of all revisions
 	results []apply.Result
+	entries []Entry // the revisions, oldest first
+	begun   bool    // an earlier deletion of the set ran the hooks before it
+	records History
 }
 
 // hooked finds the hooks of a set: those that run are of the revision that was deployed
 // last, or of the newest where none ever was.
 func (d SetDeletion) hooked(ctx context.Context, set *Set) (*hookedDeletion, error) {
-	out := &hookedDeletion{}
-	if d.Hooks == nil {
-		return out, nil
-	}
-	entries, err := d.history().List(ctx)
+	out := &hookedDeletion{records: d.history(set)}
+	entries, err := out.records.List(ctx)
 	if err != nil {
 		return nil, err
 	}
+	out.entries = history.Current(entries)
+	if d.Hooks == nil {
+		return out, nil
+	}
 	out.runner = hookrun.Runner{Applier: *d.Hooks, Owner: set.Parent.SetID(), Events: d.Hooks.Events}
 	out.runner.Applier.Manager = set.Parent.Manager("ordapply")
-	ruling := history.LastDeployed(entries)
-	if ruling == nil && len(entries) > 0 {
-		ruling = &entries[len(entries)-1]
+	ruling := history.LastDeployed(out.entries)
+	if ruling == nil && len(out.entries) > 0 {
+		ruling = &out.entries[len(out.entries)-1]
 	}
-	revisions, err := d.history().Hooks(ctx, entries)
+	if n := len(entries); n > 0 {
+		out.begun = entries[n-1].Record().Deletion
+	}
+	needed := 0
+	if ruling != nil {
+		needed = ruling.Number
+	}
+	revisions, err := out.records.Hooks(ctx, entries, needed)
 	for _, r := range revisions {
 		out.all = append(out.all, r.Hooks...)
-		if r.Number == ruling.Number {
+		if ruling != nil && r.Number == ruling.Number {
 			out.hooks = r.Hooks
 		}
 	}
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return out, out.runner.CheckServed(ctx, out.all)
 }
 
 // remarks lists the hooks that run, for the plan of the deletion.
@@ -64,42 +77,69 @@ func (d *hookedDeletion) remarks() []string {
 }
 
 // made reports whether one of the set's hooks left an object, which is then deleted
-// after the members. A copy of it under another name does not count.
+// after the members.
 func (d *hookedDeletion) made(found *unstructured.Unstructured) bool {
-	id := apply.Meta(found).ID
-	return d.runner.IsOwn(found) && slices.ContainsFunc(d.all, func(hook hooks.Hook) bool { return hook.ID == id })
+	return d.runner.WillRemove(d.all, found)
+}
+
+// uninstalls drops the hooks that run where no member is going to be deleted: the members
+// moved to another set, were deleted without it, were only adopted by runs that failed, or
+// are protected. A deletion that is resumed has begun.
+func (d *hookedDeletion) uninstalls(members Members) {
+	adopted, deletes := history.Undeployed(d.entries), d.begun
+	for id, live := range members.Live {
+		_, releases := adopted.Of(id)
+		deletes = deletes || !releases && applyset.Protection(live, applyset.Delete) == ""
+	}
+	if !deletes {
+		d.hooks = nil
+	}
 }
 
 // before runs the hooks before the members are deleted.
 func (d *hookedDeletion) before(ctx context.Context) error {
+	if len(d.hooks.Of(hooks.PreDelete))+len(d.hooks.Of(hooks.PostDelete)) == 0 {
+		return nil
+	}
+	if err := d.records.BeginDeletion(ctx); err != nil {
+		return err
+	}
 	results, err := d.runner.Run(ctx, hooks.PreDelete, d.hooks)
 	d.results = append(d.results, results...)
 	return err
 }
 
-// after runs the hooks after the members are gone, and deletes what hooks left. Those
-// that lived in a Namespace which was a member cannot run any more.
+// after runs the hooks after the members are gone, and deletes what hooks left. In a
+// Namespace that was a member, nothing is left, nor may the account be able to look.
 func (d *hookedDeletion) after(ctx context.Context, members apply.Summary) error {
-	gone := map[string]bool{}
-	for _, r := range members.Results {
-		if r.ID.GroupKind() == "Namespace" && r.State == apply.Deleted {
-			gone[r.ID.Name] = true
-		}
-	}
-	left := func(hook hooks.Hook) bool { return gone[hook.Namespace] && hook.Namespace != "" }
-	for _, hook := range d.hooks.Of(hooks.PostDelete) {
-		if left(hook) && d.runner.Events != nil {
-			d.runner.Events(apply.Event{Time: time.Now(), Op: apply.OpApply, ID: hook.ID, Hook: &progress.Hook{Event: string(hooks.PostDelete)}, State: apply.Skipped, Detail: "its Namespace was a member of the set and is deleted"})
-		}
-	}
-	results, err := d.runner.Run(ctx, hooks.PostDelete, slices.DeleteFunc(slices.Clone(d.hooks), left))
+	results, err := d.runner.Run(ctx, hooks.PostDelete, d.hooks)
 	d.results = append(d.results, results...)
 	if err != nil {
 		return err
 	}
-	results, err = d.runner.RemoveLeftovers(ctx, slices.DeleteFunc(slices.Clone(d.all), left))
+	left := hooks.Hooks(slices.DeleteFunc(slices.Clone(d.all), func(hook hooks.Hook) bool {
+		return slices.ContainsFunc(members.Results, func(r apply.Result) bool {
+			return r.ID.IsNamespace() && r.ID.Name == hook.Namespace && r.State == apply.Deleted
+		})
+	}))
+	others, err := d.records.OfOtherSets(ctx, namespacesOf(left))
+	if err != nil {
+		return err
+	}
+	results, err = d.runner.RemoveLeftovers(ctx, left, others)
 	d.results = append(d.results, results...)
 	return err
+}
+
+// namespacesOf returns the namespaces of hooks, each once.
+func namespacesOf(all hooks.Hooks) []string {
+	var out []string
+	for _, hook := range all {
+		if !slices.Contains(out, hook.Namespace) && hook.Namespace != "" {
+			out = append(out, hook.Namespace)
+		}
+	}
+	return out
 }
 
 // summed returns the summary of the deletion with the results of the hooks.
@@ -120,7 +160,7 @@ func LeftHooks(ctx context.Context, cluster kube.Cluster, h History) ([]LeftHook
 	if err != nil {
 		return nil, err
 	}
-	revisions, err := h.Hooks(ctx, entries)
+	revisions, err := h.Hooks(ctx, entries, 0)
 	if err != nil {
 		return nil, err
 	}

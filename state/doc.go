@@ -10,6 +10,7 @@
 //	}
 //	summary, err := run.Do(ctx) // takes the lock, applies, prunes, and records a revision
 //
-//	history := state.History{Cluster: cluster, Parent: applyset.Parent{ID: secret}}
+//	set, err := state.Open(ctx, cluster, run.Kind, secret, false)
+//	history := state.History{Cluster: cluster, Parent: set.Parent, Vouchers: set.Vouchers()}
 //	revision, err := history.Last(ctx, state.Deployed)
 package state

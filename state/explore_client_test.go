@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -35,6 +36,8 @@ type request struct {
 	grant  chan verdict
 	born   int // number of requests that were carried out before it was sent
 	text   string
+
+	podFails bool // of the Job that it applies
 }
 
 // verdict is the outcome of a request.
@@ -50,7 +53,7 @@ const (
 var errCrashed = errors.New("the run was killed")
 
 func (q *request) isWrite() bool {
-	return !slices.Contains([]string{"get", "list", "discover"}, q.verb)
+	return !slices.Contains([]string{"get", "list", "discover", "dry-run"}, q.verb)
 }
 
 func (q *request) isOf(resource string) bool { return q.kind.Resource.Resource == resource }
@@ -86,17 +89,22 @@ func (q *request) labelled() string {
 
 // ask sends one request when it is its turn.
 func ask[T any](ctx context.Context, c *client, q request, do func() (T, error)) (answer T, err error) {
+	return askWith(ctx, c, &q, do)
+}
+
+// askWith does the same with a request that its caller reads afterwards.
+func askWith[T any](ctx context.Context, c *client, q *request, do func() (T, error)) (answer T, err error) {
 	q.actor = c.actor
-	how, err := c.world.sent(ctx, &q)
+	how, err := c.world.sent(ctx, q)
 	if err != nil {
 		return answer, err
 	}
 	if c.world.store.Gone[kindOf(q.kind)] && q.verb != "discover" {
-		err, c.actor.blind = notServedNow(q), true
+		err, c.actor.blind = notServedNow(*q), true
 	} else {
 		answer, err = do()
 	}
-	c.world.note(&q, err)
+	c.world.note(q, err)
 	switch how {
 	case lost:
 		var none T
@@ -105,7 +113,7 @@ func ask[T any](ctx context.Context, c *client, q request, do func() (T, error))
 		c.world.kill(c.actor)
 		return answer, errCrashed
 	}
-	c.world.learn(&q, answer, err)
+	c.world.learn(q, answer, err)
 	return answer, err
 }
 
@@ -174,8 +182,12 @@ func (c *client) AllUnreadable() []schema.GroupVersion { return nil }
 
 func (c *client) NamespacedKinds() []schema.GroupVersionKind { return nil }
 
+// Allowed denies the search for members of a set without records, which no history has:
+// its requests would multiply the histories.
+func (c *client) Allowed(context.Context, kube.Permission) (bool, error) { return false, nil }
+
 func (c *client) StoredKinds() []schema.GroupVersionKind {
-	kinds := []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ServiceAccount"}}
+	kinds := []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ServiceAccount"}, jobKind}
 	if !c.actor.unserved[widget] {
 		kinds = append(kinds, widget.WithVersion("v1"))
 	}
@@ -197,9 +209,24 @@ func (c *client) Refresh(ctx context.Context, gvs ...schema.GroupVersion) error 
 }
 
 func (c *client) Apply(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured, o kube.PatchOptions) (*unstructured.Unstructured, error) {
-	return ask(ctx, c, at("apply", kind, obj.GetNamespace(), obj.GetName()), func() (*unstructured.Unstructured, error) {
-		return c.world.store.Apply(ctx, kind, obj, o)
+	q := at("apply", kind, obj.GetNamespace(), obj.GetName())
+	if o.DryRun {
+		q.verb = "dry-run"
+	}
+	return askWith(ctx, c, &q, func() (*unstructured.Unstructured, error) {
+		live, err := c.world.store.Apply(ctx, kind, obj, o)
+		if err == nil && !o.DryRun && obj.GetKind() == jobKind.Kind {
+			defer c.world.runJob(q.at(), q.podFails)
+		}
+		return live, err
 	})
+}
+
+func (c *client) DryRunCreate(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured) error {
+	_, err := ask(ctx, c, at("dry-run", kind, obj.GetNamespace(), obj.GetName()), func() (bool, error) {
+		return true, c.world.store.DryRunCreate(ctx, kind, obj)
+	})
+	return err
 }
 
 func (c *client) Create(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
@@ -241,22 +268,27 @@ func (c *client) Delete(ctx context.Context, kind kube.Kind, live *unstructured.
 	return err
 }
 
-func (c *client) Migrate(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {
+func (c *client) Migrate(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, migration applyset.OwnershipMigration, manager string) error {
 	_, err := ask(ctx, c, at("migrate", kind, live.GetNamespace(), live.GetName()), func() (bool, error) {
-		return true, c.world.store.Migrate(ctx, kind, live, predecessors, manager)
+		return true, c.world.store.Migrate(ctx, kind, live, migration, manager)
 	})
 	return err
 }
 
-func (c *client) SetManagedFields(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, _ []metav1.ManagedFieldsEntry, manager string) error {
-	return c.Migrate(ctx, kind, live, nil, manager)
-}
-
-func (c *client) RemoveLabel(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, label, manager string) error {
-	_, err := ask(ctx, c, at("unlabel", kind, live.GetNamespace(), live.GetName()), func() (bool, error) {
-		return true, c.world.store.RemoveLabel(ctx, kind, live, label, manager)
+func (c *client) SetManagedFields(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, manager string) error {
+	if !c.world.store.ServerSide.On {
+		return c.Migrate(ctx, kind, live, applyset.OwnershipMigration{}, manager)
+	}
+	_, err := ask(ctx, c, at("migrate", kind, live.GetNamespace(), live.GetName()), func() (bool, error) {
+		return true, c.world.store.SetManagedFields(ctx, kind, live, entries, manager)
 	})
 	return err
+}
+
+func (c *client) Release(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, owner string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error) {
+	return ask(ctx, c, at("release", kind, live.GetNamespace(), live.GetName()), func() (*unstructured.Unstructured, error) {
+		return c.world.store.Release(ctx, kind, live, owner, entries, manager)
+	})
 }
 
 // Watch reports changes at once. It is not a request that could be reordered:

@@ -14,7 +14,7 @@ type event struct {
 // not a request.
 func (w *world) read(option string) (*event, *request) {
 	e := &event{label: option, at: w.requests}
-	for _, accident := range []string{unanswered, killed, unserved, restored, replaced, broken} {
+	for _, accident := range []string{unanswered, killed, unserved, restored, replaced, broken, denied, fails, homeless, emptied} {
 		if rest, ok := strings.CutPrefix(option, accident); ok {
 			e.label, e.accident = rest, accident
 		}
@@ -50,7 +50,7 @@ func (w *world) covered(option string) bool {
 func depends(a, b *event) bool {
 	p, q := a.request, b.request
 	switch {
-	case a.accident == broken || b.accident == broken:
+	case a.isForAll() || b.isForAll():
 		return true
 	case (a.mends() || b.mends()) && p.ofWidgets() && q.ofWidgets():
 		return true
@@ -64,6 +64,11 @@ func depends(a, b *event) bool {
 		return true
 	}
 	return p.kind.Resource == q.kind.Resource && (p.name == q.name || p.verb == "list" || q.verb == "list")
+}
+
+// isForAll reports whether the event comes with one that every request may depend on.
+func (e *event) isForAll() bool {
+	return e.accident == broken || e.accident == homeless || e.accident == emptied
 }
 
 // mends reports whether the event changes whether Widgets are served.

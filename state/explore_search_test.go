@@ -65,7 +65,7 @@ func (e *exploration) run(t *testing.T) {
 			e.histories++
 			if time.Since(reported) > time.Minute {
 				reported = time.Now()
-				fmt.Printf("two runs, %s: %d histories; with %d faults %d, and %d to come\n", e.scenario.name, e.histories, faults, tried+1, last)
+				fmt.Printf("exploring, %s: %d histories; with %d faults %d, and %d to come\n", e.scenario.name, e.histories, faults, tried+1, last)
 			}
 		}
 	}
@@ -74,12 +74,11 @@ func (e *exploration) run(t *testing.T) {
 // once carries out one history: the choices of its path, and then the first
 // option each time.
 func (e *exploration) once(path []*choice) (astray bool) {
-	w := newWorld(e.scenario.before)
-	for _, a := range e.scenario.runs() {
-		w.start(a)
-	}
+	w := newWorld(e.scenario)
+	w.begin(e.scenario)
 	for w.violation == "" {
 		synctest.Wait()
+		w.startNext()
 		options := slices.DeleteFunc(w.options(e.faults-w.faults), e.isLeftOut)
 		if len(options) == 0 {
 			if e.isNew(w, nil) {
@@ -183,7 +182,7 @@ func (w *world) decides(option string) bool {
 
 // faultsOf returns the number of faults of an option.
 func faultsOf(option string) int {
-	for _, fault := range []string{unanswered, killed, unserved, replaced, broken} {
+	for _, fault := range []string{unanswered, killed, unserved, replaced, broken, denied, fails, homeless} {
 		if strings.HasPrefix(option, fault) {
 			return 1
 		}
@@ -198,7 +197,7 @@ func faultsOf(option string) int {
 func (e *exploration) report(w *world) {
 	before, known := e.found[w.violation]
 	if !known {
-		fmt.Printf("two runs, %s: broken: %s\n", e.scenario.name, w.violation)
+		fmt.Printf("exploring, %s: broken: %s\n", e.scenario.name, w.violation)
 	}
 	if !known || w.faults < before.faults || w.faults == before.faults && switches(w.trace) < switches(before.trace) {
 		e.found[w.violation] = violation{w.faults, w.trace}
@@ -314,7 +313,7 @@ func (w *world) matters(q *request) bool {
 	switch {
 	case q.actor.isAskingAgain(q) && w.store.Gone[widget]:
 		return false
-	case q.isOf("namespaces"), !q.actor.looked && q.verb != "discover":
+	case q.isOf("namespaces") && q.name != "/"+home, !q.actor.looked && q.verb != "discover":
 		return false
 	case q.isLease() && q.verb == "get" && q.actor.looked && q.actor != w.holder:
 		return false
@@ -330,11 +329,26 @@ func (w *world) accidents(q *request, faults int) []string {
 	if q.ofWidgets() && w.store.Gone[widget] && q.actor.requested[q.label()] < 2 { // it may be requested for long
 		out = append(out, restored+q.label())
 	}
+	if w.isOfHome(q) && w.homeIs == terminating {
+		out = append(out, emptied+q.label())
+	}
 	if faults <= 0 {
 		return out
 	}
 	if q.isWrite() {
 		out = append(out, unanswered+q.label(), killed+q.label())
+	}
+	if w.isOfHome(q) && w.homeIs == present {
+		out = append(out, homeless+q.label())
+	}
+	if w.isUnkind(q) {
+		out = append(out, denied+q.label())
+	}
+	if w.store.ServerSide.On && q.verb == "apply" && q.isOf("jobs") {
+		out = append(out, fails+q.label())
+	}
+	if w.inSequence {
+		return out
 	}
 	if (w.holder == q.actor || q.isLease() && q.isWrite()) && q.actor.waiting[0] == q {
 		out = append(out, q.actor.name+suspended)
@@ -359,8 +373,52 @@ const (
 	restored   = "Widgets are served again; "
 	replaced   = "another user replaces " + swapKey + "; "
 	broken     = "another user deletes the Lease; "
+	denied     = "admission denies from here on; "
+	fails      = "its Pod fails; "
+	homeless   = "another user deletes Namespace home; "
+	emptied    = "Namespace home is gone; "
 	suspended  = ": is suspended"
 )
+
+// isOfHome reports whether a request depends on Namespace home.
+func (w *world) isOfHome(q *request) bool {
+	return w.set.Namespace == "" && (strings.HasPrefix(q.name, home) || q.name == "/"+home)
+}
+
+// isUnkind reports whether admission may begin to deny the object of a request, as the
+// run applies it.
+func (w *world) isUnkind(q *request) bool {
+	return w.store.ServerSide.On && q.verb == "apply" && exploredKeys[q.at()] && q.actor.says[q.at()] != "" && w.refused[q.at()] == ""
+}
+
+// begin starts the runs of a history: all at once, or only the first.
+func (w *world) begin(of scenario) {
+	runs := of.runs()
+	if w.inSequence = of.inSequence; of.inSequence {
+		runs, w.next = runs[:1], runs[1:]
+	}
+	for _, a := range runs {
+		w.start(a)
+	}
+}
+
+// startNext checks the end of a run, and starts the one after it.
+func (w *world) startNext() {
+	a := w.actors[len(w.actors)-1]
+	if !w.inSequence || !a.ended && !a.dead || a.ending {
+		return
+	}
+	<-a.done
+	a.ending = true
+	if !a.dead {
+		w.checkEnd(a)
+	}
+	if len(w.next) > 0 {
+		w.start(w.next[0])
+		w.next = w.next[1:]
+		synctest.Wait()
+	}
+}
 
 // perform carries out an option.
 func (w *world) perform(option string) {
@@ -392,8 +450,16 @@ func (w *world) perform(option string) {
 		w.store.Drop(theLease)
 		w.rehash(theLease)
 		w.holder = nil
+	case homeless:
+		w.loseHome(terminating)
+	case emptied:
+		w.loseHome(gone)
+	case denied:
+		w.refused[q.at()] = q.actor.says[q.at()]
+	case fails:
+		q.podFails = true
 	}
-	if e.accident != "" && e.accident != restored {
+	if e.accident != "" && e.accident != restored && e.accident != emptied {
 		w.faults++
 	}
 	w.let(q, how)
@@ -477,23 +543,15 @@ func (w *world) finish(later *actor) {
 	for _, a := range w.actors {
 		<-a.done
 	}
-	if n := len(w.held); n > 0 && !w.held[n-1].dead && w.held[n-1].err == nil {
+	if n := len(w.held); n > 0 && !w.held[n-1].dead && w.held[n-1].err == nil && !w.inSequence && !w.homeLost { // else a deletion may have run without a lock
 		if err := w.as(w.held[n-1]); err != nil {
 			w.violate(err.Error())
 			return
 		}
 	}
 	w.store.Gone[widget] = false
-	w.start(later)
-	for synctest.Wait(); w.violation == ""; synctest.Wait() {
-		if waiting := w.waiting(); len(waiting) > 0 {
-			w.let(waiting[0], granted)
-		} else if later.ended {
-			break
-		} else {
-			w.pass()
-		}
-	}
+	w.createHome()
+	w.toItsEnd(later)
 	if w.violation != "" {
 		return
 	}
@@ -503,6 +561,20 @@ func (w *world) finish(later *actor) {
 	}
 	if err != nil {
 		w.violate("a later run: " + err.Error())
+	}
+}
+
+// toItsEnd starts a run, and carries out all that it requests.
+func (w *world) toItsEnd(a *actor) {
+	w.start(a)
+	for synctest.Wait(); w.violation == ""; synctest.Wait() {
+		if waiting := w.waiting(); len(waiting) > 0 {
+			w.let(waiting[0], granted)
+		} else if a.ended {
+			break
+		} else {
+			w.pass()
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -13,7 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -22,16 +25,26 @@ import (
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
 )
 
 // actor is one run of a history.
 type actor struct {
 	name   string
 	do     func(context.Context, Cluster) error
+	sort   sort
+	set    object.ID
+	stream []string          // the objects of its stream, by key of the store
 	says   map[string]string // the objects when it has succeeded: values by key of the store
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error // of do
+
+	acted   bool           // it has created something
+	undoing bool           // it goes back to a revision
+	undone  bool           // it failed, and undid everything that it did
+	deleted map[string]int // number of deletions of objects that it applies
+	ending  bool           // its end was checked
 
 	unserved  map[schema.GroupKind]bool // as it read discovery last
 	identity  string                    // holder identity of its Lease
@@ -49,12 +62,93 @@ type actor struct {
 	versions  map[string][]string // that it has seen of each object, by key of the store
 }
 
+// homeState is the state of Namespace home.
+type homeState int
+
+const (
+	present homeState = iota
+	terminating
+	gone
+)
+
+// loseHome makes another user delete Namespace home, or its controller remove it.
+func (w *world) loseHome(to homeState) {
+	w.homeIs, w.homeLost = to, true
+	w.store.Mu.Lock()
+	defer w.store.Mu.Unlock()
+	now := metav1.Now()
+	for at, obj := range w.store.Objects {
+		switch {
+		case obj.GetNamespace() == home, at == homeKey && to == gone:
+			delete(w.store.Objects, at)
+		case at == homeKey:
+			obj = obj.DeepCopy()
+			obj.SetDeletionTimestamp(&now)
+			w.store.Objects[at] = obj
+		}
+		w.rehash(at)
+	}
+	w.holder = nil
+}
+
+const homeKey = "namespaces//" + home
+
+// createHome makes another user create Namespace home again.
+func (w *world) createHome() {
+	if w.homeIs == present {
+		return
+	}
+	w.homeIs = present
+	addNamespace(w.store, home)
+	w.rehash(homeKey)
+}
+
+func addNamespace(s *memcluster.Store, name string) {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
+	obj.SetName(name)
+	s.Add(kube.NamespaceKind(), obj)
+}
+
+// refuse refuses what would be created in a Namespace that is not there, or terminating.
+func (w *world) refuse(verb string, kind kube.Kind, namespace, name string) error {
+	creates := verb == "create" || verb == "apply" && w.store.At(memcluster.Key(kind, namespace, name)) == nil
+	switch {
+	case namespace != home || !creates || w.homeIs == present:
+		return nil
+	case w.homeIs == gone:
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, home)
+	}
+	err := apierrors.NewForbidden(kind.Resource.GroupResource(), name, errors.New("it is being terminated"))
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
+		Type: corev1.NamespaceTerminatingCause, Message: "namespace " + home + " is being terminated", Field: "metadata.namespace",
+	}}
+	return err
+}
+
+// sort is what a run does.
+type sort int
+
+const (
+	applies sort = iota
+	deletes
+	rollsBack
+	forges
+)
+
 // world is one history: the cluster, and the runs on it.
 type world struct {
-	mu     sync.Mutex
-	store  *memcluster.Store
-	actors []*actor
-	poke   chan struct{}
+	mu         sync.Mutex
+	set        object.ID
+	store      *memcluster.Store
+	actors     []*actor
+	next       []*actor // the runs that begin when all before them have ended
+	inSequence bool     // one run begins when the one before it has ended
+	poke       chan struct{}
+	ledger     *ledger
+	homeIs     homeState
+	homeLost   bool              // it was deleted once
+	refused    map[string]string // values that admission denies, by key of the store
 
 	holder    *actor
 	held      []*actor // the holders of the lock, in order
@@ -67,23 +161,64 @@ type world struct {
 	requests  int
 	last      *event            // the last event, if something else may come before it as well
 	hashes    map[string]uint64 // of the objects, by key of the store
+	forged    bool              // one of the runs is that of a forger
 	makers    map[string]string // the runs that created revisions, by key of the store
 	chosen    *choice           // the last choice
 	entered   map[uint64]bool   // states that this history was the first in
 }
 
-func newWorld(from *memcluster.Store) *world {
-	s := memcluster.New()
+func newWorld(of scenario) *world {
+	s, from := memcluster.New(), of.before
 	s.Objects, s.Created, s.Writes = maps.Clone(from.Objects), maps.Clone(from.Created), maps.Clone(from.Writes)
-	s.Gone = map[schema.GroupKind]bool{}
-	w := &world{store: s, poke: make(chan struct{}, 1), foreign: map[string]string{}, hashes: map[string]uint64{}, makers: map[string]string{}, entered: map[uint64]bool{}}
+	s.Gone, s.ServerSide = map[schema.GroupKind]bool{}, from.ServerSide
+	w := &world{set: of.set, forged: of.forged, store: s, refused: map[string]string{}, poke: make(chan struct{}, 1), foreign: map[string]string{}, hashes: map[string]uint64{}, makers: map[string]string{}, entered: map[uint64]bool{}}
 	for at, obj := range s.Objects {
 		if obj.GetAnnotations()["owner"] != "" {
 			w.foreign[at] = obj.GetResourceVersion()
 		}
 		w.rehash(at)
 	}
+	w.ledger = newLedger(w.setID(), s.Objects)
+	if of.set.Namespace == "" {
+		s.Refuse = w.refuse
+	}
+	if s.ServerSide.On {
+		s.ServerSide.Admit = func(before, after *unstructured.Unstructured) error { return w.admit(of, before, after) }
+	}
 	return w
+}
+
+// setID returns the id of the set.
+func (w *world) setID() string { return applyset.Parent{ID: w.set}.SetID() }
+
+// parentKey returns the key of its parent.
+func (w *world) parentKey() string { return memcluster.KeyOf(w.set) }
+
+// admit is the admission of the API server: it denies what a scenario or a fault denies.
+func (w *world) admit(of scenario, before, after *unstructured.Unstructured) error {
+	id := kube.Meta(after).ID
+	at, value := memcluster.KeyOf(id), valueOf(after)
+	if denied := w.refused[at]; denied != "" && denied == value || of.denies != nil && of.denies(at, value, before == nil) {
+		resource := schema.GroupResource{Group: id.Group, Resource: strings.ToLower(id.Kind) + "s"}
+		return apierrors.NewForbidden(resource, id.Name, errors.New("denied by an admission policy"))
+	}
+	return nil
+}
+
+// runJob ends a Job, as its controller and its Pod do.
+func (w *world) runJob(at string, fails bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	job := w.store.At(at)
+	if job == nil || job.Object["status"] != nil {
+		return
+	}
+	condition := "Complete"
+	if fails {
+		condition = "Failed"
+	}
+	w.store.SetStatus(at, map[string]any{"conditions": []any{memcluster.Condition(condition, "True")}})
+	w.rehash(at)
 }
 
 // start starts a run, up to its first request.
@@ -91,7 +226,7 @@ func (w *world) start(a *actor) {
 	number := time.Duration(len(w.actors) + 1)
 	ctx, cancel := context.WithCancel(kubeerr.WithJitter(context.Background(), func(limit time.Duration) time.Duration { return limit / number }))
 	a.cancel, a.done, a.requested = cancel, make(chan struct{}), map[string]int{}
-	a.answers, a.versions = map[string]uint64{}, map[string][]string{}
+	a.answers, a.versions, a.deleted = map[string]uint64{}, map[string][]string{}, map[string]int{}
 	w.actors = append(w.actors, a)
 	c := &client{world: w, actor: a}
 	go func() {
@@ -202,9 +337,14 @@ func (w *world) note(q *request, err error) {
 	}
 	if q.isWrite() {
 		w.rehash(q.at())
+		if err == nil {
+			w.follow(q)
+		}
 	}
-	if len(w.store.Uncovered) > 0 {
-		w.violate("no member unknown to its set: " + w.store.Uncovered[0])
+	for _, uncovered := range w.store.Uncovered {
+		if !strings.HasPrefix(uncovered, "ConfigMap shop/l ") { // no run ever wrote it
+			w.violate("no member unknown to its set: " + uncovered)
+		}
 	}
 	if w.theirs && q.verb == "apply" && err == nil && q.at() == swapKey {
 		w.theirs = false // a run has adopted it
@@ -333,6 +473,9 @@ func (w *world) rehash(at string) {
 func (w *world) objectHash(at string, obj *unstructured.Unstructured) uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, at, obj.GetUID() == "theirs", obj.GetLabels(), obj.GetAnnotations(), obj.Object["data"] != nil, w.makers[at])
+	if obj.GetKind() == jobKind.Kind {
+		fmt.Fprint(h, valueOf(obj), obj.Object["status"])
+	}
 	if obj.GetLabels()[history.RevisionLabel] == "" {
 		fmt.Fprint(h, obj.Object["data"])
 	}
@@ -342,7 +485,12 @@ func (w *world) objectHash(at string, obj *unstructured.Unstructured) uint64 {
 		}
 	}
 	entries, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "managedFields")
-	fmt.Fprint(h, entries)
+	list, _ := entries.([]any)
+	for _, entry := range list {
+		fields := maps.Clone(entry.(map[string]any))
+		delete(fields, "time")
+		fmt.Fprint(h, fields)
+	}
 	return h.Sum64()
 }
 
@@ -360,7 +508,7 @@ func (w *world) state(options []string) uint64 {
 	for _, hash := range w.hashes {
 		sum += hash
 	}
-	fmt.Fprint(h, options, sum, w.store.Gone[widget], w.theirs, w.exempt)
+	fmt.Fprint(h, options, sum, w.store.Gone[widget], w.theirs, w.exempt, w.ledger.hash(), w.refused, len(w.next), w.homeIs, w.homeLost)
 	if w.holder != nil {
 		fmt.Fprint(h, w.holder.name)
 	}
@@ -372,7 +520,7 @@ func (w *world) state(options []string) uint64 {
 			fmt.Fprint(h, a.name, a.ended, a.dead, a.err == nil, a.blind)
 			continue
 		}
-		fmt.Fprint(h, a.name, a.knows, a.lease, a.late, a.blind, a.unserved[widget], labelsOf(a.waiting), w.upToDate(a))
+		fmt.Fprint(h, a.undoing, a.acted, a.deleted, a.name, a.knows, a.lease, a.late, a.blind, a.unserved[widget], labelsOf(a.waiting), w.upToDate(a))
 	}
 	return h.Sum64()
 }
@@ -412,10 +560,11 @@ func (w *world) as(a *actor) error {
 	w.store.Mu.Lock()
 	defer w.store.Mu.Unlock()
 	var faults []string
-	set := applyset.Parent{ID: shopSet}
+	set := applyset.Parent{ID: a.set}
 	for at, obj := range w.store.Objects {
-		unseen := a.blind && at == keyC // it may be left, and the set has its kind: see store.look
-		if set.HasMember(obj) && a.says[at] == "" && !unseen {
+		unseen := a.blind && at == keyC      // it may be left, and the set has its kind: see store.look
+		unproven := at == keyL || w.homeLost // what no revision contains is reported
+		if set.HasMember(obj) && a.says[at] == "" && !unseen && !unproven {
 			faults = append(faults, at+" is still a member")
 		}
 	}
@@ -428,7 +577,7 @@ func (w *world) as(a *actor) error {
 			faults = append(faults, at+" is not there")
 			continue
 		}
-		if got, _, _ := unstructured.NestedString(obj.Object, "data", "v"); got != want {
+		if got := valueOf(obj); got != want {
 			faults = append(faults, fmt.Sprintf("%s has the value of %s", at, got))
 		}
 		if !set.HasMember(obj) {
@@ -445,7 +594,10 @@ func (w *world) as(a *actor) error {
 
 // remembered returns what is wrong with the set's own records.
 func (w *world) remembered(a *actor) []string {
-	parent := w.store.Objects["secrets/shop/shop"]
+	parent := w.store.Objects[memcluster.KeyOf(a.set)]
+	if a.undone && len(a.says) == 0 {
+		return nil // the set remains, without members
+	}
 	if len(a.says) == 0 { // it deleted the set
 		if parent != nil {
 			return []string{"the parent is still there"}
@@ -470,8 +622,14 @@ func (w *world) remembered(a *actor) []string {
 			out = append(out, "the set still promises "+gk.String())
 		}
 	}
+	if w.homeLost {
+		return out // and the history with it
+	}
 	newest, number := "", 0
-	for _, obj := range w.store.Objects {
+	for at, obj := range w.store.Objects {
+		if !strings.HasPrefix(at, "secrets/"+cmp.Or(a.set.Namespace, home)+"/") {
+			continue
+		}
 		if n, _ := strconv.Atoi(obj.GetLabels()[history.RevisionLabel]); n > number && obj.GetLabels()[history.StatusLabel] != "" {
 			newest, number = obj.GetLabels()[history.StatusLabel], n
 		}
@@ -495,7 +653,7 @@ func (w *world) swap() {
 	theirs.SetManagedFields(nil)
 	theirs.SetUID("theirs")
 	theirs.Object["data"] = map[string]any{"v": "theirs"}
-	w.store.Add(kind, theirs)
+	w.ledger.live[swapKey], w.ledger.theirs[swapKey] = w.store.Add(kind, theirs), true
 	w.rehash(swapKey)
 	w.theirs, w.exempt = true, true
 }

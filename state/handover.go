@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/lease"
 	"github.com/ordapply/ordapply/internal/liveset"
 )
@@ -53,13 +54,21 @@ func (h HandOver) handOver(ctx context.Context) error {
 		return h.namespacesError(next.Namespaces)
 	}
 	next.Tooling = liveset.KubectlTooling
-	return set.Write(ctx, next)
+	if err := set.Write(ctx, next); err != nil {
+		return err
+	}
+	records := h.history(set)
+	stored, err := records.ReadIndex(activity.For(ctx, "for the history"))
+	if err != nil {
+		return err
+	}
+	return records.Close(ctx, stored, liveset.KubectlTooling)
 }
 
 func (h HandOver) openKnown(ctx context.Context) (*Set, error) {
 	set, err := h.open(ctx, false)
 	if err == nil {
-		err = set.Recover(ctx, h.history())
+		err = set.Recover(ctx, h.history(set))
 	}
 	if err == nil && !set.Known() {
 		err = fmt.Errorf("apply set %s not found: nothing to hand over", h.Parent)

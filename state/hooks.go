@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,83 +11,110 @@ import (
 	"github.com/ordapply/ordapply/internal/hookrun"
 	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/preview"
 )
 
-// hooksOf returns the hooks of a stream. Those that Helm drops were reported when the
+// hooks returns the hooks of the stream. Hooks that are left out were reported when the
 // stream was read.
-func hooksOf(s *apply.Stream) hooks.Hooks {
-	all, _ := hooks.Read(s.Hooks)
+func (r Run) hooks() hooks.Hooks {
+	all, _ := hooks.Read(r.Stream.Hooks, r.Plan.OrderSource)
 	return all
 }
 
-// around runs the stream's hooks around the apply to a set, which had these revisions
-// before. They are recorded in the history and are no members.
-func (r Run) around(set *Set, before *[]Entry) *hookrun.Around {
+// around runs the stream's hooks around an attempt. They are recorded in the history and are
+// no members.
+func (r Run) around(tried *attempt) *hookrun.Around {
 	return &hookrun.Around{
-		Runner: hookrun.Runner{
-			Applier: r.Applier, Owner: set.Parent.SetID(), Events: r.Applier.Events,
-			Adopt: r.TakeOver || r.Applier.Membership.Adopt == apply.AdoptAny,
-		},
-		Hooks: hooksOf(r.Stream), Stream: r.Stream,
-		Operation: func(ctx context.Context) (hooks.Operation, error) { return r.operation(ctx, *before) },
+		Runner: r.hookRunner(tried.set), Hooks: r.hooks(), Stream: r.Stream, Plan: r.Plan,
+		Operation: func(context.Context) (hooks.Operation, error) { return tried.operation, nil },
 	}
 }
 
-// operation returns which operation the run is on a set with these revisions: a
-// rollback if it goes back to one, else an upgrade if one was ever deployed, else an
-// install, also after an install that failed. Only without any history the live
-// objects of the stream decide.
-func (r Run) operation(ctx context.Context, entries []Entry) (hooks.Operation, error) {
-	if r.Metadata.Revision.Rollback > 0 {
-		return hooks.Rollback, nil
+// previewHooks adds to a preview which hooks would run, and the errors with which they would
+// fail because of objects that exist.
+func (r Run) previewHooks(ctx context.Context, set *Set, preview *preview.Preview) error {
+	all := r.hooks()
+	if !all.OfApply() {
+		return nil
 	}
-	deployed := slices.ContainsFunc(entries, func(e Entry) bool { return e.Status == Deployed || e.Status == Superseded })
-	switch {
-	case deployed:
-		return hooks.Upgrade, nil
-	case len(entries) > 0:
-		return hooks.Install, nil
+	around := r.around(&attempt{set: set})
+	around.Operation = func(ctx context.Context) (hooks.Operation, error) {
+		entries, err := r.listRevisions(ctx, set)
+		if err != nil {
+			return "", err
+		}
+		existing, err := r.existing(ctx)
+		if err != nil {
+			return "", err
+		}
+		r.OnNote = func(note string) { preview.Notes = append(preview.Notes, note) }
+		return r.operation(ctx, set, entries, existing)
 	}
-	operation, found, err := hookrun.OperationOf(ctx, r.Cluster, r.Stream)
-	if operation == hooks.Upgrade {
-		r.OnNote("this is the first revision of the apply set, but " + found.String() + " already exists: the upgrade hooks run instead of the install hooks")
+	return around.AddTo(ctx, preview)
+}
+
+// hookRunner returns what runs the hooks of a stream that is applied to a set.
+func (r Run) hookRunner(set *Set) hookrun.Runner {
+	return hookrun.Runner{
+		Applier: r.Applier, Owner: set.Parent.SetID(), Events: r.Applier.Events,
+		Adopt:          r.TakeOver || r.Applier.Membership.Adopt == apply.AdoptAny,
+		ReplaceMembers: !r.TakeOver && r.Applier.Membership.Adopt == apply.AdoptAny,
+		KeepLeftovers:  r.Applier.Membership.Adopt == apply.AdoptNever,
 	}
-	return operation, err
 }
 
 // takenByHooks removes from gone, what would be pruned, the members that hooks before
 // the run replace: they are no members any more when the run prunes.
-func (r Run) takenByHooks(ctx context.Context, gone map[object.ID]*unstructured.Unstructured) error {
-	all := hooksOf(r.Stream)
+func (r Run) takenByHooks(ctx context.Context, set *Set, gone map[object.ID]*unstructured.Unstructured, entries []Entry) error {
+	all := r.hooks()
 	if len(gone) == 0 || !all.OfApply() {
 		return nil
 	}
-	entries, err := r.history().List(ctx)
+	existing, err := r.existing(ctx)
 	if err != nil {
 		return err
 	}
 	r.OnNote = func(string) {}
-	operation, err := r.operation(ctx, entries)
-	for _, hook := range all.Of(operation.Pre()) {
+	operation, err := r.operation(ctx, set, entries, existing)
+	for _, hook := range slices.Concat(all.Of(all.Pre(operation)), all.Of(hooks.Sync)) {
 		delete(gone, hook.ID)
 	}
 	return err
 }
 
-// uninstalled deletes what a failed first run created, between the hooks of a deletion,
-// as Helm does. When a hook before it fails, nothing is deleted.
+// uninstalled deletes what a failed first run created, and releases what it adopted. Where
+// nothing of the stream existed before, this is the end of an install: it happens between
+// the hooks of a deletion, as in Helm, and takes what hooks left. When a hook before it
+// fails, nothing is deleted.
 func (r Run) uninstalled(ctx context.Context, tried attempt) (apply.Summary, error) {
-	runner, all := r.around(tried.set, nil).Runner, hooksOf(r.Stream)
+	if tried.operation != hooks.Install {
+		return r.removeAttempt(ctx, tried)
+	}
+	runner, all := r.hookRunner(tried.set), r.hooks()
 	ran, err := runner.Run(ctx, hooks.PreDelete, all)
 	if err != nil {
 		return apply.Summary{Hooks: ran}, err
 	}
-	summary, err := r.removeCreated(ctx, tried.set, tried.created(nil))
-	if err == nil {
-		var after []apply.Result
-		after, err = runner.Run(ctx, hooks.PostDelete, all)
-		ran = append(ran, after...)
+	r.undone.alsoDeleted = func(found *unstructured.Unstructured) bool {
+		return runner.IsOwn(found) && slices.ContainsFunc(all, func(hook hooks.Hook) bool { return hook.ID == apply.Meta(found).ID })
+	}
+	summary, err := r.removeAttempt(ctx, tried)
+	for _, last := range []func() ([]apply.Result, error){
+		func() ([]apply.Result, error) { return runner.Run(ctx, hooks.PostDelete, all) },
+		func() ([]apply.Result, error) { return runner.RemoveLeftovers(ctx, all, nil) },
+	} {
+		if err == nil {
+			var results []apply.Result
+			results, err = last()
+			ran = append(ran, results...)
+		}
 	}
 	summary.Hooks = append(summary.Hooks, ran...)
 	return summary, err
+}
+
+// removeAttempt deletes what an attempt created, and releases what it adopted.
+func (r Run) removeAttempt(ctx context.Context, tried attempt) (apply.Summary, error) {
+	summary, err := r.removeCreated(ctx, tried.set, tried.created(nil))
+	return summary, errors.Join(err, r.releaseAdopted(ctx, tried.set, tried.adopted(nil)))
 }

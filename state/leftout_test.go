@@ -27,6 +27,13 @@ func annotate(t *testing.T, cluster *memcluster.Store, at string, annotations ma
 	cluster.Drop("secrets/shop/ordapply.shop.v1")
 }
 
+// trusting is a person who accepts all revisions and members of the set.
+func trusting(t *testing.T, cluster *memcluster.Store) {
+	t.Helper()
+	_, err := Trust{SetRef: deletionOf(cluster).SetRef, Confirm: func(Untrusted) error { return nil }}.Do(t.Context())
+	require.NoError(t, err)
+}
+
 // A member with the annotation of a hook is deleted with its set: another
 // tool's hooks do not change what is a member.
 func TestHookMemberIsDeletedWithItsSet(t *testing.T) {
@@ -35,6 +42,7 @@ func TestHookMemberIsDeletedWithItsSet(t *testing.T) {
 			cluster := memcluster.New()
 			done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/hooked"))
 			annotate(t, cluster, "serviceaccounts/shop/hooked", map[string]string{annotation: "test"})
+			trusting(t, cluster)
 			_, err := setDeletion(cluster).Do(t.Context())
 			require.NoError(t, err)
 			require.Empty(t, cluster.Members())
@@ -42,6 +50,7 @@ func TestHookMemberIsDeletedWithItsSet(t *testing.T) {
 			cluster = memcluster.New()
 			done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount shop/hooked"))
 			annotate(t, cluster, "serviceaccounts/shop/hooked", map[string]string{annotation: "PreSync"})
+			trusting(t, cluster)
 			done(t, runOf(t, cluster, "ConfigMap shop/a"))
 			require.Equal(t, []string{"configmaps/a"}, cluster.Members())
 		})

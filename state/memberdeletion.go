@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/history"
 	"github.com/ordapply/ordapply/internal/lease"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -25,10 +27,18 @@ import (
 type memberDeletion struct {
 	set     *Set
 	history History
+	past    *pastMembers // nil: order reads it
 	remover apply.Remover
+	removal applyset.Removal             // why the members are deleted
+	stays   []*unstructured.Unstructured // the members that are not deleted
 	// keepReason returns why a member must be kept for the set's own sake; "" when
 	// it may be deleted.
 	keepReason func(object.ID) string
+	// adopted are members that are released instead of deleted, by release.
+	adopted history.Adoptions
+	release func(context.Context, *Set, []history.Adopted) error
+	// titles are those of the records of other tools from which the set takes over members.
+	titles map[object.ID]string
 	// applyPlan is the plan of the apply that ends with this deletion, if any.
 	applyPlan *ordering.Plan
 	// onPlanned is called with the order of the deletion.
@@ -64,12 +74,27 @@ func (r memberDeletion) run(ctx context.Context, live map[object.ID]*unstructure
 		return apply.Summary{}, nil
 	}
 	remover := r.remover
-	remover.KeepReason, remover.Ignore, remover.Set = r.mustKeep, r.isIgnored, r.set.Parent.SetID()
+	remover.Removal, remover.Stays, remover.KeepReason, remover.Ignore, remover.Set = r.removal, r.stays, r.mustKeep, r.isIgnored, r.set.Parent.SetID()
 	if !remover.DryRun {
 		leaving := crdDeletions{set: r.set, defined: defined}
 		remover.Before = leaving.before
 	}
-	return remover.Run(ctx, order, live)
+	summary, err := remover.Run(ctx, order, live)
+	if err != nil || remover.DryRun || r.release == nil {
+		return summary, err
+	}
+	return summary, r.release(ctx, r.set, r.adoptedOf(live))
+}
+
+// adoptedOf returns how live members were adopted that are released.
+func (r memberDeletion) adoptedOf(live map[object.ID]*unstructured.Unstructured) []history.Adopted {
+	var out []history.Adopted
+	for _, id := range slices.SortedFunc(maps.Keys(live), object.Compare) {
+		if a, ok := r.adopted.Of(id); ok {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // preview adds to a preview what run would delete, in that order.
@@ -87,9 +112,17 @@ func (r memberDeletion) preview(ctx context.Context, live map[object.ID]*unstruc
 		if err != nil {
 			return err
 		}
-		preview.AddPruned(whole, ordering.Reason{Rule: "prune", Detail: "in the apply set but not in the stream"}, keepReasons[step.ID])
+		preview.AddPruned(ctx, whole, ordering.Reason{Rule: "prune", Detail: "in " + r.containerOf(step.ID) + " but not in the stream"}, keepReasons[step.ID])
 	}
 	return nil
+}
+
+// containerOf names the set or record that contains a member which the stream lacks.
+func (r memberDeletion) containerOf(id object.ID) string {
+	if title := r.titles[id]; title != "" {
+		return title + ", which the set takes over,"
+	}
+	return "the apply set"
 }
 
 // outline returns the plan that run would follow.
@@ -115,7 +148,7 @@ func (r memberDeletion) outline(ctx context.Context, live map[object.ID]*unstruc
 // kept returns the members that would be kept, with the reasons.
 func (r memberDeletion) kept(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) map[object.ID]string {
 	remover := r.remover
-	remover.KeepReason, remover.Ignore = r.mustKeep, r.isIgnored
+	remover.Removal, remover.Stays, remover.KeepReason, remover.Ignore = r.removal, r.stays, r.mustKeep, r.isIgnored
 	return remover.Kept(ctx, order, live)
 }
 
@@ -124,7 +157,11 @@ func (r memberDeletion) mustKeep(live *unstructured.Unstructured) string {
 	if !r.set.IsMember(live) {
 		return "it is no longer a member of the set"
 	}
-	return r.keepReason(apply.Meta(live).ID)
+	id := apply.Meta(live).ID
+	if _, adopted := r.adopted.Of(id); adopted {
+		return "it existed before a run adopted it that is undone or did not become ready: it is released from the set"
+	}
+	return r.keepReason(id)
 }
 
 // isIgnored reports whether an object in a Namespace does not keep it.
@@ -142,7 +179,7 @@ func (r memberDeletion) isRecord(found *unstructured.Unstructured) bool {
 // contain them, and from the live objects for members in no revision. It also
 // returns the kinds that the CRDs among them define.
 func (r memberDeletion) order(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (*ordering.Deletion, map[object.ID]schema.GroupKind, error) {
-	past, err := r.pastRevision(ctx, live)
+	past, damaged, err := r.pastRevision(ctx, live)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -163,27 +200,33 @@ func (r memberDeletion) order(ctx context.Context, live map[object.ID]*unstructu
 		}
 	}
 	deletion = deletion.Filter(func(id object.ID) bool { return live[id] != nil }).WithRemaining(slices.Collect(maps.Keys(live)))
-	deletion.Notes = append(deletion.Notes, r.notes...)
+	deletion.Notes = slices.Concat(deletion.Notes, r.notes, damaged)
 	return deletion, defined, nil
 }
 
 // pastRevision returns the newest revision that contains one of the live
 // members, extended by the members that are only in older revisions or in
 // none.
-func (r memberDeletion) pastRevision(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (Revision, error) {
-	missing := maps.Clone(live)
-	past, err := r.history.Containing(ctx, missing)
-	if err != nil {
-		return past, err
+func (r memberDeletion) pastRevision(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (Revision, []string, error) {
+	known := r.past
+	if known == nil {
+		var err error
+		if known, err = readPast(ctx, r.history, live); err != nil {
+			return Revision{}, nil, err
+		}
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(missing), object.Compare) {
-		full, err := r.readFull(ctx, id, missing[id])
+	past := known.revision
+	for _, id := range slices.SortedFunc(maps.Keys(known.missing), object.Compare) {
+		if live[id] == nil {
+			continue
+		}
+		full, err := r.readFull(ctx, id, live[id])
 		if err != nil {
-			return past, err
+			return past, nil, err
 		}
 		past.Resources = append(past.Resources, ordering.Resource{Meta: apply.Meta(full), Object: full.Object, Source: "the cluster"})
 	}
-	return past, nil
+	return past, known.notes, nil
 }
 
 // readFull reads the whole object of a member, if possible: its references may

@@ -57,25 +57,17 @@ func timeoutSummary(err error) apply.Summary {
 	return apply.Summary{OutOfTime: late}
 }
 
-// recordsNamespaceError returns the error for a set whose home Namespace does not exist or
-// is terminating.
-func (r Run) recordsNamespaceError(going bool) error {
-	if going {
-		return fmt.Errorf("namespace %q, which holds apply set %s, is being deleted: wait until it is gone, then recreate it or add it to the stream", r.Namespace, r.Parent)
-	}
-	return fmt.Errorf("namespace %q, which is to hold apply set %s, does not exist and is not in the stream: create it, add it to the stream, or name another with -n", r.Namespace, r.Parent)
-}
-
 // checkRecordsNamespace returns an error when the set's home Namespace can be read, and is
 // missing or terminating.
-func (r Run) checkRecordsNamespace(ctx context.Context) error {
-	if _, ours := r.Stream.Objects[object.ID{Kind: "Namespace", Name: r.Namespace}]; ours {
+func (r Run) checkRecordsNamespace(ctx context.Context, set *Set) error {
+	if _, ours := r.Stream.Objects[object.ID{Kind: "Namespace", Name: r.Namespace}]; ours || r.Applier.NewNamespace == r.Namespace {
 		return nil
 	}
 	live, err := r.Cluster.Get(ctx, kube.NamespaceKind(), "", r.Namespace)
 	going := err == nil && live.GetDeletionTimestamp() != nil
-	if going || apierrors.IsNotFound(err) {
-		return r.recordsNamespaceError(going)
+	replaced := set.Home() != "" && r.mayReplaceHome()
+	if going || apierrors.IsNotFound(err) && !replaced {
+		return &homeError{set: r.Parent, home: r.Namespace, terminating: going, recorded: set.Home() != ""}
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (r Run) checkNeededDefinitions(gone map[object.ID]*unstructured.Unstructure
 	var errs []error
 	for _, id := range slices.SortedFunc(maps.Keys(gone), object.Compare) {
 		user, needed := users[id.Name]
-		if id.GroupKind() != "CustomResourceDefinition.apiextensions.k8s.io" || !needed || applyset.Protection(gone[id]) != "" {
+		if id.GroupKind() != "CustomResourceDefinition.apiextensions.k8s.io" || !needed || applyset.Protection(gone[id], applyset.Prune) != "" {
 			continue
 		}
 		errs = append(errs, fmt.Errorf("the stream no longer contains %s but still contains %s, which would be deleted with it: nothing was pruned; add the definition again, or keep it with kubectl annotate crd %s ordapply.dev/lifecycle=keep",
@@ -41,7 +41,7 @@ func (r Run) checkNeededDefinitions(gone map[object.ID]*unstructured.Unstructure
 }
 
 // essentialNamespaceReason returns why a Namespace must be kept: it holds the set's records,
-// or resources of the stream.
+// or resources or hooks of the stream.
 func (r Run) essentialNamespaceReason(id object.ID) string {
 	if id.Group != "" || id.Kind != "Namespace" {
 		return ""
@@ -53,6 +53,11 @@ func (r Run) essentialNamespaceReason(id object.ID) string {
 	for member := range r.Stream.Objects {
 		if member.Namespace == id.Name {
 			inside = append(inside, member)
+		}
+	}
+	for _, hook := range r.hooks() {
+		if hook.ID.Namespace == id.Name {
+			inside = append(inside, hook.ID)
 		}
 	}
 	if len(inside) == 0 {

@@ -3,13 +3,17 @@ package state
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/access"
+	"github.com/ordapply/ordapply/internal/history"
 	"github.com/ordapply/ordapply/internal/hookrun"
 	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/internal/inventory"
 	"github.com/ordapply/ordapply/internal/lease"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -41,6 +45,25 @@ func Permissions(parent object.ID, kind kube.Kind, namespace string, dryRun bool
 	p.Add(kube.Permissions{Required: about(lease.Kind(), namespace, "", "create")}) // create is authorized without a name
 	p.Add(kube.Permissions{Required: about(kube.CoreKind("secrets"), namespace, "", "create", "delete", "get", "list", "patch")})
 	p.Add(kube.Permissions{Optional: about(kube.NamespaceKind(), "", "kube-system", "get")})
+	return p
+}
+
+// ValuesPermissions returns the permissions for keeping the values of a stream's Secrets in
+// their own namespaces, where these are not that of the history. They are optional: a run
+// without them keeps no values.
+func ValuesPermissions(parent object.ID, home string, resources []object.ID) kube.Permissions {
+	secrets, seen := kube.CoreKind("secrets").Resource, map[string]bool{home: true}
+	var p kube.Permissions
+	for _, id := range slices.SortedFunc(slices.Values(resources), object.Compare) {
+		if id.Group != "" || id.Kind != "Secret" || seen[id.Namespace] {
+			continue
+		}
+		seen[id.Namespace] = true
+		p.Optional = append(p.Optional, kube.Permission{Verb: "create", Resource: secrets, Namespace: id.Namespace})
+		for _, verb := range []string{"get", "patch", "delete"} {
+			p.Optional = append(p.Optional, kube.Permission{Verb: verb, Resource: secrets, Namespace: id.Namespace, Name: history.ValuesName(parent)})
+		}
+	}
 	return p
 }
 
@@ -93,6 +116,10 @@ func (r Run) Permissions(ctx context.Context, reviewer access.Reviewer, kinds ku
 	kind, _ := kinds(r.Kind)
 	var p kube.Permissions
 	p.Add(Permissions(r.Parent, kind, r.Namespace, r.Applier.DryRun))
+	if !r.Applier.DryRun && r.Metadata.Keep != KeepNone {
+		p.Add(ValuesPermissions(r.Parent, r.Namespace, slices.Collect(maps.Keys(r.Stream.Objects))))
+	}
+	p.Add(r.takeOverPermissions(ctx, kinds))
 	if !r.Prune && (!r.TakeOver || r.Applier.DryRun) {
 		return p
 	}
@@ -106,19 +133,71 @@ func (r Run) Permissions(ctx context.Context, reviewer access.Reviewer, kinds ku
 	if !r.Prune {
 		return p
 	}
+	for _, record := range set.TakenFrom() {
+		p.Add(r.leftPermissions(ctx, record, kinds))
+	}
 	set.Parent = set.Parent.WithMembers(r.members())
 	p.Add(MemberPermissions(set.Parent, kinds, "list"))
-	anything := func() []kube.Permission { return MemberPermissions(set.Parent, kinds, "delete", "get").Required }
+	anything := func() []kube.Permission {
+		return MemberPermissions(set.Parent, kinds, "delete", "get", "patch").Required
+	}
 	if access.Check(ctx, reviewer, anything) == nil {
 		return p
 	}
 	if members, err := set.Members(ctx); err == nil {
 		gone := r.pruneCandidates(members)
 		maps.DeleteFunc(gone, func(id object.ID, live *unstructured.Unstructured) bool {
-			return applyset.Protection(live) != "" || r.essentialNamespaceReason(id) != ""
+			if applyset.Protection(live, applyset.Prune) != "" {
+				p.Required = append(p.Required, releasePermissions(id, live, kinds)...)
+				return true
+			}
+			return r.essentialNamespaceReason(id) != ""
 		})
 		p.Add(access.RemovalPermissions(gone, kinds))
 	}
+	return p
+}
+
+// TakeOverPermissions returns the permissions that TakeOver requires for the records of other
+// tools, which hold objects of the stream. Of a record that may not be read, it does not know
+// the objects.
+func (r Run) TakeOverPermissions(ctx context.Context, kinds kube.Kinds) kube.Permissions {
+	return r.withDefaults().takeOverPermissions(ctx, kinds)
+}
+
+func (r Run) takeOverPermissions(ctx context.Context, kinds kube.Kinds) kube.Permissions {
+	var p kube.Permissions
+	if !r.TakeOver {
+		return p
+	}
+	adopted := r.outsideOfSet(ctx)
+	for _, ref := range inventory.RefsOfAll(adopted) {
+		p.Add(ref.Permissions(kinds))
+	}
+	records, _ := inventory.Of(ctx, r.Cluster, adopted) // the run reports the error
+	for _, record := range records {
+		p.Add(r.leftPermissions(ctx, record, kinds))
+	}
+	return p
+}
+
+// leftPermissions returns the permissions for finding the objects left in a record, and for pruning them.
+func (r Run) leftPermissions(ctx context.Context, record inventory.Inventory, kinds kube.Kinds) kube.Permissions {
+	var p kube.Permissions
+	for _, id := range record.Objects {
+		kind, known := kinds(schema.GroupVersionKind{Group: id.Group, Kind: id.Kind})
+		if known && !r.containsOrHooks(id) {
+			p.Required = append(p.Required, kube.Permission{Verb: "get", Resource: kind.Resource, Namespace: id.Namespace, Name: id.Name})
+		}
+	}
+	if !r.Prune {
+		return p
+	}
+	left, _ := r.leftIn(ctx, record) // the run reports the error
+	for id, live := range left {
+		p.Required = append(p.Required, releasePermissions(id, live, kinds)...) // to become members
+	}
+	p.Add(access.RemovalPermissions(left, kinds))
 	return p
 }
 
@@ -139,11 +218,22 @@ func (d SetDeletion) Permissions(ctx context.Context, order *ordering.Deletion, 
 		p.Add(hookrun.Permissions(hooked.hooks, kinds, false, hooks.PreDelete, hooks.PostDelete))
 	}
 	for id := range d.removal(set, Members{}, &hookedDeletion{}).kept(ctx, order, live) {
-		if kind, known := kinds(live[id].GroupVersionKind()); known {
-			p.Required = append(p.Required, kube.Permission{Verb: "patch", Resource: kind.Resource, Namespace: id.Namespace, Name: id.Name})
-		}
+		p.Required = append(p.Required, releasePermissions(id, live[id], kinds)...)
 	}
 	return p.Required
+}
+
+// releasePermissions returns the permissions for releasing a member that is kept, or for
+// making an object a member.
+func releasePermissions(id object.ID, live *unstructured.Unstructured, kinds kube.Kinds) []kube.Permission {
+	kind, known := kinds(live.GroupVersionKind())
+	if !known {
+		return nil
+	}
+	return []kube.Permission{
+		{Verb: "get", Resource: kind.Resource, Namespace: id.Namespace, Name: id.Name},
+		{Verb: "patch", Resource: kind.Resource, Namespace: id.Namespace, Name: id.Name},
+	}
 }
 
 // SetDeletionPermissions returns the permissions for deleting a set's records,

@@ -42,8 +42,8 @@ func (r Run) preview(ctx context.Context) (*preview.Preview, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !set.Known() {
-		if err := r.checkRecordsNamespace(ctx); err != nil {
+	if !set.Known() || set.Home() != "" {
+		if err := r.checkRecordsNamespace(ctx, set); err != nil {
 			return nil, err
 		}
 	}
@@ -51,14 +51,28 @@ func (r Run) preview(ctx context.Context) (*preview.Preview, error) {
 		return nil, err
 	}
 	preview, err := r.Applier.Preview(ctx, r.Plan, r.Stream.Objects)
-	if err != nil || !r.Prune || !set.Known() {
+	if err != nil {
 		return preview, err
+	}
+	if note := r.record(set).keepingNote(); note != "" {
+		preview.Notes = append(preview.Notes, note)
+	}
+	if err := r.previewHooks(ctx, set, preview); err != nil {
+		return nil, err
+	}
+	notes, err := r.takeFrom(ctx, set, r.adoptedIn(ctx, preview))
+	if err != nil {
+		return nil, err
+	}
+	preview.Notes = append(preview.Notes, notes...)
+	if !r.Prune || !set.Known() && len(set.TakenFrom()) == 0 {
+		return preview, nil
 	}
 	pruning, gone, err := r.plannedPrune(ctx, set)
 	if err != nil {
 		return nil, err
 	}
-	preview.Notes = pruning.notes
+	preview.Notes = append(preview.Notes, pruning.notes...)
 	return preview, pruning.preview(ctx, gone, preview)
 }
 
@@ -69,9 +83,28 @@ func (r Run) plannedPrune(ctx context.Context, set *Set) (memberDeletion, map[ob
 	if err != nil {
 		return memberDeletion{}, nil, fmt.Errorf("find the objects to prune: %w", err)
 	}
-	pruning := memberDeletion{set: set, history: r.history(), remover: r.Remover, keepReason: r.keepReasons(members), applyPlan: r.Plan, notes: set.WithRecoveryNote(members.Remarks())}
+	r.Remover.DryRun = true
+	titles, err := r.claimLeft(ctx, set, &members)
+	if err != nil {
+		return memberDeletion{}, nil, fmt.Errorf("find the objects to prune: %w", err)
+	}
+	entries, err := r.listRevisions(ctx, set)
+	if err != nil {
+		return memberDeletion{}, nil, err
+	}
 	gone := r.pruneCandidates(members)
-	if err := r.takenByHooks(ctx, gone); err != nil {
+	if err := r.checkNotAll(gone); err != nil {
+		return memberDeletion{}, nil, err
+	}
+	past, err := withhold(ctx, set, r.history(set), &members, gone, r.adoptions(entries))
+	if err != nil {
+		return memberDeletion{}, nil, err
+	}
+	pruning := memberDeletion{
+		set: set, history: r.history(set), past: past, remover: r.Remover, removal: applyset.Prune, stays: staying(members, gone), keepReason: r.keepReasons(members),
+		adopted: r.adoptions(entries), titles: titles, applyPlan: r.Plan, notes: set.WithRecoveryNote(members.Remarks()),
+	}
+	if err := r.takenByHooks(ctx, set, gone, entries); err != nil {
 		return memberDeletion{}, nil, err
 	}
 	if err := r.checkNeededDefinitions(gone); err != nil {
@@ -95,7 +128,11 @@ func (r Run) PlanWithPrune(ctx context.Context) (*ordering.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !set.Known() {
+	existing, _ := r.existing(ctx)
+	if _, err := r.takeFrom(ctx, set, r.adopted(ctx, existing)); err != nil {
+		return nil, err
+	}
+	if !set.Known() && len(set.TakenFrom()) == 0 {
 		return r.Plan, nil
 	}
 	pruning, gone, err := r.plannedPrune(ctx, set)
@@ -127,7 +164,7 @@ func (r *Run) assumeMigrated(ctx context.Context, set *Set) error {
 // check calls Applier.Begin and Check, which may stop the run.
 func (r Run) check(ctx context.Context) error {
 	if r.Applier.Begin != nil {
-		if err := r.Applier.Begin(ctx); err != nil {
+		if err := r.Applier.Begin(ctx, nil); err != nil {
 			return err
 		}
 	}

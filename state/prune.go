@@ -2,54 +2,135 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/internal/declared"
+	"github.com/ordapply/ordapply/internal/history"
+	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 // prune deletes the members that the stream no longer contains, in the
 // reverse of the order in which they were applied, and narrows the set's
-// kinds and namespaces to what is left.
-func (r Run) prune(ctx context.Context, set *Set) (apply.Summary, error) {
+// kinds and namespaces to what is left. What an annotation protects leaves the set.
+// It reports whether no member is left that the stream does not contain.
+func (r Run) prune(ctx context.Context, set *Set, adopted history.Adoptions) (apply.Summary, bool, error) {
 	members, err := set.Members(activity.For(ctx, "for the prune"))
 	if err != nil {
-		return apply.Summary{}, fmt.Errorf("prune: %w", err)
+		return apply.Summary{}, false, fmt.Errorf("prune: %w", err)
+	}
+	if _, err := r.claimLeft(ctx, set, &members); err != nil {
+		return apply.Summary{}, false, fmt.Errorf("prune: %w", err)
 	}
 	gone := r.pruneCandidates(members)
-	if err := r.checkNeededDefinitions(gone); err != nil {
-		return apply.Summary{}, fmt.Errorf("prune: %w", err)
+	if err := r.checkNotAll(gone); err != nil {
+		return apply.Summary{}, false, err
+	}
+	past, err := withhold(ctx, set, r.history(set), &members, gone, adopted)
+	if err == nil {
+		err = r.checkNeededDefinitions(gone)
+	}
+	if err != nil {
+		return apply.Summary{}, false, fmt.Errorf("prune: %w", err)
 	}
 	summary, err := memberDeletion{
-		set: set, history: r.history(), remover: r.Remover, keepReason: r.keepReasons(members),
+		set: set, history: r.history(set), past: past, remover: r.Remover, removal: applyset.Prune, stays: staying(members, gone), keepReason: r.keepReasons(members),
+		adopted: adopted, release: r.releaseAdopted,
 		applyPlan: r.Plan, onPlanned: func(order *ordering.Deletion) { r.OnPruning(order.Plan()) }, notes: members.Remarks(),
 	}.run(ctx, gone)
 	if err != nil || r.Remover.DryRun {
-		return summary, err
+		return summary, false, err
 	}
-	left := append(r.members(), members.PossibleMembers()...)
-	for _, result := range summary.Results {
-		if result.State != apply.Deleted {
-			left = append(left, result.ID)
+	left, err := releaseProtected(ctx, set, summary, gone)
+	if err != nil {
+		return summary, false, fmt.Errorf("prune: %w", err)
+	}
+	left = slices.DeleteFunc(left, func(id object.ID) bool { _, released := adopted.Of(id); return released })
+	complete := len(left) == 0 && len(members.Unknown) == 0 && len(members.PossibleMembers()) == 0
+	set.ForgetFormer(func(id object.ID) bool { return slices.Contains(left, id) || !complete && gone[id] == nil })
+	left = slices.Concat(left, r.members(), members.PossibleMembers())
+	return summary, complete, set.Narrow(ctx, left, members.Unknown)
+}
+
+// isEmpty reports whether the stream has nothing that would be a member: hooks, also those
+// that Argo CD runs in its waves, and what the policy of another tool has the run leave alone,
+// are none.
+func (r Run) isEmpty() bool {
+	for _, obj := range r.Stream.Objects {
+		annotations := obj.GetAnnotations()
+		policy, _ := applyset.PolicyOf(obj, nil)
+		if !declared.IsArgoHook(annotations) && !hooks.IsHook(annotations) && (policy == applyset.Apply || policy == applyset.CreateOnly) {
+			return false
 		}
 	}
-	return summary, set.Narrow(ctx, left, members.Unknown)
+	return true
+}
+
+// checkEmptyPrune returns an error before the first write of a run that would prune all
+// members of the set.
+func (r Run) checkEmptyPrune(ctx context.Context, set *Set) error {
+	if !r.Prune || !r.isEmpty() || !set.Known() {
+		return nil
+	}
+	members, err := set.Members(activity.For(ctx, "for the prune"))
+	if err != nil {
+		return fmt.Errorf("prune: %w", err)
+	}
+	return r.checkNotAll(r.pruneCandidates(members))
+}
+
+// checkNotAll returns an error when a stream without resources would prune members.
+func (r Run) checkNotAll(gone map[object.ID]*unstructured.Unstructured) error {
+	if len(gone) > 0 && r.isEmpty() {
+		return errEmptyPrune
+	}
+	return nil
+}
+
+// errEmptyPrune is the error of a run that would prune all members: a stream that lost its
+// resources is more likely than one that means it.
+var errEmptyPrune = errors.New("prune: the stream contains no resources of the set, so that all members of the apply set would be deleted: add the resources, or delete the set with ordapply delete --applyset")
+
+// listRevisions returns the revisions of the set as it is managed now. An account that may
+// not read them goes on without: a dry run needs no such permission.
+func (r Run) listRevisions(ctx context.Context, set *Set) ([]Entry, error) {
+	entries, err := r.history(set).List(activity.For(ctx, "for the history"))
+	if apierrors.IsForbidden(err) {
+		err = nil
+	}
+	return history.Current(entries), err
 }
 
 // dryRun does a dry run of the apply and of the prune.
 func (r Run) dryRun(ctx context.Context, set *Set) (apply.Summary, error) {
 	summary, err := r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
-	if err != nil || !r.Prune || !set.Known() {
+	if err != nil || !r.Prune {
 		return summary, err
 	}
+	existing, _ := r.existing(ctx)
+	if _, err := r.takeFrom(ctx, set, r.adopted(ctx, existing)); err != nil {
+		return summary, err
+	}
+	if !set.Known() && len(set.TakenFrom()) == 0 {
+		return summary, nil
+	}
 	r.Remover.DryRun = true
-	pruned, err := r.prune(ctx, set)
+	entries, err := r.listRevisions(ctx, set)
+	if err != nil {
+		return summary, err
+	}
+	pruned, _, err := r.prune(ctx, set, r.adoptions(entries))
 	return summary.Append(pruned), err
 }
 
@@ -59,16 +140,27 @@ func (r Run) pruneCandidates(members Members) map[object.ID]*unstructured.Unstru
 	wanted := map[types.UID]bool{}
 	gone := map[object.ID]*unstructured.Unstructured{}
 	for id, live := range members.Live {
-		if r.Stream.Objects[id] != nil {
+		if r.contains(id) {
 			wanted[live.GetUID()] = true
 		}
 	}
 	for id, live := range members.Live {
-		if r.Stream.Objects[id] == nil && !wanted[live.GetUID()] {
+		if !r.contains(id) && !wanted[live.GetUID()] {
 			gone[id] = live
 		}
 	}
 	return gone
+}
+
+// staying returns the live members that are not gone with a prune.
+func staying(members Members, gone map[object.ID]*unstructured.Unstructured) []*unstructured.Unstructured {
+	var left []*unstructured.Unstructured
+	for _, id := range slices.SortedFunc(maps.Keys(members.Live), object.Compare) {
+		if gone[id] == nil {
+			left = append(left, members.Live[id])
+		}
+	}
+	return left
 }
 
 // keepReasons returns why a member must be kept. When not all members can be
@@ -76,9 +168,6 @@ func (r Run) pruneCandidates(members Members) map[object.ID]*unstructured.Unstru
 func (r Run) keepReasons(members Members) func(object.ID) string {
 	unknown := members.UnknownKinds()
 	return func(id object.ID) string {
-		if slices.Contains(r.undone.keptMembers, id) {
-			return "it may have existed before the failed run"
-		}
 		why := r.essentialNamespaceReason(id)
 		if why == "" && len(unknown) > 0 && id.Group == "" && id.Kind == "Namespace" {
 			why = fmt.Sprintf("it may contain members of kind %s, which cannot be listed", unknown[0])

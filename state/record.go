@@ -3,14 +3,20 @@ package state
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/history"
+	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/lease"
 	"github.com/ordapply/ordapply/internal/track"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // RevisionMetadata is what the history records of a run, in addition to its plan and
@@ -20,6 +26,8 @@ type RevisionMetadata struct {
 	Revision Revision
 	// Limit is the number of revisions to keep, default DefaultLimit.
 	Limit int
+	// Keep says which values of Secrets are kept.
+	Keep history.Keep
 	// User returns the account of the run, "" if it is unknown. It is called only when a
 	// revision is stored; optional.
 	User func(context.Context) string
@@ -33,6 +41,7 @@ type record struct {
 	number   int            // 0: the run has not begun
 	stored   *history.Index // the history as read under the lock; nil: not read yet
 	run      *track.Tracker
+	released []object.ID // by the run, of what earlier runs adopted
 }
 
 // record returns the record of a run on a set.
@@ -41,19 +50,21 @@ func (r Run) record(set *Set) *record {
 	revision.Plan, revision.Resources, revision.Hooks = r.Plan, r.Stream.Resources, r.Stream.Hooks
 	return &record{
 		cluster:  r.Cluster,
-		history:  History{Cluster: r.Cluster, Parent: set.Parent, Namespace: r.Namespace, Limit: r.Metadata.Limit, ParentNumber: set.CoveringNumber(r.members()), User: r.Metadata.User},
+		history:  History{Cluster: r.Cluster, Parent: set.Parent, Namespace: r.Namespace, Limit: r.Metadata.Limit, Vouchers: set.Vouchers(), User: r.Metadata.User, Keep: r.Metadata.Keep, OnNote: r.OnNote},
 		revision: revision,
 		stored:   set.HistoryIndex(),
 		run:      track.New(r.Plan, time.Now()),
 	}
 }
 
-// begin stores the revision, before the first write of the run.
-func (c *record) begin(ctx context.Context) (err error) {
+// keepingNote says where the values of the stream's Secrets are going to be kept; "" for none
+// outside the revision.
+func (c *record) keepingNote() string { return c.history.KeepingNote(c.revision) }
+
+// read reads the history, which Recover may have read already. A set that another tool
+// managed begins a new one.
+func (c *record) read(ctx context.Context, takenFrom string) error {
 	ctx = activity.For(ctx, "for the history")
-	if c.revision.Cluster, err = kube.ClusterID(ctx, c.cluster); err != nil {
-		return err
-	}
 	if c.stored == nil {
 		stored, err := c.history.ReadIndex(ctx)
 		if err != nil {
@@ -61,6 +72,29 @@ func (c *record) begin(ctx context.Context) (err error) {
 		}
 		c.stored = &stored
 	}
+	if takenFrom == "" {
+		return nil
+	}
+	return c.history.Close(ctx, *c.stored, takenFrom)
+}
+
+// entries returns the revisions before the run, as they were read; none where the run ended
+// before that.
+func (c *record) entries() []Entry {
+	if c.stored == nil {
+		return nil
+	}
+	return history.Current(c.stored.Entries())
+}
+
+// begin stores the revision, before the first write of the run, with what the run is
+// going to create and to adopt.
+func (c *record) begin(ctx context.Context, planned history.Record) (err error) {
+	ctx = activity.For(ctx, "for the history")
+	if c.revision.Cluster, err = kube.ClusterID(ctx, c.cluster); err != nil {
+		return err
+	}
+	c.revision.Record = planned
 	c.number, err = c.history.BeginAfter(ctx, *c.stored, c.revision)
 	return err
 }
@@ -75,9 +109,9 @@ func (c *record) follow(next func(apply.Event)) func(apply.Event) {
 	}
 }
 
-// end records how the run ended, and how long it took. An interrupted run gets some time for it; a
+// end records how the run ended, what it did, and how long it took. An interrupted run gets some time for it; a
 // run that lost its lock writes nothing more, and the next run cleans up.
-func (c *record) end(ctx context.Context, took time.Duration, ended error) error {
+func (c *record) end(ctx context.Context, tried attempt) error {
 	if c.number == 0 || errors.Is(context.Cause(ctx), lease.ErrLost) {
 		return nil
 	}
@@ -87,9 +121,92 @@ func (c *record) end(ctx context.Context, took time.Duration, ended error) error
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	status, times := Failed, RunTimes{Seconds: took.Round(time.Millisecond).Seconds()}
-	if ended == nil { // the waves of other runs are no measure
-		status, times.ByWave = Deployed, c.run.WaveTimes(c.stored.LastTimes().ByWave)
+	out := history.Outcome{Status: Failed, Record: tried.did, Began: *c.stored, Stream: c.revision}
+	out.Times = RunTimes{Seconds: tried.summary.Took.Round(time.Millisecond).Seconds()}
+	if tried.failure == nil { // the waves of other runs are no measure
+		out.Status, out.Times.ByWave = Deployed, c.run.WaveTimes(c.stored.LastTimes().ByWave)
 	}
-	return c.history.End(ctx, c.number, status, times)
+	return c.history.End(ctx, c.number, out)
+}
+
+// planned returns what the run is going to do to objects that were found like this, after the
+// runs of these entries. An object that could not be read counts as adopted, unless one of
+// them created it.
+func planned(existing []progress.Existing, entries []Entry, objects map[object.ID]*unstructured.Unstructured) history.Record {
+	var out history.Record
+	undeployed, created := history.Undeployed(entries), createdBy(entries)
+	for id, manifest := range objects {
+		if apply.MayRecreate(manifest) {
+			out.Recreated = append(out.Recreated, id)
+		}
+	}
+	in := map[object.ID]bool{}
+	for _, e := range existing {
+		in[e.ID] = true
+		adopted := history.Adopted{ID: e.ID, UID: e.Former.UID, Set: e.Former.Set, Managers: e.Former.Managers}
+		switch before, again := undeployed.Of(e.ID); {
+		case e.Absent:
+			out.Created = append(out.Created, history.Created{ID: e.ID})
+		case e.Member && again:
+			before.Carried = false
+			out.Adopted = append(out.Adopted, before)
+		case e.Adopted:
+			out.Adopted = append(out.Adopted, adopted)
+		case !e.Known && !isCreated(created, e.ID):
+			out.Adopted = append(out.Adopted, history.Adopted{ID: e.ID})
+		}
+	}
+	for id, a := range undeployed.ByID {
+		if !in[id] {
+			a.Carried = true
+			out.Adopted = append(out.Adopted, a)
+		}
+	}
+	out.AdoptedMore = undeployed.More
+	return out.Sorted()
+}
+
+// outcome returns what the run did, beside what it was going to do.
+func (c *record) outcome(tried attempt) history.Record {
+	intended := c.revision.Record
+	out := history.Record{Operation: intended.Operation, AdoptedMore: intended.AdoptedMore}
+	results := map[object.ID]apply.Result{}
+	for _, r := range tried.summary.Results {
+		if _, known := results[r.ID]; known || isRemoval(r) {
+			continue
+		}
+		results[r.ID] = r
+		switch sent := !r.Sent.IsZero(); {
+		case r.Created != "":
+			out.Created = append(out.Created, history.Created{ID: r.ID, UID: r.Created})
+		case sent && r.Absent && r.Applied.IsZero():
+			out.Created = append(out.Created, history.Created{ID: r.ID})
+		case sent && r.Absent: // another client created it in the meantime
+			out.Adopted = append(out.Adopted, history.Adopted{ID: r.ID})
+		}
+		if r.Recreated {
+			out.Recreated = append(out.Recreated, r.ID)
+		}
+	}
+	undeployed := history.Undeployed(c.entries())
+	for _, a := range intended.Adopted {
+		r, written := results[a.ID]
+		_, before := undeployed.Of(a.ID)
+		if r.Member && a.UID == "" && !before {
+			continue // it was not read before the run began, and was a member
+		}
+		written = written && (r.Member || !r.Sent.IsZero() && r.Created == "")
+		if (a.Carried || written) && !slices.Contains(c.released, a.ID) {
+			out.Adopted = append(out.Adopted, a)
+		}
+	}
+	for _, h := range tried.summary.Hooks {
+		out.Hooks = append(out.Hooks, history.HookOutcome{Event: hooks.Event(h.Hook), ID: h.ID, Outcome: string(h.State)})
+	}
+	return out.Sorted()
+}
+
+// isRemoval reports whether a result is of a deletion after the apply.
+func isRemoval(r apply.Result) bool {
+	return slices.Contains([]apply.State{apply.Deleted, apply.Kept, apply.Deleting}, r.State)
 }

@@ -70,6 +70,10 @@ func TestRevisionIsDeletedMeanwhile(t *testing.T) {
 		_, err := SetDeletion{
 			SetRef: SetRef{Cluster: cluster, Parent: shopSet, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}}, Remover: apply.Remover{Cluster: cluster},
 		}.Do(t.Context())
+		require.ErrorContains(t, err, "the apply set is not deleted: members are left unchanged, because no revision")
+		require.NotContains(t, deletions(cluster), "configmaps/a", "no revision is left that contains it")
+		trusting(t, cluster)
+		_, err = deletionOf(cluster).Do(t.Context())
 		require.NoError(t, err)
 		require.Contains(t, deletions(cluster), "configmaps/a")
 	})

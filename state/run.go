@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/history"
 	"github.com/ordapply/ordapply/internal/lease"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -43,6 +46,9 @@ type Callbacks struct {
 	// OnLastRun is called before anything is written, with the times of the run that
 	// deployed a revision last; they are zero where they are unknown.
 	OnLastRun func(RunTimes)
+	// OnNotUndone is called when the run failed and nothing was undone, with the revision
+	// to which a rollback would go and the command for it.
+	OnNotUndone func(revision int, command string)
 	// OnPruning is called before anything is pruned, with the plan followed by
 	// the waves of the prune.
 	OnPruning func(*ordering.Plan)
@@ -70,13 +76,13 @@ type OnFailure struct {
 
 // undoneRun is what a run that undoes another knows of it.
 type undoneRun struct {
-	created []apply.Result // deleted when all of the stream is ready
-	// keptMembers are not pruned: the run made them members, and they may have
-	// existed before.
-	keptMembers []object.ID
+	created []apply.Result    // deleted when all of the stream is ready
+	adopted []history.Adopted // then released
 	// removeAfter is the plan that ends with the deletion of created; nil:
 	// none.
 	removeAfter *ordering.Plan
+	// alsoDeleted reports objects that are deleted right after created; optional.
+	alsoDeleted func(*unstructured.Unstructured) bool
 }
 
 // Do applies the stream, or does a dry run of it if Applier.DryRun is set. Before
@@ -104,9 +110,21 @@ func (r Run) Do(ctx context.Context) (apply.Summary, error) {
 	tried, err := r.attempt(held)
 	if tried.failure != nil {
 		err = errors.Join(r.undo(held, tried), err)
+		r.reportWayBack(tried, err)
 	}
 	if undone, ok := errors.AsType[*UndoneError](err); ok && errors.Is(undone.Err, lease.ErrLost) {
 		return tried.summary, err // it says so
 	}
 	return tried.summary, lease.OrLost(held, err)
+}
+
+// reportWayBack says how to roll back a failed run that was not undone.
+func (r Run) reportWayBack(tried attempt, err error) {
+	_, undone := errors.AsType[*UndoneError](err)
+	if undone || !tried.began || r.Metadata.Revision.Rollback > 0 {
+		return
+	}
+	if before := history.LastDeployed(tried.record.entries()); before != nil && before.Number != tried.revision {
+		r.OnNotUndone(before.Number, "ordapply rollback "+commandArgument(r.Parent))
+	}
 }

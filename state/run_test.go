@@ -228,22 +228,18 @@ func TestParentIsNoMember(t *testing.T) {
 	require.Empty(t, cluster.Log)
 }
 
-// Protected members, and those that could not be deleted, keep their kinds in
-// the set.
+// Members that are kept for the set's own sake, and those that could not be deleted, keep
+// their kinds in the set.
 func TestWhatIsKeptIsStillPromised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
-		done(t, runOf(t, cluster, "ConfigMap shop/a", "ServiceAccount other/kept"))
-		kept := cluster.At("serviceaccounts/other/kept")
-		kept.SetAnnotations(map[string]string{"helm.sh/resource-policy": "keep"})
-		kind, _ := cluster.Kind(kept.GroupVersionKind())
-		cluster.Add(kind, kept)
+		done(t, runOf(t, cluster, "ConfigMap shop/a", "Namespace /shop"))
 		summary, err := runOf(t, cluster, "ConfigMap shop/a").Do(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, deletions(cluster))
-		require.Equal(t, "ConfigMap,ServiceAccount other", promise(t, cluster))
+		require.Equal(t, "ConfigMap,Namespace", promise(t, cluster))
 		last := summary.Results[len(summary.Results)-1]
-		require.Equal(t, object.ID{Kind: "ServiceAccount", Namespace: "other", Name: "kept"}, last.ID)
+		require.Equal(t, object.ID{Kind: "Namespace", Name: "shop"}, last.ID)
 		require.Equal(t, apply.Kept, last.State)
 	})
 }

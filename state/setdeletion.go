@@ -9,9 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/internal/history"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/lease"
+	"github.com/ordapply/ordapply/internal/liveset"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -23,6 +26,8 @@ type SetDeletion struct {
 	Remover apply.Remover // required; with DryRun nothing is written
 	// OnPlanned is called with the order before anything is deleted; optional.
 	OnPlanned func(*ordering.Deletion)
+	// OnNote is called with remarks for people; optional.
+	OnNote func(string)
 	// Hooks applies the hooks of the revision that was deployed last, before
 	// and after the members are deleted; nil: none run. Its Events reports
 	// the hooks.
@@ -59,9 +64,13 @@ func (d SetDeletion) Do(ctx context.Context) (apply.Summary, error) {
 	}
 	lock := d.lock()
 	held, release, err := lock.Acquire(ctx, d.LockTimeout)
+	if kubeerr.MissingNamespace(err) != "" {
+		if err = d.leaveHome(ctx); err == nil {
+			lock = d.lock()
+			held, release, err = lock.Acquire(ctx, d.LockTimeout)
+		}
+	}
 	switch {
-	case kubeerr.MissingNamespace(err) != "":
-		return apply.Summary{}, &UnknownError{d.Parent}
 	case kubeerr.IsNamespaceTerminating(err): // an earlier run got that far
 		return d.finish(ctx)
 	case err != nil:
@@ -77,10 +86,43 @@ func (d SetDeletion) Do(ctx context.Context) (apply.Summary, error) {
 	return summary, errors.Join(err, lock.Drop(ctx))
 }
 
-// finish deletes the rest of a set whose Namespace is terminating. The parent
+// lock returns the lock of the set. A deletion holds it beyond the deletion of the home,
+// which may be a member, as long as no other run has claimed another home.
+func (d SetDeletion) lock() lease.Lock {
+	lock := d.SetRef.lock()
+	lock.HeldWithoutNamespace = func(ctx context.Context) (bool, error) {
+		home, err := liveset.RecordsNamespace(ctx, d.Cluster, d.Kind, d.Parent)
+		return home == "" || home == d.Namespace, err
+	}
+	return lock
+}
+
+// leaveHome makes NewHome the home of a set whose home is gone, so that the rest of it
+// can be deleted under a lock.
+func (d *SetDeletion) leaveHome(ctx context.Context) error {
+	_, err := d.openKnown(ctx)
+	switch {
+	case err != nil:
+		return err
+	case d.Parent.Namespace != "":
+		return fmt.Errorf("namespace %q, which held apply set %s, does not exist any more, and members of the set do: recreate it, then run this again", d.Namespace, d.Parent)
+	case !d.mayReplaceHome():
+		return &homeError{set: d.Parent, home: d.Namespace, recorded: true}
+	}
+	d.Namespace, err = d.replaceHome(ctx, false)
+	return err
+}
+
+// finish deletes the rest of a set whose Namespace is terminating, so that no run can
+// take its lock, once a run that had it must have ended. The parent
 // is deleted last: where that is gone, only the Namespace is left to wait
 // for.
 func (d SetDeletion) finish(ctx context.Context) (apply.Summary, error) {
+	if _, err := d.openKnown(ctx); err == nil {
+		if err := lease.AwaitExpiry(ctx); err != nil {
+			return apply.Summary{}, err
+		}
+	}
 	summary, err := d.deleteSet(ctx)
 	if _, unknown := errors.AsType[*UnknownError](err); unknown {
 		d.OnPlanned(d.emptyDeletion())
@@ -124,7 +166,11 @@ func (d SetDeletion) Order(ctx context.Context) (*ordering.Deletion, map[object.
 	if err != nil {
 		return nil, nil, err
 	}
-	order, _, err := d.removal(set, members, hooked).order(ctx, members.Live)
+	removal, err := d.provenRemoval(ctx, set, &members, hooked)
+	if err != nil {
+		return nil, nil, err
+	}
+	order, _, err := removal.order(ctx, members.Live)
 	return order, members.Live, err
 }
 
@@ -151,16 +197,29 @@ func (d SetDeletion) deleteSet(ctx context.Context) (apply.Summary, error) {
 		return hooked.summed(summary), err
 	}
 	summary = hooked.summed(summary)
-	if err := d.history().Drop(activity.For(ctx, "of the history")); err != nil {
+	notes, err := d.history(set).Drop(activity.For(ctx, "of the history"))
+	if err != nil {
 		return summary, err
 	}
-	return summary, set.Delete(ctx)
+	err = set.Delete(ctx)
+	if note := set.ReleaseNote(); note != "" {
+		notes = append(notes, note)
+	}
+	for _, note := range notes {
+		if d.OnNote != nil {
+			d.OnNote(note)
+		}
+	}
+	return summary, err
 }
 
 func (d SetDeletion) openKnown(ctx context.Context) (*Set, error) {
 	set, err := d.SetRef.open(ctx, false)
 	if err == nil && (set.Exists() || !isTerminating(ctx, d.Cluster, d.Namespace)) {
-		err = set.Recover(ctx, d.history())
+		err = set.Recover(ctx, d.history(set))
+	}
+	if err == nil && !set.Known() {
+		set.FindLost(ctx)
 	}
 	if err == nil && !set.Known() {
 		err = &UnknownError{d.Parent}
@@ -185,8 +244,25 @@ func (d SetDeletion) members(ctx context.Context, set *Set, hooked *hookedDeleti
 	if err := members.CheckListable("run this again"); err != nil {
 		return apply.Summary{}, err
 	}
-	summary, err := d.removal(set, members, hooked).run(ctx, members.Live)
+	removal, err := d.provenRemoval(ctx, set, &members, hooked)
+	if err != nil {
+		return apply.Summary{}, err
+	}
+	summary, err := removal.run(ctx, members.Live)
 	return summary, errors.Join(err, members.CheckVerified())
+}
+
+// provenRemoval returns the deletion of members of the set, without those that no revision
+// contains.
+func (d SetDeletion) provenRemoval(ctx context.Context, set *Set, members *Members, hooked *hookedDeletion) (memberDeletion, error) {
+	past, err := withhold(ctx, set, d.history(set), members, members.Live, history.Undeployed(hooked.entries))
+	if err != nil {
+		return memberDeletion{}, err
+	}
+	hooked.uninstalls(*members)
+	removal := d.removal(set, *members, hooked)
+	removal.past = past
+	return removal, nil
 }
 
 // removal returns the deletion of members of the set, none of which is kept
@@ -194,10 +270,20 @@ func (d SetDeletion) members(ctx context.Context, set *Set, hooked *hookedDeleti
 func (d SetDeletion) removal(set *Set, members Members, hooked *hookedDeletion) memberDeletion {
 	keep := func(object.ID) string { return "" }
 	return memberDeletion{
-		set: set, history: d.history(), remover: d.Remover, keepReason: keep, onPlanned: d.OnPlanned,
+		set: set, history: d.history(set), remover: d.Remover, removal: applyset.Delete, keepReason: keep, onPlanned: d.OnPlanned,
+		adopted: history.Undeployed(hooked.entries), release: giveBack,
 		notes: slices.Concat(set.WithRecoveryNote(members.Remarks()), hooked.remarks()), beforeDelete: hooked.before, alsoDeleted: hooked.made,
 		reportsEmpty: len(hooked.all) > 0,
 	}
+}
+
+// giveBack releases objects that runs adopted.
+func giveBack(ctx context.Context, set *Set, adopted []history.Adopted) error {
+	var errs []error
+	for _, a := range adopted {
+		errs = append(errs, set.GiveBack(ctx, a))
+	}
+	return errors.Join(errs...)
 }
 
 // unlabelKept removes the set's label from members that were kept.
@@ -206,8 +292,8 @@ func (d SetDeletion) unlabelKept(ctx context.Context, set *Set, summary apply.Su
 		if result.State != apply.Kept {
 			continue
 		}
-		if err := set.Unlabel(ctx, result.ID); err != nil {
-			return fmt.Errorf("release %s, which is kept: %w", result.ID, err)
+		if err := set.Release(ctx, result.ID); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -20,6 +20,9 @@ type SetRef struct {
 	Kind    schema.GroupVersionKind // of the parent
 	// Namespace is where the Lease and the history are; default the parent's.
 	Namespace string
+	// NewHome replaces Namespace when the parent is cluster-scoped and Namespace does not
+	// exist any more; "" for an error then.
+	NewHome string
 	// LockTimeout bounds the wait for another run to end; default 0.
 	LockTimeout time.Duration
 	// OnWaiting is called once when another run is waited for; optional.
@@ -41,7 +44,7 @@ func (s SetRef) lock() lease.Lock {
 	return lease.Lock{Cluster: s.Cluster, Lease: lease.Of(s.Parent, s.Namespace), OnWaiting: s.OnWaiting}
 }
 
-// history returns the history of the set.
-func (s SetRef) history() History {
-	return History{Cluster: s.Cluster, Parent: applyset.Parent{ID: s.Parent}, Namespace: s.Namespace}
+// history returns the history of the set, as it was opened.
+func (s SetRef) history(set *Set) History {
+	return History{Cluster: s.Cluster, Parent: applyset.Parent{ID: s.Parent}, Namespace: s.Namespace, Vouchers: set.Vouchers()}
 }

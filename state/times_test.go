@@ -47,7 +47,7 @@ func TestTimesOfTheLastRun(t *testing.T) {
 		slow = time.Minute
 		require.Equal(t, first, last("ConfigMap shop/a", "ConfigMap shop/b", "ConfigMap shop/bad"), "nothing was stored by the same again")
 		require.Equal(t, first, last("ConfigMap shop/a"), "nor by the run that failed")
-		entries, err := runOf(t, cluster, "ConfigMap shop/a").withDefaults().history().List(t.Context())
+		entries, err := historyOf(t, runOf(t, cluster, "ConfigMap shop/a")).List(t.Context())
 		require.NoError(t, err)
 		require.InDelta(t, 60, entries[1].Seconds, 2, "but how long it took is in the history")
 		require.Empty(t, entries[1].ByWave)

@@ -7,6 +7,9 @@ import (
 	"github.com/ordapply/ordapply/apply"
 )
 
+// errPruned reports a failure after the point of no return.
+var errPruned = errors.New("not rolled back: all of the stream is ready, and what the prune has deleted would come back without its data; fix the cause and apply again")
+
 // undo undoes a failed run, or its atomic stacks. A run that was
 // interrupted, or that ended before it might write, is not undone; one that
 // found everything unchanged and timed out waiting is.
@@ -18,6 +21,9 @@ func (r Run) undo(ctx context.Context, tried attempt) error {
 	}
 	if r.Undo == nil && len(r.Atomic) == 0 || !tried.began || ctx.Err() != nil || errors.Is(tried.failure, apply.ErrInterrupted) {
 		return tried.failure
+	}
+	if tried.pruned {
+		return errors.Join(tried.failure, errPruned)
 	}
 	if r.Undo == nil {
 		return r.undoStacks(ctx, tried)
@@ -40,12 +46,17 @@ func (r Run) rollBackTo(ctx context.Context, before *Revision, tried attempt) (a
 		return apply.Summary{}, err
 	}
 	back.Namespace = r.Namespace // its lock is held
-	back.undone.created, back.undone.keptMembers = tried.created(before), idsOf(tried.notCreated(before))
+	back.undone.created, back.undone.adopted = tried.created(before), tried.adopted(before)
 	return back.withDefaults().apply(ctx)
 }
 
 // UndoTarget returns the revision that a run that fails would be rolled back
 // to; nil when none is deployed, or the set does not exist.
 func (r Run) UndoTarget(ctx context.Context) (*Revision, error) {
-	return r.withDefaults().history().DeployedBefore(ctx, 0)
+	r = r.withDefaults()
+	set, err := r.open(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	return r.history(set).DeployedBefore(ctx, 0)
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -68,6 +69,7 @@ func TestUndoStaysAtWhatIsDeployed(t *testing.T) {
 		done(t, runOf(t, cluster, "ConfigMap shop/a"))                        // 1
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/data")) // 2: deployed
 		cluster.Refuse = refusing("a")
+		cluster.Drop("configmaps/shop/a")                                                                          // so that it is applied again
 		_, err := runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/data", "ConfigMap shop/b").Do(t.Context()) // 3: fails
 		require.Error(t, err)
 		undone := undoneBy(t, undoing(t, cluster, true, "ConfigMap shop/a", "ConfigMap shop/data")) // 4: the deployed content, once more
@@ -148,7 +150,7 @@ func TestUndoPrunesNothingThatTheRunAdopted(t *testing.T) {
 // the run created is still known. Where they may not be read either, it is
 // not known, and nothing is deleted.
 func TestUndoDeletesNothingItDidNotSee(t *testing.T) {
-	for verb, left := range map[string][]string{"list": {"configmaps/app"}, "get": {"configmaps/app", "configmaps/new"}} {
+	for verb, unseen := range map[string]int{"list": 0, "get": 1} {
 		t.Run(verb, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster := memcluster.New()
@@ -165,8 +167,9 @@ func TestUndoDeletesNothingItDidNotSee(t *testing.T) {
 				}
 				undone := undoneBy(t, undoing(t, cluster, false, "ConfigMap shop/app", "ConfigMap shop/new", "ConfigMap shop/bad"))
 				require.NoError(t, undone.Err)
-				require.Equal(t, left, cluster.Members())
-				require.Len(t, undone.Left, len(left)-1)
+				require.Equal(t, []string{"configmaps/app"}, cluster.Members(), "what may have existed is released")
+				require.Equal(t, unseen > 0, cluster.At("configmaps/shop/new") != nil)
+				require.Len(t, undone.Left, unseen)
 			})
 		})
 	}
@@ -189,7 +192,7 @@ func TestUndoOfAFirstInstall(t *testing.T) {
 		require.Empty(t, cluster.Members())
 		require.Equal(t, 2, reported)
 		require.EqualError(t, undone.Outcome(), "no revision was deployed before: everything that the run created was deleted")
-		entries, err := r.history().List(t.Context())
+		entries, err := historyOf(t, r).List(t.Context())
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
 		require.Equal(t, Failed, entries[0].Status)
@@ -199,17 +202,56 @@ func TestUndoOfAFirstInstall(t *testing.T) {
 	})
 }
 
+// The retry of a first install that was killed undoes what the killed run created, too.
+func TestUndoOfARetryDeletesWhatTheFirstRunCreated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := memcluster.New()
+		cluster.Refuse = refusing("bad")
+		_, err := runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/bad").Do(t.Context())
+		require.Error(t, err)
+		require.Equal(t, []string{"configmaps/a"}, cluster.Members())
+		undone := undoneBy(t, undoing(t, cluster, false, "ConfigMap shop/a", "ConfigMap shop/bad"))
+		require.NoError(t, undone.Err)
+		require.Empty(t, undone.Left)
+		require.Empty(t, cluster.Members())
+	})
+}
+
+// A kind that cannot be read keeps only its own objects.
+func TestUndoDeletesWhatCanBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := memcluster.New()
+		cluster.Refuse = refusing("bad")
+		r := undoing(t, cluster, false, "Widget.example.com shop/w", "ConfigMap shop/a", "ServiceAccount shop/web", "ConfigMap shop/bad")
+		r.Undo = func(context.Context, *Revision) (Run, error) {
+			return Run{}, errors.New("there is no revision to go back to")
+		}
+		r.Applier.Events = func(e apply.Event) {
+			if e.ID.Name == "bad" && e.State == apply.Failed {
+				cluster.Mu.Lock()
+				defer cluster.Mu.Unlock()
+				cluster.UnreadableGroups = map[string]bool{"example.com": true}
+			}
+		}
+		undone := undoneBy(t, r)
+		require.Equal(t, []string{"widgets.example.com/w"}, cluster.Members())
+		require.ErrorContains(t, undone.Outcome(), "Widget.example.com")
+	})
+}
+
 // The second run over a stream that does not become ready sends nothing, and
 // still rolls back.
 func TestUndoWhenNothingWasSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
 		keeping(t, cluster, "ConfigMap shop/app")
-		failed := attempt{set: &Set{}, began: true, revision: 2, failure: errors.New("not ready in time")}
 		cluster.Refuse = refusing("bad")
 		_, err := runOf(t, cluster, "ConfigMap shop/app", "ConfigMap shop/bad").Do(t.Context())
 		require.Error(t, err)
 		r := undoing(t, cluster, false, "ConfigMap shop/app", "ConfigMap shop/bad").withDefaults()
+		set, err := r.open(t.Context(), false)
+		require.NoError(t, err)
+		failed := attempt{set: set, began: true, revision: 2, failure: errors.New("not ready in time")}
 		undone, ok := errors.AsType[*UndoneError](r.undo(t.Context(), failed))
 		require.True(t, ok)
 		require.NoError(t, undone.Err)
@@ -233,4 +275,16 @@ func TestNoUndoWhenOnlyTheRecordFails(t *testing.T) {
 		require.False(t, undone)
 		require.Equal(t, []string{"configmaps/app", "configmaps/more"}, cluster.Members())
 	})
+}
+
+// An atomic stack of which something was left unready before the hooks that followed is not
+// whole.
+func TestAStackIsWholeOnlyWhenReady(t *testing.T) {
+	id := object.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "one"}
+	run := Run{OnFailure: OnFailure{Atomic: []AtomicStack{{Name: "shop", Resources: map[object.ID]bool{id: true}}}}}
+	for unready, broken := range map[bool]int{false: 0, true: 1} {
+		result := apply.Result{ID: id, State: apply.Applied, Unready: unready}
+		result.Sent = time.Now()
+		require.Len(t, run.brokenStacks(apply.Summary{Results: []apply.Result{result}}), broken)
+	}
 }

@@ -75,7 +75,21 @@ func (e *UndoneError) undoResult() string {
 	if len(e.Summary.Results) == 0 {
 		return "--rollback-on-failure: no revision was deployed before, and the run created nothing"
 	}
+	if kept := keptOf(e.Summary); len(kept) > 0 {
+		return "no revision was deployed before: what the run created was deleted, except " + strings.Join(plain.Sample(kept, 5, "%d more", object.ID.String), ", ")
+	}
 	return "no revision was deployed before: everything that the run created was deleted"
+}
+
+// keptOf returns the objects that a deletion kept.
+func keptOf(s apply.Summary) []object.ID {
+	var out []object.ID
+	for _, r := range s.Results {
+		if r.State != apply.Deleted {
+			out = append(out, r.ID)
+		}
+	}
+	return out
 }
 
 // leftText lists the resources that were not changed back.

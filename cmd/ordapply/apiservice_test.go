@@ -55,7 +55,7 @@ metadata: {name: later, namespace: default, annotations: {ordapply.dev/depends-o
 `, address, port))
 	code, output := applyThrough(cluster.Kubeconfig, stream, "--wave-timeout", "15s")
 	require.Equal(t, exit.TimedOut, code, output)
-	require.Contains(t, output, "wait for APIService v1.extension.example: not ready after 15s (wave timeout): FailedDiscoveryCheck: ")
+	require.Contains(t, output, "wait for APIService v1.extension.example: not ready after 15s (--wave-timeout): FailedDiscoveryCheck: ")
 	require.Contains(t, output, "it blocks 1 resource in wave 2/2: ConfigMap default/later")
 	out, err := cluster.TryKubectl("get", "configmap", "later")
 	require.Error(t, err, out)

@@ -69,12 +69,15 @@ func newApply() *cobra.Command {
 	plandiff.RegisterServerSide(cmd.Flags())
 	setflags.AddClusterFlags(cmd.Flags(), f.cluster)
 	f.registerRun(cmd.Flags())
+	cmd.Flags().BoolVar(&f.keepGoing, "keep-going", false, "leave out what cannot be applied, with what depends on it, and apply the rest; the exit code is still 1")
 	return cmd
 }
 
 // checkWait rejects flags that need readiness in combination with --wait=false.
 func (f *applyFlags) checkWait() error {
 	switch {
+	case f.keepGoing && f.Rollback:
+		return usage.Errorf("--keep-going applies what can be applied, and --rollback-on-failure undoes it: leave out one of them")
 	case f.wait:
 	case f.Prune:
 		return usage.Errorf("--prune starts only when the whole stream is ready: leave out --wait=false")
@@ -94,7 +97,7 @@ func (f *applyFlags) run(cmd *cobra.Command, prepare func(*cobra.Command, *repor
 		return err
 	}
 	j, err := prepare(cmd, files)
-	if err == nil && report.OnlyPrepares(cmd.Context()) { // what the run would find itself
+	if err == nil && !f.keepGoing && report.OnlyPrepares(cmd.Context()) { // what the run would find itself
 		err = preflight.Checks{Cluster: j.target.Cluster, Plan: j.plan, KindTimeout: f.kindTimeout}.WithoutReads(j.stream.Objects)
 	}
 	switch {

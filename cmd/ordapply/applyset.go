@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/report"
 	"github.com/ordapply/ordapply/internal/setflags"
 	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
 
@@ -22,10 +24,10 @@ func newApplySet() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
-			return usage.Errorf("name a subcommand: crd or hand-over")
+			return usage.Errorf("name a subcommand: crd, hand-over or trust")
 		},
 	}
-	cmd.AddCommand(newApplySetCRD(), newHandOver())
+	cmd.AddCommand(newApplySetCRD(), newHandOver(), newTrust())
 	return cmd
 }
 
@@ -89,13 +91,9 @@ refuses the set afterwards; apply --take-over takes it over again.`,
 			if err != nil {
 				return err
 			}
-			gvk, id, err := setflags.ParentOf(cmd.Context(), t, args[0])
+			id, err := handOver(cmd.Context(), t, args[0], lockTimeout)
 			if err != nil {
-				return err
-			}
-			h := state.HandOver{SetRef: state.SetRef{Cluster: t.Cluster, Parent: id, Kind: gvk, Namespace: t.RecordsNamespace, LockTimeout: lockTimeout}}
-			if err := h.ToKubectl(cmd.Context()); err != nil {
-				return err
+				return setflags.ExplainForbidden(err, t, args[0])
 			}
 			_, err = plain.Fprintf(cmd.OutOrStdout(), "%s is now managed by kubectl; take it over again with ordapply apply --applyset %s --take-over\n", report.ResourceName(id), args[0])
 			return err
@@ -105,4 +103,14 @@ refuses the set afterwards; apply --take-over takes it over again.`,
 	cmd.Flags().StringVar(&to, "to", "", "tool that takes over the set: kubectl")
 	setflags.RegisterLockTimeout(cmd.Flags(), &lockTimeout)
 	return cmd
+}
+
+// handOver hands a set over to kubectl, and returns its parent.
+func handOver(ctx context.Context, t *connect.Target, name string, lockTimeout time.Duration) (object.ID, error) {
+	gvk, id, err := setflags.ParentOf(ctx, t, name)
+	if err != nil {
+		return id, err
+	}
+	h := state.HandOver{SetRef: state.SetRef{Cluster: t.Cluster, Parent: id, Kind: gvk, Namespace: t.RecordsNamespace, LockTimeout: lockTimeout}}
+	return id, h.ToKubectl(ctx)
 }

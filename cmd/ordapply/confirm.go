@@ -91,7 +91,7 @@ func (d deletion) deleted() (kinds []string, names map[string][]string) {
 	names = map[string][]string{}
 	for _, s := range d.order.Plan().Steps {
 		live := d.live[s.ID]
-		if live == nil || applyset.Protection(live) != "" || d.keep != nil && d.keep(live) != "" {
+		if live == nil || applyset.Protection(live, applyset.Delete) != "" || d.keep != nil && d.keep(live) != "" {
 			continue
 		}
 		kind, name, _ := strings.Cut(s.ID.String(), " ")

@@ -30,7 +30,9 @@ func newConsolidate() *cobra.Command {
 		Long: `consolidate merges consecutive sync waves. It keeps the order of any two resources
 that an edge connects, merges waves that are provably independent, and lists those
 that are not; these are merged only with --assume-independent, or as far as needed
-for --into or --range. -o stream prints the manifests with the new numbers. With
+for --into or --range. Where merging neighbours leaves too many waves for these, add
+--assume-independent: waves are then numbered by the longest path of edges to them,
+which may change the order of waves that no edge connects. -o stream prints the manifests with the new numbers. With
 --order, each application of a stack has its own waves.`,
 		Example: `  ordapply consolidate -f platform.yaml --range -3..3
   ordapply consolidate -f platform.yaml --into 7 -o stream > renumbered.yaml`,
@@ -95,8 +97,8 @@ type consolidateTarget struct {
 }
 
 func (t *consolidateTarget) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&t.assume, "assume-independent", false, "merge waves that no edge connects, even if an edge may be missing")
-	cmd.Flags().IntVar(&t.into, "into", 0, "maximum number of waves: merge waves that no edge connects, closest numbers first; fails if edges prevent it")
+	cmd.Flags().BoolVar(&t.assume, "assume-independent", false, "merge waves that no edge connects, even if an edge may be missing; with --into or --range, only as many as needed, and not only neighbours")
+	cmd.Flags().IntVar(&t.into, "into", 0, "maximum number of waves: merge waves that no edge connects, closest numbers first; fails if edges between neighbours prevent it")
 	cmd.Flags().StringVar(&t.within, "range", "", "lowest and highest new number, such as -3..3; implies --into with that many waves")
 }
 
@@ -105,8 +107,6 @@ func (t *consolidateTarget) read(cmd *cobra.Command) (consolidate.Target, error)
 	switch {
 	case cmd.Flags().Changed("into") && t.into < 1:
 		return out, usage.Errorf("--into=%d: must be at least 1", t.into)
-	case t.assume && (t.into > 0 || t.within != ""):
-		return out, usage.Errorf("--assume-independent merges all waves that no edge connects, --into and --range only as many as needed: leave out one or the other")
 	case t.within == "":
 		return out, nil
 	}
@@ -140,6 +140,9 @@ func printConsolidation(w io.Writer, c *consolidate.Result, target consolidate.T
 		out.WriteByte('\n')
 	}
 	plain.Fprintf(&out, "%s become %d, %s changed", plain.Count(len(c.Waves), "wave"), len(now), plain.Count(len(c.Renumbered), "resource"))
+	if c.Swapped > 0 {
+		plain.Fprintf(&out, "; numbered by the longest path of edges: %s of waves that no edge connects %s their order", plain.Count(c.Swapped, "pair"), map[bool]string{true: "changes", false: "change"}[c.Swapped == 1])
+	}
 	if unproven > 0 && target.Into == 0 && target.Range == nil {
 		plain.Fprintf(&out, "; %d more could be merged with --assume-independent", unproven)
 	}

@@ -46,7 +46,7 @@ spec:
 
 	code, output := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
 	require.Equal(t, exit.TimedOut, code, output)
-	require.Contains(t, output, "not applied after 3s (wave timeout): ")
+	require.Contains(t, output, "not applied after 3s (--wave-timeout): ")
 	require.Contains(t, output, `conversion webhook for conversion.example/v1, Kind=Widget failed: Post "https://converter.default.svc:443`)
 	require.Contains(t, output, "; the CustomResourceDefinition of Widget.conversion.example converts between versions with Service default/converter, which does not exist: apply it first")
 	require.Contains(t, output, "  Service default/converter: it does not exist\n")

@@ -27,7 +27,7 @@ type deleteFlags struct {
 	diagnosis       bool
 	pruneNamespaces bool
 	yes             bool
-	limits
+	timeLimits
 	report.ViewFlags
 	setDeletionFlags
 }

@@ -227,7 +227,7 @@ spec:
 	cluster.Kubectl(t, "wait", "namespace/stuck", "--for=condition=NamespaceDeletionDiscoveryFailure", "--timeout=120s")
 	code, _, output := deleteThrough(cluster.Kubeconfig, []byte(namespace), "--wave-timeout", "20s")
 	require.Equal(t, exit.TimedOut, code, output)
-	require.Contains(t, output, "error: wave 1/1: delete Namespace stuck: not gone after 20s (wave timeout): waiting until it is gone (blocked by NamespaceDeletionDiscoveryFailure: ")
+	require.Contains(t, output, "error: wave 1/1: delete Namespace stuck: not gone after 20s (--wave-timeout): waiting until it is gone (blocked by NamespaceDeletionDiscoveryFailure: ")
 	require.Contains(t, output, "APIService v1.broken.example is not available (ServiceNotFound)")
 	require.Contains(t, output, "kubectl delete apiservice v1.broken.example\n")
 

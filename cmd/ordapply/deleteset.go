@@ -54,17 +54,24 @@ func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, files *report.Files, ou
 	if err != nil {
 		return apply.Summary{}, nil, err
 	}
+	summary, err := f.runOn(cmd, t, files, outputs, reporters)
+	return summary, t.Warnings.List(), setflags.ExplainForbidden(err, t, f.set, "--delete")
+}
+
+// runOn deletes the set on a cluster, or prints the order of deletion.
+func (f *deleteFlags) runOn(cmd *cobra.Command, t *connect.Target, files *report.Files, outputs report.Outputs, reporters **report.Reporters) (apply.Summary, error) {
 	gvk, id, err := setflags.ParentOf(cmd.Context(), t, f.set)
 	if err != nil {
-		return apply.Summary{}, nil, err
+		return apply.Summary{}, err
 	}
 	known := deletion{target: t, files: files}
 	d := state.SetDeletion{
 		SetRef: state.SetRef{
-			Cluster: t.Cluster, Parent: id, Kind: gvk, Namespace: t.RecordsNamespace, LockTimeout: f.lockTimeout,
+			Cluster: t.Cluster, Parent: id, Kind: gvk, Namespace: t.RecordsNamespace, NewHome: t.Scope.Namespace, LockTimeout: f.lockTimeout,
 			OnWaiting: setflags.WaitingFor(f.set, outputs.Err),
 		},
 		Remover: f.remover(known, func(e apply.Event) { (*reporters).Event(e) }),
+		OnNote:  func(text string) { plain.Fprintf(outputs.Err, "note: %s\n", text) },
 		OnPlanned: func(order *ordering.Deletion) {
 			known.order = order
 			*reporters = f.report(cmd, known, outputs)
@@ -79,17 +86,16 @@ func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, files *report.Files, ou
 	}
 	order, live, err := d.Order(cmd.Context())
 	if err != nil {
-		return apply.Summary{}, nil, err
+		return apply.Summary{}, err
 	}
 	if f.dryRun == "client" {
-		return apply.Summary{}, nil, f.show(outputs.Out, deletion{target: t, order: order, live: live})
+		return apply.Summary{}, f.show(outputs.Out, deletion{target: t, order: order, live: live})
 	}
 	if err := t.CheckPermissions(cmd.Context(), func() []kube.Permission { return d.Permissions(cmd.Context(), order, live, kube.KindsOf(t.Cluster)) }, "-f", "MANIFESTS", "--applyset", f.set, "--delete"); err != nil {
-		return apply.Summary{}, nil, err
+		return apply.Summary{}, err
 	}
 	if err := f.confirm(cmd, deletion{target: t, order: order, live: live}, outputs.Err); err != nil {
-		return apply.Summary{}, nil, err
+		return apply.Summary{}, err
 	}
-	summary, err := d.Do(cmd.Context())
-	return summary, t.Warnings.List(), err
+	return d.Do(cmd.Context())
 }

@@ -30,6 +30,7 @@ type deletion struct {
 	live   map[object.ID]*unstructured.Unstructured // at least their metadata
 	keep   func(live *unstructured.Unstructured) string
 	hooks  []ordering.Resource // run before and after the deletion
+	source ordering.OrderSource
 
 	files *report.Files
 }
@@ -47,15 +48,19 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deleti
 	}
 	scope := d.target.Scope
 	scope.Deletion = true
-	stream, err := apply.NewStream(planning.MarkHooks(inputs, options), scope)
-	options.Excluded, d.keep, d.hooks = stream.Excluded, protectedIn(stream), stream.Hooks
+	stream, err := apply.NewStream(planning.MarkHooks(inputs, &options), scope)
+	skipped, refused := f.LeaveOutArgoHooks(stream, options)
+	options.Excluded, d.keep, d.hooks, d.source = stream.Excluded, protectedIn(stream), stream.Hooks, options.OrderSource
 	remarks, wrong := planning.CheckDeletion(stream, options, d.target)
 	order, unordered := ordering.DeletionOrder(stream.Resources, options)
-	if err := errors.Join(err, wrong, unordered); err != nil {
+	if err := errors.Join(err, refused, wrong, unordered); err != nil {
 		return d, err
 	}
 	d.order = order
 	d.order.Notes = slices.Concat(d.order.Notes, stream.Notes(), remarks)
+	for _, hook := range skipped {
+		d.order.Notes = append(d.order.Notes, fmt.Sprintf("left out: %s (%s)", hook.ID, hook.Why.Detail))
+	}
 	d.order.Notes = append(d.order.Notes, d.target.UndiscoveredNotes(stream)...)
 	if d.live, err = apply.Find(cmd.Context(), d.target.Cluster, stream.Resources); err != nil || f.dryRun == "client" {
 		return d, err
@@ -63,7 +68,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deleti
 	required := func() []kube.Permission {
 		all := access.RemovalPermissions(d.live, kube.KindsOf(d.target.Cluster))
 		if f.dryRun == "none" {
-			running, _ := hooks.Read(d.hooks)
+			running, _ := hooks.Read(d.hooks, d.source)
 			all.Add(hookrun.Permissions(running, kube.KindsOf(d.target.Cluster), f.diagnosis, hooks.PreDelete, hooks.PostDelete))
 		}
 		return all.Required
@@ -76,10 +81,10 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deleti
 func protectedIn(stream *apply.Stream) func(*unstructured.Unstructured) string {
 	return func(live *unstructured.Unstructured) string {
 		manifest := stream.Objects[apply.Meta(live).ID]
-		if manifest == nil || applyset.Protection(manifest) == "" {
+		if manifest == nil || applyset.Protection(manifest, applyset.Delete) == "" {
 			return ""
 		}
-		return fmt.Sprintf("the annotation %s of its manifest keeps it", applyset.Protection(manifest))
+		return fmt.Sprintf("the annotation %s of its manifest keeps it", applyset.Protection(manifest, applyset.Delete))
 	}
 }
 
@@ -93,6 +98,7 @@ func (f *deleteFlags) remover(d deletion, onEvent func(apply.Event)) apply.Remov
 		NoWait:          !f.wait,
 		PruneNamespaces: f.pruneNamespaces,
 		KeepReason:      d.keep,
+		Removal:         applyset.Delete,
 		NoDiagnosis:     !f.diagnosis,
 		Events:          onEvent,
 	}
@@ -126,28 +132,45 @@ func (f *deleteFlags) hookApplier(t *connect.Target, files *report.Files, onEven
 	}
 }
 
+// uninstalls reports whether an object of the manifests is going to be deleted: otherwise no
+// delete hook runs. Namespaces and CustomResourceDefinitions do not count, as in an apply:
+// others create them too, and a deletion may keep them.
+func (d deletion) uninstalls() bool {
+	for id, live := range d.live {
+		if !id.IsNamespace() && !id.IsCRD() && applyset.Protection(live, applyset.Delete) == "" && d.keep(live) == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // deleteAround deletes the objects of manifests, runs their delete hooks before
 // and after, and then deletes objects that hooks left behind.
 func (f *deleteFlags) deleteAround(ctx context.Context, d deletion, reporters *report.Reporters) (apply.Summary, error) {
 	remover := f.remover(d, reporters.Event)
-	all, _ := hooks.Read(d.hooks)
+	all, _ := hooks.Read(d.hooks, d.source)
 	if len(all) == 0 || f.dryRun == "server" {
 		return remover.Run(ctx, d.order, d.live)
 	}
 	runner := hookrun.Runner{Applier: f.hookApplier(d.target, d.files, reporters.Event), Events: reporters.Event}
-	ran, err := runner.Run(ctx, hooks.PreDelete, all)
+	remover.Ignore = func(found *unstructured.Unstructured) bool { return runner.WillRemove(all, found) }
+	running := all
+	if !d.uninstalls() {
+		running = nil
+	}
+	ran, err := runner.Run(ctx, hooks.PreDelete, running)
 	if err != nil {
 		return apply.Summary{Hooks: ran}, err
 	}
 	summary, err := remover.Run(ctx, d.order, d.live)
 	if err == nil {
 		var after []apply.Result
-		after, err = runner.Run(ctx, hooks.PostDelete, all)
+		after, err = runner.Run(ctx, hooks.PostDelete, running)
 		ran = append(ran, after...)
 	}
 	if err == nil {
 		var left []apply.Result
-		left, err = runner.RemoveLeftovers(ctx, all)
+		left, err = runner.RemoveLeftovers(ctx, all, nil)
 		ran = append(ran, left...)
 	}
 	summary.Hooks = ran

@@ -2,16 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/hookrun"
-	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/internal/external"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/planning"
 	"github.com/ordapply/ordapply/internal/report"
 	"github.com/ordapply/ordapply/internal/verbose"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/preview"
 )
@@ -19,8 +21,9 @@ import (
 // execute runs a plan on a cluster and reports its events.
 func (f *applyFlags) execute(cmd *cobra.Command, j session) error {
 	j.plan.Notes = append(j.plan.Notes, j.target.UndiscoveredNotes(j.stream)...)
-	if f.dryRun == "none" {
-		j.plan.Notes = append(j.plan.Notes, planning.UnknownKindNotes(j.target.Cluster, j.stream, j.plan, f.kindTimeout)...)
+	j.plan.Notes = append(j.plan.Notes, planning.UnknownKindNotes(j.target.Cluster, j.stream, j.plan, f.kindTimeout)...)
+	if f.dryRun != "none" {
+		j.plan.Notes = append(j.plan.Notes, external.AbsentNotes(cmd.Context(), kube.NewReadOnly(j.target.Cluster), j.plan)...)
 	}
 	outputs := report.OpenOutputs(cmd)
 	defer outputs.Close(cmd.Context())
@@ -30,18 +33,25 @@ func (f *applyFlags) execute(cmd *cobra.Command, j session) error {
 	reporters.Begin()
 	verbose.Of(cmd.Context()).Plan(j.plan)
 	defer reporters.NotifyInterrupt(cmd.Context(), outputs.Err)()
-	summary, err := f.apply(cmd.Context(), execution{j, f.applier(j, reporters.Event), reporters, cmd.ErrOrStderr()})
+	wayBack := ""
+	summary, err := f.apply(cmd.Context(), execution{j, f.applier(j, reporters.Event), reporters, outputs.Err, &wayBack})
 	ended, err := j.files.Ended(summary, j.target.Warnings.List(), exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
 	reporters.End(ended)
+	if wayBack != "" {
+		plain.Fprintln(outputs.Err, wayBack)
+	}
 	return err
 }
 
 // apply applies the stream, to an apply set if one is given.
 func (f *applyFlags) apply(ctx context.Context, e execution) (apply.Summary, error) {
-	e.applier.Begin = e.precondition
+	if e.precondition != nil {
+		e.applier.Begin = func(ctx context.Context, _ []apply.Existing) error { return e.precondition(ctx) }
+	}
 	if f.Set == "" {
+		e.applier.NewNamespace = f.NewNamespace(e.target)
 		if e.planned != nil {
-			e.applier.Begin = func(ctx context.Context) error {
+			e.applier.Begin = func(ctx context.Context, _ []apply.Existing) error {
 				preview, err := e.applier.Preview(ctx, e.plan, e.stream.Objects)
 				if err == nil {
 					err = e.planned.Check(ctx, e.target, preview, nil)
@@ -86,22 +96,16 @@ func (f *applyFlags) printClientDryRun(cmd *cobra.Command, j session) error {
 	return printPlan(cmd.OutOrStdout(), f.output, plan, func(object.ID) bool { return true })
 }
 
-// applyAround applies a stream without an apply set, with its hooks. It is an
-// install or an upgrade depending on whether its objects exist in the cluster.
+// applyAround applies a stream without an apply set, with its hooks.
 func (f *applyFlags) applyAround(ctx context.Context, e execution) (apply.Summary, error) {
-	all, _ := hooks.Read(e.stream.Hooks)
-	around := &hookrun.Around{
-		Runner: hookrun.Runner{Applier: e.applier, Adopt: f.Adopt == "any", Events: e.reporters.Event},
-		Hooks:  all, Stream: e.stream,
-		Operation: func(ctx context.Context) (hooks.Operation, error) {
-			operation, _, err := hookrun.OperationOf(ctx, e.applier.Cluster, e.stream)
-			return operation, err
-		},
-	}
-	e.applier.First = around.Pre
+	around := f.AroundWithoutSet(e.setJob(), e.applier)
+	e.applier.First, e.applier.Within, e.applier.Then = around.Pre, around.Within, around.Next
 	summary, err := e.applier.Run(ctx, e.plan, e.stream.Objects)
 	if err == nil {
-		err = around.Post(ctx)
+		err = around.Post(ctx, summary)
+	}
+	if also := around.Fail(ctx, err); also != nil {
+		err = errors.Join(err, also)
 	}
 	return around.WithHookResults(summary), err
 }

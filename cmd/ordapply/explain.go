@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ func newExplain() *cobra.Command {
 				return err
 			}
 			_, err = planprint.Explain(cmd.OutOrStdout(), plan, id)
-			return err
+			return errors.Join(err, plan.Err())
 		},
 	}
 	in.Register(cmd)

@@ -63,7 +63,7 @@ func TestFleetOfFourClusters(t *testing.T) {
 	file := filepath.Join(dir, "fleet.yaml")
 	require.NoError(t, os.WriteFile(file, fleetOf(members, "rest: [frail]", "last: [far]"), 0o600))
 	apply := func(version int, more ...string) *exec.Cmd {
-		args := append([]string{"apply", "-f", "-", "--fleet", file, "--applyset", "shop", "--adopt=unowned", "--lock-timeout=1m"}, more...)
+		args := append([]string{"apply", "-f", "-", "--fleet", file, "--fleet-kubeconfigs", "--applyset", "shop", "--adopt=unowned", "--lock-timeout=1m"}, more...)
 		cmd := exec.Command(bin, args...)
 		cmd.Stdin = bytes.NewReader(fleetStream(version))
 		return cmd

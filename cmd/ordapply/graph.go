@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -36,7 +37,7 @@ complete plan.`,
 			if err != nil {
 				return err
 			}
-			return draw(cmd, plan, output)
+			return errors.Join(draw(cmd, plan, output), plan.Err())
 		},
 	}
 	in.Register(cmd)

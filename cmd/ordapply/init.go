@@ -33,8 +33,8 @@ func newInit() *cobra.Command {
 		Short: "Write a SortOrder for a stream, as a draft to review",
 		Long: `init proposes the layers of a stream, without a cluster: from its edges, the labels
 that group its resources, the Service addresses in containers, and Argo CD's sync
-waves. Comments explain each layer. The order contradicts no edge of the
-stream; where nothing in the manifests decides which group comes first, the comment
+waves. Comments explain each layer. No layer waits for one that may need it to become
+ready; where nothing in the manifests decides which group comes first, the comment
 says so.`,
 		Example: `  kustomize build . | ordapply init > order.yaml
   ordapply init -f app.yaml -o order.yaml
@@ -59,7 +59,7 @@ func (f *initFlags) run(cmd *cobra.Command) error {
 	}
 	frameless := options // Helm's hooks run around the plan of a SortOrder, whatever else is in the stream
 	frameless.OrderSource = ordering.OrderSourceNone
-	stream, err := planning.CheckedStream(planning.MarkHooks(inputs, frameless), f.Scope())
+	stream, err := planning.CheckedStream(planning.MarkHooks(inputs, &frameless), f.Scope())
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func TestInitOfRealStreams(t *testing.T) {
 func TestInitOfRealAnnotations(t *testing.T) {
 	folder := filepath.Join(corpora.Need(t), "ordering-annotations")
 	for _, c := range annotated() {
-		if c.refused {
+		if c.refused || c.deletes && len(c.flags) == 0 {
 			continue
 		}
 		t.Run(c.files[0], func(t *testing.T) {
@@ -99,7 +99,7 @@ func requireInit(t *testing.T, args ...string) {
 	_, without := offlineRun(append([]string{"vet", "--strict"}, args...)...)
 	_, with := offlineRun(append([]string{"vet", "--strict", "--order", order}, args...)...)
 	for line := range strings.Lines(with) {
-		if !strings.Contains(without, line) && !strings.Contains(line, "a SortOrder's stamps take precedence") && !strings.HasPrefix(line, "error: ") {
+		if !strings.Contains(without, line) && !strings.HasPrefix(line, "still reading ") && !strings.Contains(line, "a SortOrder's stamps take precedence") && !strings.HasPrefix(line, "error: ") && !strings.Contains(line, "metadata.namespace is removed") { // hooks of Argo CD are resources then
 			require.Fail(t, "a finding about the order", "%s\n%s", line, written)
 		}
 	}

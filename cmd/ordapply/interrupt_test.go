@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +21,8 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/abortable"
 	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/limits"
+	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/state"
 )
@@ -45,7 +48,7 @@ func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
 			begin := time.Now()
 			require.NoError(t, p.Process.Signal(signals[1]))
 			require.Equal(t, exit.Interrupted, p.end())
-			require.Less(t, time.Since(begin), 5*time.Second, "it waited for the request")
+			require.Less(t, time.Since(begin), 9*time.Second, "it waited for the request, which has 10 s")
 			require.NotContains(t, p.printed.String(), "error:", "it went on")
 		})
 	}
@@ -59,6 +62,27 @@ func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
 		require.Contains(t, p.out.String(), `"type":"runEnd"`)
 		require.Contains(t, p.out.String(), `"state":"interrupted","exitCode":130`)
 	})
+}
+
+// An interrupt ends the process even if what it runs looks at no context.
+func TestAnInterruptedProcessEnds(t *testing.T) {
+	for name, second := range map[string]bool{"after a time": false, "at a second signal": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				signals := make(chan os.Signal, 2)
+				interrupted := false
+				signals <- syscall.SIGTERM
+				if second {
+					signals <- syscall.SIGTERM
+				}
+				began := time.Now()
+				awaitSignals(signals, func() { interrupted = true })
+				require.True(t, interrupted)
+				require.Equal(t, second, time.Since(began) < limits.Shutdown)
+			})
+		})
+	}
+	require.Greater(t, limits.Shutdown, 2*loop.ShutdownGrace)
 }
 
 // An interrupt also ends waiting for the lock of an apply set, or for

@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
@@ -28,6 +29,7 @@ import (
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/fleetrun"
+	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/internal/plandiff"
 	"github.com/ordapply/ordapply/internal/report"
 	"github.com/ordapply/ordapply/internal/source"
@@ -39,12 +41,21 @@ func main() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-signals
-		interrupt(abortable.Interruption{})
-		<-signals
+		awaitSignals(signals, func() { interrupt(abortable.Interruption{}) })
 		os.Exit(exit.Interrupted) // exit at once, even as process 1 of a container, which a signal alone does not terminate
 	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// awaitSignals calls interrupt at the first signal, and returns at the second, or when what
+// runs has not ended in time: it may compute something that does not look at its context.
+func awaitSignals(signals <-chan os.Signal, interrupt func()) {
+	<-signals
+	interrupt()
+	select {
+	case <-signals:
+	case <-time.After(limits.Shutdown):
+	}
 }
 
 // discardLibraryLogs discards the log output of client-go and net/http. What matters

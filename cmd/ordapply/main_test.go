@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -66,9 +68,11 @@ func TestScripts(t *testing.T) {
 			env.Values[clusterKey{}] = new(*testcluster.Cluster)
 			return needsCluster(env)
 		},
+		Condition: hasTool,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
 			"lost":  lost,
+			"shows": shows,
 			"page":  followPage,
 			"unwritten": func(ts *testscript.TestScript, neg bool, args []string) {
 				unwritten(ts, neg, clusterOf(ts).AuditLog(), args[0])
@@ -80,6 +84,7 @@ func TestScripts(t *testing.T) {
 					useCluster(t, ts, shared.Get(t))
 				}
 			},
+			"tool": useTool,
 			"kubectl": func(ts *testscript.TestScript, neg bool, args []string) {
 				runKubectl(ts, neg, clusterOf(ts).KubectlCommand(args...))
 			},
@@ -103,6 +108,31 @@ func clusterOf(ts *testscript.TestScript) *testcluster.Cluster {
 		ts.Fatalf("the script needs `cluster` before this command")
 	}
 	return cluster
+}
+
+// hasTool reports the condition tool:NAME, whether make built a program of another project; in
+// CI it must have: [!tool:kapp] skip 'it needs kapp (run `make emit-peers`)'
+func hasTool(cond string) (bool, error) {
+	name, ok := strings.CutPrefix(cond, "tool:")
+	if !ok {
+		return false, fmt.Errorf("unknown condition %q", cond)
+	}
+	_, err := testcluster.Find(name)
+	if os.Getenv("CI") != "" {
+		return err == nil, err
+	}
+	return err == nil, nil
+}
+
+// useTool makes such a program available under a name of its own, which Helm and kapp take as
+// their field manager: tool helm-referee helm.
+func useTool(ts *testscript.TestScript, _ bool, args []string) {
+	bin, err := testcluster.Find(args[0])
+	ts.Check(err)
+	dir := ts.MkAbs(".tools")
+	ts.Check(os.MkdirAll(dir, 0o755))
+	ts.Check(os.Symlink(bin, filepath.Join(dir, args[1])))
+	ts.Setenv("PATH", dir+string(filepath.ListSeparator)+ts.Getenv("PATH"))
 }
 
 // ownCluster runs a control plane until the script ends.
@@ -131,6 +161,21 @@ func needsCluster(env *testscript.Env) error {
 	}
 	env.T().Skip("skipped: it needs the localcluster command (run `make localcluster`)")
 	return nil
+}
+
+// shows waits until a file, which a command in the background writes, has a match of a
+// regular expression: shows run.txt 'waiting: .*'
+func shows(ts *testscript.TestScript, _ bool, args []string) {
+	pattern := regexp.MustCompile("(?m)" + args[1])
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		switch {
+		case pattern.Match(text):
+			return
+		case time.Now().After(deadline):
+			ts.Fatalf("no match for %#q in %s after 5 minutes: %v\n%s", args[1], args[0], err, text)
+		}
+	}
 }
 
 // exits runs a command and checks its exit code: exits 3 ordapply apply …

@@ -18,7 +18,10 @@ func (f *applyFlags) permissions(ctx context.Context, j session) []kube.Permissi
 	kinds := kube.StreamKinds(j.stream.Objects).Or(kube.KindsOf(j.target.Cluster))
 	all := a.Permissions(j.plan, j.stream.Objects, kinds)
 	if f.dryRun != "server" {
-		all.Add(rbac.HookPermissions(j.stream, kinds, f.diagnosis, j.metadata.Revision.Rollback > 0))
+		all.Add(rbac.HookPermissions(j.stream, j.plan.OrderSource, kinds, f.diagnosis, j.metadata.Revision.Rollback > 0))
+	}
+	if namespace := f.NewNamespace(j.target); namespace != "" && !j.plan.Positions().HasNamespace(namespace) && f.dryRun != "server" {
+		all.Add(apply.NamespacePermissions(namespace))
 	}
 	if f.Set == "" {
 		return all.Required
@@ -35,14 +38,18 @@ func (f *applyFlags) permissions(ctx context.Context, j session) []kube.Permissi
 // rolesFlags returns the flags with which rbac prints the roles for this run.
 func (f *applyFlags) rolesFlags(namespace string) []string {
 	flags := slices.Concat(f.InputFlags.Same(), f.PlanFlags.Same(), f.HealthFlags.Same())
+	if f.Set != "" || f.NewSpace {
+		flags = append(flags, "-n", namespace)
+	}
 	if f.Set != "" {
-		flags = append(flags, "-n", namespace, "--applyset", usage.ShellQuote(f.Set))
+		flags = append(flags, "--applyset", usage.ShellQuote(f.Set))
 	}
 	for _, flag := range []struct {
 		name  string
 		given bool
 	}{
-		{"--prune", f.Prune}, {"--take-over", f.TakeOver}, {"--rollback-on-failure", f.Rollback}, {"--diagnosis=false", !f.diagnosis},
+		{"--prune", f.Prune}, {"--take-over", f.TakeOver}, {"--rollback-on-failure", f.Rollback}, {"--create-namespace", f.NewSpace},
+		{"--diagnosis=false", !f.diagnosis},
 	} {
 		if flag.given {
 			flags = append(flags, flag.name)

@@ -22,14 +22,14 @@ func TestTheCommandOfARefusal(t *testing.T) {
 	f.registerRun(cmd.Flags())
 	given := []string{
 		"-f", "a b.yaml,https://jane:hunter2@example.com/c.yaml", "-R", "--order", "order.yaml", "--frame", "helm", "--hooks", "skip", "--chart", "./shop", "--prerequisites=false",
-		"--prerequisite-kinds", "StorageClass,Issuer.cert-manager.io", "--applyset", "shop", "--prune", "--take-over", "--rollback-on-failure",
+		"--prerequisite-kinds", "StorageClass,Issuer.cert-manager.io", "--applyset", "shop", "--prune", "--take-over", "--rollback-on-failure", "--create-namespace",
 		"--health-rules", "rules.yaml", "--diagnosis=false",
 	}
 	require.NoError(t, cmd.ParseFlags(given))
 	printed := f.rolesFlags("prod")
 	require.Equal(t, "-f 'a b.yaml,https://xxxxx@example.com/c.yaml' -R --order order.yaml --frame helm --hooks skip --prerequisites=false"+
 		" --prerequisite-kinds StorageClass --prerequisite-kinds Issuer.cert-manager.io --chart ./shop --health-rules rules.yaml"+
-		" -n prod --applyset shop --prune --take-over --rollback-on-failure --diagnosis=false", strings.Join(printed, " "))
+		" -n prod --applyset shop --prune --take-over --rollback-on-failure --create-namespace --diagnosis=false", strings.Join(printed, " "))
 	require.NoError(t, rbac.NewCommand().ParseFlags(printed))
 
 	plain := applyFlags{cluster: genericclioptions.NewConfigFlags(true)}

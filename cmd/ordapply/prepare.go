@@ -12,6 +12,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plandiff"
 	"github.com/ordapply/ordapply/internal/planning"
 	"github.com/ordapply/ordapply/internal/report"
+	"github.com/ordapply/ordapply/internal/setflags"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/state"
 )
@@ -48,8 +49,8 @@ func (f *applyFlags) prepare(cmd *cobra.Command, files *report.Files) (session, 
 	if j.target, err = connecting(); err != nil {
 		return j, err
 	}
-	if f.Set != "" {
-		j.target.Scope.Enforce = false // --namespace is the set's; members may be in other namespaces
+	if err := setflags.UseSet(cmd.Context(), j.target, f.Set); err != nil {
+		return j, err
 	}
 	if j.stream, j.plan, err = f.PlanStream(inputs, j.target.Scope, &options, j.target); err != nil {
 		return j, err

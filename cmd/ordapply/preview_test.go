@@ -123,8 +123,10 @@ func TestPreviewWithTransientErrors(t *testing.T) {
 func onlyReads(t *testing.T, requests []recorder.Request) (dryRuns int) {
 	t.Helper()
 	for _, r := range requests {
-		if r.Verb == "patch" && slices.Equal(r.URL.Query()["dryRun"], []string{"All"}) {
+		if isDryRun := slices.Equal(r.URL.Query()["dryRun"], []string{"All"}); isDryRun && r.Verb == "patch" {
 			dryRuns++
+			continue
+		} else if isDryRun && r.Verb == "create" { // whether what would be recreated would be accepted
 			continue
 		}
 		require.Contains(t, []string{"discovery", "get", "list"}, r.Verb, "%s", r.URL)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/report"
 	"github.com/ordapply/ordapply/internal/setflags"
 	"github.com/ordapply/ordapply/internal/usage"
@@ -41,7 +43,11 @@ failed, it resumes that. A revision of another cluster is refused.
 				return err
 			}
 			return f.run(cmd, func(cmd *cobra.Command, files *report.Files) (session, error) {
-				return f.prepareRollback(cmd.Context(), files, to)
+				j, target, err := f.prepareRollback(cmd.Context(), files, to)
+				if err == nil {
+					plain.Fprintln(cmd.ErrOrStderr(), rollbackText(f.Set, target))
+				}
+				return j, err
 			})
 		},
 	}
@@ -56,39 +62,60 @@ failed, it resumes that. A revision of another cluster is refused.
 
 // prepareRollback returns the job that applies an earlier revision; 0 means the
 // previous one.
-func (f *applyFlags) prepareRollback(ctx context.Context, files *report.Files, number int) (session, error) {
-	j, err := f.newSession(ctx, files)
-	if err != nil {
-		return j, err
+func (f *applyFlags) prepareRollback(ctx context.Context, files *report.Files, number int) (j session, target state.RollbackTarget, err error) {
+	if j, err = f.newSession(ctx, files); err != nil {
+		return j, target, err
 	}
 	if j.target, err = connect.To(ctx, f.cluster, files.Watch); err != nil {
-		return j, err
+		return j, target, err
 	}
+	j, target, err = f.rollbackSession(ctx, j, number)
+	return j, target, setflags.ExplainForbidden(err, j.target, f.Set, "--rollback")
+}
+
+// rollbackSession returns the job that applies an earlier revision to the set; 0 means
+// the previous one.
+func (f *applyFlags) rollbackSession(ctx context.Context, j session, number int) (_ session, target state.RollbackTarget, err error) {
 	set, err := setflags.OpenExisting(ctx, j.target, f.Set)
 	if err != nil {
-		return j, err
+		return j, target, err
 	}
 	if number > 0 {
-		r, err := set.History.Read(ctx, number)
-		if err != nil {
-			return j, err
-		}
-		return f.revisionSession(ctx, j, r, "--rollback")
+		target, err = set.History.RollbackTo(ctx, number)
+	} else {
+		target, err = set.History.RollbackTarget(ctx)
 	}
-	previous, err := set.History.RollbackTarget(ctx)
 	if err != nil {
-		return j, err
+		return j, target, err
 	}
-	r, err := set.History.ReadRollbackTarget(ctx, previous)
+	r, err := set.History.ReadRollbackTarget(ctx, target)
 	if err != nil {
-		return j, err
+		return j, target, err
 	}
-	if previous.Resumed {
+	if number > 0 {
+		j, err = f.revisionSession(ctx, j, r, "--rollback")
+		return j, target, err
+	}
+	if target.Resumed {
 		r.Plan.Notes = append(r.Plan.Notes, fmt.Sprintf("resuming the rollback to revision %d, which did not complete; to roll back to another, use --to-revision", r.Number))
 	}
 	j, err = f.revisionSession(ctx, j, r, "--rollback")
 	j.precondition = func(ctx context.Context) error { return checkPreviousRevision(ctx, set.History, r.Number) }
-	return j, err
+	return j, target, err
+}
+
+// rollbackText says from which revision to which a rollback goes.
+func rollbackText(set string, target state.RollbackTarget) string {
+	return plain.Line(fmt.Sprintf("rolling back %s from revision %s to revision %s", set, revisionText(target.From.Number, target.From), revisionText(target.Number, target.To)))
+}
+
+// revisionText names a revision with its status, its time and its account.
+func revisionText(number int, e state.Entry) string {
+	text := fmt.Sprintf("%d (%s, created %s", number, e.Status, e.Created.Format(time.RFC3339))
+	if e.User != "" {
+		text += " by " + e.User
+	}
+	return text + ")"
 }
 
 // checkPreviousRevision returns an error if another run, which held the lock until now,

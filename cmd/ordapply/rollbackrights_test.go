@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,6 +106,41 @@ func TestRolesOfATakeOverSuffice(t *testing.T) {
 	code, output = ordapplyWith(proxy.Kubeconfig, append([]string{"apply", "--take-over"}, set...)...)
 	require.Equal(t, exit.Done, code, output)
 	onlyWideLists(t, proxy.Requests())
+}
+
+// What a Helm release contains beside the stream is taken over and pruned under the Roles that
+// rbac prints; without the right to read the release, nothing is written.
+func TestRolesOfATakeOverOfARecordSuffice(t *testing.T) {
+	cluster := shared.Get(t)
+	const namespace = "rights-release"
+	cluster.Kubectl(t, "create", "namespace", namespace)
+	encode := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+	serviceAccount := "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: left, namespace: " + namespace + "}\n"
+	release, err := json.Marshal(map[string]string{"name": "shop", "manifest": configMapStream(namespace, 2) + serviceAccount})
+	require.NoError(t, err)
+	kubectlApply(t, cluster, configMapStream(namespace, 2)+serviceAccount)
+	cluster.Kubectl(t, "annotate", "configmap,serviceaccount", "--all", "-n", namespace, "meta.helm.sh/release-name=shop", "meta.helm.sh/release-namespace="+namespace)
+	kubectlApply(t, cluster, "apiVersion: v1\nkind: Secret\nmetadata: {name: sh.helm.release.v1.shop.v1, namespace: "+namespace+", labels: {owner: helm, name: shop, status: deployed, version: \"1\"}}\ndata: {release: "+encode(encode(string(release)))+"}\n")
+
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)), 0o600))
+	set := []string{"-f", file, "-n", namespace, "--applyset", "moved", "--take-over", "--prune"}
+	roles := printedRoles(t, append(set, "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/mover")...)
+	require.Contains(t, roles, "resources: [serviceaccounts], resourceNames: [left], verbs: [delete, get, patch]")
+	proxy := recorder.Start(t, deployer(t, cluster, "mover", strings.Replace(roles, "resourceNames: [left], verbs: [delete, get, patch]", "resourceNames: [left], verbs: [get, patch]", 1)))
+	code, output := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exit.Failed, code, output)
+	require.Contains(t, output, "may not delete serviceaccounts")
+	require.Zero(t, patches(proxy.Requests()), "nothing is written")
+
+	kubectlApply(t, cluster, roles)
+	proxy.Reset()
+	code, output = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, exit.Done, code, output)
+	require.Contains(t, output, "2 ready, 1 deleted, ")
+	onlyWideLists(t, proxy.Requests())
+	_, err = cluster.TryKubectl("get", "serviceaccount", "left", "-n", namespace)
+	require.Error(t, err)
 }
 
 // No rule is superfluous: without any of the printed verbs, the run is

@@ -18,14 +18,15 @@ type runFlags struct {
 	output         string
 	wait           bool
 	diagnosis      bool
-	limits
+	keepGoing      bool
+	timeLimits
 	kindTimeout time.Duration
 	crdTimeout  time.Duration
 	statusGrace time.Duration
 }
 
-// limits are the flags that limit how long a run, or a deletion, takes.
-type limits struct {
+// timeLimits are the flags that limit how long a run, or a deletion, takes.
+type timeLimits struct {
 	timeout     time.Duration
 	waveTimeout time.Duration
 }
@@ -43,8 +44,8 @@ func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 	f.ViewFlags.Register(flags)
 	flags.DurationVar(&f.timeout, "timeout", 0, "maximum duration of the run; 0: only the limits of the waves apply")
 	flags.DurationVar(&f.statusGrace, "status-grace", 15*time.Second, "maximum time to wait for a meaningful status of a custom resource before evaluating it without one; 0: do not wait")
-	flags.DurationVar(&f.crdTimeout, "crd-timeout", 30*time.Second, "maximum time for the kinds of a CustomResourceDefinition to be served; 0: as long as its wave")
-	flags.DurationVar(&f.kindTimeout, "kind-timeout", 30*time.Second, "maximum time to wait for a kind that neither the cluster nor the stream defines; 0: do not wait")
+	flags.DurationVar(&f.crdTimeout, "crd-timeout", 30*time.Second, "maximum time in which no CustomResourceDefinition of a wave makes progress, until all their kinds are served; 0: as long as the wave")
+	flags.DurationVar(&f.kindTimeout, "kind-timeout", apply.DefaultKindTimeout, "maximum time to wait for a kind or a Namespace that neither the cluster nor the stream defines; 0: do not wait")
 	flags.BoolVar(&f.diagnosis, "diagnosis", true, "report why a resource did not become ready: its Pods, their logs and Events")
 	flags.DurationVar(&f.waveTimeout, "wave-timeout", 5*time.Minute, "maximum time for a wave to become ready; 0: no limit")
 }
@@ -54,8 +55,10 @@ func (f *runFlags) applier(j session, onEvent func(apply.Event)) apply.Applier {
 	return apply.Applier{
 		Cluster:        j.files.Of(j.target.Cluster),
 		Manager:        f.fieldManager,
+		Namespace:      j.target.Scope.Namespace,
 		ForceConflicts: f.forceConflicts,
 		DryRun:         f.dryRun == "server",
+		KeepGoing:      f.keepGoing,
 		Schedule:       j.schedule,
 		Timeout:        f.timeout,
 		WaveTimeout:    orNone(f.waveTimeout),

@@ -64,11 +64,15 @@ type execution struct {
 	applier   apply.Applier
 	reporters *report.Reporters
 	notes     io.Writer
+	wayBack   *string // what to do after a failure that was not undone
 }
 
 // openSet returns a run of the apply set that is reported as it goes.
 func (f *applyFlags) openSet(ctx context.Context, e execution) (state.Run, error) {
 	run, err := f.SetFlags.Open(ctx, e.setJob(), e.applier, e.notes)
+	run.OnNotUndone = func(revision int, command string) {
+		*e.wayBack = fmt.Sprintf("to go back to revision %d: %s", revision, command)
+	}
 	run.OnLastRun, run.OnPruning, run.Remover.Events = e.reporters.LastRun, e.reporters.Extend, e.reporters.Event
 	return run, err
 }
@@ -84,7 +88,7 @@ func (f *applyFlags) revisionSession(ctx context.Context, j session, r *state.Re
 	}
 	j.planned = nil
 	j.stream, j.plan = &apply.Stream{Resources: r.Resources, Objects: r.Objects(), Hooks: r.Hooks}, r.Plan
-	j.metadata = state.RevisionMetadata{Limit: f.Limit, Revision: state.Revision{
+	j.metadata = state.RevisionMetadata{Limit: f.Limit, Keep: f.Keep(), Revision: state.Revision{
 		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number, Origin: state.Origin{Commit: r.Commit, Message: f.Message},
 	}}
 	var err error

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/exit"
 	"github.com/ordapply/ordapply/internal/test/recorder"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
@@ -113,13 +113,19 @@ func testOtherCluster(t *testing.T, cluster *testcluster.Cluster) {
 	require.NoError(t, err)
 	client, err := kube.Connect(config)
 	require.NoError(t, err)
-	history := state.History{Cluster: client, Parent: applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "set-verbs", Name: "shop"}}}
+	set, err := state.Open(t.Context(), client, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, object.ID{Kind: "Secret", Namespace: "set-verbs", Name: "shop"}, false)
+	require.NoError(t, err)
+	history := state.History{Cluster: client, Parent: set.Parent, Vouchers: set.Vouchers()}
+	history.Vouch = func(ctx context.Context, number int, next state.Vouchers) error {
+		return set.Vouch(ctx, number, next, nil)
+	}
 	last, err := history.Last(t.Context())
 	require.NoError(t, err)
 	last.Cluster = "another"
 	n, err := history.Begin(t.Context(), *last)
 	require.NoError(t, err)
-	require.NoError(t, history.End(t.Context(), n, state.Deployed, state.RunTimes{}))
+	history.Vouchers = set.Vouchers()
+	require.NoError(t, history.End(t.Context(), n, state.Outcome{Status: state.Deployed}))
 
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, output := ordapplyWith(proxy.Kubeconfig, "rollback", "shop", "-n", "set-verbs", "--to-revision", "2")

@@ -23,14 +23,14 @@ func TestServerGoesAwayDuringAWait(t *testing.T) {
 	}{
 		"for-good": {0, []string{
 			" waiting: the API server has been unreachable since ",
-			"not ready after 15s (wave timeout): the API server has been unreachable since ",
+			"not ready after 15s (--wave-timeout): the API server has been unreachable since ",
 			"; before that: Available: 0/1\n  ",
 			"\n  the cause was not determined: the API server has been unreachable since ",
 		}, []string{"context deadline exceeded", "reachable again"}},
 		"for-a-while": {7 * time.Second, []string{
 			" waiting: the API server has been unreachable since ",
 			" waiting: the API server is reachable again; Available: 0/1",
-			"not ready after 15s (wave timeout): ",
+			"not ready after 15s (--wave-timeout): ",
 			"CrashLoopBackOff",
 		}, []string{"context deadline exceeded", "the cause was not determined"}},
 	} {

@@ -10,13 +10,16 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/orderfile"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/planning"
+	"github.com/ordapply/ordapply/internal/settings"
 	"github.com/ordapply/ordapply/internal/source"
 	"github.com/ordapply/ordapply/internal/usage"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/sortorder"
 )
 
 func newSort() *cobra.Command {
@@ -33,6 +36,9 @@ without it, it uses the order that the stream itself has.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if in.Order != "" {
+				if err := noPlanFlags(cmd); err != nil {
+					return err
+				}
 				return sortByOrder(cmd, &in, marks)
 			}
 			return sortByPlan(cmd, &in, marks)
@@ -41,6 +47,17 @@ without it, it uses the order that the stream itself has.`,
 	in.Register(cmd)
 	cmd.Flags().BoolVar(&marks, "marks", false, `print "## START layer: …" and "## END layer: …" where layers begin and end`)
 	return cmd
+}
+
+// noPlanFlags rejects flags of a plan: a SortOrder sorts and stamps as in a build, where
+// nothing is planned.
+func noPlanFlags(cmd *cobra.Command) error {
+	for _, name := range []string{"chart", "frame", "hooks", "prerequisite-kinds", "prerequisites"} {
+		if settings.IsOnCommandLine(cmd.Flags().Lookup(name)) {
+			return usage.Errorf("--%s has no effect with --order, which sorts as a build does: leave it out, or sort the stamped stream in a second step without --order", name)
+		}
+	}
+	return nil
 }
 
 func sortByOrder(cmd *cobra.Command, in *planning.Offline, marks bool) error {
@@ -81,7 +98,7 @@ func writeSelected(w io.Writer, f *source.InputFlags, stream []byte) error {
 		manifests = slices.DeleteFunc(manifests, func(m manifest.Manifest) bool { return !matches(m.GetLabels()) })
 		texts := make([][]byte, len(manifests))
 		for i, m := range manifests {
-			texts[i] = append(bytes.Trim(m.Text, "\r\n"), '\n')
+			texts[i] = planning.Document(m.Text)
 		}
 		stream = bytes.Join(texts, []byte("---\n"))
 	}
@@ -96,6 +113,9 @@ func sortByPlan(cmd *cobra.Command, in *planning.Offline, marks bool) error {
 	if err != nil {
 		return err
 	}
+	if err := plan.Err(); err != nil {
+		return err
+	}
 	texts, err := planning.Texts(stream, inputs)
 	if err != nil {
 		return err
@@ -103,34 +123,49 @@ func sortByPlan(cmd *cobra.Command, in *planning.Offline, marks bool) error {
 	for _, s := range plan.Skipped {
 		plain.Fprintf(cmd.ErrOrStderr(), "left out: %s (%s)\n", s.ID, s.Why.Detail)
 	}
-	var out bytes.Buffer
 	sequence := plan.Sequence()
+	if plan.OrderSource == ordering.OrderSourceStamps {
+		sequence = plan.SequenceBy(sortorder.CompareTypes()) // stamps record no type order
+	}
 	layer := func(i int) string {
 		if !marks || i < 0 || i >= len(sequence) {
 			return ""
 		}
 		return plan.LayerMark(plan.Steps[sequence[i]])
 	}
-	for i, at := range sequence {
-		if i > 0 {
-			out.WriteString("---\n")
-		}
-		if l := layer(i); l != "" && l != layer(i-1) {
-			plain.Fprintf(&out, "## START layer: %s\n", l)
-		}
-		out.Write(texts[plan.Steps[at].ID])
-		if l := layer(i); l != "" && l != layer(i+1) {
-			plain.Fprintf(&out, "## END layer: %s\n", l)
-		}
+	documents, last, err := hookTexts(stream, inputs, plan)
+	if err != nil {
+		return err
 	}
-	for _, hook := range stream.Hooks { // Helm ignores their position
+	for i, at := range sequence {
+		var text bytes.Buffer
+		if l := layer(i); l != "" && l != layer(i-1) {
+			plain.Fprintf(&text, "## START layer: %s\n", l)
+		}
+		text.Write(texts[plan.Steps[at].ID])
+		if l := layer(i); l != "" && l != layer(i+1) {
+			plain.Fprintf(&text, "## END layer: %s\n", l)
+		}
+		documents = append(documents, text.Bytes())
+	}
+	_, err = cmd.OutOrStdout().Write(bytes.Join(append(documents, last...), []byte("---\n")))
+	return err
+}
+
+// hookTexts returns the documents of the hooks before and after the resources: those of Argo
+// CD's PreSync go first. Helm ignores their position.
+func hookTexts(stream *apply.Stream, inputs []apply.Input, plan *ordering.Plan) (first, last [][]byte, err error) {
+	for _, hook := range stream.Hooks {
 		texts, err := planning.Texts(&apply.Stream{Resources: []ordering.Resource{hook}}, inputs)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		out.WriteString("---\n")
-		out.Write(texts[hook.ID])
+		before := slices.ContainsFunc(plan.Hooks, func(h ordering.PlannedHook) bool { return h.ID == hook.ID && h.Event == string(hooks.PreSync) })
+		if before {
+			first = append(first, texts[hook.ID])
+		} else {
+			last = append(last, texts[hook.ID])
+		}
 	}
-	_, err = cmd.OutOrStdout().Write(out.Bytes())
-	return err
+	return first, last, nil
 }

@@ -37,7 +37,7 @@ func TestThousandsOfMembers(t *testing.T) {
 		require.Less(t, len(text), 1<<20, secret.GetName())
 	}
 	parent := cluster.Kubectl(t, "get", "secret", "many", "-n", "thousands", "-o", "jsonpath={.metadata.annotations}")
-	require.Less(t, len(parent), 200, parent)
+	require.Less(t, len(parent), 400, parent)
 	apply(3)
 	require.Len(t, members(t, cluster), 3)
 }

@@ -35,6 +35,7 @@ func TestTraces(t *testing.T) {
 	cluster := shared.Get(t)
 	address, end := startCollector(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+address)
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "60000") // the machine may be busy
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment=test")
 	t.Setenv("TRACEPARENT", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	stream := `
@@ -147,11 +148,14 @@ func startCollector(t *testing.T) (address string, end func() string) {
 	lines := bufio.NewReader(stdout)
 	address, err = lines.ReadString('\n')
 	require.NoError(t, err)
+	read := make(chan string, 1)
+	go func() { // while spans arrive: what is not read fills the pipe, and the receiver answers no more
+		text, _ := io.ReadAll(lines)
+		read <- string(text)
+	}()
 	return strings.TrimSpace(address), func() string {
 		require.NoError(t, stdin.Close())
-		text, err := io.ReadAll(lines)
-		require.NoError(t, err)
-		return string(text)
+		return <-read
 	}
 }
 

@@ -82,7 +82,6 @@ func setOf(t *testing.T, dir, namespace, group string) (kubeconfig string, flags
 	t.Helper()
 	serve(t, dir, group, true)
 	mustKubectl(t, dir, "", "create", "namespace", namespace)
-	removeFinalizer(t, dir, group, namespace)
 	kubeconfig, flags = filepath.Join(dir, "kubeconfig"), []string{"--applyset", "s", "-n", namespace, "--prune", "--status-grace", "0s"}
 	code, output := applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
 	require.Equal(t, exit.Done, code, output)
@@ -202,7 +201,6 @@ func installedMeanwhile(t *testing.T, dir string) {
 				serve(t, dir, group, true)
 				code, output := applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
 				assert.Equal(t, exit.Done, code, output)
-				removeFinalizer(t, dir, group, namespace)
 			})
 		}
 		return nil
@@ -210,24 +208,4 @@ func installedMeanwhile(t *testing.T, dir string) {
 	code, output := applyThrough(proxy.Kubeconfig, []byte(oneSetting), flags...)
 	require.Equal(t, exit.Done, code, output)
 	require.Contains(t, output, "Gadget.meanwhile.example meanwhile/g  deleted")
-}
-
-// removeFinalizer removes the finalizer of a foreground deletion from a Gadget, until the
-// test ends: the garbage collector takes half a minute to notice a new kind.
-func removeFinalizer(t *testing.T, dir, group, namespace string) {
-	t.Helper()
-	ended := make(chan struct{})
-	t.Cleanup(func() { close(ended) })
-	go func() {
-		for {
-			select {
-			case <-ended:
-				return
-			case <-time.After(time.Second):
-			}
-			if held, _ := kubectlOn(t, dir, "", "get", "gadgets."+group, "g", "-n", namespace, "-o", "jsonpath={.metadata.deletionTimestamp}{.metadata.finalizers}"); strings.Contains(held, "foregroundDeletion") {
-				_, _ = kubectlOn(t, dir, "", "patch", "gadgets."+group, "g", "-n", namespace, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-			}
-		}
-	}()
 }

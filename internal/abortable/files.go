@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-)
 
-// maxFile is the maximum size of files that flags name, other than manifests.
-const maxFile = 256 << 20
+	"github.com/ordapply/ordapply/internal/limits"
+)
 
 // ReadFile reads a file that a flag names. It returns when ctx is done, even if
 // the file is a FIFO without a writer or on a file server that does not answer.
@@ -17,11 +16,11 @@ func ReadFile(ctx context.Context, name, flag string) ([]byte, error) {
 		return Once(ctx, fileKey(name), func() ([]byte, error) {
 			var text []byte
 			err := VisitFile(name, func(_ string, file io.Reader) (err error) {
-				text, err = io.ReadAll(io.LimitReader(file, maxFile+1))
+				text, err = io.ReadAll(io.LimitReader(file, limits.File+1))
 				return err
 			})
-			if len(text) > maxFile {
-				return nil, fmt.Errorf("%s is larger than %d MiB", name, maxFile>>20)
+			if len(text) > limits.File {
+				return nil, fmt.Errorf("%s is larger than %d MiB", name, limits.File>>20)
 			}
 			return text, err
 		})

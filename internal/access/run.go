@@ -8,6 +8,7 @@ import (
 
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/ignorefields"
+	"github.com/ordapply/ordapply/internal/mutation"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -38,7 +39,7 @@ func (r Run) Permissions(plan *ordering.Plan, objects map[object.ID]*unstructure
 	made := map[string]bool{}
 	for _, s := range plan.Steps {
 		for _, need := range s.Needs {
-			gated[need.ID] = gated[need.ID] || need.Gate == ordering.Ready
+			gated[need.ID] = gated[need.ID] || need.Gate != ordering.Applied
 		}
 		if s.ID.GroupKind() == "Namespace" {
 			made[s.ID.Name] = true
@@ -51,8 +52,31 @@ func (r Run) Permissions(plan *ordering.Plan, objects map[object.ID]*unstructure
 			d.addOptional("get", coreResource("namespaces"), s.ID.Namespace, s.ID.Namespace)
 		}
 	}
+	if !r.DryRun {
+		d.addLosses(plan, objects)
+	}
 	d.out.Sort()
 	return d.out
+}
+
+// addLosses adds the permissions for finding the objects that the deletion of those that may be
+// recreated would delete with them.
+func (d *permissionBuilder) addLosses(plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) {
+	for _, s := range plan.Steps {
+		if !d.run.Recreates(objects[s.ID]) {
+			continue
+		}
+		for _, other := range plan.Steps {
+			kind, known := d.kinds(objects[other.ID].GroupVersionKind())
+			if !known || s.ID.Namespace != "" && s.ID.Namespace != other.ID.Namespace {
+				continue
+			}
+			d.addRequired("list", kind.Resource, other.ID.Namespace, "")
+			if other.ID.Namespace != "" {
+				d.addRequired("list", coreResource("persistentvolumeclaims"), other.ID.Namespace, "")
+			}
+		}
+	}
 }
 
 // addStep adds the permissions for one resource.
@@ -73,6 +97,9 @@ func (d *permissionBuilder) addStep(s ordering.Step, obj *unstructured.Unstructu
 	if d.run.Recreates(obj) && !d.run.DryRun {
 		d.addRequired("delete", resource, namespace, name)
 		d.addRequired("get", resource, namespace, name)
+		if definition, known := d.kinds(kube.DefiningKinds()[0]); known && !object.IsNative(resource.Group) { // its validation rules
+			d.addOptional("get", definition.Resource, "", kind.CRDName())
+		}
 	}
 	if len(ignorefields.Of(obj.GetAnnotations())) > 0 { // its fields' managers are read
 		d.addRequired("get", resource, namespace, name)
@@ -88,7 +115,39 @@ func (d *permissionBuilder) addStep(s ordering.Step, obj *unstructured.Unstructu
 		d.addWait(obj)
 	}
 	for _, need := range s.External {
+		if need.Why.Rule == ordering.RuleMutation && d.isClusterScoped(need.ID) {
+			need.ID.Namespace = ""
+		}
 		d.addExternal(need.ID)
+	}
+	d.addSources(obj)
+}
+
+func (d *permissionBuilder) isClusterScoped(id object.ID) bool {
+	kind, known := d.kinds(schema.GroupVersionKind{Group: id.Group, Kind: id.Kind})
+	return known && !kind.Namespaced
+}
+
+// addSources adds the permissions for reading the objects that a manifest takes values of.
+func (d *permissionBuilder) addSources(obj *unstructured.Unstructured) {
+	entries, _ := mutation.Of(obj.GetAnnotations()) // faults are errors of the plan
+	for _, e := range entries {
+		id := e.Source.ID()
+		gvk := schema.GroupVersionKind{Group: id.Group, Kind: id.Kind}
+		kind, known := d.kinds(gvk)
+		if !known {
+			kind, known = d.streamKinds(gvk)
+		}
+		switch {
+		case !known:
+			d.out.Unknown = append(d.out.Unknown, gvk.GroupKind())
+			continue
+		case !kind.Namespaced:
+			id.Namespace = ""
+		case id.Namespace == "":
+			id.Namespace = obj.GetNamespace()
+		}
+		d.addRequired("get", kind.Resource, id.Namespace, id.Name)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
@@ -140,10 +141,26 @@ func idleOnHook(m object.Meta) []Found {
 			k = known(own)
 		}
 		if k != nil && k.onHook != "" {
-			found = append(found, Found{Key: name, Remark: true, Message: fmt.Sprintf("annotation %s has no effect on a hook: %s", name, k.onHook)})
+			found = append(found, Found{Key: name, Remark: true, Message: fmt.Sprintf("annotation %s has no effect on a hook: %s", name, k.insteadOn(m))})
 		}
 	}
 	return found
+}
+
+// insteadOn is onHook for a hook of Helm or Argo CD.
+func (k *key) insteadOn(m object.Meta) string {
+	if !declared.IsArgoHook(m.Annotations) {
+		return k.onHook
+	}
+	switch k.name {
+	case lifecycle:
+		return "argocd.argoproj.io/hook-delete-policy determines when it is deleted"
+	case "wait":
+		return "a sync waits until its hooks are healthy"
+	case "depends-on", "provides":
+		return "hooks run in the order of " + declared.SyncWave
+	}
+	return k.onHook
 }
 
 // unknown returns the result for an unknown key, with a suggestion.

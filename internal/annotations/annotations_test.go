@@ -63,11 +63,17 @@ func TestCheckHooks(t *testing.T) {
 // Both notations of a Helm condition are valid: that of the proposal's text and
 // that of its example.
 func TestHelmConditions(t *testing.T) {
-	for _, success := range []string{"succeeded==1", "{.succeeded} == 1", `["{.succeeded} == 1", "ready==true"]`} {
+	for _, success := range []string{"succeeded==1", "{.succeeded} == 1", `["{.succeeded} == 1", "ready==true"]`, "{$.succeeded} == 1", "$.succeeded==1", `{.message} == ""`} {
 		require.Empty(t, annotations.Check([]object.Meta{{Annotations: map[string]string{"helm.sh/readiness-success": success, "helm.sh/readiness-failure": "failed>=1"}}}), success)
 	}
 	found := annotations.Check([]object.Meta{{Annotations: map[string]string{"helm.sh/readiness-success": "{.a[?(}==1", "helm.sh/readiness-failure": "failed"}}})
 	require.Len(t, found, 2)
+	// Conditions that can never hold are errors; there may be nothing that means failure.
+	for success, want := range map[string]string{"[]": "an empty list never holds", "succeeded==": "write a value after =="} {
+		found := annotations.Check([]object.Meta{{Annotations: map[string]string{"helm.sh/readiness-success": success, "helm.sh/readiness-failure": "[]"}}})
+		require.Len(t, found, 1, success)
+		require.Contains(t, found[0].Message, want)
+	}
 }
 
 // The same error on many resources is one result that names some of them.

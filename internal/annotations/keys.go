@@ -69,23 +69,28 @@ var keys = sync.OnceValue(func() []key {
 		{name: "layer", use: stamps},
 		{name: "layer-needs", use: stamps},
 		{name: "layer-timeout", use: stamps},
-		{name: "unmatched", use: stamps, check: oneOf("true")},
+		{name: "unmatched", use: stamps, check: oneOf("true", "placed")},
 		{name: "wave", use: stamps},
 
 		{name: "about", use: live},
 		{name: "applied", use: live},
 		{name: "contents-digest", use: live},
 		{name: "contents-revision", use: live},
+		{name: "former-members", use: live},
 		{name: "home", use: live},
 		{name: "hook-of", use: live},
+		{name: "record", use: live},
+		{name: "revisions", use: live},
+		{name: "taken-from", use: live},
 		{name: "times", use: live},
+		{name: "values", use: live},
 	}
 })
 
 // labels returns the keys of all labels. ordapply sets them on objects that it stores, and
 // on Argo CD's Applications of a fleet.
 func labels() []string {
-	return []string{"applyset", "chunk", "cluster", "cohort", "revision", "status"}
+	return []string{"applyset", "chunk", "cluster", "cohort", "revision", "status", "values-of"}
 }
 
 // known returns the key with a name, or nil.
@@ -107,8 +112,10 @@ const (
 // foreign returns a key of another tool whose value we read, or nil.
 func foreign(name string) *key {
 	switch name {
-	case helmSuccess, helmFailure:
-		return &key{name: name, check: health.CheckHelmConditions}
+	case helmSuccess:
+		return &key{name: name, check: health.CheckHelmSuccess}
+	case helmFailure:
+		return &key{name: name, check: health.CheckHelmFailure}
 	case helmTimeout:
 		return &key{name: name, check: duration, also: Stream}
 	case declared.KptDependsOnAnnotation:

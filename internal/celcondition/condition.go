@@ -14,22 +14,21 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/ext"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-)
 
-// costLimit limits one evaluation, in CEL's cost units. A condition over a large
-// status costs some thousand.
-const costLimit = 1_000_000
+	"github.com/ordapply/ordapply/internal/limits"
+)
 
 // Condition is a compiled CEL condition over `self`, an object. It is safe for concurrent
 // use.
 type Condition struct {
 	Source  string
 	program cel.Program
+	running *limits.Evaluations
 }
 
 // environment is the CEL environment of a Condition, which is created once.
 var environment = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewEnv(cel.Variable("self", cel.DynType), cel.OptionalTypes(), ext.Strings(), ext.Lists())
+	return newEnvironment([]cel.EnvOption{cel.Variable("self", cel.DynType)}, ext.Strings(), ext.Lists())
 })
 
 // Compile parses and type-checks a condition. The error quotes it and gives the position
@@ -42,11 +41,11 @@ func Compile(source string) (*Condition, error) {
 	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, fmt.Errorf("%q returns a %s, and a condition must return true or false", source, t)
 	}
-	program, err := env.Program(ast, cel.CostLimit(costLimit))
+	p, err := program(env, ast)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", source, err)
 	}
-	return &Condition{source, program}, nil
+	return &Condition{source, p, new(limits.Evaluations)}, nil
 }
 
 // compiled parses and type-checks an expression. Its error has no details.
@@ -65,7 +64,7 @@ func compiled(environment func() (*cel.Env, error), source string) (*cel.Env, *c
 // Holds reports whether the condition is true for an object. A missing field is
 // not an error: ok is false and absent names the field.
 func (c *Condition) Holds(obj *unstructured.Unstructured) (ok bool, absent string, err error) {
-	value, _, err := c.program.Eval(map[string]any{"self": obj.Object})
+	value, err := evaluate(c.running, c.program, map[string]any{"self": obj.Object})
 	if err != nil {
 		if absent, ok := missingField(err); ok {
 			return false, absent, nil

@@ -5,16 +5,16 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/ext"
+
+	"github.com/ordapply/ordapply/internal/limits"
 )
 
 // matchEnvironment has the variables of a webhook's matchConditions
 // (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#matching-requests-matchconditions)
 // except authorizer, which only the API server can evaluate.
 var matchEnvironment = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewEnv(
-		cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType), cel.Variable("request", cel.DynType),
-		cel.OptionalTypes(), ext.Strings(), ext.Lists(), ext.Sets(),
-	)
+	variables := []cel.EnvOption{cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType), cel.Variable("request", cel.DynType)}
+	return newEnvironment(variables, ext.Strings(), ext.Lists(), ext.Sets())
 })
 
 // MatchConditions returns a function that evaluates the matchConditions of
@@ -23,6 +23,7 @@ var matchEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 // expression needs the API server or a field that the variables do not have.
 func MatchConditions() func(expression string, variables map[string]any) (holds, known bool) {
 	programs := map[string]cel.Program{} // nil if it does not compile
+	running := new(limits.Evaluations)
 	return func(expression string, variables map[string]any) (holds, known bool) {
 		program, compiled := programs[expression]
 		if !compiled {
@@ -32,7 +33,7 @@ func MatchConditions() func(expression string, variables map[string]any) (holds,
 		if program == nil {
 			return false, false
 		}
-		value, _, err := program.Eval(variables)
+		value, err := evaluate(running, program, variables)
 		if err != nil {
 			return false, false
 		}
@@ -46,6 +47,6 @@ func matchProgram(expression string) cel.Program {
 	if err != nil {
 		return nil
 	}
-	program, _ := env.Program(ast, cel.CostLimit(costLimit)) // nil on error
-	return program
+	p, _ := program(env, ast) // nil on error
+	return p
 }

@@ -99,6 +99,29 @@ func ReadContexts(ctx context.Context, flags *genericclioptions.ConfigFlags) (ma
 	})
 }
 
+// Program is a user of a kubeconfig who logs in with a program.
+type Program struct {
+	User  string
+	Field string // exec or auth-provider
+}
+
+// ProgramOf returns the first user of a kubeconfig, by name, who logs in with a program; nil
+// if there is none. It starts no program.
+func ProgramOf(ctx context.Context, flags *genericclioptions.ConfigFlags) (*Program, error) {
+	return abortable.Run(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (*Program, error) {
+		raw, err := flags.ToRawKubeConfigLoader().RawConfig()
+		for _, name := range slices.Sorted(maps.Keys(raw.AuthInfos)) {
+			switch user := raw.AuthInfos[name]; {
+			case user.Exec != nil:
+				return &Program{User: name, Field: "exec"}, err
+			case user.AuthProvider != nil:
+				return &Program{User: name, Field: "auth-provider"}, err
+			}
+		}
+		return nil, err
+	})
+}
+
 // kubeconfigFiles names the files that readKubeconfig and readContext read.
 func kubeconfigFiles(flags *genericclioptions.ConfigFlags) string {
 	text := "the kubeconfig " + clientcmd.RecommendedHomeFile

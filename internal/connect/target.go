@@ -36,6 +36,7 @@ type Target struct {
 	Cluster          *kube.Kubernetes
 	Scope            apply.Scope
 	RecordsNamespace string // namespace of the apply set's records, set by parent
+	GivenNamespace   string // of -n; "" without it
 	Context          string // of the kubeconfig; "" in a Pod
 	Server           string
 	Warnings         *warnings
@@ -56,7 +57,7 @@ func To(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust ...fun
 	}
 	config := known.config
 	t := &Target{Server: config.Host, Context: known.Context, user: known.user, Warnings: &warnings{}}
-	config.WarningHandler, config.UserAgent = t.Warnings, version.Own("ordapply").UserAgent()
+	config.WarningHandlerWithContext, config.UserAgent = t.Warnings, version.Own("ordapply").UserAgent()
 	for _, do := range adjust {
 		do(config)
 	}
@@ -73,6 +74,9 @@ func To(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust ...fun
 	}
 	log.Printf(verbose.Decisions, "the API server at %s serves %s", t, plain.Count(len(t.Cluster.StoredKinds()), "kind"))
 	t.Scope = apply.Scope{Namespace: known.Namespace, Enforce: known.enforce, Kind: t.Cluster.Kind}
+	if known.enforce {
+		t.GivenNamespace = known.Namespace
+	}
 	return t, nil
 }
 
@@ -185,8 +189,11 @@ type warnings struct {
 	texts []string
 }
 
-// HandleWarningHeader implements rest.WarningHandler.
-func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
+func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, _ int, _ string, text string) {
+	if kube.IsSearch(ctx) {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if text != "" && !slices.Contains(w.texts, text) {
@@ -216,8 +223,14 @@ func (t *Target) CheckPermissions(ctx context.Context, required func() []kube.Pe
 	if t.Scope.Enforce {
 		flags = append(flags, "-n", t.Scope.Namespace)
 	}
-	flags = append(flags, bindingFlags(denied.User)...)
-	return errors.Join(err, fmt.Errorf("nothing was written; print the required Roles with: ordapply rbac %s", strings.Join(flags, " ")))
+	return errors.Join(err, errors.New("nothing was written; "+RolesHint(denied.User, flags...)))
+}
+
+// RolesHint names the command that prints the Roles for an account that lacks
+// permissions: rbac with these flags. user is the account; "" if it is unknown.
+func RolesHint(user string, flags ...string) string {
+	flags = append(flags, bindingFlags(user)...)
+	return "print the required Roles with: ordapply rbac " + strings.Join(flags, " ")
 }
 
 // bindingFlags returns rbac's flags for an account.

@@ -26,6 +26,9 @@ type Result struct {
 	// Renumbered maps the resources whose wave number changes to the new
 	// number, which argocd.argoproj.io/sync-wave must get.
 	Renumbered map[object.ID]int
+	// Swapped is how many pairs of waves that no edge connects change their order: none unless
+	// waves are numbered by the longest path of edges to them.
+	Swapped int
 }
 
 // Wave describes what happened to one old wave.
@@ -45,7 +48,9 @@ type Wave struct {
 // consecutive waves if nothing in the later one can depend on the earlier one,
 // and others as far as the target allows. The wave that contains the old wave
 // 0, or the first one above it, becomes wave 0 unless the target's range leaves
-// no room. Each application of a stack has its own waves. It joins the errors
+// no room. Where merging neighbours leaves more waves than the target allows, and it says
+// that waves without an edge are independent, waves are numbered by the longest path of
+// edges to them. Each application of a stack has its own waves. It joins the errors
 // about declarations, or a *TooFewWavesError for each phase where edges make the
 // target impossible. No resource in a wave is an error, too.
 func Waves(resources []references.Resource, options ordering.Options, target Target) (*Result, error) {
@@ -59,6 +64,12 @@ func Waves(resources []references.Resource, options ordering.Options, target Tar
 	var errs []error
 	for _, phase := range c.phases() {
 		waves, err := c.consolidate(phase)
+		if errors.As(err, new(*TooFewWavesError)) && target.AssumeIndependent {
+			if levelled, swapped, ok := c.byLevels(phase); ok {
+				waves, err = levelled, nil
+				out.Swapped += swapped
+			}
+		}
 		out.Waves, errs = append(out.Waves, waves...), append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -124,16 +135,20 @@ func (c *consolidator) consolidate(sets []int) ([]Wave, error) {
 			group, number = nil, number+1
 		}
 		group, c.to[s] = append(group, s), number
-		wave := Wave{
-			Phase: c.Sets[s].At.Phase.String(), Wave: c.Sets[s].At.Wave, Resources: len(c.members[s]),
-			NewWave: number, Boundary: boundary, Because: because,
-		}
-		if w := c.Sets[s].Within; w >= 0 {
-			wave.Application = c.Sets[w].Name
-		}
+		wave := c.wave(s)
+		wave.Boundary, wave.Because = boundary, because
 		waves = append(waves, wave)
 	}
 	return waves, nil
+}
+
+// wave describes the wave of a set that has its new number.
+func (c *consolidator) wave(s int) Wave {
+	wave := Wave{Phase: c.Sets[s].At.Phase.String(), Wave: c.Sets[s].At.Wave, Resources: len(c.members[s]), NewWave: c.to[s]}
+	if w := c.Sets[s].Within; w >= 0 {
+		wave.Application = c.Sets[w].Name
+	}
+	return wave
 }
 
 // decidedBoundary returns the boundary after the decision to keep or merge it.

@@ -64,7 +64,7 @@ func TestConsolidateAnyStream(t *testing.T) {
 // Waves are merged down to the target if edges allow it, and no order that an
 // edge requires is lost.
 func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
-	done, refused := 0, 0
+	done, refused, levelled := 0, 0, 0
 	for seed := range seeds.UpTo(500) {
 		w := plancase.NewWorld(seed)
 		w.Options.OrderSource = ordering.OrderSourceArgoCD
@@ -84,7 +84,14 @@ func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
 				require.Greater(t, few.Fewest, into, name)
 				require.Len(t, few.Because, few.Fewest-1, name)
 				refused++
-				continue
+				target := consolidate.Target{Into: into, AssumeIndependent: true}
+				if c, err = consolidate.Waves(w.Resources, w.Options, target); into < few.Levels {
+					require.ErrorAs(t, err, &few, name)
+					continue
+				}
+				if few.Levels < few.Fewest && c != nil && c.Swapped > 0 {
+					levelled++
+				}
 			}
 			require.NoError(t, err, name)
 			require.LessOrEqual(t, most(c), into, name)
@@ -96,6 +103,7 @@ func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
 	}
 	require.Greater(t, done, int(seeds.UpTo(100)))
 	require.Greater(t, refused, int(seeds.UpTo(10)))
+	require.Positive(t, levelled, "no stream needed levels")
 }
 
 // most returns the largest number of waves of a phase.
@@ -145,7 +153,7 @@ func TestConsolidateIntoARange(t *testing.T) {
 	require.ErrorContains(t, err, "Sync: the waves do not fit into -3..3: resources without a wave stay in wave 0")
 	require.ErrorContains(t, err, "\n  wave -25 comes after wave -30: Deployment shop/w5 needs Deployment shop/w0 (depends-on: ")
 	_, err = consolidate.Waves(chain, ordering.Options{}, consolidate.Target{Into: 3})
-	require.ErrorContains(t, err, "Sync: 3 waves are too few: these edges need at least 7; allow 7, or remove some edges\n")
+	require.ErrorContains(t, err, "Sync: the limit of 3 waves is too low: the longest path of edges needs 7, and merging only neighbouring waves leaves 7, since these edges lie between them; allow more, or remove some edges\n")
 }
 
 func consolidated(c *consolidate.Result) string {

@@ -13,12 +13,14 @@ import (
 // the number of waves meets the limit, and of all solutions it takes the one
 // that merges the most similar waves.
 
-// TooFewWavesError reports that edges do not allow so few waves.
+// TooFewWavesError reports that merging neighbouring waves leaves more than the target allows.
 type TooFewWavesError struct {
 	Application string   // of a stack; "" if none
 	Phase       string   // "PreSync", "Sync", "PostSync"
 	Limit       int      // the number of waves that the target allows
-	Fewest      int      // the number of waves that the edges allow
+	Fewest      int      // the number of waves that remain when neighbours are merged
+	Levels      int      // the number of waves by the longest path of edges: no fewer are possible
+	Fits        bool     // these levels fit the target
 	Range       string   // the range that must contain wave 0, such as "-3..3"; "" for none
 	Because     []string // the edges that prevent fewer waves, one for each boundary
 }
@@ -31,8 +33,10 @@ func (e *TooFewWavesError) Error() string {
 		of += " of application " + e.Application
 	}
 	switch {
-	case e.Fewest > e.Limit:
-		plain.Fprintf(&b, "%s: %d waves are too few: these edges need at least %d; allow %d, or remove some edges", of, e.Limit, e.Fewest, e.Fewest)
+	case e.Fits:
+		plain.Fprintf(&b, "%s: merging only neighbouring waves, %d remain, since these edges lie between them; add --assume-independent to number waves by the longest path of edges: that takes %d, and may change the order of waves that no edge connects", of, e.Fewest, e.Levels)
+	case e.Levels > e.Limit:
+		plain.Fprintf(&b, "%s: the limit of %s is too low: the longest path of edges needs %d, and merging only neighbouring waves leaves %d, since these edges lie between them; allow more, or remove some edges", of, plain.Count(e.Limit, "wave"), e.Levels, e.Fewest)
 	default:
 		plain.Fprintf(&b, "%s: the waves do not fit into %s: resources without a wave stay in wave 0, and these edges need more waves before or after it; widen the range", of, e.Range)
 	}
@@ -111,7 +115,8 @@ func (n narrowing) cost(at int) int {
 
 // best divides the waves at positions from..to-1 into at most most groups with
 // no edge inside a group, at the lowest cost; among equal costs, into the
-// fewest groups. begins has an entry for every wave of the phase.
+// fewest groups, of sizes as equal as possible. begins has an entry for every wave of the
+// phase.
 func (n narrowing) best(from, to, most int) (begins []bool, cost int, ok bool) {
 	begins = make([]bool, len(n.sets))
 	if from == to {
@@ -119,10 +124,11 @@ func (n narrowing) best(from, to, most int) (begins []bool, cost int, ok bool) {
 	}
 	length := to - from
 	const none = -1
-	costs := make([][]int, most+1) // by groups and waves: the lowest cost, or none
-	last := make([][]int, most+1)  // where the last group begins
+	costs := make([][]int, most+1)   // by groups and waves: the lowest cost, or none
+	squares := make([][]int, most+1) // of the sizes of these groups
+	last := make([][]int, most+1)    // where the last group begins
 	for k := range costs {
-		costs[k], last[k] = make([]int, length+1), make([]int, length+1)
+		costs[k], squares[k], last[k] = make([]int, length+1), make([]int, length+1), make([]int, length+1)
 		for i := range costs[k] {
 			costs[k][i] = none
 		}
@@ -141,8 +147,10 @@ func (n narrowing) best(from, to, most int) (begins []bool, cost int, ok bool) {
 					}
 					sum += n.cost(from + at)
 				}
-				if costs[k][at+1] == none || sum < costs[k][at+1] {
-					costs[k][at+1], last[k][at+1] = sum, begin
+				size := at + 1 - begin
+				square, known := squares[k-1][begin]+size*size, costs[k][at+1]
+				if known == none || sum < known || sum == known && square < squares[k][at+1] {
+					costs[k][at+1], squares[k][at+1], last[k][at+1] = sum, square, begin
 				}
 			}
 		}
@@ -209,8 +217,8 @@ func count(begins []bool) int {
 	return groups
 }
 
-// tooFew returns an error that names one edge for each boundary that is needed,
-// which proves that fewer waves are impossible.
+// tooFew returns an error that names one edge for each boundary that is needed when
+// neighbours are merged.
 func (n narrowing) tooFew(limit int) error {
 	at := n.Sets[n.sets[0]]
 	e := &TooFewWavesError{Phase: at.At.Phase.String(), Limit: limit, Fewest: 1}
@@ -220,6 +228,9 @@ func (n narrowing) tooFew(limit int) error {
 	if r := n.target.Range; r != nil {
 		e.Range = fmt.Sprintf("%d..%d", r.Low, r.High)
 	}
+	levels := n.levels()
+	e.Levels = slices.Max(levels) + 1
+	_, e.Fits = n.lowest(levels)
 	first := 0
 	for i := range n.sets {
 		if from, apart := n.linked(first, i); apart {

@@ -3,7 +3,8 @@ package consolidate
 // Target bounds the result of Consolidate. The zero value merges only waves
 // that are proven independent.
 type Target struct {
-	// AssumeIndependent also merges waves that no edge connects, without proof.
+	// AssumeIndependent also merges waves that no edge connects, without proof. With Into or
+	// Range it only does so as far as needed, and may change the order of such waves.
 	AssumeIndependent bool
 	// Into is the maximum number of waves of a phase; 0 means no limit. Waves
 	// that no edge connects are merged until the limit is met: first those

@@ -7,6 +7,7 @@
 package contents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,10 +15,12 @@ import (
 	"strings"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/parallel"
 	"github.com/ordapply/ordapply/kube"
@@ -27,7 +30,7 @@ import (
 // Search finds objects that only the deletion of their Namespace or
 // definition would delete.
 type Search struct {
-	Cluster            kube.Cluster
+	Cluster            kube.Reads
 	Deleting           map[types.UID]bool // deleted in this run
 	DeletedAPIServices map[string]bool    // APIServices that are deleted in this run, by name
 	Ignored            func(*unstructured.Unstructured) bool
@@ -71,6 +74,7 @@ func (c Search) OfKind(ctx context.Context, id object.ID) ([]*unstructured.Unstr
 		return nil, err
 	}
 	crd.SetGroupVersionKind(kube.DefiningKinds()[0])
+	var unconverted error
 	for _, gvk := range kube.DefinedKinds(crd) {
 		_, known := c.Cluster.Kind(gvk)
 		if !known { // discovery may be older than the CRD
@@ -82,9 +86,16 @@ func (c Search) OfKind(ctx context.Context, id object.ID) ([]*unstructured.Unstr
 		if !served {
 			continue
 		}
-		if found, err := c.List(ctx, gvk, kind, ""); !kubeerr.IsNotServed(err) {
+		found, err := c.List(ctx, gvk, kind, "")
+		switch {
+		case kubeerr.IsConversionFailure(err): // another version may be the one that is stored
+			unconverted = cmp.Or(unconverted, err)
+		case !kubeerr.IsNotServed(err):
 			return found, err
 		}
+	}
+	if unconverted != nil {
+		return nil, unconverted
 	}
 	if !kube.WasServed(crd) {
 		return nil, nil
@@ -104,6 +115,12 @@ func (c Search) InNamespace(ctx context.Context, namespace string) ([]*unstructu
 	kinds := slices.DeleteFunc(slices.Clone(c.Cluster.NamespacedKinds()), func(gvk schema.GroupVersionKind) bool { return isGeneratedKind(gvk.GroupKind()) })
 	parallel.Each(len(kinds), 8, func(i int) {
 		objects, err := c.served(ctx, kinds[i], namespace)
+		if isDerivedKind(kinds[i].GroupKind()) {
+			objects = slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool { return applyset.Protection(obj, "") == "" })
+			if apierrors.IsForbidden(err) {
+				err = nil
+			}
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		found = append(found, objects...)
@@ -115,13 +132,36 @@ func (c Search) InNamespace(ctx context.Context, namespace string) ([]*unstructu
 }
 
 // served lists the objects of a kind in a namespace; none when the kind is
-// gone.
+// gone. Objects that cannot be converted are an error even if another version can be
+// listed, or if they are in another namespace: Kubernetes lists the kind itself, and
+// would not finish the deletion of the Namespace.
 func (c Search) served(ctx context.Context, listed schema.GroupVersionKind, namespace string) (found []*unstructured.Unstructured, err error) {
+	var unconverted error
 	err = kube.ReadServed(ctx, c.Cluster, listed.GroupKind(), func(gvk schema.GroupVersionKind, kind kube.Kind) (err error) {
+		if !kind.Namespaced { // its definition was recreated with another scope
+			return nil
+		}
 		found, err = c.List(ctx, gvk, kind, namespace)
+		if kubeerr.IsConversionFailure(err) {
+			unconverted = err
+		}
 		return err
 	}, listed.Version)
-	return found, err
+	if unconverted == nil && !object.IsNative(listed.Group) {
+		unconverted = c.conversionFailure(ctx, listed)
+	}
+	return found, cmp.Or(unconverted, err)
+}
+
+// conversionFailure returns the error with which the objects of a kind cannot be
+// converted, in whatever namespace they are. Other errors do not count: the account may
+// have no rights outside the namespace.
+func (c Search) conversionFailure(ctx context.Context, gvk schema.GroupVersionKind) error {
+	kind, _ := c.Cluster.Kind(gvk)
+	if _, err := c.Cluster.List(ctx, kind, "", kube.Query{Metadata: true, Limit: 1}); kubeerr.IsConversionFailure(err) {
+		return err
+	}
+	return nil
 }
 
 // List reads the metadata of a kind's objects.
@@ -175,10 +215,16 @@ func (c Search) isDeletedAnyway(ctx context.Context, obj *unstructured.Unstructu
 	return true
 }
 
-// isGeneratedKind reports whether a kind's objects are generated: they describe
-// other objects, or are created again from them.
+// isGeneratedKind reports whether a kind's objects are generated: they describe other
+// objects.
 func isGeneratedKind(gk schema.GroupKind) bool {
-	return slices.Contains([]string{"Event", "Event.events.k8s.io", "Endpoints", "EndpointSlice.discovery.k8s.io", "Lease.coordination.k8s.io"}, gk.String())
+	return slices.Contains([]string{"Event", "Event.events.k8s.io", "Endpoints"}, gk.String())
+}
+
+// isDerivedKind reports whether a kind's objects are usually made again by what they describe:
+// they count only if someone protects them.
+func isDerivedKind(gk schema.GroupKind) bool {
+	return slices.Contains([]string{"EndpointSlice.discovery.k8s.io", "Lease.coordination.k8s.io"}, gk.String())
 }
 
 // isGenerated reports whether an object is one that Kubernetes creates in every

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ordapply/ordapply/internal/mutation"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
@@ -22,21 +23,31 @@ import (
 
 // A custom resource that its own CRD rejects can be found from the stream
 // alone. Only errors count that no default and no additional field can fix:
-// wrong types, values and sizes. CEL rules are left to the API server.
+// fields that the schema does not declare, which server-side apply refuses, wrong
+// types, values and sizes. CEL rules are left to the API server.
 
 // Rejected returns, for each custom resource that a CRD of the same stream rejects, an
-// error that lists the violations: wrong types, values and sizes, not missing fields and
-// CEL rules. It skips resources that a mutating webhook of the stream intercepts, because
-// the webhook may change them.
-func Rejected(ix *references.Index) map[object.ID]error {
+// error that lists the violations: undeclared fields, wrong types, values and sizes, not
+// missing fields and CEL rules. It skips resources that a mutating webhook of the stream
+// intercepts, because the webhook may change them, and those with placeholders for values
+// that they take from other objects.
+func Rejected(ix *references.Index) map[object.ID]error { return check(ix, schemaValidator{}) }
+
+// Undeclared is Rejected for undeclared fields alone. The API server tolerates other
+// violations of an object that exists, where the manifest does not change the value.
+func Undeclared(ix *references.Index) map[object.ID]error {
+	return check(ix, schemaValidator{onlyUndeclared: true})
+}
+
+func check(ix *references.Index, empty schemaValidator) map[object.ID]error {
 	found := map[object.ID]error{}
 	for _, r := range ix.Resources {
 		at, defined := ix.CRDs[references.GroupKind{Group: r.Group, Kind: r.Kind}]
-		if !defined || hasMutatingWebhook(ix, r) {
+		if !defined || hasMutatingWebhook(ix, r) || mutation.Has(r.Annotations) {
 			continue
 		}
-		crd := ix.Resources[at]
-		c := schemaValidator{}
+		crd, c := ix.Resources[at], empty
+		c.prunes = references.Field(crd.Object, "spec", "preserveUnknownFields") != true
 		c.resource(versionOf(crd.Object, r.Version), r.Object)
 		if len(c.problems) > 0 {
 			found[r.ID] = fmt.Errorf("%s rejects it: %s: correct the manifest", crd.ID, strings.Join(c.problems, "; "))
@@ -65,19 +76,26 @@ func versionOf(crd map[string]any, name string) any {
 
 // schemaValidator validates an object against a structural schema:
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation
-type schemaValidator struct{ problems []string }
+type schemaValidator struct {
+	onlyUndeclared bool
+	prunes         bool // fields that the schema does not declare are refused
+	problems       []string
+}
 
 // resource validates a whole object. It skips apiVersion, kind and metadata,
 // which the API server validates without the schema, and status if it is a
 // subresource, since the API server drops it.
 func (c *schemaValidator) resource(version any, obj map[string]any) {
-	fields, _ := references.Field(version, "schema", "openAPIV3Schema", "properties").(map[string]any)
+	root, _ := references.Field(version, "schema", "openAPIV3Schema").(map[string]any)
+	fields, _ := root["properties"].(map[string]any)
+	c.prunes = c.prunes && root["x-kubernetes-preserve-unknown-fields"] != true
 	for _, name := range slices.Sorted(maps.Keys(obj)) {
-		schema, known := fields[name].(map[string]any)
-		if !known || slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) {
+		if slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) || name == "status" && references.Field(version, "subresources", "status") != nil {
 			continue
 		}
-		if name == "status" && references.Field(version, "subresources", "status") != nil {
+		schema, known := fields[name].(map[string]any)
+		if !known {
+			c.undeclared(root, obj[name], name)
 			continue
 		}
 		c.value(schema, obj[name], name)
@@ -88,6 +106,27 @@ func (c *schemaValidator) value(schema map[string]any, value any, path string) {
 	if value == nil { // dropped, or allowed as nullable
 		return
 	}
+	if schema["x-kubernetes-preserve-unknown-fields"] == true {
+		below := *c
+		below.prunes, below.problems = false, nil
+		below.constraints(schema, value, path)
+		c.problems = append(c.problems, below.problems...)
+		return
+	}
+	c.constraints(schema, value, path)
+}
+
+// undeclared adds a problem for a field that a schema does not declare. An object without
+// declared fields may be any object.
+func (c *schemaValidator) undeclared(schema map[string]any, value any, path string) {
+	fields, _ := schema["properties"].(map[string]any)
+	if c.prunes && value != nil && len(fields) > 0 && schema["additionalProperties"] == nil && schema["x-kubernetes-preserve-unknown-fields"] != true {
+		c.problems = append(c.problems, path+" is not declared in its schema")
+	}
+}
+
+// constraints checks a value that is not null, and everything in it.
+func (c *schemaValidator) constraints(schema map[string]any, value any, path string) {
 	if want := wantedType(schema, value); want != "" {
 		c.addf("%s must be of type %s", path, want)
 		return
@@ -126,7 +165,11 @@ func (c *schemaValidator) object(schema, value map[string]any, path string) {
 	others, _ := schema["additionalProperties"].(map[string]any)
 	for _, name := range names {
 		field, known := fields[name].(map[string]any)
-		if !known {
+		switch {
+		case known:
+		case others == nil && !isEmbedded(schema, name):
+			c.undeclared(schema, value[name], path+"."+name)
+		default:
 			field = others
 		}
 		c.value(field, value[name], path+"."+name)
@@ -146,6 +189,12 @@ func (c *schemaValidator) number(schema map[string]any, value any, path string) 
 	}
 }
 
+// isEmbedded reports whether a field is one that every object has, in an object that is a
+// whole Kubernetes object itself.
+func isEmbedded(schema map[string]any, name string) bool {
+	return schema["x-kubernetes-embedded-resource"] == true && slices.Contains([]string{"apiVersion", "kind", "metadata"}, name)
+}
+
 // checkMaximum checks a size against the schema keyword that limits it.
 func (c *schemaValidator) checkMaximum(schema map[string]any, keyword string, size int, path, noun string) {
 	if limit, ok := number(schema[keyword]); ok && float64(size) > limit {
@@ -153,7 +202,11 @@ func (c *schemaValidator) checkMaximum(schema map[string]any, keyword string, si
 	}
 }
 
+// addf adds a violation that a schema's types, values and sizes cause.
 func (c *schemaValidator) addf(format string, args ...any) {
+	if c.onlyUndeclared {
+		return
+	}
 	c.problems = append(c.problems, fmt.Sprintf(format, args...))
 }
 

@@ -44,13 +44,17 @@ spec:
 `
 
 // Errors that no default and no additional field can fix are reported. Missing
-// fields may be defaulted, and unknown fields are left to the API server.
+// fields may be defaulted.
 func TestCustomResourcesThatTheirCRDRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ spec, want string }{
 		"fits":             {"spec: {provider: {aws: {}}, size: 5, tier: free, code: abc, port: http, tags: [{hot: true}], any: {x: [1]}}", ""},
 		"fields missing":   {"spec: {}", ""},
 		"null":             {"spec: {tier: null, provider: {aws: {}, gcp: null}}", ""},
-		"unknown field":    {"spec: {colour: 1}", ""},
+		"unknown field":    {"spec: {colour: 1}", "spec.colour is not declared in its schema"},
+		"unknown in lists": {"spec: {tags: [{cold: 1}]}", "spec.tags[0].cold is not declared in its schema"},
+		"unknown and null": {"spec: {colour: null}", ""},
+		"unknown at top":   {"extra: {}", "extra is not declared in its schema"},
+		"preserved":        {"spec: {any: {x: {y: 1}}, provider: {aws: {z: 1}}}", ""},
 		"status":           {"status: {ready: maybe}", ""},
 		"int or string":    {"spec: {port: 80}", ""},
 		"whole as float":   {"spec: {size: 2.0}", ""},

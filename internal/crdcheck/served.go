@@ -7,44 +7,35 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/nearest"
-	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
 
-// Unserved returns an error that joins one for each version or kind that the CRDs of a
+// Unserved returns the errors of the resources whose version or kind the CRDs of a
 // stream will not serve: they define other versions, or another kind name. Kinds that a
 // CRD of elsewhere defines, or that serves reports, are not taken for misspelt; serves
-// may be nil.
-func Unserved(ix *references.Index, elsewhere []references.Resource, serves func(object.Meta) bool) error {
+// may be nil. Resources with the same cause share one error.
+func Unserved(ix *references.Index, elsewhere []references.Resource, serves func(object.Meta) bool) map[object.ID]error {
 	c := versionCheck{ix, elsewhere, serves}
 	type cause struct{ group, kind, version string }
-	alike := map[cause][]int{}
-	var causes []cause
-	for i, r := range c.Resources {
+	known, errs := map[cause]error{}, map[object.ID]error{}
+	for _, r := range c.Resources {
 		if len(c.CRDsByGroup[r.Group]) == 0 {
 			continue
 		}
-		why := cause{r.Group, r.Kind, r.Version}
-		if alike[why] == nil {
-			causes = append(causes, why)
+		what := cause{r.Group, r.Kind, r.Version}
+		err, asked := known[what]
+		if !asked {
+			if why := c.whyUnserved(r); why != "" {
+				err = errors.New(why)
+			}
+			known[what] = err
 		}
-		alike[why] = append(alike[why], i)
+		if err != nil {
+			errs[r.ID] = err
+		}
 	}
-	var errs []error
-	for _, same := range causes {
-		r := c.Resources[alike[same][0]]
-		why := c.whyUnserved(r)
-		if why == "" {
-			continue
-		}
-		who := r.Located()
-		if more := len(alike[same]) - 1; more > 0 {
-			who += " and " + plain.Count(more, "other")
-		}
-		errs = append(errs, fmt.Errorf("%s: %s", who, why))
-	}
-	return errors.Join(errs...)
+	return errs
 }
 
 type versionCheck struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/nearest"
+	"github.com/ordapply/ordapply/internal/references"
 )
 
 // Chart holds what a Chart.yaml says about the order of its dependencies
@@ -43,6 +44,49 @@ func (d Dependency) called(name string) bool {
 }
 
 func (c Chart) path(d Dependency) string { return c.Path + "/charts/" + d.Title() }
+
+// isSubchart reports whether the chart is part of another one.
+func (c Chart) isSubchart() bool { return strings.Contains(c.Path, "/charts/") }
+
+// holds reports whether the chart at path is this one or part of it.
+func (c Chart) holds(path string) bool {
+	return path == c.Path || strings.HasPrefix(path, c.Path+"/charts/")
+}
+
+// idleCharts returns an error for each chart that no resource comes from: its order
+// would have no effect. A subchart may be disabled.
+func (o Options) idleCharts(resources []references.Resource) []error {
+	if o.Incomplete || len(resources) == 0 {
+		return nil
+	}
+	rendered := map[string]bool{}
+	for _, r := range resources {
+		if r.Chart != "" {
+			rendered[r.Chart] = true
+		}
+	}
+	paths := slices.Sorted(maps.Keys(rendered))
+	var errs []error
+	for _, c := range o.Charts {
+		switch {
+		case c.isSubchart() || slices.ContainsFunc(paths, c.holds):
+		case len(paths) == 0:
+			errs = append(errs, fmt.Errorf("no resource comes from chart %s: the stream has no # Source: comments, which name charts and which kustomize removes; apply the output of helm template unchanged, or leave out --chart", c.Path))
+		default:
+			errs = append(errs, fmt.Errorf("no resource comes from chart %s: the stream has resources of chart %s; give --chart the chart that it was rendered from, or leave it out", c.Path, chartTitle(paths[0])))
+		}
+	}
+	return errs
+}
+
+// noteUnusedCharts notes that another frame places the stream, so that the order of
+// charts has no effect.
+func (d *Declarations) noteUnusedCharts() {
+	if len(d.Options.Charts) == 0 || slices.ContainsFunc(d.Sets, func(s Set) bool { return s.Kind == HelmChart }) {
+		return
+	}
+	d.Notes = append(d.Notes, fmt.Sprintf("the order of chart %s, from --chart, has no effect: %s", d.Options.Charts[0].Path, d.OrderSource.rules()))
+}
 
 // addCharts adds a set for each chart of a scope. It contains the sets of its
 // subcharts and a set of its own resources. addCharts returns the latter, by
@@ -85,9 +129,7 @@ func (d *Declarations) chartsOf(s scope) []Chart {
 		return d.Options.Charts
 	}
 	return slices.DeleteFunc(slices.Clone(d.Options.Charts), func(c Chart) bool {
-		return !slices.ContainsFunc(d.chartPaths(s), func(path string) bool {
-			return path == c.Path || strings.HasPrefix(path, c.Path+"/charts/")
-		})
+		return !slices.ContainsFunc(d.chartPaths(s), c.holds)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/mutation"
 	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/object"
 )
@@ -29,6 +30,7 @@ type Declarations struct {
 	ExcludedIDs       map[object.ID]bool    // of Options.Excluded
 	ExcludedResources []references.Resource // of Options.Excluded, without hooks, sorted
 	changes           changes
+	secretive         mutation.Secretive
 	skipped           map[object.ID]graph.Reason
 }
 
@@ -44,14 +46,17 @@ func Read(ix *references.Index, options Options, skipped []Skipped) *Declaration
 	}
 	d.ExcludedResources = withoutAnyHooks(options.Excluded)
 	slices.SortFunc(d.ExcludedResources, func(a, b references.Resource) int { return object.Compare(a.ID, b.ID) })
+	d.secretive = secretiveIn(ix.Resources)
 	for i, r := range ix.Resources {
 		d.dependsOn(i, r)
+		d.mutations(i, r)
 		if err := references.CheckProvidesOf(r); err != nil {
 			d.Errs = append(d.Errs, err)
 		}
 	}
 	d.changeGroups()
 	d.place()
+	d.noteUnusedCharts()
 	d.placePrerequisites()
 	return d
 }

@@ -185,6 +185,9 @@ func (d *Declarations) groupOf(r references.Resource) (name string, needs []stri
 	} else if layer != "" && layer != name {
 		d.fail(r, "annotations %s and %s name two groups, %s and %s: a resource belongs to one", helmGroupAnnotation, helmLayerAnnotation, name, layer)
 	}
+	if strings.HasPrefix(strings.TrimSpace(name), "[") || strings.Contains(name, ",") {
+		d.fail(r, "annotation %s: %s is a list, and a resource belongs to one group: write its name", firstKey(r, helmGroupAnnotation, helmLayerAnnotation), name)
+	}
 	for _, key := range []string{helmDependsOnGroups, helmDependsOnLayers} {
 		value, ok := r.Annotations[key]
 		if !ok {
@@ -219,10 +222,9 @@ func helmList(value string) ([]string, error) {
 	return out, nil
 }
 
-// checkGroups checks references to the chart's own group and to groups that the
-// chart does not have. It is an error if a similar group exists. Otherwise it
-// is a note and nothing waits, as in the proposal's example, because values may
-// disable all templates of a group.
+// checkGroups checks references of groups to themselves, which are errors, and to groups
+// that the chart does not have. Those are notes and nothing waits, as in the proposal's
+// example, because values may disable all templates of a group, whatever its name is like.
 func (d *Declarations) checkGroups(s scope, chart string, byName map[string]*helmGroup) {
 	names := slices.Sorted(maps.Keys(byName))
 	named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return byName[name].unnamed })
@@ -244,11 +246,8 @@ func (d *Declarations) checkGroups(s scope, chart string, byName map[string]*hel
 			}
 			r := g.first[need]
 			key := firstKey(r, helmDependsOnGroups, helmDependsOnLayers)
-			if near := nearest.DidYouMean(need, named); near != "" {
-				d.fail(r, "annotation %s: no resource%s is in group %s%s", key, s.where()+ofChart(chart), need, near)
-			} else {
-				d.Notes = append(d.Notes, fmt.Sprintf("%s: annotation %s: no resource%s is in group %s: nothing waits for it", r.Located(), key, s.where()+ofChart(chart), need))
-			}
+			others := slices.DeleteFunc(slices.Clone(named), func(other string) bool { _, needed := g.first[other]; return needed || other == name })
+			d.Notes = append(d.Notes, fmt.Sprintf("%s: annotation %s: no resource%s is in group %s: nothing waits for it%s", r.Located(), key, s.where()+ofChart(chart), need, nearest.DidYouMean(need, others)))
 		}
 	}
 }

@@ -68,12 +68,13 @@ func (d *Declarations) changeGroups() {
 	}
 }
 
-// noSuchGroup refuses a rule of the plan that names a group without a resource.
+// noSuchGroup notes a rule of the plan that names a group without a resource, which orders
+// nothing for kapp either: the group may be of an addon that is not deployed.
 func (d *Declarations) noSuchGroup(rule changeRule, known []string) {
 	if d.Options.Incomplete || !d.isPlanned(rule.resource) || strings.HasPrefix(rule.group, builtinGroups) {
 		return
 	}
-	d.fail(d.resource(rule.resource), "annotation %s: no resource in the stream is in change group %s%s", rule.key, rule.group, nearest.DidYouMean(rule.group, known))
+	d.Notes = append(d.Notes, fmt.Sprintf("%s: annotation %s orders nothing: no resource in the stream is in change group %s%s", d.resource(rule.resource).Located(), rule.key, rule.group, nearest.DidYouMean(rule.group, known)))
 }
 
 // readChanges reads the rules, and which resources are in which group; those too

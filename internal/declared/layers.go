@@ -48,6 +48,7 @@ func (d *Declarations) placeByStamps(s scope) {
 			continue
 		case at.unmatched:
 			d.Placements[i] = Unmatched
+			d.Sets[first+at.layer].Implied = !layers[at.layer].Listed
 		default:
 			d.Placements[i] = Placed
 			d.put(i, first+at.layer)
@@ -115,6 +116,8 @@ func differingField(a, b stamp.Stamp) string {
 		return fmt.Sprintf("waves (%d and %d)", a.Wave, b.Wave)
 	case a.Gate != b.Gate:
 		return fmt.Sprintf("gates (%s and %s)", a.Gate, b.Gate)
+	case a.Unmatched && b.Unmatched && a.Listed != b.Listed:
+		return "places of unmatched resources"
 	case a.Timeout != b.Timeout:
 		return fmt.Sprintf("timeouts (%s and %s)", a.Timeout, b.Timeout)
 	case (a.Needs == nil) != (b.Needs == nil) || !slices.Equal(a.Needs, b.Needs):

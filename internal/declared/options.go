@@ -22,6 +22,8 @@ type Options struct {
 	// them around the plan. Hooks that are still in the stream are treated as
 	// by default.
 	RunHooks bool
+	// Hooks are those that the caller took out of the stream to run them.
+	Hooks []references.Resource
 	// KeepHooks plans hooks like any other resource. Deletions use it, because
 	// a cluster may hold hooks from any source.
 	KeepHooks bool
@@ -60,6 +62,9 @@ type Options struct {
 	// plan. Dependents wait for them in the cluster, as they do for external
 	// resources.
 	Excluded []references.Resource
+	// Before are resources that are in the cluster before the plan starts: Helm hooks of
+	// the stream. Only vet reads them.
+	Before []references.Resource
 }
 
 // KindTimeout limits how long a resource of a kind may take to become ready.
@@ -69,16 +74,19 @@ type KindTimeout struct {
 }
 
 // Idle returns an error for each application that selects nothing among all
-// resources of the stream, including those that a selection leaves out.
+// resources of the stream, including those that a selection leaves out, and for each
+// chart that none of them comes from.
 func (o Options) Idle(resources []references.Resource) error {
-	if o.IdleApplications == nil {
-		return nil
+	all := slices.Concat(resources, o.Excluded)
+	errs := o.idleCharts(slices.Concat(all, o.Hooks))
+	if o.IdleApplications != nil {
+		var metas []object.Meta
+		for _, r := range all {
+			metas = append(metas, r.Meta)
+		}
+		errs = append(errs, o.IdleApplications(metas)...)
 	}
-	var metas []object.Meta
-	for _, r := range slices.Concat(resources, o.Excluded) {
-		metas = append(metas, r.Meta)
-	}
-	return errors.Join(o.IdleApplications(metas)...)
+	return errors.Join(errs...)
 }
 
 // isPrerequisite reports whether a resource's kind is a prerequisite.

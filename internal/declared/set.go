@@ -15,6 +15,9 @@ type Need struct {
 	// Hard reports whether the author declared the edge; otherwise it was
 	// inferred.
 	Hard bool
+	// Yields reports whether a run may let go of the edge when nothing moves any more,
+	// because the cluster itself would retry the dependent.
+	Yields bool
 }
 
 // Barrier is an edge to a whole layer, as seen by a dependent: every resource
@@ -51,6 +54,9 @@ type Set struct {
 	Timeout     time.Duration
 	After       []Barrier
 	At          ArgoPlace // for sync waves
+	// Implied is set for the layer of unmatched resources of an order that does not say
+	// where it is.
+	Implied bool
 }
 
 // Membership puts a resource into a set: after its entry and before its exit.

@@ -28,8 +28,8 @@ type Stack struct {
 // CD's waves and Helm's groups order resources within each application.
 type App struct {
 	Name string
-	// DependsOn names applications of the same stack, or of another one as
-	// "stack/application".
+	// DependsOn names applications of the same stack, those of another one as
+	// "stack/application", and whole stacks. A name that is both is the application.
 	DependsOn []string
 	Timeout   time.Duration // how long all of it may take to become ready; 0 if not set
 	// External are resources of the application that are not in the stream.
@@ -80,15 +80,13 @@ func (d *Declarations) addStacks() map[string]int {
 		}
 	}
 	for _, stack := range d.Options.Stacks {
-		d.afterNamed(stacks, stack.Name, stack.DependsOn)
+		for _, need := range stack.DependsOn {
+			d.afterNamed(stacks, stack.Name, stacks, need)
+		}
 		for _, app := range stack.Applications {
-			needs := make([]string, len(app.DependsOn))
-			for i, need := range app.DependsOn {
-				if needs[i] = need; !strings.Contains(need, "/") {
-					needs[i] = stack.Name + "/" + need
-				}
+			for _, need := range app.DependsOn {
+				d.appAfter(stacks, apps, stack, app, need)
 			}
-			d.afterNamed(apps, app.title(stack), needs)
 		}
 	}
 	return apps.sets
@@ -106,20 +104,41 @@ func (n *namedSets) add(name string, set int) {
 	n.names = append(n.names, name)
 }
 
-// afterNamed makes the set of a name wait for those that dependsOn names.
-func (d *Declarations) afterNamed(of namedSets, name string, dependsOn []string) {
-	for _, need := range dependsOn {
-		on, ok := of.sets[need]
-		switch {
-		case !ok:
-			d.Errs = append(d.Errs, fmt.Errorf("%s %s: dependsOn: there is no %s %s%s", of.what, name, of.what, need, nearest.DidYouMean(need, of.names)))
-		case need == name:
-			d.Errs = append(d.Errs, fmt.Errorf("%s %s depends on itself: remove it from dependsOn", of.what, name))
-		default:
-			why := graph.Reason{Rule: graph.Rule(of.what), Detail: "dependsOn of " + of.what + " " + name + " names " + need}
-			waits := of.sets[name]
-			d.Sets[waits].After = append(d.Sets[waits].After, Barrier{on, why})
+// appAfter makes the set of an application wait for the application or stack that its
+// dependsOn names.
+func (d *Declarations) appAfter(stacks, apps namedSets, stack Stack, app App, need string) {
+	title, sibling := app.title(stack), stack.Name+"/"+need
+	_, isSibling := apps.sets[sibling]
+	_, isStack := stacks.sets[need]
+	switch {
+	case strings.Contains(need, "/"):
+		d.afterNamed(apps, title, apps, need)
+	case isSibling:
+		d.afterNamed(apps, title, apps, sibling)
+	case need == stack.Name:
+		d.Errs = append(d.Errs, fmt.Errorf("application %s: dependsOn names its own stack, which waits for the application: name other applications of the stack", title))
+	case isStack:
+		d.afterNamed(apps, title, stacks, need)
+	default:
+		known := slices.Clone(stacks.names)
+		for _, other := range stack.Applications {
+			known = append(known, other.Name)
 		}
+		d.Errs = append(d.Errs, fmt.Errorf("application %s: dependsOn: there is no application %s, and no stack %s%s", title, sibling, need, nearest.DidYouMean(need, known)))
+	}
+}
+
+// afterNamed makes a set, the one of name among from, wait for the one of need among to.
+func (d *Declarations) afterNamed(from namedSets, name string, to namedSets, need string) {
+	on, ok := to.sets[need]
+	switch waits := from.sets[name]; {
+	case !ok:
+		d.Errs = append(d.Errs, fmt.Errorf("%s %s: dependsOn: there is no %s %s%s", from.what, name, to.what, need, nearest.DidYouMean(need, to.names)))
+	case on == waits:
+		d.Errs = append(d.Errs, fmt.Errorf("%s %s depends on itself: remove it from dependsOn", from.what, name))
+	default:
+		why := graph.Reason{Rule: graph.Rule(to.what), Detail: "dependsOn of " + from.what + " " + name + " names " + need}
+		d.Sets[waits].After = append(d.Sets[waits].After, Barrier{on, why})
 	}
 }
 

@@ -28,7 +28,7 @@ type Dependencies struct {
 	// NeededOutside is set for resources that one outside the selection needs. A
 	// default place of such a resource does not make it wait for external resources.
 	NeededOutside     []bool
-	Floating          []bool // per resource: it is applied with its first dependent
+	Floating          []bool // per resource: it is applied with its first dependent, and waits for no layer
 	LatePrerequisites int    // the set of prerequisites that need others; -1
 	AllPlaced         int    // the set of all placed resources; -1 if not needed
 	appliedLast       []int  // resources that are applied after all that have a place
@@ -42,6 +42,7 @@ func Find(resources []references.Resource, options declared.Options) (*Dependenc
 	slices.SortFunc(sorted, func(a, b references.Resource) int { return object.Compare(a.ID, b.ID) })
 	sorted, skipped, err := declared.WithoutHooks(sorted, options)
 	ix := references.NewIndex(sorted, options.Condition)
+	ix.Hooks = options.Hooks
 	soft := ix.SoftEdges()
 	b := &Dependencies{Declarations: declared.Read(ix, options, skipped), Skipped: skipped}
 	soft = append(soft, ix.PodWebhookEdges(soft, b.Declarations.Edges)...)
@@ -109,13 +110,16 @@ func (b *Dependencies) neededBy(soft []graph.Edge) []bool {
 // placeUnplaced places unplaced resources that have no dependents: unmatched ones go
 // to the layer for unmatched resources, others behind everything that is
 // placed. Unplaced resources with dependents float to the wave of the first
-// one.
+// one. Passive ones wait for no layer unless their order says so: a resource that uses
+// them in a way that no edge shows would never become ready.
 func (b *Dependencies) placeUnplaced() {
 	b.Floating = make([]bool, len(b.Resources))
 	framed := b.placingSets()
 	b.AllPlaced = -1
 	for i := range b.Resources {
 		switch at := b.Placements[i]; {
+		case at == declared.Unmatched && b.Sets[b.LayerOf[i]].Implied && b.IsPassive(i), at == declared.Unplaced && len(framed) > 0 && b.IsPassive(i):
+			b.Floating[i] = true
 		case at == declared.Unmatched && !b.hasDependents[i]:
 			b.Join(i, b.LayerOf[i], graph.Hard, graph.DefaultPlace)
 		case at == declared.Unplaced && !b.hasDependents[i] && len(framed) > 0:

@@ -1,6 +1,10 @@
 package dependencies
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ordapply/ordapply/internal/references"
+)
 
 // IsInert reports whether no resource has effects of its own and their manifests
 // show all their dependencies. Two such resources are independent unless an
@@ -24,4 +28,20 @@ func IsInertKind(kind string) bool {
 		return true
 	}
 	return false
+}
+
+// IsPassive reports whether a resource has nothing to become ready: a native object that
+// no controller reports on, or a custom resource whose CRD in the stream has no status,
+// unless an annotation says when it is ready.
+func (b *Dependencies) IsPassive(i int) bool {
+	r := b.Resources[i]
+	for _, key := range []string{"ordapply.dev/ready-when", "helm.sh/readiness-success"} {
+		if _, says := r.Annotations[key]; says {
+			return false
+		}
+	}
+	if crd, ok := b.CRDs[references.GroupKind{Group: r.Group, Kind: r.Kind}]; ok {
+		return references.HasNoStatus(b.Resources[crd].Object, r.Version)
+	}
+	return IsInertKind(r.GroupKind()) && !references.IsLoadBalancer(r)
 }

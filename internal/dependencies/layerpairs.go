@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/references"
 )
 
 // maxEach is the number of references between two layers that are reported one
@@ -95,8 +96,25 @@ func (b *Dependencies) earlyNotes() []string {
 	return notes
 }
 
-// PlanNotes returns the notes of a plan: about declarations, and about resources
-// that are applied before something that they need.
+// PlanNotes returns the notes of a plan: about declarations, about resources that are
+// applied before something that they need, and about webhooks that nothing makes answer.
 func (b *Dependencies) PlanNotes() []string {
-	return slices.Concat(b.Notes, b.earlyNotes())
+	return slices.Concat(b.Notes, b.earlyNotes(), b.unfilledNotes())
+}
+
+// unfilledNotes returns notes about webhook configurations whose CA bundle nothing in the
+// stream sets.
+func (b *Dependencies) unfilledNotes() []string {
+	var notes []string
+	for i, r := range b.Resources {
+		if b.FillerOf(i) != references.FilledByNothing {
+			continue
+		}
+		until := "until something in the cluster sets it, the API server rejects what its webhooks intercept, and a run waits"
+		if references.FailsOpen(r) {
+			until = "its webhooks fail open, so requests pass without them, and a run does not wait for it"
+		}
+		notes = append(notes, fmt.Sprintf("%s has no caBundle, and nothing in this stream sets one: %s", r.ID, until))
+	}
+	return notes
 }

@@ -23,7 +23,7 @@ type Readiness struct {
 func (b *Dependencies) resolveEdges(edges []graph.Edge) graph.Resolution {
 	size := b.Vertices()
 	out := graph.Resolve(size, edges, b.IsSetVertex)
-	early := slices.ContainsFunc(out.Dropped, func(c graph.Contradiction) bool { return c.Edge.Strength == graph.Required })
+	early := slices.ContainsFunc(out.Dropped, func(c graph.Contradiction) bool { return c.Edge.Strength.DelaysReadiness() })
 	if early && len(out.Cycles) == 0 {
 		size, edges = b.splitReadiness(edges, size)
 		split := graph.Resolve(size, edges, b.IsSetVertex)
@@ -39,7 +39,7 @@ func (b *Dependencies) splitReadiness(edges []graph.Edge, size int) (int, []grap
 	b.ReadyVertex, b.ReadyOf = map[int32]int32{}, map[int32]int32{}
 	var out []graph.Edge
 	for _, e := range edges {
-		if e.Strength == graph.Required && b.ReadyVertex[e.To] == 0 {
+		if e.Strength.DelaysReadiness() && b.ReadyVertex[e.To] == 0 {
 			v := int32(size + len(b.ReadyVertex))
 			b.ReadyVertex[e.To], b.ReadyOf[v] = v, e.To
 			out = append(out, graph.Edge{From: e.To, To: v, Gate: graph.Applied, Strength: graph.Hard, Why: graph.Reason{Rule: "readiness", Detail: "ready only when applied"}})
@@ -50,7 +50,10 @@ func (b *Dependencies) splitReadiness(edges []graph.Edge, size int) (int, []grap
 			e.From = v
 		}
 		out = append(out, e)
-		if e.Strength == graph.Required {
+		if e.Strength.DelaysReadiness() {
+			if v, ok := b.ReadyVertex[e.From]; ok && e.Gate == graph.Started { // to be ready takes more than to start
+				e.From = v
+			}
 			e.To, e.Strength, e.Weight = b.ReadyVertex[e.To], graph.Certain, 0 // both become ready in the same wave
 			out = append(out, e)
 		}

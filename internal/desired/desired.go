@@ -1,24 +1,18 @@
-// Package desired builds the object that a run sends for a manifest: the manifest without
-// what only the API server, a controller or the plan needs, labelled as a member of the
-// apply set, with a fingerprint by which a later run recognizes it.
+// Package desired builds the object that a run sends for a manifest: the manifest as it is
+// written, except for the edits that docs/apply.md lists under "Edits before sending".
 //
-//	bodies := desired.NewStream(stream.Objects, set)
+//	bodies := desired.NewStream(stream.Objects, set, kube.KindsOf(cluster))
 //	body, err := bodies.Body(manifest)
 //	live, err := desired.Apply(ctx, cluster, kind, body, kube.PatchOptions{Manager: "ordapply"})
 package desired
 
 import (
-	"context"
-	"encoding/base64"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/ignorefields"
-	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -27,154 +21,114 @@ import (
 // changed after NewStream. The zero value is a stream of unrelated objects that become
 // members of no set.
 type Stream struct {
-	Set        string // the id of the apply set whose members the objects become; "" for none
-	schemas    map[schema.GroupVersionKind]map[string]any
-	autoscaled map[object.ID]bool // targets of the stream's autoscalers
+	Set        string                           // the id of the apply set whose members the objects become; "" for none
+	Kinds      kube.Kinds                       // how kinds are served; nil: none has a status subresource
+	defined    map[schema.GroupVersionKind]bool // kinds of the stream's CustomResourceDefinitions
+	autoscaled map[object.ID]bool               // targets of the stream's autoscalers
 }
 
 // NewStream returns the stream of these manifests, whose objects become members of an
 // apply set; "" for none.
-func NewStream(manifests map[object.ID]*unstructured.Unstructured, set string) Stream {
-	return Stream{Set: set, schemas: streamSchemas(manifests), autoscaled: scaledTargets(manifests)}
+func NewStream(manifests map[object.ID]*unstructured.Unstructured, set string, kinds kube.Kinds) Stream {
+	s := Stream{Set: set, Kinds: kinds, defined: map[schema.GroupVersionKind]bool{}, autoscaled: autoscaledTargets(manifests)}
+	for _, manifest := range manifests {
+		for _, kind := range kube.DefinedKinds(manifest) {
+			s.defined[kind] = true
+		}
+	}
+	return s
+}
+
+// Owner returns which fields of a live object a run owns, with those that it takes over, and
+// which other managers own. ownership.Owner is one.
+type Owner interface {
+	OwnFields(live *unstructured.Unstructured) *fieldpath.Set
+	ForeignFields(live *unstructured.Unstructured) *fieldpath.Set
 }
 
 // Defines reports whether a CustomResourceDefinition of the stream defines a kind.
-func (s Stream) Defines(kind schema.GroupVersionKind) bool {
-	_, defined := s.schemas[kind]
-	return defined
-}
+func (s Stream) Defines(kind schema.GroupVersionKind) bool { return s.defined[kind] }
 
-// Body returns the body of a manifest's PATCH. The error is that of the fingerprint:
-// a value that JSON cannot hold.
+// Body returns the body of the PATCH that creates a manifest's object. The error is that of
+// the fingerprint: a value that JSON cannot hold.
 func (s Stream) Body(manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	out := s.WithoutFingerprint(manifest)
-	return out, SetFingerprint(out)
+	return s.BodyFor(manifest, nil, nil)
 }
 
-// BodyFor returns the body of a manifest's PATCH to a live object, nil if there is none:
-// without the fields that the manifest leaves to other managers (ordapply.dev/ignore-fields)
-// and that are in foreign, which returns the fields of other managers.
-func (s Stream) BodyFor(manifest, live *unstructured.Unstructured, foreign func(live *unstructured.Unstructured) *fieldpath.Set) (*unstructured.Unstructured, error) {
+// BodyFor returns the body of a manifest's PATCH to a live object, nil if there is none.
+// Fields that the manifest leaves to others (ordapply.dev/ignore-fields) or that controllers
+// fill in are left out while managers other than owner own them. The fingerprint does not
+// depend on the live object.
+func (s Stream) BodyFor(manifest, live *unstructured.Unstructured, owner Owner) (*unstructured.Unstructured, error) {
 	out := s.WithoutFingerprint(manifest)
-	if paths := ignorefields.Of(manifest.GetAnnotations()); len(paths) > 0 && live != nil {
-		ignorefields.Leave(paths, out.Object, foreign(live))
+	if err := setFingerprint(out); err != nil || live == nil {
+		return out, err
 	}
-	return out, SetFingerprint(out)
+	dropKnownRefusedNulls(out, live)
+	if paths := s.LeftPaths(manifest); len(paths) > 0 {
+		ignorefields.Leave(paths, out.Object, owner.ForeignFields(live))
+	}
+	if s.isAutoscaled(manifest) {
+		keepReplicas(out, live, owner)
+	}
+	return out, nil
 }
 
-// WithoutFingerprint returns the body of a manifest's PATCH without its fingerprint.
+// DependsOnLive reports whether the body of a manifest's PATCH depends on the live object.
+func (s Stream) DependsOnLive(manifest *unstructured.Unstructured) bool {
+	return s.isAutoscaled(manifest) || len(s.LeftPaths(manifest)) > 0
+}
+
+// LeftPaths returns the paths of a manifest's fields that are not sent while other
+// managers own them: those that it ignores, and those that controllers fill in.
+func (s Stream) LeftPaths(manifest *unstructured.Unstructured) []ignorefields.Path {
+	return append(ignorefields.Of(manifest.GetAnnotations()), s.filledFields(manifest)...)
+}
+
+// WithoutFingerprint returns the body of the PATCH that creates a manifest's object, without
+// its fingerprint.
 func (s Stream) WithoutFingerprint(manifest *unstructured.Unstructured) *unstructured.Unstructured {
-	scaled := len(s.autoscaled) > 0 && s.autoscaled[kube.Meta(manifest).ID]
-	out := desired(manifest, s.schemas[manifest.GroupVersionKind()], scaled)
+	out := manifest.DeepCopy()
+	s.dropStatus(out)
+	dropServerFields(out)
+	dropAnnotations(out)
+	foldStringData(out)
 	if s.Set != "" {
-		labels := out.GetLabels()
-		if labels == nil {
-			labels = map[string]string{}
-		}
-		labels[applyset.PartOfLabel] = s.Set
-		out.SetLabels(labels)
+		setIn(out, "labels", applyset.PartOfLabel, s.Set)
 	}
 	return out
 }
 
-// SetFingerprint adds the fingerprint to an object that is sent. The uid and the
-// resourceVersion that a PATCH may contain do not enter it, and neither do ignored
-// fields: it is the same whether another manager owns them or not.
-func SetFingerprint(body *unstructured.Unstructured) error {
-	annotations := body.GetAnnotations()
+// setFingerprint adds the fingerprint to an object that is created. Ignored fields do not
+// enter it.
+func setFingerprint(body *unstructured.Unstructured) error {
 	printed := body
-	if paths := ignorefields.Of(annotations); len(paths) > 0 {
+	if paths := ignorefields.Of(body.GetAnnotations()); len(paths) > 0 {
 		printed = body.DeepCopy()
 		ignorefields.Remove(paths, printed.Object)
 	}
-	uid, version := printed.GetUID(), printed.GetResourceVersion()
-	printed.SetUID("")
-	printed.SetResourceVersion("")
 	print, err := applyset.Fingerprint(printed)
-	printed.SetUID(uid)
-	printed.SetResourceVersion(version)
 	if err != nil {
 		return err
 	}
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[applyset.AppliedAnnotation] = print
-	body.SetAnnotations(annotations)
+	setIn(body, "annotations", applyset.AppliedAnnotation, print)
 	return nil
 }
 
-// Patcher sends a server-side apply, as kube.Cluster does.
-type Patcher interface {
-	Apply(context.Context, kube.Kind, *unstructured.Unstructured, kube.PatchOptions) (*unstructured.Unstructured, error)
-}
-
-// Apply applies a body. Where the server rejects a null field, Apply drops the field
-// from the body and applies again. The error is that of the API server.
-func Apply(ctx context.Context, cluster Patcher, kind kube.Kind, body *unstructured.Unstructured, options kube.PatchOptions) (*unstructured.Unstructured, error) {
-	for {
-		live, err := cluster.Apply(ctx, kind, body, options)
-		if err == nil || !dropRefusedNulls(body, err) {
-			return live, err
-		}
-		if err := SetFingerprint(body); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// desired returns the object as it is sent. It leaves out the fields that
-// only the server writes, annotations with keys that the server rejects and
-// stamps that only the plan needs, and turns a Secret's stringData into data,
-// so that each field has one owner. Explicit nulls are dropped where fields,
-// the kind's schema or nil if unknown, does not allow them. Fields that
-// controllers fill are left to them; scaled reports that a controller sets
-// the replicas.
-func desired(obj *unstructured.Unstructured, fields map[string]any, scaled bool) *unstructured.Unstructured {
-	out := obj.DeepCopy()
-	dropNulls(out, fields)
-	delete(out.Object, "status")
-	for _, field := range []string{"managedFields", "uid", "resourceVersion", "creationTimestamp", "generation", "selfLink"} {
-		unstructured.RemoveNestedField(out.Object, "metadata", field)
-	}
-	if annotations := out.GetAnnotations(); annotations != nil {
-		for _, key := range declared.IllegalAnnotations() {
-			delete(annotations, key)
-		}
-		for _, key := range stamp.Keys() {
-			if key != stamp.LayerAnnotation {
-				delete(annotations, key)
-			}
-		}
-		out.SetAnnotations(annotations)
-	}
-	if out.GroupVersionKind() == (schema.GroupVersionKind{Version: "v1", Kind: "Secret"}) {
-		foldStringData(out.Object)
-	}
-	dropControllerFields(out, scaled)
-	return out
-}
-
-// foldStringData moves a Secret's stringData into data, over keys of the same
-// name, as the API server does. Values that are not strings stay for the API
-// server to reject.
-func foldStringData(secret map[string]any) {
-	text, ok := secret["stringData"].(map[string]any)
-	data, isMap := secret["data"].(map[string]any)
-	if !ok || secret["data"] != nil && !isMap {
+// setIn sets an entry of an object's labels or annotations. Entries that are not strings
+// stay for the API server to judge.
+func setIn(obj *unstructured.Unstructured, field, key, value string) {
+	metadata, _ := obj.Object["metadata"].(map[string]any)
+	if metadata == nil {
 		return
 	}
-	if data == nil {
-		data = map[string]any{}
+	entries, isMap := metadata[field].(map[string]any)
+	if !isMap && metadata[field] != nil {
+		return
 	}
-	for key, value := range text {
-		if s, ok := value.(string); ok {
-			data[key] = base64.StdEncoding.EncodeToString([]byte(s))
-			delete(text, key)
-		}
+	if entries == nil {
+		entries = map[string]any{}
 	}
-	secret["data"] = data
-	if len(text) == 0 {
-		delete(secret, "stringData")
-	}
+	entries[key] = value
+	metadata[field] = entries
 }

@@ -1,103 +1,48 @@
 package desired
 
 import (
+	"context"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/kube"
-	"github.com/ordapply/ordapply/object"
 )
 
-// streamSchemas returns the OpenAPI schemas of the kinds that the stream's
-// CRDs define.
-func streamSchemas(objects map[object.ID]*unstructured.Unstructured) map[schema.GroupVersionKind]map[string]any {
-	schemas := map[schema.GroupVersionKind]map[string]any{}
-	for _, obj := range objects {
-		kinds := kube.DefinedKinds(obj)
-		versions, _, _ := unstructured.NestedSlice(obj.Object, "spec", "versions")
-		for _, v := range versions {
-			version, _ := v.(map[string]any)
-			found, _, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
-			for _, kind := range kinds {
-				if kind.Version == version["name"] {
-					schemas[kind] = found
-				}
-			}
-		}
-	}
-	return schemas
+// A null is sent like any other value. The schema of a custom resource may refuse it:
+// kubectl create and client-side apply then leave the field out, and server-side apply
+// returns an error. Such nulls are left out of a second PATCH. Their paths follow the
+// fingerprint in the annotation ordapply.dev/applied, so that a later run knows from the API
+// server's answer, and not from the owners of fields, what was left out.
+
+// Patcher sends a server-side apply, as kube.Cluster does.
+type Patcher interface {
+	Apply(context.Context, kube.Kind, *unstructured.Unstructured, kube.PatchOptions) (*unstructured.Unstructured, error)
 }
 
-// dropNulls removes explicit nulls from an object, in place: server-side
-// apply rejects nulls that create treats as absent. In a custom resource a
-// null may be a value: where the schema says that the field is nullable or
-// does not describe it, and everywhere when the schema is unknown (nil).
-func dropNulls(obj *unstructured.Unstructured, schema map[string]any) {
-	if object.IsNative(obj.GroupVersionKind().Group) {
-		dropNullFields(obj.Object, nil)
-		return
-	}
-	dropNullFields(obj.Object["metadata"], nil)
-	if schema != nil {
-		dropNullFields(obj.Object, schema)
-	}
-}
-
-// dropNullFields drops the nulls that the schema describes and does not
-// allow; all nulls without a schema. Null elements of lists stay.
-func dropNullFields(value any, schema map[string]any) {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, field := range value {
-			known, described := fieldSchema(schema, name)
-			switch {
-			case !described && isFreeForm(schema):
-			case field == nil && known["nullable"] != true && (!isFreeForm(known) || known["type"] != nil):
-				delete(value, name)
-			default:
-				dropNullFields(field, known)
-			}
-		}
-	case []any:
-		items, _ := schema["items"].(map[string]any)
-		if isFreeForm(schema) && items == nil {
-			return
-		}
-		for _, element := range value {
-			dropNullFields(element, items)
+// Apply applies a body. Where the schema of a custom resource refuses nulls, Apply drops them
+// from the body and applies again. The error is that of the API server.
+func Apply(ctx context.Context, cluster Patcher, kind kube.Kind, body *unstructured.Unstructured, options kube.PatchOptions) (*unstructured.Unstructured, error) {
+	for {
+		live, err := cluster.Apply(ctx, kind, body, options)
+		if err == nil || !dropNullsAt(body, refusedNulls(err)) {
+			return live, err
 		}
 	}
 }
 
-// isFreeForm reports whether a schema allows fields that it does not
-// describe.
-func isFreeForm(schema map[string]any) bool {
-	return schema["x-kubernetes-preserve-unknown-fields"] == true
-}
-
-// fieldSchema returns the schema of one field of an object; false when it is
-// not described.
-func fieldSchema(schema map[string]any, name string) (map[string]any, bool) {
-	if properties, ok := schema["properties"].(map[string]any); ok {
-		if field, ok := properties[name].(map[string]any); ok {
-			return field, true
-		}
-	}
-	more, ok := schema["additionalProperties"].(map[string]any)
-	return more, ok
-}
-
-// dropRefusedNulls removes the null fields that the server rejected, and
-// reports whether there were any.
-func dropRefusedNulls(sent *unstructured.Unstructured, err error) bool {
+// refusedNulls returns the paths of the nulls because of which the API server rejected a
+// custom resource.
+func refusedNulls(err error) map[string]bool {
 	status, ok := kubeerr.AsStatus(err)
 	if !ok || !apierrors.IsInvalid(err) || status.Details == nil {
-		return false
+		return nil
 	}
 	refused := map[string]bool{}
 	for _, cause := range status.Details.Causes {
@@ -105,7 +50,7 @@ func dropRefusedNulls(sent *unstructured.Unstructured, err error) bool {
 			refused[withoutIndexes(cause.Field)] = true
 		}
 	}
-	return len(refused) > 0 && dropNullsAt(sent.Object, "", refused)
+	return refused
 }
 
 // withoutIndexes drops the list indexes from a field's path: the server's
@@ -114,22 +59,54 @@ func withoutIndexes(path string) string {
 	return regexp.MustCompile(`\[\d+\]`).ReplaceAllString(path, "[]")
 }
 
-func dropNullsAt(value any, path string, refused map[string]bool) (dropped bool) {
+// dropKnownRefusedNulls drops the nulls that the API server refused when this very manifest
+// was applied to the live object.
+func dropKnownRefusedNulls(body, live *unstructured.Unstructured) {
+	applied, _ := live.GetAnnotations()[applyset.AppliedAnnotation]
+	print, paths, _ := strings.Cut(applied, " ")
+	if paths == "" || print != body.GetAnnotations()[applyset.AppliedAnnotation] {
+		return
+	}
+	refused := map[string]bool{}
+	for _, path := range strings.Fields(paths) {
+		refused[path] = true
+	}
+	dropNullsAt(body, refused)
+}
+
+// dropNullsAt drops nulls from a body, adds their paths to its fingerprint, and reports
+// whether there were any.
+func dropNullsAt(body *unstructured.Unstructured, refused map[string]bool) bool {
+	dropped := map[string]bool{}
+	dropNulls(body.Object, "", refused, dropped)
+	if len(dropped) == 0 {
+		return false
+	}
+	print, before, _ := strings.Cut(body.GetAnnotations()[applyset.AppliedAnnotation], " ")
+	for _, path := range strings.Fields(before) {
+		dropped[path] = true
+	}
+	paths := slices.Sorted(maps.Keys(dropped))
+	setIn(body, "annotations", applyset.AppliedAnnotation, strings.Join(append([]string{print}, paths...), " "))
+	return true
+}
+
+// dropNulls drops the nulls at the paths of refused, and records them in dropped.
+func dropNulls(value any, path string, refused, dropped map[string]bool) {
 	switch value := value.(type) {
 	case map[string]any:
 		for name, field := range value {
 			below := strings.TrimPrefix(path+"."+name, ".")
 			if field == nil && refused[below] {
 				delete(value, name)
-				dropped = true
+				dropped[below] = true
 				continue
 			}
-			dropped = dropNullsAt(field, below, refused) || dropped
+			dropNulls(field, below, refused, dropped)
 		}
 	case []any:
 		for _, element := range value {
-			dropped = dropNullsAt(element, path+"[]", refused) || dropped
+			dropNulls(element, path+"[]", refused, dropped)
 		}
 	}
-	return dropped
 }

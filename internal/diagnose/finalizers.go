@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -102,7 +103,7 @@ func mounts(pod *unstructured.Unstructured, claim string) bool {
 func (h *Deletion) dependents(ctx context.Context) {
 	namespace := h.Live.GetNamespace()
 	if namespace == "" {
-		h.addFinding("finalizer foregroundDeletion: some of its dependents still exist")
+		h.addFinding("finalizer foregroundDeletion: kube-controller-manager removes it when the objects whose ownerReferences block its deletion are gone; they may be in any namespace, and were not looked for")
 		return
 	}
 	all, err := contents.Search{Cluster: h.Cluster}.InNamespace(ctx, namespace)
@@ -111,7 +112,7 @@ func (h *Deletion) dependents(ctx context.Context) {
 	}
 	var left []*unstructured.Unstructured
 	for _, obj := range all {
-		if isController(h.Live, obj) {
+		if slices.ContainsFunc(obj.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == h.Live.GetUID() }) {
 			left = append(left, obj)
 		}
 	}
@@ -119,7 +120,7 @@ func (h *Deletion) dependents(ctx context.Context) {
 	case len(left) > 0:
 		h.addFinding("finalizer foregroundDeletion: its dependents still exist: %s", withFinalizers(left))
 	case err == nil: // otherwise it is not known whether any are left
-		h.addFinding("finalizer foregroundDeletion: no dependents are left; kube-controller-manager removes it, after up to half a minute for a kind whose CustomResourceDefinition is new")
+		h.addFinding("finalizer foregroundDeletion: no dependents are left; kube-controller-manager removes it, after up to half a minute for a kind whose CustomResourceDefinition is new, and not before it can list all objects of the kind (see its log)")
 	}
 }
 

@@ -56,6 +56,9 @@ func (q *Diagnoser) conditions(live *unstructured.Unstructured) {
 		if c.Reason != "" {
 			text += " (" + c.Reason + ")"
 		}
+		if c.Outdated {
+			text += ", about an older generation"
+		}
 		q.addFinding(kube.Meta(live).ID, text, c.Message)
 	}
 }
@@ -116,6 +119,7 @@ func (q *Diagnoser) ownPods(ctx context.Context, workload, maker *unstructured.U
 	if ended, _, _ := unstructured.NestedInt64(workload.Object, "status", "failed"); ok && ended > 0 && len(own) == 0 {
 		q.addFinding(kube.Meta(workload).ID, fmt.Sprintf("%s failed, and none is left to inspect", plain.Count(int(ended), "Pod")), "")
 	}
+	q.oldRevision(workload, own)
 	q.pods(ctx, workload, own)
 }
 

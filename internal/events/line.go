@@ -115,11 +115,11 @@ type Change struct {
 	Created   bool `json:"created,omitempty" doc:"the run created the object"`
 }
 
-// Hook is one transition of a Helm hook, which is not a resource of the plan.
+// Hook is one transition of a hook, which is not a resource of the plan.
 type Hook struct {
 	Head
 	ID
-	Event     string  `json:"event" doc:"event of the hook" enum:"pre-install,post-install,pre-upgrade,post-upgrade,pre-rollback,post-rollback,pre-delete,post-delete"`
+	Event     string  `json:"event" doc:"event of the hook" enum:"pre-install,post-install,pre-upgrade,post-upgrade,pre-rollback,post-rollback,PreSync,Sync,PostSync,SyncFail,pre-delete,post-delete"`
 	Operation string  `json:"operation" doc:"what the run does with it" enum:"apply,wait,delete"`
 	State     string  `json:"state" doc:"current state" enum:"applying,waiting,applied,ready,deleting,deleted,kept,failed,timedOut,notStarted,unsettled"`
 	Final     bool    `json:"final" doc:"the operation is over; applying a hook and deleting it by a policy each have one final line"`

@@ -171,6 +171,7 @@ func (l *Log) End(o Outcome) {
 	if o.Untraced != nil {
 		l.write(Warning{Head: head(TypeWarning, now), Source: "trace", Message: "the trace is incomplete: " + o.Untraced.Error()})
 	}
+	l.notes(o.Summary.OwnerNotes())
 	for _, err := range FlattenErrors(o.Err) {
 		l.write(failure(cmp.Or(l.failed, l.run), err, now))
 	}

@@ -28,7 +28,7 @@ func documented() []struct {
 		{TypePlan, "The second line of a run: every resource, and what it waits for.", Plan{}},
 		{TypeWaveStart, "A wave opened. With `--schedule=graph` there are no such lines, because waves are only labels.", WaveStart{}},
 		{TypeResource, "The state of a resource, or what it waits for, changed.", Resource{}},
-		{TypeHook, "The state of a Helm hook changed. Hooks are not resources of the plan: they are in no wave and in no `counts`.", Hook{}},
+		{TypeHook, "The state of a hook changed. Hooks are not resources of the plan: they are in no wave and in no `counts`.", Hook{}},
 		{TypeHookLog, "The log of a container of a Helm hook, if the annotation `helm.sh/hook-output-log-policy` of the hook requests it.", HookLog{}},
 		{TypeWaveEnd, "A wave ended.", WaveEnd{}},
 		{TypeRollbackStart, "The run failed and is rolled back to the previous revision of its apply set (`--rollback-on-failure`). The lines from here to the end belong to the rollback, which has its own waves and final lines.", RollbackStart{}},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/mutation"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -24,6 +25,11 @@ func (c *cutter) connect() {
 	for i, s := range c.plan.Steps {
 		for _, n := range s.Needs {
 			c.follow(after, i, n)
+		}
+		for _, n := range slices.Concat(s.Needs, s.External) {
+			if n.Why.Rule == graph.RuleMutation {
+				c.lost = append(c.lost, Lost{i, "is applied with its placeholders: " + n.Why.Detail + " (" + mutation.Annotation + ")"})
+			}
 		}
 		for _, barrier := range s.After {
 			for before := range members[barrier.Layer] {

@@ -34,7 +34,8 @@ func (t *Tree) Read(ctx context.Context, dir string) (map[string][]byte, error) 
 			if err != nil {
 				return err
 			}
-			files[filepath.ToSlash(name)], err = abortable.ReadFile(ctx, path, "--output")
+			name = filepath.ToSlash(name)
+			files[name], err = readBelow(ctx, dir, name)
 			return err
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -45,6 +46,15 @@ func (t *Tree) Read(ctx context.Context, dir string) (map[string][]byte, error) 
 		return files, nil
 	}
 	return nil, fmt.Errorf("%s has files that no export wrote (%s): name another folder", dir, slices.Min(slices.Collect(maps.Keys(files))))
+}
+
+// readBelow reads a file of a folder. It follows no symbolic link: the folder may come from
+// a pull request, and --check prints what is in it.
+func readBelow(ctx context.Context, dir, name string) ([]byte, error) {
+	if err := outfile.CheckBelow(dir, name); err != nil {
+		return nil, err
+	}
+	return abortable.ReadFile(ctx, filepath.Join(dir, name), "--output")
 }
 
 // isExport reports whether an export wrote files.
@@ -94,7 +104,7 @@ func (t *Tree) Write(ctx context.Context, dir string) (int, error) {
 		case wanted && has && bytes.Equal(text, old):
 			continue
 		case wanted:
-			err = outfile.WriteBelow(ctx, dir, name, 0o644, text)
+			err = outfile.WriteBelow(dir, name, 0o644, text)
 		default:
 			err = outfile.RemoveBelow(dir, name)
 		}

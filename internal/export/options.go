@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/yamltext"
 )
 
 // OptionsFile is the file of a tree that has the options it was exported with.
@@ -42,14 +42,13 @@ func (t *Tree) AddOptions(options map[string]any, files []string) error {
 // ReadOptions reads the options of the tree in a folder. The error is fs.ErrNotExist if
 // the folder has none.
 func ReadOptions(ctx context.Context, dir string) (Options, error) {
-	path := filepath.Join(dir, OptionsFile)
-	text, err := abortable.ReadFile(ctx, path, "--output")
+	text, err := readBelow(ctx, dir, OptionsFile)
 	if err != nil {
 		return Options{}, err
 	}
 	options, err := parseOptions(text)
 	if err != nil {
-		return options, fmt.Errorf("read %s: %w", path, err)
+		return options, fmt.Errorf("read %s: %w", filepath.Join(dir, OptionsFile), err)
 	}
 	return options, nil
 }
@@ -59,7 +58,7 @@ var errNotOptions = errors.New("it is not an Export of " + optionsVersion)
 
 func parseOptions(text []byte) (Options, error) {
 	var o Options
-	if err := yaml.Unmarshal(text, &o); err != nil {
+	if err := yamltext.Unmarshal(text, &o); err != nil {
 		return o, err
 	}
 	if o.APIVersion != optionsVersion || o.Kind != optionsKind {

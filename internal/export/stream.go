@@ -12,6 +12,7 @@ import (
 
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/yamlnode"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -61,7 +62,7 @@ func (s *Stream) Manifest(step int, add map[string]string) ([]byte, error) {
 		maps.Copy(annotations, add)
 		obj.SetAnnotations(annotations)
 	}
-	return yaml.Marshal(obj.Object)
+	return yamlnode.PrintObject(obj.Object)
 }
 
 // Tree is what an export writes.

@@ -211,8 +211,12 @@ func (f *exportFlags) readFleet(cmd *cobra.Command) error {
 
 // stream reads and plans the manifests.
 func (f *exportFlags) stream(cmd *cobra.Command) (*export.Stream, error) {
+	f.SyncHooksAreSteps = true
 	stream, inputs, plan, err := f.LoadPlan(cmd)
 	if err != nil {
+		return nil, err
+	}
+	if err := plan.Err(); err != nil {
 		return nil, err
 	}
 	texts, err := planning.Texts(stream, inputs)

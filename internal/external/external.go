@@ -3,7 +3,7 @@
 // other dependencies of a resource are met, up to the timeout of the resource or its wave.
 //
 //	dependencies := external.New(&loop, cluster, judge, external.Run{OnChange: start, OnForbidden: fail})
-//	o, err := dependencies.Watch(need.ID, kind)
+//	o, err := dependencies.Watch(need, kind)
 //	if !o.Passed(need.Gate) {
 //		o.AddWaiter(step) // OnChange is called for it when the object changes
 //	}
@@ -97,15 +97,20 @@ func (s *Objects) Get(id object.ID) *Object { return s.byID[id] }
 
 // Watch starts to watch an object; with loop.Loop.OnePass it is read once instead. The error says that the scope of its kind is another
 // than the dependency says.
-func (s *Objects) Watch(id object.ID, kind kube.Kind) (*Object, error) {
+func (s *Objects) Watch(need ordering.Need, kind kube.Kind) (*Object, error) {
+	id := need.ID
 	switch {
+	case need.Why.Rule == ordering.RuleMutation && kind.Namespaced && id.Namespace == "":
+		return nil, fmt.Errorf("it takes a value of %s, whose kind is namespaced: add its namespace to sourceRef", id)
+	case need.Why.Rule == ordering.RuleMutation && !kind.Namespaced:
+		id.Namespace = ""
 	case kind.Namespaced && id.Namespace == "":
 		return nil, fmt.Errorf("it needs %s, whose kind is namespaced: write external:%s/namespaces/NAMESPACE/%s/%s", id, id.Group, id.Kind, id.Name)
 	case !kind.Namespaced && id.Namespace != "":
 		return nil, fmt.Errorf("it needs %s, whose kind is cluster-scoped: write external:%s/%s/%s", id, id.Group, id.Kind, id.Name)
 	}
 	o := &Object{id: id, kind: kind, reason: missing}
-	s.byID[id] = o
+	s.byID[need.ID] = o
 	if s.loop.OnePass {
 		s.read(o)
 		return o, nil
@@ -181,12 +186,13 @@ func (s *Objects) assess(o *Object) {
 		o.firstSeen = time.Now()
 	}
 	a := s.judge.Health.Assess(o.live)
-	if a.NeedsGrace() {
+	expected := o.kind.HasStatus || s.judge.Health.ExpectsStatus(o.live.GroupVersionKind())
+	if a.NeedsGrace() && !a.AwaitsStatus(expected) {
 		since := o.firstSeen
 		if made := o.live.GetCreationTimestamp().Time; a.Inconclusive && made.Before(since) { // its controller has started on it, before this run
 			since = made
 		}
-		if left := time.Until(since.Add(s.judge.Grace)); a.NoStatus && !o.kind.HasStatus || left <= 0 {
+		if left := time.Until(since.Add(s.judge.Grace)); a.NoStatus && !expected || left <= 0 {
 			a = s.judge.Health.AfterGrace(a)
 		} else if !o.graceTimerSet {
 			o.graceTimerSet = true

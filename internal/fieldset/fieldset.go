@@ -70,6 +70,17 @@ func Drop(from, fresh any, remove, keep *fieldpath.Set) any {
 	return from
 }
 
+// At returns the field or item of a value at a path.
+func At(value any, path fieldpath.Path) (any, bool) {
+	has := true
+	for _, at := range path {
+		if value, has = fieldAt(value, at); !has {
+			return nil, false
+		}
+	}
+	return value, true
+}
+
 // fieldAt returns one field or item of a value.
 func fieldAt(in any, at fieldpath.PathElement) (any, bool) {
 	switch in := in.(type) {

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/ordapply/ordapply/internal/nearest"
+	"github.com/ordapply/ordapply/internal/yamltext"
 )
 
 // decoder reads values out of a decoded document. It collects all faults with the paths of
@@ -24,7 +23,7 @@ func (d *decoder) fault(at, format string, args ...any) {
 // decode parses a document; the map is nil if it is none.
 func decode(text []byte) (*decoder, map[string]any) {
 	d := &decoder{}
-	raw, err := yaml.YAMLToJSONStrict(text)
+	raw, err := yamltext.ToJSON(text)
 	if err != nil {
 		d.faults = append(d.faults, fmt.Errorf("it is not valid YAML: %s", strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " ")))
 		return d, nil

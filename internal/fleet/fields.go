@@ -14,7 +14,7 @@ func Fields() []Field {
 		{"clusters", "list", "The clusters."},
 		{"clusters[].name", "string", "The cluster's name, in output and in cohorts."},
 		{"clusters[].context", "string", "A context of the kubeconfig. Default: the name."},
-		{"clusters[].kubeconfig", "string", "Path of its kubeconfig, relative to this file. Default: that of the command."},
+		{"clusters[].kubeconfig", "string", "Path of its kubeconfig, relative to this file. Requires --fleet-kubeconfigs. Default: that of the command."},
 		{"clusters[].namespace", "string", "The namespace, as with -n. Default: that of the command, or of the context."},
 		{"clusters[].labels", "map of strings", "Labels that the selectors of cohorts match."},
 		{"cohorts", "list", "The cohorts, in the order in which they open. Every cluster must be in exactly one."},

@@ -10,11 +10,12 @@ import (
 	"github.com/ordapply/ordapply/internal/report"
 )
 
-// OnClusters adds the flags --fleet and --contexts to a command, with which program runs it
+// OnClusters adds the flags --fleet, --fleet-kubeconfigs and --contexts to a command, with which program runs it
 // on several clusters.
 func OnClusters(cmd *cobra.Command, program Program) *cobra.Command {
 	f := &fleetFlags{program: program}
 	cmd.Flags().StringVar(&f.file, "fleet", "", "file with a Fleet: run on its clusters, cohort by cohort, instead of on that of --context")
+	cmd.Flags().BoolVar(&f.kubeconfigs, "fleet-kubeconfigs", false, "also use the kubeconfigs that the Fleet names; credential plugins in them are refused")
 	cmd.Flags().StringSliceVar(&f.contexts, "contexts", nil, "kubeconfig contexts: run on these clusters one after the other, until one fails")
 	one := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"html"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"github.com/ordapply/ordapply/internal/events"
 	"github.com/ordapply/ordapply/internal/fleet"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/plandiff"
 	"github.com/ordapply/ordapply/internal/report"
 )
 
@@ -42,7 +46,7 @@ func (r *runner) compare(ctx context.Context, f *fleet.Fleet) error {
 		var out bytes.Buffer
 		var a answer
 		messages := &lineWriter{each: func(line []byte) { a.messages = append(a.messages, string(line)) }}
-		a.err = r.run(show.slow(ctx, c), r.args(c, r.noFiles()...), &out, messages)
+		a.err = r.run(show.slow(ctx, c), r.args(c, slices.Concat(r.noFiles(), r.share(len(clusters)))...), &out, messages)
 		messages.Close()
 		a.out = out.String()
 		if a.err != nil && r.isJSON() && !json.Valid(out.Bytes()) { // lines about the error
@@ -72,6 +76,21 @@ func (r *runner) noFiles() []string {
 	}
 	return []string{"--report=", "--metrics-file="}
 }
+
+// share returns the flags with which the comments of all clusters fit into one.
+func (r *runner) share(clusters int) []string {
+	if !r.isMarkdown() {
+		return nil
+	}
+	size, _ := strconv.Atoi(r.value("comment-size"))
+	return []string{"--comment-size=" + strconv.Itoa(max(plandiff.MinCommentSize, (size-len(plandiff.Marker))/clusters-headSize))}
+}
+
+// headSize is the length of the heading of a comment, without names of clusters, at most.
+const headSize = 100
+
+// isMarkdown reports whether standard output is a comment for a pull request.
+func (r *runner) isMarkdown() bool { return r.value("output") == "markdown" }
 
 // eventsOf prints the lines of dry runs on all clusters, and at the end that of the fleet.
 func (r *runner) eventsOf(ctx context.Context, f *fleet.Fleet) error {
@@ -108,6 +127,9 @@ func addAlike(groups []*alike, cluster, out string) []*alike {
 
 // comparable returns the output about a cluster without the names of the cluster itself.
 func (r *runner) comparable(out string) string {
+	if r.isMarkdown() {
+		return plandiff.WithoutHead(out)
+	}
 	var document map[string]json.RawMessage
 	if !r.isJSON() || json.Unmarshal([]byte(out), &document) != nil {
 		return out
@@ -136,20 +158,23 @@ func (r *runner) print(w io.Writer, groups []*alike, clusters int) error {
 		}
 		return plain.WriteJSON(w, map[string]any{"plans": plans}, "  ")
 	}
-	mark := "==> "
-	if r.value("output") == "markdown" {
-		mark = "## "
-	}
 	var text strings.Builder
+	if r.isMarkdown() {
+		text.WriteString(plandiff.Marker + "\n")
+	}
 	for i, g := range groups {
-		if i > 0 {
-			text.WriteString("\n")
-		}
 		head := strings.Join(g.clusters, ", ")
 		if len(g.clusters) == clusters {
 			head = "all " + plain.Count(clusters, "cluster") + ": " + head
 		}
-		plain.Fprintln(&text, mark+head)
+		switch {
+		case r.isMarkdown(): // a name could be Markdown
+			text.WriteString("<h2><code>" + html.EscapeString(plain.Line(head)) + "</code></h2>\n\n" + g.out)
+			continue
+		case i > 0:
+			text.WriteString("\n")
+		}
+		plain.Fprintln(&text, "==> "+head)
 		text.WriteString(g.out)
 	}
 	_, err := io.WriteString(w, text.String())

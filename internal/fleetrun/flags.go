@@ -20,9 +20,10 @@ import (
 
 // fleetFlags select the clusters of a command.
 type fleetFlags struct {
-	file     string
-	contexts []string
-	program  Program
+	file        string
+	kubeconfigs bool // those that the file names are used
+	contexts    []string
+	program     Program
 }
 
 // clusters returns the fleet. The error joins everything that is wrong with the flags, the
@@ -35,7 +36,7 @@ func (f *fleetFlags) clusters(cmd *cobra.Command) (*fleet.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return clusters, errors.Join(checkGates(cmd, clusters), checkFiles(cmd, clusters), checkContexts(cmd, clusters))
+	return clusters, errors.Join(checkGates(cmd, clusters), checkFiles(cmd, clusters), f.checkContexts(cmd, clusters))
 }
 
 func (f *fleetFlags) read(ctx context.Context) (*fleet.Fleet, error) {
@@ -118,13 +119,39 @@ func checkGates(cmd *cobra.Command, f *fleet.Fleet) error {
 	return errors.Join(errs...)
 }
 
+// checkKubeconfig rejects a kubeconfig that the file names, without the flag, and one that
+// starts a program, always: a Fleet may come from a pull request, and the program would have
+// the credentials of this process in reach.
+func (f *fleetFlags) checkKubeconfig(ctx context.Context, c fleet.Cluster) error {
+	if c.Kubeconfig == "" {
+		return nil
+	}
+	if !f.kubeconfigs {
+		return fmt.Errorf("%s.kubeconfig: %s is not used, because a kubeconfig chooses servers and starts programs: add the context %s to the kubeconfig of the command, or use the kubeconfigs of the Fleet with --fleet-kubeconfigs", c.Field, c.Kubeconfig, c.Context)
+	}
+	flags := genericclioptions.NewConfigFlags(true)
+	flags.KubeConfig = &c.Kubeconfig
+	login, err := connect.ProgramOf(ctx, flags)
+	if err != nil {
+		return fmt.Errorf("%s: cluster %s: read the kubeconfig: %w", c.Field, c.Name, err)
+	}
+	if login != nil {
+		return fmt.Errorf("%s.kubeconfig: user %s of %s logs in with a program (%s), and no kubeconfig of a Fleet may start one: add the context %s to the kubeconfig of the command", c.Field, login.User, c.Kubeconfig, login.Field, c.Context)
+	}
+	return nil
+}
+
 // checkContexts requires every context of a fleet to be in its kubeconfig, and no two
 // clusters to which a command writes to be the same namespace of one API server.
-func checkContexts(cmd *cobra.Command, f *fleet.Fleet) error {
+func (f *fleetFlags) checkContexts(cmd *cobra.Command, clusters *fleet.Fleet) error {
 	files := map[string]map[string]connect.Place{}
-	clusters := map[connect.Place]string{}
+	places := map[connect.Place]string{}
 	var errs []error
-	for _, c := range f.Clusters() {
+	for _, c := range clusters.Clusters() {
+		if err := f.checkKubeconfig(cmd.Context(), c); err != nil {
+			errs = append(errs, err)
+			continue
+		}
 		file := cmp.Or(c.Kubeconfig, cmd.Flags().Lookup("kubeconfig").Value.String())
 		contexts, known := files[file]
 		if !known {
@@ -144,10 +171,10 @@ func checkContexts(cmd *cobra.Command, f *fleet.Fleet) error {
 			continue
 		}
 		place.Namespace = cmp.Or(c.Namespace, cmd.Flags().Lookup("namespace").Value.String(), place.Namespace)
-		if other := clusters[place]; other != "" && writes(cmd) {
+		if other := places[place]; other != "" && writes(cmd) {
 			errs = append(errs, fmt.Errorf("%s: %s is namespace %s of the API server at %s, and so is %s: leave one of them out", c.Field, c.Name, place.Namespace, place.Server, other))
 		}
-		clusters[place] = c.Name
+		places[place] = c.Name
 	}
 	return errors.Join(errs...)
 }

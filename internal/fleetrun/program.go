@@ -34,7 +34,9 @@ type runner struct {
 }
 
 func newRunner(cmd *cobra.Command, program Program, out report.Outputs) *runner {
-	return &runner{cmd: cmd, program: program, out: out, given: given(cmd.Flags(), func(flag *pflag.Flag) bool { return flag.Name != "fleet" && flag.Name != "contexts" })}
+	return &runner{cmd: cmd, program: program, out: out, given: given(cmd.Flags(), func(flag *pflag.Flag) bool {
+		return flag.Name != "fleet" && flag.Name != "fleet-kubeconfigs" && flag.Name != "contexts"
+	})}
 }
 
 type ofFleetKey struct{}

@@ -2,7 +2,7 @@
 // passed a gate.
 //
 //	g := gates.New(nodes)
-//	g.Add(database, app, ordering.Ready) // app waits until database is ready
+//	g.Add(database, gates.Edge{To: app, Gate: ordering.Ready}) // app waits until database is ready
 //	g.Hold(app)                          // and for its wave
 //	open := g.Release(app)               // its wave is open; the database is not ready
 //	for _, e := range g.From(database) { // now it is
@@ -22,8 +22,9 @@ type Graph struct {
 
 // Edge makes a node wait until another one has passed a gate.
 type Edge struct {
-	To   int
-	Gate ordering.Gate
+	To     int
+	Gate   ordering.Gate
+	Yields bool // it may be let go of, see Yield
 }
 
 // New returns a graph whose nodes wait for nothing.
@@ -32,10 +33,26 @@ func New(nodes int) *Graph { return &Graph{edges: make([][]Edge, nodes), holds: 
 // Len returns the number of nodes.
 func (g *Graph) Len() int { return len(g.holds) }
 
-// Add makes node to wait until node from has passed the gate.
-func (g *Graph) Add(from, to int, gate ordering.Gate) {
-	g.edges[from] = append(g.edges[from], Edge{to, gate})
-	g.Hold(to)
+// Add makes the node of the edge wait until node from has passed its gate.
+func (g *Graph) Add(from int, e Edge) {
+	g.edges[from] = append(g.edges[from], e)
+	g.Hold(e.To)
+}
+
+// Yield removes the edges that may be let go of from a node, and returns them. Each of their
+// nodes still needs its Release. passed reports whether the node has passed a gate: the nodes
+// that waited for that were released.
+func (g *Graph) Yield(node int, passed func(ordering.Gate) bool) []Edge {
+	var gone, kept []Edge
+	for _, e := range g.edges[node] {
+		if e.Yields && !passed(e.Gate) {
+			gone = append(gone, e)
+		} else {
+			kept = append(kept, e)
+		}
+	}
+	g.edges[node] = kept
+	return gone
 }
 
 // Hold makes a node wait until one more Release.
@@ -57,7 +74,22 @@ func (g *Graph) Release(node int) bool {
 // From returns the edges to the nodes that wait, or waited, for a node.
 func (g *Graph) From(node int) []Edge { return g.edges[node] }
 
-// HoldsUntil reports whether another node waits until this one has passed the gate.
+// Firm returns the nodes that wait for a node that is applied, directly or through others, by
+// edges of which none may be let go of.
+func (g *Graph) Firm(node int) map[int]bool {
+	firm := map[int]bool{}
+	for walk := []int{node}; len(walk) > 0; walk = walk[1:] {
+		for _, e := range g.edges[walk[0]] {
+			if passed := walk[0] == node && e.Gate == ordering.Applied; !passed && !e.Yields && !firm[e.To] {
+				firm[e.To] = true
+				walk = append(walk, e.To)
+			}
+		}
+	}
+	return firm
+}
+
+// HoldsUntil reports whether another node waits, or waited, until this one has passed the gate.
 func (g *Graph) HoldsUntil(node int, gate ordering.Gate) bool {
 	for _, e := range g.edges[node] {
 		if e.Gate == gate {
@@ -83,24 +115,27 @@ func (g *Graph) Dependents(node int) []int {
 }
 
 // EachBlocked visits the nodes that cannot start any more because a node failed, directly or
-// through others. applied reports that the node had passed the gate Applied. visit returns
-// whether what waits for the visited node is blocked, too.
-func (g *Graph) EachBlocked(node int, applied bool, visit func(node int) bool) {
+// through others. passed reports whether the node had passed a gate. visit returns whether what waits
+// for the visited node is blocked, too.
+func (g *Graph) EachBlocked(node int, passed func(ordering.Gate) bool, visit func(node int) bool) {
 	seen := map[int]bool{}
-	var walk func(node int, applied bool)
-	walk = func(node int, applied bool) {
+	var walk func(node int, passed func(ordering.Gate) bool)
+	walk = func(node int, passed func(ordering.Gate) bool) {
 		for _, e := range g.edges[node] {
-			if applied && e.Gate == ordering.Applied || seen[e.To] {
+			if passed(e.Gate) || seen[e.To] {
 				continue
 			}
 			seen[e.To] = true
 			if visit(e.To) {
-				walk(e.To, false)
+				walk(e.To, None)
 			}
 		}
 	}
-	walk(node, applied)
+	walk(node, passed)
 }
+
+// None is that a node has passed no gate.
+func None(ordering.Gate) bool { return false }
 
 // Queue holds nodes that may start.
 type Queue []int

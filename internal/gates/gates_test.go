@@ -11,9 +11,9 @@ import (
 // 0 before 1 (ready), 1 before 2 (applied), 0 before 3 (applied).
 func chain() *Graph {
 	g := New(4)
-	g.Add(0, 1, ordering.Ready)
-	g.Add(1, 2, ordering.Applied)
-	g.Add(0, 3, ordering.Applied)
+	g.Add(0, Edge{To: 1, Gate: ordering.Ready})
+	g.Add(1, Edge{To: 2, Gate: ordering.Applied})
+	g.Add(0, Edge{To: 3, Gate: ordering.Applied})
 	return g
 }
 
@@ -33,7 +33,7 @@ func TestDependentsAreNearestFirst(t *testing.T) {
 
 func TestEachBlocked(t *testing.T) {
 	blocked := func(applied, descend bool) (nodes []int) {
-		chain().EachBlocked(0, applied, func(n int) bool {
+		chain().EachBlocked(0, func(g ordering.Gate) bool { return applied && g == ordering.Applied }, func(n int) bool {
 			nodes = append(nodes, n)
 			return descend
 		})
@@ -55,4 +55,14 @@ func TestDrainStartsWhatAStartAddsBeforeTheNext(t *testing.T) {
 	})
 	require.Equal(t, []int{1, 10, 11, 2}, started)
 	require.Empty(t, q)
+}
+
+func TestYieldLetsGoOnlyOfWhatMay(t *testing.T) {
+	g := chain()
+	g.Add(0, Edge{To: 2, Gate: ordering.Ready, Yields: true})
+	require.False(t, g.Release(2))
+	require.Equal(t, []Edge{{To: 2, Gate: ordering.Ready, Yields: true}}, g.Yield(0, None))
+	require.True(t, g.Release(2))
+	require.Equal(t, []Edge{{To: 1, Gate: ordering.Ready}, {To: 3, Gate: ordering.Applied}}, g.From(0))
+	require.Empty(t, g.Yield(0, None))
 }

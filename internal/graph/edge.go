@@ -9,7 +9,15 @@ type Edge struct {
 	Gate     Gate     // what To waits for
 	Weight   uint8    // the number of waves between
 	Strength Strength // what happens if it is violated
-	Why      Reason
+	// Rejects means that the API server rejects To while From is not ready.
+	Rejects bool
+	Why     Reason
+}
+
+// Yields reports whether a run may let go of the edge when nothing moves any more: the
+// cluster itself would retry To, and no author declared that it comes later.
+func (e *Edge) Yields() bool {
+	return e.Gate != Applied && e.Strength < Exists && !e.Rejects
 }
 
 // Strength says what happens to "B needs A" if B is applied first. Weaker edges
@@ -21,6 +29,7 @@ const (
 	DefaultPlace Strength = iota // nothing: a default place
 	Helps                        // B works eventually, perhaps after some restarts
 	Intended                     // B becomes ready without A, but not as intended
+	Serves                       // B is of no use before A is ready, and nothing fails meanwhile
 	Required                     // B does not become ready before A exists
 	Exists                       // the API server rejects B without A
 	Certain                      // B, once applied, becomes ready only when A exists
@@ -39,6 +48,9 @@ func WavesBetween(g Gate) uint8 {
 	}
 	return 0
 }
+
+// DelaysReadiness reports whether B, applied before A, becomes ready only after it.
+func (s Strength) DelaysReadiness() bool { return s == Required || s == Serves }
 
 // strongestFirst orders edges by strength, then by target and source, so that
 // the result does not depend on the order of the stream.

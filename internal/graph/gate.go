@@ -10,13 +10,19 @@ const (
 	// Ready waits until the dependency is ready; for a CRD, until the API
 	// server serves its kind.
 	Ready Gate = iota
+	// Started waits until the Pods of the dependency exist, ready or not. Only inferred
+	// edges have it.
+	Started
 	// Applied waits until the API server has accepted the dependency.
 	Applied
 )
 
-// String returns the gate as written in annotations and configuration.
+// String returns the gate as written in annotations, configuration and plans.
 func (g Gate) String() string {
-	if g == Applied {
+	switch g {
+	case Started:
+		return "started"
+	case Applied:
 		return "applied"
 	}
 	return "ready"

@@ -6,12 +6,14 @@ type Rule string
 
 // Rules that decide how an edge or a resource is treated further.
 const (
-	RuleNamespace    Rule = "namespace"    // a resource lives in a Namespace
-	RulePolicy       Rule = "policy"       // a policy or quota limits the Pods of a workload
-	RulePrerequisite Rule = "prerequisite" // a CRD, a Namespace or a prerequisite kind goes first
-	RuleNeeded       Rule = "needed"       // a resource joins the wave of its first dependent
-	RuleExcluded     Rule = "left-out"     // a selection leaves the resource of the stream out
-	RuleExternal     Rule = "external"     // an application lists the resource as external
+	RuleNamespace    Rule = "namespace"           // a resource lives in a Namespace
+	RulePolicy       Rule = "policy"              // a policy or quota limits the Pods of a workload
+	RuleArgument     Rule = "argument"            // a program writes a resource, or its arguments or variables name it
+	RulePrerequisite Rule = "prerequisite"        // a CRD, a Namespace or a prerequisite kind goes first
+	RuleNeeded       Rule = "needed"              // a resource joins the wave of its first dependent
+	RuleExcluded     Rule = "left-out"            // a selection leaves the resource of the stream out
+	RuleExternal     Rule = "external"            // an application lists the resource as external
+	RuleMutation     Rule = "apply-time-mutation" // a resource takes values of another
 )
 
 // Reason explains an edge or a place: the rule that applied, and the part of

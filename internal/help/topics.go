@@ -25,7 +25,7 @@ func topics() []topic {
 		{
 			"Apply set:",
 			[]string{"applyset", "prune", "rollback-on-failure", "adopt", "message"},
-			[]string{"history-limit", "lock-timeout", "prune-namespaces", "take-over"},
+			[]string{"history-limit", "history-secrets", "lock-timeout", "prune-namespaces", "take-over"},
 		},
 		{
 			"Waiting:",
@@ -35,7 +35,7 @@ func topics() []topic {
 		{
 			"Writing:",
 			[]string{"dry-run", "plan", "force-conflicts", "yes"},
-			[]string{"field-manager"},
+			[]string{"create-namespace", "field-manager", "keep-going"},
 		},
 		{
 			"Output:",

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/track"
 	"github.com/ordapply/ordapply/object"
 )
@@ -26,7 +27,7 @@ import (
 //	ordapply.dev/status: deployed          on the head
 //	ordapply.dev/chunk: "1"                on the others
 const (
-	setLabel      = "ordapply.dev/applyset"
+	setLabel      = applyset.HistoryLabel
 	RevisionLabel = "ordapply.dev/revision"
 	StatusLabel   = "ordapply.dev/status"
 	chunkLabel    = "ordapply.dev/chunk"
@@ -54,20 +55,27 @@ type revisionSummary struct {
 	Rollback  int    `json:"rollback,omitempty"`
 	Hooks     int    `json:"hooks,omitempty"`
 	Parent    int    `json:"parent,omitempty"` // see numberAnnotation; 0 in revisions of older versions
+	// Values are the namespaces that keep values of this revision.
+	Values []string `json:"values,omitempty"`
 	Origin
 }
 
 // Entry is one revision of a listing.
 type Entry struct {
-	Number         int       `json:"revision"`           // from 1
-	Created        time.Time `json:"created"`            // by the API server's clock
-	Status         Status    `json:"status"`             // the outcome of its run
-	Resources      int       `json:"resources"`          // how many it has, without hooks
-	Layers         int       `json:"layers"`             // how many have resources
-	Waves          int       `json:"waves"`              // of its plan
-	Rollback       int       `json:"rollback,omitempty"` // the revision that this one rolled back to
-	Origin                   // its message also says that it is a rollback
-	track.RunTimes           // of the run that gave it its status
+	Number    int       `json:"revision"`           // from 1
+	Created   time.Time `json:"created"`            // by the API server's clock
+	Status    Status    `json:"status"`             // the outcome of its run
+	Resources int       `json:"resources"`          // how many it has, without hooks
+	Layers    int       `json:"layers"`             // how many have resources
+	Waves     int       `json:"waves"`              // of its plan
+	Rollback  int       `json:"rollback,omitempty"` // the revision that this one rolled back to
+	// Operation is what its run was; "" in revisions of older versions, and until Described.
+	Operation hooks.Operation `json:"operation,omitempty"`
+	// Description says in a sentence how its run ended; "" in revisions of older versions, and
+	// until Described.
+	Description    string `json:"description,omitempty"`
+	Origin                // its message also says that it is a rollback
+	track.RunTimes        // of the run that gave it its status
 
 	stored
 }
@@ -87,15 +95,13 @@ type stored struct {
 	chunks          int
 	parent          int                        // the lowest number that the parent may have while this revision is the newest
 	head            *unstructured.Unstructured // its metadata
+	record          *storedRecord              // on the head
+	values          []string                   // the namespaces that keep values of it
 }
-
-// MinParentNumber returns the lowest number that the set's parent may have while this
-// revision is the newest; 0 in revisions of older versions.
-func (e Entry) MinParentNumber() int { return e.parent }
 
 // pack returns the Secrets of a revision, the head last: when the head
 // exists, so do all the others.
-func pack(parent object.ID, namespace string, number int, a revisionSummary, data []byte) ([]*unstructured.Unstructured, error) {
+func pack(parent object.ID, namespace string, number int, a revisionSummary, record Record, data []byte) ([]*unstructured.Unstructured, error) {
 	a.Chunks = max(1, (len(data)+chunkSize-1)/chunkSize)
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -108,7 +114,11 @@ func pack(parent object.ID, namespace string, number int, a revisionSummary, dat
 		metadata := map[string]any{"name": secretName(parent, number, i), "namespace": namespace, "labels": labels}
 		if i == 0 {
 			labels[StatusLabel] = string(Pending)
-			metadata["annotations"] = map[string]any{summaryAnnotation: string(text)}
+			annotations := map[string]any{summaryAnnotation: string(text)}
+			if text := record.text(); text != "" {
+				annotations[recordAnnotation] = text
+			}
+			metadata["annotations"] = annotations
 		} else {
 			labels[chunkLabel] = strconv.Itoa(i)
 		}
@@ -135,6 +145,14 @@ func secretName(parent object.ID, number, chunk int) string {
 	return name
 }
 
+// secretName returns the name of one of the revision's Secrets, the head for 0.
+func (e Entry) secretName(chunk int) string {
+	if chunk == 0 {
+		return e.head.GetName()
+	}
+	return e.head.GetName() + "." + strconv.Itoa(chunk)
+}
+
 // unpack returns the data of one chunk.
 func unpack(secret *unstructured.Unstructured) ([]byte, error) {
 	text, found, err := unstructured.NestedString(secret.Object, "data", dataKey)
@@ -157,7 +175,7 @@ func readEntry(head *unstructured.Unstructured) (Entry, error) {
 	return Entry{
 		Number: numberOf(head), Created: head.GetCreationTimestamp().UTC(), Status: Status(head.GetLabels()[StatusLabel]),
 		Resources: a.Resources, Layers: a.Layers, Waves: a.Waves, Rollback: a.Rollback, Origin: a.Origin.ofRollback(a.Rollback), RunTimes: readTimes(head),
-		stored: stored{hooks: a.Hooks, digest: a.Digest, cluster: a.Cluster, chunks: a.Chunks, parent: a.Parent, head: head},
+		stored: stored{hooks: a.Hooks, digest: a.Digest, cluster: a.Cluster, chunks: a.Chunks, parent: a.Parent, values: a.Values, head: head, record: &storedRecord{text: head.GetAnnotations()[recordAnnotation]}},
 	}, nil
 }
 
@@ -171,9 +189,9 @@ func numberOf(secret *unstructured.Unstructured) int {
 	return n
 }
 
-// statusPatch returns a PATCH that changes the status of a head to that of the entry, and
-// nothing else: times that it does not repeat are removed. Its uid keeps it from creating
-// a head that was deleted.
+// statusPatch returns a PATCH that changes the status of a head and nothing else: times and
+// a record that it does not repeat are removed. Its uid keeps it from creating a head that
+// was deleted.
 func (e *Entry) statusPatch(status Status) (*unstructured.Unstructured, error) {
 	head := e.head
 	patch := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
@@ -181,9 +199,16 @@ func (e *Entry) statusPatch(status Status) (*unstructured.Unstructured, error) {
 	patch.SetNamespace(head.GetNamespace())
 	patch.SetUID(types.UID(head.GetUID()))
 	patch.SetLabels(map[string]string{StatusLabel: string(status)})
+	annotations := map[string]string{}
 	times, err := timesText(e.RunTimes)
 	if times != "" {
-		patch.SetAnnotations(map[string]string{timesAnnotation: times})
+		annotations[timesAnnotation] = times
+	}
+	if record := head.GetAnnotations()[recordAnnotation]; record != "" {
+		annotations[recordAnnotation] = record
+	}
+	if len(annotations) > 0 {
+		patch.SetAnnotations(annotations)
 	}
 	return patch, err
 }

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -17,15 +18,18 @@ import (
 type Contents struct {
 	Parent applyset.Parent // with the kinds and namespaces of all revisions that were read
 	Whole  bool            // no revision is missing
+	// Unlisted is set when revisions that the set's parent does not know were read, too.
+	Unlisted bool
 }
 
 // Contents reads the revisions with numbers above since, and adds their kinds and
 // namespaces to those of a parent. Revisions that cannot be read are left out.
 func (h History) Contents(ctx context.Context, index Index, parent applyset.Parent, since int) (Contents, error) {
-	past := Contents{Parent: parent, Whole: true}
-	later := slices.DeleteFunc(slices.Clone(index.entries), func(e Entry) bool { return e.Number <= since })
+	past := Contents{Parent: parent, Whole: true, Unlisted: len(index.unlisted) > 0}
+	later := slices.DeleteFunc(slices.Concat(index.entries, index.unlisted), func(e Entry) bool { return e.Number <= since })
+	h.Vouchers = nil // members are looked for by it, and nothing else
 	for i, e := range later {
-		revision, err := h.read(ctx, e)
+		revision, err := h.readListed(ctx, e)
 		if ctx.Err() != nil {
 			return past, context.Cause(ctx)
 		}
@@ -39,27 +43,31 @@ func (h History) Contents(ctx context.Context, index Index, parent applyset.Pare
 
 // Containing returns the newest revision that contains one of these resources,
 // extended by those that are only in older revisions. It removes what it finds from
-// missing.
-func (h History) Containing(ctx context.Context, missing map[object.ID]*unstructured.Unstructured) (Revision, error) {
+// missing. Revisions that are damaged are left out, with a note. Those that the parent does
+// not vouch for only give the order.
+func (h History) Containing(ctx context.Context, missing map[object.ID]*unstructured.Unstructured) (past Revision, notes []string, err error) {
 	entries, err := h.List(ctx)
 	if err != nil {
-		return Revision{}, err
+		return Revision{}, nil, err
 	}
-	var past Revision
 	for _, e := range slices.Backward(entries) {
 		if len(missing) == 0 {
 			break
 		}
-		revision, err := h.read(ctx, e)
+		revision, err := h.readListed(ctx, e)
 		if errors.Is(err, errGone) { // usually with its Namespace: as if it had not been listed
 			continue
 		}
+		if isDamaged(err) || isUnvouched(err) { // it only gives the order
+			notes = append(notes, fmt.Sprintf("the order does not follow revision %d: %v", e.Number, err))
+			continue
+		}
 		if err != nil {
-			return past, err
+			return past, notes, err
 		}
 		past = withMissing(past, *revision, missing)
 	}
-	return past, nil
+	return past, notes, nil
 }
 
 // withMissing adds the missing resources that an older revision contains. The

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -20,7 +21,7 @@ func FuzzRevision(f *testing.F) {
 	for _, name := range samples {
 		data, err := os.ReadFile(name)
 		require.NoError(f, err)
-		text, err := unzip(data, maxText)
+		text, err := unzip(data, limits.RevisionText)
 		require.NoError(f, err)
 		f.Add(text)
 	}

@@ -2,7 +2,7 @@
 //
 //	h := history.History{Cluster: cluster, Parent: applyset.Parent{ID: secret}}
 //	n, err := h.Begin(ctx, revision)   // before the first write of its run
-//	err = h.End(ctx, n, history.Deployed, times)
+//	err = h.End(ctx, n, history.Outcome{Status: history.Deployed, Times: times})
 //	last, err := h.Last(ctx, history.Deployed)
 //
 // The types that are encoded are this package's own (stored*.go), not
@@ -10,21 +10,19 @@
 package history
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/track"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -53,17 +51,27 @@ type History struct {
 	// that was deployed last is kept in any case.
 	Limit int
 
-	// ParentNumber is the number that the parent has when the run of the next
-	// revision need not write it before its members; 0: it writes it.
-	ParentNumber int
+	// Keep says which values of Secrets are kept, default KeepInNamespace.
+	Keep Keep
+	// OnNote is called with remarks for people; optional.
+	OnNote func(string)
+
+	// Vouchers are those of the parent as it was read; nil where it has none.
+	Vouchers Vouchers
+	// Vouch writes the vouchers of the next revision, and its number, to the parent, before
+	// the revision is stored; required to store one.
+	Vouch func(ctx context.Context, number int, next Vouchers) error
+	// Remember makes the parent list members that no revision will contain, before the last
+	// revision that contains them is deleted; required to delete one.
+	Remember func(ctx context.Context, members []object.ID) error
 	// User returns the account that stores a revision, "" if it is unknown. It is called
 	// only when one is stored; optional.
 	User func(context.Context) string
 }
 
 // Begin stores a revision as pending, before the first write of its run, and
-// returns its number. When the newest revision has the same content, Begin
-// returns that one and writes nothing. It removes what killed runs left
+// returns its number. When the newest revision has the same content, and the parent vouches
+// for it, Begin returns that one and writes nothing. It removes what killed runs left
 // behind.
 func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 	stored, err := h.ReadIndex(ctx)
@@ -83,33 +91,54 @@ func (h History) BeginAfter(ctx context.Context, stored Index, r Revision) (int,
 	if err != nil {
 		return 0, h.wrapError("encode a revision", err)
 	}
-	if newest := stored.Newest(); newest != nil && newest.isOf(r, digest) {
-		return newest.Number, nil
+	if newest := stored.Newest(); newest != nil && h.Vouchers != nil && newest.isOf(r, digest) {
+		return newest.Number, h.planAgain(ctx, newest, r.Record)
 	}
 	if err := h.cleanUp(ctx, stored); err != nil {
 		return 0, err
 	}
-	n := stored.highest + 1
-	data, err := r.encode(resources)
+	for range numbersTried {
+		n := stored.next()
+		switch err = h.store(ctx, &stored, n, r, digest); {
+		case err == nil:
+			return n, nil
+		case !apierrors.IsAlreadyExists(err):
+			return 0, err
+		}
+		stored.numbers[n] = true // a Secret that is no revision has its name
+	}
+	return 0, err
+}
+
+// numbersTried bounds the numbers that a new revision tries.
+const numbersTried = 20
+
+// store vouches for a revision and stores it under a number.
+func (h History) store(ctx context.Context, stored *Index, n int, r Revision, digest string) error {
+	data, namespaces, err := h.encode(r)
 	if err != nil {
-		return 0, h.wrapError("encode a revision", err)
+		return h.wrapError("encode a revision", err)
 	}
 	about := r.summary(digest)
+	about.Values = namespaces
 	if h.User != nil {
 		about.Origin = about.by(h.User(ctx))
 	}
 	about.Origin = about.bounded()
-	about.Parent = cmp.Or(h.ParentNumber, n)
-	secrets, err := pack(h.Parent.ID, h.namespace(), n, about, data)
+	about.Parent = n
+	if err := h.Vouch(ctx, n, h.Vouchers.with(stored.entries, n, dataDigest(data))); err != nil {
+		return err
+	}
+	secrets, err := pack(h.Parent.ID, h.namespace(), n, about, r.Record, data)
 	if err != nil {
-		return 0, h.wrapError("encode a revision", err)
+		return h.wrapError("encode a revision", err)
 	}
 	for _, secret := range secrets {
-		if _, err := h.Cluster.Create(ctx, kube.CoreKind("secrets"), secret); err != nil {
-			return 0, h.wrapError(fmt.Sprintf("write revision %d", n), err)
+		if err := h.create(ctx, stored, secret); err != nil {
+			return h.wrapError(fmt.Sprintf("write revision %d", n), err)
 		}
 	}
-	return n, nil
+	return nil
 }
 
 // isOf reports whether the revision has this content on this cluster; an
@@ -117,7 +146,7 @@ func (h History) BeginAfter(ctx context.Context, stored Index, r Revision) (int,
 // no new revision. For a revision that was not deployed, both must be the
 // same rollback or none.
 func (e Entry) isOf(r Revision, digest string) bool {
-	if e.Status != Deployed && e.Rollback != r.Rollback {
+	if e.Status != Deployed && e.Rollback != r.Rollback || e.Record().HandedOver != "" {
 		return false
 	}
 	return e.digest == digest && (e.cluster == r.Cluster || e.cluster == "" || r.Cluster == "")
@@ -134,20 +163,60 @@ func (r *Revision) summary(digest string) revisionSummary {
 	return revisionSummary{Digest: digest, Cluster: r.Cluster, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Rollback: r.Rollback, Hooks: len(r.Hooks), Origin: r.Origin}
 }
 
-// End records how the run of a revision ended and how long it took. A deployed revision
-// stays deployed, with its times, even when a later run of the same content fails. Earlier deployed
+// planAgain records what another run of a stored revision is going to do, before its first
+// write: only what it adopts. All other members that are not recorded as adopted were
+// created by runs of the set.
+func (h History) planAgain(ctx context.Context, e *Entry, planned Record) error {
+	before := e.Record()
+	next := before.WithAdopted(planned.Adopted)
+	if e.Status != Deployed {
+		next.Operation = cmp.Or(planned.Operation, next.Operation)
+	}
+	if len(next.Adopted) == len(before.Adopted) && next.Operation == before.Operation {
+		return nil
+	}
+	e.setRecord(next)
+	return h.mark(ctx, e, e.Status)
+}
+
+// Outcome is how the run of a revision ended.
+type Outcome struct {
+	Status Status         // Deployed or Failed
+	Times  track.RunTimes // how long it took
+	Record Record         // what it did
+	Began  Index          // as its run began: a record that is the same since is not decoded again
+	Stream Revision       // what it applied: its resources and hooks
+}
+
+// End records how the run of a revision ended, and what it did. A deployed revision
+// stays deployed, with its times, even when a later run of the same content fails; the
+// record then says that it failed. Earlier deployed
 // revisions become superseded, and revisions over the limit are deleted.
-func (h History) End(ctx context.Context, n int, status Status, times track.RunTimes) error {
+func (h History) End(ctx context.Context, n int, outcome Outcome) error {
 	stored, err := h.ReadIndex(ctx)
 	if err != nil {
 		return err
 	}
 	at := slices.IndexFunc(stored.entries, func(e Entry) bool { return e.Number == n })
 	if at < 0 {
-		return h.wrapError(fmt.Sprintf("mark revision %d as %s", n, status), errGone)
+		return h.wrapError(fmt.Sprintf("mark revision %d as %s", n, outcome.Status), errGone)
 	}
-	if e := &stored.entries[at]; e.Status != status && e.Status != Deployed {
-		e.RunTimes = times
+	stored.reuseRecords(outcome.Began)
+	e := &stored.entries[at]
+	status := outcome.Status
+	if e.Status == Deployed {
+		status = Deployed
+	}
+	if e.Status != status {
+		e.RunTimes = outcome.Times
+	}
+	if e.Status != Deployed && (status == Deployed || e.Rollback > 0) { // a rollback goes on even where its target is trimmed
+		_, values := h.separate(outcome.Stream)
+		h.keepValues(ctx, n, values, stored)
+	}
+	outcome.Record.Pruned = outcome.Record.Pruned && at > 0 // it speaks of what older revisions contain
+	if next := e.afterRun(outcome.Record); e.Status != status || !equality.Semantic.DeepEqual(next, e.Record()) {
+		e.setRecord(next)
 		if err := h.mark(ctx, e, status); err != nil {
 			return err
 		}
@@ -164,47 +233,6 @@ func (h History) End(ctx context.Context, n int, status Status, times track.RunT
 	return h.trim(ctx, stored)
 }
 
-// List lists the revisions, oldest first, with one request.
-func (h History) List(ctx context.Context) ([]Entry, error) {
-	stored, err := h.ReadIndex(ctx)
-	return stored.entries, err
-}
-
-// Last returns the newest revision with one of these statuses, any if none is
-// given; nil when there is none.
-func (h History) Last(ctx context.Context, statuses ...Status) (*Revision, error) {
-	stored, err := h.ReadIndex(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range slices.Backward(stored.entries) {
-		if len(statuses) == 0 || slices.Contains(statuses, e.Status) {
-			return h.read(ctx, e)
-		}
-	}
-	return nil, nil
-}
-
-// Read returns one revision. If there is no such number, the error lists those that
-// exist; one that is damaged, or of a later format, is an error, too.
-func (h History) Read(ctx context.Context, n int) (*Revision, error) {
-	stored, err := h.ReadIndex(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var known []string
-	for _, e := range stored.entries {
-		if e.Number == n {
-			return h.read(ctx, e)
-		}
-		known = append(known, fmt.Sprint(e.Number))
-	}
-	if len(known) == 0 {
-		return nil, fmt.Errorf("%s has no revisions", h.set())
-	}
-	return nil, fmt.Errorf("%s has no revision %d; it has %s", h.set(), n, strings.Join(known, ", "))
-}
-
 // View returns the view of the revisions that are deployed or pending. It
 // changes whenever a revision is stored or changes its status.
 func (h History) View() kube.View {
@@ -212,183 +240,15 @@ func (h History) View() kube.View {
 	return kube.View{Kind: kube.CoreKind("secrets"), Namespace: h.namespace(), Query: kube.Query{Labels: labels}}
 }
 
-// RevisionHooks are the Helm hooks of a revision.
-type RevisionHooks struct {
-	Number int
-	Hooks  hooks.Hooks
-}
-
-// Hooks reads the hooks of the listed revisions, newest first. It keeps nothing else
-// of them in memory.
-func (h History) Hooks(ctx context.Context, entries []Entry) ([]RevisionHooks, error) {
-	var out []RevisionHooks
-	for _, e := range slices.Backward(entries) {
-		if e.hooks == 0 {
-			continue
-		}
-		r, err := h.read(ctx, e)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, RevisionHooks{e.Number, r.HelmHooks()})
-	}
-	return out, nil
-}
-
 // IsRecord reports whether an object stores a part of this history.
 func (h History) IsRecord(found *unstructured.Unstructured) bool {
-	return found.GetLabels()[setLabel] == h.Parent.SetID()
-}
-
-// Drop deletes all revisions.
-func (h History) Drop(ctx context.Context) error {
-	secrets, err := h.secrets(ctx)
-	if err != nil {
-		return err
+	switch gvk := found.GroupVersionKind(); {
+	case gvk.Group != "" || gvk.Kind != "Secret":
+		return false
+	case found.GetLabels()[setLabel] == h.Parent.SetID():
+		return found.GetNamespace() == h.namespace() && h.isNamed(found)
 	}
-	for _, secret := range secrets {
-		if err := h.remove(ctx, secret); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Index is the metadata of a history, read with one request.
-type Index struct {
-	entries []Entry                              // of all complete revisions, oldest first
-	chunks  map[int][]*unstructured.Unstructured // by revision, without the heads
-	highest int                                  // the highest number on any Secret
-}
-
-// Newest returns the newest complete revision; nil when there is none.
-func (s Index) Newest() *Entry {
-	if len(s.entries) == 0 {
-		return nil
-	}
-	return &s.entries[len(s.entries)-1]
-}
-
-// ReadIndex reads the metadata of the whole history with one request.
-func (h History) ReadIndex(ctx context.Context) (Index, error) {
-	s := Index{chunks: map[int][]*unstructured.Unstructured{}}
-	secrets, err := h.secrets(ctx)
-	if err != nil {
-		return s, err
-	}
-	for _, secret := range secrets {
-		n := numberOf(secret)
-		s.highest = max(s.highest, n)
-		switch {
-		case secret.GetDeletionTimestamp() != nil:
-		case secret.GetLabels()[chunkLabel] != "":
-			s.chunks[n] = append(s.chunks[n], secret)
-		default:
-			e, err := readEntry(secret)
-			if err != nil {
-				return s, h.wrapError("read the history", err)
-			}
-			s.entries = append(s.entries, e)
-		}
-	}
-	slices.SortFunc(s.entries, func(a, b Entry) int { return cmp.Compare(a.Number, b.Number) })
-	return s, nil
-}
-
-// secrets lists the metadata of all Secrets of the history.
-func (h History) secrets(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	query := kube.Query{Labels: setLabel + "=" + h.Parent.SetID() + "," + RevisionLabel, Metadata: true}
-	secrets, err := h.Cluster.List(ctx, kube.CoreKind("secrets"), h.namespace(), query)
-	if err != nil {
-		return nil, h.wrapError("read the history", err)
-	}
-	return secrets, nil
-}
-
-// read reads all chunks of a revision.
-func (h History) read(ctx context.Context, e Entry) (*Revision, error) {
-	doing := fmt.Sprintf("read revision %d", e.Number)
-	var data bytes.Buffer
-	for i := range max(1, e.chunks) {
-		name := secretName(h.Parent.ID, e.Number, i)
-		secret, err := h.Cluster.Get(ctx, kube.CoreKind("secrets"), h.namespace(), name)
-		if apierrors.IsNotFound(err) {
-			return nil, h.missingSecretError(ctx, e, name)
-		}
-		if err != nil {
-			return nil, h.wrapError(doing, err)
-		}
-		part, err := unpack(secret)
-		if err != nil {
-			return nil, h.damagedError(e, err)
-		}
-		data.Write(part)
-	}
-	r, err := decode(data.Bytes())
-	if _, later := errors.AsType[*laterFormatError](err); later {
-		return nil, h.wrapError(doing, err)
-	}
-	if err != nil {
-		return nil, h.damagedError(e, err)
-	}
-	r.Number, r.Created, r.Status, r.Rollback, r.Origin = e.Number, e.Created, e.Status, e.Rollback, e.Origin
-	for i := range r.Resources {
-		r.Resources[i].Source = fmt.Sprintf("revision %d", e.Number)
-	}
-	for i := range r.Hooks {
-		r.Hooks[i].Source = fmt.Sprintf("revision %d", e.Number)
-	}
-	r.Plan.Hooks = r.HelmHooks().Planned()
-	return r, nil
-}
-
-// cleanUp deletes chunks that a killed run left without a head, and marks
-// pending revisions of killed runs as failed.
-func (h History) cleanUp(ctx context.Context, s Index) error {
-	for i := range s.entries {
-		if e := &s.entries[i]; e.Status == Pending {
-			if err := h.mark(ctx, e, Failed); err != nil {
-				return err
-			}
-		}
-	}
-	for n, chunks := range s.chunks {
-		if slices.ContainsFunc(s.entries, func(e Entry) bool { return e.Number == n }) {
-			continue
-		}
-		for _, chunk := range chunks {
-			if err := h.remove(ctx, chunk); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// trim deletes the oldest revisions over the limit, each head before its
-// chunks.
-func (h History) trim(ctx context.Context, s Index) error {
-	limit := h.Limit
-	if limit <= 0 {
-		limit = DefaultLimit
-	}
-	last := -1 // the one that was deployed last
-	for i, e := range s.entries {
-		if e.Status == Deployed {
-			last = i
-		}
-	}
-	for i, e := range s.entries[:max(0, len(s.entries)-limit)] {
-		if i == last {
-			continue
-		}
-		for _, secret := range append([]*unstructured.Unstructured{e.head}, s.chunks[e.Number]...) {
-			if err := h.remove(ctx, secret); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return h.isValues(found) && found.GetName() == ValuesName(h.Parent.ID)
 }
 
 // mark changes the status of a revision.
@@ -403,36 +263,6 @@ func (h History) mark(ctx context.Context, e *Entry, status Status) error {
 	}
 	e.Status = status
 	return nil
-}
-
-// remove deletes one Secret, if it still exists.
-func (h History) remove(ctx context.Context, secret *unstructured.Unstructured) error {
-	if err := h.Cluster.Delete(ctx, kube.CoreKind("secrets"), secret, kube.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-		return h.wrapError("delete Secret "+secret.GetName(), err)
-	}
-	return nil
-}
-
-// errGone reports that a revision was deleted after it was listed: by another
-// run, or with its Namespace.
-var errGone = errors.New("it was deleted in the meantime")
-
-// missingSecretError returns the error for a missing Secret of a revision: when the head is
-// gone too, the whole revision was deleted.
-func (h History) missingSecretError(ctx context.Context, e Entry, name string) error {
-	_, err := h.Cluster.Get(ctx, kube.CoreKind("secrets"), h.namespace(), e.head.GetName())
-	if apierrors.IsNotFound(err) {
-		return h.wrapError(fmt.Sprintf("read revision %d", e.Number), errGone)
-	}
-	return h.damagedError(e, fmt.Errorf("its Secret %s does not exist", name))
-}
-
-// damagedError returns the error for a revision that cannot be read completely,
-// with the way to continue without it: from older revisions and the live
-// objects.
-func (h History) damagedError(e Entry, err error) error {
-	return h.wrapError(fmt.Sprintf("read revision %d", e.Number), fmt.Errorf("%w; it cannot be restored: to continue without it, delete it (kubectl delete secret %s -n %s) and run this again",
-		err, e.head.GetName(), h.namespace()))
 }
 
 func (h History) wrapError(doing string, err error) error {

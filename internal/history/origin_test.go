@@ -18,10 +18,10 @@ import (
 func TestOriginIsStored(t *testing.T) {
 	requested := 0
 	cluster := memcluster.New()
-	h := History{Cluster: cluster, Parent: applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"}}, User: func(context.Context) string {
+	h := vouching(History{Cluster: cluster, Parent: applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"}}, User: func(context.Context) string {
 		requested++
 		return "alice"
-	}}
+	}})
 	r := revisionOf(t, resources(t, stream), ordering.Options{})
 	r.Origin = Origin{Commit: "0123456", Message: "  " + strings.Repeat("é", MaxMessage)}
 	_, err := h.Begin(t.Context(), r)
@@ -34,7 +34,7 @@ func TestOriginIsStored(t *testing.T) {
 	require.Equal(t, 1, requested, "the same stream again is not a revision")
 
 	r.Rollback = 4
-	secrets, err := pack(h.Parent.ID, "shop", 5, r.summary("other"), nil)
+	secrets, err := pack(h.Parent.ID, "shop", 5, r.summary("other"), Record{}, nil)
 	require.NoError(t, err)
 	back, err := readEntry(secrets[0])
 	require.NoError(t, err)

@@ -41,6 +41,11 @@ func checkPlan(p *ordering.Plan, resources []ordering.Resource) error {
 	for id := range left {
 		return fmt.Errorf("its plan does not match its resources: %s has no step", id)
 	}
+	for _, hook := range p.Hooks {
+		if hook.Wave < 0 || hook.ReadyBy < hook.Wave || hook.ReadyBy >= len(p.Waves) {
+			return fmt.Errorf("hook %s: wave %d, done by wave %d: the plan has only %d", hook.ID, hook.Wave+1, hook.ReadyBy+1, len(p.Waves))
+		}
+	}
 	for i, s := range p.Steps {
 		if err := checkStep(p, i, waves); err != nil {
 			return fmt.Errorf("the step of %s: %w", s.ID, err)
@@ -53,7 +58,7 @@ func checkPlan(p *ordering.Plan, resources []ordering.Resource) error {
 func checkStep(p *ordering.Plan, i int, waves map[object.ID]int) error {
 	s := p.Steps[i]
 	switch {
-	case s.Wave < 0 || s.Wave >= len(p.Waves), s.ReadyBy < s.Wave || s.ReadyBy >= len(p.Waves):
+	case s.Wave < 0 || s.Wave >= len(p.Waves), s.Due < s.Wave, s.ReadyBy < s.Due, s.ReadyBy >= len(p.Waves):
 		return fmt.Errorf("wave %d, ready by wave %d: the plan has only %d", s.Wave+1, s.ReadyBy+1, len(p.Waves))
 	case i > 0 && p.Steps[i-1].Wave > s.Wave:
 		return errors.New("it follows a step of a later wave")

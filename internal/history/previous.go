@@ -15,7 +15,8 @@ type RollbackTarget struct {
 	// Resumed is set when the newest revision is a rollback to this one that
 	// failed or was killed, and is resumed.
 	Resumed bool
-	entry   Entry // with the content to apply
+	From    Entry // the newest revision
+	To      Entry // the revision to go back to, or the rollback to it that is resumed
 }
 
 // RollbackTarget returns the revision that was deployed before the newest one; if
@@ -25,19 +26,36 @@ func (h History) RollbackTarget(ctx context.Context) (RollbackTarget, error) {
 	if err != nil {
 		return RollbackTarget{}, err
 	}
+	entries = Current(entries)
 	if n := len(entries); n > 0 {
 		if newest := entries[n-1]; newest.Rollback > 0 && newest.Status != Deployed {
-			return RollbackTarget{newest.Rollback, true, newest}, nil
+			return RollbackTarget{newest.Rollback, true, newest, newest}, nil
 		}
 	}
 	before, err := deployedBefore(entries)
-	return RollbackTarget{Number: before.Number, entry: before}, err
+	if err != nil {
+		return RollbackTarget{}, err
+	}
+	return RollbackTarget{Number: before.Number, From: entries[len(entries)-1], To: before}, nil
+}
+
+// RollbackTo is RollbackTarget for a revision that was chosen.
+func (h History) RollbackTo(ctx context.Context, number int) (RollbackTarget, error) {
+	entries, err := h.List(ctx)
+	if err != nil {
+		return RollbackTarget{}, err
+	}
+	at := slices.IndexFunc(entries, func(e Entry) bool { return e.Number == number })
+	if at < 0 {
+		return RollbackTarget{}, h.unknownError(entries, number)
+	}
+	return RollbackTarget{Number: number, From: entries[len(entries)-1], To: entries[at]}, nil
 }
 
 // ReadRollbackTarget reads the revision. The target of a resumed rollback may have
 // been trimmed; the rollback has the same content.
 func (h History) ReadRollbackTarget(ctx context.Context, p RollbackTarget) (*Revision, error) {
-	r, err := h.read(ctx, p.entry)
+	r, err := h.readToApply(ctx, p.To)
 	if err == nil {
 		r.Number = p.Number
 	}
@@ -78,7 +96,7 @@ func (h History) DeployedBefore(ctx context.Context, failed int) (*Revision, err
 	if err != nil {
 		return nil, err
 	}
-	last := LastDeployed(entries)
+	last := LastDeployed(Current(entries))
 	if last == nil {
 		return nil, nil
 	}
@@ -87,7 +105,58 @@ func (h History) DeployedBefore(ctx context.Context, failed int) (*Revision, err
 			return nil, ErrDeployedLast
 		}
 	}
-	return h.read(ctx, *last)
+	return h.readToApply(ctx, *last)
+}
+
+// Current returns the revisions since another tool managed the set: no earlier one says
+// what the set is now.
+func Current(entries []Entry) []Entry {
+	for i, e := range slices.Backward(entries) {
+		if e.Record().HandedOver != "" {
+			return entries[i+1:]
+		}
+	}
+	return entries
+}
+
+// Close ends the history of a set that another tool manages from now on, or managed until
+// now. Its revisions stay readable, and none of them is deployed any more.
+func (h History) Close(ctx context.Context, stored Index, tool string) error {
+	newest := stored.Newest()
+	if newest == nil || newest.Record().HandedOver != "" {
+		return nil
+	}
+	for i := range stored.entries {
+		e := &stored.entries[i]
+		status := e.Status
+		if status == Deployed {
+			status = Superseded
+		}
+		if i == len(stored.entries)-1 {
+			next := e.Record()
+			next.HandedOver = tool
+			e.setRecord(next)
+		} else if status == e.Status {
+			continue
+		}
+		if err := h.mark(ctx, e, status); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// BeginDeletion records with the newest revision that the hooks of the set's deletion run.
+func (h History) BeginDeletion(ctx context.Context) error {
+	stored, err := h.ReadIndex(ctx)
+	newest := stored.Newest()
+	if err != nil || newest == nil || newest.Record().Deletion {
+		return err
+	}
+	next := newest.Record()
+	next.Deletion = true
+	newest.setRecord(next)
+	return h.mark(ctx, newest, newest.Status)
 }
 
 // LastDeployed returns the newest revision that is deployed; nil when none

@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -42,7 +45,9 @@ type Revision struct {
 	// Origin is who stored it, from what, and why. As read, its message also says that
 	// it is a rollback.
 	Origin
-	Plan *ordering.Plan // as it was executed
+	// Record is what its run did, or is going to do.
+	Record Record
+	Plan   *ordering.Plan // as it was executed
 	// Resources are the manifests as given, with resolved namespaces and all
 	// stamps, sorted by ID.
 	Resources []ordering.Resource
@@ -55,6 +60,9 @@ type Revision struct {
 	Options ordering.Options
 	// OrderFile is the text of the --order file; "" without one.
 	OrderFile string
+
+	values map[string]string // digests of the values that it does not contain, by namespace
+	stored int               // the number under which these are kept
 }
 
 // Objects returns the manifests by ID, without hooks, as Applier.Run takes them.
@@ -81,12 +89,9 @@ func (r *Revision) IDs() map[object.ID]bool {
 const (
 	formatV2 = "v2" // without hooks
 	formatV3 = "v3" // with hooks, which a version that knows only v2 would not run
+	formatV4 = "v4" // without some values of Secrets, which one that knows only v3 would empty, or with gates that it does not know
+	formatV5 = "v5" // with hooks of Argo CD, which one that knows only v4 would take for mistakes
 )
-
-// maxText bounds the size of a revision before compression, in bytes. It
-// limits the memory that a Secret written by another program can make this
-// one allocate.
-const maxText = 512 << 20
 
 // document is a stored revision.
 type document struct {
@@ -97,6 +102,24 @@ type document struct {
 	OrderFile string           `json:"orderFile,omitempty"`
 	Plan      *storedPlan      `json:"plan"`
 	Hooks     []storedResource `json:"hooks,omitempty"`
+	// Values are the digests of values of Secrets that the resources do not have, by namespace.
+	Values map[string]string `json:"values,omitempty"`
+}
+
+// encode returns the revision as it is stored, without the values of Secrets that it may not
+// contain, and the namespaces that keep these.
+func (h History) encode(r Revision) ([]byte, []string, error) {
+	bare, values := h.separate(r)
+	bare.values = h.digests(values)
+	resources, err := bare.storeResources()
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := bare.encode(resources)
+	if h.Keep == KeepNone {
+		values = nil
+	}
+	return data, slices.Sorted(maps.Keys(values)), err
 }
 
 // encode returns the revision as it is stored, compressed. It is
@@ -106,8 +129,11 @@ func (r *Revision) encode(resources []storedResource) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > maxText {
-		return nil, fmt.Errorf("its size is %d MiB, and the limit is %d MiB: split the stream into several apply sets", len(text)>>20, maxText>>20)
+	if err = checkCount(max(len(resources), len(r.Hooks))); err == nil {
+		err = checkRevision(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: split the stream into several apply sets", err)
 	}
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
@@ -128,15 +154,24 @@ func (r *Revision) text(resources []storedResource) ([]byte, error) {
 	if len(hooks) > 0 {
 		format = formatV3
 	}
+	if len(r.values) > 0 || hasStartedGates(r.Plan) {
+		format = formatV4
+	}
+	if len(hooks) > 0 && r.Plan.OrderSource == ordering.OrderSourceArgoCD {
+		format = formatV5
+	}
 	plan := storePlan(r.Plan)
-	return json.Marshal(document{format, r.Cluster, resources, storeOptions(r.Options), r.OrderFile, &plan, hooks})
+	return json.Marshal(document{format, r.Cluster, resources, storeOptions(r.Options), r.OrderFile, &plan, hooks, r.values})
 }
 
 // decode decodes a revision of either format; Number, Created and Status are not
 // part of the document.
 func decode(data []byte) (*Revision, error) {
-	text, err := unzip(data, maxText)
+	text, err := unzip(data, limits.RevisionText)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkRevision(text); err != nil {
 		return nil, err
 	}
 	return decodeText(text)
@@ -152,11 +187,14 @@ func decodeText(text []byte) (*Revision, error) {
 		return nil, err
 	}
 	switch {
-	case head.Format == formatV2, head.Format == formatV3:
+	case head.Format == formatV2, head.Format == formatV3, head.Format == formatV4, head.Format == formatV5:
 	case strings.HasPrefix(head.Format, "v"):
 		return nil, &laterFormatError{head.Format}
 	default:
 		return nil, fmt.Errorf("unknown revision format %q", head.Format)
+	}
+	if err := checkLengths(text); err != nil {
+		return nil, err
 	}
 	var d document
 	strict := json.NewDecoder(bytes.NewReader(text))
@@ -172,7 +210,7 @@ func (d document) revision() (*Revision, error) {
 	if d.Plan == nil {
 		return nil, errNoPlan
 	}
-	r := &Revision{Cluster: d.Cluster, OrderFile: d.OrderFile, Options: d.Options.options(), Plan: d.Plan.plan()}
+	r := &Revision{Cluster: d.Cluster, OrderFile: d.OrderFile, values: d.Values, Options: d.Options.options(), Plan: d.Plan.plan()}
 	var err error
 	if r.Hooks, err = restoreHooks(d.Hooks); err != nil {
 		return nil, err
@@ -200,7 +238,7 @@ func unzip(data []byte, limit int64) ([]byte, error) {
 type laterFormatError struct{ format string }
 
 func (e *laterFormatError) Error() string {
-	return fmt.Sprintf("it has format %s, and this version of ordapply reads up to %s: use the later version that wrote it", e.format, formatV3)
+	return fmt.Sprintf("it has format %s, and this version of ordapply reads up to %s: use the later version that wrote it", e.format, formatV5)
 }
 
 // restore decodes the resources and their applications.

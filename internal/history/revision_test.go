@@ -147,7 +147,7 @@ func TestChunks(t *testing.T) {
 	parent := applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"}}
 	for size, chunks := range map[int]int{0: 1, 1: 1, chunkSize: 1, chunkSize + 1: 2, 3 * chunkSize: 3} {
 		data := bytes.Repeat([]byte{7, 8, 9}, size/3+1)[:size]
-		secrets, err := pack(parent.ID, "shop", 4, revisionSummary{Resources: 2}, data)
+		secrets, err := pack(parent.ID, "shop", 4, revisionSummary{Resources: 2}, Record{}, data)
 		require.NoError(t, err)
 		require.Len(t, secrets, chunks, size)
 		head := secrets[len(secrets)-1]

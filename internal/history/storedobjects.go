@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (r *Revision) storeHooks() ([]storedResource, error) {
 func restoreHooks(stored []storedResource) ([]ordering.Resource, error) {
 	var out []ordering.Resource
 	for i, s := range stored {
-		hook, err := s.resource()
+		hook, err := s.hook()
 		if err != nil {
 			return nil, fmt.Errorf("hook %d%w", i, err)
 		}
@@ -66,22 +67,34 @@ func restoreHooks(stored []storedResource) ([]ordering.Resource, error) {
 	return out, nil
 }
 
-// HelmHooks parses the hooks of the revision. Those that Helm drops were
-// reported when it was applied.
-func (r *Revision) HelmHooks() hooks.Hooks {
-	all, _ := hooks.Read(r.Hooks)
+// ReadHooks parses the hooks of the revision as its plan has them. Those that are left out
+// were reported when it was applied.
+func (r *Revision) ReadHooks() hooks.Hooks {
+	all, _ := hooks.Read(r.Hooks, r.Plan.OrderSource)
 	return all
 }
 
 // resource decodes one manifest. Its error follows the name of the resource.
 func (s storedResource) resource() (ordering.Resource, error) {
+	r, err := s.hook()
+	if err == nil && (&unstructured.Unstructured{Object: r.Object}).GetName() == "" {
+		err = errNoName
+	}
+	return r, err
+}
+
+// hook decodes the manifest of a hook, which may have metadata.generateName in place of a name.
+func (s storedResource) hook() (ordering.Resource, error) {
 	obj := &unstructured.Unstructured{}
 	if err := utiljson.Unmarshal(s.Object, &obj.Object); err != nil {
 		return ordering.Resource{}, fmt.Errorf(": %w", err)
 	}
 	meta := kube.Meta(obj)
+	meta.Name = cmp.Or(meta.Name, obj.GetGenerateName())
 	if meta.Kind == "" || meta.Name == "" {
-		return ordering.Resource{}, errors.New(" has no kind or name")
+		return ordering.Resource{}, errNoName
 	}
 	return ordering.Resource{Meta: meta, Object: obj.Object, Chart: s.Chart}, nil
 }
+
+var errNoName = errors.New(" has no kind or name")

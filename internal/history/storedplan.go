@@ -2,13 +2,15 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// The types of this file are a plan as format v2 stores it. They are a
+// The types of this file are a plan as formats v2 to v5 store it. They are a
 // contract with every stored revision: a field that is added, renamed or
 // given another meaning needs a new format, and a sample in
 // testdata/revisions.
@@ -21,6 +23,14 @@ type storedPlan struct {
 	Skipped []storedSkipped `json:"skipped,omitempty"`
 	Dropped []storedDropped `json:"dropped,omitempty"`
 	Notes   []string        `json:"notes,omitempty"`
+	// Within are the hooks that run with the resources of a wave, since format 5.
+	Within []storedWithin `json:"within,omitempty"`
+}
+
+type storedWithin struct {
+	ID      storedID `json:"id"`
+	Wave    int      `json:"wave"`    // index into waves
+	ReadyBy int      `json:"readyBy"` // index into waves
 }
 
 type storedWave struct {
@@ -49,12 +59,16 @@ type storedStep struct {
 	External []storedNeed    `json:"external,omitempty"`
 	MadeBy   []storedID      `json:"madeBy,omitempty"`
 	Why      storedReason    `json:"why"`
+	// AfterHooks and FailsOpen are those of the step.
+	AfterHooks bool `json:"afterHooks,omitempty"`
+	FailsOpen  bool `json:"failsOpen,omitempty"`
 }
 
 // storedPlace is the position of a step, in the same JSON object.
 type storedPlace struct {
-	Wave    int    `json:"wave"`    // index into waves
-	ReadyBy int    `json:"readyBy"` // index into waves
+	Wave    int    `json:"wave"`            // index into waves
+	Later   int    `json:"later,omitempty"` // number of waves after that in which it becomes ready
+	ReadyBy int    `json:"readyBy"`         // index into waves
 	Layer   string `json:"layer,omitempty"`
 }
 
@@ -63,6 +77,8 @@ type storedNeed struct {
 	Gate storedGate   `json:"gate"`
 	Why  storedReason `json:"why"`
 	Hard bool         `json:"hard,omitempty"`
+	// Yields is only in plans since format 4: the edges of older ones are kept whatever happens.
+	Yields bool `json:"yields,omitempty"`
 }
 
 type storedBarrier struct {
@@ -105,13 +121,17 @@ type storedGate ordering.Gate
 
 func (g storedGate) MarshalText() ([]byte, error) {
 	switch gate := ordering.Gate(g); gate {
-	case ordering.Ready, ordering.Applied:
+	case ordering.Ready, ordering.Started, ordering.Applied:
 		return []byte(gate.String()), nil
 	}
 	return nil, fmt.Errorf("unknown gate %d", g)
 }
 
 func (g *storedGate) UnmarshalText(text []byte) error {
+	if string(text) == ordering.Started.String() {
+		*g = storedGate(ordering.Started)
+		return nil
+	}
 	gate, err := ordering.ParseGate(string(text))
 	*g = storedGate(gate)
 	return err
@@ -143,7 +163,14 @@ func mapSlice[A, B any](list []A, convert func(A) B) []B {
 }
 
 func storePlan(p *ordering.Plan) storedPlan {
+	var within []storedWithin
+	for _, hook := range p.Hooks {
+		if hook.Within {
+			within = append(within, storedWithin{storedID(hook.ID), hook.Wave, hook.ReadyBy})
+		}
+	}
 	return storedPlan{
+		Within:  within,
 		Frame:   string(p.OrderSource),
 		Waves:   mapSlice(p.Waves, func(w ordering.Wave) storedWave { return storedWave{w.Name, storedDuration(w.Timeout)} }),
 		Layers:  mapSlice(p.Layers, storeLayer),
@@ -167,6 +194,9 @@ func (p storedPlan) plan() *ordering.Plan {
 		}),
 		Dropped: mapSlice(p.Dropped, storedDropped.dropped),
 		Notes:   p.Notes,
+		Hooks: mapSlice(p.Within, func(w storedWithin) ordering.PlannedHook {
+			return ordering.PlannedHook{Event: string(hooks.Sync), ID: object.ID(w.ID), Within: true, Wave: w.Wave, ReadyBy: w.ReadyBy}
+		}),
 	}
 }
 
@@ -186,30 +216,30 @@ func (l storedLayer) layer() ordering.Layer {
 
 func storeStep(s ordering.Step) storedStep {
 	return storedStep{
-		ID: storedID(s.ID), Source: s.Source, storedPlace: storedPlace{s.Wave, s.ReadyBy, s.Layer},
+		ID: storedID(s.ID), Source: s.Source, storedPlace: storedPlace{s.Wave, s.Due - s.Wave, s.ReadyBy, s.Layer},
 		Gate: storedGate(s.Gate), Timeout: storedDuration(s.Timeout),
 		Needs: mapSlice(s.Needs, storeNeed), After: mapSlice(s.After, storeBarrier), Layers: s.Layers,
 		External: mapSlice(s.External, storeNeed), MadeBy: mapSlice(s.ProvidedBy, func(id object.ID) storedID { return storedID(id) }),
-		Why: storedReason(s.Why),
+		Why: storedReason(s.Why), AfterHooks: s.AfterHooks, FailsOpen: s.FailsOpen,
 	}
 }
 
 func (s storedStep) step() ordering.Step {
 	return ordering.Step{
-		ID: object.ID(s.ID), Source: s.Source, Wave: s.Wave, ReadyBy: s.ReadyBy, Layer: s.Layer,
+		ID: object.ID(s.ID), Source: s.Source, Wave: s.Wave, Due: s.Wave + s.Later, ReadyBy: s.ReadyBy, Layer: s.Layer,
 		Gate: ordering.Gate(s.Gate), Timeout: time.Duration(s.Timeout),
 		Needs: mapSlice(s.Needs, storedNeed.need), After: mapSlice(s.After, storedBarrier.barrier), Layers: s.Layers,
 		External: mapSlice(s.External, storedNeed.need), ProvidedBy: mapSlice(s.MadeBy, func(id storedID) object.ID { return object.ID(id) }),
-		Why: ordering.Reason(s.Why),
+		Why: ordering.Reason(s.Why), AfterHooks: s.AfterHooks, FailsOpen: s.FailsOpen,
 	}
 }
 
 func storeNeed(n ordering.Need) storedNeed {
-	return storedNeed{storedID(n.ID), storedGate(n.Gate), storedReason(n.Why), n.Hard}
+	return storedNeed{storedID(n.ID), storedGate(n.Gate), storedReason(n.Why), n.Hard, n.Yields}
 }
 
 func (n storedNeed) need() ordering.Need {
-	return ordering.Need{ID: object.ID(n.ID), Gate: ordering.Gate(n.Gate), Why: ordering.Reason(n.Why), Hard: n.Hard}
+	return ordering.Need{ID: object.ID(n.ID), Gate: ordering.Gate(n.Gate), Why: ordering.Reason(n.Why), Hard: n.Hard, Yields: n.Yields}
 }
 
 func storeBarrier(b ordering.Barrier) storedBarrier {
@@ -230,4 +260,11 @@ func (d storedDropped) dropped() ordering.Dropped {
 	return ordering.Dropped{ID: object.ID(d.ID), Need: d.Need.need(), Because: mapSlice(d.Because, func(e storedEdge) ordering.CycleEdge {
 		return ordering.CycleEdge{From: e.From, To: e.To, Why: ordering.Reason(e.Why)}
 	})}
+}
+
+// hasStartedGates reports whether a plan has gates that formats before the fourth do not know.
+func hasStartedGates(p *ordering.Plan) bool {
+	return slices.ContainsFunc(p.Steps, func(s ordering.Step) bool {
+		return slices.ContainsFunc(s.Needs, func(n ordering.Need) bool { return n.Gate == ordering.Started })
+	})
 }

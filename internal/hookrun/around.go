@@ -2,6 +2,8 @@ package hookrun
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -16,13 +18,16 @@ type Around struct {
 	Runner Runner
 	Hooks  hooks.Hooks
 	Stream *apply.Stream
+	Plan   *ordering.Plan // of the apply
 	// Operation returns which operation the apply is. It is called once,
 	// before the first write to the cluster.
 	Operation func(context.Context) (hooks.Operation, error)
 
 	operation     hooks.Operation
-	results       []apply.Result
+	before        []apply.Result // of the hooks before the apply
+	results       []apply.Result // of those after it
 	prerequisites []apply.Result // of resources of the stream that were applied before the hooks
+	confirmed     []apply.Result // of resources that the hooks after the apply made ready
 }
 
 // Pre runs the hooks before the apply, as apply.Enclosing.First. Their
@@ -32,28 +37,85 @@ func (a *Around) Pre(ctx context.Context) (changed bool, err error) {
 	if !a.Hooks.OfApply() {
 		return false, nil
 	}
-	if a.operation, err = a.Operation(ctx); err != nil {
+	if a.operation, err = a.operationNow(ctx); err != nil {
 		return false, err
 	}
-	if len(a.Hooks.Of(a.operation.Pre())) == 0 {
+	a.Hooks = a.Hooks.Named(time.Now())
+	if err := a.takeLeftovers(ctx); err != nil {
+		return false, err
+	}
+	if len(a.Hooks.Of(a.pre())) == 0 {
 		return false, nil
 	}
 	if err := a.prepare(ctx); err != nil {
 		return true, err
 	}
-	results, err := a.runner().Run(ctx, a.operation.Pre(), a.Hooks)
-	a.results = append(a.results, results...)
+	a.before, err = a.runner().Run(ctx, a.pre(), a.Hooks)
 	return true, err
 }
 
-// Post runs the hooks after the apply.
-func (a *Around) Post(ctx context.Context) error {
+// operationNow returns which operation the apply is. For Argo CD each is a sync, so that it does
+// not matter.
+func (a *Around) operationNow(ctx context.Context) (hooks.Operation, error) {
+	if a.Hooks.AreArgo() {
+		return hooks.Upgrade, nil
+	}
+	return a.Operation(ctx)
+}
+
+// events returns the events of the apply, in their order.
+func (a *Around) events(ctx context.Context) ([]hooks.Event, error) {
+	if a.Hooks.AreArgo() {
+		return hooks.OfSync(), nil
+	}
+	operation, err := a.Operation(ctx)
+	return []hooks.Event{operation.Pre(), operation.Post()}, err
+}
+
+func (a *Around) pre() hooks.Event  { return a.Hooks.Pre(a.operation) }
+func (a *Around) post() hooks.Event { return a.Hooks.Post(a.operation) }
+
+// Next names the hooks that follow the apply, as apply.Enclosing.Then.
+func (a *Around) Next() string {
+	if a.operation == "" || len(a.Hooks.Of(a.post())) == 0 {
+		return ""
+	}
+	return "the " + string(a.post()) + " hooks"
+}
+
+// Post runs the hooks after the apply, and then waits for what only these can make ready: what
+// the plan says, and what the apply left.
+func (a *Around) Post(ctx context.Context, applied apply.Summary) error {
 	if len(a.Hooks) == 0 || a.operation == "" {
 		return nil
 	}
-	results, err := a.runner().Run(ctx, a.operation.Post(), a.Hooks)
+	results, err := a.runner().Run(ctx, a.post(), a.Hooks)
 	a.results = append(a.results, results...)
-	return err
+	if err != nil {
+		return err
+	}
+	if err := a.confirm(ctx, applied); err != nil {
+		return err
+	}
+	return a.succeeded(ctx)
+}
+
+// confirm waits for the steps of the plan that the hooks were to make ready.
+func (a *Around) confirm(ctx context.Context, applied apply.Summary) error {
+	unready := map[object.ID]bool{}
+	for _, r := range applied.Results {
+		unready[r.ID] = r.Unready
+	}
+	plan, objects := a.part("after the hooks", func(s ordering.Step) bool { return s.AfterHooks || unready[s.ID] })
+	if len(plan.Steps) == 0 {
+		return nil
+	}
+	run := &hookRun{Runner: a.runner(), event: a.post()}
+	applier := a.alone()
+	applier.Events, applier.SkipWait = run.emit, a.Runner.Applier.SkipWait
+	summary, err := applier.Run(ctx, plan, objects)
+	a.confirmed = summary.Results
+	return run.setErrorWave(err)
 }
 
 // runner hides the values of the stream's Secrets, which hooks may print.
@@ -67,11 +129,17 @@ func (a *Around) runner() Runner {
 
 // WithHookResults adds the results of the hooks to the summary of the apply.
 func (a *Around) WithHookResults(s apply.Summary) apply.Summary {
-	s.Hooks = append(s.Hooks, a.results...)
-	for _, early := range a.prerequisites {
-		for i := range s.Results {
-			if r := &s.Results[i]; r.ID == early.ID && r.Created == "" {
+	s.Hooks = slices.Concat(a.before, s.Hooks, a.results)
+	for i := range s.Results {
+		r := &s.Results[i]
+		for _, early := range a.prerequisites {
+			if r.ID == early.ID && r.Created == "" {
 				r.Created = early.Created
+			}
+		}
+		for _, late := range a.confirmed {
+			if r.ID == late.ID {
+				r.State, r.Waiting, r.Detail, r.Err, r.Unready = late.State, late.Waiting, late.Detail, late.Err, false
 			}
 		}
 	}
@@ -81,7 +149,7 @@ func (a *Around) WithHookResults(s apply.Summary) apply.Summary {
 // prepare applies what must be applied before the hooks, and waits until it
 // is ready.
 func (a *Around) prepare(ctx context.Context) error {
-	first := hooks.Hooks(a.Hooks.Of(a.operation.Pre())).Prerequisites(a.Stream.Resources)
+	first := hooks.Hooks(a.Hooks.Of(a.pre())).Prerequisites(a.Stream.Resources)
 	if a.operation != hooks.Rollback {
 		for id := range a.Stream.BeforeHooks {
 			first[id] = true
@@ -90,17 +158,28 @@ func (a *Around) prepare(ctx context.Context) error {
 	if len(first) == 0 {
 		return nil
 	}
-	plan := &ordering.Plan{Waves: []ordering.Wave{{Name: "before the hooks"}}}
-	objects := map[object.ID]*unstructured.Unstructured{}
-	for _, r := range a.Stream.Resources {
-		if first[r.ID] {
-			plan.Steps = append(plan.Steps, ordering.Step{ID: r.ID, Source: r.Source, Gate: ordering.Ready})
-			objects[r.ID] = a.Stream.Objects[r.ID]
-		}
-	}
-	applier := a.Runner.Applier
-	applier.Begin, applier.First, applier.Events, applier.Schedule, applier.SkipWait = nil, nil, nil, apply.Waves, nil
-	summary, err := applier.Run(ctx, plan, objects)
+	plan, objects := a.part("before the hooks", func(s ordering.Step) bool { return first[s.ID] })
+	summary, err := a.alone().Run(ctx, plan, objects)
 	a.prerequisites = summary.Results
 	return err
+}
+
+// part returns a plan of one wave with some steps of the apply.
+func (a *Around) part(name string, has func(ordering.Step) bool) (*ordering.Plan, map[object.ID]*unstructured.Unstructured) {
+	plan := &ordering.Plan{Waves: []ordering.Wave{{Name: name}}}
+	objects := map[object.ID]*unstructured.Unstructured{}
+	for _, s := range a.Plan.Steps {
+		if has(s) {
+			plan.Steps = append(plan.Steps, ordering.Step{ID: s.ID, Source: s.Source, Gate: ordering.Ready, Timeout: s.Timeout, FailsOpen: s.FailsOpen})
+			objects[s.ID] = a.Stream.Objects[s.ID]
+		}
+	}
+	return plan, objects
+}
+
+// alone returns the applier of the apply, for a run beside it.
+func (a *Around) alone() apply.Applier {
+	applier := a.Runner.Applier
+	applier.Begin, applier.First, applier.Within, applier.Then, applier.Events, applier.Schedule, applier.SkipWait = nil, nil, nil, nil, nil, apply.Waves, nil
+	return applier
 }

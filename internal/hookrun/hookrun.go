@@ -12,6 +12,7 @@ package hookrun
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -19,6 +20,8 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/recreation"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/progress"
@@ -42,6 +45,11 @@ type Runner struct {
 	Owner string
 	// Adopt lets objects that no run of ours made be deleted and overwritten.
 	Adopt bool
+	// ReplaceMembers lets members of other sets be deleted and overwritten.
+	ReplaceMembers bool
+	// KeepLeftovers leaves what the hooks of a Helm release left behind to that release, also
+	// if the release moves over.
+	KeepLeftovers bool
 	// Events takes every transition of every hook, and before the first of them one
 	// without an ID, with the number of hooks; default: discard.
 	Events func(apply.Event)
@@ -52,30 +60,35 @@ type hookRun struct {
 	Runner
 	event   hooks.Event
 	results []apply.Result
+	sparing bool // what is protected, or a member of another set, stays
 }
 
 // Run runs the hooks of an event in their order. The results are of those that began.
 // The first failure ends it: the error holds an *apply.Error, whose Wave names the
-// event. Without hooks of the event nothing is done.
+// event. Without hooks of the event nothing is done. The hooks of a deletion whose Namespace
+// is gone are skipped.
 func (r Runner) Run(ctx context.Context, event hooks.Event, all hooks.Hooks) ([]apply.Result, error) {
 	run := &hookRun{Runner: r, event: event}
 	for _, hook := range all {
 		run.Applier.Secrets = withSecret(run.Applier.Secrets, hook.Resource)
 	}
-	list := all.Of(event)
+	list := run.possible(ctx, all.Of(event))
 	if len(list) > 0 && r.Events != nil {
 		r.Events(apply.Event{Time: time.Now(), Op: apply.OpApply, Hook: &progress.Hook{Event: string(event), Count: len(list)}, State: apply.Applying})
 	}
-	for n, hook := range list {
-		applied, err := run.runHook(ctx, hook)
+	for n, batch := range hooks.Batches(list, event) {
+		applied, err := run.runBatch(ctx, batch)
 		if err == nil {
 			continue
 		}
-		if applied && ctx.Err() == nil { // Helm cleans nothing up after a hook that was refused
+		if hook := batch[0]; !hook.Argo && applied && ctx.Err() == nil { // Helm cleans nothing up after a hook that was refused
 			run.showLogs(ctx, hook, hooks.OnFailure)
 			err = errors.Join(err, run.cleanUp(ctx, hook, list[:n]))
 		}
 		return run.results, err
+	}
+	if hooks.Hooks(list).AreArgo() { // its policies apply at the end of the sync, see sync.go
+		return run.results, nil
 	}
 	for _, hook := range slices.Backward(list) {
 		run.showLogs(ctx, hook, hooks.OnSuccess)
@@ -88,26 +101,33 @@ func (r Runner) Run(ctx context.Context, event hooks.Event, all hooks.Hooks) ([]
 	return run.results, nil
 }
 
-// runHook runs a hook, and reports whether it was applied.
-func (r *hookRun) runHook(ctx context.Context, hook hooks.Hook) (applied bool, err error) {
-	live, err := find(ctx, r.Applier.Cluster, hook)
-	if err != nil && ctx.Err() == nil { // else the run of its own says how it was ended
-		return false, r.fail(hook, apply.OpApply, err)
-	}
-	if live != nil {
-		if err := r.prepareObject(ctx, hook, live); err != nil {
-			return false, err
+// runBatch runs hooks at once, and reports whether one was applied. Room is made for all of
+// them first.
+func (r *hookRun) runBatch(ctx context.Context, batch []hooks.Hook) (applied bool, err error) {
+	for _, hook := range batch {
+		live, err := find(ctx, r.Applier.Cluster, hook)
+		if err != nil && ctx.Err() == nil { // else the run of its own says how it was ended
+			return false, r.fail(hook, apply.OpApply, err)
+		}
+		if live != nil {
+			if err := r.prepareObject(ctx, hook, live); err != nil {
+				return false, err
+			}
 		}
 	}
-	plan, objects := hookPlan(hook, r.owner())
+	plan, objects := hookPlan(batch, r.owner())
+	ungated := map[object.ID]bool{}
+	for _, step := range plan.Steps {
+		ungated[step.ID] = step.Gate == ordering.Applied
+	}
 	a := r.Applier
-	a.Membership, a.Sent, a.Begin, a.First, a.Schedule = apply.Membership{}, nil, nil, nil, apply.Waves
-	a.Health = assessor()
-	a.SkipWait = func(object.ID) bool { return !hook.IsAwaited() && !hook.IsKept() }
+	a.Membership, a.Sent, a.Begin, a.First, a.Within, a.Then, a.Schedule = apply.Membership{}, nil, nil, nil, nil, nil, apply.Waves
+	a.Health = r.assessor(batch)
+	a.SkipWait = func(id object.ID) bool { return ungated[id] }
 	a.Events = r.emit
 	summary, err := a.Run(ctx, plan, objects)
-	r.results = append(r.results, summary.Results...)
-	return len(summary.Results) > 0 && !summary.Results[0].Applied.IsZero(), r.setErrorWave(err)
+	r.add(summary.Results)
+	return slices.ContainsFunc(summary.Results, func(result apply.Result) bool { return !result.Applied.IsZero() }), r.setErrorWave(err)
 }
 
 // prepareObject makes room for a hook. It waits until a terminating object of its ID
@@ -117,14 +137,32 @@ func (r *hookRun) prepareObject(ctx context.Context, hook hooks.Hook, live *unst
 	switch {
 	case live.GetDeletionTimestamp() != nil:
 		return r.delete(ctx, hook, live)
-	case !r.mayReplace(live):
-		return r.fail(hook, apply.OpApply, r.foreign(live))
+	case !r.mayReplace(hook, live):
+		return r.fail(hook, apply.OpApply, r.foreign(hook, live))
 	case hook.IsKept():
 		return nil
-	case hook.HasPolicy(hooks.BeforeCreation), hook.IsAwaited():
+	case hook.HasPolicy(hooks.BeforeCreation), hook.RunsOnce():
+		if err := r.checkReplacement(ctx, hook, live); err != nil {
+			return r.fail(hook, apply.OpApply, err)
+		}
 		return r.delete(ctx, hook, live)
 	}
 	return nil
+}
+
+// checkReplacement returns an error when the API server would reject the new object of a hook,
+// so that the old one is not deleted for it. A Job or Pod that has ended is no loss.
+func (r *hookRun) checkReplacement(ctx context.Context, hook hooks.Hook, live *unstructured.Unstructured) error {
+	_, objects := hookPlan([]hooks.Hook{hook}, r.owner())
+	kind, served := r.Applier.Cluster.Kind(objects[hook.ID].GroupVersionKind())
+	if hook.RunsOnce() || !served {
+		return nil
+	}
+	err := recreation.DryRunCreate(ctx, r.Applier.Cluster, kind, objects[hook.ID], live)
+	if err == nil || kubeerr.LacksVerb(err, "create") { // an account may have rights for this name only
+		return nil
+	}
+	return fmt.Errorf("the old object is not deleted, because the API server would reject the new one: %w", kubeerr.Explain(err))
 }
 
 // cleanUp applies the policies after the failure of a hook: its own, and then those
@@ -154,6 +192,8 @@ func (r *hookRun) remove(ctx context.Context, hook hooks.Hook) error {
 		return r.fail(hook, apply.OpDelete, err)
 	case live == nil || !r.IsOwn(live):
 		return nil
+	case r.sparing && r.isSpared(live):
+		return nil
 	}
 	return r.delete(ctx, hook, live)
 }
@@ -169,9 +209,17 @@ func (r *hookRun) delete(ctx context.Context, hook hooks.Hook, live *unstructure
 	order := &ordering.Deletion{Steps: []ordering.DeletionStep{{ID: hook.ID}}, Waves: 1}
 	summary, err := remover.Run(ctx, order, map[object.ID]*unstructured.Unstructured{hook.ID: live})
 	if err != nil {
-		r.results = append(r.results, summary.Results...)
+		r.add(summary.Results)
 	}
 	return r.setErrorWave(err)
+}
+
+// add adds results of the event.
+func (r *hookRun) add(results []apply.Result) {
+	for _, result := range results {
+		result.Hook = string(r.event)
+		r.results = append(r.results, result)
+	}
 }
 
 // emit passes on a transition of a hook, without its wave: a hook has none.
@@ -189,7 +237,7 @@ func (r *hookRun) title() string { return string(r.event) + " hook" }
 // fail returns the failure of a hook for which nothing was sent.
 func (r *hookRun) fail(hook hooks.Hook, op apply.Op, err error) error {
 	failure := &apply.Error{Wave: r.title(), Op: op, ID: hook.ID, Err: err}
-	r.results = append(r.results, apply.Result{ID: hook.ID, State: apply.Failed, Err: failure})
+	r.add([]apply.Result{{ID: hook.ID, State: apply.Failed, Err: failure}})
 	r.emit(apply.Event{Time: time.Now(), Op: op, ID: hook.ID, State: apply.Failed, Detail: err.Error(), Err: failure})
 	return failure
 }
@@ -215,15 +263,26 @@ func withSecret(secrets []*unstructured.Unstructured, r ordering.Resource) []*un
 	return append(slices.Clip(secrets), &unstructured.Unstructured{Object: r.Object})
 }
 
-// hookPlan returns the plan of one hook.
-func hookPlan(hook hooks.Hook, owner string) (*ordering.Plan, map[object.ID]*unstructured.Unstructured) {
-	obj := (&unstructured.Unstructured{Object: hook.Object}).DeepCopy()
-	marks := obj.GetAnnotations()
-	marks[OwnerAnnotation] = owner // there are annotations: one makes it a hook
-	obj.SetAnnotations(marks)
-	step := ordering.Step{ID: hook.ID, Source: hook.Source, Gate: ordering.Ready}
-	if !hook.IsAwaited() && !hook.IsKept() {
-		step.Gate = ordering.Applied
+// hookPlan returns the plan of hooks that run at once: those of a kind are applied together,
+// after those of the kinds before it.
+func hookPlan(batch []hooks.Hook, owner string) (*ordering.Plan, map[object.ID]*unstructured.Unstructured) {
+	plan, objects := &ordering.Plan{Waves: []ordering.Wave{{}}}, map[object.ID]*unstructured.Unstructured{}
+	var before, alike []ordering.Need // of the kind before, and of this kind
+	for i, hook := range batch {
+		obj := (&unstructured.Unstructured{Object: hook.Object}).DeepCopy()
+		marks := obj.GetAnnotations()
+		marks[OwnerAnnotation] = owner // there are annotations: one makes it a hook
+		obj.SetAnnotations(marks)
+		objects[hook.ID] = obj
+		if i > 0 && batch[i-1].Kind != hook.Kind {
+			before, alike = alike, nil
+		}
+		step := ordering.Step{ID: hook.ID, Source: hook.Source, Gate: ordering.Ready, Needs: before}
+		if !hook.IsAwaited() && !hook.IsKept() {
+			step.Gate = ordering.Applied
+		}
+		plan.Steps = append(plan.Steps, step)
+		alike = append(alike, ordering.Need{ID: hook.ID, Gate: ordering.Applied})
 	}
-	return &ordering.Plan{Steps: []ordering.Step{step}, Waves: []ordering.Wave{{}}}, map[object.ID]*unstructured.Unstructured{hook.ID: obj}
+	return plan, objects
 }

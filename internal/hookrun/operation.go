@@ -14,9 +14,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// distinguishing returns the resources of a stream that decide between an install and
+// Distinguishing returns the resources of a stream that decide between an install and
 // an upgrade.
-func distinguishing(resources []ordering.Resource) []ordering.Resource {
+func Distinguishing(resources []ordering.Resource) []ordering.Resource {
 	return slices.DeleteFunc(slices.Clone(resources), func(r ordering.Resource) bool {
 		return r.IsNamespace() || r.IsCRD()
 	})
@@ -26,7 +26,7 @@ func distinguishing(resources []ordering.Resource) []ordering.Resource {
 // it cheaper; Find works without.
 func OperationPermissions(resources []ordering.Resource, kinds kube.Kinds) kube.Permissions {
 	var p kube.Permissions
-	for _, r := range distinguishing(resources) {
+	for _, r := range Distinguishing(resources) {
 		if kind, served := kinds((&unstructured.Unstructured{Object: r.Object}).GroupVersionKind()); served {
 			p.Required = append(p.Required, kube.Permission{Verb: "get", Resource: kind.Resource, Namespace: r.Namespace, Name: r.Name})
 		}
@@ -40,7 +40,7 @@ func OperationPermissions(resources []ordering.Resource, kinds kube.Kinds) kube.
 // too.
 func OperationOf(ctx context.Context, cluster kube.Cluster, stream *apply.Stream) (hooks.Operation, object.ID, error) {
 	var resources []ordering.Resource
-	for _, r := range distinguishing(stream.Resources) {
+	for _, r := range Distinguishing(stream.Resources) {
 		if _, served := cluster.Kind(stream.Objects[r.ID].GroupVersionKind()); served { // otherwise it does not exist
 			resources = append(resources, r)
 		}

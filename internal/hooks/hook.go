@@ -1,8 +1,9 @@
 // Package hooks reads Helm's hooks as Helm 4 reads them: which objects of a
 // stream are hooks, of which events, and in which order those of an event run.
-// It is pure. What is done with hooks is package hookrun's.
+// It is pure. What is done with hooks is package hookrun's. Where Argo CD's annotations
+// define the order, it reads hooks as Argo CD does.
 //
-//	all, remarks := hooks.Read(resources)
+//	all, remarks := hooks.Read(resources, plan.OrderSource)
 //	for _, hook := range all.Of(hooks.PreInstall) { … }
 //
 // The rules are those of https://helm.sh/docs/topics/charts_hooks/ and, where that
@@ -15,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -40,12 +42,19 @@ const (
 	PreDelete    Event = "pre-delete"    // before the deletion
 	PostDelete   Event = "post-delete"   // after it
 	Test         Event = "test"          // by helm test only
+	PreSync      Event = "PreSync"       // before a sync of Argo CD, which each apply is
+	Sync         Event = "Sync"          // with the resources of its wave
+	PostSync     Event = "PostSync"      // after a sync
+	SyncFail     Event = "SyncFail"      // after one that failed
 )
 
 // Events returns all events, in the order in which a release may see them.
 func Events() []Event {
-	return []Event{PreInstall, PostInstall, PreUpgrade, PostUpgrade, PreRollback, PostRollback, PreDelete, PostDelete, Test}
+	return []Event{PreInstall, PostInstall, PreUpgrade, PostUpgrade, PreRollback, PostRollback, PreSync, Sync, PostSync, SyncFail, PreDelete, PostDelete, Test}
 }
+
+// isHelms reports whether Helm has the event.
+func (e Event) isHelms() bool { return !slices.Contains([]Event{PreSync, Sync, PostSync, SyncFail}, e) }
 
 // Policy says when the object of a hook is deleted, or its logs are shown.
 type Policy string
@@ -60,10 +69,12 @@ const (
 // Hook is one object that is run.
 type Hook struct {
 	ordering.Resource
-	Events   []Event  // in the order of the annotation; one that is named twice runs twice
-	Weight   int      // 0 for what is no integer, as in Helm
-	Policies []Policy // when its object is deleted; default BeforeCreation
-	Logs     []Policy // when the logs of its Pods are shown; default never
+	Events   []Event   // in the order of the annotation; one that is named twice runs twice
+	Weight   int       // 0 for what is no integer, as in Helm; for Argo CD, the wave
+	Policies []Policy  // when its object is deleted; default BeforeCreation
+	Logs     []Policy  // when the logs of its Pods are shown; default never
+	Argo     bool      // Argo CD's rules run it, not Helm's
+	Planned  object.ID // its ID in the plan; for one without a name, its metadata.generateName
 }
 
 // IsHook reports whether Helm takes a resource for a hook, or drops it because its
@@ -76,13 +87,13 @@ func IsHook(annotations map[string]string) bool {
 // Parse reads a resource with IsHook. The error is for one that Helm drops because
 // its annotation names an unknown event: it is neither applied nor run.
 func Parse(r ordering.Resource) (Hook, error) {
-	hook := Hook{Resource: r}
+	hook := Hook{Resource: r, Planned: r.ID}
 	for _, name := range words(r.Annotations[EventAnnotation]) {
 		event := Event(name)
 		if name == "test-success" {
 			event = Test
 		}
-		if !slices.Contains(Events(), event) {
+		if !slices.Contains(Events(), event) || !event.isHelms() {
 			return hook, fmt.Errorf("annotation %s: %q is not a hook event of Helm, and Helm neither applies nor runs such an object: %s", EventAnnotation, name, remedy(name))
 		}
 		hook.Events = append(hook.Events, event)
@@ -120,7 +131,9 @@ func remedy(name string) string {
 	}
 	var known []string
 	for _, event := range Events() {
-		known = append(known, string(event))
+		if event.isHelms() {
+			known = append(known, string(event))
+		}
 	}
 	return "write one of " + strings.Join(known, ", ")
 }
@@ -140,11 +153,15 @@ func (h Hook) HasPolicy(policy Policy) bool { return slices.Contains(h.Policies,
 
 // Shows reports whether the logs of the hook's Pods are shown when it ends so: only a
 // Job and a Pod have any.
-func (h Hook) Shows(end Policy) bool { return h.IsAwaited() && slices.Contains(h.Logs, end) }
+func (h Hook) Shows(end Policy) bool { return h.RunsOnce() && slices.Contains(h.Logs, end) }
 
 // IsAwaited reports whether a run waits for the hook: for a Job until it is complete,
-// for a Pod until it has succeeded. All other kinds are done when they are applied.
-func (h Hook) IsAwaited() bool {
+// for a Pod until it has succeeded. Helm takes all other kinds as done when they are
+// applied; Argo CD waits for their health.
+func (h Hook) IsAwaited() bool { return h.Argo || h.RunsOnce() }
+
+// RunsOnce reports whether the object has to be created again to run again.
+func (h Hook) RunsOnce() bool {
 	kind := h.GroupKind()
 	return kind == "Job.batch" || kind == "Pod"
 }

@@ -2,12 +2,14 @@ package hooks
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
@@ -28,7 +30,11 @@ func TestSequences(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
 			require.NoError(t, err)
-			all, dropped := Read(stream(t, archive.Files[0].Data))
+			source := ordering.OrderSourceAuto
+			if strings.HasPrefix(filepath.Base(path), "argocd_") {
+				source = ordering.OrderSourceArgoCD
+			}
+			all, dropped := Read(stream(t, archive.Files[0].Data), source)
 			got := asText(all, dropped)
 			if os.Getenv("ORDAPPLY_GOLDEN") != "" {
 				archive.Files[1].Data = []byte(got)
@@ -48,11 +54,18 @@ func stream(t *testing.T, text []byte) []ordering.Resource {
 	for _, m := range manifests {
 		gvk := schema.FromAPIVersionAndKind(m.GetAPIVersion(), m.GetKind())
 		out = append(out, ordering.Resource{
-			Meta:   object.Meta{ID: object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: m.GetNamespace(), Name: m.GetName()}, Version: gvk.Version, Annotations: m.GetAnnotations()},
+			Meta:   object.Meta{ID: object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: m.GetNamespace(), Name: cmp.Or(m.GetName(), m.GetGenerateName())}, Version: gvk.Version, Annotations: m.GetAnnotations()},
 			Object: m.Object,
 		})
 	}
 	return out
+}
+
+// A hook of Helm that names an event twice runs twice, one run after the other.
+func TestAnEventThatIsNamedTwice(t *testing.T) {
+	hook, err := Parse(ordering.Resource{Meta: object.Meta{Annotations: map[string]string{EventAnnotation: "pre-install,pre-install"}}})
+	require.NoError(t, err)
+	require.Len(t, Batches(Hooks{hook}.Of(PreInstall), PreInstall), 2)
 }
 
 // asText returns the hooks of each event as text.
@@ -64,6 +77,9 @@ func asText(all Hooks, dropped []error) string {
 			for _, hook := range list {
 				fmt.Fprintf(&b, " %s/%s", hook.Kind, hook.Name)
 			}
+			if all.AreArgo() {
+				fmt.Fprintf(&b, "; batches: %d", len(Batches(all.Of(event), event)))
+			}
 			b.WriteString("\n")
 		}
 	}
@@ -73,6 +89,24 @@ func asText(all Hooks, dropped []error) string {
 		fmt.Fprintf(&b, "dropped: %s: %s\n", name, why)
 	}
 	return b.String()
+}
+
+// A hook without a name gets one for each event, and is recognized by it.
+func TestNamed(t *testing.T) {
+	all, _ := Read(stream(t, []byte(`{apiVersion: batch/v1, kind: Job, metadata: {generateName: m-, namespace: a, annotations: {argocd.argoproj.io/hook: "PreSync,PostSync"}}}`)), ordering.OrderSourceArgoCD)
+	named := all.Named(time.UnixMilli(1234567890123))
+	require.Equal(t, []string{"m-presync-1234567890123", "m-postsync-1234567890123"}, []string{named[0].ID.Name, named[1].ID.Name})
+	require.Len(t, named.Of(PreSync), 1)
+	require.Equal(t, "m-", named[0].Planned.Name)
+	for _, hook := range named {
+		ran, is := all[0].RanAs(hook.ID)
+		require.True(t, is)
+		require.Equal(t, hook.Events, ran.Events)
+	}
+	for _, name := range []string{"m-", "m-sync-1", "m-presync-x", "other-presync-1"} {
+		_, is := all[0].RanAs(object.ID{Group: "batch", Kind: "Job", Namespace: "a", Name: name})
+		require.False(t, is, name)
+	}
 }
 
 func resource(annotations map[string]string) ordering.Resource {

@@ -38,7 +38,8 @@ func WriteFleet(w io.Writer, f Fleet) error {
 	if err != nil {
 		return err
 	}
+	style := pageStyle + "th:nth-child(n) { width: auto; }\n"
 	return page.Execute(w, map[string]any{
-		"Title": "ordapply " + f.Began.UTC().Format("2006-01-02 15:04 UTC"), "Style": template.CSS(pageStyle), "Fleet": f, "Took": f.Took.Round(time.Second / 10).String(),
+		"Title": "ordapply " + f.Began.UTC().Format("2006-01-02 15:04 UTC"), "Style": template.CSS(style), "Policy": policy(style, ""), "Fleet": f, "Took": f.Took.Round(time.Second / 10).String(),
 	})
 }

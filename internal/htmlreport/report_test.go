@@ -143,7 +143,7 @@ func TestLongChain(t *testing.T) {
 		require.NoError(t, err)
 		began := time.Now()
 		path := run.Parts[0].CriticalPath(schedule)
-		require.Less(t, time.Since(began), 10*time.Second) // some 0.2 s
+		require.Less(t, time.Since(began), 2*time.Minute) // some 0.2 s; a calculation of each pair takes hours
 		require.Len(t, path, 5000, schedule)
 		require.Equal(t, Segment{Of: 4999, From: 4999 * time.Second, Cost: time.Second, Why: "r"}, without(path[4999]))
 	}

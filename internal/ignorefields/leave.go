@@ -67,3 +67,35 @@ func keysOf(at fieldpath.PathElement) *fieldpath.Set {
 	}
 	return keys
 }
+
+// Covers reports whether one of the paths leads to a field, or to something that the field
+// is in.
+func Covers(paths []Path, field fieldpath.Path) bool {
+	return slices.ContainsFunc(paths, func(p Path) bool { return p.covers(field) })
+}
+
+func (p Path) covers(field fieldpath.Path) bool {
+	if len(p) > len(field) {
+		return false
+	}
+	for i, s := range p {
+		if !s.matchesElement(field[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s step) matchesElement(at fieldpath.PathElement) bool {
+	switch {
+	case at.FieldName != nil:
+		return s.field == *at.FieldName
+	case at.Key != nil:
+		item := map[string]any{}
+		for _, key := range *at.Key {
+			item[key.Name] = key.Value.Unstructured()
+		}
+		return s.field == "" && s.matchesItem(item)
+	}
+	return s.field == "" && s.all
+}

@@ -15,8 +15,11 @@ import (
 // byKeys groups the resources by the key that covers them best, those without it by the
 // next one, then by namespace, and workloads by kind. Values that only inert resources,
 // such as ConfigMaps, have are no groups: edges place these.
-func (p *proposal) byKeys() {
+func (p *proposal) byKeys(definitions bool) {
 	keys := candidates(p.Resources)
+	if definitions {
+		p.groupDefinitions(keys)
+	}
 	var without []requirement // the keys used so far
 	var names []string
 	for {
@@ -43,15 +46,61 @@ func (p *proposal) byKeys() {
 			}
 		}
 	}
-	if p.byKind(kinds) {
+	if p.byKinds(kinds) {
 		names = append(names, "kind")
 	}
+	p.definitionsFirst()
 	p.by = strings.Join(names, ", then by ")
 }
 
-// byKind groups the workloads without a group that a selector matches by their kinds. It
+// definitions returns the selectors of Namespaces and CRDs.
+func definitions() []selector {
+	return []selector{{kind: "Namespace"}, {kind: "CustomResourceDefinition", group: "apiextensions.k8s.io"}}
+}
+
+// groupDefinitions groups Namespaces and CRDs, each if a selector by one of these keys would
+// match some of them: only those that no selector matches go first by themselves.
+func (p *proposal) groupDefinitions(keys []key) {
+	for _, s := range definitions() {
+		members := p.matching(s)
+		if slices.ContainsFunc(members, func(i int) bool {
+			return slices.ContainsFunc(keys, func(k key) bool { _, has := k.of(p.Resources[i].Meta); return has })
+		}) {
+			p.add(group{selector: s, title: object.GuessPlural(s.kind), members: members})
+		}
+	}
+}
+
+func (g group) defines() bool {
+	return slices.ContainsFunc(definitions(), func(s selector) bool { return s.kind == g.selector.kind && s.group == g.selector.group })
+}
+
+// definitionsWait reports whether definitions wait for another group. Their entries match
+// more than their layers may hold then, because entries for labels come before them.
+func (p *proposal) definitionsWait() bool {
+	for n, g := range p.groups {
+		if g.defines() && (p.level[n] > 0 || len(p.behind[n]) > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// definitionsFirst puts all other groups after those of definitions: an operator needs its
+// CRDs, though nothing in its manifest says so.
+func (p *proposal) definitionsFirst() {
+	for from, g := range p.groups {
+		for to, other := range p.groups {
+			if g.defines() && !other.defines() {
+				p.relations = append(p.relations, relation{from: from, to: to, why: "CRDs and Namespaces go first", sure: byKind})
+			}
+		}
+	}
+}
+
+// byKinds groups the workloads without a group that a selector matches by their kinds. It
 // reports whether there are any.
-func (p *proposal) byKind(s selector) bool {
+func (p *proposal) byKinds(s selector) bool {
 	kindOf := func(i int) string {
 		if r := p.Resources[i]; references.PodSpec(r.Object) != nil {
 			return r.Kind + "." + r.Group
@@ -149,7 +198,7 @@ func (p *proposal) byWaves(workloads bool) {
 		if hooks {
 			s.match = append(s.match, requirement{key: key{declared.ArgoHook, true}})
 		}
-		p.byKind(s)
+		p.byKinds(s)
 	}
 	for len(at) < len(p.groups) {
 		at = append(at, wave0)
@@ -157,7 +206,7 @@ func (p *proposal) byWaves(workloads bool) {
 	for from := range at {
 		for to := range at {
 			if declared.ComparePlaces(at[from], at[to]) < 0 {
-				p.relations = append(p.relations, relation{from: from, to: to, certain: true, why: fmt.Sprintf("%s comes after %s", at[to], at[from])})
+				p.relations = append(p.relations, relation{from: from, to: to, sure: byAuthor, why: fmt.Sprintf("%s comes after %s", at[to], at[from])})
 			}
 		}
 	}
@@ -203,7 +252,7 @@ func (p *proposal) asFramed(framed *dependencies.Dependencies) {
 		for _, before := range set.After {
 			for _, from := range groups[before.Layer] {
 				for _, to := range groups[s] {
-					p.relations = append(p.relations, relation{from: from, to: to, certain: true, why: before.Why.Detail})
+					p.relations = append(p.relations, relation{from: from, to: to, sure: byAuthor, why: before.Why.Detail})
 				}
 			}
 		}

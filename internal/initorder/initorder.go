@@ -35,6 +35,7 @@ type Layer struct {
 	Why       []string // why it comes after the layers before it, or first
 	// DependsOn are the layers that it needs; nil means the one before it.
 	DependsOn []string
+	Applied   bool // later layers wait until it is applied, not ready
 }
 
 // Propose returns an order for resources. Layers keep every edge of the stream; groups
@@ -59,21 +60,16 @@ func Propose(resources []references.Resource, options declared.Options, name str
 		return nil, err
 	}
 	p := newProposal(d)
-	switch frame {
-	case declared.OrderSourceArgoCD:
+	if frame == declared.OrderSourceArgoCD {
 		p.byWaves(true)
 		p.rank()
 		if rest := newProposal(d); rest.keepsMore(p) {
 			p = rest
 		}
-	case declared.OrderSourceHelm:
-		p.byKeys()
-		p.asFramed(framed)
-	default:
-		p.byKeys()
-		p.guess()
+	} else if p.byLabels(framed, true); p.definitionsWait() {
+		p = newProposal(d)
+		p.byLabels(framed, false)
 	}
-	p.rank()
 	out := &Order{Name: name, By: p.by, Layers: p.layers()}
 	for i, r := range p.Resources {
 		if g := p.groupOf[i]; g < 0 || p.groups[g].selector.rest {
@@ -81,6 +77,19 @@ func Propose(resources []references.Resource, options declared.Options, name str
 		}
 	}
 	return out, nil
+}
+
+// byLabels proposes groups by labels, namespaces and kinds, in the order of Helm's groups if
+// these placed resources. definitions gives CRDs and Namespaces groups of their own, if
+// labels would match them.
+func (p *proposal) byLabels(framed *dependencies.Dependencies, definitions bool) {
+	p.byKeys(definitions)
+	if framed.OrderSource == declared.OrderSourceHelm {
+		p.asFramed(framed)
+	} else {
+		p.guess()
+	}
+	p.rank()
 }
 
 // keepsMore proposes waves with all workloads without an annotation in the rest, and

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/dependencies"
+	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
@@ -16,8 +17,10 @@ type proposal struct {
 	groups    []group
 	groupOf   []int // per resource; -1 if none
 	relations []relation
-	level     []int // per group
-	depth     []int // per vertex: the groups on the longest path to it
+	uses      []graph.Edge   // what a manifest mentions of other groups, in fields that no edge knows
+	level     []int          // per group
+	behind    []map[int]bool // per group: those whose readiness it waits for
+	depth     []int          // per vertex: the groups on the longest path to it
 }
 
 func newProposal(d *dependencies.Dependencies) *proposal {
@@ -36,8 +39,18 @@ type group struct {
 type relation struct {
 	from, to int
 	why      string
-	certain  bool // an edge or the author's order; others are guessed, and may be dropped
+	sure     evidence
 }
+
+// evidence is how much a relation is worth. Of relations on a cycle, the weaker are dropped.
+type evidence int
+
+const (
+	byName    evidence = iota // only the names of the groups say so
+	byAddress                 // a container is given the address of a Service
+	byKind                    // CRDs and Namespaces go first
+	byAuthor                  // the author's own order; never dropped
+)
 
 // add adds a group with its members.
 func (p *proposal) add(g group) {

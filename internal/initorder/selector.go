@@ -49,6 +49,14 @@ type selector struct {
 	rest        bool // unmatched: true
 }
 
+// isOfOrder reports whether a selector compares a key by which authors order resources.
+func (s selector) isOfOrder() bool {
+	words, _ := orderKeys()
+	return len(s.match) > 0 && s.match[0].values != nil && slices.Contains(words, lastPart(s.match[0].key.name))
+}
+
+func lastPart(key string) string { return key[strings.LastIndex(key, "/")+1:] }
+
 // join returns the selector of two groups, if one selector can match exactly both.
 func (s selector) join(t selector) (selector, bool) {
 	if len(s.match) == 0 || len(s.match) != len(t.match) || s.namespace+t.namespace+s.kind+t.kind != "" {
@@ -89,7 +97,7 @@ func candidates(resources []references.Resource) []key {
 				all = r.Annotations
 			}
 			for name := range all {
-				if at := slices.Index(words, name[strings.LastIndex(name, "/")+1:]); at >= 0 {
+				if at := slices.Index(words, lastPart(name)); at >= 0 {
 					rank[key{name, annotation}] = at
 				} else if at := slices.Index(labels, name); at >= 0 && !annotation {
 					rank[key{name, false}] = len(words) + at
@@ -103,8 +111,9 @@ func candidates(resources []references.Resource) []key {
 }
 
 // best returns the key that groups the resources best: the first candidate with several
-// values that most of them have, else the one that covers most. covered is 0 if no
-// candidate does.
+// values that most of them have, as far as such a candidate has most of them. A key with
+// one value says nothing about an order: it is taken only if no other has any of them.
+// covered is 0 if no candidate does.
 func (p *proposal) best(from []key, resources []int) (chosen key, covered int) {
 	counts, values := map[key]int{}, map[key]map[string]bool{}
 	most := 0
@@ -116,7 +125,9 @@ func (p *proposal) best(from []key, resources []int) (chosen key, covered int) {
 				values[k][value] = true
 			}
 		}
-		most = max(most, counts[k])
+		if len(values[k]) > 1 {
+			most = max(most, counts[k])
+		}
 	}
 	for _, k := range from {
 		if len(values[k]) > 1 && 4*counts[k] >= 3*most {

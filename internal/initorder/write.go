@@ -35,6 +35,9 @@ func (o *Order) YAML() []byte {
 	for n, l := range entries {
 		l.explain(&out, n == 0)
 		out.WriteString("- " + l.entry() + "\n  layer: " + scalar(l.Name) + "\n")
+		if l.Applied {
+			out.WriteString("  gate: applied\n")
+		}
 	}
 	o.writeLayers(&out)
 	return out.Bytes()
@@ -52,7 +55,7 @@ func (o *Order) explainLeft(out *bytes.Buffer) {
 		plain.Fprintf(out, "# - %s: before everything else\n", kinds(first))
 	}
 	if len(others) > 0 {
-		plain.Fprintf(out, "# - %s: before the first resource that uses it, or last\n", kinds(others))
+		plain.Fprintf(out, "# - %s: before the first resource that uses it; what none uses waits for no layer\n", kinds(others))
 	}
 	if len(o.Hooks) > 0 {
 		plain.Fprintf(out, "# - %s: Helm hooks, which run before or after all layers\n", kinds(o.Hooks))
@@ -81,6 +84,9 @@ func (o *Order) writeLayers(out *bytes.Buffer) {
 // explain writes the comment of a layer.
 func (l Layer) explain(out *bytes.Buffer, first bool) {
 	switch {
+	case l.Applied:
+		out.WriteString("\n# The rest: it waits for no layer, and no layer waits until it is ready.\n")
+		return
 	case l.Selector.rest:
 		out.WriteString("\n# All that has no entry of its own, and that no other resource uses.\n")
 	default:

@@ -14,11 +14,10 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/kubeerr"
-	"github.com/ordapply/ordapply/internal/ownership"
 	"github.com/ordapply/ordapply/progress"
 )
 
@@ -28,9 +27,33 @@ import (
 // deletion.
 const onImmutableAnnotation = "ordapply.dev/on-immutable"
 
-// ImmutableFields returns the fields that the API server reported as
-// immutable; none for any other error.
-func ImmutableFields(err error) []string {
+// ImmutableFields returns the fields that the API server reported as immutable, in its own
+// words; none for any other error, and none when the answer has another cause as well.
+func ImmutableFields(err error) []string { return FieldsOf(withoutGeneratedLabels(err), IsImmutable) }
+
+// withoutGeneratedLabels returns the answer without what it says of the labels that the API
+// server itself adds to the Pod template of a Job: an apply that removes the last other field
+// of the template's metadata removes them, too. A new Job gets its own.
+func withoutGeneratedLabels(err error) error {
+	status, ok := kubeerr.AsStatus(err)
+	if !ok || status.Details == nil || status.Details.Kind != "Job" {
+		return err
+	}
+	out := status.DeepCopy()
+	out.Details.Causes = slices.DeleteFunc(out.Details.Causes, func(cause metav1.StatusCause) bool {
+		return cause.Field == "spec.template.metadata.labels" || strings.HasPrefix(cause.Field, "spec.template.metadata.labels[")
+	})
+	return &apierrors.StatusError{ErrStatus: *out}
+}
+
+// Fields returns the fields that the API server reported as invalid.
+func Fields(err error) []string {
+	return FieldsOf(withoutGeneratedLabels(err), func(metav1.StatusCause) bool { return true })
+}
+
+// FieldsOf returns the fields that the API server reported as invalid, if all of the causes
+// that it gave are of one sort.
+func FieldsOf(err error, isOfSort func(metav1.StatusCause) bool) []string {
 	if !apierrors.IsInvalid(err) {
 		return nil
 	}
@@ -40,26 +63,41 @@ func ImmutableFields(err error) []string {
 	}
 	var fields []string
 	for _, cause := range status.Details.Causes {
-		if isImmutableMessage(cause.Message) {
-			fields = append(fields, cause.Field+exceptions(cause.Message))
+		if !isOfSort(cause) {
+			return nil
 		}
+		fields = append(fields, cause.Field+exceptions(cause.Message))
 	}
 	slices.Sort(fields)
 	return slices.Compact(fields)
 }
 
-// isImmutableMessage reports whether a message says that a field is immutable.
-// Each kind words it differently.
-func isImmutableMessage(message string) bool {
-	message = strings.ToLower(message)
-	return slices.ContainsFunc([]string{
-		"immutable",
-		"may not be changed",
-		"may not change once set",                      // Service: clusterIP, ipFamilies
-		"cannot change roleref",                        // RoleBinding, ClusterRoleBinding
-		"pod updates may not change fields other than", // followed by the whole difference, printed as Go values
-		"updates to statefulset spec",
-	}, func(words string) bool { return strings.Contains(message, words) })
+// IsImmutable reports whether a cause is a validation of the API server that forbids to
+// change a field of an object of a built-in kind. The words are those of Kubernetes'
+// validation packages (pkg/apis/*/validation, apimachinery's ValidateImmutableField); the
+// value that they follow may say anything.
+func IsImmutable(cause metav1.StatusCause) bool {
+	switch cause.Type {
+	case metav1.CauseTypeFieldValueInvalid: // "Invalid value: <value>: <words>"
+		return slices.ContainsFunc([]string{
+			"field is immutable",
+			"may not change once set", // Service: clusterIPs, ipFamilies, loadBalancerClass
+			"cannot change roleRef",   // RoleBinding, ClusterRoleBinding
+		}, func(words string) bool { return cause.Message == words || strings.HasSuffix(cause.Message, ": "+words) })
+	case metav1.CauseTypeForbidden: // "Forbidden: <words>"
+		said := strings.TrimPrefix(cause.Message, "Forbidden: ")
+		return slices.ContainsFunc([]string{
+			"field is immutable",
+			"pod updates may not change fields other than", // followed by the whole difference, printed as Go values
+			"pod updates may not add or remove containers",
+			"updates to statefulset spec for fields other than",
+			"spec is immutable after creation", // PersistentVolumeClaim
+			"spec.persistentvolumesource is immutable after creation",
+			"may not be changed in an update", // PriorityClass
+			"updates to parameters are forbidden", "updates to provisioner are forbidden", "updates to reclaimPolicy are forbidden", "updates to driverName are forbidden",
+		}, func(words string) bool { return strings.HasPrefix(said, words) })
+	}
+	return false
 }
 
 // exceptions returns the fields that a message says may change, for kinds
@@ -105,27 +143,12 @@ func lostWith(kind string) string {
 	return ""
 }
 
-// RecreateRefusal returns an error when a live object may not be deleted and
-// created again although its manifest allows that; nil when it may.
-func RecreateRefusal(owner ownership.Owner, manifest, live *unstructured.Unstructured, fields []string) error {
-	what := fmt.Sprintf("%s cannot be changed on a live %s, and the live object is not recreated", JoinFields(fields), live.GetKind())
-	for _, obj := range []*unstructured.Unstructured{live, manifest} {
-		if protection := applyset.Protection(obj); protection != "" {
-			return progress.WithCode(progress.CodeImmutable, fmt.Errorf("%s, because its annotation %s protects it: remove the annotation from the object and from the manifest, or give the resource a new name", what, protection))
-		}
-	}
-	if !owner.Applied(live) {
-		return progress.WithCode(progress.CodeImmutable, fmt.Errorf("%s, because field manager %s never applied it: delete it with kubectl delete, or give the resource a new name", what, owner.Manager))
-	}
-	return nil
-}
-
 // JoinFields lists fields for a message.
 func JoinFields(fields []string) string { return strings.Join(fields, ", ") }
 
 // IsRefusedBySchema reports whether an error says that an object does not match
 // the schema of its kind.
 func IsRefusedBySchema(err error) bool {
-	return kubeerr.IsUnknownField(err) || kubeerr.IsUnfitValue(err) || apierrors.IsInvalid(err) && !kubeerr.IsBeingDeleted(err) ||
+	return kubeerr.IsSchemaError(err) || kubeerr.IsUnfitValue(err) || apierrors.IsInvalid(err) && !kubeerr.IsBeingDeleted(err) ||
 		apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "strict decoding error")
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/limits"
 )
 
 // matches compares values with one as HIP-0025 specifies: numbers as numbers, booleans as
@@ -13,7 +15,7 @@ import (
 func matches(found []any, operator, value string) bool {
 	texts := make([]string, len(found))
 	for i, value := range found {
-		texts[i] = fmt.Sprint(value)
+		texts[i] = text(value)
 	}
 	got := strings.Join(texts, " ")
 	order, ordered := compareNumbers(got, value)
@@ -24,6 +26,39 @@ func matches(found []any, operator, value string) bool {
 		return operator == "=="
 	}
 	return meets(order, operator)
+}
+
+// text returns a value as it is compared. A large map or list equals nothing.
+func text(value any) string {
+	switch value.(type) {
+	case map[string]any, []any:
+		if left := limits.PathText; !fits(value, &left) {
+			return "…"
+		}
+	}
+	return fmt.Sprint(value)
+}
+
+// fits reports whether the size of a value is at most left, and subtracts it.
+func fits(value any, left *int) bool {
+	*left--
+	switch value := value.(type) {
+	case string:
+		*left -= len(value)
+	case []any:
+		for _, item := range value {
+			if *left < 0 || !fits(item, left) {
+				return false
+			}
+		}
+	case map[string]any:
+		for key, item := range value {
+			if *left -= len(key); *left < 0 || !fits(item, left) {
+				return false
+			}
+		}
+	}
+	return *left >= 0
 }
 
 // meets reports whether the result of a comparison satisfies the operator.

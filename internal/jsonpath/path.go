@@ -53,8 +53,12 @@ func (c Comparison) Holds(object any) bool {
 }
 
 // Parse parses a path without braces. The empty path is the whole object. The error
-// names the part that is wrong.
+// names the part that is wrong. A path may have one .. at most, filters included: with more,
+// the number of values grows with a power of an object's depth.
 func Parse(text string) (Path, error) {
+	if countSearches(text) > 1 {
+		return nil, fmt.Errorf("path %s: it has more than one ..: name the fields between them", text)
+	}
 	var path Path
 	for rest := text; rest != ""; {
 		var s step
@@ -136,15 +140,15 @@ func deepStep(text string) (step, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	var search step
-	search = func(value any) []any {
-		found := s(value)
+	var search func(found []any, value any) []any
+	search = func(found []any, value any) []any {
+		found = append(found, s(value)...)
 		for _, child := range children(value) {
-			found = append(found, search(child)...)
+			found = search(found, child)
 		}
 		return found
 	}
-	return search, rest, nil
+	return func(value any) []any { return search(nil, value) }, rest, nil
 }
 
 // bracketStep parses an expression in brackets; text starts after the opening

@@ -36,6 +36,20 @@ func Unquote(value string) string {
 	return value
 }
 
+// countSearches returns the number of .. in a path, outside of quotes.
+func countSearches(path string) int {
+	count, dots := 0, 0
+	indexOutsideQuotes(path, func(r rune) bool {
+		if r != '.' {
+			dots = 0
+		} else if dots++; dots == 2 {
+			count, dots = count+1, 0
+		}
+		return false
+	})
+	return count
+}
+
 // indexOutsideQuotes returns the index of the first character outside quotes for which
 // is returns true, or -1.
 func indexOutsideQuotes(text string, is func(rune) bool) int {

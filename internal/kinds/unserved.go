@@ -3,7 +3,7 @@
 //
 //	waiter := kinds.NewWaiter(&loop, cluster, kinds.Run{OnServed: send})
 //	if waiter.Await(step, gvk) { // OnServed is called later
-//		report(kinds.Unserved(cluster, gvk, 0))
+//		report(kinds.Unserved(cluster, gvk, ""))
 //	}
 //
 // A kind is usable when discovery serves it, shortly after its CRD is
@@ -14,7 +14,6 @@ package kinds
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -29,7 +28,7 @@ import (
 type Cluster interface {
 	kube.Discovery
 	Unreadable(schema.GroupVersion) error
-	NamespacedKinds() []schema.GroupVersionKind
+	StoredKinds() []schema.GroupVersionKind
 }
 
 // MissingNamespace returns the error for an object without a namespace whose kind turned
@@ -40,15 +39,15 @@ func MissingNamespace(kind string) error {
 
 // Unserved returns the error for a kind that nothing in the stream defines
 // and that is not served, with the likely reason. waited is how long it was
-// waited for, 0 if not at all.
-func Unserved(cluster Cluster, kind schema.GroupVersionKind, waited time.Duration) error {
+// waited for, "" if not at all.
+func Unserved(cluster Cluster, kind schema.GroupVersionKind, waited string) error {
 	return progress.WithCode(progress.CodeNotServed, whyUnserved(cluster, kind, waited))
 }
 
-func whyUnserved(cluster Cluster, kind schema.GroupVersionKind, waited time.Duration) error {
+func whyUnserved(cluster Cluster, kind schema.GroupVersionKind, waited string) error {
 	still := ""
-	if waited > 0 {
-		still = fmt.Sprintf(" even after %s", waited)
+	if waited != "" {
+		still = " even after " + waited
 	}
 	if err := cluster.Unreadable(kind.GroupVersion()); err != nil {
 		return fmt.Errorf("the backend of %s does not answer%s: %w; check its APIService (kubectl describe apiservice %s.%s)",
@@ -61,6 +60,11 @@ func whyUnserved(cluster Cluster, kind schema.GroupVersionKind, waited time.Dura
 	if object.IsNative(kind.Group) {
 		return unknownBuiltin(cluster, kind)
 	}
+	if near := DidYouMean(cluster, kind); near != "" {
+		return fmt.Errorf("the cluster does not serve kind %s of %s%s%s "+
+			"If not, install its CustomResourceDefinition, or start the operator that creates the kind",
+			kind.Kind, kind.GroupVersion(), still, near)
+	}
 	return fmt.Errorf("the cluster does not serve kind %s of %s%s. "+
 		"Either its CustomResourceDefinition is missing (install it, or add it to the stream), "+
 		"or its apiVersion or kind is misspelled (kubectl api-resources lists what is served), "+
@@ -68,11 +72,23 @@ func whyUnserved(cluster Cluster, kind schema.GroupVersionKind, waited time.Dura
 		kind.Kind, kind.GroupVersion(), still)
 }
 
+// DidYouMean returns the end of a message about a kind that is not served, with the
+// most similar one that is: "; did you mean Gizmo of acme.dev/v1?", or "" if none is.
+func DidYouMean(cluster Cluster, kind schema.GroupVersionKind) string {
+	near, ok := nearest.Best(cluster.StoredKinds(), func(known schema.GroupVersionKind) (int, bool) {
+		return nearest.KindDistance(kind.Group, kind.Kind, known.Group, known.Kind)
+	})
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s of %s?", near.Kind, near.GroupVersion())
+}
+
 // unknownBuiltin returns the error for a kind of a built-in API group that the
 // cluster does not serve: nothing could be installed to bring it.
 func unknownBuiltin(cluster Cluster, kind schema.GroupVersionKind) error {
 	var ofGroup, elsewhere []string
-	for _, known := range cluster.NamespacedKinds() {
+	for _, known := range cluster.StoredKinds() {
 		if known.Group == kind.Group {
 			ofGroup = append(ofGroup, known.Kind)
 		}

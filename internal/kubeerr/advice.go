@@ -28,8 +28,8 @@ func Explain(err error) error {
 	switch {
 	case IsNamespaceTerminating(err):
 		return &NamespaceTerminatingError{Namespace: TerminatingNamespace(err)}
-	case IsUnknownField(err):
-		return fmt.Errorf("the manifest has a field that its kind does not define: %w", err)
+	case IsSchemaError(err):
+		return fmt.Errorf("%s: %w", schemaMistake(err), err)
 	case IsUnfitValue(err):
 		return fmt.Errorf("the manifest has a value that does not fit its field: %w", err)
 	case IsConnectionError(err):
@@ -41,6 +41,23 @@ func Explain(err error) error {
 	return err
 }
 
+// schemaMistake names how a manifest does not match the schema of its kind.
+func schemaMistake(err error) string {
+	contains := func(text string) bool { return strings.Contains(err.Error(), text) }
+	unknown := contains("field not declared in schema")
+	duplicate := contains("duplicate entries for key")
+	noKey := contains("has an element that omits all key fields") || contains("has an element that omits key field")
+	switch {
+	case unknown && !duplicate && !noKey:
+		return "the manifest has a field that its kind does not define"
+	case duplicate && !unknown && !noKey:
+		return "the manifest has a list with two items of the same key"
+	case noKey && !unknown && !duplicate:
+		return "the manifest has a list item without its key"
+	}
+	return "the manifest does not match the schema of its kind"
+}
+
 // adviceBeforeCause returns the advice that goes before the API server's
 // message, for messages that are misleading on their own.
 func adviceBeforeCause(err error) string {
@@ -50,13 +67,19 @@ func adviceBeforeCause(err error) string {
 	case IsDefinitionTerminating(err):
 		return "its CustomResourceDefinition is being deleted, and all its custom resources with it: wait until it is gone, apply it again, then run this again"
 	case MissingNamespace(err) != "":
-		return fmt.Sprintf("namespace %q does not exist, neither in the cluster nor in this stream: add it to the stream or create it first", MissingNamespace(err))
+		return missingNamespaceAdvice(MissingNamespace(err))
 	case IsNotServed(err):
 		return "the API server stopped serving this kind: was its CustomResourceDefinition deleted or changed?"
 	case MissingServiceAccount(err) != "":
 		return fmt.Sprintf("service account %s does not exist: add it to the stream or create it first", MissingServiceAccount(err))
 	}
 	return ""
+}
+
+// missingNamespaceAdvice returns what to do about a Namespace that does not exist.
+func missingNamespaceAdvice(name string) string {
+	return fmt.Sprintf("namespace %q does not exist, neither in the cluster nor in this stream: add it to the stream or create it first; "+
+		"if another program creates it, wait for it with the annotation ordapply.dev/depends-on: external:/Namespace/%s", name, name)
 }
 
 // adviceAfterCause returns the advice that goes after the API server's message.
@@ -69,6 +92,10 @@ func adviceAfterCause(err error) string {
 		return conflictAdvice(Conflicts(err))
 	case contains("x509: ") && !contains("webhook"):
 		return "the certificate-authority of the kubeconfig does not match the server's certificate: get a new kubeconfig, or check for a proxy between you and the API server"
+	case isUnfitForLastVersion(err):
+		return "it was last applied in an older version of its kind, which lacks that field: apply it in the new version once without the field, then with it"
+	case contains("status.storedVersions"):
+		return "objects may still be stored in that version: keep it in spec.versions, or write them all in another version and remove it from status.storedVersions (kubectl edit crd --subresource=status)"
 	case isConversionUnreachable(err), isConversionRefusal(err):
 		return conversionAdvice(err)
 	case IsWebhookUnreachable(err):
@@ -100,6 +127,11 @@ func webhookAdvice(err error) string {
 		return "the caBundle of the webhook configuration does not match the webhook's certificate: renew one of them"
 	}
 	return "the webhook does not answer: check that its workload is running and reachable from the API server"
+}
+
+// LacksVerb reports whether a request was refused because the account may not use a verb.
+func LacksVerb(err error, verb string) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot "+verb+" resource ")
 }
 
 // permissionAdvice names the role, the subject and the verbs to grant.

@@ -28,7 +28,7 @@ func TestExplain(t *testing.T) {
 		says string // after the cause, or around it
 	}{
 		"kind no longer served":        {proxied(404), "the API server stopped serving this kind: was its CustomResourceDefinition deleted or changed?"},
-		"namespace missing":            {apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "hello"), `namespace "hello" does not exist, neither in the cluster nor in this stream: add it to the stream or create it first`},
+		"namespace missing":            {apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "hello"), `namespace "hello" does not exist, neither in the cluster nor in this stream: add it to the stream or create it first; if another program creates it, wait for it with the annotation ordapply.dev/depends-on: external:/Namespace/hello`},
 		"service account missing":      {status(403, "Forbidden", `pods "a" is forbidden: error looking up service account shop/api: serviceaccount "api" not found`), "service account shop/api does not exist: add it to the stream or create it first"},
 		"webhook without endpoints":    {webhook(`Post "https://guard.shop.svc:443/check?timeout=10s": no endpoints available for service "guard"`), "check that its workload is running and reachable from the API server"},
 		"webhook refuses":              {webhook(`Post "https://guard.shop.svc:443/check?timeout=10s": dial tcp 10.0.0.1:443: connect: connection refused`), "check that its workload is running and reachable from the API server"},

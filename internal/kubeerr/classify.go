@@ -44,9 +44,9 @@ func IsUnanswered(err error) bool {
 	return IsConnectionError(err) || apierrors.IsUnexpectedServerError(err) && !IsNotServed(err)
 }
 
-// IsUnknownField reports whether a manifest does not match its kind's schema,
+// IsSchemaError reports whether a manifest does not match its kind's schema,
 // which the API server answers with code 500.
-func IsUnknownField(err error) bool {
+func IsSchemaError(err error) bool {
 	return strings.Contains(err.Error(), "failed to create typed patch object")
 }
 
@@ -103,6 +103,12 @@ func IsDefinitionTerminating(err error) bool {
 	return strings.Contains(err.Error(), "create not allowed while custom resource definition is terminating")
 }
 
+// IsStillAllocated reports whether an address or port that a Service asks for belongs to
+// another Service, or did a moment ago.
+func IsStillAllocated(err error) bool {
+	return strings.Contains(err.Error(), "provided IP is already allocated") || strings.Contains(err.Error(), "provided port is already allocated")
+}
+
 // IsFieldConflict reports whether a conflict is one of server-side apply, as
 // opposed to one of resourceVersions.
 func IsFieldConflict(err error) bool {
@@ -127,6 +133,20 @@ func MissingServiceAccount(err error) string {
 		return ""
 	}
 	return m[1]
+}
+
+// DeniedUser returns the account whose request the API server denied because it lacks
+// a permission; false for any other error, such as the refusal of a quota, which is
+// "forbidden" too.
+func DeniedUser(err error) (user string, denied bool) {
+	if err == nil || !apierrors.IsForbidden(err) {
+		return "", false
+	}
+	m := regexp.MustCompile(`User "([^"]*)" cannot \w+ resource `).FindStringSubmatch(err.Error())
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
 }
 
 // IsBeingDeleted reports whether the API server refused to add finalizers to a

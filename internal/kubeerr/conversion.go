@@ -22,11 +22,27 @@ func failedConversion(err error) (of object.ID, why string, ok bool) {
 	return object.ID{Group: group, Kind: m[2]}, m[3], true
 }
 
+// IsConversionFailure reports whether the API server could not convert an object to the
+// version of the request, so that another version may work.
+func IsConversionFailure(err error) bool {
+	if err == nil {
+		return false
+	}
+	_, _, ok := failedConversion(err)
+	return ok
+}
+
 // isConversionUnreachable reports whether a conversion webhook could not be
 // reached, as opposed to answering with an error.
 func isConversionUnreachable(err error) bool {
 	_, why, ok := failedConversion(err)
 	return ok && (strings.HasPrefix(why, `Post "`) || strings.HasPrefix(why, "the server ") || strings.HasPrefix(why, "an error on the server"))
+}
+
+// isUnfitForLastVersion reports whether an object has fields that the version lacks in which its
+// field manager applied it last. Server-side apply prunes by that version.
+func isUnfitForLastVersion(err error) bool {
+	return strings.Contains(err.Error(), "failed to convert merged object to last applied version")
 }
 
 // isConversionRefusal reports whether a conversion webhook answered with an

@@ -14,7 +14,7 @@ func RetryBudget(err error) time.Duration {
 	switch {
 	case IsWebhookUnreachable(err): // also while it converts a new object
 		return time.Minute
-	case IsUnknownField(err), IsUnfitValue(err), IsDenied(err), isConversionRefusal(err):
+	case IsSchemaError(err), IsUnfitValue(err), IsDenied(err), isConversionRefusal(err), isUnfitForLastVersion(err):
 		return 0
 	case MissingServiceAccount(err) != "":
 		return 10 * time.Second // a new Namespace gets its default one a moment later

@@ -17,7 +17,7 @@ func wrongTypes(err error) string {
 	if IsUnfitValue(err) && isFractionError(err.Error()) {
 		return "a fraction where an integer is required; the API server does not name the field"
 	}
-	if !IsUnknownField(err) {
+	if !IsSchemaError(err) {
 		return ""
 	}
 	_, text, _ := strings.Cut(err.Error(), "failed to create typed patch object (")

@@ -166,5 +166,5 @@ func isLostRace(err error) bool { return apierrors.IsConflict(err) || apierrors.
 
 // isPermanent reports whether an error is permanent.
 func isPermanent(err error) bool {
-	return apierrors.IsForbidden(err) || kubeerr.MissingNamespace(err) != ""
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || kubeerr.MissingNamespace(err) != ""
 }

@@ -42,8 +42,20 @@ type HeldError struct {
 
 // Error names the holder, and how to break the lock of one that is dead.
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("another run holds the lock: %s, for %s (renewed %s ago); waited %s. Let it finish, or wait longer with --lock-timeout; if it is certainly dead, break its lock with: kubectl delete lease %s -n %s",
-		e.Holder, age(e.Since), age(e.Renewed), e.Waited.Round(time.Second), e.Lease.Name, e.Lease.Namespace)
+	return fmt.Sprintf("another run holds the lock: %s, for %s (%s); waited %s. Let it finish, or wait longer with --lock-timeout; if it is certainly dead, break its lock with: kubectl delete lease %s -n %s",
+		e.Holder, age(e.Since), e.renewal(time.Now()), e.Waited.Round(time.Second), e.Lease.Name, e.Lease.Namespace)
+}
+
+// clockSkew is how far the clocks of two machines may differ without a remark.
+const clockSkew = time.Minute
+
+// renewal describes the last renewal, by the clock of whoever wrote the Lease: a time in the
+// future does not show that the holder is alive.
+func (e *HeldError) renewal(now time.Time) string {
+	if e.Renewed.Sub(now) > clockSkew {
+		return "renewed at " + e.Renewed.UTC().Format(time.RFC3339) + ", which is in the future: a clock is wrong, or no run wrote the Lease"
+	}
+	return "renewed " + plain.Age(now, e.Renewed) + " ago"
 }
 
 func age(t time.Time) string { return plain.Age(time.Now(), t) }

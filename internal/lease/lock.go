@@ -38,11 +38,18 @@ type Lock struct {
 	Lifetime time.Duration
 	// OnWaiting is called once when another holder is waited for; optional.
 	OnWaiting func(*HeldError)
+	// HeldWithoutNamespace reports whether the lock is still held although its Lease was
+	// deleted with its Namespace, for a run that deletes that Namespace itself. Without it
+	// the lock is lost then.
+	HeldWithoutNamespace func(context.Context) (bool, error)
 }
+
+// DefaultLifetime is the default of Lock.Lifetime.
+const DefaultLifetime = 15 * time.Second
 
 // Of returns the ID of a set's Lease in a namespace.
 func Of(parent object.ID, namespace string) object.ID {
-	return object.ID{Group: coordinationv1.GroupName, Kind: "Lease", Namespace: namespace, Name: "ordapply." + strings.ToLower(parent.GroupKind()) + "." + applyset.ShortName(parent.Name)}
+	return object.ID{Group: coordinationv1.GroupName, Kind: "Lease", Namespace: namespace, Name: applyset.LeasePrefix + strings.ToLower(parent.GroupKind()) + "." + applyset.ShortName(parent.Name)}
 }
 
 // OrLost returns the error of an operation under a lock. If the lock was lost, that
@@ -81,7 +88,7 @@ func joinedErrors(err error) []error {
 // it is lost. release releases the lock and ends the context; call it once.
 func (l Lock) Acquire(ctx context.Context, wait time.Duration) (held context.Context, release func(), err error) {
 	if l.Lifetime < time.Second {
-		l.Lifetime = 15 * time.Second
+		l.Lifetime = DefaultLifetime
 	}
 	if l.Holder == "" {
 		l.Holder = thisRun()
@@ -93,6 +100,7 @@ func (l Lock) Acquire(ctx context.Context, wait time.Duration) (held context.Con
 	}
 	held, end := context.WithCancelCause(ctx)
 	k := newRenewer(lease, live, taken, end)
+	k.heldWithoutNamespace = l.HeldWithoutNamespace
 	renewing, stop := context.WithCancel(activity.Unrecorded(kube.WithOwnConnection(context.WithoutCancel(ctx))))
 	ended := make(chan struct{})
 	go func() { defer close(ended); k.run(renewing) }()
@@ -118,6 +126,19 @@ func (l Lock) Drop(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// AwaitExpiry waits as long as a run counts as alive that cannot renew its Lease any
+// more, because the Lease was deleted with its Namespace.
+func AwaitExpiry(ctx context.Context) error {
+	ctx, done := activity.Start(ctx, "waiting until a run that may have held the lock of the apply set has ended")
+	defer done()
+	select {
+	case <-time.After(DefaultLifetime):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // readTimeout bounds how long the API server may take to report whether the

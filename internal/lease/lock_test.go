@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
@@ -74,6 +75,36 @@ func TestLockIsRenewed(t *testing.T) {
 		require.NoError(t, held.Err())
 		release()
 		require.ErrorIs(t, context.Cause(held), context.Canceled)
+	})
+}
+
+// A Lease whose times are in the future, by a wrong clock or a forger, does not look as if its
+// holder were alive.
+func TestALeaseOfTheFuture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := HeldError{Holder: "ann", Since: time.Now().Add(-time.Hour), Renewed: time.Now().Add(-3 * time.Second)}
+		require.Contains(t, held.Error(), "ann, for 1h0m0s (renewed 3s ago)")
+		held.Renewed = time.Now().Add(30 * time.Second)
+		require.Contains(t, held.Error(), "(renewed 0s ago)", "clocks differ a little")
+		held.Renewed = time.Date(2099, 1, 2, 3, 4, 5, 0, time.UTC)
+		require.Contains(t, held.Error(), "(renewed at 2099-01-02T03:04:05Z, which is in the future: a clock is wrong, or no run wrote the Lease)")
+	})
+}
+
+// refusing is a cluster whose policies refuse Leases.
+type refusing struct{ Cluster }
+
+func (refusing) Create(context.Context, kube.Kind, *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "Lease"}, "shop", nil)
+}
+
+// A policy that refuses the Lease is reported at once.
+func TestARefusedLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, _, err := lockOf(refusing{memcluster.New()}, "ann").Acquire(t.Context(), time.Minute)
+		require.True(t, apierrors.IsInvalid(err), err)
+		require.Zero(t, time.Since(began))
 	})
 }
 
@@ -187,6 +218,49 @@ func TestWaysToLoseALock(t *testing.T) {
 				require.ErrorContains(t, kube.MayWrite(held), c.says)
 				release()
 				require.Equal(t, after, cluster.At(theLease))
+			})
+		})
+	}
+}
+
+// withoutNamespace is a cluster in which the Namespace of the Lease is gone.
+type withoutNamespace struct{ *memcluster.Store }
+
+func (withoutNamespace) Create(context.Context, kube.Kind, *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop")
+}
+
+// A run loses the lock when its Lease was deleted with its Namespace: another run may take
+// the lock of the set in another namespace. A run that deletes the Namespace itself goes
+// on, until another one has done that.
+func TestALeaseThatWentWithItsNamespace(t *testing.T) {
+	for name, c := range map[string]struct {
+		held func(context.Context) (bool, error)
+		lost bool
+	}{
+		"of any run":                             {nil, true},
+		"of a run that deletes it":               {func(context.Context) (bool, error) { return true, nil }, false},
+		"and a home was claimed in the meantime": {func(context.Context) (bool, error) { return false, nil }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := memcluster.New()
+				lock := lockOf(cluster, "ann")
+				_, release, err := lock.Acquire(t.Context(), 0)
+				require.NoError(t, err)
+				release()
+				lock.Cluster, lock.HeldWithoutNamespace = withoutNamespace{cluster}, c.held
+				held, release, err := lock.Acquire(t.Context(), 0)
+				require.NoError(t, err)
+				defer release()
+				cluster.Drop(theLease)
+				time.Sleep(time.Minute)
+				if c.lost {
+					require.ErrorIs(t, context.Cause(held), ErrLost)
+					require.ErrorContains(t, kube.MayWrite(held), `namespace "shop", which holds its Lease, is being deleted`)
+					return
+				}
+				require.NoError(t, kube.MayWrite(held))
 			})
 		})
 	}

@@ -22,6 +22,8 @@ type renewer struct {
 	access
 	cancel func(error) // ends the run
 
+	heldWithoutNamespace func(context.Context) (bool, error) // of the Lock; nil: never
+
 	renewNow chan struct{} // holds one when the Lease should be renewed at once
 
 	mu        sync.Mutex
@@ -210,8 +212,8 @@ func (k *renewer) readLease(ctx context.Context, requested moment) (live *unstru
 }
 
 // handleMissingLease handles a Lease that no longer exists. Where its Namespace is
-// terminating no other run can create one, and a run that deletes the
-// Namespace itself continues.
+// terminating or gone, no other run can create it; but one with the same set may then
+// take the lock elsewhere, so that only a run that deletes the Namespace itself goes on.
 func (k *renewer) handleMissingLease(ctx context.Context, requested moment) (lost string, err error) {
 	if !k.isNamespaceGone(ctx) {
 		k.setLive(nil)
@@ -220,13 +222,28 @@ func (k *renewer) handleMissingLease(ctx context.Context, requested moment) (los
 	live, err := k.create(ctx)
 	switch {
 	case kubeerr.IsNamespaceTerminating(err) || kubeerr.MissingNamespace(err) != "":
-		k.recordRenewal(requested, k.current())
-		return "", nil
+		return k.withoutNamespace(ctx, requested)
 	case err != nil && !isLostRace(err):
 		return "", err
 	}
 	k.setLive(live) // nil where another run was first
 	return "its Namespace was deleted and recreated", nil
+}
+
+// withoutNamespace decides whether the lock is still held without its Lease.
+func (k *renewer) withoutNamespace(ctx context.Context, requested moment) (lost string, err error) {
+	held := false
+	if k.heldWithoutNamespace != nil {
+		if held, err = k.heldWithoutNamespace(ctx); err != nil {
+			return "", err
+		}
+	}
+	if !held {
+		k.setLive(nil)
+		return fmt.Sprintf("namespace %q, which holds its Lease, is being deleted", k.id.Namespace), nil
+	}
+	k.recordRenewal(requested, k.current())
+	return "", nil
 }
 
 // setLive records the Lease to release; nil: none.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/history"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -55,16 +56,14 @@ func (s *Set) updateContents(ctx context.Context, next applyset.Parent) error {
 // hasContents reports whether the parent on the cluster is exactly next.
 func (s *Set) hasContents(next applyset.Parent) bool {
 	asWritten := s.live.exists && !s.missingGroupKinds && s.damage == undamaged && s.live.digest != "" && s.live.number != 0
-	return asWritten && next.Equal(s.Parent)
+	return asWritten && next.Equal(s.Parent) && s.former.text() == s.live.former && takenText(s.taken) == s.live.taken
 }
 
-// CoveringNumber returns the parent's number when it already covers these members; 0
-// when Widen is going to write it.
-func (s *Set) CoveringNumber(members []object.ID) int {
-	next := s.Parent.WithMembers(members)
-	next.Tooling = applyset.Tooling
-	if s.hasContents(next) {
-		return s.live.number
-	}
-	return 0
+// Vouch is Widen for the run of a new revision, which is stored next: it also writes the
+// number and the vouchers.
+func (s *Set) Vouch(ctx context.Context, number int, next history.Vouchers, members []object.ID) error {
+	s.revision, s.vouchers = number, next
+	parent := s.Parent.WithMembers(members)
+	parent.Tooling = applyset.Tooling
+	return s.Write(ctx, parent)
 }

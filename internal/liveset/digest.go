@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/history"
 )
 
 // DigestAnnotation is a digest of the parent's kinds and namespaces. If it
@@ -40,6 +41,10 @@ func contentsDigest(p applyset.Parent) string {
 // edited when ordapply did not write them so.
 func (s *Set) readContents(live *unstructured.Unstructured) (applyset.Parent, error) {
 	parent, err := applyset.ReadParent(live)
+	s.vouchers, s.former = history.ReadVouchers(live), readFormer(live)
+	s.live.former = s.former.text()
+	s.taken = readTaken(live)
+	s.live.taken = takenText(s.taken)
 	s.live.digest = live.GetAnnotations()[DigestAnnotation]
 	s.live.number, _ = strconv.Atoi(live.GetAnnotations()[NumberAnnotation]) // 0 when an older version wrote it
 	label := live.GetLabels()[applyset.IDLabel]

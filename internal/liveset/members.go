@@ -29,6 +29,8 @@ type Members struct {
 	// another field manager labelled are left out: their labels were copied
 	// from a member.
 	Unverified []UnverifiedMember
+
+	trust string // the command that accepts what was withheld
 }
 
 // Members lists the members of the set in all its kinds and namespaces: one
@@ -118,23 +120,6 @@ func (s *Set) servedVersion(gk schema.GroupKind) (schema.GroupVersionKind, bool)
 		return schema.GroupVersionKind{}, false
 	}
 	return gk.WithVersion(versions[0]), true
-}
-
-// Unlabel removes the set's label from an object, if it exists and has it.
-func (s *Set) Unlabel(ctx context.Context, id object.ID) error {
-	gvk, served := s.servedVersion(schema.GroupKind{Group: id.Group, Kind: id.Kind})
-	if !served {
-		return errors.New("the API server does not serve its kind now")
-	}
-	kind, _ := s.cluster.Kind(gvk)
-	err := retryOnConflict(ctx, func() error {
-		live, err := s.cluster.Get(ctx, kind, id.Namespace, id.Name)
-		if err != nil || applyset.Owner(live) != s.Parent.SetID() {
-			return err
-		}
-		return s.cluster.RemoveLabel(ctx, kind, live, applyset.PartOfLabel, s.Parent.Manager("ordapply"))
-	})
-	return ignoreGone(err)
 }
 
 // list lists the members of one kind.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/parallel"
+	"github.com/ordapply/ordapply/kube"
 )
 
 // maxConcurrentMigrations bounds the concurrent requests of migrateMembers.
@@ -21,7 +22,8 @@ const maxConcurrentMigrations = 32
 // MigrateMembers makes manager the owner of the fields that another tool owned on the
 // members of its set. It runs before the parent is taken over: a run that is
 // killed in between leaves a set of the other tool with all its members, and
-// from then on ordapply knows the members by its own manager.
+// from then on ordapply knows the members by its own manager. The members are listed
+// on the parent at its next write: no revision contains them.
 func (s *Set) MigrateMembers(ctx context.Context, manager string) error {
 	if !s.otherTool {
 		return nil
@@ -41,6 +43,9 @@ func (s *Set) MigrateMembers(ctx context.Context, manager string) error {
 		}
 	})
 	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := s.addFormer(ids); err != nil {
 		return err
 	}
 	return s.migrateParent(ctx)
@@ -65,11 +70,17 @@ func (s *Set) migrateParent(ctx context.Context) error {
 	})
 }
 
+// inherited migrates the fields of the managers that made an object a member.
+func inherited(live *unstructured.Unstructured, manager string) applyset.OwnershipMigration {
+	members := applyset.MembershipManagers(live)
+	return kube.InheritFields(live, members, members, manager)
+}
+
 // migrateMember migrates the fields of one member, as long as it is a member.
 func (s *Set) migrateMember(ctx context.Context, live *unstructured.Unstructured, manager string) error {
 	kind, _ := s.cluster.Kind(live.GroupVersionKind())
 	for s.IsMember(live) && !s.Parent.HasMember(live) {
-		err := s.cluster.Migrate(ctx, kind, live, applyset.MembershipManagers(live), manager)
+		err := s.cluster.Migrate(ctx, kind, live, inherited(live, manager), manager)
 		if !apierrors.IsConflict(err) {
 			return ignoreGone(err)
 		}

@@ -44,7 +44,7 @@ func (s *Set) read(live *unstructured.Unstructured, takeOver bool) error {
 	if err != nil {
 		return fmt.Errorf("apply set: %w", err)
 	}
-	if live.GetLabels()[applyset.IDLabel] == "" && plainKind(parent.ID) {
+	if live.GetLabels()[applyset.IDLabel] == "" && plainKind(parent.ID) && s.damage != parentEdited {
 		return fmt.Errorf("%s exists and is not the parent of an apply set: give the set another name", parent.ID)
 	}
 	s.otherTool = live.GetLabels()[applyset.IDLabel] != "" && !isOurs(parent.Tooling) && s.damage != parentEdited

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/history"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -66,6 +67,15 @@ func (s *Set) manifest(next applyset.Parent) *unstructured.Unstructured {
 			annotations[NumberAnnotation] = strconv.Itoa(n)
 		}
 	}
+	if text := s.vouchers.Text(); text != "" {
+		annotations[history.VouchersAnnotation] = text
+	}
+	if text := s.former.text(); text != "" {
+		annotations[FormerAnnotation] = text
+	}
+	if text := takenText(s.taken); text != "" {
+		annotations[TakenFromAnnotation] = text
+	}
 	if next.ID.Namespace == "" && s.recordsNamespace != "" {
 		annotations[RecordsNamespaceAnnotation] = s.recordsNamespace
 	}
@@ -80,7 +90,7 @@ func (s *Set) manifest(next applyset.Parent) *unstructured.Unstructured {
 // recordWrite records the parent as the API server returned it.
 func (s *Set) recordWrite(next applyset.Parent, live *unstructured.Unstructured) {
 	s.Parent, s.live.exists, s.otherTool, s.missingGroupKinds = next, true, !isOurs(next.Tooling), false
-	s.damage, s.live.digest, s.live.version = undamaged, "", readVersionOf(live)
+	s.damage, s.live.digest, s.live.version, s.live.former, s.live.taken = undamaged, "", readVersionOf(live), s.former.text(), takenText(s.taken)
 	if isOurs(next.Tooling) {
 		s.live.digest, s.live.number = contentsDigest(next), s.nextNumber()
 	}
@@ -118,12 +128,19 @@ func added[T comparable](before, now []T) []T {
 }
 
 // Delete deletes the parent, with the version that it reads first as
-// precondition. The set must have no members left. No parent is no error.
+// precondition. A parent that is also used for something else is released instead: it
+// loses what makes it a parent. The set must have no members left. No parent is no error.
 func (s *Set) Delete(ctx context.Context) error {
 	err := retryOnConflict(ctx, func() error {
 		live, err := s.cluster.Get(ctx, s.kind, s.Parent.ID.Namespace, s.Parent.ID.Name)
 		if err != nil {
 			return err
+		}
+		if home := live.GetAnnotations()[RecordsNamespaceAnnotation]; home != s.recordsNamespace {
+			return fmt.Errorf("another run has moved its lock and its history to namespace %q in the meantime: run this again", home)
+		}
+		if s.isSharedParent(live) {
+			return s.releaseParent(ctx)
 		}
 		return s.cluster.Delete(ctx, s.kind, live, kube.DeleteOptions{Unchanged: true})
 	})

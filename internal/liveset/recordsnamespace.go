@@ -13,7 +13,8 @@ import (
 
 // The home of a set is the namespace of its Lease and its history. It is the
 // namespace of its parent; a cluster-scoped parent names it in an annotation,
-// which is written once, so that all runs on the set use the same Lease.
+// so that all runs on the set use the same Lease. The annotation is written once, and
+// replaced only when the home is gone.
 
 // RecordsNamespaceAnnotation is that annotation.
 const RecordsNamespaceAnnotation = "ordapply.dev/home"
@@ -39,11 +40,8 @@ func RecordsNamespace(ctx context.Context, cluster Cluster, gvk schema.GroupVers
 // conflict and only one succeeds. A create would do the same, but RBAC cannot
 // restrict create to a single name.
 func (s *Set) ClaimRecordsNamespace(ctx context.Context, home string) (string, error) {
-	claim := &unstructured.Unstructured{}
-	claim.SetGroupVersionKind(schema.GroupVersionKind{Group: s.Parent.ID.Group, Version: s.version, Kind: s.Parent.ID.Kind})
-	claim.SetName(s.Parent.ID.Name)
-	claim.SetAnnotations(map[string]string{RecordsNamespaceAnnotation: home})
-	options := kube.PatchOptions{Manager: s.Parent.Manager("ordapply") + "@" + home}
+	claim := s.claim(home)
+	options := kube.PatchOptions{Manager: s.homeManager(home)}
 	var live *unstructured.Unstructured
 	claimed := home
 	err := retryOnConflict(ctx, func() (err error) {
@@ -65,6 +63,47 @@ func (s *Set) ClaimRecordsNamespace(ctx context.Context, home string) (string, e
 	}
 	return claimed, nil
 }
+
+// ReplaceRecordsNamespace gives a set with a cluster-scoped parent another home, if it
+// still has the old one, and returns the home it has then. The old one must not exist
+// any more.
+func (s *Set) ReplaceRecordsNamespace(ctx context.Context, old, home string) (string, error) {
+	claimed := home
+	err := retryOnConflict(ctx, func() error {
+		live, err := s.cluster.Get(ctx, s.kind, "", s.Parent.ID.Name)
+		if err != nil {
+			return err
+		}
+		if now := live.GetAnnotations()[RecordsNamespaceAnnotation]; now != old {
+			claimed = now
+			return nil
+		}
+		claim := s.claim(home)
+		claim.SetResourceVersion(live.GetResourceVersion())
+		_, err = s.cluster.Apply(ctx, s.kind, claim, kube.PatchOptions{Manager: s.homeManager(home), Force: true})
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("write the parent of apply set %s: %w", s.Parent.ID, err)
+	}
+	s.recordsNamespace = claimed
+	return claimed, nil
+}
+
+// claim returns the parent with nothing but a home.
+func (s *Set) claim(home string) *unstructured.Unstructured {
+	claim := &unstructured.Unstructured{}
+	claim.SetGroupVersionKind(schema.GroupVersionKind{Group: s.Parent.ID.Group, Version: s.version, Kind: s.Parent.ID.Kind})
+	claim.SetName(s.Parent.ID.Name)
+	claim.SetAnnotations(map[string]string{RecordsNamespaceAnnotation: home})
+	return claim
+}
+
+// homeManager returns the field manager that claims a home.
+func (s *Set) homeManager(home string) string { return s.Parent.Manager("ordapply") + "@" + home }
+
+// Home returns the home that a cluster-scoped parent names; "" if it names none.
+func (s *Set) Home() string { return s.recordsNamespace }
 
 // claimError returns why a set got no home. Where its annotation exists and is
 // empty, another field manager owns it and no run can set it; the error says

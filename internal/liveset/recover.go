@@ -3,6 +3,7 @@ package liveset
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +24,8 @@ func (s *Set) RecoveryNote() string {
 		return fmt.Sprintf("the apply set has a history but no parent: %s was deleted, or a run was killed before writing it; the members were found by the history and their labels, and apply recreates the parent", s.Parent.ID)
 	case parentOutdated:
 		return fmt.Sprintf("%s, the parent of the apply set, is older than the newest revision: an old copy was restored, or a run was killed before updating it; the members were found by the history and their labels, and apply updates the parent", s.Parent.ID)
+	case recordsLost:
+		return fmt.Sprintf("the apply set has neither a parent nor a history: %s was deleted, as with its namespace; members were found by their labels, and apply recreates the parent", s.Parent.ID)
 	case parentEdited:
 		return fmt.Sprintf("%s, the parent of the apply set, was changed by something other than ordapply; the members were found by the history and their labels, and apply updates the parent", s.Parent.ID)
 	}
@@ -47,16 +50,18 @@ func (s *Set) Recover(ctx context.Context, records history.History) error {
 		return err
 	}
 	s.historyIndex = &stored
-	newest := stored.Newest()
-	since := 0
+	newest := stored.MinParentNumber()
+	since, mayBeForged := 0, false
 	switch {
 	case s.damage == parentEdited:
-	case newest == nil:
+	case newest == 0 && stored.Newest() == nil:
 		return nil
 	case !s.live.exists:
 		s.damage = parentDeleted
-	case s.live.digest != "" && s.live.number < newest.MinParentNumber():
+	case s.live.digest != "" && s.live.number < newest:
 		s.damage, since = parentOutdated, s.live.number
+		mayBeForged = stored.OnlyUnlisted(s.live.number)
+		s.live.number = newest // that of its next write
 	default:
 		return nil
 	}
@@ -64,15 +69,33 @@ func (s *Set) Recover(ctx context.Context, records history.History) error {
 	if err != nil {
 		return err
 	}
-	s.Parent = past.Parent
+	return s.recoverContents(ctx, past, mayBeForged)
+}
+
+// recoverContents adds the kinds and namespaces of a set to its parent. Those of revisions
+// that the parent does not know may be forged: they are added where members are found, and
+// nothing fails because of them alone.
+func (s *Set) recoverContents(ctx context.Context, past history.Contents, mayBeForged bool) error {
+	if !past.Unlisted {
+		s.Parent = past.Parent
+	}
 	probe := *s
 	probe.missingGroupKinds = true
-	if err := probe.searchMembers(ctx, nil); err == nil {
+	err := probe.searchMembers(ctx, nil)
+	if err == nil {
 		s.Parent = s.Parent.WithKindsAndNamespaces(probe.Parent.Kinds, probe.Parent.Namespaces)
-	} else if !past.Whole {
+		return nil
+	}
+	if !past.Whole && !mayBeForged {
 		return s.recoverError(err)
 	}
-	return nil
+	if !past.Unlisted {
+		return nil
+	}
+	probe.Parent = past.Parent
+	members, err := probe.Members(ctx)
+	s.Parent = s.Parent.WithMembers(slices.Collect(maps.Keys(members.Live)))
+	return err
 }
 
 // recoverError returns the error for a set whose members cannot all be found,

@@ -27,7 +27,7 @@ func (s *Set) searchMembers(ctx context.Context, resources []string) error {
 		}
 	}
 	s.Parent = s.Parent.WithMembers(nil) // sorts the kinds
-	members, err := s.Members(ctx)
+	members, err := s.Members(kube.Search(ctx))
 	if err == nil {
 		err = members.CheckListable("run this again")
 	}
@@ -37,6 +37,29 @@ func (s *Set) searchMembers(ctx context.Context, resources []string) error {
 	s.Parent.Kinds = []schema.GroupKind{}
 	s.Parent = s.Parent.WithMembers(slices.Collect(maps.Keys(members.Live))).WithMembers(members.PossibleMembers())
 	return nil
+}
+
+// FindLost looks for members of a set that has neither a parent nor a history, as after
+// its namespace was deleted: members that are cluster-scoped, or in another namespace,
+// live on. It sends one LIST by label for each kind, of metadata; what it finds becomes
+// the set's kinds and namespaces. For an account that may not list all kinds it does
+// nothing.
+func (s *Set) FindLost(ctx context.Context) {
+	everything := kube.Permission{Verb: "list", Resource: schema.GroupVersionResource{Group: "*", Version: "*", Resource: "*"}}
+	if all, err := s.cluster.Allowed(ctx, everything); err != nil || !all {
+		return
+	}
+	probe := *s
+	probe.missingGroupKinds, probe.Parent.Kinds = true, nil
+	for _, gvk := range s.cluster.StoredKinds() {
+		if gvk.Kind != "Event" && gvk.Kind != "Endpoints" { // Kubernetes makes these; listing Endpoints is deprecated
+			probe.Parent.Kinds = append(probe.Parent.Kinds, gvk.GroupKind())
+		}
+	}
+	found, _ := probe.Members(kube.Search(ctx))
+	if len(found.Live) > 0 {
+		s.damage, s.Parent = recordsLost, s.Parent.WithMembers(slices.Collect(maps.Keys(found.Live)))
+	}
 }
 
 func (s *Set) searchError(why error) error {

@@ -9,6 +9,7 @@
 package liveset
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/history"
+	"github.com/ordapply/ordapply/internal/inventory"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -29,9 +31,14 @@ type Cluster interface {
 	// StoredKinds lists the kinds whose objects may be listed and deleted,
 	// each in its newest version, sorted. It makes no request.
 	StoredKinds() []schema.GroupVersionKind
-	// RemoveLabel removes a label from an object; a conflict when its
-	// resourceVersion has changed since it was read.
-	RemoveLabel(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, label, manager string) error
+	// Allowed reports whether the account has a permission; "*" stands for every
+	// resource.
+	Allowed(context.Context, kube.Permission) (bool, error)
+	// Release makes an object a member of another set, or of none for "": it
+	// changes the label, removes the fingerprint, replaces managedFields, and
+	// returns the object; a conflict when its resourceVersion has changed
+	// since it was read.
+	Release(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, owner string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error)
 	// SetManagedFields replaces the managedFields of an object; a conflict
 	// when its resourceVersion has changed since it was read.
 	SetManagedFields(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, manager string) error
@@ -61,8 +68,12 @@ type Set struct {
 	// recordsNamespace is the namespace of the Lease and the history of a set with a
 	// cluster-scoped parent.
 	recordsNamespace string
-	revision         int            // the number for the next write of the parent; see numberAnnotation
-	historyIndex     *history.Index // as Recover read it
+	released         string // what Delete kept, for people
+	revision         int    // the number for the next write of the parent; see numberAnnotation
+	vouchers         history.Vouchers
+	former           formerMembers
+	taken            []inventory.Inventory // see TakenFromAnnotation
+	historyIndex     *history.Index        // as Recover read it
 	// absentKinds are the kinds that were proven to have no objects when the members
 	// were listed last.
 	absentKinds map[schema.GroupKind]bool
@@ -74,6 +85,8 @@ type liveParent struct {
 	version readVersion
 	digest  string // its digestAnnotation
 	number  int    // its numberAnnotation
+	former  string // its formerAnnotation
+	taken   string // its TakenFromAnnotation
 }
 
 // damage is what happened to a parent since ordapply wrote it; see Recover.
@@ -84,6 +97,7 @@ const (
 	parentDeleted         // by hand
 	parentEdited          // by something other than ordapply
 	parentOutdated        // it is older than the newest revision
+	recordsLost           // there is neither a parent nor a history, but members are left
 )
 
 // plainKind reports whether a parent's kind is also used for other things.
@@ -100,14 +114,28 @@ func (s *Set) Exists() bool { return s.live.exists }
 
 // Known reports whether the set has a parent on the cluster, or had one that
 // was deleted by hand.
-func (s *Set) Known() bool { return s.live.exists || s.damage == parentDeleted }
+func (s *Set) Known() bool {
+	return s.live.exists || s.damage == parentDeleted || s.damage == recordsLost
+}
 
 // IsOtherTool reports whether the set is of another tool.
 func (s *Set) IsOtherTool() bool { return s.otherTool }
 
+// ManagedBy returns the other tool that manages the set; "" for none.
+func (s *Set) ManagedBy() string {
+	if !s.otherTool {
+		return ""
+	}
+	return cmp.Or(s.Parent.Tooling, "another tool")
+}
+
 // HistoryIndex returns the metadata of the set's history as Recover read it; nil if it
 // did not.
 func (s *Set) HistoryIndex() *history.Index { return s.historyIndex }
+
+// Vouchers returns what the parent says of the set's revisions, as it was last read or
+// written.
+func (s *Set) Vouchers() history.Vouchers { return s.vouchers }
 
 // SetRevision sets the number of the revision whose run writes the set from now on.
 func (s *Set) SetRevision(number int) { s.revision = number }

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,6 +53,9 @@ type End struct {
 type Task struct {
 	Do      func(context.Context) (then func())
 	Started func()
+	// Completes is set for the rest of what an earlier task began: it is also done while the
+	// run stops, unless the run may no longer write.
+	Completes bool
 }
 
 // EndCause is what ended a run before its plan was complete.
@@ -66,8 +70,9 @@ const (
 	ByWaiting // it only waits, and is one pass of several, see Loop.OnePass
 )
 
-// shutdownGrace is how long requests in flight may take to finish once the run stops.
-const shutdownGrace = 10 * time.Second
+// ShutdownGrace is how long requests in flight, and what completes them, may take once the
+// run stops.
+const ShutdownGrace = 10 * time.Second
 
 // StartWorkers starts the workers, which wait for tasks from runLoop.
 func (l *Loop) StartWorkers(ctx context.Context, workers int) {
@@ -156,7 +161,10 @@ func RunTimeout(ctx context.Context, given time.Duration) time.Duration {
 // nextTask returns the next work and the channel to send it on; a nil channel
 // when there is none.
 func (l *Loop) nextTask() (chan<- Task, Task) {
-	if len(l.Queue) == 0 || l.Stopping {
+	if l.Stopping {
+		l.Queue = slices.DeleteFunc(l.Queue, func(t Task) bool { return !t.Completes || l.EndedBy == ByFence })
+	}
+	if len(l.Queue) == 0 {
 		return nil, Task{}
 	}
 	return l.tasks, l.Queue[0]
@@ -180,6 +188,10 @@ func (l *Loop) After(d time.Duration, fire func()) {
 	notify := l.notifier(l.Ctx())
 	time.AfterFunc(d, func() { notify(fire) })
 }
+
+// Poster returns a function that makes the loop call functions, from any goroutine, as long as
+// the run lasts.
+func (l *Loop) Poster() func(then func()) { return l.notifier(l.Ctx()) }
 
 // IsIdle reports whether no request is in flight or queued: the run waits.
 func (l *Loop) IsIdle() bool { return l.InFlight == 0 && len(l.Queue) == 0 }
@@ -214,13 +226,14 @@ func (l *Loop) notifier(ctx context.Context) func(then func()) {
 	}
 }
 
-// Stop lets requests in flight finish and starts no more.
+// Stop lets requests in flight finish and starts no more, except for tasks that complete
+// others.
 func (l *Loop) Stop(cause EndCause) {
 	if l.Stopping {
 		return
 	}
 	l.Stopping, l.EndedBy = true, cause
-	l.After(shutdownGrace, func() { l.Finished = true })
+	l.After(ShutdownGrace, func() { l.Finished = true })
 }
 
 // While a run waits it sends no requests, so an unreachable API server shows

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -151,8 +152,8 @@ func (c *counted) Delete(ctx context.Context, kind kube.Kind, live *unstructured
 	return c.attempt(ctx, live, "delete", func(ctx context.Context) error { return c.Cluster.Delete(ctx, kind, live, o) })
 }
 
-func (c *counted) Migrate(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {
-	return c.Cluster.Migrate(c.of(live, "migrate").in(ctx), kind, live, predecessors, manager)
+func (c *counted) Migrate(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, migration applyset.OwnershipMigration, manager string) error {
+	return c.Cluster.Migrate(c.of(live, "migrate").in(ctx), kind, live, migration, manager)
 }
 
 func (c *counted) Claim(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, fields *fieldpath.Set, manager string) (*unstructured.Unstructured, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
+	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -45,8 +46,25 @@ func Distance(a, b string) (letters int, close bool) {
 }
 
 // Edits returns the number of letters to insert, remove or replace between two
-// strings.
-func Edits(a, b string) int { return levenshtein.ComputeDistance(a, b) }
+// strings. Strings longer than limits.Name count as different in all letters, because the
+// time grows with the product of their lengths.
+func Edits(a, b string) int {
+	if longest := max(len(a), len(b)); longest > limits.Name {
+		return longest
+	}
+	return levenshtein.ComputeDistance(a, b)
+}
+
+// KindDistance returns how different a written kind is from a known one; close reports
+// whether it may be a misspelling of it. Only one of kind and group may be misspelled.
+func KindDistance(writtenGroup, writtenKind, knownGroup, knownKind string) (letters int, close bool) {
+	letters, close = Distance(strings.ToLower(writtenKind), strings.ToLower(knownKind))
+	if writtenGroup == knownGroup {
+		return letters, close
+	}
+	inGroup := Edits(writtenGroup, knownGroup)
+	return inGroup, letters == 0 && inGroup <= min(2, len(writtenGroup)/3)
+}
 
 // IDDistance returns how different two IDs are; close reports whether one may be a
 // mistake for the other: the same kind with a similar name, or the same name.

@@ -2,6 +2,7 @@ package nearest_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,4 +44,11 @@ func TestIDDistance(t *testing.T) {
 		_, close := nearest.IDDistance(web, c.other)
 		require.Equal(t, c.close, close, c.other)
 	}
+}
+
+// Comparing long names takes no time.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("a", 1<<20)
+	require.Empty(t, nearest.DidYouMean(long+"x", []string{long + "y"}))
+	require.Equal(t, "; did you mean web?", nearest.DidYouMean("wed", []string{long, "web"}))
 }

@@ -1,23 +1,15 @@
 package orderfile
 
 import (
-	"archive/tar"
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"path"
-	"path/filepath"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
-	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/limits"
+	"github.com/ordapply/ordapply/internal/yamltext"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -54,94 +46,88 @@ func (l *textList) UnmarshalJSON(data []byte) error {
 }
 
 // ReadCharts reads what a chart, and the subcharts in its charts folder, packed
-// or not, say about their order.
+// or not, say about their order. The chart itself may be packed, too.
 func ReadCharts(ctx context.Context, folder string) ([]ordering.Chart, error) {
-	files := map[string][]byte{} // content of Chart.yaml by its folder, "." for the chart itself
-	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		rel, err := filepath.Rel(folder, name)
-		if err != nil {
-			return err
-		}
-		return addChartFile(files, filepath.ToSlash(rel), func() ([]byte, error) { return abortable.ReadFile(ctx, name, "--chart") })
-	})
+	files, err := readChartFiles(ctx, folder)
 	if err != nil {
 		return nil, fmt.Errorf("read the chart: %w", err)
 	}
 	if files["."] == nil {
 		return nil, fmt.Errorf("read the chart: %s contains no Chart.yaml", folder)
 	}
-	return chartsIn(files, ".", "")
+	tree := chartTree{files: files, parsed: map[string]chartFile{}}
+	if err := tree.add(".", "", 1); err != nil {
+		return nil, err
+	}
+	return tree.charts, nil
 }
 
-// addChartFile stores a Chart.yaml, or those in a packed chart.
-func addChartFile(files map[string][]byte, name string, read func() ([]byte, error)) error {
-	packed := path.Base(path.Dir(name)) == "charts" && path.Ext(name) == ".tgz"
-	if path.Base(name) != "Chart.yaml" && !packed {
-		return nil
+// chartTree collects a chart and its subcharts, each before its own subcharts.
+type chartTree struct {
+	files  map[string][]byte    // content of Chart.yaml by its folder, "." for the chart itself
+	parsed map[string]chartFile // of files
+	charts []ordering.Chart
+}
+
+// add adds the chart in a folder and its subcharts. at is the path by which Helm names the
+// chart's resources; "" for the top-level chart, which has its own name.
+func (t *chartTree) add(folder, at string, depth int) error {
+	if depth > limits.ChartDepth {
+		return tooDeep(path.Join(folder, "Chart.yaml"))
 	}
-	data, err := read()
+	if len(t.charts) > limits.ChartCount {
+		return fmt.Errorf("the chart has more than %d subcharts: remove dependencies from its Chart.yaml files", limits.ChartCount)
+	}
+	file, err := t.parse(folder)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", path.Join(folder, "Chart.yaml"), err)
 	}
-	if !packed {
-		files[path.Dir(name)] = data
-		return nil
-	}
-	zipped, err := gzip.NewReader(bytes.NewReader(data))
+	at = cmp.Or(at, file.Name)
+	chart, err := file.chart(at)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", path.Join(folder, "Chart.yaml"), err)
 	}
-	archive := tar.NewReader(zipped)
-	for {
-		header, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
+	t.charts = append(t.charts, chart)
+	for _, d := range chart.Dependencies {
+		within := path.Join(folder, "charts", d.Name)
+		if t.files[within] == nil {
+			continue
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		within := path.Join(path.Dir(name), path.Clean("/"+header.Name))
-		if err := addChartFile(files, within, func() ([]byte, error) { return io.ReadAll(archive) }); err != nil {
+		if err := t.add(within, at+"/charts/"+d.Title(), depth+1); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
-// chartsIn returns the chart in a folder and its subcharts. at is the path by
-// which Helm names the chart's resources; "" for the top-level chart, which has
-// its own name.
-func chartsIn(files map[string][]byte, folder, at string) ([]ordering.Chart, error) {
-	var file chartFile
-	if err := yaml.Unmarshal(files[folder], &file); err != nil {
-		return nil, fmt.Errorf("%s: %w", path.Join(folder, "Chart.yaml"), err)
+// parse parses the Chart.yaml in a folder, once.
+func (t *chartTree) parse(folder string) (chartFile, error) {
+	file, parsed := t.parsed[folder]
+	if parsed {
+		return file, nil
 	}
-	at = cmp.Or(at, file.Name)
+	err := yamltext.Unmarshal(t.files[folder], &file)
+	t.parsed[folder] = file
+	return file, err
+}
+
+// chart returns what a Chart.yaml says about its order.
+func (f chartFile) chart(at string) (ordering.Chart, error) {
 	chart := ordering.Chart{Path: at}
-	if waits, ok := file.Annotations["helm.sh/depends-on/subcharts"]; ok {
+	if waits, ok := f.Annotations["helm.sh/depends-on/subcharts"]; ok {
 		text, err := json.Marshal(waits)
 		if err == nil {
 			err = (*textList)(&chart.DependsOn).UnmarshalJSON(text)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: annotation helm.sh/depends-on/subcharts: %v is not a list of names", path.Join(folder, "Chart.yaml"), waits)
+			return chart, fmt.Errorf("annotation helm.sh/depends-on/subcharts: %v is not a list of names", waits)
 		}
 	}
-	charts := []ordering.Chart{}
-	for _, d := range file.Dependencies {
-		dependency := ordering.Dependency{Name: d.Name, Alias: d.Alias, Tags: d.Tags, DependsOn: d.DependsOn}
-		chart.Dependencies = append(chart.Dependencies, dependency)
-		within := path.Join(folder, "charts", d.Name)
-		if files[within] == nil {
-			continue
+	for _, d := range f.Dependencies {
+		if d.Name == "." || d.Name == ".." || strings.Contains(d.Name, "/") {
+			return chart, fmt.Errorf("the name %q of a dependency is not a name: write the name of the chart, which is that of its folder in charts", d.Name)
 		}
-		below, err := chartsIn(files, within, at+"/charts/"+dependency.Title())
-		if err != nil {
-			return nil, err
-		}
-		charts = append(charts, below...)
+		chart.Dependencies = append(chart.Dependencies, ordering.Dependency{Name: d.Name, Alias: d.Alias, Tags: d.Tags, DependsOn: d.DependsOn})
 	}
-	return append([]ordering.Chart{chart}, charts...), nil
+	return chart, nil
 }

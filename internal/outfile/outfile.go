@@ -156,15 +156,20 @@ func (at destination) replace(mode fs.FileMode, text []byte) (err error) {
 			err = errors.Join(err, os.Remove(file.Name()))
 		}
 	}()
-	if at.info != nil {
-		mode = at.info.Mode().Perm()
-		keepOwner(file, at.info)
-	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close()); err != nil {
+	if err = fill(file, at.info, mode, text); err != nil {
 		return err
 	}
 	return os.Rename(file.Name(), at.path)
+}
+
+// fill writes and closes a file that will replace another; was is nil if there is none.
+func fill(file *os.File, was fs.FileInfo, mode fs.FileMode, text []byte) error {
+	if was != nil {
+		mode = was.Mode().Perm()
+		keepOwner(file, was)
+	}
+	_, err := file.Write(text)
+	return errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
 }
 
 // send writes to a device, FIFO or descriptor. Opening neither blocks nor
@@ -206,26 +211,4 @@ func sendTo(ctx context.Context, file *os.File, text []byte, until time.Time) er
 	defer context.AfterFunc(ctx, func() { _ = file.SetWriteDeadline(time.Now()) })()
 	_, err := file.Write(text)
 	return errors.Join(err, file.Close())
-}
-
-// WriteBelow writes a file of a folder, given by its slash-separated path, and creates the
-// folders it is in.
-func WriteBelow(ctx context.Context, dir, path string, mode fs.FileMode, text []byte) error {
-	name := filepath.Join(dir, filepath.FromSlash(path))
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	return Write(ctx, name, mode, text)
-}
-
-// RemoveBelow removes a file of a folder, and the folders that are empty without it.
-func RemoveBelow(dir, path string) error {
-	name := filepath.Join(dir, filepath.FromSlash(path))
-	if err := os.Remove(name); err != nil {
-		return err
-	}
-	for parent := filepath.Dir(name); parent != filepath.Clean(dir) && os.Remove(parent) == nil; {
-		parent = filepath.Dir(parent)
-	}
-	return nil
 }

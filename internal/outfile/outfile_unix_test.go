@@ -206,3 +206,35 @@ func TestAFileAppearsWhole(t *testing.T) {
 		}
 	}
 }
+
+// Below a folder no link is followed, whatever it points to, and an existing file keeps its
+// mode.
+func TestBelowAFolder(t *testing.T) {
+	dir, outside := filepath.Join(t.TempDir(), "deploy"), t.TempDir()
+	require.NoError(t, WriteBelow(dir, "layers/a.yaml", 0o644, []byte("one")))
+	require.NoError(t, os.Chmod(filepath.Join(dir, "layers", "a.yaml"), 0o640))
+	require.NoError(t, WriteBelow(dir, "layers/a.yaml", 0o644, []byte("two")))
+	require.Equal(t, "two", content(t, filepath.Join(dir, "layers", "a.yaml")))
+	require.Equal(t, fs.FileMode(0o640), mode(t, filepath.Join(dir, "layers", "a.yaml")))
+	left, err := os.ReadDir(filepath.Join(dir, "layers"))
+	require.NoError(t, err)
+	require.Len(t, left, 1, "no temporary file is left")
+	require.ErrorIs(t, CheckBelow(dir, "layers/b.yaml"), fs.ErrNotExist)
+
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "victim"), []byte("old"), 0o644))
+	require.NoError(t, os.Symlink(filepath.Join(outside, "victim"), filepath.Join(dir, "out")))
+	require.NoError(t, os.Symlink("layers/a.yaml", filepath.Join(dir, "within")))
+	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "folder")))
+	require.NoError(t, os.Symlink(filepath.Join(outside, "new"), filepath.Join(dir, "dangling")))
+	for name, link := range map[string]string{"out": "out", "within": "within", "folder/victim": "folder", "dangling": "dangling"} {
+		for _, err := range []error{WriteBelow(dir, name, 0o644, []byte("x")), RemoveBelow(dir, name), CheckBelow(dir, name)} {
+			require.ErrorContains(t, err, filepath.Join(dir, link)+" is a symbolic link", name)
+		}
+	}
+	require.Error(t, WriteBelow(dir, "../escaped", 0o644, []byte("x")))
+	require.Equal(t, "old", content(t, filepath.Join(outside, "victim")))
+	require.Equal(t, "two", content(t, filepath.Join(dir, "layers", "a.yaml")))
+
+	require.NoError(t, RemoveBelow(dir, "layers/a.yaml"))
+	require.NoDirExists(t, filepath.Join(dir, "layers"))
+}

@@ -21,7 +21,7 @@ import (
 // runs.
 func (o Owner) isPreviousManager(manager string, op metav1.ManagedFieldsOperationType) bool {
 	if op == metav1.ManagedFieldsOperationUpdate {
-		return kube.ClientSideManagers().Has(manager)
+		return kube.ClientSideManagers().Has(manager) && o.Adopt != AdoptNever
 	}
 	return manager != o.Manager && (applyset.IsManager(manager, o.Set) || slices.Contains(o.PreviousManagers, manager) || o.Adopt == AdoptAny && o.isOtherSetManager(manager))
 }
@@ -33,21 +33,22 @@ func (o Owner) isOtherSetManager(manager string) bool {
 	return ok && strings.HasPrefix(manager, base+":")
 }
 
-// HasPreviousManagerFields reports whether a live object has fields of a previous manager
-// to migrate. It is called for every answer, so it parses no more of
-// managedFields than necessary.
-func (o Owner) HasPreviousManagerFields(live *unstructured.Unstructured) bool {
-	candidate := len(o.otherSetManagers(live)) > 0
-	for w := range managedFieldsWriters(live) {
-		candidate = candidate || w.subresource == "" && o.isPreviousManager(w.manager, w.operation)
+// FormerSetManagers returns the field managers of sets that a live object is no member of:
+// it was released, or its label was removed. Their fields migrate to the run that applies
+// the object next. What a set keeps for itself is no member of any and stays with its set.
+func (o Owner) FormerSetManagers(live *unstructured.Unstructured) []string {
+	if live == nil || applyset.Record(live) != "" {
+		return nil
 	}
-	return candidate && o.migratedOwnership(live).Changes
-}
-
-// migratedOwnership returns the managedFields of a live object after the fields of
-// previous managers were migrated.
-func (o Owner) migratedOwnership(live *unstructured.Unstructured) applyset.OwnershipMigration {
-	return kube.InheritFields(live, o.PreviousManagersOf(live), applyset.MembershipManagers(live), o.Manager)
+	var former []string
+	base, _, _ := strings.Cut(o.Manager, ":")
+	for w := range applyset.Writers(live) {
+		ofSet := strings.HasPrefix(w.Manager, base+":") && w.Operation == metav1.ManagedFieldsOperationApply
+		if ofSet && w.Manager != o.Manager && !applyset.IsManager(w.Manager, applyset.Owner(live)) {
+			former = append(former, w.Manager)
+		}
+	}
+	return former
 }
 
 // otherSetManagers returns the field managers that made a live object a member of
@@ -62,7 +63,7 @@ func (o Owner) otherSetManagers(live *unstructured.Unstructured) []string {
 // PreviousManagersOf returns the managers whose fields of a live object are
 // migrated.
 func (o Owner) PreviousManagersOf(live *unstructured.Unstructured) []string {
-	owners := o.otherSetManagers(live)
+	owners := append(o.otherSetManagers(live), o.FormerSetManagers(live)...)
 	for _, entry := range live.GetManagedFields() {
 		if entry.Subresource == "" && o.isPreviousManager(entry.Manager, entry.Operation) {
 			owners = append(owners, entry.Manager)
@@ -71,20 +72,34 @@ func (o Owner) PreviousManagersOf(live *unstructured.Unstructured) []string {
 	return owners
 }
 
+// OwnFields returns the fields of a live object that this run's manager owns, and those that
+// are migrated to it.
+func (o Owner) OwnFields(live *unstructured.Unstructured) *fieldpath.Set {
+	return fieldset.OwnedBy(live, o.isOwnEntry(live))
+}
+
 // ForeignFields returns the fields of a live object that other managers own: not this run's,
 // and none whose fields are migrated to it.
 func (o Owner) ForeignFields(live *unstructured.Unstructured) *fieldpath.Set {
-	return fieldset.OwnedBy(live, func(e metav1.ManagedFieldsEntry) bool {
-		own := e.Manager == o.Manager && e.Operation == metav1.ManagedFieldsOperationApply || o.isPreviousManager(e.Manager, e.Operation)
-		return !own || e.Subresource != ""
-	})
+	isOwn := o.isOwnEntry(live)
+	return fieldset.OwnedBy(live, func(e metav1.ManagedFieldsEntry) bool { return !isOwn(e) })
+}
+
+// isOwnEntry returns a function that reports whether this run's manager owns the fields of an
+// entry of a live object's managedFields, or they are migrated to it.
+func (o Owner) isOwnEntry(live *unstructured.Unstructured) func(metav1.ManagedFieldsEntry) bool {
+	former := o.FormerSetManagers(live)
+	return func(e metav1.ManagedFieldsEntry) bool {
+		own := slices.Contains(former, e.Manager) || e.Manager == o.Manager && e.Operation == metav1.ManagedFieldsOperationApply || o.isPreviousManager(e.Manager, e.Operation)
+		return own && e.Subresource == ""
+	}
 }
 
 // ConflictsOnlyWithPrevious reports whether all conflicts are with previous managers, or
 // with the manager of another set whose members may be taken over: their
 // fields are migrated once instead of forced. A conflict about membership
-// itself counts only with AdoptAny.
-func (o Owner) ConflictsOnlyWithPrevious(err error) bool {
+// itself counts only with AdoptAny. former are the FormerSetManagers of the object.
+func (o Owner) ConflictsOnlyWithPrevious(err error, former []string) bool {
 	if kubeerr.IsMembershipConflict(err) && o.Adopt != AdoptAny {
 		return false
 	}
@@ -96,11 +111,24 @@ func (o Owner) ConflictsOnlyWithPrevious(err error) bool {
 		}
 	}
 	for _, c := range found {
-		if !owners[c.Manager] && !o.isPreviousManager(c.Manager, metav1.ManagedFieldsOperationUpdate) && !o.isPreviousManager(c.Manager, metav1.ManagedFieldsOperationApply) {
+		if !owners[c.Manager] && !slices.Contains(former, c.Manager) && !o.isPreviousManager(c.Manager, metav1.ManagedFieldsOperationUpdate) && !o.isPreviousManager(c.Manager, metav1.ManagedFieldsOperationApply) {
 			return false
 		}
 	}
 	return len(found) > 0
+}
+
+// MayTake reports whether all fields in conflict may be taken: those of previous managers,
+// and those that force may take. former are the FormerSetManagers of the object.
+func (o Owner) MayTake(err error, former []string) bool {
+	if kubeerr.IsMembershipConflict(err) {
+		return o.ConflictsOnlyWithPrevious(err, former)
+	}
+	found := kubeerr.Conflicts(err)
+	return len(found) > 0 && !slices.ContainsFunc(found, func(c kubeerr.Conflict) bool {
+		previous := o.isPreviousManager(c.Manager, metav1.ManagedFieldsOperationUpdate) || o.isPreviousManager(c.Manager, metav1.ManagedFieldsOperationApply)
+		return !previous && !slices.Contains(former, c.Manager) && !o.Force.From(c.Manager)
+	})
 }
 
 // MayForce reports whether force may resolve a conflict: never one about
@@ -110,15 +138,11 @@ func (o Owner) MayForce(err error) bool {
 	return conflicts && !slices.ContainsFunc(kubeerr.Conflicts(err), func(c kubeerr.Conflict) bool { return !o.Force.From(c.Manager) })
 }
 
-// Applied reports whether runs of this set, or without a set, have applied a
-// live object, as opposed to one that would be adopted.
+// Applied reports whether runs of this set, or without a set, have applied a live object, as
+// opposed to one that would be adopted: fields that were only taken over are no proof.
 func (o Owner) Applied(live *unstructured.Unstructured) bool {
-	base, _, _ := strings.Cut(o.Manager, ":")
 	owner := applyset.Owner(live)
-	return (owner == "" || owner == o.Set) && slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" &&
-			(entry.Manager == o.Manager || entry.Manager == base || applyset.IsManager(entry.Manager, o.Set))
-	})
+	return (owner == "" || owner == o.Set) && !o.adopts(live)
 }
 
 // ConflictsOnlyWithPlaceholder reports whether all fields in conflict belong to the

@@ -58,9 +58,30 @@ type Force struct {
 // From reports whether the fields of a manager may be taken over.
 func (f Force) From(manager string) bool { return f.All || slices.Contains(f.Managers, manager) }
 
+// AnswerError returns an error when an object, as the API server stored it, is no member of the
+// set although it was sent as one.
+func (m Membership) AnswerError(stored *unstructured.Unstructured) error {
+	if m.Set == "" || applyset.Owner(stored) == m.Set {
+		return nil
+	}
+	return fmt.Errorf("the API server stored it without the label %s: %s, so neither prune nor delete would find it: an admission webhook or policy removes the label; make it keep the label, then run this again", applyset.PartOfLabel, m.Set)
+}
+
+// RecordError returns an error for an object, live or in a manifest, that an apply set keeps
+// for itself and that therefore cannot be a member of one.
+func (m Membership) RecordError(obj *unstructured.Unstructured) error {
+	if what := applyset.Record(obj); m.Set != "" && what != "" {
+		return progress.WithCode(progress.CodeConflict, fmt.Errorf("it is %s and cannot be a member of one: give your resource another name, or remove it from the stream", what))
+	}
+	return nil
+}
+
 // MembershipError returns an error when a live object may not become a member; nil
 // when it may. named describes the set that owns the object.
 func (o Owner) MembershipError(live *unstructured.Unstructured, named func(set, namespace string) string) error {
+	if err := o.RecordError(live); err != nil {
+		return err
+	}
 	owner := applyset.Owner(live)
 	switch {
 	case o.Set == "" || owner == o.Set:

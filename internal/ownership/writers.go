@@ -1,12 +1,14 @@
 package ownership
 
 import (
-	"iter"
 	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/progress"
 )
 
 // WasCreatedBy reports whether a field manager applied an object before any
@@ -14,44 +16,50 @@ import (
 // second proves nothing. Writes to subresources follow the creation and do
 // not count.
 func WasCreatedBy(live *unstructured.Unstructured, manager string) bool {
-	var own *writer
+	var own *applyset.Writer
 	var others []time.Time
-	for w := range managedFieldsWriters(live) {
+	for w := range applyset.Writers(live) {
 		switch {
-		case w.subresource != "":
-		case w.manager != manager:
-			others = append(others, w.time)
-		case w.operation == metav1.ManagedFieldsOperationApply:
+		case w.Subresource != "":
+		case w.Manager != manager:
+			others = append(others, w.Time())
+		case w.Operation == metav1.ManagedFieldsOperationApply:
 			own = &w
 		}
 	}
-	return own != nil && !slices.ContainsFunc(others, func(other time.Time) bool { return !own.time.Before(other) })
+	return own != nil && !slices.ContainsFunc(others, func(other time.Time) bool { return !own.Time().Before(other) })
 }
 
-// writer is one entry of managedFields without its fields, which take long to
-// parse.
-type writer struct {
-	manager     string
-	operation   metav1.ManagedFieldsOperationType
-	subresource string
-	time        time.Time
+// OriginOf returns what a live object is before a run on a set writes it.
+func OriginOf(live *unstructured.Unstructured, set string) progress.Origin {
+	if applyset.Owner(live) == set {
+		return progress.Origin{Member: true, Former: progress.Former{UID: live.GetUID()}}
+	}
+	return progress.Origin{Adopted: true, Former: formerOf(live)}
 }
 
-// managedFieldsWriters iterates over the entries of an object's managedFields.
-func managedFieldsWriters(live *unstructured.Unstructured) iter.Seq[writer] {
-	entries, _, _ := unstructured.NestedFieldNoCopy(live.Object, "metadata", "managedFields")
-	list, _ := entries.([]any)
-	return func(yield func(writer) bool) {
-		for _, entry := range list {
-			fields, _ := entry.(map[string]any)
-			manager, _ := fields["manager"].(string)
-			operation, _ := fields["operation"].(string)
-			subresource, _ := fields["subresource"].(string)
-			written, _ := fields["time"].(string)
-			at, _ := time.Parse(time.RFC3339, written)
-			if !yield(writer{manager, metav1.ManagedFieldsOperationType(operation), subresource, at}) {
-				return
-			}
+// WrittenOnlyBy reports whether no field manager but those of a set wrote a live object.
+// Status does not count.
+func WrittenOnlyBy(live *unstructured.Unstructured, set string) bool {
+	for w := range applyset.Writers(live) {
+		if w.Subresource == "" && !applyset.IsManager(w.Manager, set) {
+			return false
 		}
 	}
+	return true
+}
+
+// formerOf returns what a live object is before a run adopts it.
+func formerOf(live *unstructured.Unstructured) progress.Former {
+	former := progress.Former{UID: live.GetUID(), Set: applyset.Owner(live)}
+	if former.Set != "" {
+		former.Managers = applyset.MembershipManagers(live)
+		return former
+	}
+	for w := range applyset.Writers(live) {
+		if w.Subresource == "" && !slices.Contains(former.Managers, w.Manager) {
+			former.Managers = append(former.Managers, w.Manager)
+		}
+	}
+	return former
 }

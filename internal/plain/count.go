@@ -2,6 +2,7 @@ package plain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,12 +11,16 @@ import (
 func Count(n int, noun string) string {
 	switch {
 	case n == 1:
-	case strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "s"):
+	case endsIn(noun, "s", "x", "ch", "sh"):
 		noun += "es"
-	case strings.HasSuffix(noun, "y") && !strings.HasSuffix(noun, "ey"):
+	case endsIn(noun, "y") && !endsIn(noun, "ay", "ey", "oy", "uy"):
 		noun = strings.TrimSuffix(noun, "y") + "ies"
 	default:
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)
+}
+
+func endsIn(word string, endings ...string) bool {
+	return slices.ContainsFunc(endings, func(ending string) bool { return strings.HasSuffix(word, ending) })
 }

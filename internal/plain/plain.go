@@ -1,6 +1,6 @@
 // Package plain prints text that includes parts from manifests, from a cluster
-// or from other programs. Such a part can neither start a line nor control the
-// terminal.
+// or from other programs. Such a part can neither start a line, nor control the
+// terminal, nor be a command of the system that runs a job and reads its log.
 //
 //	plain.Fprintf(w, "%s: %s\n", id, status) // one line, whatever status contains
 //	plain.Message(w, "error: ", err.Error()) // "error: first line", "  | second line"
@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 )
 
 // continued starts each line of a message after the first. No other output line
@@ -21,24 +22,25 @@ import (
 const continued = "  | "
 
 // Line returns text for use within a line: control characters, including tabs
-// and line breaks, and bidirectional controls become spaces.
+// and line breaks, bidirectional controls and invisible characters become spaces.
+// A command of a CI system is broken by a space.
 func Line(text string) string {
-	return strings.Map(func(r rune) rune {
+	return inert(strings.Map(func(r rune) rune {
 		if isHarmful(r) || r == '\t' {
 			return ' '
 		}
 		return r
-	}, text)
+	}, text))
 }
 
 // Lines returns text whose line breaks and tabs are kept, such as a diff.
 func Lines(text []byte) []byte {
-	return bytes.Map(func(r rune) rune {
+	return []byte(inert(strings.Map(func(r rune) rune {
 		if isHarmful(r) && r != '\n' {
 			return ' '
 		}
 		return r
-	}, text)
+	}, string(text))))
 }
 
 // WriteLines prints what write writes, as Lines returns it.
@@ -65,17 +67,22 @@ func WriteJSON(w io.Writer, value any, indent string) error {
 }
 
 // JSON escapes characters in a JSON document that encoding/json does not escape
-// and that control a terminal.
+// and that control a terminal, are invisible, or begin a command of a CI system.
 func JSON(document []byte) []byte {
+	document = inertJSON(document)
 	if bytes.IndexFunc(document, isEscaped) < 0 {
 		return document
 	}
 	var out bytes.Buffer
 	for _, r := range string(document) {
-		if isEscaped(r) {
-			fmt.Fprintf(&out, `\u%04x`, r)
-		} else {
+		switch {
+		case !isEscaped(r):
 			out.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
 		}
 	}
 	return out.Bytes()
@@ -83,25 +90,36 @@ func JSON(document []byte) []byte {
 
 func isEscaped(r rune) bool { return r >= 0x7f && isHarmful(r) }
 
-// isHarmful reports whether a character controls a terminal instead of being
-// shown.
+// isHarmful reports whether a character is not shown: it controls a terminal, or is invisible.
 func isHarmful(r rune) bool {
-	return unicode.Is(unicode.Cc, r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+	if r < 0x7f {
+		return r < ' ' && r != '\t'
+	}
+	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) || isInvisible(r)
+}
+
+// isInvisible reports whether a character has neither a shape nor a width, such as
+// ZERO WIDTH SPACE: two texts that differ would look the same.
+func isInvisible(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) &&
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
 // Fprintf is like fmt.Fprintf, but passes strings, errors and Stringers among
 // the arguments through Line, so that only the format breaks lines.
 func Fprintf(w io.Writer, format string, args ...any) (int, error) {
-	return fmt.Fprintf(w, format, harmless(args)...)
+	return io.WriteString(w, Sprintf(format, args...))
 }
 
 // Fprintln is like fmt.Fprintln, but prints one line, as Fprintf does.
 func Fprintln(w io.Writer, args ...any) (int, error) {
-	return fmt.Fprintln(w, harmless(args)...)
+	return io.WriteString(w, inert(fmt.Sprintln(harmless(args)...)))
 }
 
 // Sprintf is like fmt.Sprintf, with arguments as in Fprintf.
-func Sprintf(format string, args ...any) string { return fmt.Sprintf(format, harmless(args)...) }
+func Sprintf(format string, args ...any) string {
+	return inert(fmt.Sprintf(format, harmless(args)...))
+}
 
 // Message writes a text that may have several lines after a prefix. Lines after
 // the first are marked, so that none looks like one of ours. It ignores errors of w.

@@ -16,6 +16,7 @@ import (
 	"github.com/ordapply/ordapply/internal/planning"
 	"github.com/ordapply/ordapply/internal/planprint"
 	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // planFlags are the flags of plan.
@@ -23,6 +24,7 @@ type planFlags struct {
 	previewFlags
 	dryRun string
 	output string
+	size   int // of a comment
 	out    string
 }
 
@@ -44,6 +46,7 @@ no cluster, and shows only the waves.`,
 	f.register(cmd)
 	cmd.Flags().StringVar(&f.dryRun, "dry-run", "server", `"server": ask the cluster what would change; "client": plan without a cluster`)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", `"text"; "json": one document; or "markdown": a comment for a pull request`)
+	cmd.Flags().IntVar(&f.size, "comment-size", commentSize, "-o markdown: bytes that the comment has at most; GitHub takes 65,536 characters")
 	cmd.Flags().StringVar(&f.out, "out", "", "file to write the plan to, for ordapply apply --plan FILE")
 	return cmd
 }
@@ -51,6 +54,9 @@ no cluster, and shows only the waves.`,
 func (f *planFlags) run(cmd *cobra.Command) error {
 	if err := usage.OneOf("output", f.output, "text", "json", "markdown"); err != nil {
 		return err
+	}
+	if f.size < MinCommentSize {
+		return usage.Errorf("--comment-size=%d: write at least %d", f.size, MinCommentSize)
 	}
 	switch f.dryRun {
 	case "client":
@@ -75,7 +81,7 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	case "json":
 		err = p.writeJSON(cmd.OutOrStdout())
 	case "markdown":
-		err = p.writeMarkdown(cmd.OutOrStdout())
+		err = p.writeMarkdown(cmd.OutOrStdout(), f.size)
 	default:
 		plain.Fprintf(cmd.ErrOrStderr(), "planning for %s; nothing is written\n", p.target)
 		err = p.writeText(toTerminal(cmd))
@@ -101,11 +107,16 @@ func (f *planFlags) runOffline(cmd *cobra.Command) error {
 	if f.Prune {
 		plain.Fprintln(cmd.ErrOrStderr(), "note: only the cluster knows what --prune would delete: leave out --dry-run=client to see it")
 	}
+	return errors.Join(f.writeOffline(cmd, plan), plan.Err())
+}
+
+// writeOffline prints a plan that was made without a cluster.
+func (f *planFlags) writeOffline(cmd *cobra.Command, plan *ordering.Plan) error {
 	switch f.output {
 	case "json":
 		return planprint.JSON(cmd.OutOrStdout(), plan)
 	case "markdown":
-		return markdownWaves(cmd.OutOrStdout(), plan)
+		return markdownWaves(cmd.OutOrStdout(), plan, f.size)
 	}
 	return plan.WriteText(toTerminal(cmd))
 }

@@ -22,7 +22,7 @@ func StoredFlags() []string {
 	return []string{
 		"filename", "recursive", "selector", "order", "require-order", "namespace", // select the manifests
 		"frame", "hooks", "prerequisites", "prerequisite-kinds", "chart", "ordering", // determine their order
-		"applyset", "adopt", "take-over", "prune", "prune-namespaces", // belong to apply sets
+		"applyset", "adopt", "take-over", "prune", "prune-namespaces", "create-namespace", // belong to apply sets
 		"field-manager", "force-conflicts", "server-side", // control the apply
 	}
 }
@@ -122,15 +122,14 @@ func (file *File) RestoreFlags(cmd *cobra.Command) error {
 	return nil
 }
 
-// restoreFiles sets the -f arguments from the file, unless -k is given.
+// restoreFiles sets the -f arguments from the file, unless -k is given. It refuses URLs: the
+// author of the file would choose a server that apply connects to.
 func (file *File) restoreFiles(cmd *cobra.Command, flag *pflag.Flag, was []string) error {
 	if cmd.Flags().Lookup("kustomize").Changed {
 		return nil
 	}
-	for _, name := range was {
-		if !source.IsCompleteURL(name) {
-			return usage.Errorf("the plan was made from %s, and a plan file does not store possible credentials: name the source again with -f", name)
-		}
+	if i := slices.IndexFunc(was, source.IsURL); i >= 0 {
+		return usage.Errorf("the plan was made from %s, and a plan file cannot make apply fetch a URL: name all sources again with -f", was[i])
 	}
 	return setFlag(flag, was)
 }

@@ -3,107 +3,106 @@ package plandiff
 import (
 	"bytes"
 	"errors"
-	"html"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/preview"
 )
 
-// Marker is the first line of a plan in Markdown, by which a job finds the comment that
-// it wrote before.
-const Marker = "<!-- ordapply plan -->"
-
-// commentSize is how many bytes a plan in Markdown has at most: GitHub takes 65,536
-// characters in a comment.
-const commentSize = 60_000
-
-// writeMarkdown prints the preview as a comment for a pull request: a heading for each wave,
-// and below it each resource that would change, its diff folded. Text from the stream and
-// the cluster is either HTML in a code element or in a fenced block, so that it can
-// neither end its block nor mention people.
-func (p *previewed) writeMarkdown(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString(Marker + "\n")
-	b.WriteString(htmlLine("h3", "Plan for ", p.target.String()))
-	b.WriteString("<p>" + html.EscapeString(p.totals()) + "</p>\n\n")
-	wave, left := -2, 0
+// writeMarkdown prints the preview as a comment for a pull request: a line for each resource
+// that would change, with its diff folded below it.
+// The comment has at most size bytes.
+func (p *previewed) writeMarkdown(w io.Writer, size int) error {
+	out := comment{
+		size:  size,
+		head:  htmlLine("h3", "Plan for ", p.target.String()) + "<p>" + escaped(p.totals()) + "</p>\n\n",
+		notes: markdownNotes(p.plan),
+	}
 	for _, row := range p.preview.Rows {
 		if row.Action == preview.ActionUnchanged {
 			continue
 		}
-		text, err := markdownRow(row)
+		one, err := entryOf(row, p.waveTitle(row.Wave))
 		if err != nil {
 			return err
 		}
-		if row.Wave != wave {
-			text = htmlLine("h4", "", p.waveTitle(row.Wave)) + text
-		}
-		if b.Len()+len(text) > commentSize {
-			left++
-			continue
-		}
-		wave = row.Wave
-		b.WriteString(text)
+		out.entries = append(out.entries, one)
 	}
-	if left > 0 {
-		b.WriteString(htmlLine("p", "Not shown, because a comment has at most 65,536 characters: ", plain.Count(left, "resource")))
-	}
-	b.WriteString(p.markdownNotes(commentSize + 4_000 - b.Len()))
-	_, err := io.WriteString(w, b.String())
-	return err
+	out.entries = append(out.entries, hookEntries(p.plan)...)
+	return out.write(w)
 }
 
-// markdownNotes returns hooks and notes in a fenced block of at most size bytes.
-func (p *previewed) markdownNotes(size int) string {
-	var b strings.Builder
-	p.plan.WriteHooks(&b)
-	for _, s := range p.plan.Skipped {
-		plain.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
+// markdownWaves prints a plan that was made without a cluster, as a comment.
+func markdownWaves(w io.Writer, plan *ordering.Plan, size int) error {
+	out := comment{size: size, head: "<h3>Plan, without a cluster</h3>\n\n", notes: markdownNotes(plan)}
+	for wave := range plan.Waves {
+		for _, step := range plan.Steps {
+			if step.Wave == wave {
+				out.entries = append(out.entries, newEntry("", step.ID, step.Why, plan.WaveTitle(wave)))
+			}
+		}
 	}
-	for _, note := range p.plan.Notes {
-		plain.Fprintf(&b, "note: %s\n", note)
-	}
-	text := b.String()
-	if len(text) > size/2 {
-		text = strings.ToValidUTF8(text[:size/2], "") + " …\n"
-	}
-	return fenced("", text)
+	out.entries = append(out.entries, hookEntries(plan)...)
+	return out.write(w)
 }
 
-// markdownRow returns a resource with its folded details.
-func markdownRow(row preview.Row) (string, error) {
-	var text bytes.Buffer
+// newEntry returns the line of a resource; action is our own text. What grants permissions
+// or sees the requests of others is not among the resources of its wave.
+func newEntry(action string, id object.ID, why ordering.Reason, wave string) entry {
+	one := entry{id: id, heading: htmlLine("h4", "", plain.Clip(wave, textWidth))}
+	if action != "" {
+		one.summary = "<b>" + action + "</b> "
+	}
+	one.summary += code(nameOf(id))
+	if text := why.String(); text != "" {
+		one.summary += " " + code(plain.Clip(text, textWidth))
+	}
+	if one.first = grants(id); one.first {
+		one.heading = "<h4>Permissions, webhooks and CRDs</h4>\n\n"
+		one.summary += " " + code(plain.Clip(wave, textWidth))
+	}
+	return one
+}
+
+// grants reports whether a resource can give permissions to others, or see or change the
+// requests or resources of others.
+func grants(id object.ID) bool {
+	return slices.Contains([]string{"rbac.authorization.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io"}, id.Group)
+}
+
+// nameOf returns the name of a resource, which the API server may not have validated.
+func nameOf(id object.ID) string {
+	id.Group, id.Kind = plain.Clip(id.Group, textWidth), plain.Clip(id.Kind, textWidth)
+	id.Namespace, id.Name = plain.Clip(id.Namespace, textWidth), plain.Clip(id.Name, textWidth)
+	return id.String()
+}
+
+// entryOf returns a resource with its detail, error and diff.
+func entryOf(row preview.Row, wave string) (entry, error) {
+	one := newEntry(string(row.Action), row.ID, row.Why, wave)
 	pair, err := pairOf(row)
+	var diff bytes.Buffer
 	if err == nil && pair.live != pair.merged {
-		err = pair.writeUnified(&text)
+		err = pair.writeUnified(&diff)
 	}
 	if err != nil {
-		return "", err
+		return one, err
 	}
-	var details string
 	if row.Detail != "" {
-		details = htmlLine("p", "", row.Detail)
+		one.details = htmlLine("p", "", plain.Clip(row.Detail, textWidth))
 	}
 	if row.Err != nil {
-		details += fenced("", cause(row.Err).Error()+"\n")
+		one.details += fenced("", cause(row.Err).Error()+"\n")
+		one.open = row.Action == preview.ActionError
 	}
-	details += fenced("diff", string(plain.Lines(text.Bytes())))
-	summary := "<b>" + string(row.Action) + "</b> " + code(row.ID.String())
-	if why := row.Why.String(); why != "" {
-		summary += " " + code(why)
-	}
-	if details == "" {
-		return "<p>" + summary + "</p>\n\n", nil
-	}
-	open := ""
-	if row.Action == preview.ActionError {
-		open = " open"
-	}
-	return "<details" + open + "><summary>" + summary + "</summary>\n\n" + details + "</details>\n\n", nil
+	one.details += fenced("diff", diff.String())
+	one.size = diff.Len()
+	return one, nil
 }
 
 // cause returns the error of a row without the name of its resource.
@@ -114,39 +113,28 @@ func cause(err error) error {
 	return err
 }
 
-// markdownWaves prints a plan that was made without a cluster.
-func markdownWaves(w io.Writer, plan *ordering.Plan) error {
-	var text strings.Builder
-	if err := plan.WriteText(&text); err != nil {
-		return err
-	}
-	shown := text.String()
-	if len(shown) > commentSize {
-		shown = strings.ToValidUTF8(shown[:commentSize], "") + " …\n"
-	}
-	_, err := io.WriteString(w, Marker+"\n<h3>Plan, without a cluster</h3>\n\n"+fenced("", shown))
-	return err
-}
-
-// fenced returns text as a code block whose fence is longer than any in it; "" without text.
-func fenced(language, text string) string {
-	if text == "" {
-		return ""
-	}
-	longest, run := 2, 0
-	for _, r := range text {
-		if run++; r != '`' {
-			run = 0
+// hookEntries returns the hooks around a plan.
+func hookEntries(plan *ordering.Plan) []entry {
+	var out []entry
+	for _, hook := range plan.Hooks {
+		one := newEntry("hook", hook.ID, ordering.Reason{}, hook.Event+", "+plan.HookPlace(hook))
+		if !one.first {
+			one.heading = "<h4>Hooks</h4>\n\n"
+			one.summary += " " + code(hook.Event+", "+plan.HookPlace(hook))
 		}
-		longest = max(longest, run)
+		out = append(out, one)
 	}
-	fence := strings.Repeat("`", longest+1)
-	return fence + language + "\n" + string(plain.Lines([]byte(strings.TrimSuffix(text, "\n")))) + "\n" + fence + "\n\n"
+	return out
 }
 
-// htmlLine returns one HTML element with foreign text in a code element.
-func htmlLine(element, text, foreign string) string {
-	return "<" + element + ">" + text + code(foreign) + "</" + element + ">\n\n"
+// markdownNotes returns what a plan leaves out, and its notes.
+func markdownNotes(plan *ordering.Plan) string {
+	var b strings.Builder
+	for _, s := range plan.Skipped {
+		plain.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
+	}
+	for _, note := range plan.Notes {
+		plain.Fprintf(&b, "note: %s\n", note)
+	}
+	return b.String()
 }
-
-func code(text string) string { return "<code>" + html.EscapeString(plain.Line(text)) + "</code>" }

@@ -2,6 +2,7 @@ package plandiff
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -9,9 +10,11 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/external"
 	"github.com/ordapply/ordapply/internal/planning"
 	"github.com/ordapply/ordapply/internal/setflags"
 	"github.com/ordapply/ordapply/internal/source"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/preview"
 )
@@ -61,8 +64,8 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 	if p.target, err = connect.To(cmd.Context(), f.cluster); err != nil {
 		return nil, offerOffline(err)
 	}
-	if f.Set != "" {
-		p.target.Scope.Enforce = false // --namespace is the set's; members may be in other namespaces
+	if err := setflags.UseSet(cmd.Context(), p.target, f.Set); err != nil {
+		return nil, err
 	}
 	stream, plan, err := f.PlanStream(inputs, p.target.Scope, &options, p.target)
 	if err != nil {
@@ -73,16 +76,23 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 		return nil, err
 	}
 	p.plan.Notes = append(p.plan.Notes, p.target.UndiscoveredNotes(stream)...)
+	p.plan.Notes = append(p.plan.Notes, planning.UnknownKindNotes(p.target.Cluster, stream, p.plan, apply.DefaultKindTimeout)...)
+	p.plan.Notes = append(p.plan.Notes, external.AbsentNotes(cmd.Context(), kube.NewReadOnly(p.target.Cluster), p.plan)...)
 	applier := apply.Applier{
 		Cluster:        p.target.Cluster,
 		Manager:        f.fieldManager,
+		Namespace:      p.target.Scope.Namespace,
 		ForceConflicts: f.forceConflicts,
 		Health:         &health.Assessor{},
 	}
-	if p.preview, err = f.SetFlags.Preview(cmd.Context(), setflags.Job{Target: p.target, Stream: stream, Plan: p.plan}, applier, cmd.ErrOrStderr()); err == nil {
-		p.plan.Notes = append(p.plan.Notes, p.preview.Notes...)
+	if p.preview, err = f.SetFlags.Preview(cmd.Context(), setflags.Job{Target: p.target, Stream: stream, Plan: p.plan}, applier, cmd.ErrOrStderr()); err != nil {
+		return p, setflags.ExplainForbidden(err, p.target, f.Set)
 	}
-	return p, err
+	p.plan.Notes = append(p.plan.Notes, p.preview.Notes...)
+	if events := p.preview.HookEvents; events != nil {
+		p.plan.Hooks = slices.DeleteFunc(p.plan.Hooks, func(hook ordering.PlannedHook) bool { return !slices.Contains(events, hook.Event) })
+	}
+	return p, nil
 }
 
 // offerOffline adds a hint how to plan without a cluster.

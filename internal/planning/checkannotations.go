@@ -9,6 +9,7 @@ import (
 	"github.com/ordapply/ordapply/internal/annotations"
 	"github.com/ordapply/ordapply/internal/connect"
 	"github.com/ordapply/ordapply/internal/kindnames"
+	"github.com/ordapply/ordapply/internal/mutation"
 	"github.com/ordapply/ordapply/internal/stamp"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -31,11 +32,17 @@ func checkAnnotations(stream *apply.Stream) (faults []error, remarks []string) {
 			faults = append(faults, errors.New(annotationText(found, all, metas)))
 		}
 	}
+	for _, found := range annotations.CheckTools(metas) {
+		remarks = append(remarks, annotationText(found, all, metas))
+	}
 	hooked := metasOf(stream.Hooks)
 	for _, found := range annotations.CheckHooks(hooked) {
 		remarks = append(remarks, annotationText(found, stream.Hooks, hooked))
 	}
 	for _, hook := range stream.Hooks {
+		if mutation.Has(hook.Annotations) {
+			faults = append(faults, fmt.Errorf("%s%s: annotation %s is not supported on a hook: remove the annotation, or the hook annotation", hook.ID, at(hook.Source), mutation.Annotation))
+		}
 		if _, _, err := stamp.Read(hook.Annotations); err != nil {
 			faults = append(faults, fmt.Errorf("%s%s: %w", hook.ID, at(hook.Source), err))
 		}

@@ -9,11 +9,6 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// WaitAnnotation overrides what later resources wait for: "none" or "applied"
-// until the resource is applied, "ready" until it is ready. It takes precedence
-// over the layer's gate and --wait.
-const WaitAnnotation = "ordapply.dev/wait"
-
 // Gates sets the gates of the plan from the annotations of resources. ungated
 // reports whether the run does not wait for a resource after its PATCH.
 func Gates(plan *ordering.Plan, stream *apply.Stream, wait bool) (ungated func(object.ID) bool, err error) {
@@ -21,15 +16,15 @@ func Gates(plan *ordering.Plan, stream *apply.Stream, wait bool) (ungated func(o
 	var errs []error
 	for i := range plan.Steps {
 		s := &plan.Steps[i]
-		switch value, given := stream.Objects[s.ID].GetAnnotations()[WaitAnnotation]; {
+		switch value, given := stream.Objects[s.ID].GetAnnotations()[ordering.WaitAnnotation]; {
 		case !given:
 			held[s.ID] = wait
 		case value == "ready":
-			held[s.ID], s.Gate = true, ordering.Ready
+			held[s.ID], s.Gate, s.ReadyBy = true, ordering.Ready, s.Due
 		case value == "none" || value == "applied":
 			s.Gate = ordering.Applied
 		default:
-			errs = append(errs, fmt.Errorf("%s: annotation %s: %q: write none, applied or ready%s", s.ID, WaitAnnotation, value, at(s.Source)))
+			errs = append(errs, fmt.Errorf("%s: annotation %s: %q: write none, applied or ready%s", s.ID, ordering.WaitAnnotation, value, at(s.Source)))
 		}
 	}
 	return func(id object.ID) bool { return !held[id] }, errors.Join(errs...)

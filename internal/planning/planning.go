@@ -20,6 +20,10 @@ import (
 
 // PlanFlags control how the plan is built.
 type PlanFlags struct {
+	// SyncHooksAreSteps plans the hooks that Argo CD runs with the resources of a wave like
+	// these, for a command that numbers the waves anew.
+	SyncHooksAreSteps bool
+
 	frame             string
 	Hooks             string
 	prerequisites     bool
@@ -32,10 +36,10 @@ type PlanFlags struct {
 func (f *PlanFlags) Register(flags *pflag.FlagSet) {
 	f.flags = flags
 	flags.StringVar(&f.frame, "frame", "", "which order to use for a stream that has several: argocd, helm or none; the stamps of a SortOrder take precedence")
-	flags.StringVar(&f.Hooks, "hooks", "run", `what to do with Helm hooks: "run" them as Helm does, around the apply; "skip" or "refuse" them. Argo CD hooks that a sync does not create are refused unless skipped`)
+	flags.StringVar(&f.Hooks, "hooks", "run", `what to do with hooks: "run" them as Helm does, or as Argo CD does where its annotations define the order; "skip" or "refuse" them`)
 	flags.BoolVar(&f.prerequisites, "prerequisites", true, "apply CRDs and Namespaces before everything else, unless something else places them")
 	flags.StringSliceVar(&f.prerequisiteKinds, "prerequisite-kinds", nil, "further kinds to apply before everything else, such as StorageClass or Issuer.cert-manager.io")
-	flags.StringSliceVar(&f.charts, "chart", nil, "folder of the Helm chart that the stream was rendered from; preserves the order of its subcharts")
+	flags.StringSliceVar(&f.charts, "chart", nil, "folder of the Helm chart that the stream was rendered from, or its .tgz; preserves the order of its subcharts")
 }
 
 // options returns the options for package ordering. order is the file of

@@ -16,12 +16,17 @@ import (
 // order; nothing has been written then. It updates options from the stream's
 // annotations. t is nil without a cluster.
 func (f *PlanFlags) PlanStream(inputs []apply.Input, scope apply.Scope, options *ordering.Options, t *connect.Target) (*apply.Stream, *ordering.Plan, error) {
-	stream, err := apply.NewStream(MarkHooks(inputs, *options), scope)
+	inputs = MarkHooks(inputs, options)
+	if f.SyncHooksAreSteps {
+		inputs = withoutSyncHooks(inputs, *options)
+	}
+	stream, err := apply.NewStream(inputs, scope)
+	skipped, refused := f.LeaveOutArgoHooks(stream, *options)
 	faults, remarks := checkAnnotations(stream)
 	ordered, notes, switchErr := f.switches(stream, options)
 	wrongKinds, idleKinds := kindnames.Check(stream.Resources, *options, t.ServedKinds())
 	plan, planErr := stream.Plan(*options)
-	if err := errors.Join(err, errors.Join(faults...), switchErr, errors.Join(wrongKinds...), planErr, checkHooks(stream)); err != nil {
+	if err := errors.Join(err, errors.Join(faults...), switchErr, errors.Join(wrongKinds...), planErr, refused, checkHooks(stream, options.OrderSource)); err != nil {
 		return nil, nil, err
 	}
 	if err := f.checkAtomic(options.Stacks, ordered); err != nil {
@@ -31,6 +36,7 @@ func (f *PlanFlags) PlanStream(inputs []apply.Input, scope apply.Scope, options 
 		plan = plan.Unordered()
 	}
 	plan.Notes = slices.Concat(plan.Notes, notes, remarks, idleKinds)
+	plan.Skipped = slices.Concat(plan.Skipped, skipped)
 	planHooks(plan, stream)
 	return stream, plan, nil
 }

@@ -19,9 +19,12 @@ func ReadAll(cmd *cobra.Command, in *source.InputFlags, planning *PlanFlags, sco
 	if wrong == nil || len(inputs) == 0 || cmd.Context().Err() != nil {
 		return inputs, options, wrong
 	}
-	stream, err := apply.NewStream(MarkHooks(inputs, options), scope(cmd.Context()))
+	stream, err := apply.NewStream(MarkHooks(inputs, &options), scope(cmd.Context()))
 	faults, _ := checkAnnotations(stream)
-	_, unplanned := stream.Plan(options)
+	plan, unplanned := stream.Plan(options)
+	if plan != nil {
+		unplanned = plan.Err()
+	}
 	return nil, options, errors.Join(wrong, err, errors.Join(faults...), unplanned)
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/kinds"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -26,7 +27,7 @@ func UnknownKindNotes(cluster kube.Cluster, stream *apply.Stream, plan *ordering
 	for _, s := range plan.Steps {
 		provided[s.ID] = len(s.ProvidedBy) > 0
 	}
-	var kinds []string
+	var unknown []string
 	waiting := 0
 	for _, r := range stream.Resources {
 		gvk := schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
@@ -35,18 +36,22 @@ func UnknownKindNotes(cluster kube.Cluster, stream *apply.Stream, plan *ordering
 			continue
 		}
 		waiting++
-		if name := r.ID.GroupKind(); !slices.Contains(kinds, name) {
-			kinds = append(kinds, name)
+		name := r.ID.GroupKind()
+		if near := kinds.DidYouMean(cluster, gvk); near != "" {
+			name += " (" + strings.TrimPrefix(near, "; ") + ")"
+		}
+		if !slices.Contains(unknown, name) {
+			unknown = append(unknown, name)
 		}
 	}
 	if waiting == 0 {
 		return nil
 	}
-	slices.Sort(kinds)
+	slices.Sort(unknown)
 	whose := "their kinds"
 	if waiting == 1 {
 		whose = "its kind"
 	}
 	return []string{fmt.Sprintf("neither the cluster nor the stream defines %s: %s will wait up to %s for %s while others are applied; --kind-timeout=0 fails before anything is written",
-		strings.Join(kinds, ", "), plain.Count(waiting, "resource"), timeout, whose)}
+		strings.Join(unknown, ", "), plain.Count(waiting, "resource"), timeout, whose)}
 }

@@ -22,12 +22,17 @@ func (o *Offline) Vet(cmd *cobra.Command) ([]vet.Finding, error) {
 	if wrong != nil && (len(inputs) == 0 || cmd.Context().Err() != nil) {
 		return nil, wrong
 	}
-	stream, err := apply.NewStream(MarkHooks(inputs, options), o.Scope())
+	stream, err := apply.NewStream(MarkHooks(inputs, &options), o.Scope())
 	faults, unused := checkAnnotations(stream)
 	ordered, notes, switchErr := o.switches(stream, &options)
 	wrongKinds, idleKinds := kindnames.Check(stream.Resources, options, nil)
-	_, dropped := hooks.Read(stream.Hooks)
-	all := slices.Concat([]error{wrong, err, checkHooks(stream)}, faults, []error{switchErr, o.checkAtomic(options.Stacks, ordered)}, wrongKinds, dropped)
+	_, refused := o.LeaveOutArgoHooks(stream, options)
+	around, dropped := hooks.Read(stream.Hooks, options.OrderSource)
+	dropped = slices.DeleteFunc(dropped, func(err error) bool { return errors.Is(err, hooks.ErrNotRun) })
+	for _, hook := range slices.Concat(around.Of(hooks.PreInstall), around.Of(hooks.PreUpgrade), around.Of(hooks.PreSync)) {
+		options.Before = append(options.Before, hook.Resource)
+	}
+	all := slices.Concat([]error{wrong, err, refused, checkHooks(stream, options.OrderSource)}, faults, []error{switchErr, o.checkAtomic(options.Stacks, ordered)}, wrongKinds, dropped)
 	var problems, remarks []vet.Finding
 	for _, fault := range ordering.FlattenErrors(errors.Join(all...)) {
 		problems = append(problems, vet.Finding{Problem: true, Text: fault.Error()})

@@ -67,7 +67,7 @@ func explainHook(w io.Writer, p *ordering.Plan, id object.ID) error {
 	for _, h := range p.Hooks {
 		place[h.Event]++
 		if h.ID == id {
-			plain.Fprintf(&b, "  hook      %s, number %d of its event, weight %d%s\n", h.Event, place[h.Event], h.Weight, hookSource(h.Source))
+			plain.Fprintf(&b, "  hook      %s, number %d of its event, %s%s\n", h.Event, place[h.Event], p.HookPlace(h), hookSource(h.Source))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -85,7 +85,10 @@ func hookSource(source string) string {
 // describeGate describes what waits for the resource, and until when.
 func describeGate(p *ordering.Plan, s ordering.Step) string {
 	until := "it is ready"
-	if s.Gate == graph.Applied {
+	switch {
+	case s.AfterHooks:
+		until = "it is applied: it is ready after the hooks that set its caBundle, for which the run waits"
+	case s.Gate == graph.Applied:
 		until = "it is applied"
 	}
 	var who []string
@@ -132,8 +135,11 @@ func locatedFor(s ordering.Step, why graph.Reason) string {
 }
 
 func declaredOrInferred(n ordering.Need) string {
-	if n.Hard {
+	switch {
+	case n.Hard:
 		return " (declared)"
+	case n.Yields:
+		return " (inferred, yields when nothing moves)"
 	}
 	return " (inferred)"
 }

@@ -62,6 +62,7 @@ type jsonNeed struct {
 	jsonID
 	Gate     string `json:"gate"`
 	Declared bool   `json:"declared,omitempty"`
+	Yields   bool   `json:"yields,omitempty"`
 	jsonReason
 }
 
@@ -136,7 +137,7 @@ func stepInJSON(s ordering.Step) jsonStep {
 }
 
 func needInJSON(n ordering.Need) jsonNeed {
-	return jsonNeed{idInJSON(n.ID), n.Gate.String(), n.Hard, jsonReason(n.Why)}
+	return jsonNeed{idInJSON(n.ID), n.Gate.String(), n.Hard, n.Yields && !n.Hard, jsonReason(n.Why)}
 }
 
 func needsInJSON(needs []ordering.Need) []jsonNeed {

@@ -16,6 +16,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +28,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/internal/statusreader"
+	"github.com/ordapply/ordapply/internal/stillness"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -43,6 +45,7 @@ type Run struct {
 	IsWaiting func(step int) bool
 	Live      func(step int) *unstructured.Unstructured // the workload as last seen; nil when it is gone
 	OnProblem func(step int)                            // Problem has changed
+	OnPod     func(name, state string)                  // a Pod is in a state, see stillness.StateOfPod
 	Secrets   func() []string                           // the values that no message shows
 	Workloads map[string]int                            // number of steps that create Pods, by namespace
 }
@@ -74,9 +77,11 @@ type watch struct {
 
 // watchedPod is what is kept of a watched Pod.
 type watchedPod struct {
-	name    string
-	ready   bool
-	problem diagnose.PodProblem // set unless the Pod is ready
+	name     string
+	ready    bool
+	revision string              // of its workload; "" if unknown
+	kept     string              // why it is not replaced although that is an older one; "" if it is
+	problem  diagnose.PodProblem // set unless the Pod is ready
 }
 
 // check is the state of examining one workload's Pods.
@@ -167,7 +172,11 @@ func (w *Watcher) watchFor(c *check, key loop.WatchKey) *watch {
 		l = &watch{pods: map[types.UID]map[types.UID]watchedPod{}, events: map[types.UID]*unstructured.Unstructured{}}
 		w.watches[key] = l
 		l.end = w.loop.StartWatch(w.cluster, key, kube.Kind{Resource: key.Resource, Namespaced: true}, func(e loop.KeyedWatchEvent) {
-			l.handleWatchEvent(e.WatchEvent)
+			l.handleWatchEvent(e.WatchEvent, func(pod, state string) {
+				if w.isOfStep(l, pod) {
+					w.run.OnPod(pod, state)
+				}
+			})
 			if !e.Listed {
 				return
 			}
@@ -183,8 +192,13 @@ func (w *Watcher) watchFor(c *check, key loop.WatchKey) *watch {
 	return l
 }
 
+// isOfStep reports whether a Pod is named after a workload that is waited for.
+func (w *Watcher) isOfStep(l *watch, pod string) bool {
+	return slices.ContainsFunc(l.steps, func(i int) bool { return strings.HasPrefix(pod, w.checks[i].id.Name+"-") })
+}
+
 // handleWatchEvent handles a change of Pods or events.
-func (l *watch) handleWatchEvent(c kube.WatchEvent) {
+func (l *watch) handleWatchEvent(c kube.WatchEvent, onPod func(name, state string)) {
 	if c.Forbidden != nil {
 		return
 	}
@@ -196,6 +210,7 @@ func (l *watch) handleWatchEvent(c kube.WatchEvent) {
 	for _, obj := range c.Objects {
 		if obj.GetKind() == "Pod" {
 			l.recordPod(obj, c.Deleted)
+			onPod(obj.GetName(), stillness.StateOfPod(obj))
 		} else if c.Deleted {
 			delete(l.events, obj.GetUID())
 		} else {
@@ -217,7 +232,7 @@ func (l *watch) recordPod(pod *unstructured.Unstructured, deleted bool) {
 		l.pods[owner.UID] = map[types.UID]watchedPod{}
 	}
 	trouble, bad := diagnose.PodProblemFrom(pod, time.Time{})
-	l.pods[owner.UID][pod.GetUID()] = watchedPod{name: pod.GetName(), ready: !bad, problem: trouble}
+	l.pods[owner.UID][pod.GetUID()] = watchedPod{name: pod.GetName(), ready: !bad, revision: diagnose.RevisionOf(pod), problem: trouble}
 }
 
 // podsKey returns the watch for a step's Pods: only its own Pods where the
@@ -280,6 +295,9 @@ type problemReport struct {
 // starting.
 func (w *Watcher) worstProblemOf(c *check, live *unstructured.Unstructured, seen *watch) problemReport {
 	own := slices.Collect(maps.Values(seen.pods[c.owner]))
+	for i := range own {
+		own[i].kept = diagnose.OldRevision(live, own[i].name, own[i].revision)
+	}
 	if worst, found := worstProblem(own, c.reported.cause); found {
 		return worst
 	}
@@ -303,7 +321,7 @@ func worstProblem(pods []watchedPod, reported string) (problemReport, bool) {
 	}
 	worse := func(a, b watchedPod) int {
 		again := func(p watchedPod) int {
-			if p.problem.Cause == reported {
+			if p.problem.Cause+p.kept == reported {
 				return 0
 			}
 			return 1
@@ -321,7 +339,11 @@ func (p watchedPod) report() problemReport {
 	if t.Message != "" && !t.FromProgram {
 		text += ": " + t.Message
 	}
-	return problemReport{cause: t.Cause, backingOff: t.BackingOff, text: text + " (Pod " + p.name + ")"}
+	text += " (Pod " + p.name + ")"
+	if p.kept != "" {
+		text += "; " + p.kept
+	}
+	return problemReport{cause: t.Cause + p.kept, backingOff: t.BackingOff, text: text}
 }
 
 // replicaFailure returns why a workload's controller may not create Pods; ""
@@ -351,6 +373,9 @@ func (w *Watcher) record(c *check, seen problemReport) bool {
 	last.text = w.hideSecrets(seen.text)
 	return true
 }
+
+// ForgetSecrets makes the watcher ask for the run's secrets again.
+func (w *Watcher) ForgetSecrets() { w.secrets = nil }
 
 // hideSecrets replaces the values of the stream's Secrets in a text.
 func (w *Watcher) hideSecrets(text string) string {

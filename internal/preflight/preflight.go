@@ -7,17 +7,13 @@ package preflight
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/crdcheck"
-	"github.com/ordapply/ordapply/internal/desired"
 	"github.com/ordapply/ordapply/internal/kinds"
+	"github.com/ordapply/ordapply/internal/nativecheck"
 	"github.com/ordapply/ordapply/internal/ownership"
-	"github.com/ordapply/ordapply/internal/references"
 	"github.com/ordapply/ordapply/internal/snapshot"
 	"github.com/ordapply/ordapply/internal/stream"
 	"github.com/ordapply/ordapply/kube"
@@ -41,11 +37,11 @@ type Checks struct {
 func (c Checks) Each(ctx context.Context, hasEnded func(step int) bool, fail func(step int, err error)) {
 	named := ownership.NameSets(ctx, c.Cluster)
 	for i, read := range c.Reads {
-		if err := c.Reader.MembershipError(read, named); err != nil {
+		if err := c.Reader.MembershipError(i, read, named); err != nil {
 			fail(i, err)
 		}
 	}
-	for _, check := range []func(i int) error{c.base64Error, c.unknownKindError, c.customResourceErrors()} {
+	for _, check := range []func(i int) error{c.refusal, c.recordError, c.malformedError, c.unknownKindError, c.Reader.RejectedByCRDs(c.Plan, c.Reads)} {
 		for i := range c.Plan.Steps {
 			if hasEnded(i) {
 				continue
@@ -64,12 +60,11 @@ func (c Checks) WithoutReads(objects map[object.ID]*unstructured.Unstructured) e
 	}
 	var errs []error
 	for i, s := range c.Plan.Steps {
-		err := c.base64Error(i)
-		if err == nil {
-			err = c.unknownKindError(i)
-		}
-		if err != nil {
-			errs = append(errs, &progress.Error{Wave: c.Plan.WaveTitle(s.Wave), Op: progress.OpApply, ID: s.ID, Err: err})
+		for _, check := range []func(i int) error{c.refusal, c.malformedError, c.unknownKindError} {
+			if err := check(i); err != nil {
+				errs = append(errs, &progress.Error{Wave: c.Plan.WaveTitle(s.Wave), Op: progress.OpApply, ID: s.ID, Err: err})
+				break
+			}
 		}
 	}
 	return errors.Join(errs...)
@@ -82,52 +77,35 @@ func (c Checks) isServed(i int) bool {
 	return served
 }
 
-// base64Error returns an error for an object that the API server cannot decode.
-func (c Checks) base64Error(i int) error { return desired.CheckBase64(c.manifest(i)) }
+// refusal returns the error of a step that the plan knows to be refused.
+func (c Checks) refusal(i int) error { return c.Plan.Steps[i].Refused }
+
+// recordError returns an error for the manifest of an object that an apply set keeps for itself,
+// such as one exported from a cluster.
+func (c Checks) recordError(i int) error { return c.Reader.Owner.RecordError(c.manifest(i)) }
+
+// malformedError returns an error for an object that the API server cannot take.
+func (c Checks) malformedError(i int) error {
+	return nativecheck.Check(c.Plan.Steps[i].ID, c.manifest(i).Object)
+}
 
 // unknownKindError returns an error for a step whose kind cannot appear later.
 func (c Checks) unknownKindError(i int) error {
-	gvk := c.manifest(i).GroupVersionKind()
-	if c.isServed(i) || c.mayAppear(i, gvk) {
+	if c.isServed(i) || c.MayAppear(i) {
 		return nil
 	}
-	return kinds.Unserved(c.Cluster, gvk, 0)
+	return kinds.Unserved(c.Cluster, c.manifest(i).GroupVersionKind(), "")
 }
 
-// mayAppear reports whether a kind that is not served may be served later in
-// the run: the stream defines it, its API server may answer by then, or an
+// MayAppear reports whether the kind of a step, which is not served, may be served later
+// in the run: the stream defines it, its API server may answer by then, or an
 // operator may install it during the wait.
-func (c Checks) mayAppear(i int, gvk schema.GroupVersionKind) bool {
-	s := c.Plan.Steps[i]
+func (c Checks) MayAppear(i int) bool {
+	s, gvk := c.Plan.Steps[i], c.manifest(i).GroupVersionKind()
 	if len(s.ProvidedBy) > 0 || c.Cluster.Unreadable(gvk.GroupVersion()) != nil {
 		return true
 	}
 	own, _ := stream.OwnTimeout(c.manifest(i))
 	waits := c.KindTimeout > 0 || own > 0 || s.Timeout > 0
 	return !object.IsNative(gvk.Group) && (waits || c.DryRun)
-}
-
-// customResourceErrors returns a check for custom resources that the stream's own
-// CustomResourceDefinitions reject. Where the kind is already served the API server
-// decides: it tolerates unchanged invalid fields of existing objects, and webhooks may
-// change what is sent.
-func (c Checks) customResourceErrors() func(i int) error {
-	awaits := make([]bool, len(c.Plan.Steps)) // the stream defines its kind, and the cluster does not serve it yet
-	for i := range awaits {
-		awaits[i] = !c.isServed(i) && c.Reader.Bodies.Defines(c.manifest(i).GroupVersionKind())
-	}
-	if !slices.Contains(awaits, true) {
-		return func(int) error { return nil }
-	}
-	var resources []references.Resource
-	for _, m := range c.Reader.Manifests {
-		resources = append(resources, references.Resource{Meta: kube.Meta(m), Object: m.Object})
-	}
-	rejected := crdcheck.Rejected(references.NewIndex(resources, nil))
-	return func(i int) error {
-		if awaits[i] {
-			return rejected[c.Plan.Steps[i].ID]
-		}
-		return nil
-	}
 }

@@ -11,12 +11,16 @@ import (
 	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // HookPermissions returns the permissions for the hooks of an apply, or of a
 // rollback, and of additional events.
-func HookPermissions(stream *apply.Stream, kinds kube.Kinds, diagnosis, rollback bool, more ...hooks.Event) kube.Permissions {
-	all, _ := hooks.Read(stream.Hooks)
+func HookPermissions(stream *apply.Stream, source ordering.OrderSource, kinds kube.Kinds, diagnosis, rollback bool, more ...hooks.Event) kube.Permissions {
+	all, _ := hooks.Read(stream.Hooks, source)
+	if all.AreArgo() {
+		return hookrun.Permissions(all, kinds, diagnosis, append(more, hooks.OfSync()...)...)
+	}
 	events := append(more, hooks.PreInstall, hooks.PostInstall, hooks.PreUpgrade, hooks.PostUpgrade)
 	if rollback {
 		events = append(more, hooks.PreRollback, hooks.PostRollback)

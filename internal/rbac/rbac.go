@@ -26,7 +26,6 @@ import (
 	"github.com/ordapply/ordapply/internal/setflags"
 	"github.com/ordapply/ordapply/internal/source"
 	"github.com/ordapply/ordapply/kube"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 // rbacFlags are the flags of rbac.
@@ -39,6 +38,7 @@ type rbacFlags struct {
 	cluster   *genericclioptions.ConfigFlags
 	name      string
 	diagnosis bool
+	newSpace  bool // --create-namespace
 }
 
 // NewCommand returns the command rbac.
@@ -66,6 +66,7 @@ cluster, else from a built-in table.`,
 	setflags.AddClusterFlags(flags, f.cluster)
 	flags.StringVar(&f.name, "name", "ordapply", "name of the Roles and their bindings")
 	f.rbacSetFlags.register(flags)
+	flags.BoolVar(&f.newSpace, "create-namespace", false, "also allow creating the namespace of -n")
 	flags.BoolVar(&f.diagnosis, "diagnosis", true, "also allow diagnosing why a resource did not become ready")
 	return cmd
 }
@@ -89,7 +90,7 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 	}
 	rules := rulesByNamespace(needed)
 	var out strings.Builder
-	for _, line := range slices.Concat(f.notes(w.plan, rules), notes, guess.notes()) {
+	for _, line := range slices.Concat(f.notes(w, rules), wide(rules), notes, guess.notes()) {
 		plain.Fprintln(&out, "#", line)
 	}
 	if subject == "" {
@@ -111,6 +112,9 @@ func (f *rbacFlags) load(cmd *cobra.Command, guess kube.Kinds) (w rbacRequest, e
 	w.kinds = kube.Kinds(kube.OwnKinds).Or(guess)
 	switch t, err := connect.To(cmd.Context(), f.cluster); {
 	case err == nil:
+		if err := setflags.UseSet(cmd.Context(), t, f.set); err != nil {
+			return w, err
+		}
 		w.target, w.scope, w.kinds = t, t.Scope, kube.KindsOf(t.Cluster).Or(w.kinds)
 	case cmd.Context().Err() != nil:
 		return w, err
@@ -137,13 +141,16 @@ func (f *rbacFlags) permissions(ctx context.Context, w rbacRequest) (kube.Permis
 	}
 	applier := apply.Applier{Health: assessor, NoDiagnosis: !f.diagnosis, SkipWait: ungated}
 	all := applier.Permissions(w.plan, w.stream.Objects, w.kinds)
-	all.Add(HookPermissions(w.stream, w.kinds, f.diagnosis, false))
+	all.Add(HookPermissions(w.stream, w.plan.OrderSource, w.kinds, f.diagnosis, false))
 	if f.remove {
 		all.Add(access.RemovalPermissions(w.stream.Objects, w.kinds))
-		all.Add(HookPermissions(w.stream, w.kinds, f.diagnosis, false, hooks.PreDelete, hooks.PostDelete))
+		all.Add(HookPermissions(w.stream, w.plan.OrderSource, w.kinds, f.diagnosis, false, hooks.PreDelete, hooks.PostDelete))
+	}
+	if f.newSpace {
+		all.Add(apply.NamespacePermissions(w.namespace()))
 	}
 	if f.set != "" {
-		all.Add(HookPermissions(w.stream, w.kinds, f.diagnosis, true))
+		all.Add(HookPermissions(w.stream, w.plan.OrderSource, w.kinds, f.diagnosis, true))
 	}
 	all = byKind(all)
 	if f.set == "" {
@@ -159,15 +166,18 @@ func (f *rbacFlags) permissions(ctx context.Context, w rbacRequest) (kube.Permis
 }
 
 // notes returns what else the user should know about the Roles.
-func (f *rbacFlags) notes(plan *ordering.Plan, rules map[string][]rule) []string {
+func (f *rbacFlags) notes(w rbacRequest, rules map[string][]rule) []string {
 	lines := []string{"The permissions that ordapply apply needs for these manifests, and no others."}
 	var first []string
 	var granting []string
-	for _, s := range plan.Steps {
+	if f.newSpace && rules[w.namespace()] != nil {
+		first = append(first, w.namespace())
+	}
+	for _, s := range w.plan.Steps {
 		switch {
-		case s.ID.GroupKind() == "Namespace" && rules[s.ID.Name] != nil:
+		case s.ID.GroupKind() == "Namespace" && rules[s.ID.Name] != nil && !slices.Contains(first, s.ID.Name):
 			first = append(first, s.ID.Name)
-		case s.ID.Group == "rbac.authorization.k8s.io":
+		case s.ID.Group == rbacGroup:
 			granting = append(granting, s.ID.String())
 		}
 	}

@@ -57,27 +57,31 @@ func (f *rbacSetFlags) setPermissions(ctx context.Context, w rbacRequest, applie
 	if err != nil {
 		return all, nil, err
 	}
-	home := w.scope.Namespace
-	if w.target != nil {
-		home = w.target.RecordsNamespace
-	}
+	home := w.namespace()
 	all.Add(state.Permissions(parent, kind, home, false))
+	all.Add(state.ValuesPermissions(parent, home, slices.Collect(maps.Keys(w.stream.Objects))))
 	if f.remove {
 		all.Add(state.SetDeletionPermissions(parent, kind, home))
 	}
 	promise := w.servedSetKinds(ctx, parent, kind).WithMembers(slices.Collect(maps.Keys(w.stream.Objects)))
+	var notes []string
 	if f.takeOver {
+		more, remarks := f.recordPermissions(ctx, w, parent, kind, home)
+		all.Add(more)
+		notes = append(notes, remarks...)
 		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "patch"))
 	}
 	if f.onFailure {
 		all.Add(byKind(CreationPermissions(w.stream.Objects, w.kinds)))
 	}
-	revisions, notes, err := f.revisions(ctx, w, parent, home)
+	revisions, remarks, err := f.revisions(ctx, w, parent, kind, home)
 	if err != nil {
 		return all, nil, err
 	}
+	notes = append(notes, remarks...)
 	for _, r := range revisions {
 		all.Add(byKind(applier.Permissions(r.Plan, r.Objects(), kube.StreamKinds(r.Objects()).Or(w.kinds))))
+		all.Add(state.ValuesPermissions(parent, home, slices.Collect(maps.Keys(r.Objects()))))
 		promise = promise.WithMembers(slices.Collect(maps.Keys(r.Objects())))
 	}
 	if f.prune || f.remove || f.rollback { // a deletion also removes the label from kept objects, with PATCH as apply set it
@@ -89,16 +93,33 @@ func (f *rbacSetFlags) setPermissions(ctx context.Context, w rbacRequest, applie
 	return all, notes, nil
 }
 
+// recordPermissions returns the permissions for taking over what other tools recorded of the
+// stream's objects in the cluster.
+func (f *rbacSetFlags) recordPermissions(ctx context.Context, w rbacRequest, parent object.ID, kind kube.Kind, home string) (kube.Permissions, []string) {
+	if w.target == nil {
+		return kube.Permissions{}, []string{"A take-over reads what another tool recorded: without a cluster, no Role allows that."}
+	}
+	run := state.Run{
+		SetRef: state.SetRef{Cluster: w.target.Cluster, Parent: parent, Kind: kind.Resource.GroupVersion().WithKind(parent.Kind), Namespace: home},
+		Plan:   w.plan, Stream: w.stream, TakeOver: true, Prune: f.prune,
+	}
+	return run.TakeOverPermissions(ctx, w.kinds), nil
+}
+
 // revisions returns the revisions to which a rollback may go: all, or with
 // --rollback-on-failure alone the deployed one.
-func (f *rbacSetFlags) revisions(ctx context.Context, w rbacRequest, parent object.ID, home string) ([]*state.Revision, []string, error) {
+func (f *rbacSetFlags) revisions(ctx context.Context, w rbacRequest, parent object.ID, kind kube.Kind, home string) ([]*state.Revision, []string, error) {
 	switch {
 	case !f.onFailure && !f.rollback:
 		return nil, nil, nil
 	case w.target == nil:
 		return nil, []string{"A rollback applies a revision of the apply set: without a cluster, no Role allows kinds that only a revision contains."}, nil
 	}
-	history := state.History{Cluster: w.target.Cluster, Parent: applyset.Parent{ID: parent}, Namespace: home}
+	set, err := state.Open(ctx, w.target.Cluster, kind.Resource.GroupVersion().WithKind(parent.Kind), parent, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	history := state.History{Cluster: w.target.Cluster, Parent: applyset.Parent{ID: parent}, Namespace: home, Vouchers: set.Vouchers()}
 	if !f.rollback {
 		r, err := history.Last(ctx, state.Deployed)
 		if r == nil || err != nil {

@@ -28,6 +28,14 @@ type rbacRequest struct {
 	scope  apply.Scope
 }
 
+// namespace returns the namespace of -n, where the records of a set are.
+func (w rbacRequest) namespace() string {
+	if w.target != nil && w.target.RecordsNamespace != "" {
+		return w.target.RecordsNamespace
+	}
+	return w.scope.Namespace
+}
+
 // parent returns a set's parent; without a cluster it must be a Secret or
 // ConfigMap.
 func (w rbacRequest) parent(ctx context.Context, text string) (object.ID, kube.Kind, error) {

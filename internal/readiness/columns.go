@@ -12,10 +12,11 @@ import (
 )
 
 // Where no rule knows a kind, the printer columns of its
-// CustomResourceDefinition name the status fields that matter to people. The
+// CustomResourceDefinition name the status fields that matter to people, and its
+// schema says whether there is a status to wait for. The
 // CustomResourceDefinitions of the stream are known. For any other kind the
-// CustomResourceDefinition is read once, when the first status of the kind is
-// judged; if that fails, the status is judged without it.
+// CustomResourceDefinition is read once, when the first object of the kind is
+// judged; if that fails, the object is judged without it.
 
 // Columns reads printer columns, and teaches them to an Assessor.
 type Columns struct {
@@ -45,7 +46,7 @@ func (c *Columns) Await(step int, kind kube.Kind, live *unstructured.Unstructure
 	read := c.reads[name]
 	if read == nil {
 		definition, served := kube.KindsOf(c.cluster)(kube.DefiningKinds()[0])
-		if !served || !c.health.MissesColumns(live, given) {
+		if !served || !c.health.MissesDefinition(live, given, kind.HasStatus) {
 			return false
 		}
 		read = &columnRead{}

@@ -43,12 +43,15 @@ func IdentityOf(live *unstructured.Unstructured) Identity {
 // its status.
 type Applied struct {
 	Manifest    *unstructured.Unstructured
-	HasStatus   bool      // its kind has a status that a controller may write
+	HasStatus   bool      // its kind has the status subresource
 	At          time.Time // when it was applied
 	StatusSince time.Time // since when it could have had a status
 	IsNew       bool      // this run created the object, judging by its age and earlier reads
 	SpecChanged bool      // this run changed the spec of an existing object
 	patchStatus any       // the status in the answer to the PATCH, which may describe the spec before
+	before      any       // what a failure that is older than the run is recognized by
+	mostReady   int64     // the highest count of what is ready; -1: none was seen
+	progressAt  time.Time // when that was last exceeded
 }
 
 // Start records that the object was applied now. An object without a status could have had
@@ -56,6 +59,7 @@ type Applied struct {
 // no workload that may be its controller.
 func (a *Applied) Start(live *unstructured.Unstructured, existed bool) {
 	a.At = time.Now()
+	a.before, a.mostReady, a.progressAt = a.trouble(live), -1, time.Time{}
 	a.StatusSince = a.At
 	if made := live.GetCreationTimestamp().Time; existed && !made.IsZero() && made.Before(a.At) {
 		a.StatusSince = made
@@ -90,6 +94,8 @@ func (a *Applied) isNative() bool { return object.IsNative(a.Manifest.GroupVersi
 type Judge struct {
 	Health *health.Assessor
 	Grace  time.Duration // how long a better status is waited for
+	Acted  bool          // the run has changed something, or waited for something
+	Acting bool          // it may still change something before it waits
 }
 
 // Assess returns the verdict on the readiness of a live object, as far as it can be
@@ -101,16 +107,22 @@ func (j Judge) Assess(applied Applied, live *unstructured.Unstructured) (a healt
 		return j.Health.AfterGrace(a), time.Time{}
 	}
 	var ends time.Time
-	stale := j.isStale(applied, live, a)
+	stale, before := j.isStale(applied, live, a), false
+	expected := applied.HasStatus || j.Health.ExpectsStatus(live.GroupVersionKind())
 	switch {
+	case a.AwaitsStatus(expected):
+		return a, time.Time{}
 	case a.NoStatus:
-		if applied.HasStatus {
+		if expected {
 			ends = applied.StatusSince.Add(j.Grace)
 		}
 	case a.Inconclusive:
 		ends = applied.neutralSince(live).Add(j.Grace)
 	case stale, applied.mayBeTransient(a):
-		ends = applied.At.Add(j.Grace)
+		ends = applied.failureSince(a).Add(j.Grace)
+	case (j.Acted || j.Acting) && applied.failedBefore(live, a):
+		ends = applied.At.Add(j.ownTime(live))
+		before = true
 	default:
 		return a, time.Time{}
 	}
@@ -121,14 +133,22 @@ func (j Judge) Assess(applied Applied, live *unstructured.Unstructured) (a healt
 			a.Reason += fmt.Sprintf("; waiting %s for one, unless annotation ordapply.dev/ready-when says when it is ready", j.Grace)
 		case stale && a.Verdict == health.Ready:
 			a.Reason += "; it may refer to the spec before the change"
+		case before:
+			a.Reason += fmt.Sprintf("; it failed before this run, and has %s to recover", j.ownTime(live))
 		}
-		a.Verdict = health.Progressing
+		if a.Verdict = health.Progressing; before && !j.Acted {
+			ends = time.Now().Add(actingDelay)
+		}
 		return a, ends
 	case stale:
 		return j.Health.Unconfirmed(a), time.Time{}
 	}
 	return j.Health.AfterGrace(a), time.Time{}
 }
+
+// actingDelay is after how long a failure is judged again that may be what the run is about
+// to repair.
+const actingDelay = time.Second
 
 // isStale reports whether a verdict may describe the spec before the change:
 // this run changed the spec, the status has no observedGeneration, and it is

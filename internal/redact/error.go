@@ -19,6 +19,16 @@ func Error(obj *unstructured.Unstructured, err error) error {
 	return Reworded(withoutValues(text, Values(obj), publicWords(obj)), err)
 }
 
+// Without returns an error without values of Secrets, in the forms of Forms; the error itself
+// if there are none.
+func Without(err error, values []string) error {
+	if err == nil || len(values) == 0 {
+		return err
+	}
+	text := wrongType().ReplaceAllString(err.Error(), "got another type")
+	return Reworded(NewReplacer(values).Line(text), err)
+}
+
 // Reworded returns an error with another text. The wrapped cause is for decisions, not
 // for people.
 func Reworded(text string, cause error) error { return &redactedError{text, cause} }

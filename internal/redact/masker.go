@@ -46,6 +46,11 @@ func (m *Masker) Mask(secrets ...*unstructured.Unstructured) {
 	}
 }
 
+// Value masks a value of a Secret that is elsewhere, with all values below it, and returns it.
+func (m *Masker) Value(value any) any {
+	return m.values(value, func(text string) string { return text })
+}
+
 // secret masks the values of a Secret in place, and those in the manifests
 // that its annotations contain, as kubectl's client-side apply writes them.
 func (m *Masker) secret(fields map[string]any) {

@@ -17,6 +17,11 @@ const placeholder = "(value of a Secret)"
 // Values returns the values of a Secret in the forms in which an error may
 // repeat them, the longest first.
 func Values(obj *unstructured.Unstructured) []string {
+	return Forms(obj.Object["data"], obj.Object["stringData"])
+}
+
+// Forms is Values for values of Secrets that are elsewhere.
+func Forms(secrets ...any) []string {
 	var values []string
 	var collect func(any)
 	collect = func(value any) {
@@ -40,8 +45,7 @@ func Values(obj *unstructured.Unstructured) []string {
 			}
 		}
 	}
-	collect(obj.Object["data"])
-	collect(obj.Object["stringData"])
+	collect(secrets)
 	for _, value := range slices.Clone(values) {
 		values = append(values, strings.Trim(strconv.Quote(value), `"`))
 	}

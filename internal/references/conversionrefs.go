@@ -24,7 +24,9 @@ func (refs *references) converted(r Resource) {
 	where := "version " + r.Version + " is converted by the webhook of " + refs.Resources[crd].ID.String()
 	refs.edge(service, graph.Applied, graph.Helps, "conversion", where+", which names")
 	for _, workload := range refs.WorkloadsBehind(service) {
-		refs.edge(workload, graph.Ready, graph.Helps, "conversion", where+", which is served by")
+		if e := refs.edge(workload, graph.Ready, graph.Helps, "conversion", where+", which is served by"); e != nil {
+			e.Rejects = true
+		}
 	}
 	refs.convertedTrust(crd, where)
 }

@@ -18,9 +18,13 @@ type Index struct {
 	volumeIndex
 	podIndex
 	fillers     map[string][]filler // of Secrets and ConfigMaps, by kind and name
+	jobs        map[jobWord][]int   // Jobs, by the words of their arguments
 	Webhooks    []Webhook           // of the configurations in the stream
 	podWebhooks []Webhook           // those that intercept the creation of Pods
-	condition   Condition
+	fillersOfCA map[int]Filler      // cache of FillerOf, by configuration
+	// Hooks are the hooks that run around the plan of these resources.
+	Hooks     []Resource
+	condition Condition
 }
 
 // kindIndex finds what makes kinds available.
@@ -123,10 +127,11 @@ func (refs *references) byFormerName(id object.ID) []int {
 }
 
 // edge adds an edge from a resource of the stream. It merges edges with the
-// same gate and rule.
-func (refs *references) edge(from int, gate graph.Gate, s graph.Strength, rule graph.Rule, where string) {
+// same gate and rule. The result is valid until the next call; nil if a resource
+// refers to itself.
+func (refs *references) edge(from int, gate graph.Gate, s graph.Strength, rule graph.Rule, where string) *graph.Edge {
 	if from == refs.at {
-		return
+		return nil
 	}
 	if refs.edgeStart[from] < refs.first {
 		refs.edgeStart[from] = len(refs.edges)
@@ -135,10 +140,11 @@ func (refs *references) edge(from int, gate graph.Gate, s graph.Strength, rule g
 		e := &refs.edges[i]
 		if int(e.From) == from && e.Gate == gate && e.Why.Rule == rule {
 			e.Strength = max(e.Strength, s)
-			return
+			return e
 		}
 	}
 	refs.edges = append(refs.edges, graph.NewEdge(from, refs.at, gate, s, refs.reason(rule, where, refs.Resources[from].ID)))
+	return &refs.edges[len(refs.edges)-1]
 }
 
 func (refs *references) reason(rule graph.Rule, where string, id object.ID) graph.Reason {

@@ -1,6 +1,7 @@
 package references
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -21,13 +22,16 @@ func (ix *Index) addProviders(i int, r Resource) {
 		ix.CRDs[kind] = i
 		ix.CRDsByGroup[kind.Group] = append(ix.CRDsByGroup[kind.Group], i)
 		ix.providers[kind] = append(ix.providers[kind], provider{i, "crd"})
-	case r.Group == "templates.gatekeeper.sh" && r.Kind == "ConstraintTemplate":
-		kind := GroupKind{"constraints.gatekeeper.sh", String(r.Object, "spec", "crd", "spec", "names", "kind")}
-		ix.providers[kind] = append(ix.providers[kind], provider{i, "constraint-template"})
 	case r.Group == "apiregistration.k8s.io" && r.Kind == "APIService":
 		if Field(r.Object, "spec", "service") != nil {
 			served := groupVersion{String(r.Object, "spec", "group"), String(r.Object, "spec", "version")}
 			ix.apiServices[served] = append(ix.apiServices[served], i)
+		}
+	}
+	rule, kinds := definedKinds(r)
+	for _, kind := range kinds {
+		if kind.Group != "" && kind.Kind != "" {
+			ix.providers[kind] = append(ix.providers[kind], provider{i, rule})
 		}
 	}
 	for _, kind := range SplitList(r.Annotations[ProvidesAnnotation]) {
@@ -35,6 +39,22 @@ func (ix *Index) addProviders(i int, r Resource) {
 			ix.providers[GroupKind{group, name}] = append(ix.providers[GroupKind{group, name}], provider{i, "provides"})
 		}
 	}
+}
+
+// definedKinds returns the kinds for which a controller makes a CRD once it has read a
+// resource.
+func definedKinds(r Resource) (graph.Rule, []GroupKind) {
+	switch r.GroupKind() {
+	case "ConstraintTemplate.templates.gatekeeper.sh":
+		return "constraint-template", []GroupKind{{"constraints.gatekeeper.sh", String(r.Object, "spec", "crd", "spec", "names", "kind")}}
+	case "CompositeResourceDefinition.apiextensions.crossplane.io":
+		group := String(r.Object, "spec", "group")
+		return "composite", []GroupKind{{group, String(r.Object, "spec", "names", "kind")}, {group, String(r.Object, "spec", "claimNames", "kind")}}
+	case "ResourceGraphDefinition.kro.run":
+		schema := Field(r.Object, "spec", "schema")
+		return "resource-graph", []GroupKind{{cmp.Or(String(schema, "group"), "kro.run"), String(schema, "kind")}}
+	}
+	return "", nil
 }
 
 // CheckProvidesOf returns the error in a resource's ProvidesAnnotation, or nil.
@@ -95,4 +115,16 @@ func (ix *Index) plural(id object.ID) string {
 		return String(ix.Resources[crd].Object, "spec", "names", "plural")
 	}
 	return object.GuessPlural(id.Kind)
+}
+
+// HasNoStatus reports whether a version of a CRD has a schema, and neither it nor a
+// subresource has a status.
+func HasNoStatus(crd map[string]any, version string) bool {
+	for _, v := range List(crd, "spec", "versions") {
+		if String(v, "name") == version {
+			schema := Field(v, "schema", "openAPIV3Schema")
+			return Field(schema, "properties") != nil && Field(schema, "properties", "status") == nil && Field(v, "subresources", "status") == nil
+		}
+	}
+	return false
 }

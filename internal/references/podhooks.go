@@ -10,7 +10,7 @@ import (
 
 // A webhook that mutates or validates Pods must be ready before the workloads
 // whose Pods it intercepts, because a Pod created without it is not changed
-// later. Workloads that must run before the webhook can answer are exempt.
+// later. Workloads that must run before the webhook can answer are created before it.
 
 // PodWebhookEdges returns edges from webhooks to the workloads whose Pods they
 // intercept. others are the other edges between resources; they show what a
@@ -30,12 +30,16 @@ func (ix *Index) PodWebhookEdges(others ...[]graph.Edge) []graph.Edge {
 	refs := newReferences(ix)
 	before := newWebhookDependencies(ix, others)
 	for _, configuration := range configurations {
-		exempt := before.of(configuration)
+		exempt, last := before.of(configuration), ix.FillerOf(configuration) == FilledByHook
 		for i, r := range ix.Resources {
-			if exempt[i] {
-				continue
-			}
-			if pod, ok := podOf(r); ok {
+			pod, ok := podOf(r)
+			switch {
+			case !ok:
+			case slices.Contains(before.needs[configuration], i):
+			case last || exempt[i]:
+				refs.at, refs.first = configuration, len(refs.edges)
+				refs.createdBefore(i, pod, hooks[configuration])
+			default:
 				refs.at, refs.first = i, len(refs.edges)
 				refs.interceptedPod(pod, hooks[configuration])
 			}
@@ -44,17 +48,26 @@ func (ix *Index) PodWebhookEdges(others ...[]graph.Edge) []graph.Edge {
 	return refs.edges
 }
 
-// interceptedPod adds the edges from one webhook configuration to a workload.
+// interceptedPod adds the edges from one webhook configuration to a workload. A webhook
+// that fails open holds up none of its own control plane, and no workload if nothing fills its
+// CA bundle.
 func (refs *references) interceptedPod(pod createdPod, hooks []Webhook) {
 	for _, hook := range hooks {
-		if !hook.intercepts(refs.Index, pod) {
-			continue
+		switch {
+		case !hook.intercepts(refs.Index, pod):
+		case hook.failsClosed && podStrength(refs.Resources[refs.at]) == graph.Required:
+			refs.edge(hook.At, graph.Ready, graph.Intended, "pod-webhook", "its Pods are intercepted by")
+		case hook.failsClosed, pod.namespace != hook.backend.Namespace && refs.FillerOf(hook.At) != FilledByNothing:
+			refs.edge(hook.At, graph.Ready, graph.Helps, "pod-webhook", "its Pods are intercepted by")
 		}
-		s := graph.Helps
-		if hook.failsClosed && podStrength(refs.Resources[refs.at]) == graph.Required {
-			s = graph.Intended
-		}
-		refs.edge(hook.At, graph.Ready, s, "pod-webhook", "its Pods are intercepted by")
+	}
+}
+
+// createdBefore makes a webhook configuration wait for the Pods of a workload that its
+// webhooks would reject until they answer, and without which they may never do so.
+func (refs *references) createdBefore(workload int, pod createdPod, hooks []Webhook) {
+	if slices.ContainsFunc(hooks, func(hook Webhook) bool { return hook.failsClosed && hook.intercepts(refs.Index, pod) }) {
+		refs.edge(workload, graph.Started, graph.Required, "pod-webhook", "would intercept, before it answers, the Pods of")
 	}
 }
 
@@ -212,10 +225,7 @@ func (f *webhookDependencies) of(configuration int) []bool {
 // have the permission, else all that have it.
 func (f *webhookDependencies) caInjectors(configuration int) []int {
 	r := f.Resources[configuration]
-	unsigned := func(w any) bool {
-		return Field(w, "clientConfig", "service") != nil && String(w, "clientConfig", "caBundle") == ""
-	}
-	if !slices.ContainsFunc(List(r.Object, "webhooks"), unsigned) {
+	if !slices.ContainsFunc(List(r.Object, "webhooks"), lacksCA) {
 		return nil
 	}
 	writers := f.writersOf(r.Group, strings.ToLower(r.Kind)+"s")

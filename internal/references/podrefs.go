@@ -9,7 +9,8 @@ import (
 type podReader struct {
 	*references
 	namespace string
-	strength  graph.Strength // strength of edges without which Pods cannot start
+	strength  graph.Strength  // strength of edges without which Pods cannot start
+	replaced  map[string]bool // volumes that a StatefulSet replaces by claims of its templates
 }
 
 // pod adds edges from everything that Pods need to start: ServiceAccount,
@@ -20,13 +21,15 @@ func (refs *references) pod(r Resource) {
 	if spec == nil {
 		return
 	}
-	p := podReader{refs, r.Namespace, podStrength(r)}
+	p := podReader{refs, r.Namespace, podStrength(r), claimedVolumes(r)}
 	p.named("ServiceAccount", accountName(spec, ""), "serviceAccountName", true)
 	for _, secret := range List(spec, "imagePullSecrets") {
 		p.named("Secret", String(secret, "name"), "imagePullSecrets", false)
 	}
 	for _, volume := range List(spec, "volumes") {
-		p.volume(volume)
+		if !p.replaced[String(volume, "name")] {
+			p.volume(volume)
+		}
 	}
 	for _, containers := range []string{"initContainers", "containers", "ephemeralContainers"} {
 		for _, container := range List(spec, containers) {
@@ -54,9 +57,24 @@ func (p *podReader) named(kind, name, where string, needed bool) {
 	}
 	id := object.ID{Kind: kind, Namespace: p.namespace, Name: name}
 	p.need(id, s, "pod-template", where+" names")
+	for _, job := range p.makersOf(id) {
+		p.edge(job, graph.Applied, graph.Helps, "filled", where+" names "+kind+" "+name+", which may be created by")
+	}
 	for _, f := range p.fillersOf(id) {
 		p.edge(f.at, f.gate, s, f.rule, where+" names "+kind+" "+name+", which is filled by")
 	}
+}
+
+// claimedVolumes returns the names of a StatefulSet's claim templates. Its controller
+// replaces volumes of these names.
+func claimedVolumes(r Resource) map[string]bool {
+	out := map[string]bool{}
+	if r.Group == "apps" && r.Kind == "StatefulSet" {
+		for _, template := range List(r.Object, "spec", "volumeClaimTemplates") {
+			out[String(template, "metadata", "name")] = true
+		}
+	}
+	return out
 }
 
 func (p *podReader) class(group, kind, name, where string) {

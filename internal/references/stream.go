@@ -15,7 +15,7 @@ func NewIndex(resources []Resource, condition Condition) *Index {
 		bindingIndex: bindingIndex{bindings: map[object.ID][]int{}, groups: map[string][]int{}},
 		volumeIndex:  volumeIndex{volumes: map[object.ID][]int{}, volumeSets: map[object.ID][]int{}, pools: map[string][]int{}},
 		podIndex:     podIndex{map[podLabel][]int{}, map[podLabel][]podSelecting{}},
-		fillers:      map[string][]filler{},
+		fillers:      map[string][]filler{}, fillersOfCA: map[int]Filler{}, jobs: map[jobWord][]int{},
 	}
 	for i, r := range resources {
 		ix.ByID[r.ID] = i
@@ -29,6 +29,7 @@ func NewIndex(resources []Resource, condition Condition) *Index {
 		ix.addWebhooks(i, r)
 		ix.addBinding(i, r)
 		ix.addFiller(i, r)
+		ix.addJob(i, r)
 		ix.addVolume(i, r)
 		ix.addPodSelecting(i, r)
 		if isDefaultClass(r) {
@@ -64,6 +65,7 @@ func (refs *references) readAll() {
 		refs.binding(r)
 		refs.token(r)
 		refs.pod(r)
+		refs.written(r)
 		refs.claim(r)
 		refs.ingress(r)
 		refs.autoscaler(r)

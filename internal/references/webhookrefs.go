@@ -13,49 +13,85 @@ func isWebhookConfiguration(id object.ID) bool {
 		(id.Kind == "MutatingWebhookConfiguration" || id.Kind == "ValidatingWebhookConfiguration")
 }
 
-// service adds edges from the Service and workloads behind a webhook
-// configuration or an APIService, which is useless until they serve.
+// service adds edges from the Service and workloads behind a webhook configuration or an
+// APIService. It waits only until their Pods exist: many backends become ready only once the
+// configuration exists, because they write its CA bundle themselves.
 func (refs *references) service(r Resource) {
 	switch {
 	case isWebhookConfiguration(r.ID):
 		for _, webhook := range List(r.Object, "webhooks") {
-			refs.backend(Field(webhook, "clientConfig", "service"), "webhook "+String(webhook, "name"))
+			refs.backend(backendOf(webhook), "webhook "+String(webhook, "name"))
 		}
 	case r.Group == "apiregistration.k8s.io" && r.Kind == "APIService":
-		refs.backend(Field(r.Object, "spec", "service"), "spec.service")
+		refs.backend(serviceID(Field(r.Object, "spec", "service")), "spec.service")
 	}
 }
 
-func (refs *references) backend(v any, where string) {
-	id := object.ID{Kind: "Service", Namespace: String(v, "namespace"), Name: String(v, "name")}
+// backendOf returns the Service of a webhook; one without a name if it has none.
+func backendOf(webhook any) object.ID { return serviceID(Field(webhook, "clientConfig", "service")) }
+
+func serviceID(v any) object.ID {
+	return object.ID{Kind: "Service", Namespace: String(v, "namespace"), Name: String(v, "name")}
+}
+
+func (refs *references) backend(id object.ID, where string) {
 	refs.need(id, graph.Required, "backend", where+" names")
 	service, ok := refs.ByID[id]
 	if !ok {
 		return
 	}
 	for _, workload := range refs.WorkloadsBehind(service) {
-		refs.edge(workload, graph.Ready, graph.Required, "backend", where+" is served by")
+		s := graph.Serves
+		if refs.rejectsPodsOf(refs.at, workload) {
+			s = graph.Required // else none of its Pods could be created any more
+		}
+		refs.edge(workload, graph.Started, s, "backend", where+" is served by")
 	}
 }
 
-// intercepted adds edges from the webhooks that default or validate a custom
-// resource.
+// intercepted adds the edges between a resource and the webhooks that review it. A custom
+// resource waits until they answer, since they set its defaults. Others go before a webhook
+// that would reject them until it answers, as in the orders of Helm and kustomize; so does
+// every resource where a hook makes the webhook answer, for it runs after them. Pods are the
+// business of PodWebhookEdges, and the API server never sends webhook configurations.
 func (refs *references) intercepted(r Resource) {
-	if !refs.IsCustom(r.ID) {
+	if isWebhookConfiguration(r.ID) || r.GroupKind() == "Pod" {
 		return
 	}
+	custom := refs.IsCustom(r.ID)
 	for _, hook := range refs.Webhooks {
-		if hook.Matches(refs.Index, r) {
-			refs.edge(hook.At, graph.Ready, graph.Helps, "webhook", "is intercepted by")
+		filler := refs.FillerOf(hook.At)
+		switch {
+		case !custom && !hook.failsClosed && filler != FilledByHook, !hook.Matches(refs.Index, r):
+		case filler == FilledByHook:
+			refs.goesBefore(hook.At, graph.Helps)
+		case !custom:
+			refs.goesBefore(hook.At, graph.DefaultPlace)
+		case hook.failsClosed || filler != FilledByNothing:
+			if e := refs.edge(hook.At, graph.Ready, graph.Helps, "webhook", "is intercepted by"); e != nil {
+				e.Rejects = e.Rejects || hook.failsClosed
+			}
 		}
 	}
+}
+
+// goesBefore makes a webhook configuration wait until the resource being read is applied.
+func (refs *references) goesBefore(configuration int, s graph.Strength) {
+	for _, e := range refs.edges[refs.first:] {
+		if int(e.To) == configuration {
+			return // another of its webhooks intercepts the resource, too
+		}
+	}
+	why := graph.Reason{Rule: "webhook", Detail: "would intercept, before it answers, " + refs.Resources[refs.at].ID.String(), Where: refs.Resources[configuration].Source}
+	refs.edges = append(refs.edges, graph.NewEdge(refs.at, configuration, graph.Applied, s, why))
 }
 
 // Webhook is a webhook of a configuration in the stream.
 type Webhook struct {
 	At                 int
-	matchesExactly     bool // matchPolicy Exact: it does not see other versions of a kind
-	failsClosed        bool // failurePolicy Fail: requests are rejected while it does not answer
+	matchesExactly     bool      // matchPolicy Exact: it does not see other versions of a kind
+	failsClosed        bool      // failurePolicy Fail: requests are rejected while it does not answer
+	backend            object.ID // its Service; without a name if it has none
 	rules              []webhookRule
 	namespaces, labels selector
 	conditions         []string // CEL expressions; a request is intercepted if all are true
@@ -81,7 +117,7 @@ func (ix *Index) addWebhooks(i int, r Resource) {
 
 func readWebhook(configuration int, v any) Webhook {
 	w := Webhook{
-		At: configuration, matchesExactly: String(v, "matchPolicy") == "Exact", failsClosed: String(v, "failurePolicy") != "Ignore",
+		At: configuration, matchesExactly: String(v, "matchPolicy") == "Exact", failsClosed: String(v, "failurePolicy") != "Ignore", backend: backendOf(v),
 		namespaces: readSelector(Field(v, "namespaceSelector")),
 		labels:     readSelector(Field(v, "objectSelector")),
 	}

@@ -6,7 +6,8 @@
 //
 // An image is FROM scratch: the program, an /etc/passwd with the user nobody, and nothing
 // else. For each program it writes images/PROGRAM, an OCI layout for all processors, and
-// images/PROGRAM_ARCH.tar, which `docker load` reads. The same binaries give the same
+// images/PROGRAM_ARCH.tar, which `docker load` reads. images/digests.txt has the digests of
+// the indexes, as sha256sum prints them, for signatures. The same binaries give the same
 // images, byte for byte.
 package main
 
@@ -17,6 +18,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -57,6 +59,7 @@ func run(dist string, push bool) error {
 	if err := errors.Join(readJSON(filepath.Join(dist, "artifacts.json"), &all), readJSON(filepath.Join(dist, "metadata.json"), &from)); err != nil {
 		return err
 	}
+	var digests strings.Builder
 	for _, program := range []string{"ordapply", "sortorder"} {
 		images := map[string]v1.Image{}
 		for _, b := range all {
@@ -72,11 +75,13 @@ func run(dist string, push bool) error {
 		if len(images) == 0 {
 			return fmt.Errorf("%s has no binary of %s for Linux", dist, program)
 		}
-		if err := store(filepath.Join(dist, "images"), program, images, from, push); err != nil {
+		digest, err := store(filepath.Join(dist, "images"), program, images, from, push)
+		if err != nil {
 			return fmt.Errorf("image of %s: %w", program, err)
 		}
+		fmt.Fprintf(&digests, "%s  %s\n", digest.Hex, registry+program)
 	}
-	return nil
+	return os.WriteFile(filepath.Join(dist, "images", "digests.txt"), []byte(digests.String()), 0o644)
 }
 
 // rest returns a path below the folder of GoReleaser, such as
@@ -85,34 +90,37 @@ func rest(path string) string {
 	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 }
 
-// store writes the images of a program, and pushes them if asked.
-func store(dir, program string, images map[string]v1.Image, from build, push bool) error {
+// store writes the images of a program, and pushes them if asked. It returns the digest of
+// their index.
+func store(dir, program string, images map[string]v1.Image, from build, push bool) (digest v1.Hash, err error) {
 	index := indexOf(images, from, program)
 	folder := filepath.Join(dir, program)
 	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755)); err != nil {
-		return err
+		return digest, err
 	}
 	// The layout has one entry, the index of all processors, as `crane push` expects.
 	path, err := layout.Write(folder, empty())
 	if err != nil {
-		return err
+		return digest, err
 	}
 	tag, err := name.NewTag(registry + program + ":" + from.Version)
 	if err != nil {
-		return err
+		return digest, err
 	}
 	if err := path.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": tag.String()})); err != nil {
-		return err
+		return digest, err
 	}
 	for arch, image := range images {
 		if err := tarball.WriteToFile(filepath.Join(dir, program+"_"+arch+".tar"), tag, image); err != nil {
-			return err
+			return digest, err
 		}
 	}
-	if !push {
-		return nil
+	if push {
+		if err := remote.WriteIndex(tag, index, remote.WithAuthFromKeychain(authn.DefaultKeychain)); err != nil {
+			return digest, err
+		}
 	}
-	return remote.WriteIndex(tag, index, remote.WithAuthFromKeychain(authn.DefaultKeychain))
+	return index.Digest()
 }
 
 func readJSON(file string, into any) error {

@@ -261,8 +261,11 @@ func TestFormulae(t *testing.T) {
 	}
 }
 
-// The layouts are valid and for both processors; the user is not root.
+// The layouts are valid and for both processors; the user is not root. What is signed is the
+// digest of each.
 func TestImageLayouts(t *testing.T) {
+	digests, err := os.ReadFile(filepath.Join(dist(t), "images", "digests.txt"))
+	require.NoError(t, err)
 	for _, program := range []string{"ordapply", "sortorder"} {
 		outer, err := layout.ImageIndexFromPath(filepath.Join(dist(t), "images", program))
 		require.NoError(t, err)
@@ -270,6 +273,7 @@ func TestImageLayouts(t *testing.T) {
 		manifest, err := outer.IndexManifest()
 		require.NoError(t, err)
 		require.Len(t, manifest.Manifests, 1)
+		require.Contains(t, string(digests), manifest.Manifests[0].Digest.Hex+"  ghcr.io/ordapply/"+program+"\n")
 		index, err := outer.ImageIndex(manifest.Manifests[0].Digest)
 		require.NoError(t, err)
 		manifest, err = index.IndexManifest()

@@ -255,9 +255,9 @@ func (p *printer) text(t track.Transition) string {
 		return "ready (" + how + ")"
 	case apply.Applied:
 		if p.dryRun {
-			return "valid (server dry run)"
+			return cmp.Or(t.Detail, "valid") + " (server dry run)"
 		}
-		return "applied, not waited for"
+		return cmp.Or(t.Detail, "applied, not waited for")
 	case apply.Deleted:
 		if p.dryRun {
 			return p.words()[t.State] + " (server dry run)"
@@ -330,6 +330,7 @@ func (p *printer) End(o events.Outcome) {
 	if o.Untraced != nil {
 		plain.Message(p.err, "warning: ", "the trace is incomplete: "+o.Untraced.Error())
 	}
+	p.notes(o.Summary.OwnerNotes())
 	if words := p.summarize(o.Summary); words != "" { // otherwise the run did not start; the error says why
 		plain.Fprintln(p.err, words)
 	}
@@ -351,13 +352,21 @@ func describeRollback(revision int) string {
 
 // summarize returns the number of resources by final state, and the duration.
 func (p *printer) summarize(s apply.Summary) string {
-	counts := s.Counts().Text(p.words())
-	if counts == "" {
+	byState := s.Counts()
+	byState[apply.Deleted] -= s.Absent()
+	counts := byState.Text(p.words())
+	switch {
+	case counts == "" && s.Absent() > 0:
+		counts = "nothing deleted"
+	case counts == "":
 		return ""
 	}
 	took := s.Took.Round(10 * time.Millisecond).String()
 	if n := s.Unchanged(); n > 0 {
 		took += fmt.Sprintf("; %d unchanged", n)
+	}
+	if n := s.Absent(); n > 0 {
+		took += fmt.Sprintf("; %d did not exist", n)
 	}
 	if n := s.Assumed(); n > 0 {
 		took += fmt.Sprintf("; %d only assumed ready", n)

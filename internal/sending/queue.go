@@ -3,16 +3,14 @@ package sending
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/ordapply/ordapply/internal/loop"
 )
 
 // Reply is the answer to a request about a step.
 type Reply struct {
 	Request
+	Answer
 	Step int
-	Live *unstructured.Unstructured
 	Err  error
 }
 
@@ -29,9 +27,10 @@ type Queue struct {
 func (q *Queue) Submit(step int, request Request) {
 	q.Loop.Queue = append(q.Loop.Queue, loop.Task{
 		Do: func(ctx context.Context) func() {
-			live, err := q.Sender.Send(ctx, request)
-			return func() { q.OnReply(Reply{request, step, live, err}) }
+			answer, err := q.Sender.Send(ctx, request)
+			return func() { q.OnReply(Reply{request, answer, step, err}) }
 		},
-		Started: func() { q.OnStart(request.Op, step) },
+		Started:   func() { q.OnStart(request.Op, step) },
+		Completes: request.Completes,
 	})
 }

@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/internal/desired"
-	"github.com/ordapply/ordapply/internal/ignorefields"
 	"github.com/ordapply/ordapply/internal/invalid"
 	"github.com/ordapply/ordapply/internal/kubeerr"
 	"github.com/ordapply/ordapply/internal/ownership"
 	"github.com/ordapply/ordapply/internal/readiness"
+	"github.com/ordapply/ordapply/internal/recreation"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -27,82 +27,102 @@ type Op int
 
 // The operations.
 const (
-	Patch   Op = iota // server-side apply of the object
-	Get               // read the live object, to see whether it still exists
-	Delete            // delete the live object, and return it as it was
-	Repair            // claim the fields that block a PATCH, and send it again
-	Migrate           // migrate the fields that previous managers own on the live object
+	Patch    Op = iota // server-side apply of the object
+	Get                // read the live object, to see whether it still exists
+	Recreate           // delete the live object, if the new one can be created, and return it as it was
+	Repair             // claim the fields that block a PATCH, and send it again
+	Migrate            // migrate the fields that previous managers own on the live object
 )
 
 // Request is a unit of work for a worker. It is self-contained: workers do
 // not access the run's state.
 type Request struct {
-	Op              Op
-	Kind            kube.Kind
-	Object          *unstructured.Unstructured // as in the manifest
-	Bodies          desired.Stream             // what it is sent as
-	ImmutableFields []string                   // for Delete: the immutable fields because of which it is deleted
-	Options         kube.PatchOptions
-	Precondition    readiness.Identity // for Patch: precondition, the object as it was read; zero: none
-	Refusal         error              // for Repair: the error of the PATCH
+	Op           Op
+	Kind         kube.Kind
+	Object       *unstructured.Unstructured // as in the manifest
+	Bodies       desired.Stream             // what it is sent as
+	Options      kube.PatchOptions
+	Precondition readiness.Identity         // for Patch: precondition, the object as it was read; zero: none
+	Known        bool                       // for Patch: it is known whether the object exists
+	Current      *unstructured.Unstructured // for Patch: the whole object as it was read, if it exists and the body depends on it
+	Refusal      error                      // for Repair and Recreate: the error of the PATCH
+	Completes    bool                       // the second half of a recreation: it is also sent while the run stops
+	Seen         *unstructured.Unstructured // for Migrate: the object as it was last seen; nil: it is read
+	BeforePatch  bool                       // for Migrate: the manifest was not applied yet, so conflicts must be found first
+}
+
+// Answer is what a request returned.
+type Answer struct {
+	Live      *unstructured.Unstructured // for Recreate: as it was; nil for Migrate
+	TakenFrom []string                   // for Migrate: the managers whose fields were taken over
+	Agreeing  []string                   // for Patch: managers in conflict whose fields keep their values, and were taken
 }
 
 // Sender sends requests.
 type Sender struct {
-	Cluster kube.Cluster
-	Owner   ownership.Owner
+	Cluster   kube.Cluster
+	Owner     ownership.Owner
+	Manifests []*unstructured.Unstructured // of the run
 }
 
-// RecreateError is the reason why an object is not deleted and created again.
-type RecreateError struct{ error }
-
-// Unwrap returns the reason.
-func (e RecreateError) Unwrap() error { return e.error }
-
-// Send sends a request, and returns the live object: for Delete, as it was. The error is
-// that of the API server, or says why nothing was sent.
-func (s Sender) Send(ctx context.Context, q Request) (*unstructured.Unstructured, error) {
+// Send sends a request, and returns the answer. The error is that of the API server, or says
+// why nothing was sent, as that of recreation.Check.
+func (s Sender) Send(ctx context.Context, q Request) (Answer, error) {
 	switch q.Op {
 	case Get:
-		return s.Cluster.Get(ctx, q.Kind, q.Object.GetNamespace(), q.Object.GetName())
-	case Delete:
-		live, err := s.Cluster.Get(ctx, q.Kind, q.Object.GetNamespace(), q.Object.GetName())
-		if err != nil {
-			return nil, err
-		}
-		if err := invalid.RecreateRefusal(s.Owner, q.Object, live, q.ImmutableFields); err != nil {
-			return nil, RecreateError{err}
-		}
-		return live, s.Cluster.Delete(ctx, q.Kind, live, kube.DeleteOptions{Unchanged: true, Foreground: true}) // a Job that is created again must not meet the Pods of the old one
+		live, err := s.get(ctx, q)
+		return Answer{Live: live}, err
+	case Recreate:
+		live, err := s.deleteForRecreation(ctx, q)
+		return Answer{Live: live}, err
 	case Migrate:
-		live, err := s.Cluster.Get(ctx, q.Kind, q.Object.GetNamespace(), q.Object.GetName())
-		if err != nil {
-			return nil, err
-		}
-		return nil, s.Cluster.Migrate(ctx, q.Kind, live, s.Owner.PreviousManagersOf(live), q.Options.Manager)
+		return s.migrate(ctx, q)
 	}
 	sent, err := s.body(ctx, q)
 	if err != nil {
-		return nil, err
+		return Answer{}, err
 	}
 	if q.Op == Repair {
-		return s.unblock(ctx, q, sent)
+		live, err := s.unblock(ctx, q, sent)
+		return Answer{Live: live}, err
 	}
 	return s.patchWithPrecondition(ctx, q, sent)
 }
 
+// deleteForRecreation deletes a live object that is then applied again, once it is proven
+// that it can be. In a dry run it only proves that.
+func (s Sender) deleteForRecreation(ctx context.Context, q Request) (*unstructured.Unstructured, error) {
+	live, err := s.get(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	check := recreation.Check{Cluster: s.Cluster, Owner: s.Owner, Bodies: q.Bodies, Manifests: s.Manifests}
+	err = check.Prove(ctx, recreation.Candidate{Kind: q.Kind, Manifest: q.Object, Live: live, Refusal: q.Refusal})
+	if err != nil || q.Options.DryRun {
+		return live, err
+	}
+	return live, s.Cluster.Delete(ctx, q.Kind, live, kube.DeleteOptions{Unchanged: true, Foreground: true}) // a Job that is created again must not meet the Pods of the old one
+}
+
+func (s Sender) get(ctx context.Context, q Request) (*unstructured.Unstructured, error) {
+	return s.Cluster.Get(ctx, q.Kind, q.Object.GetNamespace(), q.Object.GetName())
+}
+
 // body returns what is sent. An object whose manifest leaves fields to other managers is
-// read first, to see which of them they own now. The PATCH then is for this very object:
-// what is created again gets all fields.
+// read if it was not, to see which of them they own now. The PATCH then is for this very
+// object: what is created again gets all fields.
 func (s Sender) body(ctx context.Context, q Request) (*unstructured.Unstructured, error) {
-	if len(ignorefields.Of(q.Object.GetAnnotations())) == 0 {
+	if !q.Bodies.DependsOnLive(q.Object) {
 		return q.Bodies.Body(q.Object)
 	}
-	live, err := s.Cluster.Get(ctx, q.Kind, q.Object.GetNamespace(), q.Object.GetName())
+	live, err := q.Current, error(nil)
+	if !q.Known {
+		live, err = s.Cluster.Get(ctx, q.Kind, q.Object.GetNamespace(), q.Object.GetName())
+	}
 	if err != nil && !kubeerr.IsMissing(err) {
 		return nil, err
 	}
-	sent, err := q.Bodies.BodyFor(q.Object, live, s.Owner.ForeignFields)
+	sent, err := q.Bodies.BodyFor(q.Object, live, s.Owner)
 	if err == nil && live != nil {
 		sent.SetUID(live.GetUID())
 	}
@@ -118,26 +138,27 @@ func (s Sender) body(ctx context.Context, q Request) (*unstructured.Unstructured
 
 // patchWithPrecondition sends a PATCH with the uid and resourceVersion of the object
 // that was read. After a conflict it sends it again without them.
-func (s Sender) patchWithPrecondition(ctx context.Context, q Request, sent *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (s Sender) patchWithPrecondition(ctx context.Context, q Request, sent *unstructured.Unstructured) (Answer, error) {
 	if q.Precondition.UID == "" || q.Precondition.Version == "" {
-		return desired.Apply(ctx, s.Cluster, q.Kind, sent, q.Options)
+		return s.apply(ctx, q, sent)
 	}
 	sent.SetUID(types.UID(q.Precondition.UID))
 	sent.SetResourceVersion(q.Precondition.Version)
-	live, err := desired.Apply(ctx, s.Cluster, q.Kind, sent, q.Options)
+	answer, err := s.apply(ctx, q, sent)
 	if err == nil || !apierrors.IsConflict(err) || kubeerr.IsFieldConflict(err) || kubeerr.IsDenied(err) {
-		return live, err
+		return answer, err
 	}
 	if err := s.recheckMembership(ctx, q); err != nil {
-		return nil, err
+		return Answer{}, err
 	}
 	if err := kube.MayWrite(ctx); err != nil {
-		return nil, err
+		return Answer{}, err
 	}
+	q.Known = false // what was read is outdated
 	if sent, err = s.body(ctx, q); err != nil {
-		return nil, err
+		return Answer{}, err
 	}
-	return desired.Apply(ctx, s.Cluster, q.Kind, sent, q.Options)
+	return s.apply(ctx, q, sent)
 }
 
 // recheckMembership returns an error when an object that was changed since it was
@@ -148,7 +169,7 @@ func (s Sender) recheckMembership(ctx context.Context, q Request) error {
 	if s.Owner.Set == "" || s.Owner.Adopt != ownership.AdoptNever {
 		return nil
 	}
-	live, err := s.Cluster.Get(ctx, q.Kind, q.Object.GetNamespace(), q.Object.GetName())
+	live, err := s.get(ctx, q)
 	if kubeerr.IsMissing(err) {
 		return nil
 	}
@@ -188,5 +209,11 @@ func (s Sender) unblock(ctx context.Context, q Request, sent *unstructured.Unstr
 	}
 	sent.SetUID(claimed.GetUID())
 	sent.SetResourceVersion(claimed.GetResourceVersion())
-	return desired.Apply(ctx, s.Cluster, q.Kind, sent, q.Options)
+	applied, err := desired.Apply(ctx, s.Cluster, q.Kind, sent, q.Options)
+	if err != nil {
+		// What is refused changes nothing, the owners of fields included. If this fails, the
+		// object has changed since or cannot be reached, and the claim does no harm.
+		_ = s.Cluster.SetManagedFields(ctx, q.Kind, claimed, live.GetManagedFields(), s.Owner.Manager)
+	}
+	return applied, err
 }

@@ -6,6 +6,7 @@
 package setflags
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"time"
@@ -16,6 +17,8 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/abortable"
 	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/hookrun"
+	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/usage"
 	"github.com/ordapply/ordapply/ordering"
@@ -32,8 +35,10 @@ type SetFlags struct {
 	pruneSpaces bool
 	lockTimeout time.Duration
 	Limit       int
+	secrets     string // of --history-secrets
 	Message     string
 	Rollback    bool
+	NewSpace    bool // --create-namespace
 }
 
 // Register defines the flags of a run on a set.
@@ -53,11 +58,12 @@ func AddClusterFlags(flags *pflag.FlagSet, cluster *genericclioptions.ConfigFlag
 
 // RegisterMembership registers the flags that affect a preview.
 func (f *SetFlags) RegisterMembership(flags *pflag.FlagSet) {
-	f.Limit = state.DefaultLimit
+	f.Limit, f.secrets = state.DefaultLimit, string(state.KeepInNamespace)
 	flags.StringVar(&f.Set, "applyset", "", "apply set (KEP-3659) that the resources become members of: NAME of its parent Secret, in the namespace of -n, or KIND/NAME")
 	flags.StringVar(&f.Adopt, "adopt", "unowned", `which existing objects may become members: "never": none; "unowned": those in no set; "any": also members of other sets`)
-	flags.BoolVar(&f.TakeOver, "take-over", false, "take over a set that another tool managed, with all fields that the tool owns on its members; implies --adopt=any")
+	flags.BoolVar(&f.TakeOver, "take-over", false, "take over a set that another tool managed, with all fields that the tool owns on its members; with --prune also what a Helm release, kapp app or other inventory of the adopted objects contains beside the stream; implies --adopt=any")
 	flags.BoolVar(&f.Prune, "prune", false, "when the whole stream is ready, delete members of the apply set that it no longer contains, in reverse order")
+	flags.BoolVar(&f.NewSpace, "create-namespace", false, "create the namespace of -n before anything else if it does not exist; it does not become a member of the apply set, and is never pruned")
 	f.RegisterPruneNamespaces(flags)
 }
 
@@ -66,9 +72,10 @@ func (f *SetFlags) RegisterPruneNamespaces(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.pruneSpaces, "prune-namespaces", false, "prune Namespaces even if they contain objects outside the apply set")
 }
 
-// RegisterHistory defines --history-limit and --message.
+// RegisterHistory defines --history-limit, --history-secrets and --message.
 func (f *SetFlags) RegisterHistory(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Limit, "history-limit", state.DefaultLimit, "number of revisions of an apply set to keep; the last deployed one is always kept")
+	flags.StringVar(&f.secrets, "history-secrets", string(state.KeepInNamespace), `where revisions keep the values of Secrets: "namespace": each in its own namespace; "none": nowhere, so that a rollback leaves Secrets as they are`)
 	flags.StringVarP(&f.Message, "message", "m", "", "reason for the run, which the history of an apply set shows; the first 1000 bytes are stored")
 }
 
@@ -78,6 +85,14 @@ func (f *SetFlags) RegisterLock(flags *pflag.FlagSet) { RegisterLockTimeout(flag
 // RegisterLockTimeout defines --lock-timeout, whose value goes to d.
 func RegisterLockTimeout(flags *pflag.FlagSet, d *time.Duration) {
 	flags.DurationVar(d, "lock-timeout", 30*time.Second, "how long to wait for another run on the same apply set; 0: do not wait")
+}
+
+// NewNamespace returns the namespace that a run creates if it does not exist; "" for none.
+func (f *SetFlags) NewNamespace(target *connect.Target) string {
+	if !f.NewSpace {
+		return ""
+	}
+	return cmp.Or(target.RecordsNamespace, target.Scope.Namespace)
 }
 
 // WaitingFor returns a function that prints that another run holds the lock.
@@ -110,18 +125,21 @@ func (f *SetFlags) Check() error {
 	return nil
 }
 
-// CheckHistory refuses a --history-limit below 1.
+// Keep returns which values of Secrets the history keeps.
+func (f *SetFlags) Keep() state.Keep { return state.Keep(f.secrets) }
+
+// CheckHistory refuses invalid values of --history-limit and --history-secrets.
 func (f *SetFlags) CheckHistory() error {
 	if f.Limit < 1 {
 		return usage.Errorf("--history-limit=%d: must be at least 1", f.Limit)
 	}
-	return nil
+	return usage.OneOf("history-secrets", f.secrets, string(state.KeepInNamespace), string(state.KeepNone))
 }
 
 // RevisionMetadata returns what the history stores about a run in addition to its plan
 // and stream: how the plan was built. order is the file of --order, or "".
 func (f *SetFlags) RevisionMetadata(ctx context.Context, options ordering.Options, order string) (state.RevisionMetadata, error) {
-	m := state.RevisionMetadata{Revision: state.Revision{Options: options, Origin: f.origin()}, Limit: f.Limit}
+	m := state.RevisionMetadata{Revision: state.Revision{Options: options, Origin: f.origin()}, Limit: f.Limit, Keep: f.Keep()}
 	if order == "" {
 		return m, nil
 	}
@@ -149,9 +167,10 @@ func (j Job) metadata() state.RevisionMetadata {
 func (f *SetFlags) Open(ctx context.Context, j Job, applier apply.Applier, messages io.Writer) (state.Run, error) {
 	gvk, id, err := ParentOf(ctx, j.Target, f.Set)
 	applier.Membership.Adopt = apply.Adopt(f.Adopt)
+	applier.NewNamespace = f.NewNamespace(j.Target)
 	return state.Run{
 		SetRef: state.SetRef{
-			Cluster: j.Target.Cluster, Parent: id, Kind: gvk, Namespace: j.Target.RecordsNamespace,
+			Cluster: j.Target.Cluster, Parent: id, Kind: gvk, Namespace: j.Target.RecordsNamespace, NewHome: j.Target.GivenNamespace,
 			LockTimeout: f.lockTimeout, OnWaiting: WaitingFor(f.Set, messages),
 		},
 		Applier: applier, Plan: j.Plan, Stream: j.Stream,
@@ -167,11 +186,36 @@ func (f *SetFlags) Open(ctx context.Context, j Job, applier apply.Applier, messa
 // Preview returns the preview of a job, of an apply set if one is given. Notes go to messages.
 func (f *SetFlags) Preview(ctx context.Context, j Job, applier apply.Applier, messages io.Writer) (*preview.Preview, error) {
 	if f.Set == "" {
-		return applier.Preview(ctx, j.Plan, j.Stream.Objects)
+		return f.previewWithoutSet(ctx, j, applier)
 	}
 	run, err := f.Open(ctx, j, applier, messages)
 	if err != nil {
 		return nil, err
 	}
 	return run.Preview(ctx)
+}
+
+// previewWithoutSet returns the preview of a job without an apply set, with its hooks.
+func (f *SetFlags) previewWithoutSet(ctx context.Context, j Job, applier apply.Applier) (*preview.Preview, error) {
+	applier.NewNamespace = f.NewNamespace(j.Target)
+	found, err := applier.Preview(ctx, j.Plan, j.Stream.Objects)
+	around := f.AroundWithoutSet(j, applier)
+	if err != nil || !around.Hooks.OfApply() {
+		return found, err
+	}
+	return found, around.AddTo(ctx, found)
+}
+
+// AroundWithoutSet returns the runner of the hooks of a job without an apply set. It is an install
+// or an upgrade depending on whether its objects exist in the cluster.
+func (f *SetFlags) AroundWithoutSet(j Job, applier apply.Applier) *hookrun.Around {
+	all, _ := hooks.Read(j.Stream.Hooks, j.Plan.OrderSource)
+	return &hookrun.Around{
+		Runner: hookrun.Runner{Applier: applier, Adopt: f.Adopt == "any", ReplaceMembers: f.Adopt == "any", KeepLeftovers: f.Adopt == "never", Events: applier.Events},
+		Hooks:  all, Stream: j.Stream, Plan: j.Plan,
+		Operation: func(ctx context.Context) (hooks.Operation, error) {
+			operation, _, err := hookrun.OperationOf(ctx, applier.Cluster, j.Stream)
+			return operation, err
+		},
+	}
 }

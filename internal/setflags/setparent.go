@@ -54,6 +54,24 @@ func ParentOf(ctx context.Context, t *connect.Target, text string) (schema.Group
 	return gvk, id, err
 }
 
+// UseSet makes a target the scope of a stream that is applied to a set: its resources may
+// be in any namespace. Under a cluster-scoped parent, the namespace of resources without
+// one is the home of the set unless -n names another. Without a set it does nothing.
+func UseSet(ctx context.Context, t *connect.Target, name string) error {
+	if name == "" {
+		return nil
+	}
+	t.Scope.Enforce = false
+	_, parent, err := ParentOf(ctx, t, name)
+	if err != nil {
+		return ExplainForbidden(err, t, name)
+	}
+	if parent.Namespace == "" && t.GivenNamespace == "" {
+		t.Scope.Namespace = t.RecordsNamespace
+	}
+	return nil
+}
+
 // Existing is an apply set in the cluster, with its history.
 type Existing struct {
 	*state.Set
@@ -67,11 +85,15 @@ func OpenExisting(ctx context.Context, t *connect.Target, name string) (Existing
 		return Existing{}, err
 	}
 	set, err := state.Open(ctx, t.Cluster, gvk, id, true)
-	if err == nil {
-		err = set.Recover(ctx, historyOf(t, set))
+	if err != nil {
+		return Existing{}, err
 	}
-	if apierrors.IsForbidden(err) && !set.Exists() { // this account cannot tell whether it exists
+	err = set.Recover(ctx, historyOf(t, set))
+	if apierrors.IsForbidden(err) && !set.Exists() { // this account cannot tell whether there is a history
 		err = nil
+	}
+	if err == nil && !set.Known() {
+		set.FindLost(ctx)
 	}
 	if err == nil && !set.Known() {
 		err = fmt.Errorf("apply set %s not found: its parent, %s, does not exist (-n sets its namespace; ordapply apply --applyset %s creates one)", name, id, name)
@@ -83,5 +105,5 @@ func OpenExisting(ctx context.Context, t *connect.Target, name string) (Existing
 }
 
 func historyOf(t *connect.Target, set *state.Set) state.History {
-	return state.History{Cluster: t.Cluster, Parent: set.Parent, Namespace: t.RecordsNamespace}
+	return state.History{Cluster: t.Cluster, Parent: set.Parent, Namespace: t.RecordsNamespace, Vouchers: set.Vouchers()}
 }

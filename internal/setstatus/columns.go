@@ -19,14 +19,14 @@ func (o *observer) learnColumns(ctx context.Context, live map[object.ID]*unstruc
 	}
 	for _, obj := range live {
 		gvk := obj.GroupVersionKind()
-		if o.columnsRead[gvk] || !o.assessor.MissesColumns(obj, o.assessor.Assess(obj)) {
+		kind, _ := o.Target.Cluster.Kind(gvk)
+		if o.columnsRead[gvk] || !o.assessor.MissesDefinition(obj, o.assessor.Assess(obj), kind.HasStatus) {
 			continue
 		}
 		if o.columnsRead == nil {
 			o.columnsRead = map[schema.GroupVersionKind]bool{}
 		}
 		o.columnsRead[gvk] = true
-		kind, _ := o.Target.Cluster.Kind(gvk)
 		if crd, err := o.Target.Cluster.Get(ctx, definitions, "", kind.Resource.GroupResource().String()); err == nil {
 			o.assessor.Learn(crd)
 		}

@@ -31,20 +31,12 @@ For a set named show or diff, use KIND/NAME: ordapply history secret/show`,
 				return err
 			}
 			set, err := setflags.OpenExisting(cmd.Context(), t, args[0])
-			if err != nil {
-				return err
+			if err == nil && cmd.Flags().Changed("revision") {
+				err = showRevision(cmd, set, revision, v.Output)
+			} else if err == nil {
+				err = listRevisions(cmd, set, v.Output)
 			}
-			if !cmd.Flags().Changed("revision") {
-				return listRevisions(cmd, set, v.Output)
-			}
-			r, err := set.History.Read(cmd.Context(), revision)
-			if err != nil {
-				return err
-			}
-			if v.Output == "json" {
-				return WriteJSON(cmd.OutOrStdout(), revisionInJSON(r))
-			}
-			return printRevision(cmd.OutOrStdout(), r)
+			return setflags.ExplainForbidden(err, t, args[0], "--status")
 		},
 	}
 	cmd.AddCommand(newShow(), newRevisionDiff())
@@ -53,11 +45,31 @@ For a set named show or diff, use KIND/NAME: ordapply history secret/show`,
 	return cmd
 }
 
-// listRevisions prints a line for each revision, oldest first.
-func listRevisions(cmd *cobra.Command, set setflags.Existing, output string) error {
-	entries, err := set.History.List(cmd.Context())
+// showRevision prints the waves of a revision.
+func showRevision(cmd *cobra.Command, set setflags.Existing, number int, output string) error {
+	r, err := set.History.Show(cmd.Context(), number)
 	if err != nil {
 		return err
+	}
+	if output == "json" {
+		return WriteJSON(cmd.OutOrStdout(), revisionInJSON(r))
+	}
+	return printRevision(cmd.OutOrStdout(), r)
+}
+
+// listRevisions prints a line for each revision, oldest first.
+func listRevisions(cmd *cobra.Command, set setflags.Existing, output string) error {
+	stored, err := set.History.ReadIndex(cmd.Context())
+	if err != nil {
+		return err
+	}
+	entries := stored.Described()
+	notes := stored.Unvouched()
+	if len(entries) > 0 && set.History.Vouchers == nil {
+		notes = append(notes, "the parent of the apply set does not list these revisions, so that rollbacks and hooks do not use them: if runs of this set stored them, accept them with ordapply applyset trust "+set.Parent.Argument())
+	}
+	for _, note := range notes {
+		plain.Fprintf(cmd.ErrOrStderr(), "note: %s\n", note)
 	}
 	if output == "json" {
 		return WriteJSON(cmd.OutOrStdout(), append([]state.Entry{}, entries...))

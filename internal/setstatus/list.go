@@ -40,7 +40,7 @@ ordapply manages.
 			}
 			sets, notes, err := setlist.Find(cmd.Context(), t.Cluster, namespace)
 			if err != nil {
-				return err
+				return setflags.ExplainForbidden(err, t, "NAME", "--status")
 			}
 			for _, note := range notes {
 				plain.Fprintln(cmd.ErrOrStderr(), "note: "+note)

@@ -3,6 +3,7 @@ package setstatus
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/ordapply/ordapply/internal/plain"
@@ -25,11 +26,44 @@ func revisionTitle(r *state.Revision) string {
 	return text
 }
 
+// recordLines describe what the run of a revision did; none for revisions of older versions.
+func recordLines(r state.Record) []string {
+	if r.Operation == "" {
+		return nil
+	}
+	lines := []string{fmt.Sprintf("%s: %d created, %d adopted, %d recreated", r.Operation, len(r.Created), len(r.Adopted), len(r.Recreated))}
+	for _, a := range r.Adopted {
+		from := "no apply set"
+		if a.Set != "" {
+			from = "apply set " + a.Set
+		}
+		if len(a.Managers) > 0 {
+			from += ", written by " + strings.Join(a.Managers, ", ")
+		}
+		lines = append(lines, fmt.Sprintf("adopted %s from %s", a.ID, from))
+	}
+	for _, id := range r.Recreated {
+		lines = append(lines, "recreated "+id.String())
+	}
+	for _, h := range r.Hooks {
+		lines = append(lines, fmt.Sprintf("%s hook %s: %s", h.Event, h.ID, h.Outcome))
+	}
+	for line := range strings.Lines(r.Failure) {
+		lines = append(lines, "failed: "+strings.TrimSpace(line))
+	}
+	return lines
+}
+
 // printRevision prints the waves of a revision with names and reasons, but no
 // contents of resources.
 func printRevision(w io.Writer, r *state.Revision) error {
 	if _, err := plain.Fprintln(w, revisionTitle(r)); err != nil {
 		return err
+	}
+	for _, line := range recordLines(r.Record) {
+		if _, err := plain.Fprintf(w, "  %s\n", line); err != nil {
+			return err
+		}
 	}
 	return r.Plan.WriteText(w)
 }
@@ -41,8 +75,9 @@ type revisionJSON struct {
 	Status   state.Status `json:"status"`
 	Rollback int          `json:"rollback,omitempty"`
 	state.Origin
-	Cluster string     `json:"cluster,omitempty"`
-	Waves   []waveJSON `json:"waves"`
+	Cluster string       `json:"cluster,omitempty"`
+	Record  state.Record `json:"record,omitzero"`
+	Waves   []waveJSON   `json:"waves"`
 }
 
 type waveJSON struct {
@@ -57,7 +92,7 @@ type resourceJSON struct {
 }
 
 func revisionInJSON(r *state.Revision) revisionJSON {
-	out := revisionJSON{Revision: r.Number, Created: r.Created, Status: r.Status, Rollback: r.Rollback, Origin: r.Origin, Cluster: r.Cluster, Waves: []waveJSON{}}
+	out := revisionJSON{Revision: r.Number, Created: r.Created, Status: r.Status, Rollback: r.Rollback, Origin: r.Origin, Cluster: r.Cluster, Record: r.Record, Waves: []waveJSON{}}
 	for _, wave := range r.Plan.Waves {
 		out.Waves = append(out.Waves, waveJSON{Name: wave.Name})
 	}

@@ -2,6 +2,7 @@ package setstatus
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -9,12 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
+	"github.com/ordapply/ordapply/internal/connect"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/redact"
 	"github.com/ordapply/ordapply/internal/setflags"
 	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/internal/yamlnode"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
@@ -62,23 +64,34 @@ func readRevisions(cmd *cobra.Command, v *setflags.Command, args []string) ([]*s
 	if err != nil {
 		return nil, err
 	}
-	set, err := setflags.OpenExisting(cmd.Context(), t, args[0])
+	revisions, err := readNumbered(cmd.Context(), t, args[0], numbers)
 	if err != nil {
-		return nil, err
+		return nil, setflags.ExplainForbidden(err, t, args[0], "--status")
 	}
 	masker, err := redact.NewMasker()
 	if err != nil {
 		return nil, err
 	}
 	var secrets []*unstructured.Unstructured
-	revisions := make([]*state.Revision, len(numbers))
-	for i, n := range numbers {
-		if revisions[i], err = set.History.Read(cmd.Context(), n); err != nil {
-			return nil, err
-		}
-		secrets = append(secrets, secretsOf(revisions[i])...)
+	for _, r := range revisions {
+		secrets = append(secrets, secretsOf(r)...)
 	}
 	masker.Mask(secrets...)
+	return revisions, nil
+}
+
+// readNumbered reads revisions of a set.
+func readNumbered(ctx context.Context, t *connect.Target, name string, numbers []int) ([]*state.Revision, error) {
+	set, err := setflags.OpenExisting(ctx, t, name)
+	if err != nil {
+		return nil, err
+	}
+	revisions := make([]*state.Revision, len(numbers))
+	for i, n := range numbers {
+		if revisions[i], err = set.History.Show(ctx, n); err != nil {
+			return nil, err
+		}
+	}
 	return revisions, nil
 }
 
@@ -108,8 +121,11 @@ func manifests(r *state.Revision) []ordering.Resource {
 // writeManifests writes the manifests as YAML documents.
 func writeManifests(w io.Writer, r *state.Revision) error {
 	plain.Fprintf(w, "# %s\n", revisionTitle(r))
+	for _, line := range recordLines(r.Record) {
+		plain.Fprintf(w, "#   %s\n", line)
+	}
 	for _, resource := range manifests(r) {
-		text, err := yaml.Marshal(resource.Object)
+		text, err := yamlnode.PrintObject(resource.Object)
 		if err != nil {
 			return fmt.Errorf("print %s: %w", resource.ID, err)
 		}

@@ -34,7 +34,8 @@ func revisionColumns() []revisionColumn {
 		{"WAVES", 3, func(e state.Entry) string { return strconv.Itoa(e.Waves) }},
 		{"WHO", 0, func(e state.Entry) string { return orDash(shortUser(e.User)) }},
 		{"COMMIT", 0, func(e state.Entry) string { return orDash(e.Commit[:min(len(e.Commit), shortHash)]) }},
-		{"MESSAGE", 0, func(e state.Entry) string { return plain.OneLine(e.Message) }},
+		{"MESSAGE", 5, func(e state.Entry) string { return orDash(plain.OneLine(e.Message)) }},
+		{"DESCRIPTION", 0, func(e state.Entry) string { return orDash(plain.OneLine(e.Description)) }},
 	}
 }
 
@@ -80,9 +81,9 @@ func printRevisions(out io.Writer, entries []state.Entry) error {
 
 // revisionTable returns the table for a terminal of this width; 0 means no limit.
 func revisionTable(entries []state.Entry, width int) string {
-	const leastMessage = 20
+	const leastDescription = 20
 	columns := revisionColumns()
-	for dropPriority := 4; dropPriority > 0 && width > 0 && widestLine(layOut(entries, columns[:len(columns)-1]))+2+leastMessage > width; dropPriority-- {
+	for dropPriority := 5; dropPriority > 0 && width > 0 && widestLine(layOut(entries, columns[:len(columns)-1]))+2+leastDescription > width; dropPriority-- {
 		columns = slices.DeleteFunc(columns, func(c revisionColumn) bool { return c.dropPriority == dropPriority })
 	}
 	var text strings.Builder

@@ -7,6 +7,7 @@ package setstatus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,6 +31,7 @@ type setStatus struct {
 	Set      object.ID
 	Revision *state.Revision // the sections follow its order; nil if the set has no revision
 	Deployed time.Time       // when the run of that revision ended; zero if it is not deployed
+	Outcome  string          // how the run of that revision ended; "" when unknown
 	Sections []section
 	Notes    []string // remarks for display
 	// Until is when the status changes without an event; zero means never.
@@ -71,6 +73,7 @@ type observer struct {
 	grace       time.Duration
 	revision    *state.Revision                  // as last read
 	deployed    time.Time                        // when its run ended; zero if it is not deployed
+	outcome     string                           // how its run ended
 	columnsRead map[schema.GroupVersionKind]bool // kinds whose printer columns were read
 }
 
@@ -103,8 +106,9 @@ func leftByHooks(ctx context.Context, cluster kube.Cluster, set setflags.Existin
 		}
 		notes = append(notes, fmt.Sprintf("%s is not a member: a hook left it behind, and %s", one.ID, fate))
 	}
-	if apierrors.IsForbidden(err) {
-		return append(notes, "the objects that hooks left behind cannot be read: "+err.Error()), nil
+	_, unserved := errors.AsType[*kube.UnservedError](err)
+	if apierrors.IsForbidden(err) || unserved {
+		return append(notes, "it is unknown which objects hooks left behind: "+err.Error()), nil
 	}
 	return notes, err
 }
@@ -135,7 +139,7 @@ func (o *observer) observeMembers(ctx context.Context, set setflags.Existing, fo
 // setStatus returns the status of a set with these members at a time. Its only
 // requests are for endpoints.
 func (o *observer) setStatus(set object.ID, members state.Members, now time.Time, found endpoints) *setStatus {
-	out := &setStatus{Set: set, Deployed: o.deployed, Notes: members.Remarks()}
+	out := &setStatus{Set: set, Deployed: o.deployed, Outcome: o.outcome, Notes: members.Remarks()}
 	if o.revision != nil {
 		r := *o.revision // a copy, since the original is updated in place
 		out.Revision = &r
@@ -157,16 +161,16 @@ func (o *observer) setStatus(set object.ID, members state.Members, now time.Time
 func (o *observer) readRevision(ctx context.Context, history state.History) error {
 	entries, err := history.List(ctx)
 	if err != nil || len(entries) == 0 {
-		o.revision, o.deployed = nil, time.Time{}
+		o.revision, o.deployed, o.outcome = nil, time.Time{}, ""
 		return err
 	}
 	newest := entries[len(entries)-1]
-	o.deployed = newest.Deployed()
+	o.deployed, o.outcome = newest.Deployed(), newest.Description
 	if o.revision != nil && o.revision.Number == newest.Number && o.revision.Created.Equal(newest.Created) {
-		o.revision.Status = newest.Status
+		o.revision.Status, o.revision.Record = newest.Status, newest.Record()
 		return nil
 	}
-	if o.revision, err = history.Read(ctx, newest.Number); err != nil {
+	if o.revision, err = history.Show(ctx, newest.Number); err != nil {
 		return err
 	}
 	return UseRulesOf(o.assessor, o.revision)
@@ -181,9 +185,10 @@ func (o *observer) assess(id object.ID, live *unstructured.Unstructured, now tim
 	if a.SuspendedBySpec && o.revision != nil && health.SuspendedByManifest(o.revision.Objects()[id]) { // few are suspended
 		a = o.assessor.AfterGrace(a)
 	}
-	if a.NeedsGrace() {
+	expected := kind.HasStatus || o.assessor.ExpectsStatus(live.GroupVersionKind())
+	if a.NeedsGrace() && !a.AwaitsStatus(expected) {
 		graceEnds := live.GetCreationTimestamp().Add(o.grace)
-		if (kind.HasStatus || a.Inconclusive) && now.Before(graceEnds) {
+		if (expected || a.Inconclusive) && now.Before(graceEnds) {
 			until = graceEnds
 		} else {
 			a = o.assessor.AfterGrace(a)
@@ -227,7 +232,11 @@ func sections(r *state.Revision, found map[object.ID]member, unknown map[schema.
 	if r != nil {
 		out = sectionsOf(r.Plan, func(id object.ID) member {
 			listed[id] = true
-			return memberFor(id, found, unknown)
+			m := memberFor(id, found, unknown)
+			if m.Verdict == health.Missing && isFinished(r, id) {
+				m.Verdict, m.Grade, m.Reason = health.Ready, health.GradeHealthy, "finished, and deleted after its ttlSecondsAfterFinished"
+			}
+			return m
 		})
 	}
 	rest := section{Name: "(not in the stream)"}

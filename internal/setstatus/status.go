@@ -1,6 +1,7 @@
 package setstatus
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/ordapply/ordapply/internal/healthfiles"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/setflags"
+	"github.com/ordapply/ordapply/state"
 )
 
 // statusFlags are the flags of status.
@@ -31,8 +33,9 @@ func NewCommand() *cobra.Command {
 of its layers and stacks in the order in which they were applied. A layer is
 Failed if a member has failed or is unknown, else Degraded if one is missing,
 degraded or being deleted, else Progressing if one is progressing, else Suspended
-if one is suspended. The exit code is 0 if all are ready, 3 if the others are
-only Progressing or Suspended, so that waiting may help, and 1 otherwise. NAME is
+if one is suspended. The exit code is 0 if all are ready and the
+newest revision did not fail, 3 if the others are only Progressing or Suspended, so
+that waiting may help, and 1 otherwise. NAME is
 the name of the set's parent Secret, or KIND/NAME.
 
   ordapply status shop
@@ -58,11 +61,11 @@ func (f *statusFlags) run(cmd *cobra.Command, name string) error {
 	}
 	o := &observer{Target: t, name: name, assessor: assessor, grace: f.grace}
 	if f.watch {
-		return f.follow(cmd, o)
+		return setflags.ExplainForbidden(f.follow(cmd, o), t, name, "--status")
 	}
 	now, err := o.observe(cmd.Context())
 	if err != nil {
-		return err
+		return setflags.ExplainForbidden(err, t, name, "--status")
 	}
 	if f.Output == "json" {
 		err = WriteJSON(cmd.OutOrStdout(), now.inJSON())
@@ -75,7 +78,12 @@ func (f *statusFlags) run(cmd *cobra.Command, name string) error {
 	return now.fault()
 }
 
-// fault returns nil if all members are ready.
+// failed reports whether the run of the newest revision failed, or the last run of it.
+func (s *setStatus) failed() bool {
+	return s.Revision != nil && (s.Revision.Status == state.Failed || s.Revision.Record.Failure != "")
+}
+
+// fault returns nil if all members are ready, and are what the newest revision says.
 func (s *setStatus) fault() error {
 	members := s.members()
 	if len(members) == 0 {
@@ -88,6 +96,10 @@ func (s *setStatus) fault() error {
 			return exit.AsTimeout(err)
 		}
 		return err
+	}
+	if s.failed() {
+		why := cmp.Or(s.Outcome, "its run did not become ready")
+		return fmt.Errorf("apply set %s: the members are ready, but revision %d, the newest, failed: %s; apply again or roll back", s.Set.Name, s.Revision.Number, plain.OneLine(why))
 	}
 	return nil
 }

@@ -39,6 +39,9 @@ func (s *setStatus) print(out io.Writer) error {
 	for line := range strings.Lines(table.String()) {
 		plain.Fprintln(&text, strings.TrimRight(line, " \n"))
 	}
+	if s.failed() && s.Outcome != "" {
+		plain.Fprintf(&text, "%s\n", plain.OneLine(s.Outcome))
+	}
 	for _, note := range s.Notes {
 		plain.Fprintf(&text, "note: %s\n", note)
 	}
@@ -94,7 +97,8 @@ type Document struct {
 	Set      object.ID     `json:"applyset"`
 	Revision int           `json:"revision,omitempty"`
 	Status   state.Status  `json:"status,omitempty"`
-	Deployed time.Time     `json:"deployed,omitzero"` // when the run that deployed the revision ended
+	Deployed time.Time     `json:"deployed,omitzero"`     // when the run that deployed the revision ended
+	Outcome  string        `json:"description,omitempty"` // how the run of the revision ended
 	Health   string        `json:"health"`
 	Ready    int           `json:"ready"`
 	Total    int           `json:"total"`
@@ -125,7 +129,7 @@ func (s *setStatus) inJSON() Document {
 	all := s.members()
 	out := Document{Set: s.Set, Health: grade(all).String(), Ready: ready(all), Total: len(all), Sections: []sectionJSON{}, Notes: s.Notes}
 	if s.Revision != nil {
-		out.Revision, out.Status, out.Deployed = s.Revision.Number, s.Revision.Status, s.Deployed
+		out.Revision, out.Status, out.Deployed, out.Outcome = s.Revision.Number, s.Revision.Status, s.Deployed, s.Outcome
 	}
 	for _, section := range s.Sections {
 		row := sectionJSON{

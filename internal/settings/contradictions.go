@@ -39,6 +39,9 @@ func contradictions(cmd *cobra.Command, given []string) []error {
 	if slices.Contains(given, "enable-exec") && value("kustomize") == "" {
 		errs = append(errs, usage.Errorf("--enable-exec requires a kustomization: name it with -k"))
 	}
+	if slices.Contains(given, "fleet-kubeconfigs") && value("fleet") == "" {
+		errs = append(errs, usage.Errorf("--fleet-kubeconfigs requires a Fleet: name its file with --fleet"))
+	}
 	if value("ordering") == "false" && value("require-order") == "true" {
 		errs = append(errs, usage.Errorf("--require-order refuses a stream without an order, and --ordering=false applies it unordered: leave one of them out"))
 	}

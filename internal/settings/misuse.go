@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,6 +25,8 @@ func FlagError(cmd *cobra.Command, err error) error {
 	}
 	near := ""
 	switch name := unknown.GetSpecifiedName(); {
+	case name == "applyset" && strings.HasSuffix(cmd.Use, " NAME"):
+		near = "; the apply set is an argument: " + cmd.CommandPath() + " NAME"
 	case otherTool(name) != "":
 		near = "; " + otherTool(name)
 	case !cmd.HasParent() && isFlagOfApply(cmd, name):
@@ -42,8 +45,6 @@ func otherTool(flag string) string {
 		return "-v 2 logs decisions and retries, -v 3 also requests"
 	case "atomic":
 		return "--rollback-on-failure does that"
-	case "create-namespace":
-		return "add the Namespace to the stream, or create it first"
 	case "history-max":
 		return "--history-limit does that"
 	case "install", "set", "set-string", "set-file", "values":
@@ -104,7 +105,11 @@ func CheckArguments(cmd *cobra.Command) {
 			case err == nil, errors.As(err, &usageErr):
 				return err
 			case len(given) == 1 && c.Flags().Lookup("filename") != nil && !c.HasSubCommands():
-				return usage.Errorf("%s takes no argument %q: name files and folders with -f", c.CommandPath(), given[0])
+				set := ""
+				if c.Flags().Lookup("applyset") != nil {
+					set = ", and an apply set with --applyset"
+				}
+				return usage.Errorf("%s takes no argument %q: name files and folders with -f%s", c.CommandPath(), given[0], set)
 			case len(given) > 0 && args(c, given[:1]) != nil && args(c, nil) == nil && !c.HasSubCommands(): // it takes none
 				return usage.Errorf("%s takes no argument %q (%s --help explains it)", c.CommandPath(), given[0], c.CommandPath())
 			case len(given) == 0:

@@ -5,6 +5,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -99,7 +101,7 @@ func noteSimilarVariables(cmd *cobra.Command) {
 		if !ours || value == "" || known[word] != nil || len(word) < 6 || isServiceLink(rest) {
 			continue
 		}
-		if near := nearest.DidYouMean(word, slices.Sorted(maps.Keys(known))); near != "" {
+		if near := similarSetting(word, known); near != "" {
 			plain.Fprintf(cmd.ErrOrStderr(), "note: unknown environment variable %s: no flag is called --%s%s\n", name, word, near)
 		}
 	}
@@ -148,7 +150,7 @@ func readConfig(ctx context.Context, cmd *cobra.Command) (configFile, error) {
 	for _, key := range slices.Sorted(maps.Keys(raw)) {
 		flag := known[key]
 		if flag == nil {
-			errs = append(errs, usage.Errorf("%s: unknown flag %q%s", name, key, longName(key, known)))
+			errs = append(errs, usage.Errorf("%s: unknown flag %q%s", name, key, cmp.Or(longName(key, known), similarSetting(kebab(key), known))))
 			continue
 		}
 		value, err := flagText(flag, raw[key])
@@ -168,6 +170,34 @@ func longName(letter string, known map[string]*pflag.Flag) string {
 		}
 	}
 	return ""
+}
+
+// similarSetting ends a message about a setting that no flag has, with the flag that it
+// is most like: the one with the most words of it, such as crd-timeout for
+// crd-establishment-timeout, else the nearest name.
+func similarSetting(written string, known map[string]*pflag.Flag) string {
+	names, words := slices.Sorted(maps.Keys(known)), strings.Split(written, "-")
+	flag, ok := nearest.Best(names, func(name string) (int, bool) {
+		own := strings.Split(name, "-")
+		isExtra := func(word string) bool { return !slices.Contains(words, word) }
+		return len(words) - len(own), len(own) > 1 && !slices.ContainsFunc(own, isExtra)
+	})
+	if ok {
+		return "; did you mean " + flag + "?"
+	}
+	return nearest.DidYouMean(written, names)
+}
+
+// kebab returns a key in the notation of flags: crd-timeout for crdTimeout.
+func kebab(key string) string {
+	var out strings.Builder
+	for _, letter := range key {
+		if unicode.IsUpper(letter) {
+			out.WriteByte('-')
+		}
+		out.WriteRune(unicode.ToLower(letter))
+	}
+	return out.String()
 }
 
 // flagText returns a value of a config file in the syntax of its flag; lists

@@ -3,7 +3,7 @@
 //
 //	reader := snapshot.Reader{Cluster: cluster, Owner: owner, Bodies: bodies, Health: assessor, Workers: 32, Manifests: manifests}
 //	objects := reader.Read(ctx, 0)
-//	if objects[0].Live != nil && reader.IsUnchanged(0, objects[0].Live) { // need not be sent
+//	if objects[0].Live != nil && reader.IsUnchanged(0, objects[0]) { // need not be sent
 //
 // The lists have no label selector, although watches select by the set's label: objects to
 // adopt, of other sets, or without their label must be found as well. Without a label, a list
@@ -24,6 +24,7 @@ import (
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/desired"
 	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/mutation"
 	"github.com/ordapply/ordapply/internal/ownership"
 	"github.com/ordapply/ordapply/internal/parallel"
 	"github.com/ordapply/ordapply/kube"
@@ -54,6 +55,8 @@ type Object struct {
 	Metadata bool                       // only its metadata was read
 	Err      error                      // why it could not be read
 	Epoch    int                        // when it was read, as the caller counts, from 1; 0: not read
+
+	same bool // it was proven unchanged when it was read
 }
 
 // Timeout bounds the reading of the whole snapshot. An API server that is too
@@ -133,31 +136,37 @@ func (r Reader) Object(l *List, seen Result, i, epoch int) Object {
 	if err := seen.failed[name]; err != nil {
 		return Object{Err: err, Epoch: epoch}
 	}
-	return Object{Live: seen.objects[name], Known: true, Metadata: l.metadata && !seen.each, Epoch: epoch}
+	return Object{Live: seen.objects[name], Known: true, Metadata: l.metadata && !seen.each, Epoch: epoch, same: seen.same[name]}
 }
 
-// MembershipError returns an error when an object may not become a member of the run's
-// apply set; nil when it may. named describes the set that owns it.
-func (r Reader) MembershipError(o Object, named func(set, namespace string) string) error {
-	if o.Live != nil {
-		return r.Owner.MembershipError(o.Live, named)
+// MembershipError returns an error when the object of a manifest may not become a member
+// of the run's apply set; nil when it may, or is left as it is. named describes the set
+// that owns it.
+func (r Reader) MembershipError(i int, o Object, named func(set, namespace string) string) error {
+	switch {
+	case o.Live == nil:
+		return r.UnreadError(i, o.Err)
+	case r.LeftBecause(i, o.Live) != "":
+		return nil
 	}
-	return r.Owner.UnreadMembershipError(o.Err)
+	return r.Owner.MembershipError(o.Live, named)
 }
 
-// IsUnchanged reports whether an object, as it was read, is proven unchanged since its
-// manifest was last applied.
-func (r Reader) IsUnchanged(i int, live *unstructured.Unstructured) bool {
-	return live != nil && r.compare(i, live) == applyset.Same
+// IsUnchanged reports whether an apply would leave an object as it was read: it is
+// proven unchanged since its manifest was last applied, or a policy forbids changes.
+func (r Reader) IsUnchanged(i int, o Object) bool {
+	return o.Live != nil && (r.LeftBecause(i, o.Live) != "" || o.same || r.compare(i, o.Live) == applyset.Same)
+}
+
+// TakesOver reports whether a run takes over fields that other managers own on a live object.
+func (r Reader) TakesOver(i int, live *unstructured.Unstructured) bool {
+	return r.Owner.HasPreviousManagerFields(live, r.Bodies.LeftToOthers(r.Manifests[i]))
 }
 
 // compare compares a manifest with its live object.
 func (r Reader) compare(i int, live *unstructured.Unstructured) applyset.Proof {
-	wanted, err := r.Bodies.BodyFor(r.Manifests[i], live, r.Owner.ForeignFields)
-	if err != nil || r.Owner.HasPreviousManagerFields(live) {
-		return applyset.Differs
-	}
-	if applyset.DropUnownedNulls(wanted, live, r.Owner.Manager) && desired.SetFingerprint(wanted) != nil { // the server refused them
+	wanted, err := r.Bodies.BodyFor(r.Manifests[i], live, r.Owner)
+	if err != nil || r.TakesOver(i, live) {
 		return applyset.Differs
 	}
 	return applyset.Prove(wanted, live, r.Owner.Manager)
@@ -181,11 +190,20 @@ func (r Reader) readForComparison(ctx context.Context, l *List) Result {
 }
 
 // needsWholeObjects reports whether some object can only be proven unchanged by its
-// body.
+// body. It remembers those that need none.
 func (r Reader) needsWholeObjects(l *List, seen Result) bool {
 	return slices.ContainsFunc(l.Members, func(i int) bool {
-		live := seen.objects[r.Manifests[i].GetName()]
-		return live != nil && r.compare(i, live) == applyset.NeedsBody
+		name := r.Manifests[i].GetName()
+		live := seen.objects[name]
+		if live == nil {
+			return false
+		}
+		if mutation.Has(r.Manifests[i].GetAnnotations()) || mutation.Has(live.GetAnnotations()) {
+			return true // it is compared when it has its values; those that it had may be secret
+		}
+		proof := r.compare(i, live)
+		seen.same[name] = proof == applyset.Same
+		return proof == applyset.NeedsBody
 	})
 }
 
@@ -194,6 +212,7 @@ func (r Reader) needsWholeObjects(l *List, seen Result) bool {
 type Result struct {
 	objects map[string]*unstructured.Unstructured
 	failed  map[string]error // why an object could not be read
+	same    map[string]bool  // what was proven unchanged
 	each    bool             // each was read with a GET of its own, whole
 }
 
@@ -205,7 +224,7 @@ func (r Reader) ReadList(ctx context.Context, l *List) Result {
 	if len(l.Members) == 1 {
 		query.Fields = "metadata.name=" + r.Manifests[l.Members[0]].GetName()
 	}
-	seen := Result{objects: map[string]*unstructured.Unstructured{}, failed: map[string]error{}}
+	seen := Result{objects: map[string]*unstructured.Unstructured{}, failed: map[string]error{}, same: map[string]bool{}}
 	objects, err := r.Cluster.List(ctx, l.kind, l.namespace, query)
 	switch {
 	case err == nil:
@@ -244,14 +263,17 @@ func (r Reader) readEach(ctx context.Context, l *List, seen *Result) {
 	})
 }
 
-// MembershipErrors returns which of the objects that were read may not become
+// MembershipErrors returns which of the objects of a list that was read may not become
 // members, with the reason, by name.
-func (r Reader) MembershipErrors(ctx context.Context, seen Result) map[string]error {
+func (r Reader) MembershipErrors(ctx context.Context, l *List, seen Result) map[string]error {
 	named := ownership.NameSets(ctx, r.Cluster)
 	refused := map[string]error{}
-	for name, live := range seen.objects {
-		if err := r.Owner.MembershipError(live, named); err != nil {
-			refused[name] = err
+	for _, i := range l.Members {
+		name := r.Manifests[i].GetName()
+		if live := seen.objects[name]; live != nil {
+			if err := r.MembershipError(i, Object{Live: live}, named); err != nil {
+				refused[name] = err
+			}
 		}
 	}
 	return refused

@@ -165,7 +165,11 @@ func ReadEach[T any](cmd *cobra.Command, f *InputFlags, name string, read func(s
 
 // manifests reads the manifests of one file.
 func (f *InputFlags) manifests(source string, stream io.Reader) ([]manifest.Manifest, error) {
-	read, err := manifest.Read(source, stream)
+	marks := &markReader{Reader: stream}
+	read, err := manifest.Read(source, marks)
+	if err == nil {
+		err = marks.check(source)
+	}
 	for i := range read {
 		if f.DropText {
 			read[i].Text = nil
@@ -206,11 +210,11 @@ func gcPercent(size int) int {
 func (f *InputFlags) reading(name string) string {
 	switch address := asURL(name); {
 	case f.Kustomize != "":
-		return "building the kustomization " + name
+		return "building the kustomization " + RedactedURL(name)
 	case name == "-":
 		return "reading standard input"
 	case address != nil:
-		return "reading " + address.Redacted()
+		return "reading " + RedactedURL(name)
 	}
 	return "reading " + name
 }
@@ -222,7 +226,7 @@ func (f *InputFlags) eachFile(ctx context.Context, stdin io.Reader, name string,
 		if err != nil {
 			return err
 		}
-		return visit("kustomize build "+name, bytes.NewReader(stream))
+		return visit("kustomize build "+RedactedURL(name), bytes.NewReader(stream))
 	}
 	if name == "-" {
 		if err := visit("STDIN", stdin); err != nil {
@@ -235,7 +239,7 @@ func (f *InputFlags) eachFile(ctx context.Context, stdin io.Reader, name string,
 		if err != nil {
 			return err
 		}
-		return visit(address.Redacted(), bytes.NewReader(text))
+		return visit(RedactedURL(name), bytes.NewReader(text))
 	}
 	paths, err := f.expand(ctx, name)
 	if err != nil {
@@ -332,7 +336,7 @@ func (f *InputFlags) expand(ctx context.Context, name string) ([]string, error) 
 			return nil, fmt.Errorf("read the manifests: pattern %s: %w", name, err)
 		}
 		if len(names) == 0 {
-			return nil, fmt.Errorf("read the manifests: file or folder %s does not exist", name)
+			return nil, fmt.Errorf("read the manifests: file or folder %s does not exist", RedactedURL(name))
 		}
 	}
 	var paths []string

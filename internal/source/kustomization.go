@@ -12,9 +12,10 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/limits"
+	"github.com/ordapply/ordapply/internal/yamltext"
 )
 
 // kustomizationFlags configure the build of -k, with kustomize's names and
@@ -42,7 +43,32 @@ func isKustomization(ctx context.Context, path string) bool {
 	var head struct {
 		APIVersion string `json:"apiVersion"`
 	}
-	return err == nil && yaml.Unmarshal(text, &head) == nil && (head.APIVersion == "" || strings.HasPrefix(head.APIVersion, "kustomize.config.k8s.io/"))
+	return err == nil && yamltext.Unmarshal(text, &head) == nil && (head.APIVersion == "" || strings.HasPrefix(head.APIVersion, "kustomize.config.k8s.io/"))
+}
+
+// boundedFiles are the files of a kustomization, which kustomize expands without limits.
+type boundedFiles struct {
+	filesys.FileSystem
+	repeated map[string]int // bytes that aliases repeat, by file
+	total    int            // of repeated
+}
+
+// ReadFile implements filesys.FileSystem. It refuses files whose aliases repeat too much.
+func (f *boundedFiles) ReadFile(name string) ([]byte, error) {
+	text, err := f.FileSystem.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	repeated, err := yamltext.CheckStream(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	f.total += repeated - f.repeated[name]
+	f.repeated[name] = repeated
+	if f.total > limits.StreamAliases {
+		return nil, fmt.Errorf("%s: the aliases of this file, and of those before it, expand to more than %d MiB: replace aliases with their values", name, limits.StreamAliases>>20)
+	}
+	return text, nil
 }
 
 // build returns the output of `kustomize build`.
@@ -52,7 +78,7 @@ func (f *kustomizationFlags) build() ([]byte, error) {
 		options.PluginConfig = types.EnabledPluginConfig(types.BploUseStaticallyLinked)
 		options.PluginConfig.FnpLoadingOptions.EnableExec = f.exec
 	}
-	resources, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), f.Kustomize)
+	resources, err := krusty.MakeKustomizer(options).Run(&boundedFiles{FileSystem: filesys.MakeFsOnDisk(), repeated: map[string]int{}}, f.Kustomize)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "external plugins disabled"):
 		return nil, fmt.Errorf("build the kustomization: %w; enable functions with --enable-alpha-plugins, and functions that run programs on this machine also with --enable-exec; "+

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/internal/abortable"
+	"github.com/ordapply/ordapply/internal/limits"
 )
 
 // A -f argument may be an HTTP or HTTPS URL. It is downloaded completely before
@@ -25,7 +26,7 @@ type download struct {
 	limit   int64         // bytes, uncompressed
 }
 
-func downloads() download { return download{timeout: 30 * time.Second, limit: 64 << 20} }
+func downloads() download { return download{timeout: limits.DownloadTime, limit: limits.Download} }
 
 // asURL returns a -f argument as a URL; nil if it is a file.
 func asURL(name string) *url.URL {
@@ -40,7 +41,7 @@ func asURL(name string) *url.URL {
 	return address
 }
 
-// read downloads a URL. Errors contain the URL without its password.
+// read downloads a URL. Errors contain the URL without possible credentials.
 func (d download) read(ctx context.Context, from *url.URL) ([]byte, error) {
 	late := fmt.Errorf("the download took longer than %s: download it, and name the file", d.timeout)
 	reading, cancel := context.WithTimeoutCause(ctx, d.timeout, late)
@@ -54,7 +55,7 @@ func (d download) read(ctx context.Context, from *url.URL) ([]byte, error) {
 	case reading.Err() != nil:
 		err = late
 	}
-	return nil, fmt.Errorf("read %s: %w", from.Redacted(), err)
+	return nil, fmt.Errorf("read %s: %w", RedactedURL(from.String()), err)
 }
 
 func (d download) get(ctx context.Context, from *url.URL) ([]byte, error) {
@@ -90,13 +91,15 @@ func (d download) get(ctx context.Context, from *url.URL) ([]byte, error) {
 }
 
 // checkRedirect rejects redirects from HTTPS to HTTP, where manifests could be
-// changed in transit.
+// changed in transit. The next host does not learn the previous URL, whose query may be a
+// token.
 func checkRedirect(next *http.Request, via []*http.Request) error {
+	next.Header.Del("Referer")
 	switch {
 	case len(via) >= 10:
 		return errors.New("stopped after 10 redirects")
 	case via[0].URL.Scheme == "https" && next.URL.Scheme != "https":
-		return fmt.Errorf("it redirects to %s, which is not HTTPS", next.URL.Redacted())
+		return fmt.Errorf("it redirects to %s, which is not HTTPS", RedactedURL(next.URL.String()))
 	}
 	return nil
 }
@@ -160,7 +163,5 @@ func RedactedURL(text string) string {
 	return address.String()
 }
 
-// IsCompleteURL reports whether the stored -f argument is complete.
-func IsCompleteURL(file string) bool {
-	return !strings.Contains(file, "://") || !strings.Contains(file, redactedPart)
-}
+// IsURL reports whether a -f argument, or a stored one, may be a URL.
+func IsURL(file string) bool { return strings.Contains(file, "://") }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,32 @@ func TestAURLStaysSecure(t *testing.T) {
 	first := &http.Request{URL: &url.URL{Scheme: "https", Host: "here"}}
 	require.EqualError(t, checkRedirect(&http.Request{URL: &url.URL{Scheme: "http", Host: "there"}}, []*http.Request{first}), "it redirects to http://there, which is not HTTPS")
 	require.NoError(t, checkRedirect(&http.Request{URL: &url.URL{Scheme: "https", Host: "there"}}, []*http.Request{first}))
+}
+
+// The query of a URL may be a token: it is neither sent to the host of a redirect nor printed.
+func TestATokenStaysWithItsServer(t *testing.T) {
+	var seen []string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.URL.String(), r.Header.Get("Referer"), r.Header.Get("Authorization"))
+		http.Redirect(w, r, "/again?token=theirs", http.StatusFound)
+	}))
+	t.Cleanup(other.Close)
+	first := httptest.NewServer(http.RedirectHandler(other.URL+"/a", http.StatusFound))
+	t.Cleanup(first.Close)
+	address, err := url.Parse(strings.Replace(first.URL, "://", "://jane:hunter2@", 1) + "/m?token=hunter2")
+	require.NoError(t, err)
+	_, err = downloads().read(t.Context(), address)
+	require.EqualError(t, err, "read "+strings.Replace(first.URL, "://", "://xxxxx@", 1)+"/m?xxxxx: stopped after 10 redirects")
+	require.NotEmpty(t, seen)
+	require.NotContains(t, strings.Join(seen, "\n"), "hunter2")
+	for i := 1; i < len(seen); i += 3 {
+		require.Empty(t, seen[i], "Referer")
+	}
+	from := &http.Request{URL: &url.URL{Scheme: "https", Host: "here"}}
+	err = checkRedirect(&http.Request{URL: &url.URL{Scheme: "http", Host: "there", RawQuery: "token=hunter2"}}, []*http.Request{from})
+	require.EqualError(t, err, "it redirects to http://there?xxxxx, which is not HTTPS")
+	var f InputFlags
+	require.Equal(t, "reading https://xxxxx@here/m?xxxxx", f.reading("https://jane:hunter2@here/m?token=hunter2"))
 }
 
 // Only strings with a supported scheme are URLs.

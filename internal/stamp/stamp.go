@@ -37,7 +37,8 @@ const (
 	// LayerTimeoutAnnotation limits how long the layer may take to become
 	// ready, as a Go duration above 0, such as 5m.
 	LayerTimeoutAnnotation = "ordapply.dev/layer-timeout"
-	// UnmatchedAnnotation is "true" on resources that no selector matched.
+	// UnmatchedAnnotation is "true" on resources that no selector matched, or "placed" if
+	// the order says where these go, as with unmatched: true.
 	UnmatchedAnnotation = "ordapply.dev/unmatched"
 	// EmittedAnnotation lists, comma-separated, the tools whose own annotations
 	// were written with the stamps. Those annotations are not read as a frame.
@@ -64,6 +65,7 @@ type Stamp struct {
 	Gate         graph.Gate    // what later layers wait for
 	Timeout      time.Duration // 0 means the run's wave timeout
 	Unmatched    bool          // no selector matched the resource
+	Listed       bool          // Unmatched, and the order says where such resources go
 	Emitted      []string      // tools whose annotations were written too
 }
 
@@ -74,9 +76,12 @@ func (s Stamp) LayerName() string { return s.Order + "/" + s.Layer }
 // omitted.
 func (s Stamp) Annotations() map[string]string {
 	out := map[string]string{LayerAnnotation: s.LayerName()}
-	if s.Unmatched {
+	switch {
+	case s.Listed:
+		out[UnmatchedAnnotation] = "placed"
+	case s.Unmatched:
 		out[UnmatchedAnnotation] = "true"
-	} else {
+	default:
 		out[WaveAnnotation] = strconv.Itoa(s.Wave)
 	}
 	if s.Needs != nil {
@@ -106,7 +111,8 @@ func Read(annotations map[string]string) (s Stamp, ok bool, err error) {
 	if !has || s.Order == "" || s.Layer == "" {
 		return s, false, fmt.Errorf("annotation %s: %q is not order/layer", LayerAnnotation, layer)
 	}
-	s.Unmatched = annotations[UnmatchedAnnotation] == "true"
+	s.Listed = annotations[UnmatchedAnnotation] == "placed"
+	s.Unmatched = s.Listed || annotations[UnmatchedAnnotation] == "true"
 	if s.Wave, err = readWave(annotations, s.Unmatched); err != nil {
 		return s, false, err
 	}

@@ -16,11 +16,6 @@ func (r *Signals) condition(path string, c map[string]any, depth int) {
 	if state == nil {
 		state = "True" // some controllers list only conditions that are true
 	}
-	if seen, ok := Integer(c["observedGeneration"]); ok && seen < r.generation {
-		text := fmt.Sprintf("%scondition %s has observed generation %d, and the generation is %d", path, name, seen, r.generation)
-		r.add(Signal{Means: MeaningInProgress, weight: r.outdated(name, depth), Text: text})
-		return
-	}
 	r.judge(path, name, fmt.Sprint(state), c, depth)
 }
 
@@ -58,8 +53,13 @@ func (r *Signals) conditionMap(path string, conditions map[string]any, depth int
 	}
 }
 
-// judge interprets a condition by the polarity of its name.
+// judge interprets a condition by the polarity of its name. One about an older generation
+// only says that its controller is not done.
 func (r *Signals) judge(path, name, state string, c map[string]any, depth int) {
+	if seen, ok := Integer(c["observedGeneration"]); ok && seen < r.generation {
+		r.add(Signal{Means: MeaningInProgress, weight: r.outdated(name, depth), Text: path + outdatedText(name, seen, r.generation)})
+		return
+	}
 	reason, _ := c["reason"].(string)
 	s := Signal{Means: meaningOf(name), weight: weightOfTrouble(depth), Text: describe(path, name, state, reason, c["message"])}
 	_, dated := Integer(c["observedGeneration"]) // conditions about older generations do not get here
@@ -108,6 +108,9 @@ func (r *Signals) isUnknown(s Signal, name string, depth int, known bool) {
 // steps: "Deploy is Failed". For negative conditions the word adds nothing.
 func (r *Signals) word(s Signal, name, state string, depth int, known bool) {
 	means := r.phrase(state)
+	if means == MeaningFailed && lastWord(state) == "degraded" { // such as Available with status Degraded: not all of it is
+		means = MeaningTrouble
+	}
 	switch {
 	case s.Means > MeaningGood || means == MeaningNone:
 		r.isUnknown(s, name, depth, known)
@@ -127,6 +130,8 @@ func (r *Signals) holds(s Signal, name, reason string, depth int) {
 		s.Means = MeaningInProgress
 	case s.Means == MeaningNone && because >= MeaningTrouble:
 		s.Means, s.weight = MeaningTrouble, weightLow
+	case s.Means == MeaningGood && hasEnded(name) && (because == MeaningFailed || isFinalFailure(lastWord(reason))): // how it ended
+		s.Means = MeaningFailed
 	case s.Means >= MeaningTrouble && because == MeaningGood: // name and reason contradict each other: weak evidence
 		s.weight = weightLow
 	case s.Means == MeaningFailed && because == MeaningInProgress: // such as Degraded with reason UpdateInProgress, which is temporary
@@ -143,6 +148,11 @@ func (r *Signals) holds(s Signal, name, reason string, depth int) {
 		s.weight = r.present(name, depth)
 	}
 	r.add(s)
+}
+
+// hasEnded reports whether a condition says that the work has ended, one way or the other.
+func hasEnded(name string) bool {
+	return oneOf(lastWord(name), "complete", "completed", "finished", "done")
 }
 
 // isProgress reports whether a condition is about all work on an object.

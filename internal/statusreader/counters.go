@@ -31,6 +31,27 @@ func (r *Signals) counters(path string, spec, status map[string]any, rank weight
 	}
 }
 
+// ReadyCount returns the sum of what a status counts as ready, available, healthy or updated.
+func ReadyCount(status map[string]any) int64 {
+	var total int64
+	for key, value := range status {
+		switch value := value.(type) {
+		case map[string]any:
+			total += ReadyCount(value)
+		case []any:
+			for _, item := range value {
+				part, _ := item.(map[string]any)
+				total += ReadyCount(part)
+			}
+		case int64:
+			if _, counts := counted(key); (counts || oneOf(key, "ready", "healthy")) && !isNegated(key) {
+				total += value
+			}
+		}
+	}
+	return total
+}
+
 // count adds the result of a counter. Enough ready replicas weigh as much as
 // condition Available; other good counters have no weight against bad signals.
 func (r *Signals) count(key string, got, want int64, rank weight, text string) {

@@ -15,6 +15,7 @@ func (r *Signals) fields(path string, status map[string]any, depth int) {
 	if depth > deepest {
 		return
 	}
+	why, _ := status["message"].(string)
 	for key, value := range status {
 		if isPast(key) {
 			r.past(path+key, key, value, depth)
@@ -22,7 +23,7 @@ func (r *Signals) fields(path string, status map[string]any, depth int) {
 		}
 		switch value := value.(type) {
 		case string:
-			r.text(path+key, key, value, depth)
+			r.text(path+key, key, value, why, depth)
 		case bool:
 			r.flag(path+key, key, value, depth)
 		case map[string]any:
@@ -46,7 +47,7 @@ func (r *Signals) part(path, key string, value map[string]any, depth int) {
 }
 
 func (r *Signals) list(path, key string, items []any, depth int) {
-	conditions := key == "conditions" || strings.HasSuffix(key, "Conditions")
+	conditions := isConditions(key)
 	switch {
 	case conditions && len(items) == 0:
 		r.add(Signal{Means: MeaningInProgress, weight: weightLow, Text: path + key + " is still empty"})
@@ -66,6 +67,11 @@ func (r *Signals) list(path, key string, items []any, depth int) {
 			r.counters(part, nil, m, weightMedium)
 		}
 	}
+}
+
+// isConditions reports whether a field holds conditions.
+func isConditions(key string) bool {
+	return key == "conditions" || strings.HasSuffix(key, "Conditions")
 }
 
 // past reads a field about the past. The last error, and the result of the last
@@ -125,14 +131,15 @@ func isPast(key string) bool {
 	return past
 }
 
-// text reads a string field: phases, states, health and errors.
-func (r *Signals) text(path, key, value string, depth int) {
+// text reads a string field: phases, states, health and errors. why is the message
+// beside it, or "".
+func (r *Signals) text(path, key, value, why string, depth int) {
 	if value == "" {
 		return
 	}
 	switch last := lastWord(key); {
 	case isStateKey(last):
-		r.state(path, key, value, depth)
+		r.state(path, key, value, why, depth)
 	case isErrorKey(key):
 		if !isNoError(value) {
 			r.add(Signal{Means: MeaningTrouble, weight: weightOfTrouble(depth), Text: path + ": " + value})
@@ -183,9 +190,12 @@ func isErrorKey(key string) bool {
 		oneOf(lastWord(key), "error", "errors")
 }
 
-// state reads the name of a state.
-func (r *Signals) state(path, key, value string, depth int) {
+// state reads the name of a state, of a part with the message about it.
+func (r *Signals) state(path, key, value, why string, depth int) {
 	s := Signal{Means: r.phrase(value), weight: weightOfTrouble(depth), Text: path + " is " + value}
+	if why != "" && depth > 0 && s.Means >= MeaningTrouble {
+		s.Text += ": " + why
+	}
 	s.Degraded = lastWord(value) == "degraded"
 	s.Final = r.seen && lastWord(value) == "failed"
 	whole := depth == 0 && namesState(key)
@@ -269,7 +279,7 @@ func (r *Signals) flag(path, key string, value bool, depth int) {
 	switch last := lastWord(key); {
 	case last == "active": // may be inactive by choice
 	case depth == 0 && (key == "status" || key == "state"): // elsewhere a string
-		r.state(path, key, fmt.Sprint(value), depth)
+		r.state(path, key, fmt.Sprint(value), "", depth)
 	case means == MeaningGood && value:
 		r.add(Signal{Means: MeaningGood, weight: r.present(key, depth), Text: text})
 	case means == MeaningGood:

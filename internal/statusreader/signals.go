@@ -34,6 +34,7 @@ type Signals struct {
 	ended      bool            // of one-shot kinds: it has a completion time
 	desired    map[string]bool // states that the spec asks for, in lower case
 	bad, good  Signal
+	paused     Signal // the strongest that says that the object is paused
 	idle       string // what indicates that the object is paused
 }
 
@@ -48,6 +49,9 @@ func (r *Signals) add(s Signal) {
 		kept = &r.good
 	case MeaningPaused:
 		r.idle = max(r.idle, s.Text)
+		if r.paused.Means == MeaningNone || s.compare(r.paused) > 0 {
+			r.paused = s
+		}
 	}
 	if kept.Means == MeaningNone || s.compare(*kept) > 0 {
 		*kept = s
@@ -74,7 +78,13 @@ func (r *Signals) Decisive() (s Signal, ok bool) {
 
 // Unhealthy returns the worst signal. ok is false if there is none or a good signal of at
 // least the same weight contradicts it.
+//
+// What is not done while the whole object is paused stays so until it is resumed: then that
+// is the worst.
 func (r *Signals) Unhealthy() (s Signal, ok bool) {
+	if r.bad.Means == MeaningInProgress && r.paused.weight == weightHigh {
+		return r.paused, true
+	}
 	return r.bad, r.bad.Means != MeaningNone && (r.good.Means == MeaningNone || r.bad.weight > r.good.weight)
 }
 

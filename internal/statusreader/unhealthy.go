@@ -13,6 +13,7 @@ type UnhealthyCondition struct {
 	Type, Status, Reason, Message string    // as in status.conditions
 	Since                         time.Time // lastTransitionTime; zero if unknown
 	InProgress                    bool      // it reports work, not an error, such as Progressing with status True
+	Outdated                      bool      // it is about an older generation
 
 	signal Signal
 }
@@ -32,6 +33,8 @@ func UnhealthyConditions(obj *unstructured.Unstructured) []UnhealthyCondition {
 		u.Reason, _ = c["reason"].(string)
 		u.Message, _ = c["message"].(string)
 		u.Since, _ = time.Parse(time.RFC3339, fmt.Sprint(c["lastTransitionTime"]))
+		seen, dated := Integer(c["observedGeneration"])
+		u.Outdated = dated && seen < r.generation
 		u.InProgress = r.bad.Means == MeaningInProgress && u.Status == "True"
 		found = append(found, u)
 	}

@@ -39,6 +39,13 @@ func IsEmpty(value any) bool {
 	return value == nil
 }
 
+// IsDefault reports whether a status is what the schemas of some kinds, such as Flux's, set
+// before any controller has written one: an observedGeneration below 1, and nothing else.
+func IsDefault(status map[string]any) bool {
+	seen, dated := Integer(status["observedGeneration"])
+	return dated && seen < 1 && len(status) == 1
+}
+
 func firstInteger(values ...any) (int64, bool) {
 	for _, value := range values {
 		if n, ok := Integer(value); ok {

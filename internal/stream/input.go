@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/desired"
+	"github.com/ordapply/ordapply/internal/hooks"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/vet"
 	"github.com/ordapply/ordapply/kube"
@@ -73,19 +75,27 @@ type Stream struct {
 	Hooks []ordering.Resource
 	// BeforeHooks are the resources of charts' crds folders.
 	BeforeHooks map[object.ID]bool
+	// Defaulted are the resources whose namespace is that of the Scope: their manifests
+	// have none.
+	Defaulted map[object.ID]bool
 
 	kind             func(schema.GroupVersionKind) (kube.Kind, bool) // of the Scope
 	namespaceRemoved []object.ID                                     // cluster-scoped ones that named a namespace
+	annotationsLeft  map[string][]object.ID                          // ones with an annotation that only controllers write
 }
 
 // Plan plans the stream; it sets Excluded and, with a cluster, Serves of the
 // options. Dependencies that are excluded from the stream are waited for in the
 // cluster. The error is that of ordering.Build.
 func (s *Stream) Plan(options ordering.Options) (*ordering.Plan, error) {
-	plan, err := ordering.Build(s.Resources, s.options(options))
+	within := s.Within(options.OrderSource)
+	plan, err := ordering.Build(slices.Concat(s.Resources, within), s.options(options))
 	if err != nil {
 		return nil, err
 	}
+	plan.TakeHooks(string(hooks.Sync), func(id object.ID) bool {
+		return slices.ContainsFunc(within, func(r ordering.Resource) bool { return r.ID == id })
+	})
 	plan.Notes = append(s.Notes(), plan.Notes...)
 	return plan, nil
 }
@@ -99,8 +109,21 @@ func (s *Stream) Vet(options ordering.Options) []vet.Finding {
 	return found
 }
 
+// Within returns the hooks that run with the resources of a wave, where Argo CD's annotations
+// define the order.
+func (s *Stream) Within(source ordering.OrderSource) []ordering.Resource {
+	var out []ordering.Resource
+	if source == ordering.OrderSourceArgoCD {
+		all, _ := hooks.Read(s.Hooks, source)
+		for _, hook := range all.Of(hooks.Sync) {
+			out = append(out, hook.Resource)
+		}
+	}
+	return out
+}
+
 func (s *Stream) options(options ordering.Options) ordering.Options {
-	options.Excluded = s.Excluded
+	options.Excluded, options.Hooks = s.Excluded, s.Hooks
 	if s.kind != nil {
 		options.Serves = func(m object.Meta) bool {
 			_, served := s.kind(schema.GroupVersionKind{Group: m.Group, Version: m.Version, Kind: m.Kind})
@@ -110,14 +133,28 @@ func (s *Stream) options(options ordering.Options) ordering.Options {
 	return options
 }
 
-// Notes reports the changes that NewStream made: namespaces that it removed.
+// Notes reports the edits of manifests that their author may not expect: namespaces that
+// NewStream removed, and annotations that are not sent.
 func (s *Stream) Notes() []string {
-	if len(s.namespaceRemoved) == 0 {
-		return nil
+	var notes []string
+	if len(s.namespaceRemoved) > 0 {
+		notes = append(notes, "metadata.namespace is removed from cluster-scoped resources: "+sample(s.namespaceRemoved))
 	}
-	all := slices.SortedFunc(slices.Values(s.namespaceRemoved), object.Compare)
-	names := strings.Join(plain.Sample(all, 3, "%d more", object.ID.String), ", ")
-	return []string{"metadata.namespace is removed from cluster-scoped resources: " + names}
+	if len(s.annotationsLeft) > 0 {
+		var of []object.ID
+		for _, ids := range s.annotationsLeft {
+			of = append(of, ids...)
+		}
+		notes = append(notes, fmt.Sprintf("annotations that only controllers and kubectl write are not sent: %s of %s",
+			strings.Join(slices.Sorted(maps.Keys(s.annotationsLeft)), ", "), sample(of)))
+	}
+	return notes
+}
+
+// sample names the first of some resources.
+func sample(ids []object.ID) string {
+	all := slices.Compact(slices.SortedFunc(slices.Values(ids), object.Compare))
+	return strings.Join(plain.Sample(all, 3, "%d more", object.ID.String), ", ")
 }
 
 // NewStream sets the namespace of namespaced objects, as kubectl does,
@@ -126,7 +163,7 @@ func (s *Stream) Notes() []string {
 // once; the stream then still holds every object, so that further checks can
 // run. The inputs' objects are not changed.
 func NewStream(inputs []Input, scope Scope) (*Stream, error) {
-	s := &Stream{Objects: make(map[object.ID]*unstructured.Unstructured, len(inputs)), BeforeHooks: map[object.ID]bool{}, kind: scope.Kind}
+	s := &Stream{Objects: make(map[object.ID]*unstructured.Unstructured, len(inputs)), BeforeHooks: map[object.ID]bool{}, Defaulted: map[object.ID]bool{}, kind: scope.Kind, annotationsLeft: map[string][]object.ID{}}
 	crds := streamKindScopes(inputs)
 	sources := map[object.ID]string{}
 	var errs []error
@@ -139,6 +176,13 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 			errs = append(errs, fmt.Errorf("%s: %s %s: %w", in.Source, obj.GetKind(), obj.GetName(), err))
 		}
 		r := ordering.Resource{Meta: kube.Meta(obj), Object: obj.Object, Source: in.Source, Chart: in.Chart}
+		if r.Name == "" && in.Hook {
+			r.Name = obj.GetGenerateName()
+		}
+		if r.Name == "" {
+			errs = append(errs, fmt.Errorf("%s: %w", in.Source, manifest.GeneratedNameError(obj)))
+			continue
+		}
 		if in.Hook {
 			if !in.Excluded {
 				s.Hooks = append(s.Hooks, r)
@@ -157,6 +201,12 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 		}
 		if in.Object.GetNamespace() != "" && r.Namespace == "" {
 			s.namespaceRemoved = append(s.namespaceRemoved, r.ID)
+		}
+		if in.Object.GetNamespace() == "" && r.Namespace != "" {
+			s.Defaulted[r.ID] = true
+		}
+		for _, key := range desired.ControllerAnnotations(obj) {
+			s.annotationsLeft[key] = append(s.annotationsLeft[key], r.ID)
 		}
 		if in.CRDFolder {
 			s.BeforeHooks[r.ID] = true

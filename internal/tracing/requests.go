@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -43,8 +44,8 @@ func (c *traced) Delete(ctx context.Context, kind kube.Kind, live *unstructured.
 	return c.Cluster.Delete(c.about(ctx, live), kind, live, o)
 }
 
-func (c *traced) Migrate(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, predecessors []string, manager string) error {
-	return c.Cluster.Migrate(c.about(ctx, live), kind, live, predecessors, manager)
+func (c *traced) Migrate(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, migration applyset.OwnershipMigration, manager string) error {
+	return c.Cluster.Migrate(c.about(ctx, live), kind, live, migration, manager)
 }
 
 func (c *traced) Claim(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, fields *fieldpath.Set, manager string) (*unstructured.Unstructured, error) {

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -34,8 +35,15 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// endTimeout limits how long the end of a run waits for the collector.
+// endTimeout limits how long the end of a run waits for the collector, unless
+// OTEL_EXPORTER_OTLP_TIMEOUT, in milliseconds, says more.
 const endTimeout = 5 * time.Second
+
+func endLimit() time.Duration {
+	text := os.Getenv("OTEL_EXPORTER_OTLP_TIMEOUT")
+	said, _ := strconv.Atoi(text) // 0: the library reports what is no number
+	return max(endTimeout, time.Duration(said)*time.Millisecond)
+}
 
 // queued is the number of spans that wait for the collector at most, unless
 // OTEL_BSP_MAX_QUEUE_SIZE says another: later ones would be dropped.
@@ -168,7 +176,7 @@ func (t *Trace) End(outcome error) error {
 	t.endSpans(time.Now())
 	end(t.run, outcome, time.Now())
 	t.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), endLimit())
 	defer cancel()
 	err := t.provider.Shutdown(ctx)
 	t.mu.Lock()

@@ -6,6 +6,7 @@
 package vet
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/dependencies"
 	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/nativecheck"
 	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/references"
@@ -30,7 +32,7 @@ type Finding struct {
 }
 
 // Check returns everything that is wrong or doubtful in a stream: all errors of
-// ordering.Build; custom resources that the stream's own CRDs reject; references to
+// ordering.Build; custom resources that the stream's own CRDs reject, and malformed CRDs; references to
 // resources that are not in the stream, which are problems if a similar name exists; and
 // if there is a plan, its notes, inferred edges that were dropped, adjacent layers that
 // could be merged, and sync waves on Argo CD's Applications. Problems come first.
@@ -38,13 +40,16 @@ func Check(resources []references.Resource, options ordering.Options) []Finding 
 	needs, _ := dependencies.Find(resources, options) // its error is one of Build
 	s := stream{needs}
 	plan, err := ordering.Build(resources, options)
+	if plan != nil {
+		err = plan.Err()
+	}
 	var found []Finding
 	for _, fault := range ordering.FlattenErrors(err) {
 		found = append(found, Finding{true, fault.Error()})
 	}
 	found = append(found, s.schemas()...)
 	if !options.Incomplete {
-		found = append(found, s.references()...)
+		found = slices.Concat(found, s.references(), s.undefinedKinds())
 	}
 	if plan != nil {
 		for _, note := range plan.Notes {
@@ -59,12 +64,13 @@ func Check(resources []references.Resource, options ordering.Options) []Finding 
 // stream is what is examined.
 type stream struct{ *dependencies.Dependencies }
 
-// schemas reports custom resources that their own CRDs reject.
+// schemas reports resources that the API server rejects: custom resources by their own CRDs, those
+// CRDs, and what is certain for built-in kinds.
 func (s stream) schemas() []Finding {
-	unfit := crdcheck.Rejected(s.Index)
+	unfit, malformed := crdcheck.Rejected(s.Index), crdcheck.Malformed(s.Index)
 	var found []Finding
 	for _, r := range s.Resources {
-		if err := unfit[r.ID]; err != nil {
+		if err := errors.Join(unfit[r.ID], malformed[r.ID], nativecheck.Check(r.ID, r.Object)); err != nil {
 			found = append(found, Finding{true, r.Located() + ": " + err.Error()})
 		}
 	}
@@ -81,10 +87,13 @@ type unresolvedReference struct {
 func (s stream) references() []Finding {
 	var all []*unresolvedReference
 	byID := map[object.ID]*unresolvedReference{}
+	before := references.NewIndex(s.Options.Before, nil)
 	for _, m := range s.MissingReferences() {
 		d, ok := byID[m.ID]
+		_, hook := before.ByID[m.ID]
+		user := s.Resources[m.At].ID
 		switch {
-		case existsInEveryCluster(m.ID):
+		case existsInEveryCluster(m.ID), hook, s.ExcludedIDs[m.ID], s.Makes(m.ID, user), before.Makes(m.ID, user):
 		case !ok:
 			byID[m.ID] = &unresolvedReference{Missing: m}
 			all = append(all, byID[m.ID])
@@ -202,7 +211,7 @@ func (s stream) layers() []Finding {
 	between := s.PathsBetween()
 	var found []Finding
 	for after, set := range s.Sets {
-		if set.Kind != ordering.Stamped && set.Kind != ordering.ArgoWave && set.Kind != ordering.HelmGroup {
+		if set.Implied || set.Kind != ordering.Stamped && set.Kind != ordering.ArgoWave && set.Kind != ordering.HelmGroup {
 			continue
 		}
 		for _, barrier := range set.After {

@@ -55,10 +55,11 @@ func ReadTree(in []byte) (*Tree, error) {
 	return readTree(in)
 }
 
-// decoded returns the input in UTF-8, without byte order marks and marks of layers.
+// decoded returns the input in UTF-8, without byte order marks and marks of layers, with a
+// newline at the end.
 func decoded(in []byte) ([]byte, error) {
 	in, err := yamltext.Decode(in)
-	return yamltext.Clean(withoutMarks(in)), err
+	return yamltext.WithLastNewline(yamltext.Clean(withoutMarks(in))), err
 }
 
 // invalidByte returns the offset of the first byte that is not valid UTF-8.

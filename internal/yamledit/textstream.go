@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/internal/yamlnode"
 	"github.com/ordapply/ordapply/internal/yamltext"
 	"github.com/ordapply/ordapply/object"
@@ -23,6 +24,7 @@ type textStream struct {
 	items    []textItem
 	resolved []object.Meta
 	exploded bool // a List was split into its entries
+	repeated int  // bytes that aliases repeat
 }
 
 // readTextStream parses input with a plain layout; ok is false for other input.
@@ -66,11 +68,14 @@ func readTextStream(in []byte) (v *textStream, ok bool) {
 // List.
 func (v *textStream) document(chunk []byte) (items []textItem, metas []object.Meta, ok bool) {
 	if !plainBytes(chunk) {
+		if body, ok := yamlnode.ParseOne(chunk); ok && !v.countAliases(chunk, body) {
+			return nil, nil, false
+		}
 		item, meta, ok := newReprintedItem(chunk, 0)
 		return []textItem{item}, []object.Meta{meta}, ok
 	}
 	body, ok := yamlnode.ParseOne(chunk)
-	if !ok {
+	if !ok || !v.countAliases(chunk, body) {
 		return nil, nil, false
 	}
 	if isExploded(body) {
@@ -87,6 +92,17 @@ func (v *textStream) document(chunk []byte) (items []textItem, metas []object.Me
 	}
 	item, meta, ok = newReprintedItem(chunk, 0)
 	return []textItem{item}, []object.Meta{meta}, ok
+}
+
+// countAliases counts what the aliases of a parsed text repeat, and reports whether all of
+// the stream are within their limit.
+func (v *textStream) countAliases(text []byte, node *yaml.Node) bool {
+	if bytes.IndexByte(text, '&') < 0 {
+		return true
+	}
+	repeated, err := yamltext.CheckAliases(node)
+	v.repeated += repeated
+	return err == nil && v.repeated <= limits.StreamAliases
 }
 
 // withoutSeparators removes the separators and blank lines at the start of a
@@ -163,7 +179,7 @@ const runLength = 64 << 10
 func (v *textStream) addRun(chunk []byte, found itemLines, n, last int) bool {
 	run := chunk[found.starts[n]:found.end(last-1)]
 	sequence, ok := yamlnode.ParseOne(run)
-	if !ok || sequence.Kind != yaml.SequenceNode || sequence.Style != 0 || sequence.Column != found.column-1 || len(sequence.Content) != last-n {
+	if !ok || !v.countAliases(run, sequence) || sequence.Kind != yaml.SequenceNode || sequence.Style != 0 || sequence.Column != found.column-1 || len(sequence.Content) != last-n {
 		return false
 	}
 	anchors := bytes.IndexByte(run, '&') >= 0

@@ -10,7 +10,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/internal/yamlnode"
+	"github.com/ordapply/ordapply/internal/yamltext"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -36,10 +38,15 @@ func readTree(in []byte) (*Tree, error) {
 		return nil, err
 	}
 	t := &Tree{}
+	total := 0 // bytes that aliases repeat
 	for i, document := range documents {
 		where := fmt.Sprintf("document %d", i+1)
-		if err := yamlnode.CheckAliases(document); err != nil {
+		repeated, err := yamltext.CheckAliases(document)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", where, err)
+		}
+		if total += repeated; total > limits.StreamAliases {
+			return nil, fmt.Errorf("the aliases of its documents expand to more than %d MiB: replace aliases with their values", limits.StreamAliases>>20)
 		}
 		if yamlnode.HasAlias(document.Content[0]) {
 			if err := yamlnode.ExpandAliases(document); err != nil {
@@ -73,7 +80,7 @@ func (t *Tree) addDocument(document *yaml.Node, where string) error {
 	if err := yamlnode.ExpandAliases(body); err != nil {
 		return fmt.Errorf("%s: %w", where, err)
 	}
-	return t.explode(body, where)
+	return t.explode(body, where, 1)
 }
 
 // isExploded reports whether a document is a List, typed or not.
@@ -81,9 +88,12 @@ func isExploded(body *yaml.Node) bool {
 	return strings.HasSuffix(yamlnode.KindOf(body), "List") && yamlnode.Field(body, "items") != nil
 }
 
-// explode adds the entries of a List, recursively. An entry of a typed List may
-// omit apiVersion and kind.
-func (t *Tree) explode(list *yaml.Node, where string) error {
+// explode adds the entries of a List, recursively; depth is the number of Lists that one is
+// in, itself included. An entry of a typed List may omit apiVersion and kind.
+func (t *Tree) explode(list *yaml.Node, where string, depth int) error {
+	if depth > limits.ListDepth {
+		return fmt.Errorf("%s: more than %d Lists are inside one another: put their items in one List", where, limits.ListDepth)
+	}
 	items := yamlnode.Field(list, "items")
 	t.exploded = true
 	if yamlnode.IsNull(items) {
@@ -96,7 +106,7 @@ func (t *Tree) explode(list *yaml.Node, where string) error {
 		at := fmt.Sprintf("%s, items[%d]", where, i)
 		inheritKind(entry, list)
 		if isExploded(entry) {
-			if err := t.explode(entry, at); err != nil {
+			if err := t.explode(entry, at, depth+1); err != nil {
 				return err
 			}
 		} else if err := t.add(entry, entry, at); err != nil {

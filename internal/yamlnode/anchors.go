@@ -7,52 +7,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// maxNodes limits the size of a document after its aliases are expanded. Real
-// streams have less than a tenth of it.
-const maxNodes = 10_000_000
-
-// CheckAliases returns an error for documents whose aliases expand beyond
-// maxNodes, or are recursive.
-func CheckAliases(document *yaml.Node) error {
-	size, err := anchorSizes{}.size(document)
-	if err == nil && size > maxNodes {
-		err = fmt.Errorf("its aliases expand to more than %d nodes: replace aliases with their values", maxNodes)
-	}
-	return err
-}
-
-// anchorSizes has the sizes of anchored nodes with aliases expanded; -1 while one is counted.
-type anchorSizes map[*yaml.Node]int
-
-// size counts the nodes below one, visiting each anchor once.
-func (s anchorSizes) size(node *yaml.Node) (int, error) {
-	if node.Kind == yaml.AliasNode {
-		size, counted := s[node.Alias]
-		if size < 0 {
-			return 0, fmt.Errorf("line %d: alias %s is inside its own anchor", node.Line, node.Value)
-		}
-		if counted {
-			return size, nil
-		}
-		return s.size(node.Alias)
-	}
-	if node.Anchor != "" {
-		s[node] = -1
-	}
-	total := 1
-	for _, child := range node.Content {
-		size, err := s.size(child)
-		if err != nil {
-			return 0, err
-		}
-		total = min(total+size, maxNodes+1)
-	}
-	if node.Anchor != "" {
-		s[node] = total
-	}
-	return total, nil
-}
-
 // IsolateAliases ensures that moving and stamping a resource changes neither another
 // resource nor more of itself than its annotations: it expands aliases if one
 // refers to an anchor outside the resource, or if the metadata is shared.
@@ -72,6 +26,9 @@ func IsolateAliases(whole *yaml.Node, bodies []*yaml.Node) error {
 
 // ExpandAliases expands every alias and merge key below the node.
 func ExpandAliases(node *yaml.Node) error {
+	if !HasAnchors(node) {
+		return nil // DeAnchor takes long for deep nodes, also without aliases
+	}
 	if err := yaml.NewRNode(node).DeAnchor(); err != nil {
 		return fmt.Errorf("line %d: expand aliases: %w", node.Line, err)
 	}

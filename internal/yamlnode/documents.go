@@ -93,8 +93,13 @@ func ParseOne(text []byte) (*yaml.Node, bool) {
 	if decoder.Decode(&document) != nil || !errors.Is(decoder.Decode(&more), io.EOF) {
 		return nil, false
 	}
-	if len(document.Content) != 1 || bytes.IndexByte(text, '&') >= 0 && CheckAliases(&document) != nil {
+	if len(document.Content) != 1 {
 		return nil, false
+	}
+	if bytes.IndexByte(text, '&') >= 0 {
+		if _, err := yamltext.CheckAliases(&document); err != nil {
+			return nil, false
+		}
 	}
 	return document.Content[0], true
 }

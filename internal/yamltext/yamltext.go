@@ -64,6 +64,15 @@ func isUTF16(in []byte) bool {
 	return bytes.HasPrefix(in, []byte("\xff\xfe")) || bytes.HasPrefix(in, []byte("\xfe\xff"))
 }
 
+// WithLastNewline ends the last line of a text with a newline, as kubectl and Helm do
+// before they read it: a block scalar there has it in its value.
+func WithLastNewline(text []byte) []byte {
+	if len(text) == 0 || text[len(text)-1] == '\n' {
+		return text
+	}
+	return append(bytes.Clone(text), '\n')
+}
+
 // WithoutMark removes a byte order mark from a line. In concatenated files any
 // document may start with one.
 func WithoutMark(line []byte) []byte { return bytes.TrimPrefix(line, []byte(mark)) }

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/export"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/toolkeys"
@@ -130,14 +133,7 @@ func (e *exporter) annotations(step int) map[string]string {
 	} else if !slices.Contains(e.units[e.of[step]].Checks, step) {
 		out[ignoreHealth] = "true"
 	}
-	options := given[syncOptions]
-	switch {
-	case options != "":
-	case given["ordapply.dev/lifecycle"] == "keep" || given["helm.sh/resource-policy"] == "keep" || e.Plan.Steps[step].ID.IsNamespace():
-		options = "Prune=false,Delete=false"
-	case given["ordapply.dev/on-immutable"] == "recreate":
-		options = "Force=true,Replace=true"
-	}
+	options := e.syncOptions(step, obj)
 	// Argo CD refuses a whole sync for a kind that is not served yet, such as one that a
 	// controller of an earlier wave defines.
 	if e.IsOfUnknownCRD(obj) && !strings.Contains(options, skipDryRun) {
@@ -149,12 +145,31 @@ func (e *exporter) annotations(step int) map[string]string {
 	return out
 }
 
-// addHooks adds the manifests of Helm hooks, which Argo CD runs in its own phases.
+// syncOptions returns the sync options of a resource: the author's, and those that say the
+// same as what protects it or has it recreated. A Namespace is kept, as ordapply keeps it.
+func (e *exporter) syncOptions(step int, obj *unstructured.Unstructured) string {
+	options := obj.GetAnnotations()[syncOptions]
+	var more []string
+	for _, p := range []struct {
+		from   applyset.Removal
+		option string
+	}{{applyset.Prune, "Prune"}, {applyset.Delete, "Delete"}} {
+		if !strings.Contains(options, p.option+"=") && (e.Plan.Steps[step].ID.IsNamespace() && options == "" || applyset.Protection(obj, p.from) != "") {
+			more = append(more, p.option+"=false")
+		}
+	}
+	if options == "" && len(more) == 0 && obj.GetAnnotations()["ordapply.dev/on-immutable"] == "recreate" {
+		more = []string{"Force=true", "Replace=true"}
+	}
+	return strings.Trim(options+","+strings.Join(more, ","), ",")
+}
+
+// addHooks adds the manifests of hooks, which Argo CD runs in its own phases.
 func (e *exporter) addHooks() error {
 	names := map[string]bool{}
 	for _, hook := range e.Plan.Hooks {
 		if !e.waves() {
-			e.tree.Lost = append(e.tree.Lost, plain.Sprintf("%s is a Helm hook (%s), and no layer has it: use --form=%s", hook.ID, hook.Event, OneApplication))
+			e.tree.Lost = append(e.tree.Lost, plain.Sprintf("%s is a hook (%s), and no layer has it: use --form=%s", hook.ID, hook.Event, OneApplication))
 			continue
 		}
 		name := fmt.Sprintf("layers/hooks/%s-%s.yaml", export.Label(hook.ID.Kind), export.Label(hook.ID.Name))

@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/export"
 	"github.com/ordapply/ordapply/internal/ignorefields"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -18,7 +19,7 @@ func (e *exporter) annotations(step int) map[string]string {
 	out := map[string]string{}
 	obj := e.Object(step)
 	own := obj.GetAnnotations()
-	if own["ordapply.dev/lifecycle"] == "keep" || own["helm.sh/resource-policy"] == "keep" || e.Plan.Steps[step].ID.IsNamespace() {
+	if applyset.Protection(obj, "") != "" || e.Plan.Steps[step].ID.IsNamespace() {
 		out[pruneAnnotation] = "disabled"
 	}
 	if own["ordapply.dev/on-immutable"] == "recreate" {
@@ -42,7 +43,7 @@ func (e *exporter) remark() {
 	}
 	e.tree.AddLost(e.Stream, lost)
 	for _, hook := range e.Plan.Hooks {
-		e.tree.Lost = append(e.tree.Lost, plain.Sprintf("%s is a Helm hook (%s), and Flux's Kustomizations run none", hook.ID, hook.Event))
+		e.tree.Lost = append(e.tree.Lost, plain.Sprintf("%s is a hook (%s), and Flux's Kustomizations run none", hook.ID, hook.Event))
 	}
 	for _, kind := range e.assumed {
 		e.tree.Remarks = append(e.tree.Remarks, export.AssumedRemark(kind))

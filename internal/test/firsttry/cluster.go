@@ -12,22 +12,25 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ordapply/ordapply/internal/test/auditlog"
 	"github.com/ordapply/ordapply/internal/test/standin"
 	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/test/unkind"
 )
 
 // place is an empty control plane whose Pods are served by stand-ins.
 type place struct {
 	*testcluster.Cluster
-	dir     string
-	pods    *standin.Pods
-	stop    context.CancelFunc
-	stopped chan struct{}
+	dir  string
+	pods *standin.Pods
+	ca   []byte // of the cluster, for a program; else nil
+	stop func() // ends the work of operators
 }
 
 // open starts a control plane in its own folder.
-func open(ctx context.Context, parent string, flags ...string) (*place, error) {
+func open(parent string) (*place, error) {
 	bin, err := testcluster.Find("localcluster")
 	if err != nil {
 		return nil, errors.New("the localcluster command is missing: run make localcluster")
@@ -41,23 +44,30 @@ func open(ctx context.Context, parent string, flags ...string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := testcluster.Up(bin, filepath.Join(dir, "cluster"), io.Discard, append(flags, "--pod-proxy", socket, "--timeout", "5m")...)
+	cluster, err := testcluster.Up(bin, filepath.Join(dir, "cluster"), io.Discard, "--pod-proxy", socket, "--timeout", "5m")
 	if err != nil {
 		return nil, errors.Join(err, pods.Close())
 	}
-	ctx, stop := context.WithCancel(ctx)
-	p := &place{Cluster: cluster, dir: dir, pods: pods, stop: stop, stopped: make(chan struct{})}
+	return &place{Cluster: cluster, dir: dir, pods: pods, stop: func() {}}, nil
+}
+
+// operate lets stand-ins do the work of operators, until p is closed.
+func (p *place) operate(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	stopped := make(chan struct{})
 	go func() {
-		_ = pods.Operate(ctx, cluster.Kubeconfig)
-		close(p.stopped)
+		_ = p.pods.Operate(ctx, p.Kubeconfig)
+		close(stopped)
 	}()
-	return p, nil
+	p.stop = func() {
+		cancel()
+		<-stopped
+	}
 }
 
 // close stops the control plane and removes its files.
 func (p *place) close() error {
 	p.stop()
-	<-p.stopped
 	return errors.Join(p.Down(), p.pods.Close(), os.RemoveAll(p.dir))
 }
 
@@ -83,44 +93,66 @@ func (p *place) createPrerequisites(s stream) error {
 	return nil
 }
 
-// openFor starts a control plane that has what a stream expects.
+// openFor starts a control plane that has what a stream expects. The Pods of a program do
+// the work of their operators by their annotations.
 func openFor(ctx context.Context, parent string, s stream) (*place, error) {
-	p, err := open(ctx, parent)
+	p, err := open(parent)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.createPrerequisites(s); err != nil {
+	if s.program == nil {
+		p.operate(ctx)
+		err = p.createPrerequisites(s)
+	} else {
+		p.ca, err = unkind.Trust(p.Cluster, p.pods)
+	}
+	if err != nil {
 		return nil, errors.Join(err, p.close())
 	}
 	return p, nil
 }
 
-// outcome is the result of one command.
-type outcome struct {
-	code   int
-	took   time.Duration
-	output string
+// write writes objects to a file. Those of a program get the CA of the cluster.
+func (p *place) write(objects []*unstructured.Unstructured) (file string, err error) {
+	manifests, err := encode(contents(objects))
+	if err != nil {
+		return "", err
+	}
+	if p.ca != nil {
+		manifests = unkind.WithCA(manifests, p.ca)
+	}
+	file = filepath.Join(p.dir, "stream.yaml")
+	return file, os.WriteFile(file, manifests, 0o644)
 }
 
-// ordapply applies a file as a user would.
+// outcome is the result of one command.
+type outcome struct {
+	code           int
+	took           time.Duration
+	stdout, stderr string
+}
+
+// ordapply applies a file as a user would, and logs its events on standard output.
 func (p *place) ordapply(ctx context.Context, file string, more ...string) (outcome, error) {
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
 		return outcome{}, errors.New("the ordapply command is missing: run make build")
 	}
-	return command(ctx, append([]string{bin, "apply", "-f", file, "--kubeconfig", p.Kubeconfig}, more...))
+	return command(ctx, append([]string{bin, "apply", "-f", file, "--kubeconfig", p.Kubeconfig, "-o", "json"}, more...))
 }
 
 func command(ctx context.Context, args []string) (outcome, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	start := time.Now()
 	err := cmd.Run()
+	got := outcome{took: time.Since(start), stdout: stdout.String(), stderr: stderr.String()}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
-		return outcome{exit.ExitCode(), time.Since(start), output.String()}, nil
+		got.code = exit.ExitCode()
+		return got, nil
 	}
-	return outcome{0, time.Since(start), output.String()}, err
+	return got, err
 }
 
 // writes counts ordapply's writing requests. SelfSubjectAccessReviews and the
@@ -139,8 +171,12 @@ func (p *place) writes() (int, error) {
 	return count, nil
 }
 
-// checkExists returns an error if the cluster does not have all objects of a file.
-func (p *place) checkExists(file, namespace string, objects int) error {
+// checkExist returns an error if the cluster does not have all objects.
+func (p *place) checkExist(objects []*unstructured.Unstructured, namespace string) error {
+	file, err := p.write(objects)
+	if err != nil {
+		return err
+	}
 	args := []string{"get", "-f", file, "-o", "name"}
 	if namespace != "" {
 		args = append(args, "-n", namespace)
@@ -152,8 +188,8 @@ func (p *place) checkExists(file, namespace string, objects int) error {
 			found++
 		}
 	}
-	if err != nil || found != objects {
-		return fmt.Errorf("%d of %d objects are on the cluster: %s", found, objects, lastLines(out, 3))
+	if err != nil || found != len(objects) {
+		return fmt.Errorf("%d of %d objects are on the cluster: %s", found, len(objects), lastLines(out, 3))
 	}
 	return nil
 }

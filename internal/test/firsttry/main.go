@@ -1,13 +1,18 @@
-// Command firsttry applies real streams, unmodified and shuffled, each to its
-// own empty control plane, and prints the results of the first try.
+// Command firsttry applies real streams, and the installs of programs whose Pods wait for
+// other objects, unmodified and shuffled, each to its own empty control plane, and prints
+// the results of the first try.
 //
-//	go run ./internal/test/firsttry                                  # all streams of the table in streams.go
+//	go run ./internal/test/firsttry                                  # all streams of the table in streams.go, and all programs
 //	go run ./internal/test/firsttry -shuffles 1 -kubectl=false flux  # one of them
+//	go run ./internal/test/firsttry unkind                           # the programs; unkind/dapr, or dapr, is one of them
 //
-// ORDAPPLY_CORPORA names the folder of the streams. Objects are left out of a stream
-// only as streams.go says, with the reason.
-// Webhooks are kept, and real servers stand in for their Pods: see
-// internal/test/standin.
+// ORDAPPLY_CORPORA names the folder of the streams; the programs are those of
+// internal/test/unkind. Objects are left out of a stream only as streams.go says, with the
+// reason. Webhooks are kept, and real servers stand in for their Pods: see
+// internal/test/standin. The Pods of a program must all be ready in the end.
+//
+// GRACE is the time in which a run waited for nothing but objects that were then assumed to
+// be ready, because no status said so.
 package main
 
 import (
@@ -44,9 +49,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if flags.Parse(args) != nil {
 		return 2
 	}
-	chosen, unknown := choose(flags.Args())
-	folder, err := corpora.Dir()
-	if err := errors.Join(unknown, err); err != nil {
+	chosen, err := choose(flags.Args())
+	folder := ""
+	if slices.ContainsFunc(chosen, func(s stream) bool { return s.program == nil }) {
+		var missing error
+		folder, missing = corpora.Dir()
+		err = errors.Join(err, missing)
+	}
+	if err != nil {
 		fmt.Fprintln(stderr, "firsttry:", err)
 		return 2
 	}
@@ -72,15 +82,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // choose returns the streams with these names, or all.
 func choose(names []string) ([]stream, error) {
+	known, err := all()
 	var chosen []stream
-	for _, s := range streams() {
-		if len(names) == 0 || slices.Contains(names, s.name) {
+	for _, s := range known {
+		if len(names) == 0 || slices.ContainsFunc(names, s.is) {
 			chosen = append(chosen, s)
 		}
 	}
-	var errs []error
+	errs := []error{err}
 	for _, name := range names {
-		if !slices.ContainsFunc(chosen, func(s stream) bool { return s.name == name }) {
+		if !slices.ContainsFunc(chosen, func(s stream) bool { return s.is(name) }) {
 			errs = append(errs, fmt.Errorf("no stream is called %q", name))
 		}
 	}

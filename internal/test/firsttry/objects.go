@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -18,12 +19,11 @@ import (
 
 // read returns the objects of a stream, including those without a name.
 func (s stream) read(folder string) ([]*unstructured.Unstructured, error) {
-	file, err := os.Open(filepath.Join(folder, s.name+".yaml"))
+	text, err := s.text(folder)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	manifests, err := manifest.ReadLive(file.Name(), file)
+	manifests, err := manifest.ReadLive(s.name, bytes.NewReader(text))
 	var objects []*unstructured.Unstructured
 	for _, m := range manifests {
 		objects = append(objects, m.Unstructured)
@@ -31,9 +31,28 @@ func (s stream) read(folder string) ([]*unstructured.Unstructured, error) {
 	return objects, err
 }
 
+func (s stream) text(folder string) ([]byte, error) {
+	if s.program != nil {
+		return s.program.Stream, nil
+	}
+	return os.ReadFile(filepath.Join(folder, s.name+".yaml"))
+}
+
 // without removes the objects that no applier can apply.
 func (s stream) without(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool { return s.leavesOut(o.GetKind(), o.GetName()) })
+}
+
+// kept returns the objects that are there after an install: all but Helm hooks that do
+// not run then, or are deleted when they succeed, and Jobs that are deleted when they are
+// finished.
+func kept(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	return slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool {
+		event, hook := o.GetAnnotations()["helm.sh/hook"]
+		policy := o.GetAnnotations()["helm.sh/hook-delete-policy"]
+		_, brief, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", "ttlSecondsAfterFinished")
+		return brief || hook && (strings.Contains(policy, "hook-succeeded") || !strings.Contains(event, "-install"))
+	})
 }
 
 // faulty returns the named objects that a cluster rejects that has only what is

@@ -4,11 +4,15 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/test/standin"
+	"github.com/ordapply/ordapply/internal/test/unkind"
 )
 
-// stream is a real stream with its expected result.
+// stream is a real stream, or the install of a program, with its expected result.
 type stream struct {
 	name string
+	// program is the install of a program whose Pods wait for other objects; nil for a
+	// stream of the folder.
+	program *unkind.Program
 	// namespace is the namespace for -n according to its documentation, created
 	// before; "" means the context's.
 	namespace string
@@ -30,7 +34,26 @@ type stream struct {
 // cluster.
 func (s stream) converges() bool { return len(s.finds) == 0 && len(s.leaves) == 0 }
 
-// streams returns the streams, smallest first.
+// programsName is the name that stands for all programs.
+const programsName = "unkind"
+
+// is reports whether a name on the command line stands for the stream. The full name of a
+// program, such as unkind/gatekeeper, leaves out the stream gatekeeper.
+func (s stream) is(name string) bool {
+	return name == s.name || s.program != nil && (name == s.program.Name || name == programsName)
+}
+
+// all returns the streams of the folder, smallest first, and the programs.
+func all() ([]stream, error) {
+	programs, err := unkind.Programs()
+	found := streams()
+	for _, p := range programs {
+		found = append(found, stream{name: programsName + "/" + p.Name, program: &p})
+	}
+	return found, err
+}
+
+// streams returns the streams of the folder, smallest first.
 func streams() []stream {
 	return []stream{
 		{name: "online-boutique", finds: meshKinds()},
@@ -56,6 +79,10 @@ func streams() []stream {
 			leaves: []string{"ClusterSecretStore/example"}, why: "a ClusterSecretStore that its own CRD refuses: it names five providers where one is allowed",
 		},
 		{name: "kube-prometheus"},
+		// Installs whose Jobs make the certificates of their webhooks.
+		{name: "world/ingress-nginx-static"},
+		{name: "world/ingress-nginx-chart"},
+		{name: "world/kube-prometheus-stack"},
 	}
 }
 

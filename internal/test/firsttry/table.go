@@ -10,10 +10,10 @@ import (
 // unmodified, one for that.
 func printTable(out io.Writer, rows []row) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "STREAM\tOBJECTS\tFIRST TRY\tSLOWEST\tREVIEWS\tKUBECTL ONCE\tKUBECTL LOOP\tVERDICT")
+	fmt.Fprintln(w, "STREAM\tOBJECTS\tFIRST TRY\tSLOWEST\tGRACE\tREVIEWS\tKUBECTL ONCE\tKUBECTL LOOP\tVERDICT")
 	for _, r := range rows {
 		once, loop := r.kubectl.columns()
-		fmt.Fprintf(w, "%s\t%d\t%d/%d\t%.1fs\t%d\t%s\t%s\t%s\n", r.stream.name, r.objects, r.good, r.tries, r.slowest.Seconds(), r.reviews, once, loop, r.verdict())
+		fmt.Fprintf(w, "%s\t%d\t%d/%d\t%.1fs\t%.1fs\t%d\t%s\t%s\t%s\n", r.stream.name, r.objects, r.good, r.tries, r.slowest.Seconds(), r.grace.Seconds(), r.reviews, once, loop, r.verdict())
 	}
 	_ = w.Flush()
 	for _, r := range rows {
@@ -36,6 +36,8 @@ func (r row) verdict() string {
 		return fmt.Sprintf("as it stands: faults named %d, written 0", r.faults)
 	case r.refused:
 		return fmt.Sprintf("FAILED: as it stands, %d writes", r.writes)
+	case r.good == r.tries && r.stream.program != nil:
+		return "all Pods ready as it stands"
 	case r.good == r.tries && r.stream.converges():
 		return "converges as it stands"
 	case r.good == r.tries && len(r.stream.finds) > 0:
@@ -57,6 +59,9 @@ func (p *peer) columns() (once, loop string) {
 	}
 	if p.rounds == 0 {
 		loop = fmt.Sprintf("not in %d", kubectlRounds)
+	}
+	if p.unready {
+		loop += ", Pods not ready"
 	}
 	return once, loop
 }

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/internal/test/unkind"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -31,21 +30,24 @@ type row struct {
 	tries   int
 	good    int
 	slowest time.Duration
-	reviews int // answered admission reviews of all tries
+	grace   time.Duration // longest of all tries
+	reviews int           // answered admission reviews of all tries
 	faults  int
 	writes  int // of ordapply, if none are expected
 	kubectl *peer
 }
 
-// all tries the streams one after another. The error joins unexpected results;
-// the rows are complete up to there.
+// all tries the streams one after another. The error joins unexpected results, and the
+// streams that cannot be read.
 func (t *trial) all(ctx context.Context, chosen []stream) ([]row, error) {
 	var rows []row
 	var errs []error
 	for _, s := range chosen {
 		objects, err := s.read(t.folder)
 		if err != nil {
-			return rows, err
+			errs = append(errs, err)
+			fmt.Fprintln(t.progress, err)
+			continue
 		}
 		if !s.converges() {
 			r, err := t.refusals(ctx, s, objects)
@@ -60,23 +62,15 @@ func (t *trial) all(ctx context.Context, chosen []stream) ([]row, error) {
 	return rows, errors.Join(errs...)
 }
 
-// orders calls try with a file for each order of the objects.
-func (t *trial) orders(ctx context.Context, r *row, objects []*unstructured.Unstructured, try func(seed int, file string) error) error {
+// orders calls try with each order of the objects.
+func (t *trial) orders(ctx context.Context, r *row, objects []*unstructured.Unstructured, try func(seed int, objects []*unstructured.Unstructured) error) error {
 	var errs []error
 	for seed := range t.shuffles + 1 {
 		if ctx.Err() != nil {
 			break
 		}
-		text, err := encode(contents(shuffled(objects, seed)))
-		if err != nil {
-			return err
-		}
-		file := filepath.Join(t.dir, r.stream.name+".yaml")
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			return err
-		}
 		r.tries++
-		if err := try(seed, file); err != nil {
+		if err := try(seed, shuffled(objects, seed)); err != nil {
 			errs = append(errs, fmt.Errorf("%s, %s: %w", r.stream.name, orderName(seed), err))
 			fmt.Fprintln(t.progress, errs[len(errs)-1])
 			continue
@@ -96,31 +90,45 @@ func orderName(seed int) string {
 // firstTries applies a stream to empty clusters that have what it expects.
 func (t *trial) firstTries(ctx context.Context, s stream, objects []*unstructured.Unstructured) (row, error) {
 	r := row{stream: s, objects: len(objects)}
-	err := t.orders(ctx, &r, objects, func(seed int, file string) error { return t.firstTry(ctx, &r, seed, file) })
+	err := t.orders(ctx, &r, objects, func(seed int, objects []*unstructured.Unstructured) error {
+		return t.firstTry(ctx, &r, seed, objects)
+	})
 	return r, err
 }
 
-func (t *trial) firstTry(ctx context.Context, r *row, seed int, file string) (err error) {
+func (t *trial) firstTry(ctx context.Context, r *row, seed int, objects []*unstructured.Unstructured) (err error) {
 	p, err := openFor(ctx, t.dir, r.stream)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
+	file, err := p.write(objects)
+	if err != nil {
+		return err
+	}
 	got, err := p.ordapply(ctx, file, r.stream.flags()...)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(t.progress, "%s, %s: exit code %d after %.1fs, %d admission reviews; %s\n",
-		r.stream.name, orderName(seed), got.code, got.took.Seconds(), p.pods.Calls(), summary(got.output))
-	r.slowest, r.reviews = max(r.slowest, got.took), r.reviews+p.pods.Calls()
-	if got.code != 0 {
-		return fmt.Errorf("ordapply ended with exit code %d:\n%s", got.code, lastLines(got.output, 60))
+	grace, err := graceOf(strings.NewReader(got.stdout))
+	if err != nil {
+		return err
 	}
-	if err := p.checkExists(file, r.stream.namespace, r.objects); err != nil {
+	fmt.Fprintf(t.progress, "%s, %s: exit code %d after %.1fs, %.1fs of them grace, %d admission reviews; %s\n",
+		r.stream.name, orderName(seed), got.code, got.took.Seconds(), grace.Seconds(), p.pods.Calls(), summary(got.stderr))
+	r.slowest, r.grace, r.reviews = max(r.slowest, got.took), max(r.grace, grace), r.reviews+p.pods.Calls()
+	if got.code != 0 {
+		return fmt.Errorf("ordapply ended with exit code %d:\n%s", got.code, lastLines(got.stderr, 60))
+	}
+	if r.stream.program != nil && !unkind.PodsAreReady(p.Cluster) {
+		found, _ := p.TryKubectl("get", "pods", "-A")
+		return fmt.Errorf("ordapply ended before all Pods were ready:\n%s", found)
+	}
+	if err := p.checkExist(kept(objects), r.stream.namespace); err != nil {
 		return err
 	}
 	if seed == 0 && t.kubectl {
-		r.kubectl, err = t.withKubectl(ctx, r.stream, file, r.objects)
+		r.kubectl, err = t.withKubectl(ctx, r.stream, objects)
 	}
 	return err
 }
@@ -145,11 +153,13 @@ func (t *trial) refusals(ctx context.Context, s stream, objects []*unstructured.
 	for _, count := range s.unnamed {
 		r.faults += count
 	}
-	err := t.orders(ctx, &r, objects, func(seed int, file string) error { return t.refusal(ctx, &r, faulty, seed, file) })
+	err := t.orders(ctx, &r, objects, func(seed int, objects []*unstructured.Unstructured) error {
+		return t.refusal(ctx, &r, faulty, seed, objects)
+	})
 	return r, err
 }
 
-func (t *trial) refusal(ctx context.Context, r *row, faulty []object.ID, seed int, file string) (err error) {
+func (t *trial) refusal(ctx context.Context, r *row, faulty []object.ID, seed int, objects []*unstructured.Unstructured) (err error) {
 	bare := r.stream
 	bare.finds = nil
 	p, err := openFor(ctx, t.dir, bare)
@@ -157,6 +167,10 @@ func (t *trial) refusal(ctx context.Context, r *row, faulty []object.ID, seed in
 		return err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
+	file, err := p.write(objects)
+	if err != nil {
+		return err
+	}
 	// No other kinds will appear, so do not wait for any.
 	got, err := p.ordapply(ctx, file, append(r.stream.flags(), "--kind-timeout=0")...)
 	if err != nil {
@@ -167,7 +181,7 @@ func (t *trial) refusal(ctx context.Context, r *row, faulty []object.ID, seed in
 		return err
 	}
 	fmt.Fprintf(t.progress, "%s, %s: exit code %d after %.1fs, %d writes; %s\n",
-		r.stream.name, orderName(seed), got.code, got.took.Seconds(), writes, summary(got.output))
+		r.stream.name, orderName(seed), got.code, got.took.Seconds(), writes, summary(got.stderr))
 	r.slowest, r.writes = max(r.slowest, got.took), r.writes+writes
 	return r.stream.refusedWell(got, writes, faulty)
 }
@@ -181,7 +195,7 @@ func (s stream) refusedWell(got outcome, writes int, faulty []object.ID) error {
 	if writes > 0 {
 		errs = append(errs, fmt.Errorf("%d requests wrote before the faults were named", writes))
 	}
-	_, output, _ := strings.Cut(got.output, "error: ")
+	_, output, _ := strings.Cut(got.stderr, "error: ")
 	for _, id := range faulty {
 		if !strings.Contains(output, id.String()+":") && !strings.Contains(output, id.String()+"\n") {
 			errs = append(errs, fmt.Errorf("%s is not named", id))
@@ -193,7 +207,7 @@ func (s stream) refusedWell(got outcome, writes int, faulty []object.ID) error {
 		}
 	}
 	if len(errs) > 0 {
-		errs = append(errs, errors.New(lastLines(got.output, 60)))
+		errs = append(errs, errors.New(lastLines(got.stderr, 60)))
 	}
 	return errors.Join(errs...)
 }

@@ -46,6 +46,26 @@ func sequence(requests []auditlog.Request, namespace string, roles map[auditlog.
 	return lines(all)
 }
 
+// someHookRuns reports whether a Job or Pod that was created as a hook has not ended.
+func someHookRuns(requests []auditlog.Request, namespace string, roles map[auditlog.Key]role) bool {
+	running, ends := map[auditlog.Key]int{}, map[string]bool{}
+	for _, r := range requests {
+		if h, ok := eventOf(r, namespace, roles[r.Key]); ok && h.role == hook && (r.Resource == "jobs" || r.Resource == "pods") && strings.HasPrefix(h.text, "+") {
+			running[r.Key]++
+		}
+		if _, uid, ok := ended(r, namespace); ok && roles[r.Key] == hook && !ends[uid] {
+			ends[uid] = true
+			running[r.Key]--
+		}
+	}
+	for _, n := range running {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // lines formats a sequence and combines templates.
 func lines(all []sequenceEvent) string {
 	var out strings.Builder

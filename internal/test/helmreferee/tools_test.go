@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,9 +42,22 @@ func (u tool) take(t *testing.T, c *refereeCase, s step, roles map[auditlog.Key]
 	before, err := os.Stat(u.cluster.AuditLog())
 	require.NoError(t, err)
 	output, failed := u.run(t, c, s)
-	requests, err := auditlog.Requests(u.cluster.AuditLog(), before.Size())
-	require.NoError(t, err)
+	requests := settled(t, func() ([]auditlog.Request, error) { return auditlog.Requests(u.cluster.AuditLog(), before.Size()) }, namespace, roles)
 	return taken{sequence(requests, namespace, roles), failed, output}
+}
+
+// settled reads the requests of a step when the last of its hooks' ends is logged: a tool may
+// see it, and end, before the API server logs the request that wrote it. Hooks that never end
+// are not waited for longer than five seconds.
+func settled(t *testing.T, read func() ([]auditlog.Request, error), namespace string, roles map[auditlog.Key]role) []auditlog.Request {
+	t.Helper()
+	for limit := time.Now().Add(5 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		requests, err := read()
+		require.NoError(t, err)
+		if !someHookRuns(requests, namespace, roles) || time.Now().After(limit) {
+			return requests
+		}
+	}
 }
 
 func (u tool) run(t *testing.T, c *refereeCase, s step) (output string, failed bool) {

@@ -2,6 +2,7 @@ package memcluster
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
 	"slices"
 	"sync"
@@ -117,16 +118,14 @@ func (c *Controlled) storeApplied(obj *unstructured.Unstructured, manager string
 	return live.DeepCopy(), changed
 }
 
-// ownedByManager returns the managedFields entry of a manager that owns each field of an
-// applied object as a whole.
+// ownedByManager returns the managedFields entry of a manager that owns the fields of an
+// applied object.
 func ownedByManager(obj *unstructured.Unstructured, manager string) map[string]any {
-	owned := map[string]any{}
-	for key := range obj.Object {
-		if key != "apiVersion" && key != "kind" {
-			owned["f:"+key] = map[string]any{}
-		}
+	var owned map[string]any
+	if err := json.Unmarshal([]byte(fieldsOf(obj)), &owned); err != nil {
+		panic(err) // fieldsOf makes it
 	}
-	return map[string]any{"manager": manager, "operation": "Apply", "apiVersion": obj.GetAPIVersion(), "fieldsV1": owned}
+	return map[string]any{"manager": manager, "operation": "Apply", "apiVersion": obj.GetAPIVersion(), "fieldsType": "FieldsV1", "fieldsV1": owned}
 }
 
 // Condition returns a condition of a status.

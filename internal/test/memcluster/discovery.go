@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/kube"
@@ -63,10 +64,29 @@ func (s *Store) Refresh(_ context.Context, versions ...schema.GroupVersion) erro
 	return nil
 }
 
+// Schema implements kube.Cluster: what the stored definition declares is published.
+func (s *Store) Schema(_ context.Context, gvk schema.GroupVersionKind) (map[string]any, error) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	for _, crd := range s.Objects {
+		if !slices.Contains(kube.DefinedKinds(crd), gvk) {
+			continue
+		}
+		versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+		for _, version := range versions {
+			if version, _ := version.(map[string]any); version["name"] == gvk.Version {
+				declared, _, err := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
+				return declared, err
+			}
+		}
+	}
+	return nil, nil
+}
+
 // NamespacedKinds implements kube.Cluster.
 func (s *Store) NamespacedKinds() []schema.GroupVersionKind { return s.Namespaced }
 
-// StoredKinds returns the kinds of the stored objects.
+// StoredKinds implements kube.Cluster: the kinds of the stored objects.
 func (s *Store) StoredKinds() []schema.GroupVersionKind {
 	s.Mu.Lock()
 	var kinds []schema.GroupVersionKind
@@ -78,3 +98,6 @@ func (s *Store) StoredKinds() []schema.GroupVersionKind {
 	s.Mu.Unlock()
 	return slices.DeleteFunc(kinds, func(gvk schema.GroupVersionKind) bool { _, served := s.Kind(gvk); return !served })
 }
+
+// Allowed permits everything.
+func (s *Store) Allowed(context.Context, kube.Permission) (bool, error) { return true, nil }

@@ -75,6 +75,9 @@ func (c *Scripted) Delete(ctx context.Context, kind kube.Kind, read *unstructure
 	}
 	n := c.Deletes[id]
 	c.Deletes[id]++
+	if o.Foreground {
+		c.Foreground = append(c.Foreground, id)
+	}
 	if n < len(e.Errs) {
 		return e.Errs[n]
 	}

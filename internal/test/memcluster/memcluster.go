@@ -41,6 +41,7 @@ type Store struct {
 	// object is unchanged.
 	TracksFields bool
 	Faults
+	ServerSide ServerSide
 
 	Mu        sync.Mutex                                // guards what follows
 	Objects   map[string]*unstructured.Unstructured     // by Key
@@ -76,7 +77,11 @@ func (s *Store) membershipOf(obj *unstructured.Unstructured) membership {
 	if ok {
 		return known
 	}
-	known = membership{id: kube.Meta(obj).ID, owner: applyset.Owner(obj), member: len(applyset.MembershipManagers(obj)) > 0}
+	known = membership{id: kube.Meta(obj).ID, owner: applyset.Owner(obj)}
+	known.member = slices.ContainsFunc(applyset.MembershipManagers(obj), func(manager string) bool {
+		another := strings.HasPrefix(manager, "ordapply:") && !applyset.IsManager(manager, known.owner) // it is taking it over
+		return !another
+	})
 	if obj.GetLabels()[applyset.IDLabel] != "" {
 		parent, _ := applyset.ReadParent(obj)
 		known.parent = &parent
@@ -115,7 +120,7 @@ func kindOf(id object.ID) kube.Kind {
 
 // kindNamed returns how a kind is served: its plural is the kind with an s.
 func kindNamed(gvk schema.GroupVersionKind) kube.Kind {
-	clusterScoped := gvk.Kind == "Namespace" || gvk.Kind == "CustomResourceDefinition" || strings.HasSuffix(gvk.Kind, "WebhookConfiguration")
+	clusterScoped := gvk.Kind == "Namespace" || gvk.Kind == "CustomResourceDefinition" || gvk.Kind == "ApplySet" || strings.HasSuffix(gvk.Kind, "WebhookConfiguration")
 	return kube.Kind{Resource: gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s"), Namespaced: !clusterScoped, Stored: true}
 }
 
@@ -200,6 +205,13 @@ func (s *Store) Apply(ctx context.Context, kind kube.Kind, obj *unstructured.Uns
 	if !met(obj, before) {
 		return nil, apierrors.NewConflict(kind.Resource.GroupResource(), obj.GetName(), nil)
 	}
+	if s.ServerSide.On {
+		after, err := s.applyServerSide(before, obj, o)
+		if err != nil || o.DryRun {
+			return after, err
+		}
+		return s.put(kind, after), nil
+	}
 	if before != nil {
 		obj.SetUID(before.GetUID())
 	}
@@ -217,14 +229,27 @@ func (s *Store) Apply(ctx context.Context, kind kube.Kind, obj *unstructured.Uns
 		if before != nil && before.Object["status"] != nil {
 			obj.Object["status"] = before.Object["status"]
 		}
-	} else if applyset.Owner(obj) != "" {
-		fields = `{"f:metadata":{"f:labels":{"f:` + applyset.PartOfLabel + `":{}}}}`
+	} else {
+		fields = marksOf(obj)
 	}
 	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
 		Manager: o.Manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: obj.GetAPIVersion(),
 		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields),
 	}})
 	return s.put(kind, obj), nil
+}
+
+// marksOf returns the label of a set and the fingerprint, as far as an applied object has them,
+// in the format of managedFields.
+func marksOf(obj *unstructured.Unstructured) string {
+	marks := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{}}}
+	if owner := applyset.Owner(obj); owner != "" {
+		marks.SetLabels(map[string]string{applyset.PartOfLabel: owner})
+	}
+	if print := obj.GetAnnotations()[applyset.AppliedAnnotation]; print != "" {
+		marks.SetAnnotations(map[string]string{applyset.AppliedAnnotation: print})
+	}
+	return fieldsOf(marks)
 }
 
 // fieldsOf returns the fields of an applied object in the format of managedFields. A list is one
@@ -259,6 +284,19 @@ func met(patch, before *unstructured.Unstructured) bool {
 	}
 	return (patch.GetUID() == "" || patch.GetUID() == before.GetUID()) &&
 		(patch.GetResourceVersion() == "" || patch.GetResourceVersion() == before.GetResourceVersion())
+}
+
+// DryRunCreate returns the error of Refuse for a "create", or that of ServerSide's admission.
+func (s *Store) DryRunCreate(_ context.Context, kind kube.Kind, obj *unstructured.Unstructured) error {
+	if s.Refuse != nil {
+		if err := s.Refuse("create", kind, obj.GetNamespace(), obj.GetName()); err != nil {
+			return err
+		}
+	}
+	if s.ServerSide.On {
+		return s.admit(nil, obj)
+	}
+	return nil
 }
 
 // Create stores a new object.
@@ -318,49 +356,64 @@ func deletable(kind kube.Kind, read, now *unstructured.Unstructured, o kube.Dele
 }
 
 // edit changes an object whose resourceVersion is the one that was read.
-func (s *Store) edit(ctx context.Context, verb string, kind kube.Kind, live *unstructured.Unstructured, change func(*unstructured.Unstructured)) error {
+func (s *Store) edit(ctx context.Context, verb string, kind kube.Kind, live *unstructured.Unstructured, change func(*unstructured.Unstructured)) (*unstructured.Unstructured, error) {
 	end, err := s.begin(ctx, verb, kind, live.GetNamespace(), live.GetName())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer end()
 	before := s.Objects[Key(kind, live.GetNamespace(), live.GetName())]
 	if before == nil {
-		return apierrors.NewNotFound(kind.Resource.GroupResource(), live.GetName())
+		return nil, apierrors.NewNotFound(kind.Resource.GroupResource(), live.GetName())
 	}
 	if before.GetResourceVersion() != live.GetResourceVersion() {
-		return apierrors.NewConflict(kind.Resource.GroupResource(), live.GetName(), nil)
+		return nil, apierrors.NewConflict(kind.Resource.GroupResource(), live.GetName(), nil)
 	}
 	after := before.DeepCopy()
 	change(after)
-	s.put(kind, after)
-	return nil
+	return s.put(kind, after), nil
 }
 
 // Migrate makes manager the owner of all fields.
-func (s *Store) Migrate(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, _ []string, manager string) error {
-	return s.edit(ctx, "migrate", kind, live, func(obj *unstructured.Unstructured) {
+func (s *Store) Migrate(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, migration applyset.OwnershipMigration, manager string) error {
+	_, err := s.edit(ctx, "migrate", kind, live, func(obj *unstructured.Unstructured) {
+		if s.ServerSide.On {
+			obj.SetManagedFields(migration.Entries)
+			return
+		}
 		entries := obj.GetManagedFields()
 		for i := range entries {
 			entries[i].Manager = manager
 		}
 		obj.SetManagedFields(entries)
 	})
+	return err
 }
 
-// RemoveLabel removes a label with its owners.
-func (s *Store) RemoveLabel(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, label, _ string) error {
-	return s.edit(ctx, "unlabel", kind, live, func(obj *unstructured.Unstructured) {
-		labels := obj.GetLabels()
-		delete(labels, label)
+// Release changes the set of an object, with its owners.
+func (s *Store) Release(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, owner string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error) {
+	return s.edit(ctx, "release", kind, live, func(obj *unstructured.Unstructured) {
+		before := obj.DeepCopy()
+		before.SetManagedFields(entries)
+		labels, annotations := obj.GetLabels(), obj.GetAnnotations()
+		delete(labels, applyset.PartOfLabel)
+		delete(annotations, applyset.AppliedAnnotation)
+		if owner != "" {
+			labels[applyset.PartOfLabel] = owner
+		}
 		obj.SetLabels(labels)
-		obj.SetManagedFields(nil)
+		obj.SetAnnotations(annotations)
+		obj.SetManagedFields(entries)
+		if s.ServerSide.On {
+			obj.Object = updatedServerSide(before, obj, manager).Object
+		}
 	})
 }
 
 // SetManagedFields replaces the managedFields of an object.
 func (s *Store) SetManagedFields(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, _ string) error {
-	return s.edit(ctx, "managedFields", kind, live, func(obj *unstructured.Unstructured) { obj.SetManagedFields(entries) })
+	_, err := s.edit(ctx, "managedFields", kind, live, func(obj *unstructured.Unstructured) { obj.SetManagedFields(entries) })
+	return err
 }
 
 // Get returns a copy of an object.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -56,6 +57,7 @@ type Counts struct {
 	Endpoints   int               // requests whether a Service has endpoints
 	MostPatches int               // the most PATCHes that were in flight at a time
 	Deletes     map[object.ID]int // DELETEs, by object
+	Foreground  []object.ID       // of DELETEs with foreground propagation
 	patches     map[object.ID]int // PATCHes, by object
 	inFlight    int               // PATCHes
 }
@@ -230,7 +232,7 @@ func (c *Scripted) Claim(_ context.Context, _ kube.Kind, live *unstructured.Unst
 }
 
 // Migrate implements kube.Cluster: it changes nothing.
-func (c *Scripted) Migrate(context.Context, kube.Kind, *unstructured.Unstructured, []string, string) error {
+func (c *Scripted) Migrate(context.Context, kube.Kind, *unstructured.Unstructured, applyset.OwnershipMigration, string) error {
 	return nil
 }
 

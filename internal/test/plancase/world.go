@@ -83,7 +83,10 @@ func (w *World) base() {
 	}
 	if w.rand.IntN(2) == 0 {
 		crd := w.add("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com", map[string]any{
-			"spec": map[string]any{"group": "example.com", "names": map[string]any{"kind": "Widget", "plural": "widgets"}},
+			"spec": map[string]any{
+				"group": "example.com", "scope": "Namespaced", "names": map[string]any{"kind": "Widget", "plural": "widgets"},
+				"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}},
+			},
 		})
 		for i := range 1 + w.rand.IntN(2) {
 			id := w.in(w.add("example.com/v1", "Widget", "shop", fmt.Sprint("w", i), nil))
@@ -248,7 +251,9 @@ func (w *World) place() {
 func (w *World) stamp() {
 	gates := make([]ordering.Gate, 4)
 	for i := range gates {
-		gates[i] = ordering.Gate(w.rand.IntN(5) / 4)
+		if w.rand.IntN(5) == 4 {
+			gates[i] = ordering.Applied
+		}
 	}
 	rest := w.rand.IntN(4)
 	for i := range w.Resources {

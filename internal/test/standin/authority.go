@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"sync"
 	"time"
@@ -38,6 +39,22 @@ func newAuthority() (*authority, error) {
 	}
 	certificate, err := x509.ParseCertificate(der)
 	return &authority{key: key, certificate: certificate, issued: map[string]*tls.Certificate{}}, err
+}
+
+// adopt makes the authority one that others trust already, from PEM files.
+func (a *authority) adopt(certificate, key string) error {
+	pair, err := tls.LoadX509KeyPair(certificate, key)
+	if err != nil {
+		return err
+	}
+	private, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok {
+		return fmt.Errorf("%s is not an ECDSA key", key)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.key, a.certificate, a.issued = private, pair.Leaf, map[string]*tls.Certificate{}
+	return nil
 }
 
 // bundle returns the authority's certificate for caBundle fields.

@@ -15,7 +15,7 @@ const roundInterval = 300 * time.Millisecond
 
 // Operate acts as the operators of streams until ctx is done: it sets the CA
 // bundles of webhooks, creates the kinds of Gatekeeper's ConstraintTemplates,
-// reconciles Flux's objects, and provisions the volumes of CSI drivers. It
+// reconciles Flux's objects, writes statuses, and provisions the volumes of CSI drivers. It
 // returns errors of the kubeconfig only. Requests that the API server rejects
 // are retried.
 func (p *Pods) Operate(ctx context.Context, kubeconfig string) error {
@@ -48,5 +48,5 @@ func (p *Pods) Operate(ctx context.Context, kubeconfig string) error {
 // work runs one round. An error does not stop other work and recurs if it
 // persists.
 func (o *operators) work(ctx context.Context) {
-	_ = errors.Join(o.trustWebhooks(ctx), o.trustConversions(ctx), o.makeConstraints(ctx), o.reconcileFlux(ctx), o.provision(ctx))
+	_ = errors.Join(o.trustWebhooks(ctx), o.trustConversions(ctx), o.makeConstraints(ctx), o.reconcileFlux(ctx), o.reportStatuses(ctx), o.provision(ctx))
 }

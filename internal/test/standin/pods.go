@@ -55,6 +55,10 @@ func Listen(socket string) (*Pods, error) {
 	return p, nil
 }
 
+// SignWith makes the servers trusted by all that trust an authority, such as the CA of
+// the cluster, given as PEM files. It must be called before the first request.
+func (p *Pods) SignWith(certificate, key string) error { return p.authority.adopt(certificate, key) }
+
 // Calls returns the number of answered admission reviews.
 func (p *Pods) Calls() int { return int(p.calls.Load()) }
 

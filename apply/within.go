@@ -1,0 +1,114 @@
+package apply
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// hooksWithin are the hooks of the plan that run with the resources of a wave.
+type hooksWithin struct {
+	hooksOpen   int           // that run now
+	hooksEnded  chan hooksEnd // has room for all
+	hookResults []Result
+	hookErr     error
+}
+
+// hooksEnd is the end of the hooks of a wave. It is not lost where the loop ends before them.
+type hooksEnd struct {
+	hooks   []ordering.PlannedHook
+	results []Result
+	err     error
+}
+
+// within returns the hooks that start with a wave.
+func (r *run) within(wave int) []ordering.PlannedHook {
+	var out []ordering.PlannedHook
+	for _, hook := range r.plan.Hooks {
+		if hook.Within && hook.Wave == wave {
+			out = append(out, hook)
+		}
+	}
+	return out
+}
+
+// addHooks makes waves wait for the hooks before them. With those, the run goes wave by wave.
+func (r *run) addHooks() {
+	if r.applier.Within == nil || r.applier.DryRun || r.OnePass {
+		r.applier.Within = nil
+		return
+	}
+	r.hooksEnded = make(chan hooksEnd, len(r.plan.Waves))
+	for _, hook := range r.plan.Hooks {
+		if hook.Within {
+			r.applier.Schedule = Waves
+			r.waves[hook.ReadyBy].gatesPending++
+		}
+	}
+}
+
+// boundBy makes hooks end with a context, which that of the run's requests outlives.
+func (r *run) boundBy(ctx context.Context) {
+	if do := r.applier.Within; do != nil {
+		r.applier.Within = func(_ context.Context, hooks []ordering.PlannedHook, emit func(Event)) ([]Result, error) {
+			return do(ctx, hooks, emit)
+		}
+	}
+}
+
+// workers returns how many requests the run makes at once. Hooks of a wave take a worker until
+// they end.
+func (r *run) workers() int {
+	n := min(r.applier.Workers, max(1, len(r.steps)))
+	if r.applier.Within != nil {
+		for wave := range r.plan.Waves {
+			n += min(1, len(r.within(wave)))
+		}
+	}
+	return n
+}
+
+// runHooks starts the hooks of a wave.
+func (r *run) runHooks(wave int) {
+	list := r.within(wave)
+	if r.applier.Within == nil || len(list) == 0 {
+		return
+	}
+	do, post := r.applier.Within, r.Poster()
+	r.hooksOpen += len(list)
+	r.Enqueue(func(ctx context.Context) func() {
+		results, err := do(ctx, list, func(e Event) {
+			post(func() {
+				r.moved()
+				r.applier.Events(e)
+			})
+		})
+		r.hooksEnded <- hooksEnd{list, results, err}
+		return r.collectHooks
+	})
+}
+
+// collectHooks lets the waves open that waited for hooks which have ended, or fails the run.
+// An interrupt is the run's own error.
+func (r *run) collectHooks() {
+	for {
+		select {
+		case end := <-r.hooksEnded:
+			r.hooksOpen -= len(end.hooks)
+			r.hookResults = append(r.hookResults, end.results...)
+			for _, hook := range end.hooks {
+				r.waves[hook.ReadyBy].gatesPending--
+			}
+			if end.err != nil {
+				r.failures++
+			}
+			if !errors.Is(end.err, ErrInterrupted) {
+				r.hookErr = errors.Join(r.hookErr, end.err)
+			}
+			r.moved()
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package applyset
+
+import (
+	"iter"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Writer is an entry of a live object's managedFields as it was decoded. To convert all
+// entries of every object of a large set takes long.
+type Writer struct {
+	Manager     string
+	Operation   metav1.ManagedFieldsOperationType
+	Subresource string
+	APIVersion  string
+	Written     string         // RFC 3339, whole seconds
+	Fields      map[string]any // that of the object: not to be changed; nil where the entry has none
+}
+
+// Time returns when the entry was written; zero if that is not known.
+func (w Writer) Time() time.Time {
+	at, _ := time.Parse(time.RFC3339, w.Written)
+	return at
+}
+
+// Writers iterates over the entries of an object's managedFields.
+func Writers(live *unstructured.Unstructured) iter.Seq[Writer] {
+	entries, _, _ := unstructured.NestedFieldNoCopy(live.Object, "metadata", "managedFields")
+	list, _ := entries.([]any)
+	return func(yield func(Writer) bool) {
+		for _, entry := range list {
+			values, _ := entry.(map[string]any)
+			text := func(key string) string {
+				value, _ := values[key].(string)
+				return value
+			}
+			fields, _ := values["fieldsV1"].(map[string]any)
+			if !yield(Writer{text("manager"), metav1.ManagedFieldsOperationType(text("operation")), text("subresource"), text("apiVersion"), text("time"), fields}) {
+				return
+			}
+		}
+	}
+}

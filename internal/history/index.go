@@ -1,0 +1,122 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/kube"
+)
+
+// List lists the revisions, oldest first and described, with one request.
+func (h History) List(ctx context.Context) ([]Entry, error) {
+	stored, err := h.ReadIndex(ctx)
+	return stored.Described(), err
+}
+
+// Index is the metadata of a history, read with one request.
+type Index struct {
+	// entries are the complete revisions that the parent vouches for, oldest first; all
+	// where the parent says nothing of revisions.
+	entries   []Entry
+	chunks    map[int][]*unstructured.Unstructured // by revision, without the heads
+	numbers   map[int]bool                         // of all Secrets, also of those that are ignored
+	highest   int                                  // that the parent vouches for, or any where it says nothing
+	unvouched []string                             // Secrets that are ignored, NAMESPACE/NAME
+	unlisted  []Entry                              // of these, the revisions that the parent does not know, oldest first
+}
+
+// next returns the number of the next revision: above all that count, and not that of a
+// Secret that does not.
+func (s Index) next() int {
+	n := s.highest + 1
+	for s.numbers[n] {
+		n++
+	}
+	return n
+}
+
+// Entries returns the complete revisions, oldest first.
+func (s Index) Entries() []Entry { return s.entries }
+
+// Described returns the complete revisions as Entries does, each described.
+func (s Index) Described() []Entry {
+	out := make([]Entry, len(s.entries))
+	for i, e := range s.entries {
+		out[i] = e.Described()
+	}
+	return out
+}
+
+// reuseRecords takes the records that are the same as in an earlier index from it.
+func (s Index) reuseRecords(earlier Index) {
+	for i := range s.entries {
+		for _, before := range earlier.entries {
+			if e := &s.entries[i]; before.Number == e.Number && before.record != nil && e.record != nil && before.record.text == e.record.text {
+				e.record = before.record
+			}
+		}
+	}
+}
+
+// Newest returns the newest complete revision; nil when there is none.
+func (s Index) Newest() *Entry {
+	if len(s.entries) == 0 {
+		return nil
+	}
+	return &s.entries[len(s.entries)-1]
+}
+
+// ReadIndex reads the metadata of the whole history with one request.
+func (h History) ReadIndex(ctx context.Context) (Index, error) {
+	s := Index{chunks: map[int][]*unstructured.Unstructured{}, numbers: map[int]bool{}}
+	for n := range h.Vouchers {
+		s.highest = max(s.highest, min(n, maxNumber))
+	}
+	secrets, err := h.secrets(ctx)
+	if err != nil {
+		return s, err
+	}
+	for _, secret := range secrets {
+		n := numberOf(secret)
+		s.numbers[n] = true
+		if !h.counts(secret) {
+			s.ignore(secret)
+			if e, err := readEntry(secret); err == nil && h.isUnlisted(e) {
+				s.unlisted = append(s.unlisted, e)
+			}
+			continue
+		}
+		s.highest = max(s.highest, n)
+		switch {
+		case secret.GetDeletionTimestamp() != nil:
+		case secret.GetLabels()[chunkLabel] != "":
+			s.chunks[n] = append(s.chunks[n], secret)
+		default:
+			e, err := readEntry(secret)
+			if err != nil {
+				return s, h.wrapError("read the history", err)
+			}
+			if h.Vouchers == nil {
+				e.record = nil // anybody may have written it
+			}
+			s.entries = append(s.entries, e)
+		}
+	}
+	for _, entries := range [][]Entry{s.entries, s.unlisted} {
+		slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Number, b.Number) })
+	}
+	return s, nil
+}
+
+// secrets lists the metadata of all Secrets of the history.
+func (h History) secrets(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	query := kube.Query{Labels: setLabel + "=" + h.Parent.SetID() + "," + RevisionLabel, Metadata: true}
+	secrets, err := h.Cluster.List(ctx, kube.CoreKind("secrets"), h.namespace(), query)
+	if err != nil {
+		return nil, h.wrapError("read the history", err)
+	}
+	return secrets, nil
+}

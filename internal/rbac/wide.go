@@ -1,0 +1,54 @@
+package rbac
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// wide returns remarks on rules that reach further than the manifests: those on every object
+// of a cluster-scoped kind that change something, those that delete permissions of others, and
+// those on every Secret of a namespace.
+func wide(rules map[string][]rule) []string {
+	var lines []string
+	for _, namespace := range slices.Sorted(maps.Keys(rules)) {
+		for _, r := range rules[namespace] {
+			if len(r.names) > 0 {
+				continue
+			}
+			place := "of the cluster"
+			if namespace != "" {
+				place = "in namespace " + namespace
+			}
+			text := strings.Join(r.verbs, ", ") + " on all " + r.what() + " " + place
+			writes := slices.ContainsFunc(r.verbs, isWrite)
+			switch {
+			case r.group == rbacGroup && writes && (namespace == "" || slices.Contains(r.verbs, "delete")):
+				lines = append(lines, "  "+text+": these include the permissions of others")
+			case namespace == "" && writes:
+				lines = append(lines, "  "+text)
+			case r.group == "" && slices.Contains(r.resources, "secrets"):
+				lines = append(lines, "  "+text+": keep no other Secrets there")
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return append([]string{"These rules reach further than the manifests, since no names can be put into them:"}, lines...)
+}
+
+const rbacGroup = "rbac.authorization.k8s.io"
+
+func isWrite(verb string) bool { return !slices.Contains([]string{"get", "list", "watch"}, verb) }
+
+// what returns the resources of a rule with their group: "roles, rolebindings".
+func (r rule) what() string {
+	names := slices.Clone(r.resources)
+	if r.group != "" && r.group != rbacGroup {
+		for i := range names {
+			names[i] += "." + r.group
+		}
+	}
+	return strings.Join(names, ", ")
+}

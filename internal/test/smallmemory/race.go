@@ -1,0 +1,5 @@
+//go:build race
+
+package smallmemory
+
+const raceDetector = true

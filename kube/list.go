@@ -1,0 +1,152 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// An API server answers LISTs from a watch cache of the kind and version. While that
+// cache is not ready, it refuses them with 429, except for LISTs with a limit and
+// without selectors, which it reads from etcd (KEP-4568). A cache is not ready while the
+// API server starts; that of a version to which a conversion webhook cannot convert
+// never is, and only the LIST from etcd returns the webhook's error.
+
+// pageSize is the limit of a LIST that is read from etcd.
+const pageSize = 500
+
+// List implements Cluster.
+func (k *Kubernetes) List(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error) {
+	ctx, done := startActivity(ctx, "listing", kind, namespace, "")
+	defer done()
+	list := k.listObjects
+	if query.Metadata {
+		list = k.listMetadata
+	}
+	objects, _, err := list(ctx, kind, namespace, metav1.ListOptions{LabelSelector: query.Labels, FieldSelector: query.Fields, Limit: query.Limit})
+	if !isCacheUnready(err) {
+		return objects, err
+	}
+	matches, ok := query.matcher()
+	if !ok {
+		return nil, err
+	}
+	all, err := allPages(ctx, kind, namespace, list)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return !matches(obj) }), nil
+}
+
+// lister sends one LIST; next is the token of the following page, "" after the last.
+type lister func(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) (objects []*unstructured.Unstructured, next string, err error)
+
+// allPages lists all objects of a kind, in pages.
+func allPages(ctx context.Context, kind Kind, namespace string, list lister) ([]*unstructured.Unstructured, error) {
+	var all []*unstructured.Unstructured
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, next, err := list(ctx, kind, namespace, options)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page...); next == "" {
+			return all, nil
+		}
+		options.Continue = next
+	}
+}
+
+// matcher returns a function that selects objects as the API server would; false for
+// fields that only the API server knows, which are all but the name and the namespace.
+func (q Query) matcher() (func(*unstructured.Unstructured) bool, bool) {
+	byLabel, err := labels.Parse(q.Labels)
+	if err != nil {
+		return nil, false
+	}
+	byField, err := fields.ParseSelector(q.Fields)
+	if err != nil {
+		return nil, false
+	}
+	for _, r := range byField.Requirements() {
+		if r.Field != "metadata.name" && r.Field != "metadata.namespace" {
+			return nil, false
+		}
+	}
+	return func(obj *unstructured.Unstructured) bool {
+		return byLabel.Matches(labels.Set(obj.GetLabels())) &&
+			byField.Matches(fields.Set{"metadata.name": obj.GetName(), "metadata.namespace": obj.GetNamespace()})
+	}, true
+}
+
+// listObjects lists whole objects.
+func (k *Kubernetes) listObjects(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) ([]*unstructured.Unstructured, string, error) {
+	list, err := k.resource(kind, namespace).List(ctx, options)
+	if err != nil {
+		return nil, "", err
+	}
+	objects := make([]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		objects[i] = &list.Items[i]
+	}
+	return objects, list.GetContinue(), nil
+}
+
+// listMetadata lists objects with their metadata only.
+func (k *Kubernetes) listMetadata(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) ([]*unstructured.Unstructured, string, error) {
+	list, err := k.metadataOf(kind, namespace).List(ctx, options)
+	if err != nil {
+		return nil, "", withContextError(ctx, err)
+	}
+	objects := make([]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&list.Items[i])
+		if err != nil {
+			return nil, "", err
+		}
+		objects[i] = &unstructured.Unstructured{Object: fields}
+	}
+	return objects, list.GetContinue(), nil
+}
+
+// cacheUnready is what the API server's refusal says while a watch cache is not ready.
+const cacheUnready = "storage is (re)initializing"
+
+// isCacheUnready reports whether the API server refused a LIST because its watch cache
+// is not ready.
+func isCacheUnready(err error) bool {
+	return err != nil && apierrors.IsTooManyRequests(err) && strings.Contains(err.Error(), cacheUnready)
+}
+
+// maxRefusal bounds how much of a refusal is read; the API server's are one sentence.
+const maxRefusal = 64 << 10
+
+// withoutCacheRetry removes the header Retry-After from such a refusal of a LIST, so
+// that client-go returns it instead of asking again for a minute.
+func withoutCacheRetry(request *http.Request, response *http.Response) *http.Response {
+	if response.StatusCode != http.StatusTooManyRequests || request.Method != http.MethodGet || request.URL.Query().Has("watch") {
+		return response
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
+	response.Body = readBody{io.MultiReader(bytes.NewReader(text), response.Body), response.Body}
+	if err == nil && bytes.Contains(text, []byte(cacheUnready)) {
+		response.Header.Del("Retry-After")
+	}
+	return response
+}
+
+// readBody is a body whose beginning was read already.
+type readBody struct {
+	io.Reader
+	io.Closer
+}

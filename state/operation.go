@@ -1,0 +1,131 @@
+package state
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/history"
+	"github.com/ordapply/ordapply/internal/hookrun"
+	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/progress"
+)
+
+// operation returns which operation the run is on a set with these revisions, whose
+// stream's objects were found like this: a rollback if it goes back to a revision, an
+// upgrade if one was ever deployed or if the run before was one, and an install only if
+// nothing of the stream exists but what failed installs of the set created.
+func (r Run) operation(ctx context.Context, set *Set, entries []Entry, existing []progress.Existing) (hooks.Operation, error) {
+	if r.Metadata.Revision.Rollback > 0 {
+		return hooks.Rollback, nil
+	}
+	for _, e := range entries {
+		if e.Status == Deployed || e.Status == Superseded {
+			return hooks.Upgrade, nil
+		}
+	}
+	if n := len(entries); n > 0 {
+		if before := entries[n-1].Record().Operation; before != "" && before != hooks.Install {
+			return hooks.Upgrade, nil
+		}
+	}
+	found, err := r.foreign(ctx, existing, entries)
+	if err == nil && found == (object.ID{}) {
+		found, err = r.member(ctx, set, entries)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case found == (object.ID{}):
+		return hooks.Install, nil
+	case len(entries) == 0 && r.hooks().DependOnOperation():
+		r.OnNote("this is the first revision of the apply set, but " + found.String() + " already exists: the upgrade hooks run instead of the install hooks")
+	}
+	return hooks.Upgrade, nil
+}
+
+// member returns a live member of the set that no failed install of it created: the set was
+// installed, and its revisions were lost, or another tool managed it. Zero when there is none,
+// or no hooks depend on it.
+func (r Run) member(ctx context.Context, set *Set, entries []Entry) (object.ID, error) {
+	if !set.Known() || !r.hooks().DependOnOperation() {
+		return object.ID{}, nil
+	}
+	members, err := set.Members(ctx)
+	if err != nil {
+		return object.ID{}, err
+	}
+	created := createdBy(entries)
+	for _, id := range slices.SortedFunc(maps.Keys(members.Live), object.Compare) {
+		if !isCreated(created, id) && !id.IsNamespace() && !id.IsCRD() {
+			return id, nil
+		}
+	}
+	return object.ID{}, nil
+}
+
+// foreign returns a resource of the stream that exists, and that no run of the set created;
+// zero when there is none. Namespaces and CustomResourceDefinitions do not count: others
+// create them too.
+func (r Run) foreign(ctx context.Context, existing []progress.Existing, entries []Entry) (object.ID, error) {
+	adopted, created := history.Undeployed(entries), createdBy(entries)
+	byID := map[object.ID]progress.Existing{}
+	for _, e := range existing {
+		byID[e.ID] = e
+	}
+	var unread []ordering.Resource
+	for _, resource := range hookrun.Distinguishing(r.Stream.Resources) {
+		e := byID[resource.ID]
+		_, wasAdopted := adopted.Of(e.ID)
+		switch {
+		case !e.Known:
+			unread = append(unread, resource)
+		case e.Absent:
+		case !e.Member, wasAdopted, !isCreated(created, e.ID) && !e.WrittenBySet:
+			return e.ID, nil
+		}
+	}
+	if !r.hooks().DependOnOperation() || len(unread) == 0 {
+		return object.ID{}, nil
+	}
+	operation, found, err := hookrun.OperationOf(ctx, r.Cluster, &apply.Stream{Resources: unread, Objects: r.Stream.Objects})
+	if err != nil || operation == hooks.Install {
+		return object.ID{}, err
+	}
+	return found, nil
+}
+
+// createdBy returns what the runs of some revisions created, or were going to create.
+func createdBy(entries []Entry) map[object.ID]history.Created {
+	out := map[object.ID]history.Created{}
+	for _, e := range entries {
+		for _, c := range e.Record().Created {
+			out[c.ID] = c
+		}
+	}
+	return out
+}
+
+func isCreated(by map[object.ID]history.Created, id object.ID) bool {
+	_, created := by[id]
+	return created
+}
+
+// existing returns what is known of the stream's objects, for a preview.
+func (r Run) existing(ctx context.Context) ([]progress.Existing, error) {
+	found, err := apply.Find(ctx, r.Cluster, r.Stream.Resources)
+	var out []progress.Existing
+	for _, resource := range r.Stream.Resources {
+		e := progress.Existing{ID: resource.ID, Known: err == nil}
+		if live := found[resource.ID]; live != nil {
+			e = apply.ExistingOf(live, r.Applier.Membership.Set)
+		} else {
+			e.Absent = true
+		}
+		out = append(out, e)
+	}
+	return slices.Clip(out), err
+}

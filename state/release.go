@@ -1,0 +1,31 @@
+package state
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/object"
+)
+
+// releaseProtected releases the members that a prune kept because an annotation protects
+// them, and returns those that remain members: what is kept for another reason, which may
+// pass, and what was not deleted.
+func releaseProtected(ctx context.Context, set *Set, pruned apply.Summary, live map[object.ID]*unstructured.Unstructured) ([]object.ID, error) {
+	var left []object.ID
+	for _, result := range pruned.Results {
+		switch {
+		case result.State == apply.Deleted:
+			continue
+		case result.State == apply.Kept && applyset.Protection(live[result.ID], applyset.Prune) != "":
+			if err := set.Release(ctx, result.ID); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		left = append(left, result.ID)
+	}
+	return left, nil
+}

@@ -1,0 +1,57 @@
+package state
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/internal/history"
+	"github.com/ordapply/ordapply/object"
+)
+
+// pastMembers is what the revisions of a set say of members that are to be deleted.
+type pastMembers struct {
+	revision Revision                                 // gives their order
+	missing  map[object.ID]*unstructured.Unstructured // that no revision contains
+	notes    []string
+}
+
+// readPast reads the newest revisions that contain live members.
+func readPast(ctx context.Context, records History, live map[object.ID]*unstructured.Unstructured) (*pastMembers, error) {
+	past := &pastMembers{missing: maps.Clone(live)}
+	if len(live) == 0 {
+		return past, nil
+	}
+	var err error
+	past.revision, past.notes, err = records.Containing(ctx, past.missing)
+	return past, err
+}
+
+// withhold takes those out of members and out of the ones that are to be deleted which no
+// revision contains that the parent vouches for, and that it does not list itself. A member
+// that is only released needs no such proof, nor does one that is being deleted, or a set that
+// another tool manages until this run.
+func withhold(ctx context.Context, set *Set, records History, members *Members, gone map[object.ID]*unstructured.Unstructured, adopted history.Adoptions) (*pastMembers, error) {
+	past, err := readPast(ctx, records, gone)
+	if err != nil || set.IsOtherTool() {
+		return past, err
+	}
+	unnamed := past.missing
+	if records.Vouchers == nil {
+		unnamed = gone
+	}
+	var ids []object.ID
+	for _, id := range slices.SortedFunc(maps.Keys(unnamed), object.Compare) {
+		_, released := adopted.Of(id)
+		if !released && !set.IsFormer(id) && gone[id].GetDeletionTimestamp() == nil {
+			ids = append(ids, id)
+		}
+	}
+	members.Withhold(set, ids)
+	for _, id := range ids {
+		delete(gone, id)
+	}
+	return past, nil
+}
