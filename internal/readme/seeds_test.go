@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// docs/seeds.md is correct: its rows are numbered without gaps, and every
+// docs/dev/seeds.md is correct: its rows are numbered without gaps, and every
 // requirement has an existing test, or a reason why it differs.
 func TestSeedsPage(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "seeds.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "dev", "seeds.md"))
 	require.NoError(t, err)
 	runners := testRunners(t, string(text))
 	rows := map[string]int{}
@@ -58,7 +58,7 @@ func testRunners(t *testing.T, page string) map[string]string {
 // difference needs none.
 func requireTests(t *testing.T, runners map[string]string, here, shown string) {
 	t.Helper()
-	links := regexp.MustCompile(`\[([\w-]+)\]\(\.\./([^)]+)\)`).FindAllStringSubmatch(shown, -1)
+	links := regexp.MustCompile(`\[([\w-]+)\]\(\.\./\.\./([^)]+)\)`).FindAllStringSubmatch(shown, -1)
 	if len(links) == 0 {
 		require.Regexp(t, `^differs: .{20}`, here, "neither a test nor a reason")
 	}
