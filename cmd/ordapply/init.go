@@ -81,7 +81,7 @@ func (f *initFlags) run(cmd *cobra.Command) error {
 	if err := outfile.Write(cmd.Context(), f.output, 0o644, text); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	plain.Fprintf(cmd.ErrOrStderr(), "%s written: %s; read it, then try ordapply plan --order %s\n", f.output, plain.Count(len(order.Entries()), "layer"), usage.ShellQuote(f.output))
+	plain.Fprintf(cmd.ErrOrStderr(), "%s written: %s; read it, then try ordapply plan --order %s\n", f.output, plain.Count(len(order.Entries()), "layer"), plain.ShellQuote(f.output))
 	return nil
 }
 

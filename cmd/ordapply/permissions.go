@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/rbac"
 	"github.com/ordapply/ordapply/internal/setflags"
-	"github.com/ordapply/ordapply/internal/usage"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/state"
 )
@@ -42,7 +42,7 @@ func (f *applyFlags) rolesFlags(namespace string) []string {
 		flags = append(flags, "-n", namespace)
 	}
 	if f.Set != "" {
-		flags = append(flags, "--applyset", usage.ShellQuote(f.Set))
+		flags = append(flags, "--applyset", plain.ShellQuote(f.Set))
 	}
 	for _, flag := range []struct {
 		name  string

@@ -18,7 +18,7 @@ import (
 
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/abortable"
-	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // HealthFlags configure how health is assessed.
@@ -123,10 +123,10 @@ func inFile(name string, err error) error {
 func (f *HealthFlags) Same() []string {
 	var flags []string
 	if f.rules != "" {
-		flags = append(flags, "--health-rules", usage.ShellQuote(f.rules))
+		flags = append(flags, "--health-rules", plain.ShellQuote(f.rules))
 	}
 	if f.argocd != "" {
-		flags = append(flags, "--argocd-cm", usage.ShellQuote(f.argocd))
+		flags = append(flags, "--argocd-cm", plain.ShellQuote(f.argocd))
 	}
 	if f.strict {
 		flags = append(flags, "--strict-readiness")

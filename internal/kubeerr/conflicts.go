@@ -9,7 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/ignorefields"
-	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // Conflict is one field that another field manager owns, as a path such as
@@ -47,7 +47,7 @@ func conflictAdvice(conflicts []Conflict) string {
 	if slices.ContainsFunc(managers, func(name string) bool { return strings.Contains(name, ",") }) {
 		managers = nil // the flag cannot name it
 	}
-	flag := usage.ShellQuote(strings.TrimSuffix("--force-conflicts="+strings.Join(slices.Compact(managers), ","), "="))
+	flag := plain.ShellQuote(strings.TrimSuffix("--force-conflicts="+strings.Join(slices.Compact(managers), ","), "="))
 	named := ": " + strings.Join(fields, ", ")
 	switch {
 	case len(fields) > shownFields || len(fields) == 0:

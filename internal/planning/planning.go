@@ -14,6 +14,7 @@ import (
 	"github.com/ordapply/ordapply/internal/celcondition"
 	"github.com/ordapply/ordapply/internal/declared"
 	"github.com/ordapply/ordapply/internal/orderfile"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/usage"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -79,19 +80,19 @@ func (f *PlanFlags) options(ctx context.Context, order string) (ordering.Options
 func (f *PlanFlags) Same() []string {
 	var flags []string
 	if f.frame != "" {
-		flags = append(flags, "--frame", usage.ShellQuote(f.frame))
+		flags = append(flags, "--frame", plain.ShellQuote(f.frame))
 	}
 	if f.Hooks != "run" {
-		flags = append(flags, "--hooks", usage.ShellQuote(f.Hooks))
+		flags = append(flags, "--hooks", plain.ShellQuote(f.Hooks))
 	}
 	if !f.prerequisites {
 		flags = append(flags, "--prerequisites=false")
 	}
 	for _, kind := range f.prerequisiteKinds {
-		flags = append(flags, "--prerequisite-kinds", usage.ShellQuote(kind))
+		flags = append(flags, "--prerequisite-kinds", plain.ShellQuote(kind))
 	}
 	for _, folder := range f.charts {
-		flags = append(flags, "--chart", usage.ShellQuote(folder))
+		flags = append(flags, "--chart", plain.ShellQuote(folder))
 	}
 	return flags
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/connect"
 	"github.com/ordapply/ordapply/internal/kubeerr"
-	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // ExplainForbidden adds to the error of a missing permission the command that prints the
@@ -16,6 +16,6 @@ func ExplainForbidden(err error, t *connect.Target, set string, flags ...string)
 	if !denied || set == "" {
 		return err
 	}
-	args := []string{"-f", "MANIFESTS", "-n", t.Scope.Namespace, "--applyset", usage.ShellQuote(set)}
+	args := []string{"-f", "MANIFESTS", "-n", t.Scope.Namespace, "--applyset", plain.ShellQuote(set)}
 	return errors.Join(err, errors.New(connect.RolesHint(user, append(args, flags...)...)))
 }

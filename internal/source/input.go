@@ -401,9 +401,9 @@ func (f *InputFlags) Same() []string {
 	for i := range files {
 		files[i] = RedactedURL(files[i])
 	}
-	flags := []string{"-f", usage.ShellQuote(cmp.Or(strings.Join(files, ","), "-"))}
+	flags := []string{"-f", plain.ShellQuote(cmp.Or(strings.Join(files, ","), "-"))}
 	if f.Kustomize != "" {
-		flags = []string{"-k", usage.ShellQuote(RedactedURL(f.Kustomize))}
+		flags = []string{"-k", plain.ShellQuote(RedactedURL(f.Kustomize))}
 	}
 	if f.plugins {
 		flags = append(flags, "--enable-alpha-plugins")
@@ -418,7 +418,7 @@ func (f *InputFlags) Same() []string {
 		flags = append(flags, "-l", "'"+strings.ReplaceAll(f.Selector, "'", `'\''`)+"'")
 	}
 	if f.Order != "" {
-		flags = append(flags, "--order", usage.ShellQuote(f.Order))
+		flags = append(flags, "--order", plain.ShellQuote(f.Order))
 	}
 	return flags
 }

@@ -7,9 +7,7 @@ package usage
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 )
 
 // Error is an error in the command line.
@@ -35,12 +33,4 @@ func OneOf(flag, value string, choices ...string) error {
 		return nil
 	}
 	return Errorf("--%s=%s: write one of %v", flag, cmp.Or(value, `""`), choices)
-}
-
-// ShellQuote quotes a word for a shell.
-func ShellQuote(word string) string {
-	if regexp.MustCompile(`^[-\w./,:=@%+]+$`).MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
